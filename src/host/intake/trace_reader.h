@@ -1,0 +1,49 @@
+// Reads a trace file: tables, capture facts and the events, batch by batch, in memory that doesn't grow with the file.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "host/base/result.h"
+#include "host/model/capture.h"
+#include "host/model/event.h"
+#include "host/model/tables.h"
+
+namespace heaptap::intake {
+
+// Gets the events in order. The tables are complete for everything that the batch refers to.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void on_batch(const model::EventBatch& batch, const model::Tables& tables) = 0;
+};
+
+struct ReplayOptions {
+  bool addresses = false;  // fill Event::address of allocations (costs time)
+  // Called now and then with the bytes read so far and the file's size.
+  std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+class TraceReader {
+ public:
+  // Fails for a file that can't be read, is no trace, or has a newer version. A trace that is cut off or damaged opens;
+  // it is read up to the damage, and capture().truncated and .damage say so after replay().
+  static base::Result<TraceReader> open(const std::string& path);
+  TraceReader(TraceReader&&) noexcept;
+  TraceReader& operator=(TraceReader&&) noexcept;
+  ~TraceReader();
+
+  // Reads the whole trace once. May be called again; each call starts from the beginning.
+  base::Result<> replay(EventSink& sink, const ReplayOptions& options = {});
+
+  // Complete after replay(); before it, what stands at the beginning of the file.
+  [[nodiscard]] const model::Capture& capture() const;
+  [[nodiscard]] const model::Tables& tables() const;
+
+ private:
+  class Impl;
+  explicit TraceReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace heaptap::intake

@@ -1,0 +1,49 @@
+// What a trace says about itself: which program, how it was captured, how it ended, what is missing.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heaptap::model {
+
+struct ExitStatus {
+  std::optional<int> code;    // exit(code)
+  std::optional<int> signal;  // or the signal that killed it
+};
+
+struct Capture {
+  // Known from the start.
+  std::vector<std::string> command;
+  std::string executable;  // resolved path
+  uint32_t pid = 0;
+  uint32_t parent_pid = 0;
+  std::string host_name;
+  std::string architecture;  // "x86_64"
+  uint32_t word_bytes = 8;
+  uint32_t page_bytes = 4096;
+  bool big_endian = false;
+  std::string via;             // "agent" or "ptrace"
+  uint64_t start_unix_ns = 0;  // wall clock
+  uint64_t time_resolution_ns = 0;  // of the events' times
+  bool from_start = true;      // false: attached later, earlier allocations were not seen
+  std::string heaptap_version;
+
+  // Known at the end; empty or zero in a trace that was cut off.
+  bool ended = false;
+  ExitStatus exit;
+  uint64_t duration_ns = 0;
+  uint64_t event_count = 0;
+  uint64_t lost_events = 0;
+  std::vector<std::string> notes;  // what could not be seen, one sentence each
+  uint64_t collector_cpu_ns = 0;
+  uint64_t collector_peak_rss_bytes = 0;
+  uint64_t log_bytes_used = 0;     // of the shared memory, at most at one time
+  uint64_t trace_bytes = 0;        // size of the file
+
+  // Found while reading.
+  bool truncated = false;  // the file ends early or is damaged
+  std::string damage;      // what is wrong and from which byte on
+};
+
+}  // namespace heaptap::model

@@ -1,0 +1,144 @@
+// The Report: everything that a renderer shows, already counted, sorted, filtered and named. Renderers (text, JSON) know
+// only this. Where a number isn't known it is an empty optional, never 0.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/model/capture.h"
+#include "host/symbols/resolver.h"
+
+namespace heaptap::report {
+
+struct BlockCount {
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+};
+
+struct Leaks {
+  bool scanned = false;
+  BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
+};
+
+struct Totals {
+  uint64_t allocations = 0;
+  uint64_t frees = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t temporary_allocations = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_live_bytes = 0;
+  uint64_t peak_live_blocks = 0;  // the most blocks alive at one time (not necessarily at the peak of bytes)
+  uint64_t mapped_live_bytes = 0;
+  uint64_t peak_mapped_bytes = 0;
+  uint64_t bad_frees = 0;         // never allocated, or into the middle of a block
+  uint64_t double_frees = 0;
+  uint64_t mismatched_frees = 0;
+  uint64_t unknown_frees = 0;
+  uint64_t peak_time_ns = 0;
+};
+
+struct StackEntry {
+  uint64_t id = 0;  // of this function called from this stack
+  std::string function;
+  std::string variant;  // "nothrow", "sized, aligned", …; empty for the plain form
+  bool mapping = false; // mmap and its kin: not in the totals but the mapped ones
+  uint64_t allocations = 0;
+  uint64_t frees = 0;   // of this stack's blocks
+  uint64_t allocated_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_bytes = 0;  // held at the moment of the process's peak_live_bytes
+  uint64_t temporary_allocations = 0;
+  uint64_t mismatched_frees = 0;
+  uint64_t lifetime_ns = 0;  // of its blocks that were released, summed
+  std::vector<uint32_t> threads;
+  std::vector<symbols::Frame> frames;
+  std::string ends_early;  // why there are no further frames; empty where the stack is whole
+};
+
+struct ErrorEntry {
+  std::string kind;  // "mismatched", "double", "bad", "interior"
+  std::string function;
+  std::string variant;
+  uint64_t address = 0;
+  uint64_t count = 1;  // same kind, same stacks; the address is the first one's
+  std::vector<symbols::Frame> frames;
+  struct Origin {
+    std::string function;
+    std::string variant;
+    uint64_t size = 0;
+    std::vector<symbols::Frame> frames;
+  };
+  std::optional<Origin> allocated;
+  std::optional<Origin> released;  // the first release of a double one
+};
+
+struct SizeClass {  // blocks of lowest..highest bytes
+  uint64_t lowest = 0;
+  uint64_t highest = 0;
+  uint64_t allocations = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+};
+
+struct ExactSize {
+  uint64_t size = 0;
+  uint64_t allocations = 0;
+  uint64_t live_blocks = 0;
+};
+
+struct LifetimeClass {  // blocks released after lowest..highest ns (highest 0: no bound)
+  uint64_t lowest_ns = 0;
+  uint64_t highest_ns = 0;
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+};
+
+struct TimelinePoint {
+  uint64_t time_ns = 0;  // end of the interval
+  uint64_t live_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t peak_live_bytes = 0;  // within the interval
+  uint64_t allocations = 0;
+  uint64_t frees = 0;
+  uint64_t mapped_bytes = 0;
+};
+
+struct ThreadEntry {
+  uint32_t number = 0;
+  uint32_t kernel_id = 0;
+  std::string name;
+  uint64_t allocations = 0;
+  uint64_t frees = 0;  // made by this thread, of whosever blocks
+  uint64_t allocated_bytes = 0;
+};
+
+struct BlockEntry {
+  uint64_t number = 0;
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t allocated_at_ns = 0;
+  uint32_t thread = 0;
+  uint64_t stack_id = 0;
+};
+
+struct Report {
+  model::Capture capture;
+  Totals totals;
+  Leaks leaks;
+  std::vector<ErrorEntry> errors;
+  bool errors_requested = false;  // --sanity
+  std::vector<StackEntry> stacks;
+  std::vector<SizeClass> size_classes;
+  std::vector<ExactSize> top_sizes;
+  std::vector<LifetimeClass> lifetimes;
+  std::vector<TimelinePoint> timeline;
+  std::vector<ThreadEntry> threads;
+  std::vector<BlockEntry> blocks;
+  std::vector<std::string> hints;  // what would make the report better, ready to print
+};
+
+}  // namespace heaptap::report

@@ -1,0 +1,53 @@
+// Names for code addresses: function, file, line and inlined frames, from ELF symbol tables and DWARF (elfutils).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/base/result.h"
+#include "host/model/tables.h"
+
+namespace heaptap::symbols {
+
+struct Frame {
+  std::string function;   // demangled; empty where no symbol covers the address
+  std::string module;     // path as the target had it; empty where no module covers the address
+  uint64_t offset = 0;    // of the instruction in the module's link-time address space (what addr2line takes)
+  uint64_t address = 0;   // in the process
+  std::string file;       // empty where there is no line information
+  uint32_t line = 0;
+  bool inlined = false;   // this function was inlined into the next frame's
+};
+
+struct ResolverOptions {
+  std::vector<std::string> symbol_directories;  // --symbols: a path is tried below it, then with its leading folders taken away one by one
+  std::vector<std::string> sysroots;            // --sysroot
+  bool debuginfod = false;                      // ask the servers of $DEBUGINFOD_URLS
+};
+
+class Resolver {
+ public:
+  explicit Resolver(ResolverOptions options);
+  Resolver(Resolver&&) noexcept;
+  Resolver& operator=(Resolver&&) noexcept;
+  ~Resolver();
+
+  // The frames of one code address of the trace, innermost first; at least one. For a return address the call before
+  // it is meant (address - 1), for Code::exact the address itself. Results are cached per (module, address).
+  const std::vector<Frame>& resolve(const model::Tables& tables, const model::Code& code);
+
+  // One sentence for each module whose frames had no names or no lines, with the package or option that would help
+  // ("libfoo.so.1 is stripped: install libfoo1-dbgsym, or pass --symbols DIR"). Sorted, at most `limit`.
+  [[nodiscard]] std::vector<std::string> hints(size_t limit) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// C++ and Rust names as people write them; what isn't mangled comes back as it is.
+std::string demangle(const std::string& name);
+
+}  // namespace heaptap::symbols

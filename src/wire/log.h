@@ -1,0 +1,199 @@
+// The log: one shared memory, written by the agent inside the target and drained by a collector on the same machine.
+// Freestanding; both sides include it. Native byte order and word size: what leaves the machine is wire/frame.h.
+//
+//   ┌ LogHeader ┬ StreamSlot[slot_count] ┬ CodeEntry[code_capacity] ┬ StackNode[node_capacity] ┬ Chunk[chunk_count] ┐
+//
+// A stream is what one thread (or one signal handler that interrupted a hook of that thread) writes. It owns a list of
+// chunks; only its thread writes records, only the collector returns chunks. The collector treats all of this as hostile:
+// it copies a field to a local, checks it, then uses it.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+namespace heaptap::wire {
+
+inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
+inline constexpr uint32_t kLogVersion = 1;
+inline constexpr uint32_t kChunkBytes = 8192;
+inline constexpr uint32_t kNoChunk = 0xffffffff;
+
+enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
+
+// What the collector asks of the agent and what both count. The collector writes the plain fields before it hands the
+// memory over; they don't change after that.
+struct LogHeader {
+  uint32_t magic;
+  uint32_t version;
+  uint64_t total_bytes;
+  uint32_t slot_count;
+  uint32_t code_capacity;
+  uint32_t node_capacity;
+  uint32_t chunk_count;
+  uint64_t slots_offset;
+  uint64_t codes_offset;
+  uint64_t nodes_offset;
+  uint64_t chunks_offset;
+  uint32_t depth_limit;  // frames a stack keeps, from the innermost
+  OverflowPolicy overflow_policy;
+  uint32_t overflow_wait_ms;  // bound of one wait for a free chunk
+  uint32_t flags;             // SessionFlag
+  char omitted_objects[1024];  // names separated by '\n', ends with '\0'
+
+  // Counted by the agent, read by the collector at any time.
+  alignas(64) std::atomic<uint32_t> code_count;
+  std::atomic<uint32_t> node_count;
+  std::atomic<uint64_t> lost_events;      // no chunk, no slot, nesting too deep
+  std::atomic<uint64_t> lost_no_slot;     // of these: threads without a stream
+  std::atomic<uint32_t> module_overflow;  // modules that didn't fit into the agent's table
+  std::atomic<uint32_t> thread_count;     // numbers given to threads so far; the first thread is 1
+  std::atomic<uint32_t> agent_state;      // AgentState
+
+  // Free chunks: a stack. Low 32 bits: index of the first free chunk or kNoChunk; high 32 bits: a tag against ABA.
+  alignas(64) std::atomic<uint64_t> free_chunks;
+  std::atomic<uint32_t> fresh_chunks;  // chunks that were never used yet begin at this index
+  std::atomic<uint32_t> used_chunks;   // in streams now
+
+  // Futex word: 1 while the collector sleeps. The agent wakes it when the free chunks run low.
+  alignas(64) std::atomic<uint32_t> collector_sleeps;
+  // Futex word, counted up whenever chunks came back: a thread that has to wait for a chunk waits on it.
+  std::atomic<uint32_t> chunks_returned;
+  std::atomic<uint32_t> recording;  // 0: hooks pass through (switched off from outside)
+};
+
+enum SessionFlag : uint32_t {
+  kFollowFork = 1u << 0,
+  kFollowExec = 1u << 1,
+  kNoCpp = 1u << 2,  // operator new and delete are not events of their own, malloc and free under them are
+};
+
+enum class AgentState : uint32_t { kNotConnected = 0, kRecording = 1, kStopped = 2 };
+
+enum class StreamState : uint32_t { kFree = 0, kActive = 1, kEnded = 2 };
+
+// One writer's place. 128 bytes: two streams never share a cache line, also with the adjacent-line prefetcher.
+struct alignas(128) StreamSlot {
+  std::atomic<uint32_t> state;  // StreamState: kFree -> kActive (agent) -> kEnded (agent) -> kFree (collector)
+  uint32_t thread_id;           // the kernel's
+  uint32_t thread_number;       // 1, 2, … in order of first event
+  uint32_t first_chunk;
+  std::atomic<uint32_t> busy;  // 1 while a record is being made: its time may be older than what others write meanwhile
+  uint32_t reserved;
+  std::atomic<uint64_t> lost_events;
+  std::atomic<uint64_t> started_at;  // clock
+};
+static_assert(sizeof(StreamSlot) == 128);
+
+// Head of a chunk; records follow it. `committed` counts bytes of the chunk from its start (so at least sizeof).
+// The writer stores it with release after the record's bytes; the collector loads it with acquire.
+// `next` is stored with release after the last commit of this chunk: index of the stream's next chunk, plus one.
+struct ChunkHeader {
+  std::atomic<uint32_t> committed;
+  std::atomic<uint32_t> next;
+  std::atomic<uint32_t> free_link;  // index of the next free chunk while this one is free
+  uint32_t reserved;
+  uint64_t base_time;  // record times count from here
+};
+static_assert(sizeof(ChunkHeader) == 24);
+
+// A return address (or an interrupted instruction's address) that occurs in a stack. Bits 0..47 the address, bits 48..62 the
+// generation of the module range it lies in (a range that is mapped again by another object gets the next generation),
+// bit 63: the address is that of the instruction itself, not of the one behind a call.
+using CodeEntry = std::atomic<uint64_t>;
+inline constexpr uint64_t kCodeAddressMask = (uint64_t{1} << 48) - 1;
+inline constexpr uint64_t kCodeExact = uint64_t{1} << 63;
+constexpr uint64_t code_address(uint64_t entry) { return entry & kCodeAddressMask; }
+constexpr uint32_t code_generation(uint64_t entry) { return static_cast<uint32_t>(entry >> 48) & 0x7fff; }
+
+// A node of the trie of call stacks: the path from a node to its root is a stack, innermost frame first.
+// Low 32 bits: parent node; high 32 bits: index of the code entry. Nodes 0..kRootCount-1 are roots and have no entry:
+// which root a stack ends in says how it ended.
+using StackNode = std::atomic<uint64_t>;
+enum class StackEnd : uint8_t {
+  kComplete = 0,        // reached the thread's first frame
+  kNoUnwindTable = 1,   // a frame's code has no CFI and no frame pointer led on
+  kUnsupportedRule = 2, // CFI that the unwinder can't follow
+  kUnreadable = 3,      // the stack's memory ended or made no sense
+  kDepthLimit = 4,      // deeper than asked for
+  kTableFull = 5,       // no room left for another stack
+  kNotUnwound = 6,      // the event came where unwinding was not possible
+};
+inline constexpr uint32_t kRootCount = 8;
+constexpr uint64_t make_node(uint32_t parent, uint32_t code) { return uint64_t{code} << 32 | parent; }
+constexpr uint32_t node_parent(uint64_t node) { return static_cast<uint32_t>(node); }
+constexpr uint32_t node_code(uint64_t node) { return static_cast<uint32_t>(node >> 32); }
+
+enum class RecordKind : uint8_t {
+  kNone = 0,
+  kAllocate = 1,  // 24 bytes: with a size
+  kRelease = 2,   // 16 bytes
+  kUndo = 3,      // 16 bytes: the thread's last release did not happen (a realloc that failed)
+  kMap = 4,       // 24 bytes
+  kUnmap = 5,     // 24 bytes
+  kNote = 6,      // 16 bytes and the note's own, see NoteKind
+};
+
+//  63      56 55      48 47                                   0
+// ┌──────────┬──────────┬──────────────────────────────────────┐
+// │ time (clock ticks since the chunk's base)│ stack (node)     │  word 0: low half time, high half stack
+// ├──────────┼──────────┼──────────────────────────────────────┤
+// │ kind     │ function │ address                              │  word 1
+// ├──────────┴──────────┴──────────────────────────────────────┤
+// │ size in bytes                                              │  word 2, where the kind has one
+// └────────────────────────────────────────────────────────────┘
+struct Record {
+  uint32_t time;
+  uint32_t stack;
+  uint64_t what;
+};
+static_assert(sizeof(Record) == 16);
+struct SizedRecord {
+  Record head;
+  uint64_t size_bytes;
+};
+static_assert(sizeof(SizedRecord) == 24);
+
+constexpr uint64_t make_what(RecordKind kind, uint8_t function, uint64_t address) {
+  return uint64_t{static_cast<uint8_t>(kind)} << 56 | uint64_t{function} << 48 | (address & kCodeAddressMask);
+}
+constexpr RecordKind record_kind(uint64_t what) { return static_cast<RecordKind>(what >> 56); }
+constexpr uint8_t record_function(uint64_t what) { return static_cast<uint8_t>(what >> 48); }
+constexpr uint64_t record_address(uint64_t what) { return what & kCodeAddressMask; }
+
+// Notes: `function` holds the NoteKind, `stack` the number of bytes that follow the 16 (a multiple of 8).
+enum class NoteKind : uint8_t {
+  kClock = 1,   // 8 bytes: the clock's absolute value; later times of the chunk count from here
+  kModule = 2,  // ModuleNote and the path
+};
+
+struct ModuleNote {
+  uint64_t bias;         // load address minus the file's link address
+  uint64_t start;        // of the mapped range
+  uint64_t end;
+  uint32_t generation;   // of the range, see CodeEntry
+  uint16_t path_bytes;   // follow the struct, no terminator
+  uint8_t build_id_bytes;
+  uint8_t flags;         // ModuleFlag
+  uint8_t build_id[32];
+};
+static_assert(sizeof(ModuleNote) == 64);
+enum ModuleFlag : uint8_t { kModuleIsMain = 1, kModuleHasNoCfi = 2, kModuleIsVdso = 4 };
+
+constexpr uint32_t record_bytes(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kAllocate:
+    case RecordKind::kMap:
+    case RecordKind::kUnmap:
+      return sizeof(SizedRecord);
+    case RecordKind::kRelease:
+    case RecordKind::kUndo:
+    case RecordKind::kNote:
+      return sizeof(Record);
+    case RecordKind::kNone:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace heaptap::wire
