@@ -1,0 +1,16 @@
+# The compiler writes what each function of the agent uses of its stack, for tools/check_agent_symbols.py.
+function(heaptap_write_stack_usage folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target ${targets})
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "STATIC_LIBRARY|SHARED_LIBRARY|OBJECT_LIBRARY|MODULE_LIBRARY")
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fstack-usage>)
+    endif()
+  endforeach()
+endfunction()
+
+foreach(folder agent unwind)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/src/${folder}/CMakeLists.txt)
+    heaptap_write_stack_usage(${PROJECT_SOURCE_DIR}/src/${folder})
+  endif()
+endforeach()

@@ -1,0 +1,14 @@
+# Checks of the sources and of the built agent that run with the tests.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+function(heaptap_tool_test name)
+  add_test(NAME tools.${name} COMMAND ${Python3_EXECUTABLE} ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tools)
+endfunction()
+
+heaptap_tool_test(layers check_layers.py)
+heaptap_tool_test(layers_checker check_layers_test.py)
+heaptap_tool_test(agent_symbols_checker check_agent_symbols_test.py)
+if(TARGET heaptap_agent AND CMAKE_BUILD_TYPE STREQUAL Release)
+  heaptap_tool_test(agent_symbols check_agent_symbols.py --build ${PROJECT_BINARY_DIR}
+                    --library $<TARGET_FILE:heaptap_agent>)
+endif()

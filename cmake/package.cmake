@@ -1,0 +1,17 @@
+# The Debian package (./dev package). What it depends on is read from the programs by dpkg-shlibdeps.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME heaptap)
+set(CPACK_PACKAGE_VENDOR "heaptap developers")
+set(CPACK_PACKAGE_CONTACT "heaptap developers <heaptap@example.org>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "heap tracer for C and C++ programs")
+set(CPACK_PACKAGE_DESCRIPTION
+    "heaptap shows where the memory of a C or C++ program goes, who still holds it,\nand what leaks: of a program that it starts, and of one that already runs.\nNothing is recompiled.")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/package)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+include(CPack)

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Checks the #include lines below src/ against tools/layers.txt. Prints each violation; exit status 1 if there is one."""
+
+import argparse
+import fnmatch
+import pathlib
+import re
+import sys
+
+SOURCE_SUFFIXES = {".h", ".c", ".cc", ".cpp", ".S", ".def", ".inc"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+
+
+class Rules:
+    """What tools/layers.txt says."""
+
+    def __init__(self, text):
+        self.layers = {}  # folder -> the folders that it may include
+        self.freestanding = set()
+        self.freestanding_headers = []
+        self.doors = []  # (file patterns, header patterns)
+        self.only = []  # (folders, header patterns)
+        self.errors = []
+        for number, line in enumerate(text.splitlines(), 1):
+            line = line.split("#", 1)[0].strip()
+            if line:
+                self._read(number, line)
+
+    def _read(self, number, line):
+        kind, _, rest = line.partition(" ")
+        left, _, right = rest.partition(":")
+        names, others = left.split(), right.split()
+        if kind == "layer" and len(names) == 1:
+            for other in others:
+                if other not in self.layers:
+                    self.errors.append(f"layers.txt:{number}: {names[0]} names {other}, which no line above defines")
+            if names[0] in self.layers:
+                self.errors.append(f"layers.txt:{number}: {names[0]} is defined twice")
+            self.layers[names[0]] = set(others)
+        elif kind == "freestanding":
+            self.freestanding.update(names)
+        elif kind == "freestanding-header":
+            self.freestanding_headers += names
+        elif kind == "door":
+            self.doors.append((names, others))
+        elif kind == "only":
+            self.only.append((names, others))
+        else:
+            self.errors.append(f"layers.txt:{number}: not understood: {line}")
+
+    def layer_of(self, path):
+        """The layer of a file, given as a path below src/; None if no line names its folder."""
+        parts = path.parent.parts
+        for length in range(len(parts), 0, -1):
+            folder = "/".join(parts[:length])
+            if folder in self.layers:
+                return folder
+        return None
+
+
+def matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def included_file(root, path, name):
+    """Where a quoted include leads, below src/; "public" for a header of include/; None if nowhere."""
+    source = root / "src"
+    for candidate in (source / name, (source / path).parent / name):
+        if candidate.is_file():
+            return candidate.resolve().relative_to(source.resolve())
+    return "public" if (root / "include" / name).is_file() else None
+
+
+def check_quoted(rules, root, path, layer, name):
+    target = included_file(root, path, name)
+    if target == "public":
+        return None
+    if target is None:
+        return f'"{name}" is neither below src/ nor below include/ (take <…> for other headers)'
+    other = rules.layer_of(target)
+    if other is None:
+        return f'"{name}" is in a folder that layers.txt does not name'
+    if other != layer and other not in rules.layers[layer]:
+        return f"{layer} may not include {other} ({name})"
+    return None
+
+
+def check_system(rules, path, layer, name):
+    for folders, headers in rules.only:
+        if matches(name, headers) and layer not in folders:
+            return f"only {', '.join(folders)} may include <{name}>"
+    if layer not in rules.freestanding or matches(name, rules.freestanding_headers):
+        return None
+    if any(matches(str(path), files) and matches(name, headers) for files, headers in rules.doors):
+        return None
+    return f"{layer} is freestanding and may not include <{name}>"
+
+
+def check_file(rules, root, path):
+    """The violations of one file, given as a path below src/."""
+    layer = rules.layer_of(path)
+    if layer is None:
+        yield f"src/{path}: its folder is not in layers.txt"
+        return
+    text = (root / "src" / path).read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        if not include:
+            continue
+        quoted, system = include.groups()
+        trouble = check_quoted(rules, root, path, layer, quoted) if quoted else check_system(rules, path, layer, system)
+        if trouble:
+            yield f"src/{path}:{number}: {trouble}"
+
+
+def check_tree(root):
+    """All violations of a checkout, and the number of files that were read."""
+    rules = Rules((root / "tools" / "layers.txt").read_text(encoding="utf-8"))
+    source = root / "src"
+    files = sorted(p.relative_to(source) for p in source.rglob("*") if p.suffix in SOURCE_SUFFIXES and p.is_file())
+    violations = list(rules.errors)
+    if not rules.errors:
+        for path in files:
+            violations += check_file(rules, root, path)
+    return violations, len(files)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    violations, file_count = check_tree(parser.parse_args().root)
+    for violation in violations:
+        print(violation)
+    print(f"{file_count} files, {len(violations)} violations")
+    return 1 if violations or file_count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

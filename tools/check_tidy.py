@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the project's sources, as many at once as there are cores. A file whose own text, project headers,
+flags and .clang-tidy have not changed since it passed is not looked at again. Exit status 1 if a file has a finding."""
+
+import argparse
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TIDY = "clang-tidy-19"
+INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+# Options of GCC that clang does not know, and outputs that are not wanted here.
+DROPPED_OPTIONS = re.compile(r"-fno-(tree-|gnu-unique|ipa-|partial-inlining|reorder|shrink-wrap|optimize-sibling)\S*"
+                             r"|-fstack-usage|-fconserve-stack|-fipa-\S*|-ftree-\S*|-mno-outline-atomics|-Werror\S*")
+EXTRA_ARGUMENTS = ["-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Wno-sign-conversion"]
+
+
+def is_ours(file):
+    """Whether a compiled file is the project's own. Test targets show bad behaviour on purpose."""
+    path = file.relative_to(ROOT) if file.is_relative_to(ROOT) else None
+    return path is not None and path.parts[0] in ("src", "tests", "bench") and path.parts[:2] != ("tests", "targets")
+
+
+def load_commands(build):
+    """File -> compiler arguments for clang, from the build's compile_commands.json; one entry a file."""
+    commands = {}
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        file = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+        if is_ours(file) and file.suffix in (".cc", ".cpp", ".c"):
+            arguments = entry.get("arguments") or shlex.split(entry["command"])
+            commands.setdefault(file, clang_arguments(arguments))
+    return commands
+
+
+def clang_arguments(arguments):
+    kept = []
+    skip_next = False
+    for argument in arguments:
+        if skip_next:
+            skip_next = False
+        elif argument in ("-o", "-c"):
+            skip_next = True
+        elif argument.endswith("/ccache") or DROPPED_OPTIONS.fullmatch(argument):
+            continue
+        else:
+            kept.append(argument)
+    return kept + EXTRA_ARGUMENTS
+
+
+@functools.cache
+def digest_and_includes(file):
+    text = file.read_bytes()
+    return hashlib.sha256(text).hexdigest(), [name.decode() for name in INCLUDE.findall(text)]
+
+
+def sources_of(file):
+    """The file and all project headers that it includes, directly or not."""
+    seen, todo = set(), [file]
+    while todo:
+        current = todo.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for name in digest_and_includes(current)[1]:
+            for folder in (ROOT / "src", ROOT / "include", ROOT / "tests", ROOT, current.parent):
+                if (folder / name).is_file():
+                    todo.append((folder / name).resolve())
+                    break
+    return sorted(seen)
+
+
+@functools.cache
+def configuration():
+    version = subprocess.run([TIDY, "--version"], check=True, capture_output=True).stdout
+    files = sorted([*ROOT.glob(".clang-tidy"), *ROOT.glob("src/**/.clang-tidy"), *ROOT.glob("tests/**/.clang-tidy")])
+    return version + b"".join(str(file.relative_to(ROOT)).encode() + file.read_bytes() for file in files)
+
+
+def key_of(file, arguments):
+    key = hashlib.sha256(configuration())
+    key.update("\0".join(arguments).encode())
+    for source in sources_of(file):
+        key.update(str(source.relative_to(ROOT)).encode() + digest_and_includes(source)[0].encode())
+    return key.hexdigest()
+
+
+def tidy(file, arguments):
+    """The findings for one file; empty when there are none."""
+    command = [TIDY, "--quiet", "--warnings-as-errors=*", str(file), "--", *arguments[1:]]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if run.returncode == 0:
+        return ""
+    return run.stdout + "\n".join(line for line in run.stderr.splitlines() if "warnings generated" not in line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build" / "tidy-cache")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("files", nargs="*", type=pathlib.Path, help="default: all of the build")
+    options = parser.parse_args()
+    if not (options.build / "compile_commands.json").is_file():
+        sys.exit(f"there is no {options.build}/compile_commands.json; configure first")
+    commands = load_commands(options.build)
+    if options.files:
+        commands = {file.resolve(): commands[file.resolve()] for file in options.files}
+
+    options.cache.mkdir(parents=True, exist_ok=True)
+    marks = {file: options.cache / key_of(file, arguments) for file, arguments in commands.items()}
+    todo = [file for file in commands if not marks[file].exists()]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for file, findings in zip(todo, pool.map(lambda file: tidy(file, commands[file]), todo)):
+            if findings:
+                failed += 1
+                print(findings, flush=True)
+            else:
+                marks[file].touch()
+    for old in set(options.cache.iterdir()) - set(marks.values()) if not options.files else ():
+        old.unlink()
+    print(f"{len(commands)} files, {len(commands) - len(todo)} of them unchanged, {failed} with findings")
+    return 1 if failed or not commands else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

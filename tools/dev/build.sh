@@ -1,0 +1,68 @@
+# Configures and compiles. Sourced by ./dev; calls need(), logged() and note() of it.
+# shellcheck shell=bash
+
+build_dir() {
+  if [[ $1 == release ]]; then printf '%s\n' "$build"; else printf '%s\n' "$root/build-$1"; fi
+}
+
+# need_for_preset GROUP…: what a build of $preset needs, and the groups.
+need_for_preset() {
+  if [[ $preset == tsan ]]; then need build fuzz "$@"; else need build "$@"; fi
+}
+
+# The programs alone: what a user runs. Needs no test library.
+build_programs() {
+  locked compile_configured "$preset" programs
+}
+
+# Everything, tests included.
+build_all() {
+  locked compile_configured "$preset" all HEAPTAP_TESTS=ON
+}
+
+# locked COMMAND…: one build at a time in this checkout; Ninja itself doesn't care.
+locked() {
+  local lock
+  mkdir -p "$build"
+  exec {lock}>"$build/.lock"
+  if ! flock --nonblock "$lock"; then
+    note "waiting for another build in this checkout"
+    flock "$lock"
+  fi
+  "$@" || exit "$failure_status"
+  exec {lock}>&-
+}
+
+compile_configured() {
+  local preset=$1 target=$2
+  shift 2
+  : >"$log"
+  configure "$preset" "$@" && compile "$preset" "$target"
+}
+
+# configure PRESET NAME=VALUE…: runs CMake where it never ran for this place, or with other values.
+# A first configuration without HEAPTAP_TESTS leaves the tests out; later ones keep what is set.
+configure() {
+  local preset=$1 dir cache setting options=() stale=no
+  dir=$(build_dir "$preset")
+  cache=$dir/CMakeCache.txt
+  shift
+  if [[ -e $cache ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then
+    rm -rf "$cache" "$dir/CMakeFiles" "$dir/build.ninja"  # the checkout was moved or copied
+  fi
+  if [[ ! -e $dir/build.ninja || $root/CMakePresets.json -nt $cache ]]; then
+    stale=yes
+    [[ -e $cache ]] || options+=(-DHEAPTAP_TESTS=OFF)
+  fi
+  for setting in "$@"; do
+    options+=("-D$setting")
+    grep -qsE "^${setting%%=*}:[A-Z]+=${setting#*=}\$" "$cache" || stale=yes
+  done
+  [[ $stale == yes ]] || return 0
+  [[ -e $dir/build.ninja ]] || note "building heaptap ($preset) for the first time; this takes a few minutes"
+  (cd "$root" && logged "configuring" cmake --preset "$preset" "${options[@]}")
+}
+
+compile() {
+  logged "building" cmake --build "$(build_dir "$1")" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" --target "$2"
+}

@@ -1,0 +1,117 @@
+# What CI checks besides the tests. Sourced by ./dev; calls need(), logged(), configure(), compile() and note() of it.
+# shellcheck shell=bash
+
+all_checks=(format tidy layers agent fuzz)
+
+# The project's own sources, NUL-separated.
+sources() {
+  local folder folders=()
+  for folder in include src tests bench; do
+    [[ ! -d $root/$folder ]] || folders+=("$root/$folder")
+  done
+  find "${folders[@]}" -type f \( -name '*.h' -o -name '*.c' -o -name '*.cc' -o -name '*.cpp' \) -print0 | sort -z
+}
+
+# What tidy and agent look at.
+check_build() {
+  preset=release
+  build_all
+}
+
+check_format() {
+  sources | xargs -0 --no-run-if-empty clang-format-19 --dry-run -Werror --ferror-limit=20
+}
+
+check_tidy() {
+  python3 "$root/tools/check_tidy.py" --build "$build" --cache "$build/tidy-cache"
+}
+
+check_layers() {
+  python3 "$root/tools/check_layers.py"
+}
+
+check_agent() {
+  python3 "$root/tools/check_agent_symbols.py" --build "$build"
+}
+
+check_fuzz() {
+  fuzz '' 60
+}
+
+# fuzz TARGET SECONDS: the target, or each of tests/fuzz for an equal share of the time.
+# What it finds new stays in build-fuzz/corpus; tests/fuzz/corpus/<target> holds the seeds and is only read.
+fuzz() {
+  local dir target share names=() failed=0
+  dir=$(build_dir fuzz)
+  mapfile -t names < <(find "$root/tests/fuzz" -maxdepth 1 -name '*.cc' -printf '%f\n' 2>/dev/null | sed 's/\.cc$//' | sort)
+  if ((${#names[@]} == 0)); then
+    note "there are no fuzz targets yet (tests/fuzz/*.cc)"
+    return 0
+  fi
+  if [[ -n $1 ]]; then
+    [[ " ${names[*]} " == *" $1 "* ]] || fail "there is no fuzz target '$1'" "take one of: ${names[*]}"
+    names=("$1")
+  fi
+  share=$(($2 / ${#names[@]}))
+  ((share > 0)) || share=1
+  configure fuzz && compile fuzz fuzz_targets || return 1
+  for target in "${names[@]}"; do
+    fuzz_one "$target" "$share" || failed=1
+  done
+  note "${#names[@]} targets, $share s each"
+  return "$failed"
+}
+
+fuzz_one() {
+  local dir seeds=$root/tests/fuzz/corpus/$1 corpora
+  dir=$(build_dir fuzz)
+  corpora=("$dir/corpus/$1")
+  mkdir -p "$dir/corpus/$1" "$dir/findings"
+  [[ ! -d $seeds ]] || corpora+=("$seeds")
+  note "fuzzing $1 for $2 seconds"
+  logged "fuzz target $1" "$dir/fuzz/$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$dir/findings/$1-" "${corpora[@]}" && return 0
+  note "run it again with: $dir/fuzz/$1 FILE  (the file is named above)"
+  return 1
+}
+
+# command_check NAME…: one line a check; the closing line counts them.
+command_check() {
+  local name passed=0 failed=0 groups=(check) checks=("$@")
+  ((${#checks[@]} > 0)) || checks=("${all_checks[@]}")
+  for name in "${checks[@]}"; do
+    [[ " ${all_checks[*]} " == *" $name "* ]] || fail "there is no check '$name'" "take some of: ${all_checks[*]}"
+  done
+  if [[ " ${checks[*]} " =~ \ (tidy|agent)\  ]]; then
+    checks=(build "${checks[@]}")
+    groups+=(test)
+  fi
+  need build "${groups[@]}"
+  for name in "${checks[@]}"; do
+    if run_check "$name"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  done
+  printf '%d passed, %d failed\n' "$passed" "$failed"
+  ((failed == 0))
+}
+
+# run_check NAME: its output, if it fails, and a line with the verdict.
+run_check() {
+  local output status=0 start=$SECONDS
+  output=$(mktemp)
+  ("check_$1") >"$output" 2>&1 </dev/null || status=$?
+  if ((status == 0)); then
+    printf 'ok      %s (%d s)%s\n' "$1" $((SECONDS - start)) "$(remark "$output")"
+  else
+    cat "$output"
+    printf 'FAILED  %s (%d s)\n' "$1" $((SECONDS - start))
+  fi
+  rm -f "$output"
+  return "$status"
+}
+
+# remark FILE: the last line that a check said, as the reason or the extent of its "ok".
+remark() {
+  local last
+  last=$(tail -n 1 "$1")
+  [[ -z $last ]] || printf ': %s' "${last#dev: }"
+}
