@@ -1,0 +1,158 @@
+// The live blocks by their number. Numbers come in ascending order and a release names its allocation's number, so this
+// is an array in pages, not a hash table:
+//
+//   recent_   [page][page][ ][page]…[open page]     a page for each run of kPageBlocks numbers, directly indexed
+//   old_      page number -> page                   pages with survivors from before the first of recent_
+//
+// A page is dense while many of its blocks live, an exactly sized sorted array when few are left, and gone with its
+// last block. So memory follows the live blocks, not the number of events.
+#pragma once
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host/ledger/block.h"
+
+namespace heaptap::ledger {
+
+class BlockTable {
+ public:
+  static constexpr uint32_t kPageBlocks = 2048;
+  static constexpr uint32_t kSparseBlocks = kPageBlocks / 8;  // a page with this many blocks left, or fewer, is sparse
+
+  // `number` is larger than all before it, and not 0. Numbers may be left out.
+  void insert(model::BlockNumber number, const Block& block) {
+    const uint64_t page_number = page_of(number);
+    if (page_number != open_page_) [[unlikely]] {
+      open(page_number);
+    }
+    Page& page = recent_.back();
+    const uint32_t offset = offset_of(number);
+    for (; page.filled < offset; ++page.filled) {
+      page.blocks[page.filled].site = kNoSite;
+    }
+    page.blocks[offset] = block;
+    page.filled = offset + 1;
+    ++page.live;
+    ++live_blocks_;
+  }
+
+  // Takes a block out. False if it isn't alive.
+  bool take(model::BlockNumber number, Block& block) {
+    Page* page = find_page(page_of(number));
+    Block* slot = page == nullptr ? nullptr : find_slot(*page, offset_of(number));
+    if (slot == nullptr) [[unlikely]] {
+      return false;
+    }
+    block = *slot;
+    slot->site = kNoSite;
+    --live_blocks_;
+    if (--page->live == page->shrink_at) [[unlikely]] {
+      shrink(page_of(number), *page);
+    }
+    return true;
+  }
+
+  // Brings the line of a block that will be taken soon into the cache.
+  void prefetch(model::BlockNumber number) const {
+    const uint64_t index = page_of(number) - first_page_;
+    if (index < recent_.size() && recent_[index].offsets == nullptr && recent_[index].blocks != nullptr) {
+      __builtin_prefetch(&recent_[index].blocks[offset_of(number)], 1);
+    }
+  }
+
+  // Puts back a block that was taken.
+  void restore(model::BlockNumber number, const Block& block);
+
+  [[nodiscard]] uint64_t live_blocks() const { return live_blocks_; }
+
+  // Bytes that the table holds on to, directory included.
+  [[nodiscard]] uint64_t memory_bytes() const;
+
+  // Calls visit(number, block) in ascending order of numbers.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    std::vector<uint64_t> old_pages;
+    for (const auto& [page_number, page] : old_) {
+      old_pages.push_back(page_number);
+    }
+    std::sort(old_pages.begin(), old_pages.end());
+    for (const uint64_t page_number : old_pages) {
+      visit_page(page_number, old_.find(page_number)->second, visit);
+    }
+    for (size_t index = 0; index < recent_.size(); ++index) {
+      visit_page(first_page_ + index, recent_[index], visit);
+    }
+  }
+
+ private:
+  static constexpr uint64_t kNoPage = ~uint64_t{0};
+  static constexpr uint32_t kNever = ~uint32_t{0};
+  static constexpr size_t kLeastDirectory = 1024;
+  static constexpr size_t kSparePages = 16;
+
+  struct Page {
+    std::unique_ptr<Block[]> blocks;      // null: nothing in it
+    std::unique_ptr<uint16_t[]> offsets;  // of the blocks of a sparse page, ascending; null in a dense one
+    uint32_t filled = 0;                  // entries of `blocks`
+    uint32_t live = 0;
+    uint32_t shrink_at = kNever;  // live blocks at which to make it smaller; 0 makes it go
+  };
+
+  static uint64_t page_of(model::BlockNumber number) { return (number - 1) / kPageBlocks; }
+  static uint32_t offset_of(model::BlockNumber number) { return static_cast<uint32_t>((number - 1) % kPageBlocks); }
+
+  Page* find_page(uint64_t page_number) {
+    const uint64_t index = page_number - first_page_;
+    if (index < recent_.size()) [[likely]] {
+      return &recent_[index];
+    }
+    const auto found = old_.find(page_number);
+    return found == old_.end() ? nullptr : &found->second;
+  }
+
+  static Block* find_slot(Page& page, uint32_t offset) {
+    if (page.offsets != nullptr) {
+      const uint16_t* begin = page.offsets.get();
+      const uint16_t* end = begin + page.filled;
+      const uint16_t* found = std::lower_bound(begin, end, offset);
+      if (found == end || *found != offset) {
+        return nullptr;
+      }
+      offset = static_cast<uint32_t>(found - begin);
+    } else if (offset >= page.filled) {
+      return nullptr;
+    }
+    return page.blocks[offset].site == kNoSite ? nullptr : &page.blocks[offset];
+  }
+
+  template <typename Visit>
+  static void visit_page(uint64_t page_number, const Page& page, Visit& visit) {
+    for (uint32_t index = 0; index < page.filled; ++index) {
+      if (page.blocks[index].site != kNoSite) {
+        const uint32_t offset = page.offsets == nullptr ? index : page.offsets[index];
+        visit(page_number * kPageBlocks + offset + 1, page.blocks[index]);
+      }
+    }
+  }
+
+  void open(uint64_t page_number);
+  void close_open_page();
+  void retire(size_t pages);
+  void shrink(uint64_t page_number, Page& page);
+  void make_sparse(Page& page, uint32_t extra_offset, const Block* extra);
+  void give_back(Page& page);
+
+  std::vector<Page> recent_;
+  uint64_t first_page_ = 0;  // page number of recent_[0]
+  uint64_t open_page_ = kNoPage;
+  boost::unordered_flat_map<uint64_t, Page> old_;
+  std::vector<std::unique_ptr<Block[]>> spare_;  // dense pages for reuse
+  uint64_t live_blocks_ = 0;
+  uint64_t used_pages_ = 0;  // with blocks
+};
+
+}  // namespace heaptap::ledger

@@ -1,0 +1,226 @@
+#include "host/ledger/ledger.h"
+
+#include <algorithm>
+
+namespace heaptap::ledger {
+
+using model::Event;
+using model::EventBatch;
+using model::EventKind;
+using wire::Family;
+using wire::Role;
+
+namespace {
+
+// How far ahead a block that will be released is fetched, and how far is looked for the fate of a realloc.
+constexpr uint32_t kPrefetchEvents = 12;
+constexpr uint32_t kMostEventsAhead = 16384;
+
+}  // namespace
+
+Ledger::Ledger(LedgerOptions options)
+    : filter_(std::move(options.filter)),
+      within_(filter_.from_ns == 0),
+      mappings_(options.page_bytes),
+      lifetimes_(options.time_resolution_ns),
+      timeline_(filter_.from_ns, options.time_resolution_ns) {}
+
+void Ledger::add(const EventBatch& batch, const model::Tables& tables) {
+  learn(batch, tables);
+  next_block_ = batch.first_block;
+  next_bad_ = 0;
+  const auto count = static_cast<uint32_t>(batch.events.size());
+  size_t mark = 0;
+  for (uint32_t index = 0; index < count;) {
+    while (mark < batch.time_marks.size() && batch.time_marks[mark].first_event <= index) {
+      set_time(batch.time_marks[mark++].time_ns);
+    }
+    const uint32_t end = mark < batch.time_marks.size() ? std::min(count, batch.time_marks[mark].first_event) : count;
+    for (; index < end; ++index) {
+      process(batch, index);
+    }
+  }
+}
+
+void Ledger::finish() {
+  for (Tally& tally : tallies_) {
+    tally.settle_peak(peak_id_);
+  }
+}
+
+// Makes room for the sites and threads that the batch may name.
+void Ledger::learn(const EventBatch& batch, const model::Tables& tables) {
+  for (size_t site = facts_.size(); site < tables.sites.size(); ++site) {
+    const wire::FunctionFacts& function = wire::facts_of(tables.sites[site].function);
+    SiteFacts facts{.kind = tables.sites[site].kind, .family = function.family};
+    facts.can_be_undone = facts.kind == EventKind::kRelease && function.role == Role::kReallocate;
+    facts.wanted = !filter_.wants_site || filter_.wants_site(tables, static_cast<model::SiteId>(site));
+    facts_.push_back(facts);
+  }
+  tallies_.resize(facts_.size());
+  model::ThreadId last_thread = 0;
+  for (const Event& event : batch.events) {
+    last_thread = std::max(last_thread, event.thread);
+  }
+  if (last_thread >= threads_.size()) {
+    threads_.resize(size_t{last_thread} + 1);
+    thread_tallies_.resize(size_t{last_thread} + 1);
+  }
+}
+
+void Ledger::set_time(uint64_t time_ns) {
+  now_ns_ = std::max(now_ns_, time_ns);
+  after_ = now_ns_ > filter_.to_ns;
+  within_ = now_ns_ >= filter_.from_ns && !after_;
+  if (within_) {
+    timeline_.advance(now_ns_, state());
+  }
+}
+
+void Ledger::process(const EventBatch& batch, uint32_t index) {
+  const Event& event = batch.events[index];
+  if (index + kPrefetchEvents < batch.events.size()) {
+    const Event& ahead = batch.events[index + kPrefetchEvents];
+    if (facts_[ahead.site].kind == EventKind::kRelease) {
+      blocks_.prefetch(ahead.value);
+    }
+  }
+  switch (facts_[event.site].kind) {
+    case EventKind::kAllocate:
+      return on_allocate(event);
+    case EventKind::kRelease:
+      return on_release(batch, index);
+    case EventKind::kUndo:
+      return on_undo(event);
+    case EventKind::kMap:
+      return on_map(event);
+    case EventKind::kUnmap:
+      return on_unmap(event);
+  }
+}
+
+void Ledger::on_allocate(const Event& event) {
+  const model::BlockNumber number = next_block_++;
+  ThreadState& thread = threads_[event.thread];
+  thread.last_block = number;
+  thread.undo = Undo::kNothing;
+  if (!wants(event)) {
+    return;
+  }
+  blocks_.insert(number, {.size_bytes = event.value,
+                          .allocated_at_ns = now_ns_,
+                          .address = event.address,
+                          .site = event.site,
+                          .thread = event.thread});
+  Tally& tally = tallies_[event.site];
+  tally.settle_peak(peak_id_);
+  ++tally.allocations;
+  tally.allocated_bytes += event.value;
+  tally.live_bytes += event.value;
+  note_thread(tally, event);
+  ThreadTally& by_thread = thread_tallies_[event.thread];
+  ++by_thread.allocations;
+  by_thread.allocated_bytes += event.value;
+  sizes_.allocated(event.value);
+  ++totals_.allocations;
+  totals_.allocated_bytes += event.value;
+  totals_.live_bytes += event.value;
+  note_live_bytes();
+}
+
+void Ledger::note_new_thread(Tally& tally, const Event& event, uint64_t bit) {
+  if (bit != 0) {
+    tally.first_threads |= bit;
+    return;
+  }
+  more_threads_.resize(std::max<size_t>(more_threads_.size(), size_t{event.site} + 1));
+  std::vector<model::ThreadId>& more = more_threads_[event.site];
+  const auto place = std::lower_bound(more.begin(), more.end(), event.thread);
+  if (place == more.end() || *place != event.thread) {
+    more.insert(place, event.thread);
+  }
+}
+
+std::vector<model::ThreadId> Ledger::threads_of(model::SiteId site) const {
+  std::vector<model::ThreadId> threads;
+  for (model::ThreadId thread = 1; thread <= 64; ++thread) {
+    if ((tallies_[site].first_threads >> (thread - 1) & 1) != 0) {
+      threads.push_back(thread);
+    }
+  }
+  if (site < more_threads_.size()) {
+    threads.insert(threads.end(), more_threads_[site].begin(), more_threads_[site].end());
+  }
+  return threads;
+}
+
+// Whether the thread's next event says that the release of event `index` did not happen. A release that is known to be
+// undone is passed over at once, so that no peak in between is missed.
+bool Ledger::undone_within(const EventBatch& batch, uint32_t index, const std::vector<SiteFacts>& facts) {
+  const size_t end = std::min<size_t>(batch.events.size(), size_t{index} + kMostEventsAhead);
+  for (size_t next = size_t{index} + 1; next < end; ++next) {
+    if (batch.events[next].thread == batch.events[index].thread) {
+      return facts[batch.events[next].site].kind == EventKind::kUndo;
+    }
+  }
+  return false;
+}
+
+void Ledger::on_release(const EventBatch& batch, uint32_t index) {
+  const Event& event = batch.events[index];
+  LastRelease* undo_record = nullptr;
+  ThreadState& thread = threads_[event.thread];
+  thread.undo = Undo::kNothing;
+  if (facts_[event.site].can_be_undone) {
+    if (undone_within(batch, index, facts_)) {
+      thread.undo = Undo::kSkipped;
+      return;
+    }
+    undo_record = &(last_releases_[event.thread] = LastRelease{});
+  }
+  if (event.value == model::kUnknownBlock) [[unlikely]] {
+    on_bad_release(batch, index, undo_record);
+  } else {
+    on_release_of_block(event, undo_record);
+  }
+}
+
+void Ledger::on_release_of_block(const Event& event, LastRelease* undo_record) {
+  Block block;
+  if (after_ || !blocks_.take(event.value, block)) {
+    return;
+  }
+  const bool temporary = threads_[event.thread].last_block == event.value;
+  const uint64_t lifetime_ns = now_ns_ - block.allocated_at_ns;
+  Tally& tally = tallies_[block.site];
+  tally.settle_peak(peak_id_);
+  ++tally.frees;
+  tally.live_bytes -= block.size_bytes;
+  tally.temporary_allocations += temporary ? 1 : 0;
+  tally.add_lifetime(lifetime_ns);
+  ++thread_tallies_[event.thread].frees;
+  sizes_.released(block.size_bytes);
+  lifetimes_.add(lifetime_ns, block.size_bytes);
+  ++totals_.frees;
+  totals_.live_bytes -= block.size_bytes;
+  totals_.temporary_allocations += temporary ? 1 : 0;
+  const bool mismatched = facts_[block.site].family != facts_[event.site].family;
+  size_t error = ReleaseErrors::kDropped;
+  if (mismatched) [[unlikely]] {
+    ++tally.mismatched_frees;
+    ++totals_.mismatched_frees;
+    const ReleaseErrorKey key{ReleaseErrorKind::kMismatched, event.site, block.site, kNoSite};
+    error = errors_.add(key, event.address != 0 ? event.address : block.address, block.size_bytes);
+  }
+  if (undo_record != nullptr) {
+    threads_[event.thread].undo = Undo::kBlock;
+    *undo_record = {.block = block,
+                    .number = event.value,
+                    .released_at_ns = now_ns_,
+                    .error = error,
+                    .has_error = mismatched,
+                    .temporary = temporary};
+  }
+}
+
+}  // namespace heaptap::ledger

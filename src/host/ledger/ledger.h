@@ -1,0 +1,151 @@
+// The Ledger: takes the events of a trace in order and keeps what is alive and the tallies. Its memory depends on the
+// live blocks and on the distinct sites, not on the number of events. One thread uses it.
+//
+//   Ledger ledger(options);  for each batch: ledger.add(batch, tables);  ledger.finish();  then read.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "host/ledger/block_table.h"
+#include "host/ledger/lifetime_histogram.h"
+#include "host/ledger/mapping_table.h"
+#include "host/ledger/release_errors.h"
+#include "host/ledger/size_tally.h"
+#include "host/ledger/tally.h"
+#include "host/ledger/timeline.h"
+#include "host/model/event.h"
+#include "host/model/tables.h"
+
+namespace heaptap::ledger {
+
+// Which allocations are counted; releases count where their block's allocation did. Releases without a block count by
+// their own thread, time and site.
+struct Filter {
+  model::ThreadId thread = 0;  // 0: all
+  uint64_t from_ns = 0;
+  uint64_t to_ns = ~uint64_t{0};  // what is alive then is alive in the result
+  std::function<bool(const model::Tables&, model::SiteId)> wants_site = {};  // empty: all; asked once for each site
+};
+
+struct LedgerOptions {
+  uint64_t time_resolution_ns = 0;
+  uint64_t page_bytes = 4096;
+  Filter filter = {};
+};
+
+class Ledger {
+ public:
+  explicit Ledger(LedgerOptions options);
+
+  void add(const model::EventBatch& batch, const model::Tables& tables);
+
+  // After the last batch, before the results are read.
+  void finish();
+
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  [[nodiscard]] const std::vector<Tally>& tallies() const { return tallies_; }                      // by SiteId
+  [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;                  // ascending
+  [[nodiscard]] const std::vector<ThreadTally>& thread_tallies() const { return thread_tallies_; }  // by ThreadId
+  [[nodiscard]] const SizeTally& sizes() const { return sizes_; }
+  [[nodiscard]] const LifetimeHistogram& lifetimes() const { return lifetimes_; }
+  [[nodiscard]] const Timeline& timeline() const { return timeline_; }
+  [[nodiscard]] std::vector<TimelineBin> timeline_bins() const { return timeline_.bins(state()); }
+  [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
+  [[nodiscard]] const BlockTable& blocks() const { return blocks_; }
+  [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
+  [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // of the last event that was looked at
+
+ private:
+  // A release that a kUndo may still take back.
+  enum class Undo : uint8_t { kNothing, kSkipped, kBlock, kBadRelease };
+  struct LastRelease {
+    Block block;
+    model::BlockNumber number = 0;
+    uint64_t released_at_ns = 0;
+    size_t error = ReleaseErrors::kDropped;
+    model::BadReleaseKind bad_kind = model::BadReleaseKind::kUnknown;
+    bool has_error = false;
+    bool temporary = false;
+  };
+  struct ThreadState {
+    model::BlockNumber last_block = 0;
+    uint64_t last_mapping = 0;
+    Undo undo = Undo::kNothing;
+  };
+  struct SiteFacts {
+    model::EventKind kind = model::EventKind::kAllocate;
+    wire::Family family = wire::Family::kNone;
+    bool wanted = true;
+    bool can_be_undone = false;
+  };
+
+  void learn(const model::EventBatch& batch, const model::Tables& tables);
+  void set_time(uint64_t time_ns);
+  void process(const model::EventBatch& batch, uint32_t index);
+  [[nodiscard]] static bool undone_within(const model::EventBatch& batch, uint32_t index,
+                                          const std::vector<SiteFacts>& facts);
+
+  void on_allocate(const model::Event& event);
+  void on_release(const model::EventBatch& batch, uint32_t index);
+  void on_release_of_block(const model::Event& event, LastRelease* undo_record);
+  void on_bad_release(const model::EventBatch& batch, uint32_t index, LastRelease* undo_record);
+  void count_bad_release(const model::Event& event, const model::BadRelease& bad, LastRelease* undo_record);
+  void on_undo(const model::Event& event);
+  void undo_block(const LastRelease& last);
+  void undo_bad_release(const LastRelease& last);
+  void on_map(const model::Event& event);
+  void on_unmap(const model::Event& event);
+  void release_mapped(const model::Event& event, uint64_t length_bytes);
+
+  [[nodiscard]] uint64_t& bad_counter(model::BadReleaseKind kind);
+  [[nodiscard]] bool wants(const model::Event& event) const {
+    return within_ && facts_[event.site].wanted && (filter_.thread == 0 || filter_.thread == event.thread);
+  }
+  void note_thread(Tally& tally, const model::Event& event) {
+    const uint64_t bit = event.thread - 1 < 64 ? uint64_t{1} << (event.thread - 1) : 0;
+    if ((tally.first_threads & bit) == 0) [[unlikely]] {
+      note_new_thread(tally, event, bit);
+    }
+  }
+  void note_new_thread(Tally& tally, const model::Event& event, uint64_t bit);
+  void note_live_bytes() {
+    if (totals_.live_bytes > totals_.peak_live_bytes) {
+      totals_.peak_live_bytes = totals_.live_bytes;
+      totals_.peak_time_ns = now_ns_;
+      ++peak_id_;
+    }
+    if (totals_.live_blocks() > totals_.peak_live_blocks) {
+      totals_.peak_live_blocks = totals_.live_blocks();
+    }
+    timeline_.see(totals_.live_bytes);
+  }
+  [[nodiscard]] TimelineState state() const {
+    return {totals_.live_bytes, totals_.live_blocks(), totals_.mapped_live_bytes, totals_.allocations, totals_.frees};
+  }
+
+  Filter filter_;
+  bool within_ = true;  // the time window
+  bool after_ = false;
+  uint64_t now_ns_ = 0;
+  uint64_t peak_id_ = 0;
+  model::BlockNumber next_block_ = 1;
+  size_t next_bad_ = 0;  // of the batch's bad releases
+
+  Totals totals_;
+  std::vector<SiteFacts> facts_;                                           // by SiteId
+  std::vector<Tally> tallies_;                                             // by SiteId
+  std::vector<std::vector<model::ThreadId>> more_threads_;                 // by SiteId: threads from 65 on, ascending
+  std::vector<ThreadState> threads_;                                       // by ThreadId
+  std::vector<ThreadTally> thread_tallies_;                                // by ThreadId
+  boost::unordered_flat_map<model::ThreadId, LastRelease> last_releases_;  // valid as the thread's state says
+  BlockTable blocks_;
+  MappingTable mappings_;
+  SizeTally sizes_;
+  LifetimeHistogram lifetimes_;
+  Timeline timeline_;
+  ReleaseErrors errors_;
+};
+
+}  // namespace heaptap::ledger

@@ -1,0 +1,50 @@
+// How long blocks lived: released blocks by their lifetime, in classes 1-2-5 a decade. Times are no finer than the
+// trace's resolution, so everything below it is one class.
+#pragma once
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heaptap::ledger {
+
+struct LifetimeCount {  // lifetimes from lowest_ns to below limit_ns (0: no limit)
+  uint64_t lowest_ns = 0;
+  uint64_t limit_ns = 0;
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+};
+
+class LifetimeHistogram {
+ public:
+  explicit LifetimeHistogram(uint64_t resolution_ns);
+
+  void add(uint64_t lifetime_ns, uint64_t size_bytes) {
+    LifetimeCount& count = counts_[class_of(lifetime_ns)];
+    ++count.blocks;
+    count.bytes += size_bytes;
+  }
+  void remove(uint64_t lifetime_ns, uint64_t size_bytes) {
+    LifetimeCount& count = counts_[class_of(lifetime_ns)];
+    --count.blocks;
+    count.bytes -= size_bytes;
+  }
+
+  // All classes up to the last one with blocks.
+  [[nodiscard]] std::vector<LifetimeCount> classes() const;
+
+ private:
+  [[nodiscard]] size_t class_of(uint64_t lifetime_ns) const {
+    size_t index = first_of_width_[static_cast<size_t>(std::bit_width(lifetime_ns))];
+    while (index + 1 < counts_.size() && lifetime_ns >= counts_[index + 1].lowest_ns) {
+      ++index;
+    }
+    return index;
+  }
+
+  std::vector<LifetimeCount> counts_;
+  std::array<uint8_t, 65> first_of_width_{};  // class of the shortest lifetime with so many bits
+};
+
+}  // namespace heaptap::ledger
