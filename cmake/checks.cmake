@@ -12,3 +12,13 @@ if(TARGET heaptap_agent AND CMAKE_BUILD_TYPE STREQUAL Release)
   heaptap_tool_test(agent_symbols check_agent_symbols.py --build ${PROJECT_BINARY_DIR}
                     --library $<TARGET_FILE:heaptap_agent>)
 endif()
+
+# The programs work anywhere: the place of this checkout is not compiled in.
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  foreach(program heaptap heaptap_agent)
+    if(TARGET ${program})
+      add_test(NAME tools.no_source_path.${program}
+               COMMAND sh -c "! grep -qF '${PROJECT_SOURCE_DIR}/' '$<TARGET_FILE:${program}>'")
+    endif()
+  endforeach()
+endif()

@@ -12,10 +12,10 @@ if(TARGET heaptap_agent)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/heaptap DESTINATION include FILES_MATCHING PATTERN "*.h")
 
-# Man pages: docs/man/NAME.SECTION.scd, where scdoc is there to make them.
+# Man pages: docs/man/NAME.SECTION.scd.
 file(GLOB man_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.scd)
-find_program(SCDOC scdoc)
-if(man_sources AND SCDOC)
+if(man_sources AND HEAPTAP_MAN)
+  find_program(SCDOC scdoc REQUIRED)
   set(man_pages)
   foreach(source ${man_sources})
     cmake_path(GET source STEM LAST_ONLY page)

@@ -10,9 +10,9 @@ need_for_preset() {
   if [[ $preset == tsan ]]; then need build fuzz "$@"; else need build "$@"; fi
 }
 
-# The programs alone: what a user runs. Needs no test library.
+# build_programs NAME=VALUE…: what a user runs; needs no test library. The settings are CMake's.
 build_programs() {
-  locked compile_configured "$preset" programs
+  locked compile_configured "$preset" programs "$@"
 }
 
 # Everything, tests included.
