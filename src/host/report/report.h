@@ -21,6 +21,11 @@ struct Leaks {
   BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
 };
 
+// Of the blocks of one stack that are still alive.
+struct StackLeaks {
+  BlockCount definite, indirect, possible;
+};
+
 struct Totals {
   uint64_t allocations = 0;
   uint64_t frees = 0;
@@ -32,7 +37,7 @@ struct Totals {
   uint64_t peak_live_blocks = 0;  // the most blocks alive at one time (not necessarily at the peak of bytes)
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
-  uint64_t bad_frees = 0;         // never allocated, or into the middle of a block
+  uint64_t bad_frees = 0;  // never allocated, or into the middle of a block
   uint64_t double_frees = 0;
   uint64_t mismatched_frees = 0;
   uint64_t unknown_frees = 0;
@@ -42,10 +47,10 @@ struct Totals {
 struct StackEntry {
   uint64_t id = 0;  // of this function called from this stack
   std::string function;
-  std::string variant;  // "nothrow", "sized, aligned", …; empty for the plain form
-  bool mapping = false; // mmap and its kin: not in the totals but the mapped ones
+  std::string variant;   // "nothrow", "sized, aligned", …; empty for the plain form
+  bool mapping = false;  // mmap and its kin: not in the totals but the mapped ones
   uint64_t allocations = 0;
-  uint64_t frees = 0;   // of this stack's blocks
+  uint64_t frees = 0;  // of this stack's blocks
   uint64_t allocated_bytes = 0;
   uint64_t live_blocks = 0;
   uint64_t live_bytes = 0;
@@ -54,6 +59,7 @@ struct StackEntry {
   uint64_t mismatched_frees = 0;
   uint64_t lifetime_ns = 0;  // of its blocks that were released, summed
   std::vector<uint32_t> threads;
+  std::optional<StackLeaks> leaks;  // empty where no scan was made
   std::vector<symbols::Frame> frames;
   std::string ends_early;  // why there are no further frames; empty where the stack is whole
 };
@@ -123,6 +129,8 @@ struct BlockEntry {
   uint64_t allocated_at_ns = 0;
   uint32_t thread = 0;
   uint64_t stack_id = 0;
+  std::string function;
+  symbols::Frame caller;  // the first frame of its stack
 };
 
 struct Report {
@@ -131,13 +139,20 @@ struct Report {
   Leaks leaks;
   std::vector<ErrorEntry> errors;
   bool errors_requested = false;  // --sanity
+  uint64_t errors_dropped = 0;    // releases that are counted but not listed: too many different ones
   std::vector<StackEntry> stacks;
+  uint64_t stack_count = 0;  // all that the filters let through, also those that are not listed
   std::vector<SizeClass> size_classes;
-  std::vector<ExactSize> top_sizes;
+  std::vector<ExactSize> top_sizes;    // most allocations first
+  uint64_t uncounted_allocations = 0;  // of sizes that are missing in top_sizes: too many different ones
   std::vector<LifetimeClass> lifetimes;
   std::vector<TimelinePoint> timeline;
+  uint64_t timeline_start_ns = 0;
   std::vector<ThreadEntry> threads;
-  std::vector<BlockEntry> blocks;
+  std::vector<BlockEntry> blocks;  // alive; empty unless asked for
+  std::string trace_path;
+  std::string filter;              // what the report was narrowed down to, in words; empty where it is everything
+  std::string sort_key;            // of the stacks
   std::vector<std::string> hints;  // what would make the report better, ready to print
 };
 

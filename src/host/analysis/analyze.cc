@@ -1,0 +1,80 @@
+#include "host/analysis/analyze.h"
+
+#include "host/analysis/entries.h"
+#include "host/analysis/listing.h"
+#include "host/analysis/stack_names.h"
+#include "host/base/units.h"
+#include "host/ledger/ledger.h"
+
+namespace heaptap::analysis {
+namespace {
+
+constexpr size_t kMostHints = 8;
+
+class LedgerSink : public intake::EventSink {
+ public:
+  explicit LedgerSink(ledger::Ledger& ledger) : ledger_(ledger) {}
+  void on_batch(const model::EventBatch& batch, const model::Tables& tables) override { ledger_.add(batch, tables); }
+
+ private:
+  ledger::Ledger& ledger_;
+};
+
+ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names) {
+  ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns, .page_bytes = capture.page_bytes};
+  options.filter.thread = query.thread;
+  options.filter.from_ns = query.from_ns;
+  options.filter.to_ns = query.to_ns;
+  if (names.filters()) {
+    options.filter.wants_site = [&names](const model::Tables& tables, model::SiteId site) {
+      return names.passes(tables, tables.sites[site]);
+    };
+  }
+  return options;
+}
+
+std::string filter_text(const Query& query) {
+  std::string text;
+  const auto append = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (!query.function.empty()) append("function " + query.function);
+  if (!query.module.empty()) append("module " + query.module);
+  if (query.thread != 0) append(fmt::format("thread {}", query.thread));
+  if (query.from_ns != 0) append("from " + base::format_duration(query.from_ns));
+  if (query.to_ns != ~uint64_t{0}) append("to " + base::format_duration(query.to_ns));
+  return text;
+}
+
+void count(report::Report& report, const ledger::Ledger& ledger, const model::Tables& tables) {
+  report.totals = totals_of(ledger);
+  report.size_classes = size_classes_of(ledger);
+  report.top_sizes = sizes_of(ledger);
+  report.uncounted_allocations = ledger.sizes().uncounted_allocations();
+  report.lifetimes = lifetimes_of(ledger);
+  report.timeline = timeline_of(ledger);
+  report.timeline_start_ns = ledger.timeline().start_ns();
+  report.threads = threads_of(ledger, tables);
+}
+
+}  // namespace
+
+base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& query) {
+  StackNames names(query.symbols, query.function, query.module);
+  ledger::Ledger ledger(ledger_options(reader.capture(), query, names));
+  LedgerSink sink(ledger);
+  HEAPTAP_TRY(reader.replay(sink, {.addresses = query.blocks || query.errors, .progress = query.progress}));
+  ledger.finish();
+
+  report::Report report;
+  report.capture = reader.capture();
+  report.filter = filter_text(query);
+  report.sort_key = name_of(query.sort);
+  count(report, ledger, reader.tables());
+  const Listing listing(ledger, reader.tables(), names, query);
+  if (query.stacks) listing.list_stacks(report);
+  if (query.errors) listing.list_errors(report);
+  if (query.blocks) listing.list_blocks(report);
+  report.hints = names.hints(kMostHints);
+  return report;
+}
+
+}  // namespace heaptap::analysis

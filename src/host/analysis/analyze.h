@@ -1,0 +1,39 @@
+// From a trace to a Report: replays the events through the ledger, merges, filters, sorts, and asks for the names of what
+// is shown.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "host/analysis/sort_key.h"
+#include "host/base/result.h"
+#include "host/intake/trace_reader.h"
+#include "host/report/report.h"
+#include "host/symbols/resolver.h"
+
+namespace heaptap::analysis {
+
+struct Query {
+  // Which allocations are counted.
+  std::string function;           // part of, or a regular expression for, the name of any frame; empty: all
+  std::string module;             // the same for the path of any frame's module
+  uint32_t thread = 0;            // 0: all
+  uint64_t from_ns = 0;           // allocations from here on
+  uint64_t to_ns = ~uint64_t{0};  // what is alive then
+
+  // What of it is listed.
+  SortKey sort = SortKey::kUsage;
+  size_t limit = 0;        // stacks and blocks; 0: all
+  uint32_t depth = 0;      // frames of a stack; 0: all
+  bool stacks = true;      // list stacks at all
+  bool blocks = false;     // list live blocks
+  bool errors = false;     // list bad releases, with their stacks
+  bool live_only = false;  // only stacks that still hold something
+
+  symbols::ResolverOptions symbols = {};
+  std::function<void(uint64_t done, uint64_t total)> progress = {};
+};
+
+base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& query);
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,16 @@
+// The parts of a Report that are made from the ledger alone, one function each.
+#pragma once
+#include "host/ledger/ledger.h"
+#include "host/model/tables.h"
+#include "host/report/report.h"
+
+namespace heaptap::analysis {
+
+report::Totals totals_of(const ledger::Ledger& ledger);
+std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger);
+std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger);
+std::vector<report::LifetimeClass> lifetimes_of(const ledger::Ledger& ledger);
+std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger);
+std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const model::Tables& tables);
+
+}  // namespace heaptap::analysis

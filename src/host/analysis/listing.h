@@ -1,0 +1,35 @@
+// The lists of a Report whose entries have names and stacks: stacks, bad releases, live blocks.
+#pragma once
+#include "host/analysis/analyze.h"
+#include "host/analysis/stack_index.h"
+#include "host/analysis/stack_names.h"
+#include "host/ledger/ledger.h"
+#include "host/report/report.h"
+
+namespace heaptap::analysis {
+
+class Listing {
+ public:
+  Listing(const ledger::Ledger& ledger, const model::Tables& tables, StackNames& names, const Query& query)
+      : ledger_(ledger), tables_(tables), names_(names), query_(query), index_(tables) {}
+
+  // Each fills its part of the report.
+  void list_stacks(report::Report& report) const;
+  void list_errors(report::Report& report) const;
+  void list_blocks(report::Report& report) const;
+
+ private:
+  [[nodiscard]] report::StackEntry stack_of(uint64_t id) const;
+  void name(report::StackEntry& stack) const;
+  [[nodiscard]] report::ErrorEntry error_of(const ledger::ReleaseError& error) const;
+  [[nodiscard]] report::ErrorEntry::Origin origin_of(model::SiteId site, uint64_t size_bytes) const;
+  [[nodiscard]] uint64_t content_of(model::SiteId site) const;
+
+  const ledger::Ledger& ledger_;
+  const model::Tables& tables_;
+  StackNames& names_;
+  const Query& query_;
+  StackIndex index_;
+};
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,94 @@
+#include "host/analysis/sort_key.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace heaptap::analysis {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, SortKey>, 10> kNames{{{"allocations", SortKey::kAllocations},
+                                                                       {"average", SortKey::kAverage},
+                                                                       {"bad-frees", SortKey::kBadFrees},
+                                                                       {"leaked-bytes", SortKey::kLeakedBytes},
+                                                                       {"leaks", SortKey::kLeaks},
+                                                                       {"mismatched", SortKey::kMismatched},
+                                                                       {"stacks", SortKey::kStacks},
+                                                                       {"total", SortKey::kTotal},
+                                                                       {"time", SortKey::kTime},
+                                                                       {"usage", SortKey::kUsage}}};
+
+uint64_t leaked_bytes(const report::StackEntry& stack) {
+  return stack.leaks ? stack.leaks->definite.bytes + stack.leaks->indirect.bytes : stack.live_bytes;
+}
+
+uint64_t leaked_blocks(const report::StackEntry& stack) {
+  return stack.leaks ? stack.leaks->definite.blocks + stack.leaks->indirect.blocks : stack.live_blocks;
+}
+
+// What is compared first and, where that is equal, next.
+std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey key) {
+  switch (key) {
+    case SortKey::kAllocations:
+      return {stack.allocations, stack.allocated_bytes};
+    case SortKey::kAverage:
+      return {stack.allocations == 0 ? 0 : stack.allocated_bytes / stack.allocations, stack.allocated_bytes};
+    case SortKey::kBadFrees:
+    case SortKey::kMismatched:
+      return {stack.mismatched_frees, stack.allocations};
+    case SortKey::kLeakedBytes:
+      return {leaked_bytes(stack), leaked_blocks(stack)};
+    case SortKey::kLeaks:
+      return {leaked_blocks(stack), leaked_bytes(stack)};
+    case SortKey::kStacks:
+      return {0, 0};
+    case SortKey::kTotal:
+      return {stack.allocated_bytes, stack.allocations};
+    case SortKey::kTime:
+      return {stack.lifetime_ns, stack.allocated_bytes};
+    case SortKey::kUsage:
+      return {stack.live_bytes, stack.allocated_bytes};
+  }
+  return {0, 0};
+}
+
+}  // namespace
+
+base::Result<SortKey> parse_sort_key(std::string_view text) {
+  const std::pair<std::string_view, SortKey>* match = nullptr;
+  size_t matches = 0;
+  for (const auto& entry : kNames) {
+    if (entry.first == text) {
+      return entry.second;
+    }
+    if (!text.empty() && entry.first.starts_with(text)) {
+      match = &entry;
+      ++matches;
+    }
+  }
+  if (matches == 1) {
+    return match->second;
+  }
+  std::string names;
+  for (const auto& entry : kNames) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
+  }
+  return base::fail_as(base::ErrorKind::kUsage, "'{}' is {} sort key: use one of {}", text,
+                       matches == 0 ? "no" : "the beginning of more than one", names);
+}
+
+std::string_view name_of(SortKey key) {
+  const auto* const found =
+      std::find_if(kNames.begin(), kNames.end(), [key](const auto& entry) { return entry.second == key; });
+  return found == kNames.end() ? "" : found->first;
+}
+
+void sort_stacks(std::vector<report::StackEntry>& stacks, SortKey key) {
+  std::sort(stacks.begin(), stacks.end(), [key](const report::StackEntry& a, const report::StackEntry& b) {
+    const auto weight_a = weight(a, key);
+    const auto weight_b = weight(b, key);
+    return weight_a != weight_b ? weight_a > weight_b : a.id < b.id;
+  });
+}
+
+}  // namespace heaptap::analysis
