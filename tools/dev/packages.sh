@@ -43,9 +43,12 @@ need() {
       "${as_root[*]:+${as_root[*]} }apt-get install --no-install-recommends ${missing[*]}"
 }
 
+# While it is there, packages start no services.
+policy=/usr/sbin/policy-rc.d
+
 # The lists are fetched where one of the packages is unknown, or where the known version is no longer served.
 install_packages() {
-  local policy=/usr/sbin/policy-rc.d updated=no
+  local updated=no
   if [[ " $* " == *" redis-server "* && ! -e $policy ]]; then
     # Tests start their own servers; none has to be left running on this machine.
     trap '"${as_root[@]}" rm -f "$policy"' EXIT
