@@ -12,19 +12,20 @@
 namespace heaptap::symbols {
 
 struct Frame {
-  std::string function;   // demangled; empty where no symbol covers the address
-  std::string module;     // path as the target had it; empty where no module covers the address
-  uint64_t offset = 0;    // of the instruction in the module's link-time address space (what addr2line takes)
-  uint64_t address = 0;   // in the process
-  std::string file;       // empty where there is no line information
+  std::string function;  // demangled; empty where no symbol covers the address
+  std::string module;    // path as the target had it; empty where no module covers the address
+  uint64_t offset = 0;   // of the instruction in the module's link-time address space (what addr2line takes)
+  uint64_t address = 0;  // in the process
+  std::string file;      // empty where there is no line information
   uint32_t line = 0;
-  bool inlined = false;   // this function was inlined into the next frame's
+  bool inlined = false;  // this function was inlined into the next frame's
 };
 
 struct ResolverOptions {
-  std::vector<std::string> symbol_directories;  // --symbols: a path is tried below it, then with its leading folders taken away one by one
-  std::vector<std::string> sysroots;            // --sysroot
-  bool debuginfod = false;                      // ask the servers of $DEBUGINFOD_URLS
+  std::vector<std::string>
+      symbol_directories;  // --symbols: a path is tried below it, then with its leading folders taken away one by one
+  std::vector<std::string> sysroots;  // --sysroot
+  bool debuginfod = false;            // ask the servers of $DEBUGINFOD_URLS
 };
 
 class Resolver {

@@ -1,0 +1,44 @@
+// The compile units of a file by address; each is indexed when an address in it is asked for. Private to symbols/.
+#pragma once
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host/symbols/address_range.h"
+#include "host/symbols/function_names.h"
+#include "host/symbols/range_map.h"
+#include "host/symbols/unit_index.h"
+
+namespace heaptap::symbols {
+
+class DwarfIndex {
+ public:
+  // `dwarf` must outlive this. `code`: what can be executed, in the addresses of `dwarf`.
+  DwarfIndex(Dwarf* dwarf, CodeRanges code);
+
+  [[nodiscard]] bool empty() const { return units_.empty(); }
+
+  // Appends the frames of the instruction at `address`, innermost first; none where no unit knows it.
+  void append_frames(uint64_t address, std::vector<SourceFrame>& frames);
+
+ private:
+  struct Unit {
+    Dwarf_Die die;
+    Dwarf_Off offset;
+    std::unique_ptr<UnitIndex> index;
+  };
+  void list_units();
+  bool append_ranges(Unit& unit, uint32_t number, std::vector<RangeMap::Range>& ranges);
+  Unit* unit_of(uint64_t address);
+
+  Dwarf* dwarf_;
+  CodeRanges code_;
+  FunctionNames names_;
+  std::vector<Unit> units_;  // by offset
+  RangeMap unit_ranges_;
+  bool has_units_without_ranges_ = false;
+};
+
+}  // namespace heaptap::symbols

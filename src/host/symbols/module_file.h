@@ -1,0 +1,69 @@
+// The file of one module, with all that is known of its symbols. Private to symbols/.
+#pragma once
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/symbols/address_range.h"
+#include "host/symbols/dwarf_index.h"
+#include "host/symbols/file_search.h"
+#include "host/symbols/resolver.h"
+#include "host/symbols/symbol_table.h"
+
+namespace heaptap::symbols {
+
+// What a module's file gives.
+enum class SymbolSource {
+  kNoFile,       // not found
+  kReplaced,     // found one of that name, with another build-id
+  kExportsOnly,  // .dynsym: stripped
+  kNames,        // .symtab, no DWARF
+  kFull,         // DWARF
+};
+
+class ModuleFile {
+ public:
+  // Opens it and finds its debug file. Never fails: source() says what came of it.
+  static std::unique_ptr<ModuleFile> open(FileSearch& search, const std::string& path, const std::string& build_id);
+  ~ModuleFile();
+  ModuleFile(const ModuleFile&) = delete;
+  ModuleFile& operator=(const ModuleFile&) = delete;
+
+  // The frames of the instruction at a link-time address, innermost first; at least one. Only function, file, line
+  // and inlined are set.
+  std::vector<Frame> frames_at(uint64_t address);
+
+  [[nodiscard]] SymbolSource source() const { return source_; }
+
+ private:
+  ModuleFile(FileSearch& search, std::string recorded_path)
+      : search_(search), recorded_path_(std::move(recorded_path)) {}
+  static int find_debug_file(Dwfl_Module*, void** user, const char*, Dwarf_Addr, const char* file_name,
+                             const char* link_name, GElf_Word link_crc, char** found_name);
+  bool load(ElfFile file);
+  void load_dwarf();
+  void attach_alternate();
+  void use_full_name(Frame& frame, uint64_t address) const;
+
+  FileSearch& search_;
+  std::string recorded_path_;
+  std::string build_id_;
+  SymbolSource source_ = SymbolSource::kNoFile;
+  bool searched_debug_file_ = false;
+  bool is_debug_file_complete_ = false;  // the separate debug file has a .symtab
+  Dwfl* session_ = nullptr;
+  Dwfl_Module* module_ = nullptr;
+  Dwarf* alternate_ = nullptr;
+  std::unique_ptr<ElfFile> alternate_file_;
+  uint64_t main_bias_ = 0;   // libdwfl's address minus link-time address of the file
+  uint64_t dwarf_bias_ = 0;  // the same for the file that has the DWARF
+  CodeRanges code_;
+  SymbolTable symbols_;
+  std::unique_ptr<DwarfIndex> dwarf_;
+};
+
+}  // namespace heaptap::symbols

@@ -1,0 +1,87 @@
+#include "host/symbols/symbol_table.h"
+
+#include <gelf.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heaptap::symbols {
+namespace {
+
+constexpr int kSymbolLimit = 1 << 25;
+
+struct Symbol {
+  uint64_t begin = 0;
+  uint64_t size_bytes = 0;
+  const char* name = nullptr;
+  uint32_t preference = 0;
+};
+
+bool is_code(const GElf_Sym& symbol) {
+  if (symbol.st_shndx == SHN_UNDEF) return false;
+  const auto type = GELF_ST_TYPE(symbol.st_info);
+  return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+// ARM and AArch64 and RISC-V mark stretches of code and data with symbols like "$x" and "$d.12".
+bool is_mapping_symbol(const char* name) { return name[0] == '$'; }
+
+// Which of several names of one function people know: malloc, not __libc_malloc and not a local label.
+uint32_t preference_of(const GElf_Sym& symbol, const char* name) {
+  const auto binding = GELF_ST_BIND(symbol.st_info);
+  const uint32_t by_binding = binding == STB_LOCAL ? 0 : binding == STB_WEAK ? 1 : 2;
+  const uint32_t by_type = GELF_ST_TYPE(symbol.st_info) == STT_NOTYPE ? 0 : 1;
+  const size_t underscores = std::min<size_t>(std::strspn(name, "_"), 255);
+  const size_t length = std::min<size_t>(std::strlen(name), 255);
+  return by_type << 24 | by_binding << 16 | static_cast<uint32_t>(255 - underscores) << 8 |
+         static_cast<uint32_t>(255 - length);
+}
+
+std::vector<Symbol> read_symbols(Dwfl_Module* module, const CodeRanges& code) {
+  std::vector<Symbol> symbols;
+  const int count = std::min(dwfl_module_getsymtab(module), kSymbolLimit);
+  GElf_Ehdr header;
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module, &bias);
+  const bool has_thumb_bit = elf != nullptr && gelf_getehdr(elf, &header) != nullptr && header.e_machine == EM_ARM;
+  for (int i = 1; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (name == nullptr || name[0] == '\0' || !is_code(symbol) || is_mapping_symbol(name)) continue;
+    if (has_thumb_bit) address &= ~GElf_Addr{1};
+    if (code.clip({address, address + 1}).end == 0) continue;
+    symbols.push_back(
+        {.begin = address, .size_bytes = symbol.st_size, .name = name, .preference = preference_of(symbol, name)});
+  }
+  return symbols;
+}
+
+}  // namespace
+
+SymbolTable::SymbolTable(Dwfl_Module* module, const CodeRanges& code, bool is_complete) {
+  std::vector<Symbol> symbols = read_symbols(module, code);
+  std::sort(symbols.begin(), symbols.end(), [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
+  std::vector<RangeMap::Range> ranges;
+  uint64_t next_begin = ~uint64_t{0};  // of the next symbol at another address
+  for (size_t i = symbols.size(); i-- > 0;) {
+    const Symbol& symbol = symbols[i];
+    if (i + 1 < symbols.size() && symbols[i + 1].begin != symbol.begin) next_begin = symbols[i + 1].begin;
+    uint64_t end = symbol.begin + symbol.size_bytes;
+    if (symbol.size_bytes == 0) end = is_complete ? next_begin : symbol.begin;
+    const AddressRange inside = code.clip({symbol.begin, end});
+    ranges.push_back({.begin = inside.begin,
+                      .end = inside.end,
+                      .depth = symbol.preference,
+                      .value = static_cast<uint32_t>(names_.size())});
+    names_.push_back(symbol.name);
+  }
+  ranges_ = RangeMap(std::move(ranges));
+}
+
+const char* SymbolTable::find(uint64_t address) const {
+  const auto index = ranges_.find(address);
+  return index ? names_[*index] : nullptr;
+}
+
+}  // namespace heaptap::symbols
