@@ -1,0 +1,163 @@
+#include "host/report/json_values.h"
+
+#include <fmt/format.h>
+
+namespace heaptap::report {
+namespace {
+
+Json count_json(const BlockCount& count) { return {{"blocks", count.blocks}, {"bytes", count.bytes}}; }
+
+Json unknown_count() { return {{"blocks", nullptr}, {"bytes", nullptr}}; }
+
+std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json origin_json(const ErrorEntry::Origin& origin) {
+  return {{"function", origin.function},
+          {"variant", origin.variant},
+          {"size", origin.size},
+          {"frames", json_of(origin.frames)}};
+}
+
+Json leaks_json(const std::optional<StackLeaks>& leaks) {
+  return {{"definite", leaks ? count_json(leaks->definite) : unknown_count()},
+          {"indirect", leaks ? count_json(leaks->indirect) : unknown_count()},
+          {"possible", leaks ? count_json(leaks->possible) : unknown_count()}};
+}
+
+}  // namespace
+
+std::string to_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json json_of(const symbols::Frame& frame) {
+  return {{"function", or_null(frame.function)},
+          {"module", or_null(frame.module)},
+          {"offset", frame.module.empty() ? Json(nullptr) : Json(hex(frame.offset))},
+          {"address", hex(frame.address)},
+          {"file", or_null(frame.file)},
+          {"line", frame.file.empty() || frame.line == 0 ? Json(nullptr) : Json(frame.line)},
+          {"inlined", frame.inlined}};
+}
+
+Json json_of(const std::vector<symbols::Frame>& frames) {
+  Json list = Json::array();
+  for (const symbols::Frame& frame : frames) {
+    list.push_back(json_of(frame));
+  }
+  return list;
+}
+
+Json json_of(const StackEntry& stack) {
+  return {{"id", stack.id},
+          {"function", stack.function},
+          {"variant", stack.variant},
+          {"allocations", stack.allocations},
+          {"frees", stack.frees},
+          {"allocated_bytes", stack.allocated_bytes},
+          {"live_blocks", stack.live_blocks},
+          {"live_bytes", stack.live_bytes},
+          {"peak_bytes", stack.peak_bytes},
+          {"temporary_allocations", stack.temporary_allocations},
+          {"mismatched_frees", stack.mismatched_frees},
+          {"lifetime_ns", stack.lifetime_ns},
+          {"threads", stack.threads},
+          {"leaks", leaks_json(stack.leaks)},
+          {"frames", json_of(stack.frames)},
+          {"ends_early", or_null(stack.ends_early)}};
+}
+
+Json json_of(const ErrorEntry& error) {
+  Json released = nullptr;
+  if (error.released) {
+    released = origin_json(*error.released);
+    released.erase("size");
+  }
+  return {{"kind", error.kind},
+          {"function", error.function},
+          {"variant", error.variant},
+          {"address", error.address == 0 ? Json(nullptr) : Json(hex(error.address))},
+          {"count", error.count},
+          {"frames", json_of(error.frames)},
+          {"allocated", error.allocated ? origin_json(*error.allocated) : Json(nullptr)},
+          {"released", released}};
+}
+
+Json json_of(const Totals& totals) {
+  return {{"allocations", totals.allocations},
+          {"frees", totals.frees},
+          {"allocated_bytes", totals.allocated_bytes},
+          {"temporary_allocations", totals.temporary_allocations},
+          {"live_blocks", totals.live_blocks},
+          {"live_bytes", totals.live_bytes},
+          {"peak_live_bytes", totals.peak_live_bytes},
+          {"peak_live_blocks", totals.peak_live_blocks},
+          {"peak_time_ns", totals.peak_time_ns},
+          {"mapped_live_bytes", totals.mapped_live_bytes},
+          {"peak_mapped_bytes", totals.peak_mapped_bytes},
+          {"bad_frees", totals.bad_frees},
+          {"double_frees", totals.double_frees},
+          {"mismatched_frees", totals.mismatched_frees},
+          {"unknown_frees", totals.unknown_frees}};
+}
+
+Json json_of(const Leaks& leaks) {
+  const auto count = [&](const BlockCount& value) { return leaks.scanned ? count_json(value) : unknown_count(); };
+  return {{"scanned", leaks.scanned},
+          {"definite", count(leaks.definite)},
+          {"indirect", count(leaks.indirect)},
+          {"possible", count(leaks.possible)},
+          {"reachable", count(leaks.reachable)},
+          {"suppressed", count(leaks.suppressed)}};
+}
+
+Json target_json(const model::Capture& capture) {
+  Json exit = nullptr;
+  if (capture.exit.code) {
+    exit = {{"code", *capture.exit.code}};
+  } else if (capture.exit.signal) {
+    exit = {{"signal", *capture.exit.signal}};
+  }
+  return {{"command", capture.command},
+          {"executable", or_null(capture.executable)},
+          {"pid", capture.pid},
+          {"parent_pid", capture.parent_pid},
+          {"host", or_null(capture.host_name)},
+          {"arch", capture.architecture},
+          {"exit", exit}};
+}
+
+Json capture_json(const model::Capture& capture) {
+  return {{"via", capture.via},
+          {"complete", capture.ended && !capture.truncated && capture.lost_events == 0 && capture.from_start},
+          {"from_start", capture.from_start},
+          {"start_unix_ns", capture.start_unix_ns},
+          {"duration_ns", capture.ended ? Json(capture.duration_ns) : Json(nullptr)},
+          {"time_resolution_ns", capture.time_resolution_ns},
+          {"events", capture.ended ? Json(capture.event_count) : Json(nullptr)},
+          {"lost_events", capture.lost_events},
+          {"truncated", capture.truncated},
+          {"damage", or_null(capture.damage)},
+          {"notes", capture.notes},
+          {"heaptap_version", capture.heaptap_version}};
+}
+
+JsonDocument::JsonDocument(const char* view, const Report& report) {
+  member("format", std::string("heaptap-") + view);
+  member("version", 1);
+  member("target", target_json(report.capture));
+  member("capture", capture_json(report.capture));
+  member("filter", or_null(report.filter));
+}
+
+void JsonDocument::begin(const char* name) {
+  text_ += text_.size() == 1 ? "\n " : ",\n ";
+  text_ += to_text(Json(name)) + ": ";
+}
+
+void JsonDocument::member(const char* name, const Json& value) {
+  begin(name);
+  text_ += to_text(value);
+}
+
+}  // namespace heaptap::report

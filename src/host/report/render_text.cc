@@ -1,0 +1,31 @@
+#include "host/report/render.h"
+#include "host/report/text_parts.h"
+
+namespace heaptap::report {
+
+std::string render_text(const Report& report, View view, const RenderOptions& options) {
+  const TextContext context{report, options, Ink(options.color)};
+  switch (view) {
+    case View::kSummary:
+      return text_summary(context);
+    case View::kLeaks:
+      return text_leaks(context);
+    case View::kTop:
+      return text_top(context);
+    case View::kTree:
+      return text_tree(context);
+    case View::kStats:
+      return text_stats(context);
+    case View::kSizes:
+      return text_sizes(context);
+    case View::kLifetimes:
+      return text_lifetimes(context);
+    case View::kTimeline:
+      return text_timeline(context);
+    case View::kBlocks:
+      return text_blocks(context);
+  }
+  return "";
+}
+
+}  // namespace heaptap::report

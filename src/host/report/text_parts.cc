@@ -1,0 +1,108 @@
+#include "host/report/text_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/base/units.h"
+#include "host/report/text_safe.h"
+
+namespace heaptap::report {
+
+std::string exit_text(const model::Capture& capture) {
+  if (capture.truncated) {
+    return "the trace is cut off";
+  }
+  if (capture.exit.signal) {
+    return fmt::format("killed by signal {}", *capture.exit.signal);
+  }
+  if (capture.exit.code) {
+    return fmt::format("exit code {}", *capture.exit.code);
+  }
+  return capture.ended ? "still running when the capture ended" : "the capture did not end";
+}
+
+std::string title_of(const TextContext& context) {
+  const model::Capture& capture = context.report.capture;
+  std::string command;
+  for (const std::string& argument : capture.command) {
+    command += (command.empty() ? "" : " ") + argument;
+  }
+  if (command.empty()) {
+    command = capture.executable;
+  }
+  constexpr size_t kLongestCommand = 100;
+  if (command.size() > kLongestCommand) {
+    command = command.substr(0, kLongestCommand) + "...";
+  }
+  std::string text = context.ink.bold(safe_text(command)) + fmt::format(" (pid {}", capture.pid);
+  if (!capture.architecture.empty()) text += ", " + safe_text(capture.architecture);
+  if (!capture.via.empty()) text += ", by " + safe_text(capture.via);
+  text += fmt::format("): {} after {}\n", exit_text(capture), base::format_duration(capture.duration_ns));
+  if (!context.report.filter.empty()) {
+    text += context.ink.yellow("only: " + safe_text(context.report.filter)) + "\n";
+  }
+  return text;
+}
+
+std::string remarks_of(const TextContext& context) {
+  const model::Capture& capture = context.report.capture;
+  std::string text;
+  const auto warn = [&](const std::string& line) { text += context.ink.yellow("! " + safe_text(line)) + "\n"; };
+  if (capture.lost_events != 0) {
+    warn(fmt::format("{} were lost: the numbers are too small", counted(capture.lost_events, "event")));
+  }
+  if (capture.truncated) {
+    warn("the trace is cut off or damaged, what stands before that is shown: " + capture.damage);
+  }
+  if (!capture.from_start) {
+    warn("the capture began while the program ran: earlier allocations are not in it");
+  }
+  if (context.report.errors_dropped != 0) {
+    warn(fmt::format("{} counted but not listed: too many different ones",
+                     counted(context.report.errors_dropped, "bad release")));
+  }
+  for (const std::string& note : capture.notes) {
+    warn(note);
+  }
+  for (const std::string& hint : context.report.hints) {
+    text += context.ink.dim("hint: " + safe_text(hint)) + "\n";
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+std::string frames_text(const TextContext& context, const std::vector<symbols::Frame>& frames) {
+  std::string text;
+  for (size_t index = 0; index < std::min(frames.size(), kMostFrames); ++index) {
+    const symbols::Frame& frame = frames[index];
+    const std::string inlined = frame.inlined ? " (inlined)" : "";
+    text += "      " + safe_text(function_of(frame, kNameWidth)) + "  " +
+            context.ink.dim(safe_text(location_of(frame)) + inlined) + "\n";
+  }
+  if (frames.size() > kMostFrames) {
+    text += "      " + context.ink.dim(fmt::format("({} more)", frames.size() - kMostFrames)) + "\n";
+  }
+  return text;
+}
+
+std::string frames_text(const TextContext& context, const StackEntry& stack) {
+  std::string text = frames_text(context, stack.frames);
+  if (!stack.ends_early.empty()) {
+    text += "      " + context.ink.dim("(no further: " + stack.ends_early + ")") + "\n";
+  }
+  return text;
+}
+
+std::string function_text(const std::string& function, const std::string& variant) {
+  return variant.empty() ? function : fmt::format("{} ({})", function, variant);
+}
+
+std::string percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? "-" : fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string counted(uint64_t count, const char* noun) {
+  return fmt::format("{} {}{}", base::format_count(count), noun, count == 1 ? "" : "s");
+}
+
+}  // namespace heaptap::report

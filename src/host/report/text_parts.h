@@ -1,0 +1,52 @@
+// What several text views have in common.
+#pragma once
+#include <string>
+
+#include "host/report/render.h"
+#include "host/report/text_table.h"
+
+namespace heaptap::report {
+
+struct TextContext {
+  const Report& report;
+  const RenderOptions& options;
+  Ink ink;
+  [[nodiscard]] size_t rows(size_t by_default) const { return options.limit != 0 ? options.limit : by_default; }
+};
+
+inline constexpr size_t kMostFrames = 255;
+inline constexpr size_t kNameWidth = 72;
+
+// "./app --flag (pid 12, x86_64, by agent), exit code 0 after 3.2 s"
+std::string title_of(const TextContext& context);
+std::string exit_text(const model::Capture& capture);
+
+// Lines about what is missing or could not be seen, and hints; empty where all is well.
+std::string remarks_of(const TextContext& context);
+
+// The frames of a stack, one a line, indented.
+std::string frames_text(const TextContext& context, const StackEntry& stack);
+std::string frames_text(const TextContext& context, const std::vector<symbols::Frame>& frames);
+
+// "malloc", "operator new (nothrow)".
+std::string function_text(const std::string& function, const std::string& variant);
+
+// "12.5%"; "-" of nothing.
+std::string percent(uint64_t part, uint64_t whole);
+
+// "1 block", "2 blocks".
+std::string counted(uint64_t count, const char* noun);
+
+// One view each.
+std::string text_summary(const TextContext& context);
+std::string text_leaks(const TextContext& context);
+std::string text_top(const TextContext& context);
+std::string text_tree(const TextContext& context);
+std::string text_stats(const TextContext& context);
+std::string text_sizes(const TextContext& context);
+std::string text_lifetimes(const TextContext& context);
+std::string text_timeline(const TextContext& context);
+std::string text_blocks(const TextContext& context);
+std::string text_errors(const TextContext& context);
+
+}  // namespace heaptap::report

@@ -1,0 +1,158 @@
+// The views that list stacks: summary, top, leaks; and the bad releases.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/base/units.h"
+#include "host/report/text_parts.h"
+#include "host/report/text_safe.h"
+
+namespace heaptap::report {
+namespace {
+
+using base::format_bytes;
+using base::format_count;
+
+std::string row(const char* name, const std::string& value, const std::string& rest) {
+  std::string line = fmt::format("  {:<16}{:>15}   {}", name, value, rest);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string totals_text(const TextContext& context) {
+  const Totals& totals = context.report.totals;
+  std::string text;
+  text += row("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
+  text += row("temporary", format_count(totals.temporary_allocations),
+              percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
+  text += row("releases", format_count(totals.frees), "");
+  text += row("peak", format_bytes(totals.peak_live_bytes),
+              fmt::format("{} after {}; at most {} at one time", counted(totals.peak_live_bytes, "byte"),
+                          base::format_duration(totals.peak_time_ns), counted(totals.peak_live_blocks, "block")));
+  text += row("still live", format_bytes(totals.live_bytes),
+              fmt::format("{} in {}", counted(totals.live_bytes, "byte"), counted(totals.live_blocks, "block")));
+  if (totals.peak_mapped_bytes != 0) {
+    text += row("mapped", format_bytes(totals.mapped_live_bytes),
+                fmt::format("by mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
+  }
+  if (totals.unknown_frees != 0) {
+    text += row("unknown", format_count(totals.unknown_frees), "releases of blocks from before the capture");
+  }
+  const auto error = [&](const char* name, uint64_t count, const char* what) {
+    if (count != 0) text += context.ink.red(row(name, format_count(count), what));
+  };
+  error("bad frees", totals.bad_frees, "of what was never allocated, or into the middle of a block");
+  error("double frees", totals.double_frees, "");
+  error("mismatched", totals.mismatched_frees, "releases that don't fit the allocation (malloc with delete, ...)");
+  return text;
+}
+
+std::string stack_text(const TextContext& context, const StackEntry& stack) {
+  const std::string function = function_text(stack.function, stack.variant);
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {} live in {}", stack.id, format_bytes(stack.live_bytes),
+                                                         counted(stack.live_blocks, "block")));
+  text += fmt::format("  of {} in {} of {}, {} at the peak", format_bytes(stack.allocated_bytes),
+                      counted(stack.allocations, "call"), function, format_bytes(stack.peak_bytes));
+  if (stack.temporary_allocations != 0) {
+    text += fmt::format(", {} temporary", format_count(stack.temporary_allocations));
+  }
+  return text + "\n" + frames_text(context, stack);
+}
+
+std::string stacks_text(const TextContext& context, size_t most) {
+  const Report& report = context.report;
+  const size_t shown = std::min(report.stacks.size(), most);
+  std::string text;
+  for (size_t index = 0; index < shown; ++index) {
+    text += '\n';
+    text += stack_text(context, report.stacks[index]);
+  }
+  if (shown < report.stack_count) {
+    text += context.ink.dim(fmt::format("\n({} more: -n N shows more)", counted(report.stack_count - shown, "stack"))) +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string text_summary(const TextContext& context) {
+  const Report& report = context.report;
+  std::string text = title_of(context) + "\n" + totals_text(context);
+  if (!report.stacks.empty()) {
+    text += fmt::format("\n{}\n", context.ink.bold("Stacks by " + report.sort_key));
+    text += stacks_text(context, context.rows(10));
+  }
+  return text + text_errors(context) + remarks_of(context);
+}
+
+std::string text_leaks(const TextContext& context) {
+  const Report& report = context.report;
+  std::string text = title_of(context) + "\n";
+  if (report.leaks.scanned) {
+    const auto kind = [&](const char* name, const BlockCount& count) {
+      text += row(name, format_bytes(count.bytes), "in " + counted(count.blocks, "block"));
+    };
+    kind("definitely lost", report.leaks.definite);
+    kind("indirectly lost", report.leaks.indirect);
+    kind("possibly lost", report.leaks.possible);
+    kind("reachable", report.leaks.reachable);
+    kind("suppressed", report.leaks.suppressed);
+  } else {
+    text += context.ink.yellow(
+        "No leak scan was made: this is what was not released, whether something still points to it or not.");
+    text += '\n';
+    text += row("still live", format_bytes(report.totals.live_bytes),
+                       "in " + counted(report.totals.live_blocks, "block"));
+  }
+  return text + stacks_text(context, context.rows(20)) + remarks_of(context);
+}
+
+std::string text_top(const TextContext& context) {
+  TextTable table({{"LIVE"},
+                   {"BLOCKS"},
+                   {"AT PEAK"},
+                   {"TOTAL"},
+                   {"CALLS"},
+                   {"TEMPORARY"},
+                   {"STACK", Align::kLeft},
+                   {"FUNCTION", Align::kLeft},
+                   {"CALLED BY", Align::kLeft}});
+  const size_t shown = std::min(context.report.stacks.size(), context.rows(20));
+  for (size_t index = 0; index < shown; ++index) {
+    const StackEntry& stack = context.report.stacks[index];
+    table.add({format_bytes(stack.live_bytes), format_count(stack.live_blocks), format_bytes(stack.peak_bytes),
+               format_bytes(stack.allocated_bytes), format_count(stack.allocations),
+               format_count(stack.temporary_allocations), fmt::format("#{}", stack.id), stack.function,
+               stack.frames.empty() ? "" : describe(stack.frames.front(), kNameWidth)});
+  }
+  return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
+}
+
+std::string text_errors(const TextContext& context) {
+  std::string text;
+  const size_t shown = std::min(context.report.errors.size(), context.rows(20));
+  for (size_t index = 0; index < shown; ++index) {
+    const ErrorEntry& error = context.report.errors[index];
+    text += fmt::format("\n  {}\n", context.ink.red(fmt::format("{} release by {} of {:#x}, {}", error.kind,
+                                                                function_text(error.function, error.variant),
+                                                                error.address, counted(error.count, "time"))));
+    text += frames_text(context, error.frames);
+    if (error.allocated) {
+      text += fmt::format("    allocated by {} ({} bytes)\n",
+                          function_text(error.allocated->function, error.allocated->variant), error.allocated->size);
+      text += frames_text(context, error.allocated->frames);
+    }
+    if (error.released) {
+      text +=
+          fmt::format("    first released by {}\n", function_text(error.released->function, error.released->variant));
+      text += frames_text(context, error.released->frames);
+    }
+  }
+  if (shown < context.report.errors.size()) {
+    text += fmt::format("\n({} more)\n", context.report.errors.size() - shown);
+  }
+  return text.empty() ? text : fmt::format("\n{}\n{}", context.ink.bold("Bad releases"), text);
+}
+
+}  // namespace heaptap::report
