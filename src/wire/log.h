@@ -1,7 +1,7 @@
 // The log: one shared memory, written by the agent inside the target and drained by a collector on the same machine.
 // Freestanding; both sides include it. Native byte order and word size: what leaves the machine is wire/frame.h.
 //
-//   ┌ LogHeader ┬ StreamSlot[slot_count] ┬ CodeEntry[code_capacity] ┬ StackNode[node_capacity] ┬ Chunk[chunk_count] ┐
+//   ┌ LogHeader ┬ StreamSlot[slot_count] ┬ modules ┬ CodeEntry[code_capacity] ┬ StackNode[node_capacity] ┬ Chunk[chunk_count] ┐
 //
 // A stream is what one thread (or one signal handler that interrupted a hook of that thread) writes. It owns a list of
 // chunks; only its thread writes records, only the collector returns chunks. The collector treats all of this as hostile:
@@ -32,6 +32,8 @@ struct LogHeader {
   uint32_t node_capacity;
   uint32_t chunk_count;
   uint64_t slots_offset;
+  uint64_t modules_offset;
+  uint64_t modules_capacity;  // bytes
   uint64_t codes_offset;
   uint64_t nodes_offset;
   uint64_t chunks_offset;
@@ -46,6 +48,7 @@ struct LogHeader {
   std::atomic<uint32_t> node_count;
   std::atomic<uint64_t> lost_events;      // no chunk, no slot, nesting too deep
   std::atomic<uint64_t> lost_no_slot;     // of these: threads without a stream
+  std::atomic<uint32_t> modules_bytes;    // of the module notes; stored with release behind the last whole one
   std::atomic<uint32_t> module_overflow;  // modules that didn't fit into the agent's table
   std::atomic<uint32_t> thread_count;     // numbers given to threads so far; the first thread is 1
   std::atomic<uint32_t> agent_state;      // AgentState
@@ -70,11 +73,11 @@ enum SessionFlag : uint32_t {
 
 enum class AgentState : uint32_t { kNotConnected = 0, kRecording = 1, kStopped = 2 };
 
-enum class StreamState : uint32_t { kFree = 0, kActive = 1, kEnded = 2 };
+enum class StreamState : uint32_t { kFree = 0, kActive = 1, kEnded = 2, kClaimed = 3 };
 
 // One writer's place. 128 bytes: two streams never share a cache line, also with the adjacent-line prefetcher.
 struct alignas(128) StreamSlot {
-  std::atomic<uint32_t> state;  // StreamState: kFree -> kActive (agent) -> kEnded (agent) -> kFree (collector)
+  std::atomic<uint32_t> state;  // StreamState: kFree -> kClaimed -> kActive -> kEnded (agent) -> kFree (collector)
   uint32_t thread_id;           // the kernel's
   uint32_t thread_number;       // 1, 2, … in order of first event
   uint32_t first_chunk;
@@ -163,10 +166,10 @@ constexpr uint64_t record_address(uint64_t what) { return what & kCodeAddressMas
 
 // Notes: `function` holds the NoteKind, `stack` the number of bytes that follow the 16 (a multiple of 8).
 enum class NoteKind : uint8_t {
-  kClock = 1,   // 8 bytes: the clock's absolute value; later times of the chunk count from here
-  kModule = 2,  // ModuleNote and the path
+  kClock = 1,  // 8 bytes: the clock's absolute value; later times of the chunk count from here
 };
 
+// A loaded object, one behind the other in the log's modules; each takes a multiple of 8 bytes, path included.
 struct ModuleNote {
   uint64_t bias;         // load address minus the file's link address
   uint64_t start;        // of the mapped range

@@ -1,0 +1,280 @@
+#include "agent/call_stack.h"
+
+#include "agent/kernel.h"
+#include "agent/words.h"
+
+namespace heaptap::agent {
+namespace {
+
+using Cpu = arch::native::Unwinding;
+constexpr uintptr_t kWord = sizeof(uintptr_t);
+
+inline uintptr_t load(uintptr_t address) { return *reinterpret_cast<const uintptr_t*>(address); }
+
+// The first instructions of a program or of the loader have no caller, whatever their CFI says.
+constexpr uint64_t kEntryBytes = 64;
+
+unwind::Row row_of(const Module& module, uint64_t pc) {
+  if (module.entry != 0 && pc - module.entry < kEntryBytes) return unwind::Row{unwind::RowKind::kEnd, 0, 0, 0};
+  return unwind::find_row<Cpu>(module.tables, pc);
+}
+
+}  // namespace
+
+uint32_t CallStack::capture(UnwindTables& tables, Frame caller, uintptr_t sp) {
+  const uint32_t changes = tables.changes.load(std::memory_order_relaxed);
+  if (changes != changes_) [[unlikely]] {
+    count_ = 0;
+    changes_ = changes;
+  }
+  window_.enter(sp);
+  Walk walk{.frame = caller, .candidates = count_, .unverified = count_};
+  while (!meets_last(walk)) {
+    if (walk.fresh_count == capacity_ && !reserve(walk.fresh_count + 1)) [[unlikely]] {
+      walk.end = wire::StackEnd::kDepthLimit;
+      return finish(tables, walk, 0);
+    }
+    Rule rule = tables.rules.find(walk.frame.key);
+    if (rule.word == 0) [[unlikely]] rule = learn(tables, walk.frame.key);
+    fresh_[walk.fresh_count++] = {walk.frame, rule.code(), walk.way};
+    if (!advance(tables, walk, rule)) return finish(tables, walk, 0);
+  }
+  rejoin(walk, walk.candidates - 1);
+  return finish(tables, walk, walk.candidates);
+}
+
+// Whether the walk's frame is one of the last stack's and everything further out is as it was.
+inline bool CallStack::meets_last(Walk& walk) const {
+  while (walk.candidates > 0 && words_[walk.candidates - 1].slot < walk.frame.slot) --walk.candidates;
+  if (walk.candidates == 0 || walk.candidates > walk.unverified) return false;
+  const uint32_t index = walk.candidates - 1;
+  if (words_[index].slot != walk.frame.slot || words_[index].key != walk.frame.key) return false;
+  const Remembered& last = remembered_[index];
+  if ((last.way & kFramePointerMatters) != 0 &&
+      (last.fp != walk.frame.fp || last.fp_slot != walk.frame.fp_slot)) {
+    return false;
+  }
+  const uint32_t unchanged = first_unchanged(index);
+  if (unchanged == 0) return true;
+  walk.unverified = unchanged;  // the frames from there inwards are the same, but not what called them
+  return false;
+}
+
+// The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
+inline uint32_t CallStack::first_unchanged(uint32_t index) const {
+  uint32_t at = index;
+  if (remembered_[index].fp_uses == 0 && window_.on_own_stack()) [[likely]] {
+    while (at > 0 && load(words_[at - 1].slot) == words_[at - 1].key) --at;
+    return at;
+  }
+  while (at > 0 && is_unchanged(at - 1)) --at;
+  return at;
+}
+
+bool CallStack::is_unchanged(uint32_t index) const {
+  const Word& word = words_[index];
+  if (!window_.readable(word.slot) || load(word.slot) != word.key) return false;
+  if ((remembered_[index].way & kByFramePointer) == 0) return true;
+  const Remembered& inner = remembered_[index + 1];
+  return inner.fp_slot == 0 || (window_.readable(inner.fp_slot) && load(inner.fp_slot) == inner.fp);
+}
+
+// Moves the walk to the next frame outwards. False: there is none; walk.end says why.
+inline bool CallStack::advance(UnwindTables& tables, Walk& walk, Rule rule) {
+  const unwind::Row row = tables.rows.at(rule.row());
+  if (row.kind == unwind::RowKind::kStackOffset) [[likely]] return step(walk, row);
+  switch (row.kind) {
+    case unwind::RowKind::kFrameOffset:
+    case unwind::RowKind::kFrameIndirect: return step(walk, row);
+    case unwind::RowKind::kSignal: return step_over_signal(walk);
+    case unwind::RowKind::kEnd:
+      window_.reached_root(walk.frame.slot);
+      walk.end = wire::StackEnd::kComplete;
+      return false;
+    case unwind::RowKind::kNoTable: return step_by_frame_pointer(tables, walk);
+    default: walk.end = wire::StackEnd::kUnsupportedRule; return false;
+  }
+}
+
+inline bool CallStack::step(Walk& walk, unwind::Row row) {
+  Frame& frame = walk.frame;
+  const auto offset = static_cast<uintptr_t>(static_cast<intptr_t>(row.cfa_offset));
+  uintptr_t cfa = frame.sp + offset;
+  uintptr_t fp_base = cfa;
+  uint32_t way = 0;
+  if (row.kind != unwind::RowKind::kStackOffset) {
+    way = kByFramePointer;
+    cfa = fp_base = frame.fp + offset;
+    if (row.kind == unwind::RowKind::kFrameIndirect) {
+      if (!window_.readable(cfa)) {
+        walk.end = wire::StackEnd::kUnreadable;
+        return false;
+      }
+      cfa = load(cfa);
+      fp_base = frame.fp;
+    }
+  }
+  const uintptr_t slot = cfa + static_cast<uintptr_t>(intptr_t{row.ra_words} * intptr_t{kWord});
+  if (slot < frame.sp || !window_.readable(slot)) [[unlikely]] {
+    walk.end = wire::StackEnd::kUnreadable;
+    return false;
+  }
+  if (row.fp_words != 0 || row.kind == unwind::RowKind::kFrameIndirect) {
+    const uintptr_t fp_slot = fp_base + static_cast<uintptr_t>(intptr_t{row.fp_words} * intptr_t{kWord});
+    if (!window_.readable(fp_slot)) [[unlikely]] {
+      walk.end = wire::StackEnd::kUnreadable;
+      return false;
+    }
+    frame.fp = load(fp_slot);
+    frame.fp_slot = fp_slot;
+    way |= kLoadsFramePointer;
+  }
+  frame.slot = slot;
+  frame.key = load(slot);
+  frame.sp = cfa;
+  walk.way = way;
+  if (frame.key == 0) [[unlikely]] {  // the ABI's mark for the first frame of code without CFI for it
+    walk.end = wire::StackEnd::kComplete;
+    return false;
+  }
+  frame.key &= wire::kCodeAddressMask;
+  return true;
+}
+
+// Code without CFI: its frame pointer may lead on, if what it leads to is a return address into known code.
+bool CallStack::step_by_frame_pointer(UnwindTables& tables, Walk& walk) {
+  Frame& frame = walk.frame;
+  walk.end = wire::StackEnd::kNoUnwindTable;
+  if (frame.fp < frame.sp || !window_.readable(frame.fp) || !window_.readable(frame.fp + kWord)) return false;
+  const uintptr_t key = load(frame.fp + kWord) & wire::kCodeAddressMask;
+  if (tables.modules.find(key) == nullptr) return false;
+  const uintptr_t fp = frame.fp;
+  frame = {.slot = fp + kWord, .key = key, .sp = fp + 2 * kWord, .fp = load(fp), .fp_slot = fp};
+  walk.way = kByFramePointer | kLoadsFramePointer;
+  return true;
+}
+
+bool CallStack::step_over_signal(Walk& walk) {
+  const uintptr_t context = walk.frame.sp;
+  walk.end = wire::StackEnd::kUnreadable;
+  if (!window_.readable(context + Cpu::kSignalFramePointer) || !window_.readable(context + Cpu::kSignalProgramCounter)) {
+    return false;
+  }
+  const uintptr_t fp_slot = context + Cpu::kSignalFramePointer;
+  const uintptr_t sp = load(context + Cpu::kSignalStackPointer);
+  walk.frame = {.slot = 0,
+                .key = (load(context + Cpu::kSignalProgramCounter) & wire::kCodeAddressMask) | wire::kCodeExact,
+                .sp = sp,
+                .fp = load(fp_slot),
+                .fp_slot = fp_slot};
+  walk.way = kLoadsFramePointer;
+  walk.crossed_signal = true;
+  walk.candidates = walk.unverified = count_;
+  window_.enter(sp);
+  return true;
+}
+
+// The walk met the last stack at `index`: that frame may have been found in another way this time.
+inline void CallStack::rejoin(const Walk& walk, uint32_t index) {
+  Remembered& met = remembered_[index];
+  met.fp = walk.frame.fp;
+  met.fp_slot = walk.frame.fp_slot;
+  met.way = (met.way & kFramePointerMatters) | walk.way;
+  met.fp_uses = (index > 0 ? remembered_[index - 1].fp_uses : 0) + (walk.way & kByFramePointer);
+}
+
+// Keeps the last stack's `kept` outermost frames, puts the fresh ones on them, and gives the number of the whole.
+inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32_t kept) {
+  const uint32_t frames = kept + walk.fresh_count;
+  if (frames > tables.depth_limit || (frames > capacity_ && !reserve(frames))) [[unlikely]] {
+    return finish_limited(tables, walk, kept);
+  }
+  uint32_t node = kept > 0 ? remembered_[kept - 1].node : static_cast<uint32_t>(walk.end);
+  count_ = kept;
+  for (uint32_t i = walk.fresh_count; i > 0; --i) {
+    const Fresh& fresh = fresh_[i - 1];
+    node = fresh.code == RuleTable::kNoCode ? static_cast<uint32_t>(wire::StackEnd::kTableFull)
+                                            : tables.trie.intern(node, fresh.code);
+    remember(fresh, node);
+  }
+  if (walk.crossed_signal || walk.end == wire::StackEnd::kDepthLimit) [[unlikely]] count_ = 0;
+  return node;
+}
+
+inline void CallStack::remember(const Fresh& fresh, uint32_t node) {
+  uint32_t way = fresh.way & ~kFramePointerMatters;
+  uint32_t fp_uses = way & kByFramePointer;
+  if (count_ > 0) {
+    const Remembered& outer = remembered_[count_ - 1];
+    fp_uses += outer.fp_uses;
+    const bool matters = (outer.way & kByFramePointer) != 0 ||
+                         ((outer.way & kLoadsFramePointer) == 0 && (outer.way & kFramePointerMatters) != 0);
+    if (matters) way |= kFramePointerMatters;
+  }
+  words_[count_] = {fresh.frame.slot, fresh.frame.key};
+  remembered_[count_++] = {fresh.frame.fp, fresh.frame.fp_slot, fresh.code, node, fp_uses, way};
+}
+
+// Deeper than asked for: only the innermost frames, and nothing to remember, since the numbers kept are of whole stacks.
+uint32_t CallStack::finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept) {
+  const uint32_t limit = tables.depth_limit;
+  uint32_t node = static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
+  const auto add = [&](uint32_t code) {
+    node = code == RuleTable::kNoCode ? static_cast<uint32_t>(wire::StackEnd::kTableFull)
+                                      : tables.trie.intern(node, code);
+  };
+  const uint32_t fresh_used = walk.fresh_count < limit ? walk.fresh_count : limit;
+  const uint32_t kept_used = kept < limit - fresh_used ? kept : limit - fresh_used;
+  for (uint32_t i = kept - kept_used; i < kept; ++i) add(remembered_[i].code);
+  for (uint32_t i = fresh_used; i > 0; --i) add(fresh_[i - 1].code);
+  // A fitting stack can be remembered; here only that part of it which was not touched.
+  count_ = walk.crossed_signal ? 0 : kept;
+  return node;
+}
+
+void UnwindTables::refresh_modules() {
+  modules.refresh([this](uint64_t start, uint64_t end) {
+    rules.forget(start, end);
+    changes.fetch_add(1, std::memory_order_relaxed);
+  });
+}
+
+// Room for that many frames, in all three lists. False: that is more than the limit, or there is no memory.
+bool CallStack::reserve(uint32_t frames) {
+  if (frames > kMostFrames) return false;
+  uint32_t capacity = capacity_ == 0 ? kFewFrames : capacity_ * 4;
+  while (capacity < frames) capacity *= 2;
+  if (capacity > kMostFrames) capacity = kMostFrames;
+  constexpr size_t kEach = sizeof(Word) + sizeof(Remembered) + sizeof(Fresh);
+  auto* memory = static_cast<uint8_t*>(kernel::map_memory(capacity * kEach));
+  if (memory == nullptr) return false;
+  auto* words = reinterpret_cast<Word*>(memory);
+  auto* remembered = reinterpret_cast<Remembered*>(words + capacity);
+  auto* fresh = reinterpret_cast<Fresh*>(remembered + capacity);
+  if (capacity_ > 0) {
+    copy_bytes(words, words_, count_ * sizeof(Word));
+    copy_bytes(remembered, remembered_, count_ * sizeof(Remembered));
+    copy_bytes(fresh, fresh_, capacity_ * sizeof(Fresh));
+    kernel::unmap(words_, capacity_ * kEach);
+  }
+  words_ = words;
+  remembered_ = remembered;
+  fresh_ = fresh;
+  capacity_ = capacity;
+  return true;
+}
+
+__attribute__((noinline)) Rule CallStack::learn(UnwindTables& tables, uint64_t key) {
+  const uint64_t address = wire::code_address(key);
+  const uint64_t pc = (key & wire::kCodeExact) != 0 ? address : address - 1;
+  const Module* module = tables.modules.find(pc);
+  if (module == nullptr && tables.modules.changed()) {
+    tables.refresh_modules();
+    module = tables.modules.find(pc);
+  }
+  unwind::Row row{unwind::RowKind::kNoTable, 0, 0, 0};
+  if (module != nullptr) row = row_of(*module, pc);
+  return tables.rules.add(key, module != nullptr ? module->generation : 0, tables.rows.intern(row));
+}
+
+}  // namespace heaptap::agent

@@ -1,0 +1,113 @@
+// The call stack of an event, as a number. Walks from the hook's caller towards the thread's first frame, stops where the
+// rest is proven to be what it was at this thread's last event, and interns what is new.
+#pragma once
+#include <stdint.h>
+
+#include "agent/modules.h"
+#include "agent/rule_table.h"
+#include "agent/stack_trie.h"
+#include "agent/stack_window.h"
+#include "wire/log.h"
+
+namespace heaptap::agent {
+
+// A frame as a walk finds it: where the return address was read, the address itself, and the frame pointer of the function
+// that it returns to. Of the innermost frame these are the hook's own.
+struct Frame {
+  uintptr_t slot;     // 0: an interrupted instruction, whose address was in a signal's frame
+  uintptr_t key;      // the return address; with wire::kCodeExact an interrupted instruction's
+  uintptr_t sp;       // stack pointer once the function that returns to `key` has done so
+  uintptr_t fp;
+  uintptr_t fp_slot;  // where `fp` was read from; 0: it is the register's value at the hook
+};
+
+// What is shared by all threads of a session.
+struct UnwindTables {
+  RuleTable rules;
+  RowTable rows;
+  StackTrie trie;
+  Modules modules;
+  uint32_t depth_limit = 0;
+  std::atomic<uint32_t> changes{0};  // counted up when code came or went: what threads remember may be void
+
+  void refresh_modules();
+};
+
+// The last stack of one thread, outermost frame first.
+class CallStack {
+ public:
+  static constexpr uint32_t kFewFrames = 192;
+  static constexpr uint32_t kMostFrames = 16384;
+
+  // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
+  uint32_t capture(UnwindTables& tables, Frame caller, uintptr_t sp);
+
+  // Forgets the last stack.
+  void reset() { count_ = 0; }
+
+  // Another thread takes this over: its own stack isn't known yet.
+  void begin() {
+    count_ = 0;
+    window_ = StackWindow();
+  }
+
+  // Called instead of a lookup in the rule table where it doesn't know the address: makes the row.
+  static Rule learn(UnwindTables& tables, uint64_t key);
+
+ private:
+  // How the walk came from the next inner frame to this one.
+  enum Way : uint32_t {
+    kByFramePointer = 1,     // found by way of the frame pointer
+    kLoadsFramePointer = 2,  // the frame pointer was read from the stack
+    kFramePointerMatters = 4,  // finding the frames further out depends on this frame's `fp`
+  };
+  struct Word {  // what has to be in the stack's memory for a frame to be what it was
+    uintptr_t slot;
+    uintptr_t key;
+  };
+  struct Remembered {
+    uintptr_t fp;
+    uintptr_t fp_slot;
+    uint32_t code;
+    uint32_t node;     // the stack from the outermost frame to this one
+    uint32_t fp_uses;  // how many from the outermost to this one were found by way of a frame pointer
+    uint32_t way;
+  };
+  struct Fresh {
+    Frame frame;
+    uint32_t code;
+    uint32_t way;
+  };
+  struct Walk {
+    Frame frame;
+    uint32_t way = 0;
+    uint32_t candidates = 0;   // remembered frames [0, candidates) may still be found further out
+    uint32_t unverified = 0;   // of these, from this index on it is known that something further out changed
+    uint32_t fresh_count = 0;
+    bool crossed_signal = false;
+    wire::StackEnd end = wire::StackEnd::kComplete;
+  };
+
+  bool meets_last(Walk& walk) const;
+  [[nodiscard]] uint32_t first_unchanged(uint32_t index) const;
+  [[nodiscard]] bool is_unchanged(uint32_t index) const;
+  bool advance(UnwindTables& tables, Walk& walk, Rule rule);
+  bool step(Walk& walk, unwind::Row row);
+  bool step_by_frame_pointer(UnwindTables& tables, Walk& walk);
+  bool step_over_signal(Walk& walk);
+  bool reserve(uint32_t frames);
+  uint32_t finish(UnwindTables& tables, const Walk& walk, uint32_t kept);
+  uint32_t finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept);
+  void remember(const Fresh& fresh, uint32_t node);
+  void rejoin(const Walk& walk, uint32_t index);
+
+  Word* words_ = nullptr;
+  Remembered* remembered_ = nullptr;
+  Fresh* fresh_ = nullptr;
+  uint32_t capacity_ = 0;
+  uint32_t count_ = 0;
+  uint32_t changes_ = 0;
+  mutable StackWindow window_;
+};
+
+}  // namespace heaptap::agent

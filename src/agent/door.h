@@ -1,0 +1,62 @@
+// What a door gives the core: the state of the calling thread, the real functions, the list of modules. The core knows
+// no other way to the process that it is in. The first door is the preloaded library (door_preload.cc).
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/functions.h"
+
+namespace heaptap::agent {
+
+struct ThreadState;
+
+// One per thread, zeroed when the thread starts. Lives as long as the thread can run code at all.
+struct ThreadAnchor {
+  static constexpr uint32_t kLevels = 3;  // the thread itself, a signal handler over it, one over that
+  uint32_t session;                       // the states belong to the session of this number
+  uint32_t level;                         // how many of them are at work right now
+  uint32_t inside_real;                   // > 0: a real function that may call others of the list is running
+  uint32_t lost;                          // no state could be had in this session
+  ThreadState* states[kLevels];
+  uintptr_t busy_stack[kLevels];          // stack pointer of the hook that holds the level
+};
+
+struct ModuleFacts {
+  uint64_t bias;
+  uint64_t start;
+  uint64_t end;
+  uint64_t unwind_header;  // .eh_frame_hdr; 0: none
+  uint64_t tables_start;   // the readable segment that holds the unwind tables
+  uint64_t tables_end;
+  uint64_t entry;          // ELF entry point, biased; 0: none
+  const char* path;
+  const uint8_t* build_id;
+  uint32_t build_id_bytes;
+  bool is_main;
+  bool is_vdso;
+};
+
+namespace door {
+
+// Calls visit(context, module) for each loaded object.
+void for_each_module(void (*visit)(void* context, const ModuleFacts& module), void* context);
+
+// Changes whenever an object was loaded or unloaded.
+uint64_t module_changes();
+
+// The address range of the loader's code, whose calls of the allocator come with loading and unloading.
+struct CodeRange {
+  uintptr_t start;
+  uintptr_t bytes;
+  [[nodiscard]] bool holds(uintptr_t address) const { return address - start < bytes; }
+};
+CodeRange loader_code();
+
+// Highest address of the initial thread's stack, roughly; 0: unknown.
+uintptr_t initial_stack_top();
+
+// The thread's control block, which a C library puts at the top of the stacks that it makes; 0: unknown.
+uintptr_t thread_control_block();
+
+}  // namespace door
+}  // namespace heaptap::agent

@@ -1,0 +1,233 @@
+// The first door: a preloaded library. Brings the core into the process, and what it needs of libc and the loader.
+#include <elf.h>
+#include <link.h>
+
+#include "agent/door.h"
+#include "agent/door_preload.h"
+#include "agent/kernel.h"
+#include "agent/session.h"
+#include "agent/words.h"
+#include "arch/native.h"
+
+extern "C" {
+__attribute__((weak)) int dl_iterate_phdr(int (*)(dl_phdr_info*, size_t, void*), void*);
+__attribute__((weak)) extern void* __libc_stack_end;  // where the initial stack began: argc, argv, environment
+}
+
+namespace heaptap::agent {
+
+__attribute__((tls_model("initial-exec"))) __thread ThreadAnchor g_anchor;
+
+namespace door {
+namespace {
+
+constinit CodeRange g_loader{};
+constinit char g_path[4096];  // of the module being listed; the list is made by one thread at a time
+
+// The module's path as a file that others can open.
+const char* path_of(const dl_phdr_info& object, bool is_main) {
+  const char* name = object.dlpi_name;
+  if (!is_main && name[0] == '/') return name;
+  if (!is_main && starts_with(name, "linux-vdso")) return name;
+  size_t used = 0;
+  if (is_main) {
+    const long bytes = kernel::read_link("/proc/self/exe", g_path, sizeof(g_path) - 1);
+    used = bytes > 0 ? static_cast<size_t>(bytes) : 0;
+  } else {
+    const long bytes = kernel::system_call(__NR_getcwd, reinterpret_cast<long>(g_path), sizeof(g_path) / 2);
+    used = bytes > 0 ? static_cast<size_t>(bytes) - 1 : 0;
+    const size_t name_bytes = length_of(name);
+    if (used + name_bytes + 2 > sizeof(g_path)) return name;
+    g_path[used++] = '/';
+    copy_bytes(g_path + used, name, name_bytes);
+    used += name_bytes;
+  }
+  g_path[used] = '\0';
+  return g_path;
+}
+
+void read_build_id(uintptr_t notes, size_t bytes, ModuleFacts& facts) {
+  size_t at = 0;
+  while (at + sizeof(ElfW(Nhdr)) <= bytes) {
+    const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(notes + at);
+    const size_t name_at = at + sizeof(*note);
+    const size_t value_at = name_at + ((note->n_namesz + 3u) & ~size_t{3});
+    if (value_at + note->n_descsz > bytes || value_at < name_at) return;
+    constexpr uint32_t kBuildId = 3;  // NT_GNU_BUILD_ID
+    if (note->n_type == kBuildId && note->n_namesz == 4 && equal(reinterpret_cast<const char*>(notes + name_at), "GNU")) {
+      facts.build_id = reinterpret_cast<const uint8_t*>(notes + value_at);
+      facts.build_id_bytes = note->n_descsz;
+      return;
+    }
+    at = value_at + ((note->n_descsz + 3u) & ~size_t{3});
+  }
+}
+
+void read_segment(const ElfW(Phdr)& segment, uintptr_t bias, ModuleFacts& facts) {
+  const uintptr_t start = bias + segment.p_vaddr;
+  switch (segment.p_type) {
+    case PT_LOAD: {
+      const uintptr_t end = start + segment.p_memsz;
+      if (facts.end == 0 || start < facts.start) facts.start = start & ~uintptr_t{4095};
+      if (end > facts.end) facts.end = end;
+      if (segment.p_offset == 0 && segment.p_filesz >= sizeof(ElfW(Ehdr)) && (segment.p_flags & PF_R) != 0) {
+        const auto entry = reinterpret_cast<const ElfW(Ehdr)*>(start)->e_entry;
+        if (entry != 0) facts.entry = bias + entry;
+      }
+      break;
+    }
+    case PT_GNU_EH_FRAME: facts.unwind_header = start; break;
+    case PT_NOTE:
+      if (facts.build_id == nullptr) read_build_id(start, segment.p_memsz, facts);
+      break;
+    default: break;
+  }
+}
+
+// The readable segment that the unwind tables are in.
+void find_tables(const dl_phdr_info& object, ModuleFacts& facts) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    const uintptr_t start = object.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_R) != 0 && facts.unwind_header - start < segment.p_memsz) {
+      facts.tables_start = start;
+      facts.tables_end = start + segment.p_memsz;
+    }
+  }
+}
+
+void note_loader(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) {
+      g_loader = {object.dlpi_addr + segment.p_vaddr, segment.p_memsz};
+    }
+  }
+}
+
+struct Listing {
+  void (*visit)(void*, const ModuleFacts&);
+  void* context;
+  bool is_first = true;
+};
+
+int list_object(dl_phdr_info* object, size_t, void* context) {
+  auto& listing = *static_cast<Listing*>(context);
+  ModuleFacts facts{};
+  facts.is_main = listing.is_first;
+  listing.is_first = false;
+  facts.bias = object->dlpi_addr;
+  constexpr uintptr_t kLowestAddress = 65536;  // below it the headers' address isn't relocated yet
+  if (reinterpret_cast<uintptr_t>(object->dlpi_phdr) >= kLowestAddress) {
+    for (int i = 0; i < object->dlpi_phnum; ++i) read_segment(object->dlpi_phdr[i], object->dlpi_addr, facts);
+    find_tables(*object, facts);
+    facts.is_vdso = starts_with(object->dlpi_name, "linux-vdso");
+    if (starts_with(file_name_of(object->dlpi_name), "ld-")) note_loader(*object);
+  }
+  facts.path = path_of(*object, facts.is_main);
+  listing.visit(listing.context, facts);
+  return 0;
+}
+
+int read_changes(dl_phdr_info* object, size_t bytes, void* context) {
+  if (bytes >= offsetof(dl_phdr_info, dlpi_subs) + sizeof(object->dlpi_subs)) {
+    *static_cast<uint64_t*>(context) = object->dlpi_adds * 0x100000001 + object->dlpi_subs;
+  }
+  return 1;
+}
+
+}  // namespace
+
+void for_each_module(void (*visit)(void*, const ModuleFacts&), void* context) {
+  Listing listing{visit, context};
+  if (dl_iterate_phdr != nullptr) dl_iterate_phdr(&list_object, &listing);
+}
+
+uint64_t module_changes() {
+  uint64_t changes = 0;
+  if (dl_iterate_phdr != nullptr) dl_iterate_phdr(&read_changes, &changes);
+  return changes;
+}
+
+CodeRange loader_code() { return g_loader; }
+
+uintptr_t initial_stack_top() {
+  return &__libc_stack_end != nullptr ? reinterpret_cast<uintptr_t>(__libc_stack_end) : 0;
+}
+
+uintptr_t thread_control_block() { return arch::native::thread_control_block(); }
+
+}  // namespace door
+
+namespace {
+
+// The value of "NAME=value", or null where the entry has another name.
+char* value_of(char* entry, const char* name) {
+  const size_t length = length_of(name);
+  return starts_with(entry, name) && entry[length] == '=' ? entry + length + 1 : nullptr;
+}
+
+char** find_environment() {
+  if (&__libc_stack_end == nullptr || __libc_stack_end == nullptr) return nullptr;
+  auto* stack = static_cast<uintptr_t*>(__libc_stack_end);
+  const uintptr_t count = *stack;
+  constexpr uintptr_t kMostArguments = 1u << 24;
+  if (count > kMostArguments || stack[1 + count] != 0) return nullptr;
+  return reinterpret_cast<char**>(stack + 1 + count + 1);
+}
+
+void clear_text(char* text) {
+  while (*text != '\0') *text++ = '\0';
+}
+
+// Takes the agent off LD_PRELOAD's front. True: nothing is left of the variable.
+bool drop_agent(char* value) {
+  char* rest = value;
+  while (*rest != '\0' && *rest != ':') ++rest;
+  if (*rest == '\0') return true;
+  ++rest;
+  char* to = value;
+  while (*rest != '\0') *to++ = *rest++;
+  clear_text(to);
+  return false;
+}
+
+// The program and its children see the environment that they would have seen without the agent.
+void clean_environment(char** environment) {
+  char** to = environment;
+  for (char** from = environment; *from != nullptr; ++from) {
+    char* preload = value_of(*from, wire::kPreloadVariable);
+    const bool drop = value_of(*from, wire::kSessionVariable) != nullptr || (preload != nullptr && drop_agent(preload));
+    if (drop) {
+      clear_text(*from);
+    } else {
+      *to++ = *from;
+    }
+  }
+  *to = nullptr;
+}
+
+}  // namespace
+
+void open_door() {
+  static constinit bool opened = false;
+  if (opened) return;
+  opened = true;
+  char** environment = find_environment();
+  if (environment == nullptr) return;
+  for (char** entry = environment; *entry != nullptr; ++entry) {
+    if (const char* name = value_of(*entry, wire::kSessionVariable)) set_socket_name(name);
+  }
+}
+
+namespace {
+
+__attribute__((constructor(101))) void at_load(int, char**, char** environment) {
+  open_door();
+  if (is_recording() && (g_session.flags & wire::kFollowExec) == 0 && environment != nullptr) {
+    clean_environment(environment);
+  }
+}
+
+}  // namespace
+}  // namespace heaptap::agent

@@ -1,0 +1,368 @@
+// The preloaded library's exports: each function of wire/functions.def under its own name. A hook calls the real function,
+// notes what it did (a release before it happens, an allocation after), and returns the real one's result and errno.
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/door_preload.h"
+#include "agent/real_functions.h"
+#include "agent/recorder.h"
+#include "agent/session.h"
+#include "agent/words.h"
+
+#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
+// Who called this hook. In a function with a frame pointer: [FP] the caller's, [FP + word] the return address.
+#define HEAPTAP_CALL_SITE()                                                            \
+  CallSite {                                                                           \
+    reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + sizeof(uintptr_t),       \
+        reinterpret_cast<uintptr_t>(__builtin_return_address(0)),                      \
+        *static_cast<const uintptr_t*>(__builtin_frame_address(0))                     \
+  }
+
+namespace std {
+struct nothrow_t;
+enum class align_val_t : size_t;
+}  // namespace std
+
+extern "C" {
+__attribute__((visibility("hidden"))) void* heaptap_guarded_call(void* function, uintptr_t a, uintptr_t b, uintptr_t c);
+
+// See the Itanium C++ ABI, "Exception Handling", 1.6: called for frames that an exception passes.
+__attribute__((visibility("hidden"))) int heaptap_guard_personality(int, int actions, uint64_t, void*, void*) {
+  constexpr int kCleanupPhase = 2;
+  constexpr int kContinueUnwind = 8;
+  if ((actions & kCleanupPhase) != 0) --heaptap::agent::g_anchor.inside_real;
+  return kContinueUnwind;
+}
+}
+
+namespace heaptap::agent {
+namespace {
+
+using wire::Function;
+using wire::RecordKind;
+
+// Whether this call is an event: recording is on, and it isn't a real function's own call of another one.
+inline bool observes() { return is_recording() && g_anchor.inside_real == 0; }
+
+inline void note_allocation(Function function, const void* block, size_t size, const CallSite& site) {
+  record(g_anchor, {RecordKind::kAllocate, function, reinterpret_cast<uintptr_t>(block), size, 0}, site);
+}
+
+inline void note_release(Function function, const void* block, const CallSite& site) {
+  record(g_anchor, {RecordKind::kRelease, function, reinterpret_cast<uintptr_t>(block), 0, 0}, site);
+}
+
+// While it lives, calls that the real function makes of others in the list aren't events.
+class InsideReal {
+ public:
+  InsideReal() { ++g_anchor.inside_real; }
+  ~InsideReal() { --g_anchor.inside_real; }
+  InsideReal(const InsideReal&) = delete;
+  InsideReal& operator=(const InsideReal&) = delete;
+};
+
+// The real function, looked up now if it wasn't yet. Null: the loader isn't that far, or nobody defines it.
+template <typename Signature>
+inline Signature* get(Function function) {
+  if (auto* known = real<Signature>(function)) [[likely]] return known;
+  open_door();
+  return find_real_functions() ? real<Signature>(function) : nullptr;
+}
+
+using Allocate = void*(size_t);
+using AllocateMany = void*(size_t, size_t);
+using Reallocate = void*(void*, size_t);
+using Release = void(void*);
+
+void* zeroed(void* block, size_t bytes) {
+  if (block != nullptr) __builtin_memset(block, 0, bytes);
+  return block;
+}
+
+// Moves a block that was given out before real functions could be called.
+void* reallocate_early(void* block, size_t size) {
+  auto* allocate = get<Allocate>(Function::kMalloc);
+  void* moved = allocate != nullptr ? allocate(size) : early_allocate(16, size);
+  if (moved != nullptr) copy_bytes(moved, block, early_size(block) < size ? early_size(block) : size);
+  return moved;
+}
+
+// Notes both halves of a reallocation around `call`, which does it.
+template <typename Call>
+inline void* reallocate(Function function, void* block, size_t size, const CallSite& site, const Call& call) {
+  if (!observes()) return call();
+  if (block != nullptr) note_release(function, block, site);
+  void* result;
+  {
+    InsideReal inside;
+    result = call();
+  }
+  if (result != nullptr) {
+    note_allocation(function, result, size, site);
+  } else if (block != nullptr && size != 0) {
+    record(g_anchor, {RecordKind::kUndo, function, reinterpret_cast<uintptr_t>(block), 0, 0}, site);
+  }
+  return result;
+}
+
+// memalign and its kin: `call` allocates, nested calls are its own affair.
+template <typename Call>
+inline void* allocate_aligned(Function function, size_t size, const CallSite& site, const Call& call) {
+  if (!observes()) return call();
+  void* result;
+  {
+    InsideReal inside;
+    result = call();
+  }
+  if (result != nullptr) note_allocation(function, result, size, site);
+  return result;
+}
+
+inline void release(Function function, void* block, const CallSite& site) {
+  if (block != nullptr && observes()) note_release(function, block, site);
+}
+
+// operator new: the C++ library's is malloc with a new_handler, so malloc alone does while there is memory. Every other,
+// and that one when memory is short, is called as it is, under a guard that an exception may pass.
+inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t c, bool plain, const CallSite& site) {
+  auto* real_new = get<void*(size_t, uintptr_t, uintptr_t)>(function);
+  const bool is_event = observes() && (g_session.flags & wire::kNoCpp) == 0;
+  if (!is_event && real_new != nullptr) return real_new(size, b, c);
+  if (plain && (g_real.standard_new || real_new == nullptr)) {
+    auto* allocate = get<Allocate>(Function::kMalloc);
+    void* block = allocate != nullptr ? allocate(size != 0 ? size : 1) : early_allocate(16, size);
+    if (block != nullptr) {
+      if (is_event) note_allocation(function, block, size, site);
+      return block;
+    }
+  }
+  if (real_new == nullptr) return nullptr;
+  ++g_anchor.inside_real;
+  void* block = heaptap_guarded_call(reinterpret_cast<void*>(real_new), size, b, c);
+  --g_anchor.inside_real;
+  if (block != nullptr) note_allocation(function, block, size, site);
+  return block;
+}
+
+inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c, const CallSite& site) {
+  if (is_early(block)) return;
+  auto* real_delete = get<void(void*, uintptr_t, uintptr_t)>(function);
+  const bool is_event = observes() && (g_session.flags & wire::kNoCpp) == 0;
+  if (is_event && block != nullptr) note_release(function, block, site);
+  if (real_delete == nullptr || (is_event && g_real.standard_new)) {
+    if (auto* free_block = get<Release>(Function::kFree)) free_block(block);
+  } else if (is_event) {
+    InsideReal inside;
+    real_delete(block, b, c);
+  } else {
+    real_delete(block, b, c);
+  }
+}
+
+constexpr size_t kPageBytes = 4096;
+constexpr size_t whole_pages(size_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
+inline void* const kMapFailed = reinterpret_cast<void*>(-1);
+
+inline void note_mapping(RecordKind kind, Function function, const void* start, size_t bytes, uint64_t time,
+                         const CallSite& site) {
+  record(g_anchor, {kind, function, reinterpret_cast<uintptr_t>(start), whole_pages(bytes), time}, site);
+}
+
+using Map = void*(void*, size_t, int, int, int, off_t);
+
+inline void* map(Function function, void* start, size_t bytes, int protection, int flags, int descriptor, off_t offset,
+                 const CallSite& site) {
+  auto* real_map = get<Map>(function);
+  if (real_map == nullptr) {
+    const long result = kernel::system_call(__NR_mmap, reinterpret_cast<long>(start), static_cast<long>(bytes),
+                                            protection, flags, descriptor, offset);
+    return kernel::failed(result) ? kMapFailed : reinterpret_cast<void*>(result);
+  }
+  void* result = real_map(start, bytes, protection, flags, descriptor, offset);
+  if (result != kMapFailed && observes()) note_mapping(RecordKind::kMap, function, result, bytes, 0, site);
+  return result;
+}
+
+}  // namespace
+}  // namespace heaptap::agent
+
+using namespace heaptap::agent;
+
+HEAPTAP_EXPORT void* malloc(size_t size) {
+  auto* allocate = get<Allocate>(Function::kMalloc);
+  if (allocate == nullptr) [[unlikely]] return early_allocate(16, size);
+  void* block = allocate(size);
+  if (block != nullptr && observes()) [[likely]] note_allocation(Function::kMalloc, block, size, HEAPTAP_CALL_SITE());
+  return block;
+}
+
+HEAPTAP_EXPORT void* calloc(size_t count, size_t size) {
+  auto* allocate = get<AllocateMany>(Function::kCalloc);
+  size_t bytes = 0;
+  const bool overflow = __builtin_mul_overflow(count, size, &bytes);
+  if (allocate == nullptr) [[unlikely]] return overflow ? nullptr : zeroed(early_allocate(16, bytes), bytes);
+  void* block = allocate(count, size);
+  if (block != nullptr && observes()) [[likely]] note_allocation(Function::kCalloc, block, bytes, HEAPTAP_CALL_SITE());
+  return block;
+}
+
+HEAPTAP_EXPORT void* realloc(void* block, size_t size) {
+  if (is_early(block)) [[unlikely]] return reallocate_early(block, size);
+  auto* call = get<Reallocate>(Function::kRealloc);
+  if (call == nullptr) [[unlikely]] return early_allocate(16, size);
+  return reallocate(Function::kRealloc, block, size, HEAPTAP_CALL_SITE(), [&] { return call(block, size); });
+}
+
+HEAPTAP_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
+  auto* call = get<void*(void*, size_t, size_t)>(Function::kReallocarray);
+  size_t bytes = 0;
+  const bool overflow = __builtin_mul_overflow(count, size, &bytes);
+  if (is_early(block) && !overflow) [[unlikely]] return reallocate_early(block, bytes);
+  if (call == nullptr) [[unlikely]] return overflow ? nullptr : realloc(block, bytes);
+  return reallocate(Function::kReallocarray, block, overflow ? SIZE_MAX : bytes, HEAPTAP_CALL_SITE(),
+                    [&] { return call(block, count, size); });
+}
+
+HEAPTAP_EXPORT void free(void* block) {
+  if (is_early(block)) [[unlikely]] return;
+  release(Function::kFree, block, HEAPTAP_CALL_SITE());
+  if (auto* call = get<Release>(Function::kFree)) call(block);
+}
+
+HEAPTAP_EXPORT void cfree(void* block) {
+  if (is_early(block)) [[unlikely]] return;
+  release(Function::kCfree, block, HEAPTAP_CALL_SITE());
+  if (auto* call = get<Release>(Function::kFree)) call(block);
+}
+
+HEAPTAP_EXPORT void free_sized(void* block, size_t) {
+  if (is_early(block)) [[unlikely]] return;
+  release(Function::kFreeSized, block, HEAPTAP_CALL_SITE());
+  if (auto* call = get<Release>(Function::kFree)) call(block);
+}
+
+HEAPTAP_EXPORT void free_aligned_sized(void* block, size_t, size_t) {
+  if (is_early(block)) [[unlikely]] return;
+  release(Function::kFreeAlignedSized, block, HEAPTAP_CALL_SITE());
+  if (auto* call = get<Release>(Function::kFree)) call(block);
+}
+
+HEAPTAP_EXPORT int posix_memalign(void** result, size_t alignment, size_t size) {
+  auto* call = get<int(void**, size_t, size_t)>(Function::kPosixMemalign);
+  if (call == nullptr) [[unlikely]] {
+    *result = early_allocate(alignment, size);
+    return *result != nullptr ? 0 : 12 /* ENOMEM */;
+  }
+  int status = 0;
+  allocate_aligned(Function::kPosixMemalign, size, HEAPTAP_CALL_SITE(), [&] {
+    status = call(result, alignment, size);
+    return status == 0 ? *result : nullptr;
+  });
+  return status;
+}
+
+HEAPTAP_EXPORT void* aligned_alloc(size_t alignment, size_t size) {
+  auto* call = get<AllocateMany>(Function::kAlignedAlloc);
+  if (call == nullptr) [[unlikely]] return early_allocate(alignment, size);
+  return allocate_aligned(Function::kAlignedAlloc, size, HEAPTAP_CALL_SITE(), [&] { return call(alignment, size); });
+}
+
+HEAPTAP_EXPORT void* memalign(size_t alignment, size_t size) {
+  auto* call = get<AllocateMany>(Function::kMemalign);
+  if (call == nullptr) [[unlikely]] return early_allocate(alignment, size);
+  return allocate_aligned(Function::kMemalign, size, HEAPTAP_CALL_SITE(), [&] { return call(alignment, size); });
+}
+
+HEAPTAP_EXPORT void* valloc(size_t size) {
+  auto* call = get<Allocate>(Function::kValloc);
+  if (call == nullptr) [[unlikely]] return early_allocate(kPageBytes, size);
+  return allocate_aligned(Function::kValloc, size, HEAPTAP_CALL_SITE(), [&] { return call(size); });
+}
+
+HEAPTAP_EXPORT void* pvalloc(size_t size) {
+  auto* call = get<Allocate>(Function::kPvalloc);
+  if (call == nullptr) [[unlikely]] return early_allocate(kPageBytes, whole_pages(size));
+  return allocate_aligned(Function::kPvalloc, size, HEAPTAP_CALL_SITE(), [&] { return call(size); });
+}
+
+// The forms of operator new: (enumerator, symbol, parameters behind the size, their values, whether malloc can do it).
+#define HEAPTAP_NEW(enumerator, symbol, parameters, b, c, plain)                             \
+  HEAPTAP_EXPORT void* symbol parameters {                                                   \
+    return allocate_new(Function::enumerator, size, b, c, plain, HEAPTAP_CALL_SITE());       \
+  }
+HEAPTAP_NEW(kNew, _Znwm, (size_t size), 0, 0, true)
+HEAPTAP_NEW(kNewNothrow, _ZnwmRKSt9nothrow_t, (size_t size, uintptr_t tag), tag, 0, true)
+HEAPTAP_NEW(kNewAligned, _ZnwmSt11align_val_t, (size_t size, uintptr_t alignment), alignment, 0, false)
+HEAPTAP_NEW(kNewAlignedNothrow, _ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, uintptr_t alignment, uintptr_t tag),
+            alignment, tag, false)
+HEAPTAP_NEW(kNewArray, _Znam, (size_t size), 0, 0, true)
+HEAPTAP_NEW(kNewArrayNothrow, _ZnamRKSt9nothrow_t, (size_t size, uintptr_t tag), tag, 0, true)
+HEAPTAP_NEW(kNewArrayAligned, _ZnamSt11align_val_t, (size_t size, uintptr_t alignment), alignment, 0, false)
+HEAPTAP_NEW(kNewArrayAlignedNothrow, _ZnamSt11align_val_tRKSt9nothrow_t,
+            (size_t size, uintptr_t alignment, uintptr_t tag), alignment, tag, false)
+
+#define HEAPTAP_DELETE(enumerator, symbol, parameters, b, c)                              \
+  HEAPTAP_EXPORT void symbol parameters {                                                 \
+    release_new(Function::enumerator, block, b, c, HEAPTAP_CALL_SITE());                  \
+  }
+HEAPTAP_DELETE(kDelete, _ZdlPv, (void* block), 0, 0)
+HEAPTAP_DELETE(kDeleteNothrow, _ZdlPvRKSt9nothrow_t, (void* block, uintptr_t tag), tag, 0)
+HEAPTAP_DELETE(kDeleteSized, _ZdlPvm, (void* block, uintptr_t size), size, 0)
+HEAPTAP_DELETE(kDeleteAligned, _ZdlPvSt11align_val_t, (void* block, uintptr_t alignment), alignment, 0)
+HEAPTAP_DELETE(kDeleteAlignedNothrow, _ZdlPvSt11align_val_tRKSt9nothrow_t,
+               (void* block, uintptr_t alignment, uintptr_t tag), alignment, tag)
+HEAPTAP_DELETE(kDeleteSizedAligned, _ZdlPvmSt11align_val_t, (void* block, uintptr_t size, uintptr_t alignment), size,
+               alignment)
+HEAPTAP_DELETE(kDeleteArray, _ZdaPv, (void* block), 0, 0)
+HEAPTAP_DELETE(kDeleteArrayNothrow, _ZdaPvRKSt9nothrow_t, (void* block, uintptr_t tag), tag, 0)
+HEAPTAP_DELETE(kDeleteArraySized, _ZdaPvm, (void* block, uintptr_t size), size, 0)
+HEAPTAP_DELETE(kDeleteArrayAligned, _ZdaPvSt11align_val_t, (void* block, uintptr_t alignment), alignment, 0)
+HEAPTAP_DELETE(kDeleteArrayAlignedNothrow, _ZdaPvSt11align_val_tRKSt9nothrow_t,
+               (void* block, uintptr_t alignment, uintptr_t tag), alignment, tag)
+HEAPTAP_DELETE(kDeleteArraySizedAligned, _ZdaPvmSt11align_val_t, (void* block, uintptr_t size, uintptr_t alignment),
+               size, alignment)
+
+HEAPTAP_EXPORT void* mmap(void* start, size_t bytes, int protection, int flags, int descriptor, off_t offset) {
+  return map(Function::kMmap, start, bytes, protection, flags, descriptor, offset, HEAPTAP_CALL_SITE());
+}
+
+HEAPTAP_EXPORT void* mmap64(void* start, size_t bytes, int protection, int flags, int descriptor, off_t offset) {
+  return map(Function::kMmap64, start, bytes, protection, flags, descriptor, offset, HEAPTAP_CALL_SITE());
+}
+
+HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
+  auto* call = get<int(void*, size_t)>(Function::kMunmap);
+  if (call == nullptr) [[unlikely]] {
+    kernel::unmap(start, bytes);
+    return 0;
+  }
+  const uint64_t before = heaptap::arch::native::read_clock();
+  const int status = call(start, bytes);
+  if (status == 0 && observes()) {
+    note_mapping(RecordKind::kUnmap, Function::kMunmap, start, bytes, before, HEAPTAP_CALL_SITE());
+    g_session.unwind.changes.fetch_add(1, std::memory_order_relaxed);  // a stack may have been in it
+  }
+  return status;
+}
+
+HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags, ...) {
+  constexpr int kFixed = 2;
+  constexpr int kDontUnmap = 4;
+  __builtin_va_list rest;
+  __builtin_va_start(rest, flags);
+  void* wanted = (flags & (kFixed | kDontUnmap)) != 0 ? __builtin_va_arg(rest, void*) : nullptr;
+  __builtin_va_end(rest);
+  auto* call = get<void*(void*, size_t, size_t, int, void*)>(Function::kMremap);
+  if (call == nullptr) [[unlikely]] return kMapFailed;
+  const uint64_t before = heaptap::arch::native::read_clock();
+  void* result = call(old, old_bytes, bytes, flags, wanted);
+  if (result != kMapFailed && observes()) {
+    const CallSite site = HEAPTAP_CALL_SITE();
+    const bool leaves_old = (flags & kDontUnmap) != 0 || old_bytes == 0;
+    if (!leaves_old) note_mapping(RecordKind::kUnmap, Function::kMremap, old, old_bytes, before, site);
+    note_mapping(RecordKind::kMap, Function::kMremap, result, bytes, 0, site);
+    g_session.unwind.changes.fetch_add(1, std::memory_order_relaxed);
+  }
+  return result;
+}

@@ -1,0 +1,85 @@
+// The system calls that the agent makes, by name. No libc, no errno: a negative result is -errno.
+#pragma once
+#include <asm/unistd.h>
+#include <linux/futex.h>
+#include <linux/mman.h>
+#include <linux/time_types.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arch/native.h"
+
+namespace heaptap::agent::kernel {
+
+using arch::native::system_call;
+
+inline constexpr long kInterrupted = -4;        // EINTR
+inline constexpr long kNoSuchProcess = -3;      // ESRCH
+inline constexpr long kFault = -14;             // EFAULT
+inline constexpr long kReadWrite = 1 | 2;       // PROT_READ | PROT_WRITE
+
+inline bool failed(long result) { return result < 0 && result > -4096; }
+
+inline int process_id() { return static_cast<int>(system_call(__NR_getpid)); }
+inline int parent_process_id() { return static_cast<int>(system_call(__NR_getppid)); }
+inline uint32_t thread_id() { return static_cast<uint32_t>(system_call(__NR_gettid)); }
+
+// Zeroed private memory, or null.
+inline void* map_memory(size_t bytes) {
+  const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite,
+                                  0x02 | 0x20 | 0x4000 /* PRIVATE | ANONYMOUS | NORESERVE */, -1, 0);
+  return failed(result) ? nullptr : reinterpret_cast<void*>(result);
+}
+
+inline void* map_shared(int descriptor, size_t bytes) {
+  const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite, 0x01 /* SHARED */, descriptor, 0);
+  return failed(result) ? nullptr : reinterpret_cast<void*>(result);
+}
+
+inline void unmap(void* start, size_t bytes) {
+  system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
+}
+
+inline bool advise(void* start, size_t bytes, int advice) {
+  return !failed(system_call(__NR_madvise, reinterpret_cast<long>(start), static_cast<long>(bytes), advice));
+}
+
+inline int open_to_read(const char* path) {
+  return static_cast<int>(system_call(__NR_openat, -100 /* AT_FDCWD */, reinterpret_cast<long>(path), 0x80000 /* CLOEXEC */));
+}
+
+inline long read(int descriptor, void* buffer, size_t bytes) {
+  long result;
+  do {
+    result = system_call(__NR_read, descriptor, reinterpret_cast<long>(buffer), static_cast<long>(bytes));
+  } while (result == kInterrupted);
+  return result;
+}
+
+inline void close(int descriptor) { system_call(__NR_close, descriptor); }
+
+inline long read_link(const char* path, char* buffer, size_t bytes) {
+  return system_call(__NR_readlinkat, -100, reinterpret_cast<long>(path), reinterpret_cast<long>(buffer),
+                     static_cast<long>(bytes));
+}
+
+inline bool thread_lives(int process, uint32_t thread) {
+  return system_call(__NR_tgkill, process, static_cast<long>(thread), 0) != kNoSuchProcess;
+}
+
+// Waits until *word isn't `value`, a wake-up, or the time is over. The word is shared with another process.
+inline void futex_wait(void* word, uint32_t value, uint32_t milliseconds) {
+  __kernel_timespec limit{milliseconds / 1000, static_cast<long long>(milliseconds % 1000) * 1000000};
+  system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAIT, static_cast<long>(value),
+              reinterpret_cast<long>(&limit));
+}
+
+inline void futex_wake(void* word) { system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAKE, 0x7fffffff); }
+
+// Whether 8 bytes at this address can be read, asked of the kernel: an invalid request that is refused with EINVAL only
+// after its argument was read. Changes nothing.
+inline bool is_readable(uintptr_t address) {
+  return system_call(__NR_rt_sigprocmask, -1, static_cast<long>(address), 0, 8) != kFault;
+}
+
+}  // namespace heaptap::agent::kernel

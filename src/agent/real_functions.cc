@@ -1,0 +1,163 @@
+#include "agent/real_functions.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <atomic>
+
+#include "agent/words.h"
+
+extern "C" __attribute__((weak)) int dl_iterate_phdr(int (*)(dl_phdr_info*, size_t, void*), void*);
+
+namespace heaptap::agent {
+
+constinit RealFunctions g_real{};
+
+namespace {
+
+// Its value is right only after the agent was relocated.
+const void* volatile g_own_address = &g_real;
+
+constexpr size_t kEarlyBytes = 256 * 1024;
+alignas(64) constinit uint8_t g_early[kEarlyBytes];
+constinit std::atomic<size_t> g_early_used{0};
+
+// A loaded object's dynamic symbol table.
+class SymbolTable {
+ public:
+  explicit SymbolTable(const dl_phdr_info& object) : bias_(object.dlpi_addr) {
+    for (int i = 0; i < object.dlpi_phnum; ++i) {
+      if (object.dlpi_phdr[i].p_type == PT_DYNAMIC) read_dynamic(bias_ + object.dlpi_phdr[i].p_vaddr);
+    }
+  }
+
+  [[nodiscard]] void* find(const char* name) const {
+    const ElfW(Sym)* symbol = gnu_hash_ != nullptr ? find_gnu(name) : find_sysv(name);
+    if (symbol == nullptr) return nullptr;
+    const uintptr_t address = bias_ + symbol->st_value;
+    if ((symbol->st_info & 0xf) == STT_GNU_IFUNC) return reinterpret_cast<void* (*)()>(address)();
+    return reinterpret_cast<void*>(address);
+  }
+
+ private:
+  void read_dynamic(uintptr_t address) {
+    for (auto* entry = reinterpret_cast<const ElfW(Dyn)*>(address); entry->d_tag != DT_NULL; ++entry) {
+      // glibc has biased these pointers already, others (the vDSO, musl) not.
+      uintptr_t pointer = entry->d_un.d_ptr;
+      if (pointer < bias_) pointer += bias_;
+      switch (entry->d_tag) {
+        case DT_SYMTAB: symbols_ = reinterpret_cast<const ElfW(Sym)*>(pointer); break;
+        case DT_STRTAB: strings_ = reinterpret_cast<const char*>(pointer); break;
+        case DT_GNU_HASH: gnu_hash_ = reinterpret_cast<const uint32_t*>(pointer); break;
+        case DT_HASH: sysv_hash_ = reinterpret_cast<const uint32_t*>(pointer); break;
+        case DT_VERSYM: versions_ = reinterpret_cast<const uint16_t*>(pointer); break;
+        default: break;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_definition(uint32_t index, const char* name) const {
+    const ElfW(Sym)& symbol = symbols_[index];
+    const unsigned type = symbol.st_info & 0xf;
+    constexpr uint16_t kHiddenVersion = 0x8000;  // an old version of the name, kept for old programs
+    if (versions_ != nullptr && (versions_[index] & kHiddenVersion) != 0) return false;
+    return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+           equal(strings_ + symbol.st_name, name);
+  }
+
+  [[nodiscard]] const ElfW(Sym)* find_gnu(const char* name) const {
+    uint32_t hash = 5381;
+    for (const char* at = name; *at != '\0'; ++at) hash = hash * 33 + static_cast<uint8_t>(*at);
+    const uint32_t bucket_count = gnu_hash_[0];
+    const uint32_t first = gnu_hash_[1];
+    const uint32_t* buckets = gnu_hash_ + 4 + gnu_hash_[2] * (sizeof(uintptr_t) / 4);
+    const uint32_t* chain = buckets + bucket_count;
+    if (bucket_count == 0) return nullptr;
+    for (uint32_t index = buckets[hash % bucket_count]; index >= first; ++index) {
+      const uint32_t seen = chain[index - first];
+      if ((seen | 1) == (hash | 1) && is_definition(index, name)) return &symbols_[index];
+      if ((seen & 1) != 0) break;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] const ElfW(Sym)* find_sysv(const char* name) const {
+    if (sysv_hash_ == nullptr) return nullptr;
+    const uint32_t count = sysv_hash_[1];
+    for (uint32_t index = 1; index < count; ++index) {
+      if (is_definition(index, name)) return &symbols_[index];
+    }
+    return nullptr;
+  }
+
+  uintptr_t bias_;
+  const ElfW(Sym)* symbols_ = nullptr;
+  const char* strings_ = nullptr;
+  const uint32_t* gnu_hash_ = nullptr;
+  const uint32_t* sysv_hash_ = nullptr;
+  const uint16_t* versions_ = nullptr;
+};
+
+bool holds(const dl_phdr_info& object, uintptr_t address) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && address - (object.dlpi_addr + segment.p_vaddr) < segment.p_memsz) return true;
+  }
+  return false;
+}
+
+bool is_standard_library(const char* path) {
+  const char* name = file_name_of(path);
+  return starts_with(name, "libstdc++.so") || starts_with(name, "libc++.so") || starts_with(name, "libc++abi.so");
+}
+
+struct Search {
+  bool behind_agent = false;
+};
+
+// Takes from this object what isn't known yet. The agent itself and what stands before it (the program) don't count.
+int search_object(dl_phdr_info* object, size_t, void* context) {
+  auto& search = *static_cast<Search*>(context);
+  if (!search.behind_agent) {
+    search.behind_agent = holds(*object, reinterpret_cast<uintptr_t>(&g_real));
+    return 0;
+  }
+  const SymbolTable symbols(*object);
+  for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
+    if (g_real.of[i] != nullptr) continue;
+    void* found = symbols.find(wire::kFunctionFacts[i].symbol);
+    if (found == nullptr) continue;
+    if (i == static_cast<uint8_t>(wire::Function::kNew)) g_real.standard_new = is_standard_library(object->dlpi_name);
+    __atomic_store_n(&g_real.of[i], found, __ATOMIC_RELEASE);
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool find_real_functions() {
+  if (g_own_address != &g_real || dl_iterate_phdr == nullptr) return false;
+  Search search;
+  dl_iterate_phdr(&search_object, &search);
+  return true;
+}
+
+void* early_allocate(size_t alignment, size_t bytes) {
+  if (alignment < 16) alignment = 16;
+  if (bytes > kEarlyBytes || alignment > 4096) return nullptr;
+  // [size, padded to the alignment][block]
+  const size_t whole = ((bytes + 15) & ~size_t{15}) + alignment + 16;
+  const size_t at = g_early_used.fetch_add(whole, std::memory_order_relaxed);
+  if (at + whole > kEarlyBytes) return nullptr;
+  const uintptr_t block = (reinterpret_cast<uintptr_t>(g_early) + at + 16 + alignment - 1) & ~(alignment - 1);
+  *reinterpret_cast<size_t*>(block - 16) = bytes;
+  return reinterpret_cast<void*>(block);
+}
+
+bool is_early(const void* block) {
+  return reinterpret_cast<uintptr_t>(block) - reinterpret_cast<uintptr_t>(g_early) < kEarlyBytes;
+}
+
+size_t early_size(const void* block) { return *reinterpret_cast<const size_t*>(reinterpret_cast<uintptr_t>(block) - 16); }
+
+}  // namespace heaptap::agent

@@ -1,0 +1,75 @@
+#include "agent/recorder.h"
+
+#include "agent/kernel.h"
+#include "agent/session.h"
+#include "agent/streams.h"
+
+namespace heaptap::agent {
+namespace {
+
+// A record's time fits 32 bits: when the chunk's base is too long ago, a clock note sets a new one.
+bool write_clock_note(ThreadState& state, uint64_t now) {
+  struct {
+    wire::Record head;
+    uint64_t clock;
+  } note{{0, sizeof(uint64_t), wire::make_what(wire::RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
+         now};
+  __builtin_memcpy(state.cursor, &note, sizeof(note));
+  state.cursor += sizeof(note);
+  state.base_time = now;
+  return true;
+}
+
+bool is_omitted(uintptr_t return_address) {
+  const Module* module = g_session.unwind.modules.find(return_address - 1);
+  return module != nullptr && module->omitted;
+}
+
+}  // namespace
+
+void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
+  Session& session = g_session;
+  if (session.omits && is_omitted(site.return_address)) return;
+  StreamHold hold(anchor);
+  ThreadState* state = hold.state();
+  if (state == nullptr) [[unlikely]] return;
+
+  // The loader allocates whenever objects come or go: time to look at what changed.
+  if (door::loader_code().holds(site.return_address) && session.unwind.modules.changed()) [[unlikely]] {
+    session.unwind.refresh_modules();
+  }
+  const uint64_t before = observation.time != 0 ? observation.time : 0;
+  const Frame caller{.slot = site.slot,
+                     .key = site.return_address & wire::kCodeAddressMask,
+                     .sp = site.slot + sizeof(uintptr_t),
+                     .fp = site.fp,
+                     .fp_slot = 0};
+  const uint32_t stack = state->call_stack.capture(session.unwind, caller, site.slot);
+
+  constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
+  if (static_cast<size_t>(state->end - state->cursor) < kMostBytes) [[unlikely]] {
+    if (!next_chunk(*state, kMostBytes)) return;
+  }
+  const uint64_t now = before != 0 ? before : arch::native::read_clock();
+  uint64_t ticks = now - state->base_time;
+  if (ticks > UINT32_MAX) [[unlikely]] {
+    if (now < state->base_time) {
+      ticks = 0;  // an earlier time that was taken before the chunk was begun
+    } else {
+      write_clock_note(*state, now);
+      ticks = 0;
+    }
+  }
+  const uint64_t what =
+      wire::make_what(observation.kind, static_cast<uint8_t>(observation.function), observation.address);
+  auto* to = reinterpret_cast<wire::SizedRecord*>(state->cursor);
+  to->head.time = static_cast<uint32_t>(ticks);
+  to->head.stack = stack;
+  to->head.what = what;
+  to->size_bytes = observation.size_bytes;
+  state->cursor += wire::record_bytes(observation.kind);
+  const auto committed = static_cast<uint32_t>(state->cursor - reinterpret_cast<uint8_t*>(state->chunk));
+  state->chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
+}
+
+}  // namespace heaptap::agent

@@ -1,0 +1,193 @@
+#include "agent/session.h"
+
+#include "agent/kernel.h"
+#include "agent/streams.h"
+#include "agent/words.h"
+
+namespace heaptap::agent {
+
+constinit SessionPage g_session_page{};
+constinit Session g_session{};
+
+namespace {
+
+constexpr long kUnixFamily = 1;
+constexpr long kSeqPacket = 5;
+constexpr long kCloseOnExec = 02000000;
+constexpr long kNoSignal = 0x4000;
+constexpr long kSocketLevel = 1;
+constexpr long kReceiveTimeout = 20;
+constexpr long kSendTimeout = 21;
+constexpr int kAnswerSeconds = 5;
+
+struct SocketAddress {
+  uint16_t family;
+  char path[108];
+};
+
+// struct msghdr and cmsghdr as the kernel has them.
+struct MessagePart {
+  void* base;
+  size_t bytes;
+};
+struct MessageHeader {
+  void* name;
+  int name_bytes;
+  MessagePart* vector;
+  size_t vector_count;
+  void* control;
+  size_t control_bytes;
+  unsigned flags;
+};
+struct ControlMessage {
+  size_t bytes;
+  int level;
+  int type;
+  int descriptor;
+};
+
+// A socket that closes itself.
+class Socket {
+ public:
+  Socket() : descriptor_(kernel::system_call(__NR_socket, kUnixFamily, kSeqPacket | kCloseOnExec, 0)) {}
+  ~Socket() {
+    if (descriptor_ >= 0) kernel::close(static_cast<int>(descriptor_));
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  bool connect(const char* name, size_t name_bytes) {
+    if (descriptor_ < 0) return false;
+    SocketAddress address{static_cast<uint16_t>(kUnixFamily), {}};
+    copy_bytes(address.path + 1, name, name_bytes);  // a leading NUL: the abstract namespace
+    __kernel_timespec limit{kAnswerSeconds, 0};
+    for (const long option : {kReceiveTimeout, kSendTimeout}) {
+      kernel::system_call(__NR_setsockopt, descriptor_, kSocketLevel, option, reinterpret_cast<long>(&limit), sizeof(limit));
+    }
+    const long bytes = static_cast<long>(offsetof(SocketAddress, path) + 1 + name_bytes);
+    return !kernel::failed(
+        kernel::system_call(__NR_connect, descriptor_, reinterpret_cast<long>(&address), bytes));
+  }
+
+  bool send(const void* message, size_t bytes) {
+    return kernel::system_call(__NR_sendto, descriptor_, reinterpret_cast<long>(message), static_cast<long>(bytes),
+                               kNoSignal) == static_cast<long>(bytes);
+  }
+
+  // Receives a message of exactly that size and the descriptor that comes with it; -1: none.
+  bool receive(void* message, size_t bytes, int& descriptor) {
+    alignas(8) uint8_t control[32] = {};
+    MessagePart part{message, bytes};
+    MessageHeader header{nullptr, 0, &part, 1, control, sizeof(control), 0};
+    long received;
+    do {
+      received = kernel::system_call(__NR_recvmsg, descriptor_, reinterpret_cast<long>(&header), 0x40000000 /* CLOEXEC */);
+    } while (received == kernel::kInterrupted);
+    descriptor = -1;
+    const auto* rights = reinterpret_cast<const ControlMessage*>(control);
+    if (received > 0 && header.control_bytes >= sizeof(size_t) + 12 && rights->level == 1 && rights->type == 1) {
+      descriptor = rights->descriptor;
+    }
+    return received == static_cast<long>(bytes);
+  }
+
+ private:
+  long descriptor_;
+};
+
+bool layout_is_sound(const wire::LogHeader& log, size_t bytes) {
+  return log.magic == wire::kLogMagic && log.version == wire::kLogVersion && log.total_bytes == bytes &&
+         log.slot_count > 0 && log.slots_offset + uint64_t{log.slot_count} * sizeof(wire::StreamSlot) <= bytes &&
+         log.modules_offset + log.modules_capacity <= bytes &&
+         log.codes_offset + uint64_t{log.code_capacity} * 8 <= bytes &&
+         log.nodes_offset + uint64_t{log.node_capacity} * 8 <= bytes &&
+         log.chunks_offset + uint64_t{log.chunk_count} * wire::kChunkBytes <= bytes;
+}
+
+// Asks the collector for a log. Null where there is none for this process.
+wire::LogHeader* ask_for_log(wire::StartReason reason) {
+  Socket socket;
+  if (!socket.connect(g_session.socket_name, g_session.socket_name_bytes)) return nullptr;
+  const wire::Hello hello{wire::kHelloMagic,
+                          wire::kHandshakeVersion,
+                          wire::kLogVersion,
+                          sizeof(void*),
+                          static_cast<uint32_t>(arch::native::kArchitecture),
+                          reason,
+                          kernel::process_id(),
+                          kernel::parent_process_id()};
+  wire::Welcome welcome{};
+  int descriptor = -1;
+  if (!socket.send(&hello, sizeof(hello)) || !socket.receive(&welcome, sizeof(welcome), descriptor)) return nullptr;
+  if (descriptor < 0) return nullptr;
+  void* memory = nullptr;
+  if (welcome.magic == wire::kHelloMagic && welcome.accepted == 1 && welcome.log_bytes >= sizeof(wire::LogHeader)) {
+    memory = kernel::map_shared(descriptor, welcome.log_bytes);
+  }
+  kernel::close(descriptor);
+  auto* log = static_cast<wire::LogHeader*>(memory);
+  if (log != nullptr && !layout_is_sound(*log, welcome.log_bytes)) {
+    kernel::unmap(memory, welcome.log_bytes);
+    return nullptr;
+  }
+  return log;
+}
+
+bool use_log(wire::LogHeader* log) {
+  auto* base = reinterpret_cast<uint8_t*>(log);
+  Session& session = g_session;
+  session.log = log;
+  session.slots = reinterpret_cast<wire::StreamSlot*>(base + log->slots_offset);
+  session.chunks = base + log->chunks_offset;
+  session.log_bytes = log->total_bytes;
+  session.flags = log->flags;
+  session.omits = log->omitted_objects[0] != '\0';
+  session.process = kernel::process_id();
+  ++session.number;
+  UnwindTables& unwind = session.unwind;
+  const uint32_t asked = log->depth_limit;
+  unwind.depth_limit = asked > 0 && asked < CallStack::kMostFrames ? asked : CallStack::kMostFrames;
+  if (!unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + log->codes_offset), log) ||
+      !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + log->nodes_offset), log)) {
+    return false;
+  }
+  unwind.modules.start(log);
+  unwind.refresh_modules();
+  start_streams();
+  log->agent_state.store(static_cast<uint32_t>(wire::AgentState::kRecording), std::memory_order_release);
+  return true;
+}
+
+// A forked child is recorded only where that was asked for.
+bool may_start() {
+  if (g_session.socket_name_bytes == 0) return false;
+  return g_session.process == 0 || (g_session.flags & wire::kFollowFork) != 0;
+}
+
+}  // namespace
+
+void set_socket_name(const char* name) {
+  const size_t bytes = length_of(name);
+  if (bytes == 0 || bytes >= sizeof(g_session.socket_name)) return;
+  copy_bytes(g_session.socket_name, name, bytes);
+  g_session.socket_name_bytes = static_cast<uint8_t>(bytes);
+}
+
+__attribute__((noinline)) bool start_session() {
+  std::atomic<SessionState>& state = g_session_page.state;
+  SessionState expected = SessionState::kUnknown;
+  if (!state.compare_exchange_strong(expected, SessionState::kStarting, std::memory_order_acq_rel)) {
+    return expected == SessionState::kRecording;
+  }
+  const wire::StartReason reason = g_session.process == 0 ? wire::StartReason::kStart : wire::StartReason::kFork;
+  bool started = false;
+  if (may_start()) {
+    kernel::advise(&g_session_page, sizeof(g_session_page), MADV_WIPEONFORK);
+    wire::LogHeader* log = ask_for_log(reason);
+    started = log != nullptr && use_log(log);
+  }
+  state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
+  return started;
+}
+
+}  // namespace heaptap::agent

@@ -1,0 +1,58 @@
+// The agent's session: whether this process is recorded, into which log. One per process; a forked child begins anew.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/call_stack.h"
+#include "agent/door.h"
+#include "wire/handshake.h"
+#include "wire/log.h"
+
+namespace heaptap::agent {
+
+enum class SessionState : uint32_t {
+  kUnknown = 0,    // nothing was tried yet in this process; also in a forked child, where the page below reads zero
+  kStarting = 1,
+  kRecording = 2,
+  kOff = 3,
+};
+
+// Lives in a page of its own that the kernel clears in forked children (MADV_WIPEONFORK): also one that was made without
+// libc's fork can't go on writing into its parent's log.
+struct alignas(4096) SessionPage {
+  std::atomic<SessionState> state;
+  uint8_t padding[4096 - sizeof(std::atomic<SessionState>)];
+};
+
+struct Session {
+  wire::LogHeader* log = nullptr;
+  wire::StreamSlot* slots = nullptr;
+  uint8_t* chunks = nullptr;
+  size_t log_bytes = 0;
+  uint32_t number = 0;      // counts sessions of this process and its forked ancestors
+  int process = 0;          // pid that it was started in; 0: never
+  uint32_t flags = 0;       // wire::SessionFlag
+  bool omits = false;
+  char socket_name[108] = {};
+  uint8_t socket_name_bytes = 0;
+  UnwindTables unwind;
+};
+
+extern SessionPage g_session_page;
+extern Session g_session;
+
+// The state as hooks see it. The first call in a process tries to start a session.
+bool start_session();
+
+inline bool is_recording() {
+  const SessionState state = g_session_page.state.load(std::memory_order_relaxed);
+  if (state == SessionState::kRecording) [[likely]] return true;
+  return state == SessionState::kUnknown && start_session();
+}
+
+// Name of the collector's socket, given by the door before the first hook can run.
+void set_socket_name(const char* name);
+
+}  // namespace heaptap::agent

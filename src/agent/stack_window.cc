@@ -1,0 +1,53 @@
+#include "agent/stack_window.h"
+
+#include "agent/door.h"
+#include "agent/kernel.h"
+
+namespace heaptap::agent {
+namespace {
+
+constexpr uintptr_t kPage = 4096;
+constexpr uintptr_t page_of(uintptr_t address) { return address & ~(kPage - 1); }
+
+// How far below its own stack's known part a stack pointer may be to be looked at page by page.
+constexpr uintptr_t kLargestGap = 64u << 20;
+// How far from the top of a thread's stack its first frame may be (the C library's descriptor and static TLS are between).
+constexpr uintptr_t kLargestHead = 256u << 10;
+
+}  // namespace
+
+void StackWindow::enter_elsewhere(uintptr_t sp) {
+  high_ = page_of(sp) + kPage;  // the page that we run on
+  if (own_high_ == 0 || sp >= own_low_ || own_low_ - sp > kLargestGap) return;
+  for (uintptr_t page = page_of(own_low_); page > page_of(sp);) {
+    page -= kPage;
+    if (!kernel::is_readable(page)) return;
+  }
+  own_low_ = page_of(sp);
+  high_ = own_high_;
+}
+
+bool StackWindow::readable_elsewhere(uintptr_t address) {
+  if (address < sp_ || (address & 7) != 0) return false;
+  // A signal handler on its own stack was called from a thread on another: the walk goes on there.
+  if (address >= own_low_ && address + 8 <= own_high_) return true;
+  if (!kernel::is_readable(address)) return false;
+  if (page_of(address) == high_) high_ += kPage;
+  return true;
+}
+
+void StackWindow::reached_root(uintptr_t address) {
+  if (on_own_stack() && own_high_ != 0) return;
+  const uintptr_t high = page_of(address) + kPage;
+  if (high_ != high) return;  // not one piece of memory up to the root
+  const uintptr_t block = door::thread_control_block();
+  const uintptr_t top = door::initial_stack_top();
+  const bool under_block = address < block && block - address < kLargestHead;
+  const bool under_top = address < top && top - address < kLargestHead;
+  if (under_block || under_top) {
+    own_low_ = page_of(sp_);
+    own_high_ = high;
+  }
+}
+
+}  // namespace heaptap::agent

@@ -1,0 +1,266 @@
+#include "agent/streams.h"
+
+#include "agent/kernel.h"
+#include "agent/session.h"
+
+namespace heaptap::agent {
+namespace {
+
+// All states that were ever made, for reuse when their threads have ended.
+struct Registry {
+  std::atomic<ThreadState*> known;
+  std::atomic<uint32_t> in_use;
+  std::atomic<uint32_t> sweep_at;  // look for ended threads when that many are in use
+  std::atomic<uint32_t> sweeping;
+  std::atomic<uint32_t> next_slot;
+};
+constinit Registry g_registry{};
+constexpr uint32_t kFirstSweep = 32;
+
+void end_stream(ThreadState& state) {
+  state.slot->state.store(static_cast<uint32_t>(wire::StreamState::kEnded), std::memory_order_release);
+  state.in_use.store(0, std::memory_order_release);
+  g_registry.in_use.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Ends the streams of threads that are gone. No notice of a thread's end is needed for it, and none could be had that is
+// late enough: destructors of thread-local objects allocate until the very end.
+void sweep() {
+  Registry& registry = g_registry;
+  if (registry.sweeping.exchange(1, std::memory_order_acquire) != 0) return;
+  uint32_t living = 0;
+  for (ThreadState* state = registry.known.load(std::memory_order_acquire); state != nullptr; state = state->next_known) {
+    if (state->in_use.load(std::memory_order_acquire) != 1) continue;
+    if (kernel::thread_lives(g_session.process, state->thread_id)) {
+      ++living;
+    } else {
+      end_stream(*state);
+    }
+  }
+  registry.sweep_at.store(living * 2 > kFirstSweep ? living * 2 : kFirstSweep, std::memory_order_relaxed);
+  registry.sweeping.store(0, std::memory_order_release);
+}
+
+ThreadState* reuse_state() {
+  for (ThreadState* state = g_registry.known.load(std::memory_order_acquire); state != nullptr; state = state->next_known) {
+    uint32_t free = 0;
+    if (state->in_use.load(std::memory_order_relaxed) == 0 &&
+        state->in_use.compare_exchange_strong(free, 2, std::memory_order_acq_rel)) {
+      return state;
+    }
+  }
+  return nullptr;
+}
+
+ThreadState* make_state() {
+  auto* state = static_cast<ThreadState*>(kernel::map_memory(sizeof(ThreadState)));
+  if (state == nullptr) return nullptr;
+  state->in_use.store(2, std::memory_order_relaxed);
+  ThreadState* head = g_registry.known.load(std::memory_order_relaxed);
+  do {
+    state->next_known = head;
+  } while (!g_registry.known.compare_exchange_weak(head, state, std::memory_order_acq_rel));
+  return state;
+}
+
+wire::StreamSlot* claim_slot() {
+  const wire::LogHeader& log = *g_session.log;
+  const uint32_t start = g_registry.next_slot.fetch_add(1, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < log.slot_count; ++i) {
+    wire::StreamSlot& slot = g_session.slots[(start + i) % log.slot_count];
+    auto free = static_cast<uint32_t>(wire::StreamState::kFree);
+    if (slot.state.load(std::memory_order_relaxed) == free &&
+        slot.state.compare_exchange_strong(free, static_cast<uint32_t>(wire::StreamState::kClaimed),
+                                           std::memory_order_acq_rel)) {
+      return &slot;
+    }
+  }
+  return nullptr;
+}
+
+// A free chunk's index, or kNoChunk.
+uint32_t pop_chunk() {
+  wire::LogHeader& log = *g_session.log;
+  uint64_t head = log.free_chunks.load(std::memory_order_acquire);
+  while (static_cast<uint32_t>(head) < log.chunk_count) {
+    const auto index = static_cast<uint32_t>(head);
+    const auto* chunk =
+        reinterpret_cast<const wire::ChunkHeader*>(g_session.chunks + size_t{index} * wire::kChunkBytes);
+    const uint64_t next = chunk->free_link.load(std::memory_order_relaxed) | ((head >> 32) + 1) << 32;
+    if (log.free_chunks.compare_exchange_weak(head, next, std::memory_order_acq_rel)) return index;
+  }
+  if (log.fresh_chunks.load(std::memory_order_relaxed) >= log.chunk_count) return wire::kNoChunk;
+  const uint32_t fresh = log.fresh_chunks.fetch_add(1, std::memory_order_relaxed);
+  return fresh < log.chunk_count ? fresh : wire::kNoChunk;
+}
+
+void wake_collector_if_low() {
+  wire::LogHeader& log = *g_session.log;
+  const uint32_t used = log.used_chunks.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (used % 16 == 0 && log.collector_sleeps.load(std::memory_order_relaxed) != 0) {
+    log.collector_sleeps.store(0, std::memory_order_relaxed);
+    kernel::futex_wake(&log.collector_sleeps);
+  }
+}
+
+// A chunk, waited for as long as the user chose. Once a wait was in vain, others give up at once until chunks come back.
+uint32_t claim_chunk(wire::StreamSlot& slot) {
+  wire::LogHeader& log = *g_session.log;
+  uint32_t index = pop_chunk();
+  if (index == wire::kNoChunk && log.overflow_policy == wire::OverflowPolicy::kWait) {
+    static constinit std::atomic<uint32_t> gave_up_at{UINT32_MAX};
+    const uint32_t returned = log.chunks_returned.load(std::memory_order_acquire);
+    if (gave_up_at.load(std::memory_order_relaxed) != returned) {
+      slot.busy.store(0, std::memory_order_release);
+      constexpr uint32_t kSliceMs = 10;
+      for (uint32_t waited = 0; index == wire::kNoChunk && waited < log.overflow_wait_ms; waited += kSliceMs) {
+        const uint32_t seen = log.chunks_returned.load(std::memory_order_acquire);
+        log.collector_sleeps.store(0, std::memory_order_relaxed);
+        kernel::futex_wake(&log.collector_sleeps);
+        index = pop_chunk();
+        if (index != wire::kNoChunk) break;
+        kernel::futex_wait(&log.chunks_returned, seen, kSliceMs);
+        index = pop_chunk();
+      }
+      slot.busy.store(1, std::memory_order_relaxed);
+      if (index == wire::kNoChunk) {
+        gave_up_at.store(log.chunks_returned.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      }
+    }
+  }
+  if (index != wire::kNoChunk) wake_collector_if_low();
+  return index;
+}
+
+wire::ChunkHeader* begin_chunk(ThreadState& state, uint32_t index) {
+  auto* chunk = reinterpret_cast<wire::ChunkHeader*>(g_session.chunks + size_t{index} * wire::kChunkBytes);
+  chunk->next.store(0, std::memory_order_relaxed);
+  state.base_time = chunk->base_time = arch::native::read_clock();
+  chunk->committed.store(sizeof(wire::ChunkHeader), std::memory_order_release);
+  state.chunk = chunk;
+  state.chunk_index = index;
+  state.cursor = reinterpret_cast<uint8_t*>(chunk + 1);
+  state.end = reinterpret_cast<uint8_t*>(chunk) + wire::kChunkBytes;
+  return chunk;
+}
+
+uint32_t thread_number_of(const ThreadAnchor& anchor) {
+  return anchor.states[0] != nullptr ? anchor.states[0]->slot->thread_number
+                                     : g_session.log->thread_count.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
+  wire::StreamSlot* slot = claim_slot();
+  if (slot == nullptr) return false;
+  state.slot = slot;
+  slot->busy.store(1, std::memory_order_relaxed);
+  const uint32_t index = claim_chunk(*slot);
+  if (index == wire::kNoChunk) {
+    slot->state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
+    return false;
+  }
+  begin_chunk(state, index);
+  slot->thread_id = state.thread_id;
+  slot->thread_number = thread_number_of(anchor);
+  slot->first_chunk = index;
+  slot->lost_events.store(0, std::memory_order_relaxed);
+  slot->started_at.store(state.base_time, std::memory_order_relaxed);
+  slot->state.store(static_cast<uint32_t>(wire::StreamState::kActive), std::memory_order_release);
+  return true;
+}
+
+void count_lost_without_stream() {
+  g_session.log->lost_events.fetch_add(1, std::memory_order_relaxed);
+  g_session.log->lost_no_slot.fetch_add(1, std::memory_order_relaxed);
+}
+
+// After a signal handler left by longjmp, levels are still marked busy whose hooks are gone: those whose stack pointer
+// lies below ours on the stack that we are on. On an alternate stack addresses say nothing, so there they stay.
+void drop_abandoned_levels(ThreadAnchor& anchor, uintptr_t sp) {
+  struct {
+    void* sp;
+    int flags;
+    size_t bytes;
+  } alternate{};
+  kernel::system_call(__NR_sigaltstack, 0, reinterpret_cast<long>(&alternate));
+  constexpr int kOnStack = 1;
+  if ((alternate.flags & kOnStack) != 0) return;
+  while (anchor.level > 0 && anchor.busy_stack[anchor.level - 1] < sp) {
+    --anchor.level;
+    if (ThreadState* state = anchor.states[anchor.level]) state->call_stack.reset();
+  }
+}
+
+}  // namespace
+
+void start_streams() {
+  Registry& registry = g_registry;
+  registry.known.store(nullptr, std::memory_order_relaxed);  // a forked child leaves its parent's states behind
+  registry.in_use.store(0, std::memory_order_relaxed);
+  registry.sweep_at.store(kFirstSweep, std::memory_order_relaxed);
+  registry.sweeping.store(0, std::memory_order_relaxed);
+  registry.next_slot.store(0, std::memory_order_relaxed);
+}
+
+__attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
+  Registry& registry = g_registry;
+  if (registry.in_use.load(std::memory_order_relaxed) >= registry.sweep_at.load(std::memory_order_relaxed)) sweep();
+  ThreadState* state = reuse_state();
+  if (state == nullptr) state = make_state();
+  if (state == nullptr) {
+    count_lost_without_stream();
+    return nullptr;
+  }
+  state->thread_id = kernel::thread_id();
+  state->call_stack.begin();
+  if (!attach_slot(anchor, *state)) {
+    state->in_use.store(0, std::memory_order_release);
+    count_lost_without_stream();
+    return nullptr;
+  }
+  registry.in_use.fetch_add(1, std::memory_order_relaxed);
+  state->in_use.store(1, std::memory_order_release);
+  return state;
+}
+
+__attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes) {
+  const uint32_t index = claim_chunk(*state.slot);
+  if (index == wire::kNoChunk) {
+    state.slot->lost_events.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  wire::ChunkHeader* before = state.chunk;
+  begin_chunk(state, index);
+  before->next.store(index + 1, std::memory_order_release);  // pairs with the collector's acquire
+  return bytes <= static_cast<uint32_t>(state.end - state.cursor);
+}
+
+StreamHold::StreamHold(ThreadAnchor& anchor) : anchor_(anchor) {
+  if (anchor.session != g_session.number) [[unlikely]] {  // a new thread, or a forked child's first event
+    anchor.session = g_session.number;
+    anchor.level = 0;
+    for (ThreadState*& state : anchor.states) state = nullptr;
+  }
+  const auto sp = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  if (anchor.level > 0) [[unlikely]] drop_abandoned_levels(anchor, sp);
+  const uint32_t level = anchor.level;
+  if (level >= ThreadAnchor::kLevels) [[unlikely]] {
+    count_lost_without_stream();
+    return;
+  }
+  anchor.busy_stack[level] = sp;
+  anchor.level = level + 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  ThreadState* state = anchor.states[level];
+  if (state == nullptr) [[unlikely]] {
+    state = anchor.states[level] = open_stream(anchor);
+    if (state == nullptr) {
+      --anchor.level;
+      return;
+    }
+  }
+  state->slot->busy.store(1, std::memory_order_relaxed);
+  state_ = state;
+}
+
+}  // namespace heaptap::agent

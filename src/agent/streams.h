@@ -1,0 +1,58 @@
+// Each thread's stream into the log: where its next record goes. A signal handler that interrupts a hook of its thread
+// gets a stream of its own, so that no stream is ever entered twice.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/call_stack.h"
+#include "agent/door.h"
+#include "wire/log.h"
+
+namespace heaptap::agent {
+
+struct ThreadState {
+  wire::StreamSlot* slot;
+  wire::ChunkHeader* chunk;
+  uint8_t* cursor;  // where the next record goes
+  uint8_t* end;     // of the chunk
+  uint64_t base_time;
+  uint32_t chunk_index;
+  CallStack call_stack;
+  // Kept by the registry.
+  uint32_t thread_id;
+  ThreadState* next_known;
+  std::atomic<uint32_t> in_use;
+};
+
+// Once a session, before the first stream.
+void start_streams();
+
+// The calling thread's state for its present level; null where there is no room (counted as lost).
+ThreadState* open_stream(ThreadAnchor& anchor);
+
+// Makes room for `bytes` at the cursor: the next chunk of the stream. False: there was none in time; the event is lost
+// and counted.
+bool next_chunk(ThreadState& state, uint32_t bytes);
+
+// Holds one level of the calling thread while a record is made. Doesn't nest beyond ThreadAnchor::kLevels.
+class StreamHold {
+ public:
+  explicit StreamHold(ThreadAnchor& anchor);
+  ~StreamHold() {
+    if (state_ == nullptr) return;
+    state_->slot->busy.store(0, std::memory_order_release);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    --anchor_.level;
+  }
+  StreamHold(const StreamHold&) = delete;
+  StreamHold& operator=(const StreamHold&) = delete;
+
+  // Null: nothing can be recorded here; it was counted.
+  [[nodiscard]] ThreadState* state() const { return state_; }
+
+ private:
+  ThreadAnchor& anchor_;
+  ThreadState* state_ = nullptr;
+};
+
+}  // namespace heaptap::agent

@@ -1,0 +1,39 @@
+// The agent's own few words in place of libc's: strings and memory.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace heaptap::agent {
+
+inline size_t length_of(const char* text) {
+  size_t length = 0;
+  while (text[length] != '\0') ++length;
+  return length;
+}
+
+inline bool equal(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
+
+inline bool starts_with(const char* text, const char* prefix) {
+  while (*prefix != '\0') {
+    if (*text++ != *prefix++) return false;
+  }
+  return true;
+}
+
+inline const char* file_name_of(const char* path) {
+  const char* name = path;
+  for (; *path != '\0'; ++path) {
+    if (*path == '/') name = path + 1;
+  }
+  return name;
+}
+
+inline void copy_bytes(void* to, const void* from, size_t bytes) { __builtin_memcpy(to, from, bytes); }
+
+}  // namespace heaptap::agent

@@ -1,0 +1,26 @@
+// Facts about registers and frames. Sources: System V ABI AMD64 (DWARF register numbers, figure 3.36; red zone, 3.2.2);
+// Linux arch/x86/include/uapi/asm/{ucontext,sigcontext}.h (signal frame).
+#pragma once
+#include <stdint.h>
+
+#include "wire/architecture.h"
+
+namespace heaptap::arch::x86_64 {
+
+inline constexpr wire::Architecture kArchitecture = wire::Architecture::kX86_64;
+
+// What the unwinder needs to know of a CPU.
+struct Unwinding {
+  using Word = uint64_t;
+  static constexpr uint32_t kStackPointer = 7;    // DWARF numbers
+  static constexpr uint32_t kFramePointer = 6;
+  static constexpr uint32_t kReturnAddress = 16;
+  static constexpr int kReturnAddressWords = -1;  // where a call leaves it, from the CFA
+  // In the frame of a signal handler's return trampoline, SP points at the ucontext: offsets of the interrupted
+  // registers from there (uc_flags 8, uc_link 8, uc_stack 24, then r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip).
+  static constexpr uint64_t kSignalFramePointer = 40 + 10 * 8;
+  static constexpr uint64_t kSignalStackPointer = 40 + 15 * 8;
+  static constexpr uint64_t kSignalProgramCounter = 40 + 16 * 8;
+};
+
+}  // namespace heaptap::arch::x86_64
