@@ -1,0 +1,77 @@
+"""Runs the target programs with and without heaptap: output and status are equal, and the expectations in the program
+hold for its trace. Arguments: names of programs (default: all)."""
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import expectations
+import heaptap_test
+from heaptap_test import LONG, TARGET_SOURCES, TARGETS
+
+
+class Targets(heaptap_test.TestCase):
+    def check_target(self, source):
+        program = heaptap_test.built(source.stem)
+        target = expectations.read(source, TARGETS)
+        if target.trace == "none":
+            self.skipTest("not for this test")
+        for run in target.runs:
+            if run.long and not LONG:
+                continue
+            with self.subTest(arguments=" ".join(run.arguments)):
+                self.check_run(program, target, run)
+
+    def check_run(self, program, target, run):
+        env = {**os.environ, **target.environment}
+        folders = [self.folder / kind / "-".join(["run", *run.arguments])[:60].replace("/", "_") for kind in ("bare", "traced")]
+        for folder in folders:
+            folder.mkdir(parents=True)
+        command = [program, *run.arguments]
+        bare = heaptap_test.run(command, stdin=target.stdin, env=env, cwd=folders[0])
+        self.assertEqual(bare.status, run.status, f"without heaptap: {bare}")
+        trace = folders[1].parent / f"{folders[1].name}.htap"
+        traced = heaptap_test.heaptap("run", "-q", *target.options, "-o", trace, "--", *command, stdin=target.stdin, env=env,
+                                      cwd=folders[1], timeout_s=heaptap_test.TIMEOUT_S + 20 * bare.seconds)
+        for what in ("status", "stdout", "stderr"):
+            self.assertEqual(getattr(traced, what), getattr(bare, what), f"{what} under heaptap and without it differ\n{traced}")
+        self.assertEqual(os.listdir(folders[1]), os.listdir(folders[0]), "files in the working folder")
+        if target.trace != "any":
+            self.check_trace(trace, run)
+
+    def check_trace(self, trace, run):
+        report = heaptap_test.summary(trace)
+        problems = [problem for text in run.expectations for problem in expectations.check(text, report)]
+        problems += expectations.conservation(report)
+        capture, end = report["capture"], report["target"]["exit"]
+        if capture["lost_events"] != 0:
+            problems.append(f"{capture['lost_events']} lost events")
+        if not capture["complete"] or capture["truncated"]:
+            problems.append(f"the trace is not complete: {capture}")
+        if (128 + end["signal"] if end.get("signal") else end.get("code")) != run.status:
+            problems.append(f"the trace says {end}, the status is {run.status}")
+        if problems:
+            self.fail("\n".join([*problems, *self.stacks_of(report)]))
+
+    @staticmethod
+    def stacks_of(report):
+        """The stacks with most allocations, one line each, to show what was there instead."""
+        yield f"there are: {report['totals']}"
+        for stack in sorted(report["stacks"], key=lambda stack: -stack["allocations"])[:25]:
+            numbers = " ".join(f"{key}={stack[key]}" for key in ("allocations", "frees", "allocated_bytes", "live_bytes"))
+            path = " < ".join(expectations.names(stack["frames"])[:8])
+            yield f"  {stack['function']} from {path}: {numbers} {stack.get('ends_early') or ''}"
+        for error in report["errors"][:10]:
+            yield f"  error {error['kind']} {error['function']} from {' < '.join(expectations.names(error['frames'])[:4])}"
+
+
+def _add(source):
+    setattr(Targets, f"test_{source.stem}", lambda self: self.check_target(source))
+
+
+for _source in sorted([*TARGET_SOURCES.glob("*.c"), *TARGET_SOURCES.glob("*.cc")]):
+    _add(_source)
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *(word if word.startswith("-") else f"Targets.test_{word}" for word in sys.argv[1:])])

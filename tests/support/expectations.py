@@ -1,0 +1,194 @@
+"""The expectations that stand as comment lines at the top of a target program.
+
+  // RUN ARG…                 one run with these arguments; what follows, up to the next RUN, holds for it alone, what stands
+                              before the first RUN for all. Without a RUN there is one run without arguments.
+  // RUN-LONG ARG…            the same, made only with HEAPTAP_LONG=1
+  // OPTIONS OPTION…          of `heaptap run`
+  // STDIN TEXT               with \\n
+  // ENV NAME=VALUE           @TARGETS@ is the folder of the built programs
+  // TRACE any | none         `any`: nothing is asked of the trace; `none`: not to be run by run_targets.py
+  // EXPECT exit N            the program's status, with and without heaptap (0 where nothing is said)
+  // EXPECT signal NAME
+  // EXPECT PATH OP VALUE     a number of the summary, e.g. totals.allocations >= 5, errors.length == 0
+  // EXPECT stack KEY=… …     over all stacks that match, the sums are as said. Keys that select:
+                                function=NAME        what was called
+                                caller=NAME          the function of the innermost frame
+                                through=NAME         any frame
+                                path=A<B<C           the innermost frames, A called by B called by C
+                              keys that are sums: allocations frees allocated_bytes live_blocks live_bytes peak_bytes
+                              temporary_allocations; stacks (how many match), threads (how many took part). OP is = >= or <=.
+  // EXPECT error KEY=… …     over all errors that match, the count is as said. Keys that select: kind function caller
+                                allocated=FUNCTION allocated_in=NAME released_in=NAME; the sum: count
+Names are compared without arguments, template arguments and clone suffixes.
+"""
+import dataclasses
+import operator
+import re
+import shlex
+import signal
+
+_MAPPING = {"mmap", "mmap64", "mremap"}
+_OPERATORS = {"=": operator.eq, "==": operator.eq, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+_SUMS = {"allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes", "peak_bytes", "temporary_allocations",
+         "stacks", "threads", "count"}
+_SELECTORS = {"function", "caller", "through", "path", "kind", "allocated", "allocated_in", "released_in"}
+
+
+@dataclasses.dataclass
+class Run:
+    arguments: list
+    long: bool = False
+    status: int = 0
+    expectations: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Target:
+    runs: list
+    options: list
+    stdin: bytes
+    environment: dict
+    trace: str  # "", "any" or "none"
+
+
+def read(source, targets_folder):
+    common, runs, current = Run([]), [], None
+    target = Target(runs, [], b"", {}, "")
+    for line in source.read_text().splitlines():
+        if not line.startswith("// "):
+            if line and not line.startswith("//"):
+                break
+            continue
+        word, _, rest = line[3:].partition(" ")
+        if word in ("RUN", "RUN-LONG"):
+            current = Run(shlex.split(rest), word == "RUN-LONG", common.status, list(common.expectations))
+            runs.append(current)
+        elif word == "OPTIONS":
+            target.options += shlex.split(rest)
+        elif word == "STDIN":
+            target.stdin += rest.encode().decode("unicode_escape").encode()
+        elif word == "ENV":
+            name, _, value = rest.partition("=")
+            target.environment[name] = value.replace("@TARGETS@", str(targets_folder))
+        elif word == "TRACE":
+            target.trace = rest
+        elif word == "EXPECT":
+            _expect(current or common, rest)
+    if not runs:
+        runs.append(common)
+    return target
+
+
+def _expect(run, text):
+    words = shlex.split(text)
+    if words[0] == "exit":
+        run.status = int(words[1])
+    elif words[0] == "signal":
+        run.status = 128 + getattr(signal, words[1])
+    else:
+        run.expectations.append(text)
+
+
+def plain(name):
+    """A function's name without arguments, template arguments, clone suffixes."""
+    name = re.sub(r" \[clone.*|@.*", "", name or "?")
+    name = re.sub(r"^.*operator", "operator", name) if " operator" in name else name
+    previous = None
+    while previous != name:
+        previous, name = name, re.sub(r"<[^<>]*>", "", name)
+    return re.sub(r"(?<!operator)\(.*", "", name).strip()
+
+
+def names(frames):
+    return [plain(frame.get("function")) for frame in frames]
+
+
+def _selects(entry, key, value):
+    frames = names(entry["frames"])
+    if key == "caller":
+        return frames[:1] == [value]
+    if key == "through":
+        return value in frames
+    if key == "path":
+        path = value.split("<")
+        return frames[:len(path)] == path
+    if key == "allocated":
+        return (entry.get("allocated") or {}).get("function") == value
+    if key in ("allocated_in", "released_in"):
+        return value in names((entry.get(key[:-3]) or {}).get("frames", []))
+    return entry[key] == value
+
+
+def _sum(entries, key):
+    if key == "stacks":
+        return len(entries)
+    if key == "threads":
+        return len({thread for entry in entries for thread in entry["threads"]})
+    if key == "count":
+        return sum(entry.get("count", 1) for entry in entries)
+    return sum(entry[key] for entry in entries)
+
+
+def _check_entries(kind, terms, report):
+    entries, wanted = report["stacks" if kind == "stack" else "errors"], []
+    for term in terms:
+        key, compare, value = re.fullmatch(r"(\w+)(=|>=|<=)(.*)", term).groups()
+        if key in _SUMS:
+            wanted.append((key, compare, int(value)))
+        elif key in _SELECTORS and compare == "=":
+            entries = [entry for entry in entries if _selects(entry, key, value)]
+        else:
+            raise ValueError(f"no such key: {term}")
+    for key, compare, value in wanted:
+        found = _sum(entries, key)
+        if not _OPERATORS[compare](found, value):
+            yield f"{key} is {found}"
+
+
+def check(text, report):
+    """The ways in which an expectation doesn't hold, as sentences; none where it does."""
+    words = shlex.split(text)
+    if words[0] in ("stack", "error"):
+        problems = list(_check_entries(words[0], words[1:], report))
+    else:
+        path, compare, value = words
+        found = report
+        for part in path.split("."):
+            found = len(found) if part == "length" else found[part]
+        holds = found is not None and _OPERATORS[compare](found, int(value))
+        problems = [] if holds else [f"it is {found}"]
+    return [f"EXPECT {text}: {problem}" for problem in problems]
+
+
+def conservation(report):
+    """The laws that hold for every trace that is complete: the ways in which one is broken."""
+    totals = report["totals"]
+    blocks = [stack for stack in report["stacks"] if stack["function"] not in _MAPPING]
+    mappings = [stack for stack in report["stacks"] if stack["function"] in _MAPPING]
+    for stack in report["stacks"]:
+        where = f"stack {stack['id']} ({stack['function']} from {' < '.join(names(stack['frames'])[:4])})"
+        if stack in blocks and stack["allocations"] - stack["frees"] != stack["live_blocks"]:
+            yield f"{where}: {stack['allocations']} allocations - {stack['frees']} frees != {stack['live_blocks']} live"
+        if stack["live_blocks"] == 0 and stack["live_bytes"] != 0:
+            yield f"{where}: no live block, {stack['live_bytes']} live bytes"
+        if stack["live_bytes"] > stack["allocated_bytes"]:
+            yield f"{where}: more live than allocated bytes"
+        if stack["temporary_allocations"] > stack["frees"]:
+            yield f"{where}: more temporary than released blocks"
+        if any(stack[key] < 0 for key in _SUMS & stack.keys() if isinstance(stack[key], int)):
+            yield f"{where}: a negative number"
+    for key in ("allocations", "allocated_bytes", "live_blocks", "live_bytes", "temporary_allocations"):
+        if sum(stack[key] for stack in blocks) != totals[key]:
+            yield f"the stacks' {key} add up to {sum(stack[key] for stack in blocks)}, in totals there are {totals[key]}"
+    if sum(stack["peak_bytes"] for stack in blocks) != totals["peak_live_bytes"]:
+        yield f"the stacks' peak_bytes add up to {sum(s['peak_bytes'] for s in blocks)}, the peak is {totals['peak_live_bytes']}"
+    released = sum(stack["frees"] for stack in blocks)
+    others = totals["unknown_frees"] + totals["bad_frees"] + totals["double_frees"]
+    if not released <= totals["frees"] <= released + others:
+        yield f"{totals['frees']} frees in totals, {released} of the stacks' blocks, {others} of no block"
+    if totals["live_blocks"] > totals["peak_live_blocks"] or totals["live_bytes"] > totals["peak_live_bytes"]:
+        yield "more alive than at the peak"
+    if sum(stack["live_bytes"] for stack in mappings) != totals["mapped_live_bytes"]:
+        yield f"mappings add up to {sum(s['live_bytes'] for s in mappings)}, mapped_live_bytes is {totals['mapped_live_bytes']}"
+    if len({stack["id"] for stack in report["stacks"]}) != len(report["stacks"]):
+        yield "two stacks have the same id"

@@ -1,0 +1,128 @@
+"""What the end-to-end tests share: where things are, running a program with a bound, running it under heaptap.
+
+Where things are comes from the environment: HEAPTAP (the program), TARGETS (folder of the built target programs),
+ORACLE (the counting library).
+"""
+import dataclasses
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+TARGET_SOURCES = HERE.parent / "targets"
+HEAPTAP = os.environ.get("HEAPTAP", str(HERE.parent.parent / "build/bin/heaptap"))
+TARGETS = pathlib.Path(os.environ.get("TARGETS", HERE.parent.parent / "build/tests/targets"))
+ORACLE = pathlib.Path(os.environ.get("ORACLE", HERE.parent.parent / "build/tests/support/liboracle.so"))
+LONG = os.environ.get("HEAPTAP_LONG") == "1"
+TIMEOUT_S = 90
+
+
+@dataclasses.dataclass
+class Outcome:
+    status: int  # as a shell shows it: 128 + number for a signal
+    stdout: bytes
+    stderr: bytes
+    seconds: float = 0
+
+    def __str__(self):
+        return f"status {self.status}\n--- stdout\n{_text(self.stdout)}--- stderr\n{_text(self.stderr)}"
+
+
+def _text(data):
+    return data[-3000:].decode(errors="replace")
+
+
+def shell_status(returncode):
+    return 128 - returncode if returncode < 0 else returncode
+
+
+def descendants(pid):
+    """The processes below pid (not itself), children before grandchildren."""
+    children = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = pathlib.Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            children.setdefault(int(fields[1]), []).append(int(entry))
+    found, wave = [], [pid]
+    while wave:
+        wave = [child for parent in wave for child in children.get(parent, [])]
+        found += wave
+    return found
+
+
+def end(process):
+    """Kills a process that a test started, with all that it started."""
+    for pid in [*reversed(descendants(process.pid)), process.pid]:
+        try:
+            os.kill(pid, signal.SIGCONT)
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+class TooSlow(AssertionError):
+    pass
+
+
+def run(command, stdin=b"", env=None, cwd=None, timeout_s=TIMEOUT_S):
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as source:  # a file, so that nothing else reads or blocks
+        source.write(stdin)
+        source.seek(0)
+        process = subprocess.Popen([str(word) for word in command], stdin=source, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=env, cwd=cwd)
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        end(process)
+        out, err = process.communicate()
+        raise TooSlow(f"not ended after {timeout_s} s: {' '.join(map(str, command))}\n"
+                      f"--- stdout\n{_text(out)}--- stderr\n{_text(err)}") from None
+    return Outcome(shell_status(process.returncode), out, err, time.monotonic() - started)
+
+
+def heaptap(*arguments, **options):
+    return run([HEAPTAP, *arguments], **options)
+
+
+def summary(trace):
+    """The summary of a trace as JSON; an AssertionError that shows heaptap's words where there is none."""
+    outcome = heaptap("show", "summary", "--json", trace)
+    assert outcome.status == 0, f"`heaptap show summary --json` failed: {outcome}"
+    try:
+        return json.loads(outcome.stdout)
+    except ValueError as error:
+        raise AssertionError(f"no JSON: {error}\n{outcome}") from None
+
+
+def built(name):
+    """The path of a built target program; skips the test where this machine could not build it."""
+    path = TARGETS / name
+    if not path.exists():
+        raise unittest.SkipTest(f"{name} was not built on this machine")
+    return path
+
+
+class TestCase(unittest.TestCase):
+    """A test with an empty working folder of its own."""
+
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.trace = self.folder / "trace.htap"
+
+    def assert_no_crash(self, outcome, allowed=(0, 125)):
+        self.assertIn(outcome.status, allowed, str(outcome))
+        for word in (b"terminate called", b"Sanitizer", b"runtime error", b"CHECK failed", b"Assertion"):
+            self.assertNotIn(word, outcome.stderr, str(outcome))

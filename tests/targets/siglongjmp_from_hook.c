@@ -1,0 +1,38 @@
+// A timer's handler jumps out of mmap and munmap, so out of heaptap's hooks; later calls are still counted.
+// EXPECT stack function=malloc caller=afterwards allocations=100 frees=0 allocated_bytes=1000
+#define _GNU_SOURCE
+#include "target.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+static sigjmp_buf target;
+static volatile sig_atomic_t armed;
+static void on_tick(int number) {
+  (void)number;
+  if (armed) siglongjmp(target, 1);
+}
+NOINLINE void map_forever(void) {
+  for (;;) munmap(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
+}
+NOINLINE void afterwards(void) {
+  for (int i = 0; i < 100; i++) keep(malloc(10));
+}
+int main(void) {
+  struct sigaction action = {.sa_handler = on_tick, .sa_flags = 0};
+  sigaction(SIGALRM, &action, NULL);
+  struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
+  for (volatile int i = 0; i < 300; i++) {
+    if (sigsetjmp(target, 1) == 0) {
+      armed = 1;
+      setitimer(ITIMER_REAL, &often, NULL);
+      map_forever();
+    }
+    armed = 0;
+  }
+  setitimer(ITIMER_REAL, &never, NULL);
+  afterwards();
+  say("done\n");
+  return 0;
+}
