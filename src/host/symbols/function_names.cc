@@ -20,6 +20,11 @@ const char* linkage_name_of(Dwarf_Die& die) {
   return name != nullptr ? name : string_of(die, DW_AT_MIPS_linkage_name);
 }
 
+// "sort<int*>" without "<int*>".
+std::string without_arguments(const std::string& name) {
+  return name.starts_with("operator") ? "operator" : name.substr(0, name.find('<', 1));
+}
+
 // From a copy to what it is a copy of, from a definition to its declaration.
 bool go_to_origin(Dwarf_Die& die) {
   for (unsigned int attribute : {DW_AT_abstract_origin, DW_AT_specification}) {
@@ -50,13 +55,15 @@ FunctionName FunctionNames::find_name(Dwarf_Die die) {
   std::string plain;
   uint32_t scope = kNoScope;
   for (int step = 0; step < kOriginLimit; ++step) {
-    if (const char* linkage_name = linkage_name_of(die)) return {.text = demangle(linkage_name), .is_complete = true};
+    if (const char* linkage_name = linkage_name_of(die)) {
+      return {.text = demangle(linkage_name), .plain = {}, .is_complete = true};
+    }
     if (const char* name = plain.empty() ? string_of(die, DW_AT_name) : nullptr) plain = name;
     if (auto found = scope_of_.find(die.addr); scope == kNoScope && found != scope_of_.end()) scope = found->second;
     if (!go_to_origin(die)) break;
   }
-  if (plain.empty() || scope == kNoScope) return {.text = std::move(plain)};
-  return {.text = text_of(scope) + "::" + plain};
+  std::string text = plain.empty() || scope == kNoScope ? plain : text_of(scope) + "::" + plain;
+  return {.text = std::move(text), .plain = without_arguments(plain)};
 }
 
 const std::string& FunctionNames::text_of(uint32_t scope) {

@@ -133,8 +133,7 @@ std::vector<Frame> ModuleFile::frames_at(uint64_t address) {
     if (each.position.file != nullptr) frame.file = *each.position.file;
     frame.line = each.position.line;
     frame.inlined = each.inlined;
-    const bool is_complete = each.function != nullptr && each.function->is_complete;
-    if (!each.inlined && !is_complete) use_full_name(frame, moved);
+    if (!each.inlined) use_full_name(frame, each.function, moved);
     frames.push_back(std::move(frame));
   }
   if (frames.empty()) {
@@ -144,12 +143,13 @@ std::vector<Frame> ModuleFile::frames_at(uint64_t address) {
   return frames;
 }
 
-// The symbol of a function whose DWARF has only the plain name, as with what is local to a file.
-void ModuleFile::use_full_name(Frame& frame, uint64_t address) const {
+// The symbol of a function whose DWARF has only the plain name, as with what is local to a file, or none at all.
+void ModuleFile::use_full_name(Frame& frame, const FunctionName* known, uint64_t address) const {
+  if (known != nullptr && known->is_complete) return;
   const char* name = symbols_.find(address);
   if (name == nullptr) return;
   std::string full = demangle(name);
-  if (frame.function.empty() || full.find(frame.function) != std::string::npos) frame.function = std::move(full);
+  if (frame.function.empty() || full.find(known->plain) != std::string::npos) frame.function = std::move(full);
 }
 
 }  // namespace heaptap::symbols

@@ -47,7 +47,7 @@ class ModuleFile {
   bool load(ElfFile file);
   void load_dwarf();
   void attach_alternate();
-  void use_full_name(Frame& frame, uint64_t address) const;
+  void use_full_name(Frame& frame, const FunctionName* known, uint64_t address) const;
 
   FileSearch& search_;
   std::string recorded_path_;

@@ -113,7 +113,7 @@ void RustV0::path(bool is_value) {
       path(false);
       return print(">");
     case 'N':
-      return nested_path();
+      return nested_path(is_value);
     case 'I':
       path(is_value);
       return generic_arguments(is_value);
@@ -124,10 +124,10 @@ void RustV0::path(bool is_value) {
   }
 }
 
-void RustV0::nested_path() {
+void RustV0::nested_path(bool is_value) {
   const char space = take_any();
   if (!is_upper(space) && !is_lower(space)) return give_up();
-  path(true);
+  path(is_value);
   const Identifier name = identifier();
   if (is_lower(space)) {
     if (name.name.empty()) return;

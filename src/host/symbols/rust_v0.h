@@ -24,7 +24,7 @@ class RustV0 {
   class Nested;
 
   void path(bool is_value);
-  void nested_path();
+  void nested_path(bool is_value);
   void impl_path();
   void generic_arguments(bool is_value);
   void generic_argument();
