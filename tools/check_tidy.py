@@ -17,9 +17,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-# Options of GCC that clang does not know, and outputs that are not wanted here.
+# Options of GCC that clang does not know or can't combine with libstdc++'s <atomic>, and outputs that are not wanted here.
 DROPPED_OPTIONS = re.compile(r"-fno-(tree-|gnu-unique|ipa-|partial-inlining|reorder|shrink-wrap|optimize-sibling)\S*"
-                             r"|-fstack-usage|-fconserve-stack|-fipa-\S*|-ftree-\S*|-mno-outline-atomics|-Werror\S*")
+                             r"|-fstack-usage|-mgeneral-regs-only|-fconserve-stack|-fipa-\S*|-ftree-\S*|-mno-outline-atomics|-Werror\S*")
 EXTRA_ARGUMENTS = ["-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Wno-sign-conversion"]
 
 

@@ -5,11 +5,6 @@ build_dir() {
   if [[ $1 == release ]]; then printf '%s\n' "$build"; else printf '%s\n' "$root/build-$1"; fi
 }
 
-# need_for_preset GROUP…: what a build of $preset needs, and the groups.
-need_for_preset() {
-  if [[ $preset == tsan ]]; then need build fuzz "$@"; else need build "$@"; fi
-}
-
 # build_programs NAME=VALUE…: what a user runs; needs no test library. The settings are CMake's.
 build_programs() {
   locked compile_configured "$preset" programs "$@"
