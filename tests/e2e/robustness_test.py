@@ -1,0 +1,322 @@
+"""What goes wrong on heaptap's side, or kills the program, does no harm: the program ends as it would, in bounded time,
+and what was recorded can be read."""
+import os
+import pathlib
+import pty
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import expectations
+import heaptap_test
+from heaptap_test import built, heaptap, summary
+
+FIRST = "stack function=malloc caller=first allocations=1000 frees=500 allocated_bytes=100000 live_blocks=500"
+
+
+class Steered(heaptap_test.TestCase):
+    """A target that runs while the test does something to it or to heaptap."""
+
+    def start(self, name, *options, arguments=(), **popen):
+        self.marker = f"{os.getpid()}-{time.monotonic_ns()}"
+        command = [heaptap_test.HEAPTAP, "run", "-o", self.trace, *options, "--", built(name), *arguments]
+        self.name = name
+        self.errors = tempfile.TemporaryFile()
+        self.addCleanup(self.errors.close)
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+                                        env={**os.environ, "HEAPTAP_TEST_MARKER": self.marker}, cwd=self.folder, **popen)
+        self.addCleanup(self.clean_up)
+        self.received = b""
+        self.expect(b"ready")
+
+    def clean_up(self):
+        for pid in self.running():
+            try:
+                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        heaptap_test.end(self.process)
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def expect(self, word, timeout_s=60, times=1):
+        """Reads the target's output until the word is there so many times."""
+        deadline = time.monotonic() + timeout_s
+        while self.received.count(word) < times:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0, deadline - time.monotonic()))
+            self.assertTrue(ready, f"no {word!r} within {timeout_s} s; so far {self.received!r}\n{self.said()}")
+            data = os.read(self.process.stdout.fileno(), 65536)
+            self.assertTrue(data, f"the output ends before {word!r}: {self.received!r}\n{self.said()}")
+            self.received += data
+
+    def said(self):
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")
+
+    def send(self, text):
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def status(self, timeout_s=60):
+        try:
+            return heaptap_test.shell_status(self.process.wait(timeout_s))
+        except subprocess.TimeoutExpired:
+            self.fail(f"heaptap doesn't end within {timeout_s} s after the program\n{self.said()}")
+
+    def running(self):
+        """The processes of this test, found by a variable in their environment."""
+        found = []
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    if self.marker.encode() in pathlib.Path(f"/proc/{entry}/environ").read_bytes():
+                        found.append(int(entry))
+                except OSError:
+                    pass
+        return found
+
+    @staticmethod
+    def executable(pid):
+        try:
+            return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+        except OSError:
+            return ""
+
+    def target(self):
+        found = [pid for pid in self.running() if self.executable(pid) == self.name]
+        self.assertEqual(len(found), 1, "one target runs")
+        return found[0]
+
+    def collectors(self):
+        found = [pid for pid in self.running() if self.executable(pid) == os.path.basename(heaptap_test.HEAPTAP)]
+        self.assertTrue(found, "heaptap runs")
+        return found
+
+    def assert_nothing_left(self):
+        deadline = time.monotonic() + 10
+        while self.running() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual([(pid, self.executable(pid)) for pid in self.running()], [], "processes left behind")
+
+
+class CollectorInTrouble(Steered):
+    def test_killed(self):
+        self.start("sleeper")
+        for pid in self.collectors():
+            os.kill(pid, signal.SIGKILL)
+        self.send(b"x\n" * 40)
+        self.expect(b"line\n", times=40)
+        self.process.stdin.close()
+        self.expect(b"end\n")
+        self.assertIn(self.status(), (9, 137))
+        self.assert_nothing_left()
+        if self.trace.exists() and self.trace.stat().st_size:
+            outcome = heaptap("show", "summary", "--json", self.trace)
+            self.assert_no_crash(outcome)
+
+    def test_stopped(self):
+        self.start("sleeper")
+        stopped = self.collectors()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        lines = 40
+        self.send(b"x\n" * lines)
+        self.expect(b"line\n", times=lines)
+        self.process.stdin.close()
+        self.expect(b"end\n")
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual(self.status(), 9)
+        report = summary(self.trace)
+        self.assertEqual(expectations.check(FIRST, report), [])
+        shown = report["totals"]["allocations"] + report["totals"]["frees"]
+        made = 1500 + 2 * 100000 * lines
+        lost = report["capture"]["lost_events"]
+        self.assertTrue(made <= shown + lost <= made + 100, f"made {made}, shown {shown}, lost {lost}")
+        if lost:
+            self.assertFalse(report["capture"]["complete"])
+            self.assertIn("lost", self.said(), "the words at the end tell of what was lost")
+        self.assert_nothing_left()
+
+    def test_stopped_for_a_moment(self):
+        self.start("sleeper")
+        for _ in range(5):
+            for pid in self.collectors():
+                os.kill(pid, signal.SIGSTOP)
+            self.send(b"x\n")
+            self.expect(b"line\n")
+            for pid in self.collectors():
+                os.kill(pid, signal.SIGCONT)
+        self.process.stdin.close()
+        self.assertEqual(self.status(), 9)
+        report = summary(self.trace)
+        self.assertEqual(expectations.check(FIRST, report), [])
+        self.assertEqual(expectations.check("stack function=malloc caller=again allocations=500000 frees=500000", report), [])
+        self.assertEqual(report["capture"]["lost_events"], 0)
+
+    def test_disk_full(self):
+        mount = self.folder / "small"
+        mount.mkdir()
+        if os.getuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(mount)], capture_output=True).returncode:
+            self.skipTest("can't mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(mount)])
+        trace = mount / "trace.htap"
+        outcome = heaptap("run", "-o", trace, "--", built("noise"), "1000000", cwd=self.folder)
+        self.assertEqual((outcome.status, outcome.stdout), (0, b"1000000 steps\n"), str(outcome))
+        self.assertIn(b"No space left", outcome.stderr, "the cause is named")
+        self.assertLessEqual(outcome.stderr.count(b"\n"), 12)
+        shown = heaptap("show", "summary", "--json", trace)
+        self.assert_no_crash(shown)
+        if shown.status == 0:
+            report = summary(trace)
+            self.assertTrue(report["capture"]["truncated"] or not report["capture"]["complete"])
+
+    def test_folder_removed_meanwhile(self):
+        folder = self.folder / "gone"
+        folder.mkdir()
+        self.trace = folder / "trace.htap"
+        self.start("sleeper")
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+        self.send(b"x\n")
+        self.expect(b"line\n")
+        self.process.stdin.close()
+        self.expect(b"end\n")
+        self.assertIn(self.status(), (9, 125))
+        self.assert_nothing_left()
+
+
+class ProgramEnds(Steered):
+    def test_killed(self):
+        self.start("sleeper")
+        self.send(b"x\n")
+        self.expect(b"line\n")
+        os.kill(self.target(), signal.SIGKILL)
+        self.assertEqual(self.status(), 137)
+        report = summary(self.trace)
+        self.assertEqual(expectations.check(FIRST, report), [])
+        self.assertEqual(expectations.check("stack function=malloc caller=again allocations=100000 frees=100000", report), [])
+        self.assertEqual(report["target"]["exit"]["signal"], 9)
+        self.assertEqual(report["capture"]["lost_events"], 0)
+        self.assert_nothing_left()
+
+    def test_killed_with_heaptap(self):
+        """As when the system kills a whole container: what had reached the file can be read."""
+        self.start("sleeper")
+        for _ in range(5):
+            self.send(b"x\n")
+        self.expect(b"line\n", times=5)
+        for pid in [*self.collectors(), self.target()]:
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        outcome = heaptap("show", "summary", "--json", self.trace)
+        self.assert_no_crash(outcome)
+        if outcome.status == 0:
+            self.assertTrue(summary(self.trace)["capture"]["truncated"])
+
+    def test_interrupted_with_its_group(self):
+        self.start("sleeper", start_new_session=True)
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.assertEqual(self.status(), 130)
+        report = summary(self.trace)
+        self.assertEqual(expectations.check(FIRST, report), [])
+        self.assertEqual(report["target"]["exit"]["signal"], 2)
+        self.assert_nothing_left()
+
+    def test_handles_interrupt_itself(self):
+        self.start("interrupted", start_new_session=True)
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.expect(b"signal 2")
+        self.assertEqual(self.status(), 5)
+        report = summary(self.trace)
+        self.assertEqual(expectations.check("stack function=malloc through=on_signal allocations=1 allocated_bytes=50", report), [])
+
+    def test_terminated_through_heaptap(self):
+        """`timeout 5 heaptap run …` ends the program as well."""
+        self.start("interrupted")
+        os.kill(self.process.pid, signal.SIGTERM)
+        self.expect(b"signal 15")
+        self.assertEqual(self.status(), 5)
+        self.assertEqual(summary(self.trace)["target"]["exit"]["code"], 5)
+        self.assert_nothing_left()
+
+    def test_stopped_and_continued(self):
+        self.start("sleeper")
+        target = self.target()
+        os.kill(target, signal.SIGSTOP)
+        time.sleep(0.3)
+        self.assertIsNone(self.process.poll(), "heaptap goes on while the program is stopped")
+        os.kill(target, signal.SIGCONT)
+        self.send(b"x\n")
+        self.expect(b"line\n")
+        self.process.stdin.close()
+        self.assertEqual(self.status(), 9)
+
+    def test_nothing_is_left(self):
+        def shared_memory():
+            return {entry for entry in os.listdir("/dev/shm")}
+        before = shared_memory()
+        self.start("sleeper")
+        self.process.stdin.close()
+        self.assertEqual(self.status(), 9)
+        self.assert_nothing_left()
+        self.assertEqual([name for name in shared_memory() - before if "heaptap" in name], [])
+        self.assertEqual(os.listdir(self.folder), ["trace.htap"])
+
+
+class ManyAtOnce(heaptap_test.TestCase):
+    def test_runs_side_by_side(self):
+        processes = [subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", self.folder / f"{number}.htap", "--", built("noise"), "30000"],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for number in range(8)]
+        for number, process in enumerate(processes):
+            output, _ = process.communicate(timeout=120)
+            self.assertEqual((process.returncode, output), (0, b"30000 steps\n"))
+            report = summary(self.folder / f"{number}.htap")
+            self.assertEqual(expectations.check("stack function=malloc through=step allocations=30000 frees=30000", report), [])
+
+    def test_heaptap_under_heaptap(self):
+        inner = self.folder / "inner.htap"
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", heaptap_test.HEAPTAP, "run", "-q", "-o", inner, "--", built("one_leak"))
+        self.assertEqual((outcome.status, outcome.stdout), (3, b"output\n"), str(outcome))
+        self.assertEqual(expectations.check("stack function=malloc caller=lose allocations=10", summary(inner)), [])
+
+
+class Terminal(heaptap_test.TestCase):
+    def on_terminal(self, command):
+        """What a program shows on a terminal of its own into which two lines are typed."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([str(word) for word in command], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+                                   cwd=self.folder)
+        os.close(theirs)
+        os.write(ours, b"one\ntwo\n\x04")
+        shown, deadline = b"", time.monotonic() + 60
+        while time.monotonic() < deadline and select.select([ours], [], [], 60)[0]:
+            try:
+                data = os.read(ours, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not data:
+                break
+            shown += data
+        os.close(ours)
+        if process.poll() is None and time.monotonic() > deadline:
+            heaptap_test.end(process)
+        return process.wait(30), shown
+
+    def test_program_keeps_its_terminal(self):
+        bare = self.on_terminal([built("pass_through")])
+        self.assertIn(b"terminals: 1 1 1", bare[1])
+        traced = self.on_terminal([heaptap_test.HEAPTAP, "run", "-q", "-o", self.trace, "--", built("pass_through")])
+        self.assertEqual(traced, bare)
+
+
+if __name__ == "__main__":
+    unittest.main()
