@@ -3,9 +3,10 @@
 
 # packages_of GROUP…: their packages as tools/packages.txt lists them, one a line.
 packages_of() {
-  local group
+  local group architecture
+  architecture=$(dpkg --print-architecture)
   for group in "$@"; do
-    sed -n "s/^$group:[[:space:]]*//p" "$root/tools/packages.txt" | tr -s '[:space:]' '\n' | sed '/^$/d'
+    sed -nE "s/^$group(@$architecture)?:[[:space:]]*//p" "$root/tools/packages.txt" | tr -s '[:space:]' '\n' | sed '/^$/d'
   done | sort -u
 }
 
