@@ -13,7 +13,10 @@ constexpr size_t kRangeLimit = 1 << 23;
 
 }  // namespace
 
-DwarfIndex::DwarfIndex(Dwarf* dwarf, CodeRanges code) : dwarf_(dwarf), code_(std::move(code)) { list_units(); }
+DwarfIndex::DwarfIndex(Dwarf* dwarf, CodeRanges code)
+    : dwarf_(dwarf), code_(std::move(code)), names_([this](Dwarf_Die die) { walk_unit_of(die); }) {
+  list_units();
+}
 
 // An own index of the units: .debug_aranges is missing in what clang writes, and incomplete in what LTO and assemblers do.
 void DwarfIndex::list_units() {
@@ -22,11 +25,11 @@ void DwarfIndex::list_units() {
   uint8_t unit_type = 0;
   Dwarf_Die die;
   while (units_.size() < kUnitLimit && dwarf_get_units(dwarf_, unit, &unit, nullptr, &unit_type, &die, nullptr) == 0) {
-    if (unit_type != DW_UT_compile && unit_type != DW_UT_skeleton) continue;
-    if (die.addr == nullptr) continue;
+    const bool has_code = unit_type == DW_UT_compile || unit_type == DW_UT_skeleton;
+    if ((!has_code && unit_type != DW_UT_partial) || die.addr == nullptr) continue;
     units_.push_back({.die = die, .offset = dwarf_dieoffset(&die), .index = nullptr});
     const auto number = static_cast<uint32_t>(units_.size() - 1);
-    if (!append_ranges(units_.back(), number, ranges)) break;
+    if (has_code && !append_ranges(units_.back(), number, ranges)) break;
   }
   unit_ranges_ = RangeMap(std::move(ranges));
 }
@@ -56,17 +59,28 @@ DwarfIndex::Unit* DwarfIndex::unit_of(uint64_t address) {
   if (!has_units_without_ranges_) return nullptr;
   Dwarf_Die die;
   if (dwarf_addrdie(dwarf_, address, &die) == nullptr) return nullptr;
-  const Dwarf_Off offset = dwarf_dieoffset(&die);
+  return unit_at(dwarf_dieoffset(&die));
+}
+
+DwarfIndex::Unit* DwarfIndex::unit_at(Dwarf_Off offset) {
   auto place = std::lower_bound(units_.begin(), units_.end(), offset,
                                 [](const Unit& unit, Dwarf_Off wanted) { return unit.offset < wanted; });
   return place != units_.end() && place->offset == offset ? &*place : nullptr;
 }
 
+UnitIndex& DwarfIndex::index_of(Unit& unit) {
+  if (unit.index == nullptr) unit.index = std::make_unique<UnitIndex>(unit.die, names_, code_);
+  return *unit.index;
+}
+
+void DwarfIndex::walk_unit_of(Dwarf_Die die) {
+  Dwarf_Die unit_die;
+  if (dwarf_cu_getdwarf(die.cu) != dwarf_ || dwarf_diecu(&die, &unit_die, nullptr, nullptr) == nullptr) return;
+  if (Unit* unit = unit_at(dwarf_dieoffset(&unit_die))) index_of(*unit);
+}
+
 void DwarfIndex::append_frames(uint64_t address, std::vector<SourceFrame>& frames) {
-  Unit* unit = unit_of(address);
-  if (unit == nullptr) return;
-  if (unit->index == nullptr) unit->index = std::make_unique<UnitIndex>(unit->die, names_, code_);
-  unit->index->append_frames(address, frames);
+  if (Unit* unit = unit_of(address)) index_of(*unit).append_frames(address, frames);
 }
 
 }  // namespace heaptap::symbols

@@ -17,6 +17,8 @@ class DwarfIndex {
  public:
   // `dwarf` must outlive this. `code`: what can be executed, in the addresses of `dwarf`.
   DwarfIndex(Dwarf* dwarf, CodeRanges code);
+  DwarfIndex(const DwarfIndex&) = delete;
+  DwarfIndex& operator=(const DwarfIndex&) = delete;
 
   [[nodiscard]] bool empty() const { return units_.empty(); }
 
@@ -32,6 +34,9 @@ class DwarfIndex {
   void list_units();
   bool append_ranges(Unit& unit, uint32_t number, std::vector<RangeMap::Range>& ranges);
   Unit* unit_of(uint64_t address);
+  Unit* unit_at(Dwarf_Off offset);
+  UnitIndex& index_of(Unit& unit);
+  void walk_unit_of(Dwarf_Die die);
 
   Dwarf* dwarf_;
   CodeRanges code_;

@@ -59,11 +59,21 @@ FunctionName FunctionNames::find_name(Dwarf_Die die) {
       return {.text = demangle(linkage_name), .plain = {}, .is_complete = true};
     }
     if (const char* name = plain.empty() ? string_of(die, DW_AT_name) : nullptr) plain = name;
-    if (auto found = scope_of_.find(die.addr); scope == kNoScope && found != scope_of_.end()) scope = found->second;
+    if (scope == kNoScope) scope = scope_of(die);
     if (!go_to_origin(die)) break;
+  }
+  // With LTO what is inlined refers to the unit that it was compiled in.
+  if (scope == kNoScope) {
+    walk_unit_(die);
+    scope = scope_of(die);
   }
   std::string text = plain.empty() || scope == kNoScope ? plain : text_of(scope) + "::" + plain;
   return {.text = std::move(text), .plain = without_arguments(plain)};
+}
+
+uint32_t FunctionNames::scope_of(const Dwarf_Die& die) const {
+  const auto found = scope_of_.find(die.addr);
+  return found == scope_of_.end() ? kNoScope : found->second;
 }
 
 const std::string& FunctionNames::text_of(uint32_t scope) {

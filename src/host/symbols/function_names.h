@@ -4,9 +4,11 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace heaptap::symbols {
@@ -20,6 +22,9 @@ struct FunctionName {
 class FunctionNames {
  public:
   static constexpr uint32_t kNoScope = std::numeric_limits<uint32_t>::max();
+
+  // `walk_unit` is called with a DIE whose scope is wanted, to note() those of its unit if that wasn't done yet.
+  explicit FunctionNames(std::function<void(Dwarf_Die)> walk_unit) : walk_unit_(std::move(walk_unit)) {}
 
   // A namespace or class inside `parent`. The number is for note().
   uint32_t add_scope(Dwarf* dwarf, Dwarf_Off offset, uint32_t parent);
@@ -38,8 +43,10 @@ class FunctionNames {
     std::string text;  // with its parents
   };
   FunctionName find_name(Dwarf_Die die);
+  uint32_t scope_of(const Dwarf_Die& die) const;
   const std::string& text_of(uint32_t scope);
 
+  std::function<void(Dwarf_Die)> walk_unit_;
   std::vector<Scope> scopes_;
   std::unordered_map<const void*, uint32_t> scope_of_;
   std::unordered_map<const void*, FunctionName> names_;

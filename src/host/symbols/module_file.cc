@@ -24,7 +24,7 @@ CodeRanges code_ranges_of(Elf* elf, uint64_t bias) {
     GElf_Phdr header;
     if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
-    const uint64_t skipped = header.p_offset == 0 && header_bytes < header.p_memsz ? header_bytes : 0;
+    const uint64_t skipped = header.p_offset == 0 && header_bytes < header.p_filesz ? header_bytes : 0;
     ranges.push_back({header.p_vaddr + bias + skipped, header.p_vaddr + bias + header.p_memsz});
   }
   return CodeRanges(std::move(ranges));
