@@ -1,0 +1,23 @@
+// The command line: which command, with which options. Says what is wrong with it in the user's words.
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "host/app/run_command.h"
+#include "host/app/show_command.h"
+#include "host/base/result.h"
+
+namespace heaptap::app {
+
+// Help, or the version: only to be printed.
+struct PrintText {
+  std::string text;
+};
+
+using Command = std::variant<PrintText, RunOptions, ShowOptions>;
+
+// `arguments` without the program's own name.
+base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace heaptap::app

@@ -1,0 +1,156 @@
+#include "host/app/command_options.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "host/base/units.h"
+
+namespace heaptap::app {
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+    }
+  }
+  return row[b.size()];
+}
+
+// " (did you mean --depth?)" for an option that is nearly one of ours.
+std::string suggestion(const CLI::App& app, const Arguments& arguments) {
+  std::string best;
+  size_t least = 3;
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (!name.starts_with("--") || app.get_option_no_throw(name) != nullptr) {
+      continue;
+    }
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& known : option->get_lnames()) {
+        if (const size_t distance = edit_distance(name.substr(2), known); distance < least) {
+          least = distance;
+          best = "--" + known;
+        }
+      }
+    }
+  }
+  return best.empty() ? "" : fmt::format(" (did you mean {}?)", best);
+}
+
+bool takes_value(const CLI::App& app, const std::string& name) {
+  const CLI::Option* const option = app.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+// Whether the option `argument` has its value in the next argument.
+bool value_follows(const CLI::App& app, const std::string& argument) {
+  if (argument.starts_with("--")) {
+    return argument.find('=') == std::string::npos && takes_value(app, argument);
+  }
+  for (size_t index = 1; index < argument.size(); ++index) {
+    if (takes_value(app, std::string("-") + argument[index])) {
+      return index + 1 == argument.size();
+    }
+  }
+  return false;
+}
+
+template <typename Parse>
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::string& help, Parse parse) {
+  return app.add_option_function<std::string>(
+      name,
+      [parse, name](const std::string& text) {
+        if (const base::Result<> parsed = parse(text); !parsed) {
+          throw CLI::ValidationError(name.substr(name.rfind(',') + 1), parsed.error().message);
+        }
+      },
+      help);
+}
+
+base::Result<> store(base::Result<uint64_t> value, uint64_t& target) {
+  if (!value) {
+    return std::unexpected(value.error());
+  }
+  target = *value;
+  return {};
+}
+
+}  // namespace
+
+base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments) {
+  app.set_help_flag("-h,--help", "Print this help");
+  app.get_formatter()->column_width(34);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return PrintText{app.help()};
+  } catch (const CLI::ParseError& error) {
+    std::string cause = error.what();
+    std::replace(cause.begin(), cause.end(), '\n', ' ');
+    return base::fail_as(base::ErrorKind::kUsage, "{}: {}{}\nusage: {}\n`heaptap help {}` lists the options",
+                         app.get_name(), cause, suggestion(app, arguments), usage, app.get_name());
+  }
+  return std::nullopt;
+}
+
+size_t program_begin(const CLI::App& app, const Arguments& arguments) {
+  size_t index = 0;
+  while (index < arguments.size()) {
+    const std::string& argument = arguments[index];
+    if (argument == "--" || argument.size() < 2 || argument[0] != '-') {
+      return index;
+    }
+    index += value_follows(app, argument) ? 2 : 1;
+  }
+  return arguments.size();
+}
+
+void add_color(CLI::App& app, ColorMode& color) {
+  static const std::map<std::string, ColorMode> kModes{
+      {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
+  app.add_option("--color", color, "Colours: auto (on a terminal), always, never")
+      ->transform(CLI::Transformer(kModes))
+      ->check(CLI::IsMember(std::vector<int>{0, 1, 2}).description(""))
+      ->type_name("WHEN");
+}
+
+void add_sort(CLI::App& app, analysis::SortKey& sort) {
+  add_parsed(
+      app, "--sort",
+      "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, stacks, total, time or usage",
+      [&sort](const std::string& text) -> base::Result<> {
+        const auto key = analysis::parse_sort_key(text);
+        if (!key) {
+          return std::unexpected(key.error());
+        }
+        sort = *key;
+        return {};
+      })
+      ->type_name("KEY");
+}
+
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                      const std::string& help) {
+  return app.add_option(name, values, help + " (repeatable)")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& name, uint64_t& bytes, const std::string& help) {
+  return add_parsed(app, name, help, [&bytes](const std::string& text) { return store(base::parse_size(text), bytes); })
+      ->type_name("SIZE");
+}
+
+CLI::Option* add_duration(CLI::App& app, const std::string& name, uint64_t& nanoseconds, const std::string& help) {
+  return add_parsed(app, name, help,
+                    [&nanoseconds](const std::string& text) { return store(base::parse_duration(text), nanoseconds); })
+      ->type_name("TIME");
+}
+
+}  // namespace heaptap::app

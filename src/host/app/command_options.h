@@ -1,0 +1,36 @@
+// The options of single commands, for command_line.cc. Each parse function gets what stands behind the command's name.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "host/app/command_line.h"
+
+namespace heaptap::app {
+
+using Arguments = std::vector<std::string>;
+
+base::Result<Command> parse_run(const Arguments& arguments);
+base::Result<Command> parse_show(const Arguments& arguments);
+
+// Lets CLI11 parse; gives help as text, and errors with the cause, a suggestion and the command's usage.
+// Nothing: parsed.
+base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments);
+
+// Where the traced program's own command line begins: behind the first "--", or at the first word that is neither an
+// option of `app` nor an option's value.
+size_t program_begin(const CLI::App& app, const Arguments& arguments);
+
+// Options that several commands share.
+void add_color(CLI::App& app, ColorMode& color);
+void add_sort(CLI::App& app, analysis::SortKey& sort);
+
+// One value for each time that the option is given.
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                      const std::string& help);
+
+// A size such as 64M, a duration such as 30s.
+CLI::Option* add_size(CLI::App& app, const std::string& name, uint64_t& bytes, const std::string& help);
+CLI::Option* add_duration(CLI::App& app, const std::string& name, uint64_t& nanoseconds, const std::string& help);
+
+}  // namespace heaptap::app

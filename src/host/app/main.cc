@@ -1,0 +1,35 @@
+// The heaptap command.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "host/app/command_line.h"
+#include "host/app/exit_status.h"
+
+namespace {
+
+using namespace heaptap::app;
+
+struct Perform {
+  int operator()(const PrintText& print) const {
+    fmt::print("{}", print.text);
+    return 0;
+  }
+  int operator()(const RunOptions& options) const { return run_program(options); }
+  int operator()(const ShowOptions& options) const { return show_trace(options); }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const auto command = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+  if (!command) {
+    fmt::print(stderr, "heaptap: {}\n", command.error().message);
+    return exit_status_of(command.error().kind);
+  }
+  return std::visit(Perform{}, *command);
+} catch (const std::exception& error) {
+  fmt::print(stderr, "heaptap: it failed: {}\n", error.what());
+  return kExitFailed;
+}

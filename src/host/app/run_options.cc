@@ -1,0 +1,90 @@
+// The options of `heaptap run`.
+#include "host/app/command_options.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr const char* kUsage = "heaptap run [options] [--] PROGRAM [ARG...]";
+
+void add_recording(CLI::App& app, RunOptions& options) {
+  app.add_option("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)")->type_name("FILE");
+  app.add_flag("--force", options.force, "Overwrite the file if it exists");
+  app.add_option("-d,--depth", options.depth, "Record at most N frames of a stack (0: all)")->type_name("N");
+  app.add_flag("-f,--follow-fork", options.follow_fork, "Trace child processes too");
+  app.add_flag("-e,--follow-exec", options.follow_exec, "Go on when the program executes another one");
+  app.add_option("--via", options.via, "How to capture: agent or ptrace (default: what is possible)")
+      ->check(CLI::IsMember({"agent", "ptrace"}).description(""))
+      ->type_name("WAY");
+  app.add_flag("--leak-scan,!--no-leak-scan", options.leak_scan, "Look for leaks at the end (default: yes)");
+  add_list(app, "--omit", options.omit, "Don't record calls from this object")->type_name("OBJECT");
+  app.add_flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
+  app.add_flag("--sanity", options.sanity, "List mismatched and bad releases");
+  app.add_flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");
+  app.add_option_function<std::string>(
+         "--on-overflow", [&options](const std::string& text) { options.drop_on_overflow = text == "drop"; },
+         "When the log is full: wait (default) or drop events")
+      ->check(CLI::IsMember({"wait", "drop"}).description(""))
+      ->type_name("POLICY");
+  add_size(app, "--log-memory", options.log_memory_bytes, "Size of the log between program and collector");
+}
+
+void add_surroundings(CLI::App& app, RunOptions& options) {
+  app.add_option("--user", options.user, "Run the program as this user")->type_name("NAME");
+  add_list(app, "-E,--env", options.environment, "Set a variable in the program's environment")
+      ->type_name("VAR=VALUE")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            const size_t equals = text.find('=');
+            return equals == std::string::npos || equals == 0
+                       ? fmt::format("'{}' is no assignment: write it like -E NAME=value", text)
+                       : std::string();
+          },
+          ""));
+  add_list(app, "--symbols", options.symbols, "Look for debug information below DIR")->type_name("DIR");
+  add_list(app, "--sysroot", options.sysroots, "Look for the target's files below DIR")->type_name("DIR");
+  app.add_flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+}
+
+void add_reporting(CLI::App& app, RunOptions& options) {
+  add_list(app, "--suppressions", options.suppressions, "Leaks that are known (LSan or Valgrind syntax)")
+      ->type_name("FILE");
+  app.add_option("--error-exitcode", options.error_exitcode, "Exit with N if there are leaks or bad releases")
+      ->check(CLI::Range(0, 255).description(""))
+      ->type_name("N");
+  add_sort(app, options.sort);
+  app.add_option("-n,--count", options.count, "Show at most N stacks")->type_name("N");
+  app.add_flag("-q,--quiet", options.quiet, "Say nothing at the end");
+  app.add_flag("-v,--verbose", options.verbose, "Say what is done");
+  app.add_flag("--json", options.json, "Print the summary as JSON at the end");
+  add_color(app, options.color);
+  app.set_config("--config", "", "Read options from an INI or TOML file", false);
+}
+
+}  // namespace
+
+base::Result<Command> parse_run(const Arguments& arguments) {
+  RunOptions options;
+  CLI::App app("Trace a program from its start: " + std::string(kUsage), "run");
+  add_recording(app, options);
+  add_surroundings(app, options);
+  add_reporting(app, options);
+  const size_t begin = program_begin(app, arguments);
+  const Arguments own(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(begin));
+  const auto parsed = parse_with(app, kUsage, own);
+  if (!parsed) {
+    return std::unexpected(parsed.error());
+  }
+  if (*parsed) {
+    return **parsed;
+  }
+  options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(begin), arguments.end());
+  if (!options.command.empty() && options.command.front() == "--") {
+    options.command.erase(options.command.begin());
+  }
+  if (options.command.empty()) {
+    return base::fail_as(base::ErrorKind::kUsage, "run: no program to trace\nusage: {}", kUsage);
+  }
+  return options;
+}
+
+}  // namespace heaptap::app

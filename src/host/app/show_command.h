@@ -1,0 +1,24 @@
+// `heaptap show`: reads a trace and prints one view of it.
+#pragma once
+#include <string>
+
+#include "host/analysis/analyze.h"
+#include "host/app/terminal.h"
+#include "host/report/render.h"
+
+namespace heaptap::app {
+
+struct ShowOptions {
+  report::View view = report::View::kSummary;
+  std::string trace;
+  analysis::Query query;
+  bool json = false;
+  bool bottom_up = false;
+  bool quiet = false;  // no warnings
+  ColorMode color = ColorMode::kAuto;
+};
+
+// Returns heaptap's exit status.
+int show_trace(const ShowOptions& options);
+
+}  // namespace heaptap::app

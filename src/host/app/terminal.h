@@ -1,0 +1,29 @@
+// Whether output goes to a terminal, and with which colours.
+#pragma once
+#include <cstdint>
+
+namespace heaptap::app {
+
+enum class ColorMode { kAuto, kAlways, kNever };
+
+// kAuto: a terminal that isn't dumb, and no NO_COLOR in the environment.
+bool use_color(ColorMode mode, int file_descriptor);
+
+// A line on stderr that says how far a long job is. It shows up only on a terminal, and only when the job takes longer than
+// half a second; the destructor wipes it.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine();
+
+  void update(uint64_t done, uint64_t total);
+
+ private:
+  bool terminal_;
+  int64_t next_at_ms_;
+  bool shown_ = false;
+};
+
+}  // namespace heaptap::app
