@@ -54,10 +54,47 @@ static int read_output_path(char* path, size_t capacity) {
   return 0;
 }
 
+static void count(int slot, size_t bytes) {
+  if (!counting || !*counting) return;
+  __atomic_add_fetch(&slots[slot].calls, 1, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&slots[slot].bytes, bytes, __ATOMIC_RELAXED);
+}
+
+// What the dynamic loader asks for while a real function is looked up.
+static char early[65536] __attribute__((aligned(16)));
+static size_t early_used;
+static __thread int finding __attribute__((tls_model("initial-exec")));
+static void* early_allocate(size_t size) {
+  size = (size + 31) & ~(size_t)15;
+  size_t at = __atomic_fetch_add(&early_used, size, __ATOMIC_RELAXED);
+  return at + size <= sizeof early ? early + at : NULL;
+}
+static int is_early(void* block) { return (char*)block >= early && (char*)block < early + sizeof early; }
+
+// The C functions are looked up at the start: later the loader may be at work on the program's behalf, with an error
+// message of its own pending. Those of C++ are looked up when they are called first.
+static struct {
+  const char* symbol;
+  void* function;
+} functions[] = {{"malloc"}, {"calloc"}, {"realloc"}, {"reallocarray"}, {"free"}, {"posix_memalign"}, {"aligned_alloc"},
+                 {"memalign"}, {"valloc"}, {"pvalloc"}, {"mmap"}, {"mmap64"}, {"munmap"}};
+static void* find(const char* symbol) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    if (functions[i].function && !strcmp(functions[i].symbol, symbol)) return functions[i].function;
+  finding++;
+  void* function = dlsym(RTLD_NEXT, symbol);
+  finding--;
+  return function;
+}
+static void find_all(void) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) functions[i].function = find(functions[i].symbol);
+}
+
 static void start(void) {
   static int started;
   if (__atomic_exchange_n(&started, 1, __ATOMIC_SEQ_CST)) return;
   int saved = errno;
+  find_all();
   char path[4096];
   if (read_output_path(path, sizeof path)) {
     int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -82,40 +119,15 @@ static void start(void) {
 }
 __attribute__((constructor)) static void constructed(void) { start(); }
 
-static void count(int slot, size_t bytes) {
-  if (!counting || !*counting) return;
-  __atomic_add_fetch(&slots[slot].calls, 1, __ATOMIC_RELAXED);
-  __atomic_add_fetch(&slots[slot].bytes, bytes, __ATOMIC_RELAXED);
-}
-
 // A call of the program, or one that another counted call makes; leaves also when operator new throws.
 static void leave(const int* outer) { depth = *outer; }
 #define CALL(symbol, type, ...)                                                       \
-  static type (*real)(__VA_ARGS__);                                                   \
+  static void* found;                                                                 \
   start();                                                                            \
-  if (!real) *(void**)&real = find(symbol);                                           \
+  if (!found) found = find(symbol);                                                   \
+  type (*real)(__VA_ARGS__) = (type(*)(__VA_ARGS__))found;                            \
   int outer __attribute__((cleanup(leave))) = depth;                                  \
   depth = outer + 1;
-
-// What the dynamic loader asks for while a real function is looked up.
-static char early[65536] __attribute__((aligned(16)));
-static size_t early_used;
-static __thread int finding __attribute__((tls_model("initial-exec")));
-static void* find(const char* symbol) {
-  finding++;
-  int outer = depth;
-  depth = 1000;
-  void* function = dlsym(RTLD_NEXT, symbol);
-  depth = outer;
-  finding--;
-  return function;
-}
-static void* early_allocate(size_t size) {
-  size = (size + 31) & ~(size_t)15;
-  size_t at = __atomic_fetch_add(&early_used, size, __ATOMIC_RELAXED);
-  return at + size <= sizeof early ? early + at : NULL;
-}
-static int is_early(void* block) { return (char*)block >= early && (char*)block < early + sizeof early; }
 
 void* malloc(size_t size) {
   if (finding) return early_allocate(size);
