@@ -91,12 +91,12 @@ def _expect(run, text):
 
 def plain(name):
     """A function's name without arguments, template arguments, clone suffixes."""
-    name = re.sub(r" \[clone.*|@.*", "", name or "?")
-    name = re.sub(r"^.*operator", "operator", name) if " operator" in name else name
+    name = re.sub(r" \[clone.*|@.*", "", name or "?").replace("(anonymous namespace)::", "")
     previous = None
     while previous != name:
         previous, name = name, re.sub(r"<[^<>]*>", "", name)
-    return re.sub(r"(?<!operator)\(.*", "", name).strip()
+    name = re.sub(r"(?<!operator)\(.*", "", name).strip()
+    return name if "operator" in name else name.rpartition(" ")[2]  # without the type that templates begin with
 
 
 def names(frames):
