@@ -1,0 +1,417 @@
+#include "host/ledger/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "event_script.h"
+#include "reference_ledger.h"
+
+namespace heaptap::ledger {
+namespace {
+
+using model::BadReleaseKind;
+using model::EventKind;
+using test::EventScript;
+using wire::Function;
+
+Ledger replay(EventScript& script, LedgerOptions options = {.time_resolution_ns = 1000}) {
+  Ledger ledger(std::move(options));
+  ledger.add(script.take(), script.tables);
+  ledger.finish();
+  return ledger;
+}
+
+const Tally& tally_of(const Ledger& ledger, EventScript& script, EventKind kind, Function function) {
+  return ledger.tallies()[script.site(kind, function)];
+}
+
+TEST(Ledger, CountsWhatIsAlive) {
+  EventScript script;
+  script.allocate(100);
+  const auto second = script.allocate(50);
+  script.allocate(0);
+  script.release(second);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.totals().allocations, 3u);
+  EXPECT_EQ(ledger.totals().frees, 1u);
+  EXPECT_EQ(ledger.totals().allocated_bytes, 150u);
+  EXPECT_EQ(ledger.totals().live_bytes, 100u);
+  EXPECT_EQ(ledger.totals().live_blocks(), 2u);
+  EXPECT_EQ(ledger.totals().peak_live_bytes, 150u);
+  EXPECT_EQ(ledger.totals().peak_live_blocks, 3u);
+}
+
+TEST(Ledger, RemembersWhatEachStackHeldAtThePeak) {
+  EventScript script;
+  const auto early = script.allocate(1000, 1, Function::kMalloc);
+  const auto late = script.allocate(500, 1, Function::kCalloc);
+  script.release(early);
+  script.allocate(10, 1, Function::kMalloc);
+  script.release(late);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(tally_of(ledger, script, EventKind::kAllocate, Function::kMalloc).peak_bytes, 1000u);
+  EXPECT_EQ(tally_of(ledger, script, EventKind::kAllocate, Function::kCalloc).peak_bytes, 500u);
+}
+
+TEST(Ledger, CallsAnAllocationTemporaryOnlyIfItsThreadReleasesItNext) {
+  EventScript script;
+  script.release(script.allocate(1, 1), 1);  // temporary
+  const auto other_thread = script.allocate(1, 1);
+  script.release(other_thread, 2);
+  const auto not_next = script.allocate(1, 1);
+  script.allocate(1, 1);
+  script.release(not_next, 1);
+  const auto in_between_by_another = script.allocate(1, 1);
+  script.allocate(1, 2);
+  script.release(in_between_by_another, 1);  // temporary
+  EXPECT_EQ(replay(script).totals().temporary_allocations, 2u);
+}
+
+TEST(Ledger, TreatsAFailedReallocAsIfNothingHadHappened) {
+  EventScript script;
+  const auto block = script.allocate(100, 1);
+  script.release(block, 1, Function::kRealloc);
+  const auto other = script.allocate(50, 2);
+  script.release(other, 2);
+  script.undo(1);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.totals().frees, 1u);
+  EXPECT_EQ(ledger.totals().live_bytes, 100u);
+  EXPECT_EQ(ledger.totals().peak_live_bytes, 150u) << "the block was alive all the time";
+  EXPECT_EQ(ledger.totals().temporary_allocations, 1u);
+  EXPECT_EQ(ledger.blocks().live_blocks(), 1u);
+}
+
+TEST(Ledger, UndoesAReleaseOfAnEarlierBatch) {
+  EventScript script;
+  Ledger ledger({.time_resolution_ns = 1});
+  const auto block = script.allocate(100, 1, Function::kNew);
+  script.at(10);
+  script.release(block, 1, Function::kRealloc);
+  ledger.add(script.take(), script.tables);
+  script.at(50);
+  script.undo(1);
+  ledger.add(script.take(), script.tables);
+  ledger.finish();
+  EXPECT_EQ(ledger.totals().frees, 0u);
+  EXPECT_EQ(ledger.totals().live_bytes, 100u);
+  EXPECT_EQ(ledger.totals().mismatched_frees, 0u);
+  EXPECT_EQ(ledger.errors().all().front().count, 0u);
+  EXPECT_EQ(ledger.thread_tallies()[1].frees, 0u);
+  EXPECT_TRUE(ledger.lifetimes().classes().empty());
+  for (const TimelineBin& bin : ledger.timeline_bins()) {
+    EXPECT_EQ(bin.at_end.frees, 0u);
+  }
+}
+
+TEST(Ledger, UndoesOnlyWhatReallocReleased) {
+  EventScript script;
+  Ledger ledger({});
+  script.release(script.allocate(100), 1, Function::kFree);
+  ledger.add(script.take(), script.tables);
+  script.undo(1);
+  script.undo(2);
+  ledger.add(script.take(), script.tables);
+  EXPECT_EQ(ledger.totals().live_bytes, 0u);
+}
+
+TEST(Ledger, TakesBackAnUnknownReleaseThatFailed) {
+  EventScript script;
+  Ledger ledger({});
+  script.bad_release(BadReleaseKind::kUnknown, 0x1000, 1, Function::kRealloc);
+  ledger.add(script.take(), script.tables);
+  EXPECT_EQ(ledger.totals().unknown_frees, 1u);
+  script.undo(1);
+  ledger.add(script.take(), script.tables);
+  EXPECT_EQ(ledger.totals().unknown_frees, 0u);
+}
+
+TEST(Ledger, ComparesFamiliesOfReleaseAndAllocation) {
+  struct Case {
+    Function allocate;
+    Function release;
+    bool fits;
+  };
+  const Case cases[] = {
+      {Function::kMalloc, Function::kFree, true},
+      {Function::kCalloc, Function::kRealloc, true},
+      {Function::kPosixMemalign, Function::kFree, true},
+      {Function::kNew, Function::kDelete, true},
+      {Function::kNewNothrow, Function::kDeleteSized, true},
+      {Function::kNewArray, Function::kDeleteArray, true},
+      {Function::kMalloc, Function::kDelete, false},
+      {Function::kNew, Function::kFree, false},
+      {Function::kNew, Function::kDeleteArray, false},
+      {Function::kNewArray, Function::kDelete, false},
+      {Function::kNewArray, Function::kRealloc, false},
+  };
+  for (const Case& each : cases) {
+    EventScript script;
+    script.release(script.allocate(8, 1, each.allocate), 1, each.release);
+    const Ledger ledger = replay(script);
+    EXPECT_EQ(ledger.totals().mismatched_frees, each.fits ? 0u : 1u)
+        << wire::facts_of(each.allocate).symbol << " " << wire::facts_of(each.release).symbol;
+  }
+}
+
+TEST(Ledger, CountsBadReleasesByKindAndJoinsTheSameOnes) {
+  EventScript script;
+  script.bad_release(BadReleaseKind::kNeverAllocated, 0x10);
+  script.bad_release(BadReleaseKind::kNeverAllocated, 0x20);
+  script.bad_release(BadReleaseKind::kDouble, 0x30);
+  script.bad_release(BadReleaseKind::kInterior, 0x40);
+  script.bad_release(BadReleaseKind::kUnknown, 0x50);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.totals().bad_frees, 3u);
+  EXPECT_EQ(ledger.totals().double_frees, 1u);
+  EXPECT_EQ(ledger.totals().unknown_frees, 1u);
+  ASSERT_EQ(ledger.errors().all().size(), 3u);
+  EXPECT_EQ(ledger.errors().all().front().count, 2u);
+  EXPECT_EQ(ledger.errors().all().front().address, 0x10u);
+}
+
+TEST(Ledger, SplitsMappingsAndCountsTheirEndOnce) {
+  EventScript script;
+  script.map(0x10000, 0x4000);
+  script.unmap(0x11000, 0x1000);
+  script.unmap(0x0, 0x1000);
+  const model::EventBatch begin = script.take();
+  script.unmap(0x10000, 0x10000);
+  Ledger ledger({});
+  ledger.add(begin, script.tables);
+  const Tally& tally = tally_of(ledger, script, EventKind::kMap, Function::kMmap);
+  EXPECT_EQ(tally.live_bytes, 0x3000u);
+  EXPECT_EQ(tally.frees, 0u);
+  ledger.add(script.take(), script.tables);
+  EXPECT_EQ(ledger.tallies()[0].live_bytes, 0u);
+  EXPECT_EQ(ledger.tallies()[0].frees, 1u);
+  EXPECT_EQ(ledger.totals().mapped_live_bytes, 0u);
+  EXPECT_EQ(ledger.totals().peak_mapped_bytes, 0x4000u);
+  EXPECT_EQ(ledger.totals().allocations, 0u) << "mappings are not in the heap's totals";
+}
+
+TEST(Ledger, LetsAMappingReplaceWhatWasInItsPlace) {
+  EventScript script;
+  script.map(0x10000, 0x2000);
+  script.map(0x12000, 0x2000, 1, Function::kMmap64);
+  script.map(0x11000, 0x2000, 1, Function::kMremap);
+  script.unmap(0x10000, 1);  // a page
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(tally_of(ledger, script, EventKind::kMap, Function::kMmap).frees, 1u);
+  EXPECT_EQ(tally_of(ledger, script, EventKind::kMap, Function::kMmap64).live_bytes, 0x1000u);
+  EXPECT_EQ(tally_of(ledger, script, EventKind::kMap, Function::kMremap).live_bytes, 0x2000u);
+  EXPECT_EQ(ledger.totals().mapped_live_bytes, 0x3000u);
+}
+
+TEST(Ledger, EndsAMappingAtTheEndOfTheAddressSpace) {
+  EventScript script;
+  script.map(~uint64_t{0} - 0x1000, ~uint64_t{0});
+  script.unmap(0, ~uint64_t{0});
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.tallies()[0].frees, 1u);
+}
+
+TEST(Ledger, ShowsATimeWindowAsItWasAtItsEnd) {
+  EventScript script;
+  script.at(0);
+  const auto before = script.allocate(1);
+  script.at(100);
+  const auto within = script.allocate(20);
+  script.allocate(300);
+  script.release(before);
+  script.at(200);
+  script.release(within);
+  script.allocate(4000);
+  LedgerOptions options{.time_resolution_ns = 1};
+  options.filter.from_ns = 50;
+  options.filter.to_ns = 150;
+  const Ledger ledger = replay(script, options);
+  EXPECT_EQ(ledger.totals().allocations, 2u);
+  EXPECT_EQ(ledger.totals().frees, 0u);
+  EXPECT_EQ(ledger.totals().live_bytes, 320u);
+}
+
+TEST(Ledger, FollowsTheBlocksOfOneThread) {
+  EventScript script;
+  const auto mine = script.allocate(10, 2);
+  script.allocate(100, 1);
+  script.release(mine, 1);
+  script.allocate(1000, 2);
+  LedgerOptions options{};
+  options.filter.thread = 2;
+  const Ledger ledger = replay(script, options);
+  EXPECT_EQ(ledger.totals().allocations, 2u);
+  EXPECT_EQ(ledger.totals().frees, 1u);
+  EXPECT_EQ(ledger.totals().live_bytes, 1000u);
+}
+
+TEST(Ledger, NamesAllThreadsOfAStack) {
+  EventScript script;
+  for (const uint32_t thread : {200u, 3u, 64u, 65u, 3u, 200u}) script.allocate(1, thread);
+  EXPECT_EQ(replay(script).threads_of(0), (std::vector<model::ThreadId>{3, 64, 65, 200}));
+}
+
+TEST(Ledger, KeepsTheDirectoryShortWhenOneOldBlockSurvives) {
+  EventScript script;
+  Ledger ledger({});
+  script.allocate(1);
+  for (int round = 0; round < 300; ++round) {
+    for (int count = 0; count < 20000; ++count) script.release(script.allocate(16));
+    ledger.add(script.take(), script.tables);
+  }
+  EXPECT_EQ(ledger.blocks().live_blocks(), 1u);
+  EXPECT_LT(ledger.blocks().memory_bytes(), 2u << 20);
+}
+
+TEST(LifetimeHistogram, PutsEveryLifetimeIntoTheClassThatHoldsIt) {
+  for (const uint64_t resolution : {0, 1, 1000, 4096, 1'000'000}) {
+    for (uint64_t lifetime = 0; lifetime < uint64_t{1} << 62; lifetime += lifetime / 2 + 1) {
+      LifetimeHistogram histogram(resolution);
+      histogram.add(lifetime, 1);
+      const LifetimeCount last = histogram.classes().back();
+      EXPECT_EQ(last.blocks, 1u);
+      EXPECT_GE(lifetime, last.lowest_ns);
+      EXPECT_TRUE(last.limit_ns == 0 || lifetime < last.limit_ns) << lifetime << " " << last.limit_ns;
+    }
+  }
+}
+
+TEST(Timeline, KeepsPeaksAndSumsWhileItsIntervalsGrow) {
+  Timeline timeline(0, 10);
+  TimelineState state;
+  uint64_t highest = 0;
+  for (uint64_t time = 0; time < 1'000'000; time += 7) {
+    timeline.advance(time, state);
+    state.live_bytes = time % 9973;
+    ++state.allocations;
+    highest = std::max(highest, state.live_bytes);
+    timeline.see(state.live_bytes);
+  }
+  const std::vector<TimelineBin> bins = timeline.bins(state);
+  EXPECT_LE(bins.size(), Timeline::kMostBins);
+  EXPECT_GT(bins.size(), Timeline::kMostBins / 4);
+  uint64_t peak = 0;
+  for (size_t index = 1; index < bins.size(); ++index) {
+    EXPECT_GE(bins[index].at_end.allocations, bins[index - 1].at_end.allocations);
+    peak = std::max(peak, bins[index].peak_live_bytes);
+  }
+  EXPECT_EQ(peak, highest);
+  EXPECT_EQ(bins.back().at_end.allocations, state.allocations);
+}
+
+TEST(SizeTally, SumsClassesAndSizesToTheSameNumbers) {
+  SizeTally sizes;
+  std::mt19937 random(7);
+  for (int round = 0; round < 200'000; ++round) sizes.allocated(random() % 4'000'000 >> random() % 20);
+  uint64_t exact = sizes.uncounted_allocations();
+  uint64_t classes = 0;
+  for (const auto& size : sizes.exact()) exact += size.count.allocations;
+  for (const auto& size_class : sizes.classes()) classes += size_class.allocations;
+  EXPECT_EQ(exact, 200'000u);
+  EXPECT_EQ(classes, 200'000u);
+}
+
+// Random events over a few sites and threads; what the plain model says must be what the Ledger says.
+class RandomEvents : public testing::TestWithParam<int> {
+ protected:
+  void generate(int events) {
+    static constexpr Function kAllocators[] = {Function::kMalloc, Function::kCalloc, Function::kNew,
+                                               Function::kNewArray};
+    static constexpr Function kReleasers[] = {Function::kFree, Function::kDelete, Function::kDeleteArray,
+                                              Function::kRealloc};
+    std::vector<uint64_t> live;
+    for (int count = 0; count < events; ++count) {
+      if (below(50) == 0) script_.at(time_ += below(5000));
+      const uint32_t thread = 1 + below(80);
+      if (below(100) == 0) {
+        script_.release(model::kUnknownBlock, thread);
+      } else if (live.empty() || below(100) < grow_percent_) {
+        live.push_back(
+            script_.allocate(below(10) == 0 ? below(100'000) : below(200), thread, kAllocators[below(4)], below(8)));
+      } else {
+        const size_t pick = below(3) == 0 ? below(live.size()) : live.size() - 1;
+        const Function function = kReleasers[below(4)];
+        script_.release(live[pick], thread, function, below(3));
+        if (function == Function::kRealloc && below(3) == 0) {
+          interfere(thread);
+          script_.undo(thread);
+        } else {
+          live.erase(live.begin() + static_cast<std::ptrdiff_t>(pick));
+        }
+      }
+    }
+  }
+
+  uint32_t below(size_t limit) { return static_cast<uint32_t>(random_() % limit); }
+
+  // Another thread's events between a release and its undoing.
+  void interfere(uint32_t thread) {
+    const auto block = script_.allocate(below(100'000), thread % 80 + 1);
+    script_.release(block, thread % 80 + 1);
+  }
+
+  std::mt19937 random_{static_cast<unsigned>(GetParam())};
+  unsigned grow_percent_ = 40 + static_cast<unsigned>(GetParam()) % 25;
+  uint64_t time_ = 0;
+  EventScript script_;
+};
+
+TEST_P(RandomEvents, GiveWhatThePlainModelGives) {
+  Ledger ledger({.time_resolution_ns = 100});
+  std::vector<test::ReferenceLedger::Timed> all;
+  uint64_t now = 0;
+  for (int batch = 0; batch < 6; ++batch) {
+    generate(3000);
+    const model::EventBatch events = script_.take();
+    size_t mark = 0;
+    for (uint32_t index = 0; index < events.events.size(); ++index) {
+      while (mark < events.time_marks.size() && events.time_marks[mark].first_event <= index) {
+        now = events.time_marks[mark++].time_ns;
+      }
+      all.push_back({events.events[index], now});
+    }
+    ledger.add(events, script_.tables);
+  }
+  ledger.finish();
+  test::ReferenceLedger plain;
+  plain.replay(all, script_.tables);
+
+  EXPECT_EQ(ledger.totals().live_bytes, plain.live_bytes);
+  EXPECT_EQ(ledger.totals().live_blocks(), plain.blocks.size());
+  EXPECT_EQ(ledger.blocks().live_blocks(), plain.blocks.size());
+  EXPECT_EQ(ledger.totals().peak_live_bytes, plain.peak_bytes);
+  EXPECT_EQ(ledger.totals().peak_live_blocks, plain.peak_blocks);
+  EXPECT_EQ(ledger.totals().temporary_allocations, plain.temporary);
+  EXPECT_EQ(ledger.totals().mismatched_frees, plain.mismatched);
+  EXPECT_EQ(ledger.totals().unknown_frees, plain.unknown);
+  uint64_t peak_sum = 0;
+  for (const auto& [site, expected] : plain.tallies) {
+    const Tally& tally = ledger.tallies()[site];
+    EXPECT_EQ(tally.allocations, expected.allocations);
+    EXPECT_EQ(tally.frees, expected.frees);
+    EXPECT_EQ(tally.allocated_bytes, expected.allocated_bytes);
+    EXPECT_EQ(tally.live_bytes, expected.live_bytes);
+    EXPECT_EQ(tally.peak_bytes, expected.peak_bytes) << "site " << site;
+    EXPECT_EQ(tally.temporary_allocations, expected.temporary);
+    EXPECT_EQ(tally.mismatched_frees, expected.mismatched);
+    EXPECT_EQ(tally.lifetime_ns, expected.lifetime_ns);
+    const auto threads = ledger.threads_of(site);
+    EXPECT_TRUE(std::equal(threads.begin(), threads.end(), expected.threads.begin(), expected.threads.end()));
+    peak_sum += tally.peak_bytes;
+  }
+  EXPECT_EQ(peak_sum, ledger.totals().peak_live_bytes);
+  std::map<uint64_t, uint64_t> left;
+  ledger.blocks().for_each([&](uint64_t number, const Block& block) { left[number] = block.size_bytes; });
+  ASSERT_EQ(left.size(), plain.blocks.size());
+  for (const auto& [number, block] : plain.blocks) EXPECT_EQ(left.at(number), block.size);
+  for (const auto& size : ledger.sizes().exact()) {
+    EXPECT_EQ(size.count.allocations, plain.sizes[size.size].first);
+    EXPECT_EQ(size.count.live_blocks, plain.sizes[size.size].second);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomEvents, testing::Range(1, 25));
+
+}  // namespace
+}  // namespace heaptap::ledger

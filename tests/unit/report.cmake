@@ -1,0 +1,15 @@
+# Ledger, analysis, renderers and the command line.
+function(heaptap_report_test name library)
+  if(NOT EXISTS ${CMAKE_CURRENT_LIST_DIR}/${name}.cc)
+    return()
+  endif()
+  add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.cc)
+  target_link_libraries(${name} PRIVATE ${library} heaptap_warnings GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE HEAPTAP_GOLDEN_DIRECTORY="${PROJECT_SOURCE_DIR}/tests/golden")
+  gtest_discover_tests(${name})
+endfunction()
+
+heaptap_report_test(ledger_test heaptap_ledger)
+heaptap_report_test(analysis_test heaptap_analysis)
+heaptap_report_test(report_test heaptap_report)
+heaptap_report_test(command_line_test heaptap_app)
