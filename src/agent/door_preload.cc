@@ -224,9 +224,8 @@ namespace {
 
 __attribute__((constructor(101))) void at_load(int, char**, char** environment) {
   open_door();
-  if (is_recording() && (g_session.flags & wire::kFollowExec) == 0 && environment != nullptr) {
-    clean_environment(environment);
-  }
+  const bool follows_exec = is_recording() && (g_session.flags & wire::kFollowExec) != 0;
+  if (g_session.socket_name_bytes != 0 && !follows_exec && environment != nullptr) clean_environment(environment);
 }
 
 }  // namespace

@@ -74,8 +74,6 @@ inline void futex_wait(void* word, uint32_t value, uint32_t milliseconds) {
               reinterpret_cast<long>(&limit));
 }
 
-inline void futex_wake(void* word) { system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAKE, 0x7fffffff); }
-
 // Whether 8 bytes at this address can be read, asked of the kernel: an invalid request that is refused with EINVAL only
 // after its argument was read. Changes nothing.
 inline bool is_readable(uintptr_t address) {

@@ -12,7 +12,6 @@ struct Registry {
   std::atomic<uint32_t> in_use;
   std::atomic<uint32_t> sweep_at;  // look for ended threads when that many are in use
   std::atomic<uint32_t> sweeping;
-  std::atomic<uint32_t> next_slot;
 };
 constinit Registry g_registry{};
 constexpr uint32_t kFirstSweep = 32;
@@ -64,14 +63,19 @@ ThreadState* make_state() {
 }
 
 wire::StreamSlot* claim_slot() {
-  const wire::LogHeader& log = *g_session.log;
-  const uint32_t start = g_registry.next_slot.fetch_add(1, std::memory_order_relaxed);
+  wire::LogHeader& log = *g_session.log;
+  const uint32_t start = log.free_slot_hint.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < log.slot_count; ++i) {
-    wire::StreamSlot& slot = g_session.slots[(start + i) % log.slot_count];
+    const uint32_t index = (start + i) % log.slot_count;
+    wire::StreamSlot& slot = g_session.slots[index];
     auto free = static_cast<uint32_t>(wire::StreamState::kFree);
     if (slot.state.load(std::memory_order_relaxed) == free &&
         slot.state.compare_exchange_strong(free, static_cast<uint32_t>(wire::StreamState::kClaimed),
                                            std::memory_order_acq_rel)) {
+      log.free_slot_hint.store(index + 1, std::memory_order_relaxed);
+      uint32_t used = log.slots_used.load(std::memory_order_relaxed);
+      while (used <= index && !log.slots_used.compare_exchange_weak(used, index + 1, std::memory_order_acq_rel)) {
+      }
       return &slot;
     }
   }
@@ -94,15 +98,6 @@ uint32_t pop_chunk() {
   return fresh < log.chunk_count ? fresh : wire::kNoChunk;
 }
 
-void wake_collector_if_low() {
-  wire::LogHeader& log = *g_session.log;
-  const uint32_t used = log.used_chunks.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (used % 16 == 0 && log.collector_sleeps.load(std::memory_order_relaxed) != 0) {
-    log.collector_sleeps.store(0, std::memory_order_relaxed);
-    kernel::futex_wake(&log.collector_sleeps);
-  }
-}
-
 // A chunk, waited for as long as the user chose. Once a wait was in vain, others give up at once until chunks come back.
 uint32_t claim_chunk(wire::StreamSlot& slot) {
   wire::LogHeader& log = *g_session.log;
@@ -115,8 +110,6 @@ uint32_t claim_chunk(wire::StreamSlot& slot) {
       constexpr uint32_t kSliceMs = 10;
       for (uint32_t waited = 0; index == wire::kNoChunk && waited < log.overflow_wait_ms; waited += kSliceMs) {
         const uint32_t seen = log.chunks_returned.load(std::memory_order_acquire);
-        log.collector_sleeps.store(0, std::memory_order_relaxed);
-        kernel::futex_wake(&log.collector_sleeps);
         index = pop_chunk();
         if (index != wire::kNoChunk) break;
         kernel::futex_wait(&log.chunks_returned, seen, kSliceMs);
@@ -128,7 +121,7 @@ uint32_t claim_chunk(wire::StreamSlot& slot) {
       }
     }
   }
-  if (index != wire::kNoChunk) wake_collector_if_low();
+  if (index != wire::kNoChunk) log.used_chunks.fetch_add(1, std::memory_order_relaxed);
   return index;
 }
 
@@ -199,7 +192,6 @@ void start_streams() {
   registry.in_use.store(0, std::memory_order_relaxed);
   registry.sweep_at.store(kFirstSweep, std::memory_order_relaxed);
   registry.sweeping.store(0, std::memory_order_relaxed);
-  registry.next_slot.store(0, std::memory_order_relaxed);
 }
 
 __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {

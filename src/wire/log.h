@@ -52,16 +52,16 @@ struct LogHeader {
   std::atomic<uint32_t> module_overflow;  // modules that didn't fit into the agent's table
   std::atomic<uint32_t> thread_count;     // numbers given to threads so far; the first thread is 1
   std::atomic<uint32_t> agent_state;      // AgentState
+  std::atomic<uint32_t> slots_used;       // no slot from this index on was ever used
+  std::atomic<uint32_t> free_slot_hint;   // slots below this index are likely taken
 
   // Free chunks: a stack. Low 32 bits: index of the first free chunk or kNoChunk; high 32 bits: a tag against ABA.
   alignas(64) std::atomic<uint64_t> free_chunks;
   std::atomic<uint32_t> fresh_chunks;  // chunks that were never used yet begin at this index
   std::atomic<uint32_t> used_chunks;   // in streams now
 
-  // Futex word: 1 while the collector sleeps. The agent wakes it when the free chunks run low.
-  alignas(64) std::atomic<uint32_t> collector_sleeps;
   // Futex word, counted up whenever chunks came back: a thread that has to wait for a chunk waits on it.
-  std::atomic<uint32_t> chunks_returned;
+  alignas(64) std::atomic<uint32_t> chunks_returned;
   std::atomic<uint32_t> recording;  // 0: hooks pass through (switched off from outside)
 };
 

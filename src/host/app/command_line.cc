@@ -6,10 +6,6 @@
 
 #include "host/app/command_options.h"
 
-#ifndef HEAPTAP_VERSION
-#define HEAPTAP_VERSION "0.1.0"
-#endif
-
 namespace heaptap::app {
 namespace {
 

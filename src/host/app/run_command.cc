@@ -1,16 +1,188 @@
 #include "host/app/run_command.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
+#include "host/analysis/analyze.h"
 #include "host/app/exit_status.h"
+#include "host/app/program_check.h"
+#include "host/app/supervisor.h"
+#include "host/app/trace_name.h"
+#include "host/report/render.h"
+#include "target/agent_server.h"
+#include "target/launch.h"
+#include "wire/handshake.h"
 
 namespace heaptap::app {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorKind;
+
+base::Result<> refuse_what_is_missing(const RunOptions& options) {
+  if (options.via == "ptrace") {
+    return base::fail_as(ErrorKind::kUsage, "--via ptrace is not available in this version; leave it out (--via agent)");
+  }
+  if (options.aggregate) return base::fail_as(ErrorKind::kUsage, "--aggregate is not available in this version");
+  return {};
+}
+
+// The agent's library: beside this program, or where an installation has it.
+base::Result<std::string> find_agent() {
+  std::error_code error;
+  const fs::path own = fs::read_symlink("/proc/self/exe", error);
+  for (const fs::path& folder : {own.parent_path(), own.parent_path().parent_path() / "lib" / "heaptap"}) {
+    const fs::path candidate = folder / wire::kAgentFileName;
+    if (fs::exists(candidate, error)) return candidate.string();
+  }
+  return base::fail("{} is missing beside {}: build it with ./dev build, or install heaptap anew", wire::kAgentFileName,
+                    own.string());
+}
+
+// Whether the trace can be written is found out before the program is started.
+base::Result<> check_output(const RunOptions& options) {
+  const fs::path pattern = options.output.empty() ? fs::path("trace") : fs::path(options.output);
+  const fs::path folder = pattern.has_parent_path() ? pattern.parent_path() : fs::path(".");
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return base::fail("can't write the trace to {}: there is no folder {}", options.output, folder.string());
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return base::fail("can't write the trace into the folder {}: {}; choose another place with -o FILE", folder.string(),
+                      base::reason_of(errno));
+  }
+  if (fs::is_directory(pattern, error) && !options.output.empty()) {
+    return base::fail("can't write the trace to {}: it is a directory; name a file in it", options.output);
+  }
+  if (!options.output.empty() && options.output.find("%p") == std::string::npos && !options.force) {
+    const std::string path = trace_path(options.output, "", 0, 0);
+    if (fs::exists(path, error)) {
+      return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
+    }
+  }
+  return {};
+}
+
+base::Result<> look_up_user(const std::string& name, target::LaunchOptions& launch) {
+  if (name.empty()) return {};
+  const passwd* entry = getpwnam(name.c_str());
+  if (entry == nullptr) return base::fail_as(ErrorKind::kUsage, "--user {}: there is no such user", name);
+  if (geteuid() != 0 && entry->pw_uid != geteuid()) {
+    return base::fail("--user {}: only root can start a program as another user; run heaptap with sudo", name);
+  }
+  launch.user = entry->pw_uid;
+  launch.group = entry->pw_gid;
+  return {};
+}
+
+target::LogOptions log_options(const RunOptions& options) {
+  target::LogOptions log;
+  if (options.log_memory_bytes > 0) log.chunk_memory_bytes = options.log_memory_bytes;
+  log.depth_limit = options.depth;
+  log.overflow_policy = options.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
+  log.flags = (options.follow_fork ? wire::kFollowFork : 0u) | (options.follow_exec ? wire::kFollowExec : 0u) |
+              (options.no_cpp ? wire::kNoCpp : 0u);
+  for (const std::string& object : options.omit) log.omitted_objects += object + "\n";
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+    log.most_bytes = space.rlim_cur / 16;  // the target's own limit: leave it its room
+  }
+  return log;
+}
+
+base::Result<std::string> summary_of(const RunOptions& options, const std::string& trace) {
+  auto reader = intake::TraceReader::open(trace);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  ProgressLine progress;
+  analysis::Query query;
+  query.sort = options.sort;
+  query.limit = options.json ? options.count : options.count != 0 ? options.count : 10;
+  query.errors = options.sanity;
+  query.symbols = {options.symbols, options.sysroots, options.debuginfod};
+  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
+  auto report = analysis::analyze(*reader, query);
+  if (!report) return std::unexpected(std::move(report).error());
+  report->trace_path = trace;
+  const report::RenderOptions render{.color = use_color(options.color, STDERR_FILENO), .limit = options.count};
+  return options.json ? report::render_json(*report, report::View::kSummary, render)
+                      : report::render_end_summary(*report, render);
+}
+
+void say(const base::Error& error) { fmt::print(stderr, "heaptap: {}\n", error.message); }
+
+// What is printed when all is over. False: heaptap itself failed.
+bool report_end(const RunOptions& options, const std::vector<FinishedTrace>& traces) {
+  bool sound = true;
+  for (const FinishedTrace& trace : traces) {
+    if (!trace.failure.empty()) {
+      say({trace.failure});
+      sound = false;
+    }
+  }
+  if (traces.empty() || traces.front().path.empty()) return sound;
+  link_latest(traces.front().path);
+  if (options.quiet) return sound;
+  const auto summary = summary_of(options, traces.front().path);
+  if (summary) {
+    fmt::print(stderr, "{}", *summary);
+  } else {
+    say(summary.error());
+    sound = false;
+  }
+  for (size_t i = 1; i < traces.size() && options.verbose; ++i) {
+    fmt::print(stderr, "heaptap: process {} is in {}\n", traces[i].pid, traces[i].path);
+  }
+  return sound;
+}
+
+base::Result<int> run(const RunOptions& options) {
+  HEAPTAP_TRY(refuse_what_is_missing(options));
+  const auto program = find_program(options.command.front());
+  if (!program) return std::unexpected(program.error());
+  const auto agent = find_agent();
+  if (!agent) return std::unexpected(agent.error());
+  HEAPTAP_TRY(check_output(options));
+  target::AgentServer server;
+  if (server.socket() < 0) return base::fail("can't make the agent's socket: {}", base::reason_of(errno));
+
+  target::LaunchOptions launch;
+  HEAPTAP_TRY(look_up_user(options.user, launch));
+  launch.program = program->path;
+  launch.arguments = options.command;
+  if (!program->first_arguments.empty()) {
+    launch.arguments.erase(launch.arguments.begin());
+    launch.arguments.insert(launch.arguments.begin(), program->first_arguments.begin(), program->first_arguments.end());
+  }
+  launch.environment = options.environment;
+  launch.agent_path = *agent;
+  launch.session = server.name();
+
+  Supervisor supervisor({log_options(options), options.output, options.force, options.command, program->path}, server);
+  const target::Launched launched = target::launch(launch);
+  if (launched.process < 0) {
+    const ErrorKind kind = launched.error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kNotExecutable;
+    return base::fail_as(kind, "can't run {}: {}", program->path, base::reason_of(launched.error));
+  }
+  const int status = supervisor.watch(launched);
+  close(launched.descriptor);
+  report_end(options, supervisor.traces());
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
 
 int run_program(const RunOptions& options) {
-  fmt::print(stderr, "heaptap: can't trace '{}': recording is not available in this version\n", options.command.front());
-  return kExitFailed;
+  const auto status = run(options);
+  if (status) return *status;
+  say(status.error());
+  return exit_status_of(status.error().kind);
 }
 
 }  // namespace heaptap::app

@@ -20,7 +20,10 @@ struct Error {
 };
 
 template <typename T = void>
-using Result [[nodiscard]] = std::expected<T, Error>;
+class [[nodiscard]] Result : public std::expected<T, Error> {
+ public:
+  using std::expected<T, Error>::expected;
+};
 
 template <typename... Args>
 std::unexpected<Error> fail(fmt::format_string<Args...> format, Args&&... args) {

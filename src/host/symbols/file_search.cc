@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 namespace heaptap::symbols {
 namespace {
@@ -53,7 +54,7 @@ std::string_view without_deleted_mark(std::string_view path) {
 
 }  // namespace
 
-FileSearch::FileSearch(const ResolverOptions& options) : directories_(options.symbol_directories) {
+FileSearch::FileSearch(ResolverOptions options) : directories_(std::move(options.symbol_directories)) {
   directories_.insert(directories_.end(), options.sysroots.begin(), options.sysroots.end());
   if (!options.debuginfod) return;
   if (auto servers = Debuginfod::create()) debuginfod_ = *std::move(servers);

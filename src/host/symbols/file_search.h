@@ -17,7 +17,7 @@ struct FoundModule {
 
 class FileSearch {
  public:
-  explicit FileSearch(const ResolverOptions& options);
+  explicit FileSearch(ResolverOptions options);
 
   // The file that was mapped from `path`. `build_id` as bytes; empty where the trace has none: any file is taken then.
   FoundModule find_module(const std::string& path, const std::string& build_id);

@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "host/symbols/file_search.h"
 #include "host/symbols/hints.h"
@@ -21,7 +22,7 @@ bool has_no_file(const model::Module& module) {
 
 class Resolver::Impl {
  public:
-  explicit Impl(const ResolverOptions& options) : search_(options), hints_(options.debuginfod) {}
+  explicit Impl(ResolverOptions options) : hints_(options.debuginfod), search_(std::move(options)) {}
 
   const std::vector<Frame>& resolve(const model::Tables& tables, const model::Code& code) {
     const model::Module* module = tables.module_of(code);
@@ -99,15 +100,15 @@ class Resolver::Impl {
     return frames;
   }
 
-  FileSearch search_;
   Hints hints_;
+  FileSearch search_;
   FramesByAddress outside_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<ModuleFile>> files_;  // by path and build-id
   std::map<std::tuple<std::string, std::string, uint64_t>, std::unique_ptr<Mapping>> mappings_;
   std::vector<Mapping*> last_;  // by number of the module in the tables
 };
 
-Resolver::Resolver(ResolverOptions options) : impl_(std::make_unique<Impl>(options)) {}
+Resolver::Resolver(ResolverOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Resolver::Resolver(Resolver&&) noexcept = default;
 Resolver& Resolver::operator=(Resolver&&) noexcept = default;
 Resolver::~Resolver() = default;

@@ -40,7 +40,8 @@ class Resolver {
   const std::vector<Frame>& resolve(const model::Tables& tables, const model::Code& code);
 
   // One sentence for each module whose frames had no names or no lines, with the package or option that would help
-  // ("libfoo.so.1 is stripped: install libfoo1-dbgsym, or pass --symbols DIR"). Sorted, at most `limit`.
+  // ("libfoo.so.1 is stripped: install libfoo1-dbgsym, or pass --symbols DIR"). The modules with most frames without a
+  // name first, then those with most without a line; at most `limit`.
   [[nodiscard]] std::vector<std::string> hints(size_t limit) const;
 
  private:

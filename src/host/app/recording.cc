@@ -1,0 +1,197 @@
+#include "host/app/recording.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "arch/native.h"
+#include "host/intake/table_frames.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr size_t kBatchEvents = 65536;
+constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;  // so that a collector that dies takes little with it
+constexpr uint64_t kTimeResolutionNs = 100'000;
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+template <typename T>
+std::span<const T> table_in(const wire::LogHeader& log, uint64_t offset, uint32_t count) {
+  return {reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(&log) + offset), count};
+}
+
+intake::AgentTables agent_tables(const wire::LogHeader& log) {
+  return {table_in<wire::CodeEntry>(log, log.codes_offset, log.code_capacity),
+          table_in<wire::StackNode>(log, log.nodes_offset, log.node_capacity)};
+}
+
+std::string thread_name(uint32_t pid, uint32_t thread) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/comm", pid, thread));
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Recording>> Recording::create(const target::LogOptions& options, model::Capture capture,
+                                                           const std::string& path, bool overwrite) {
+  auto log = target::LogMemory::create(options);
+  if (log == nullptr) return base::fail("can't make the memory for the log: {}", base::reason_of(errno));
+  auto writer = intake::TraceWriter::create(path, overwrite);
+  if (!writer) return std::unexpected(std::move(writer).error());
+  capture.time_resolution_ns = kTimeResolutionNs;
+  capture.start_unix_ns = clock_ns(CLOCK_REALTIME);
+  HEAPTAP_TRY((*writer)->begin(capture));
+  return std::unique_ptr<Recording>(new Recording(std::move(log), std::move(*writer), std::move(capture)));
+}
+
+Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<intake::TraceWriter> writer,
+                     model::Capture capture)
+    : log_(std::move(log)),
+      writer_(std::move(writer)),
+      capture_(std::move(capture)),
+      tables_(intake::empty_tables()),
+      reader_(log_->header()),
+      coder_(agent_tables(log_->header()), tables_, kTimeResolutionNs, capture_.from_start),
+      start_monotonic_ns_(clock_ns(CLOCK_MONOTONIC)) {
+  clock_.start_ticks = arch::native::read_clock();
+}
+
+uint64_t Recording::poll() {
+  update_clock();
+  const uint64_t bytes = reader_.drain(raw_, false);
+  code_events(false);
+  const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+  if (now - last_write_ns_ > kLongestUnwrittenNs) {
+    write_batch();
+    last_write_ns_ = now;
+  }
+  return bytes;
+}
+
+base::Result<> Recording::finish(const model::ExitStatus& exit) {
+  update_clock();
+  reader_.drain(raw_, true);
+  code_events(true);
+  write_batch();
+  fill_capture(exit);
+  if (written_) written_ = writer_->finish(capture_, tables_);
+  return written_;
+}
+
+void Recording::code_events(bool last) {
+  size_t taken = 0;
+  for (;;) {
+    const size_t before = taken;
+    taken += coder_.take(std::span(raw_).subspan(taken), clock_, kBatchEvents, last, batch_);
+    if (batch_.events.size() >= kBatchEvents) {
+      write_batch();
+    } else if (taken == before || taken == raw_.size()) {
+      break;
+    }
+  }
+  raw_.erase(raw_.begin(), raw_.begin() + static_cast<ptrdiff_t>(taken));
+}
+
+void Recording::write_batch() {
+  read_modules();
+  read_threads();
+  capture_.event_count += batch_.events.size();
+  if (written_) written_ = writer_->write(batch_, tables_);
+  if (!written_) events_unwritten_ += batch_.events.size();
+  batch_.events.clear();
+  batch_.time_marks.clear();
+  batch_.bad_releases.clear();
+}
+
+void Recording::read_modules() {
+  const wire::LogHeader& log = log_->header();
+  const uint32_t end = log.modules_bytes.load(std::memory_order_acquire);
+  const auto* base = reinterpret_cast<const uint8_t*>(&log) + log.modules_offset;
+  while (end <= log.modules_capacity && modules_read_ + sizeof(wire::ModuleNote) <= end) {
+    wire::ModuleNote note;
+    std::memcpy(&note, base + modules_read_, sizeof(note));
+    const size_t bytes = (sizeof(note) + note.path_bytes + 7) & ~size_t{7};
+    if (modules_read_ + bytes > end || note.build_id_bytes > sizeof(note.build_id) || note.end < note.start) {
+      modules_read_ = UINT32_MAX;  // not what an agent writes: no more of it
+      return;
+    }
+    const auto* path = reinterpret_cast<const char*>(base + modules_read_ + sizeof(note));
+    tables_.modules.push_back({.path = std::string(path, note.path_bytes),
+                               .build_id = std::string(reinterpret_cast<const char*>(note.build_id), note.build_id_bytes),
+                               .bias = note.bias,
+                               .start = note.start,
+                               .end = note.end,
+                               .generation = note.generation,
+                               .flags = note.flags});
+    modules_read_ += static_cast<uint32_t>(bytes);
+  }
+}
+
+void Recording::read_threads() {
+  for (const target::StreamEnd& seen : reader_.take_new_threads()) {
+    const bool known = std::any_of(tables_.threads.rbegin(), tables_.threads.rend(),
+                                   [&](const model::Thread& thread) { return thread.number == seen.thread_number; });
+    if (known) continue;
+    tables_.threads.push_back({seen.thread_number, seen.thread_id, thread_name(capture_.pid, seen.thread_id)});
+  }
+}
+
+void Recording::update_clock() {
+  const uint64_t ticks = arch::native::read_clock() - clock_.start_ticks;
+  const uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
+  if (ticks > 0) clock_.ns_per_tick = static_cast<double>(elapsed) / static_cast<double>(ticks);
+}
+
+void Recording::fill_capture(const model::ExitStatus& exit) {
+  capture_.ended = true;
+  capture_.exit = exit;
+  capture_.duration_ns = clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
+  capture_.lost_events = reader_.lost_events() + events_unwritten_;
+  capture_.log_bytes_used = uint64_t{reader_.most_chunks_used()} * wire::kChunkBytes;
+  capture_.collector_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  capture_.collector_peak_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  note_what_was_not_seen();
+}
+
+void Recording::note_what_was_not_seen() {
+  const wire::LogHeader& log = log_->header();
+  std::vector<std::string>& notes = capture_.notes;
+  const auto state = static_cast<wire::AgentState>(log.agent_state.load(std::memory_order_acquire));
+  if (state == wire::AgentState::kNotConnected) {
+    notes.emplace_back("the agent was never loaded into the program: nothing was recorded");
+  } else if (capture_.event_count == 0) {
+    notes.emplace_back(
+        "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator inside "
+        "its executable, which a preloaded agent can't see");
+  }
+  if (coder_.missed_releases() > 0) {
+    notes.push_back(fmt::format(
+        "{} blocks were handed out again without a release having been seen: something releases them past the functions "
+        "that heaptap watches; they count as freed then", coder_.missed_releases()));
+  }
+  if (reader_.damaged_streams() > 0) {
+    notes.push_back(fmt::format("the log of {} threads was damaged (overwritten by the program?) and is missing from there on",
+                                reader_.damaged_streams()));
+  }
+  if (const uint32_t count = log.module_overflow.load(std::memory_order_relaxed); count > 0) {
+    notes.push_back(fmt::format("{} loaded objects were not noted: there were too many", count));
+  }
+  if (log.node_count.load(std::memory_order_relaxed) >= log.node_capacity) {
+    notes.emplace_back("the table of call stacks was full: later stacks that were new are cut short");
+  }
+}
+
+}  // namespace heaptap::app

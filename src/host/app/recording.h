@@ -1,0 +1,58 @@
+// One process being recorded: its log, and the trace that is written from it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/base/result.h"
+#include "host/intake/event_coder.h"
+#include "host/intake/trace_writer.h"
+#include "host/model/capture.h"
+#include "target/log_memory.h"
+#include "target/log_reader.h"
+
+namespace heaptap::app {
+
+class Recording {
+ public:
+  // Makes the log and the trace file.
+  static base::Result<std::unique_ptr<Recording>> create(const target::LogOptions& options, model::Capture capture,
+                                                         const std::string& path, bool overwrite);
+
+  [[nodiscard]] target::LogMemory& log() { return *log_; }
+  [[nodiscard]] const model::Capture& capture() const { return capture_; }
+  [[nodiscard]] const std::string& path() const { return writer_->path(); }
+
+  // Takes what the agent wrote meanwhile. Returns how many bytes of records that was.
+  uint64_t poll();
+  // Takes the rest and ends the trace. Errors of writing show up here.
+  base::Result<> finish(const model::ExitStatus& exit);
+
+ private:
+  Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<intake::TraceWriter> writer, model::Capture capture);
+  void code_events(bool last);
+  void write_batch();
+  void read_modules();
+  void read_threads();
+  void update_clock();
+  void fill_capture(const model::ExitStatus& exit);
+  void note_what_was_not_seen();
+
+  std::unique_ptr<target::LogMemory> log_;
+  std::unique_ptr<intake::TraceWriter> writer_;
+  model::Capture capture_;
+  model::Tables tables_;
+  target::LogReader reader_;
+  intake::EventCoder coder_;
+  intake::ClockScale clock_;
+  uint64_t start_monotonic_ns_;
+  uint64_t last_write_ns_ = 0;
+  uint32_t modules_read_ = 0;  // bytes
+  std::vector<wire::RawEvent> raw_;
+  model::EventBatch batch_;
+  base::Result<> written_;  // the first failure
+  uint64_t events_unwritten_ = 0;
+};
+
+}  // namespace heaptap::app

@@ -1,0 +1,131 @@
+#include "host/intake/capture_frames.h"
+
+#include <string>
+
+namespace heaptap::intake {
+namespace {
+
+enum class Field : uint64_t {
+  kArgument = 1,  // one each, in order
+  kExecutable = 2,
+  kPid = 3,
+  kParentPid = 4,
+  kHostName = 5,
+  kArchitecture = 6,
+  kWordBytes = 7,
+  kPageBytes = 8,
+  kBigEndian = 9,
+  kVia = 10,
+  kStartUnixNs = 11,
+  kTimeResolutionNs = 12,
+  kFromStart = 13,
+  kHeaptapVersion = 14,
+
+  kEnded = 32,
+  kExitCode = 33,
+  kExitSignal = 34,
+  kDurationNs = 35,
+  kEventCount = 36,
+  kLostEvents = 37,
+  kNote = 38,  // one each
+  kCollectorCpuNs = 39,
+  kCollectorPeakRssBytes = 40,
+  kLogBytesUsed = 41,
+};
+
+void put(ByteBuffer& out, Field field, std::string_view text) {
+  out.varint(static_cast<uint64_t>(field));
+  out.text(text);
+}
+
+void put(ByteBuffer& out, Field field, uint64_t number) {
+  uint8_t bytes[wire::kMostVarintBytes];
+  const auto count = static_cast<size_t>(wire::write_varint(bytes, number) - bytes);
+  put(out, field, std::string_view(reinterpret_cast<const char*>(bytes), count));
+}
+
+void take_number(Field field, uint64_t number, model::Capture& capture) {
+  switch (field) {
+    case Field::kPid: capture.pid = static_cast<uint32_t>(number); break;
+    case Field::kParentPid: capture.parent_pid = static_cast<uint32_t>(number); break;
+    case Field::kWordBytes: capture.word_bytes = static_cast<uint32_t>(number); break;
+    case Field::kPageBytes: capture.page_bytes = static_cast<uint32_t>(number); break;
+    case Field::kBigEndian: capture.big_endian = number != 0; break;
+    case Field::kStartUnixNs: capture.start_unix_ns = number; break;
+    case Field::kTimeResolutionNs: capture.time_resolution_ns = number; break;
+    case Field::kFromStart: capture.from_start = number != 0; break;
+    case Field::kEnded: capture.ended = number != 0; break;
+    case Field::kExitCode: capture.exit.code = static_cast<int>(number); break;
+    case Field::kExitSignal: capture.exit.signal = static_cast<int>(number); break;
+    case Field::kDurationNs: capture.duration_ns = number; break;
+    case Field::kEventCount: capture.event_count = number; break;
+    case Field::kLostEvents: capture.lost_events = number; break;
+    case Field::kCollectorCpuNs: capture.collector_cpu_ns = number; break;
+    case Field::kCollectorPeakRssBytes: capture.collector_peak_rss_bytes = number; break;
+    case Field::kLogBytesUsed: capture.log_bytes_used = number; break;
+    default: break;
+  }
+}
+
+void take(Field field, std::string_view text, model::Capture& capture) {
+  switch (field) {
+    case Field::kArgument: capture.command.emplace_back(text); break;
+    case Field::kExecutable: capture.executable = text; break;
+    case Field::kHostName: capture.host_name = text; break;
+    case Field::kArchitecture: capture.architecture = text; break;
+    case Field::kVia: capture.via = text; break;
+    case Field::kHeaptapVersion: capture.heaptap_version = text; break;
+    case Field::kNote: capture.notes.emplace_back(text); break;
+    default:
+      wire::VarintReader number(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+      take_number(field, number.varint(), capture);
+      break;
+  }
+}
+
+}  // namespace
+
+void write_capture_start(ByteBuffer& out, const model::Capture& capture) {
+  for (const std::string& argument : capture.command) put(out, Field::kArgument, argument);
+  put(out, Field::kExecutable, capture.executable);
+  put(out, Field::kPid, capture.pid);
+  put(out, Field::kParentPid, capture.parent_pid);
+  put(out, Field::kHostName, capture.host_name);
+  put(out, Field::kArchitecture, capture.architecture);
+  put(out, Field::kWordBytes, capture.word_bytes);
+  put(out, Field::kPageBytes, capture.page_bytes);
+  put(out, Field::kBigEndian, capture.big_endian ? 1 : 0);
+  put(out, Field::kVia, capture.via);
+  put(out, Field::kStartUnixNs, capture.start_unix_ns);
+  put(out, Field::kTimeResolutionNs, capture.time_resolution_ns);
+  put(out, Field::kFromStart, capture.from_start ? 1 : 0);
+  put(out, Field::kHeaptapVersion, capture.heaptap_version);
+}
+
+void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
+  put(out, Field::kEnded, capture.ended ? 1 : 0);
+  if (capture.exit.code) put(out, Field::kExitCode, static_cast<uint64_t>(*capture.exit.code));
+  if (capture.exit.signal) put(out, Field::kExitSignal, static_cast<uint64_t>(*capture.exit.signal));
+  put(out, Field::kDurationNs, capture.duration_ns);
+  put(out, Field::kEventCount, capture.event_count);
+  put(out, Field::kLostEvents, capture.lost_events);
+  for (const std::string& note : capture.notes) put(out, Field::kNote, note);
+  put(out, Field::kCollectorCpuNs, capture.collector_cpu_ns);
+  put(out, Field::kCollectorPeakRssBytes, capture.collector_peak_rss_bytes);
+  put(out, Field::kLogBytesUsed, capture.log_bytes_used);
+}
+
+bool read_capture(wire::VarintReader& in, model::Capture& capture) {
+  constexpr size_t kMostNotes = 1000;
+  while (!in.at_end()) {
+    const auto field = static_cast<Field>(in.varint());
+    const uint64_t bytes = in.varint();
+    const uint8_t* from = in.bytes(bytes);
+    if (from == nullptr) return false;
+    if (field == Field::kNote && capture.notes.size() >= kMostNotes) continue;
+    take(field, std::string_view(reinterpret_cast<const char*>(from), bytes), capture);
+  }
+  return in.ok();
+}
+
+}  // namespace heaptap::intake

@@ -1,0 +1,215 @@
+#include "host/intake/event_coder.h"
+
+#include <algorithm>
+
+namespace heaptap::intake {
+namespace {
+
+constexpr uint32_t kUnset = UINT32_MAX;
+
+// How far a release may come behind an allocation that reused its block (ticks; the clock readings of two processors and
+// the visibility of what they belong to are much closer).
+constexpr uint64_t kMostDisorder = 50'000;
+
+// Looking for the block around an address means looking at all; a program with more such errors has been told enough.
+constexpr uint64_t kMostSearches = 1000;
+
+template <typename T>
+T& at_grown(std::vector<T>& values, size_t index, const T& fill) {
+  if (index >= values.size()) values.resize(std::max(index + 1, values.size() * 2), fill);
+  return values[index];
+}
+
+constexpr uint32_t site_key(wire::RecordKind kind, uint8_t function) {
+  return uint32_t{static_cast<uint8_t>(kind)} << 8 | function;
+}
+
+}  // namespace
+
+EventCoder::EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolution_ns, bool from_start)
+    : agent_(agent), tables_(tables), resolution_ns_(resolution_ns), from_start_(from_start) {}
+
+size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
+                        model::EventBatch& batch) {
+  if (batch.events.empty()) batch.first_block = next_block_;
+  size_t taken = 0;
+  for (; taken < events.size() && batch.events.size() < most; ++taken) {
+    wire::RawEvent& raw = events[taken];
+    if (raw.kind == wire::RecordKind::kNone) continue;  // was brought forward
+    mark_time(raw.time, clock, batch);
+    if (raw.kind == wire::RecordKind::kAllocate && !settle_conflict(events.subspan(taken), last, batch)) break;
+    append(raw, batch);
+  }
+  return taken;
+}
+
+void EventCoder::mark_time(uint64_t ticks, const ClockScale& clock, model::EventBatch& batch) {
+  const uint64_t now = clock.to_ns(ticks);
+  const bool begins = batch.events.empty() && batch.time_marks.empty();
+  if (now < time_ns_ + resolution_ns_ && !begins) return;
+  time_ns_ = std::max(time_ns_, now / resolution_ns_ * resolution_ns_);
+  const auto event = static_cast<uint32_t>(batch.events.size());
+  if (!batch.time_marks.empty() && batch.time_marks.back().first_event == event) {
+    batch.time_marks.back().time_ns = time_ns_;
+  } else {
+    batch.time_marks.push_back({event, time_ns_});
+  }
+}
+
+inline void EventCoder::append(const wire::RawEvent& raw, model::EventBatch& batch) {
+  if (raw.function == 0 || raw.function >= wire::kFunctionCount) return;
+  const model::SiteId site = site_of(raw);
+  switch (raw.kind) {
+    case wire::RecordKind::kAllocate: allocate(raw, site, batch); break;
+    case wire::RecordKind::kRelease: release(raw, site, batch); break;
+    case wire::RecordKind::kUndo:
+      undo(raw);
+      batch.events.push_back({site, raw.thread, 0, 0});
+      break;
+    case wire::RecordKind::kMap:
+    case wire::RecordKind::kUnmap: batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address}); break;
+    default: break;
+  }
+}
+
+inline void EventCoder::allocate(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch) {
+  batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
+  blocks_.allocate(raw.address, {next_block_, raw.size_bytes, site, BlockMap::kAlive});
+  ++next_block_;
+}
+
+inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch) {
+  BlockMap::Block* block = blocks_.find(raw.address);
+  LastRelease& last = last_release_of(raw.thread);
+  last.valid = block != nullptr && block->alive();
+  if (!last.valid) {
+    release_unknown(raw, block, batch);
+    batch.events.push_back({site, raw.thread, model::kUnknownBlock, raw.address});
+    return;
+  }
+  last.address = raw.address;
+  last.block = *block;
+  block->released_at = site;
+  batch.events.push_back({site, raw.thread, block->number, 0});
+}
+
+void EventCoder::release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, model::EventBatch& batch) {
+  model::BadRelease bad{};
+  bad.event = static_cast<uint32_t>(batch.events.size());
+  bad.address = raw.address;
+  bad.kind = from_start_ ? model::BadReleaseKind::kNeverAllocated : model::BadReleaseKind::kUnknown;
+  if (dead != nullptr) {
+    bad.kind = model::BadReleaseKind::kDouble;
+  } else if (searches_for_interior_++ < kMostSearches) {
+    dead = blocks_.find_around(raw.address);
+    if (dead != nullptr) bad.kind = model::BadReleaseKind::kInterior;
+  }
+  if (dead != nullptr) {
+    bad.block_known = true;
+    bad.block_size = dead->size;
+    bad.allocated_at = dead->allocated_at;
+    bad.first_released_at = dead->alive() ? dead->allocated_at : dead->released_at;
+  }
+  batch.bad_releases.push_back(bad);
+}
+
+void EventCoder::undo(const wire::RawEvent& raw) {
+  LastRelease& last = last_release_of(raw.thread);
+  BlockMap::Block* block = blocks_.find(raw.address);
+  if (last.valid && last.address == raw.address && block != nullptr && !block->alive()) *block = last.block;
+  last.valid = false;
+}
+
+// The front event allocates: if its address is still alive, then the release must be somewhere behind, since times of two
+// processors are only almost comparable. It is brought forward. False: it may still come, so wait with this event.
+inline bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
+  const wire::RawEvent& allocation = rest.front();
+  BlockMap::Block* block = blocks_.find(allocation.address);
+  if (block == nullptr || !block->alive()) [[likely]] return true;
+  const uint64_t limit = allocation.time + kMostDisorder;
+  for (wire::RawEvent& later : rest.subspan(1)) {
+    if (later.time > limit) {
+      last = true;
+      break;
+    }
+    if (later.kind == wire::RecordKind::kRelease && later.address == allocation.address) {
+      append(later, batch);
+      later.kind = wire::RecordKind::kNone;
+      return true;
+    }
+  }
+  if (!last) return false;
+  // Its release was never seen (lost, or made by a function that has no hook).
+  ++missed_releases_;
+  const wire::RawEvent implied{allocation.time, allocation.address, 0, static_cast<uint32_t>(wire::StackEnd::kNotUnwound),
+                               allocation.thread, wire::RecordKind::kRelease,
+                               static_cast<uint8_t>(wire::Function::kFree)};
+  append(implied, batch);
+  return true;
+}
+
+inline model::SiteId EventCoder::site_of(const wire::RawEvent& raw) {
+  const uint32_t key = site_key(raw.kind, raw.function);
+  if (raw.stack >= agent_.nodes.size()) {
+    return add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
+  }
+  NodeSite& known = at_grown(node_sites_, raw.stack, NodeSite{});
+  if (known.key == key) [[likely]] return known.site;
+  known = {key, add_site(key, stack_of(raw.stack))};
+  return known.site;
+}
+
+model::SiteId EventCoder::add_site(uint32_t key, model::StackId stack) {
+  const auto [entry, is_new] =
+      sites_.try_emplace(uint64_t{key} << 32 | stack, static_cast<model::SiteId>(tables_.sites.size()));
+  if (is_new) {
+    const auto kind = static_cast<model::EventKind>(key >> 8);  // the same numbers
+    tables_.sites.push_back({kind, static_cast<wire::Function>(key & 0xff), stack});
+  }
+  return entry->second;
+}
+
+// The trace's number of an agent's stack: from the first ancestor that has one down to this node.
+model::StackId EventCoder::stack_of(uint32_t node) {
+  if (node < wire::kRootCount) return node;
+  std::vector<uint32_t> path;
+  uint32_t at = node;
+  while (at >= wire::kRootCount && at_grown(stack_ids_, at, kUnset) == kUnset) {
+    path.push_back(at);
+    const uint32_t parent = wire::node_parent(agent_.nodes[at].load(std::memory_order_acquire));
+    at = parent < at ? parent : static_cast<uint32_t>(wire::StackEnd::kUnreadable);  // parents are older
+  }
+  model::StackId stack = at < wire::kRootCount ? at : stack_ids_[at];
+  for (auto entry = path.rbegin(); entry != path.rend(); ++entry) {
+    const uint64_t code_index = wire::node_code(agent_.nodes[*entry].load(std::memory_order_acquire));
+    const model::CodeId code = code_of(static_cast<uint32_t>(code_index));
+    const auto [known, is_new] =
+        stacks_.try_emplace(uint64_t{stack} << 32 | code, static_cast<model::StackId>(tables_.stacks.size()));
+    if (is_new) tables_.stacks.push_back({stack, code});
+    stack = stack_ids_[*entry] = known->second;
+  }
+  return stack;
+}
+
+model::CodeId EventCoder::code_of(uint32_t index) {
+  const bool sound = index < agent_.codes.size();
+  if (sound) {
+    const model::CodeId known = at_grown(code_ids_, index, kUnset);
+    if (known != kUnset) return known;
+  }
+  const uint64_t entry = sound ? agent_.codes[index].load(std::memory_order_acquire) : 0;
+  const auto [known, is_new] = codes_.try_emplace(entry, static_cast<model::CodeId>(tables_.codes.size()));
+  if (is_new) {
+    tables_.codes.push_back(
+        {wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
+  }
+  if (sound) code_ids_[index] = known->second;
+  return known->second;
+}
+
+EventCoder::LastRelease& EventCoder::last_release_of(uint32_t thread) {
+  constexpr uint32_t kMostThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
+  return at_grown(last_releases_, thread % kMostThreads, LastRelease{});
+}
+
+}  // namespace heaptap::intake

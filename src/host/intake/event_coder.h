@@ -1,0 +1,87 @@
+// Turns an agent's raw events into the host's: stacks and sites get the trace's numbers, a release names its allocation,
+// ticks become nanoseconds. The log's tables are read as what they are, another process's memory.
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "host/intake/block_map.h"
+#include "host/model/event.h"
+#include "host/model/tables.h"
+#include "wire/log.h"
+#include "wire/raw_event.h"
+
+namespace heaptap::intake {
+
+// The agent's tables of codes and stacks.
+struct AgentTables {
+  std::span<const wire::CodeEntry> codes;
+  std::span<const wire::StackNode> nodes;
+};
+
+// From clock ticks to nanoseconds since the start of the capture.
+struct ClockScale {
+  uint64_t start_ticks = 0;
+  double ns_per_tick = 1;
+  [[nodiscard]] uint64_t to_ns(uint64_t ticks) const {
+    return ticks <= start_ticks ? 0 : static_cast<uint64_t>(static_cast<double>(ticks - start_ticks) * ns_per_tick);
+  }
+};
+
+class EventCoder {
+ public:
+  // `from_start`: every allocation was seen, so a release of an unknown block is a bad one.
+  EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolution_ns, bool from_start);
+
+  // Takes events from the front, appending to the batch, at most until it holds `most`. Stops short of an allocation at an
+  // address that is still alive as long as its release may be yet to come; `last`: nothing is. Returns how many it took.
+  size_t take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last, model::EventBatch& batch);
+
+  // Blocks that were handed out again without a release having been seen.
+  [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
+
+ private:
+  struct LastRelease {
+    uint64_t address = 0;
+    BlockMap::Block block{};
+    bool valid = false;
+  };
+
+  void mark_time(uint64_t ticks, const ClockScale& clock, model::EventBatch& batch);
+  void append(const wire::RawEvent& raw, model::EventBatch& batch);
+  void allocate(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch);
+  void release(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch);
+  void release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, model::EventBatch& batch);
+  void undo(const wire::RawEvent& raw);
+  bool settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
+  model::SiteId site_of(const wire::RawEvent& raw);
+  model::SiteId add_site(uint32_t key, model::StackId stack);
+  model::StackId stack_of(uint32_t node);
+  model::CodeId code_of(uint32_t index);
+  LastRelease& last_release_of(uint32_t thread);
+
+  AgentTables agent_;
+  model::Tables& tables_;
+  uint64_t resolution_ns_;
+  bool from_start_;
+  BlockMap blocks_;
+  model::BlockNumber next_block_ = 1;
+  uint64_t time_ns_ = 0;
+  uint64_t missed_releases_ = 0;
+  uint64_t searches_for_interior_ = 0;
+
+  struct NodeSite {  // the site that this node's events had last, and the rest of its key
+    uint32_t key = 0;
+    model::SiteId site = 0;
+  };
+  std::vector<NodeSite> node_sites_;      // by agent node
+  std::vector<model::StackId> stack_ids_; // by agent node; kUnset
+  std::vector<model::CodeId> code_ids_;   // by agent code index
+  boost::unordered_flat_map<uint64_t, model::SiteId> sites_;
+  boost::unordered_flat_map<uint64_t, model::StackId> stacks_;
+  boost::unordered_flat_map<uint64_t, model::CodeId> codes_;
+  std::vector<LastRelease> last_releases_;  // by thread
+};
+
+}  // namespace heaptap::intake

@@ -1,0 +1,236 @@
+#include "host/intake/event_frame.h"
+
+#include <algorithm>
+
+#include "wire/frame.h"
+
+namespace heaptap::intake {
+namespace {
+
+using model::EventKind;
+
+// Events a frame may hold: bounds what a damaged count can make a reader allocate.
+constexpr uint64_t kMostEvents = 1u << 20;
+
+}  // namespace
+
+const ByteBuffer& EventFrameWriter::write(const model::EventBatch& batch, const std::vector<model::Site>& sites,
+                                          uint64_t resolution_ns) {
+  for (ByteBuffer* column : {&payload_, &sites_, &values_, &addresses_, &ranges_, &bad_releases_}) column->clear();
+  payload_.varint(batch.events.size());
+  payload_.varint(batch.first_block);
+  write_marks(batch, resolution_ns);
+  write_threads(batch);
+  write_events(batch, sites);
+  write_bad_releases(batch);
+  for (const ByteBuffer* column : {&sites_, &values_, &addresses_, &ranges_, &bad_releases_}) append_column(*column);
+  return payload_;
+}
+
+void EventFrameWriter::write_marks(const model::EventBatch& batch, uint64_t resolution_ns) {
+  payload_.varint(batch.time_marks.size());
+  uint32_t event = 0;
+  uint64_t time = 0;
+  for (const model::TimeMark& mark : batch.time_marks) {
+    payload_.varint(mark.first_event - event);
+    payload_.varint(mark.time_ns / resolution_ns - time);
+    event = mark.first_event;
+    time = mark.time_ns / resolution_ns;
+  }
+}
+
+void EventFrameWriter::write_threads(const model::EventBatch& batch) {
+  for (size_t i = 0; i < batch.events.size();) {
+    size_t end = i + 1;
+    while (end < batch.events.size() && batch.events[end].thread == batch.events[i].thread) ++end;
+    payload_.varint(batch.events[i].thread);
+    payload_.varint(end - i);
+    i = end;
+  }
+}
+
+void EventFrameWriter::write_events(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
+  last_sizes_.assign(sites.size(), 0);
+  model::BlockNumber next = batch.first_block;
+  uint64_t address = 0;
+  uint64_t range = 0;
+  for (const model::Event& event : batch.events) {
+    sites_.varint(event.site);
+    switch (sites[event.site].kind) {
+      case EventKind::kAllocate: {
+        uint64_t& last = last_sizes_[event.site];
+        values_.varint(event.value + 1 == last ? 0 : event.value + 1);
+        last = event.value + 1;
+        addresses_.signed_varint(static_cast<int64_t>(event.address - address));
+        address = event.address;
+        ++next;
+        break;
+      }
+      case EventKind::kRelease: values_.varint(event.value == model::kUnknownBlock ? 0 : next - event.value); break;
+      case EventKind::kUndo: break;
+      case EventKind::kMap:
+      case EventKind::kUnmap:
+        ranges_.signed_varint(static_cast<int64_t>(event.address - range));
+        ranges_.varint(event.value);
+        range = event.address;
+        break;
+    }
+  }
+}
+
+void EventFrameWriter::write_bad_releases(const model::EventBatch& batch) {
+  bad_releases_.varint(batch.bad_releases.size());
+  uint32_t event = 0;
+  for (const model::BadRelease& bad : batch.bad_releases) {
+    bad_releases_.varint(bad.event - event);
+    bad_releases_.varint(static_cast<uint64_t>(bad.kind));
+    bad_releases_.varint(bad.address);
+    bad_releases_.varint(bad.block_known ? 1 : 0);
+    if (bad.block_known) {
+      bad_releases_.varint(bad.block_size);
+      bad_releases_.varint(bad.allocated_at);
+      bad_releases_.varint(bad.first_released_at);
+    }
+    event = bad.event;
+  }
+}
+
+void EventFrameWriter::append_column(const ByteBuffer& column) {
+  const std::vector<uint8_t>& compressed = compressor_.compress(column.data(), column.size());
+  const bool is_smaller = !compressed.empty();
+  payload_.varint(static_cast<uint64_t>(is_smaller ? wire::Codec::kZstd : wire::Codec::kNone));
+  payload_.varint(column.size());
+  payload_.varint(is_smaller ? compressed.size() : column.size());
+  if (is_smaller) {
+    payload_.bytes(compressed.data(), compressed.size());
+  } else {
+    payload_.bytes(column.data(), column.size());
+  }
+}
+
+bool EventFrameReader::read(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns,
+                            bool with_addresses, model::EventBatch& batch) {
+  const uint64_t count = in.varint();
+  batch.first_block = in.varint();
+  if (!in.ok() || count > kMostEvents || batch.first_block == 0) return false;
+  batch.events.resize(count);
+  return read_marks(in, resolution_ns, batch) && read_threads(in, batch) && read_column(in, &sites_) &&
+         read_column(in, &values_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
+         read_column(in, &ranges_) && read_column(in, &bad_releases_) && read_events(tables, with_addresses, batch) &&
+         read_bad_releases(tables, batch);
+}
+
+bool EventFrameReader::read_marks(wire::VarintReader& in, uint64_t resolution_ns, model::EventBatch& batch) {
+  const uint64_t count = in.varint();
+  if (!in.ok() || count > in.left()) return false;
+  batch.time_marks.clear();
+  uint64_t event = 0;
+  uint64_t time = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    event += in.varint();
+    time += in.varint();
+    if (event > batch.events.size()) return false;
+    batch.time_marks.push_back({static_cast<uint32_t>(event), time * resolution_ns});
+  }
+  const bool has_start = batch.events.empty() || (count > 0 && batch.time_marks[0].first_event == 0);
+  return in.ok() && has_start;
+}
+
+bool EventFrameReader::read_threads(wire::VarintReader& in, model::EventBatch& batch) {
+  for (size_t at = 0; at < batch.events.size();) {
+    const auto thread = static_cast<model::ThreadId>(in.varint());
+    const uint64_t run = in.varint();
+    if (!in.ok() || run == 0 || run > batch.events.size() - at) return false;
+    for (const size_t end = at + run; at < end; ++at) batch.events[at].thread = thread;
+  }
+  return true;
+}
+
+// Reads a column into `column`; passes over it where that is null.
+bool EventFrameReader::read_column(wire::VarintReader& in, Column* column) {
+  const auto codec = static_cast<wire::Codec>(in.varint());
+  const uint64_t raw_bytes = in.varint();
+  const uint64_t stored_bytes = in.varint();
+  const uint8_t* stored = in.bytes(stored_bytes);
+  if (stored == nullptr || raw_bytes > wire::kMostFrameBytes) return false;
+  if (column == nullptr) return true;
+  if (codec == wire::Codec::kZstd) {
+    if (!decompressor_.decompress(stored, stored_bytes, raw_bytes, column->bytes)) return false;
+  } else if (codec == wire::Codec::kNone && raw_bytes == stored_bytes) {
+    column->bytes.assign(stored, stored + stored_bytes);
+  } else {
+    return false;
+  }
+  column->reader = wire::VarintReader(column->bytes.data(), column->bytes.size());
+  return true;
+}
+
+bool EventFrameReader::read_events(const model::Tables& tables, bool with_addresses, model::EventBatch& batch) {
+  last_sizes_.assign(tables.sites.size(), 0);
+  model::BlockNumber next = batch.first_block;
+  uint64_t address = 0;
+  uint64_t range = 0;
+  for (model::Event& event : batch.events) {
+    const uint64_t site = sites_.reader.varint();
+    if (site >= tables.sites.size()) return false;
+    event.site = static_cast<model::SiteId>(site);
+    event.value = 0;
+    event.address = 0;
+    switch (tables.sites[site].kind) {
+      case EventKind::kAllocate: {
+        uint64_t& last = last_sizes_[site];
+        const uint64_t coded = values_.reader.varint();
+        if (coded != 0) last = coded;
+        if (last == 0) return false;
+        event.value = last - 1;
+        if (with_addresses) event.address = address += static_cast<uint64_t>(addresses_.reader.signed_varint());
+        ++next;
+        break;
+      }
+      case EventKind::kRelease: {
+        const uint64_t age = values_.reader.varint();
+        if (age >= next) return false;
+        event.value = age == 0 ? model::kUnknownBlock : next - age;
+        break;
+      }
+      case EventKind::kUndo: break;
+      case EventKind::kMap:
+      case EventKind::kUnmap:
+        event.address = range += static_cast<uint64_t>(ranges_.reader.signed_varint());
+        event.value = ranges_.reader.varint();
+        break;
+    }
+  }
+  return sites_.reader.ok() && values_.reader.ok() && addresses_.reader.ok() && ranges_.reader.ok();
+}
+
+bool EventFrameReader::read_bad_releases(const model::Tables& tables, model::EventBatch& batch) {
+  wire::VarintReader& in = bad_releases_.reader;
+  const uint64_t count = in.varint();
+  if (count > in.left()) return false;
+  batch.bad_releases.clear();
+  uint64_t event = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    model::BadRelease bad{};
+    event += in.varint();
+    const uint64_t kind = in.varint();
+    bad.address = in.varint();
+    bad.block_known = in.varint() != 0;
+    if (bad.block_known) {
+      bad.block_size = in.varint();
+      bad.allocated_at = static_cast<model::SiteId>(in.varint());
+      bad.first_released_at = static_cast<model::SiteId>(in.varint());
+    }
+    if (!in.ok() || event >= batch.events.size() || kind > static_cast<uint64_t>(model::BadReleaseKind::kInterior) ||
+        (bad.block_known && (bad.allocated_at >= tables.sites.size() || bad.first_released_at >= tables.sites.size()))) {
+      return false;
+    }
+    bad.event = static_cast<uint32_t>(event);
+    bad.kind = static_cast<model::BadReleaseKind>(kind);
+    batch.events[event].address = bad.address;
+    batch.bad_releases.push_back(bad);
+  }
+  return true;
+}
+
+}  // namespace heaptap::intake

@@ -1,0 +1,153 @@
+#include "host/intake/table_frames.h"
+
+namespace heaptap::intake {
+namespace {
+
+constexpr uint64_t kExactBit = 1;
+
+bool read_text(wire::VarintReader& in, std::string& text) {
+  const uint64_t bytes = in.varint();
+  const uint8_t* from = in.bytes(bytes);
+  if (from == nullptr) return false;
+  text.assign(reinterpret_cast<const char*>(from), bytes);
+  return true;
+}
+
+// How many entries a payload may claim: each takes at least one byte.
+bool read_count(wire::VarintReader& in, uint64_t& count) {
+  count = in.varint();
+  return in.ok() && count <= in.left();
+}
+
+}  // namespace
+
+model::Tables empty_tables() {
+  model::Tables tables;
+  tables.stacks.resize(wire::kRootCount, model::Stack{0, 0});
+  return tables;
+}
+
+void write_modules(ByteBuffer& out, const std::vector<model::Module>& modules, size_t from) {
+  out.varint(modules.size() - from);
+  for (size_t i = from; i < modules.size(); ++i) {
+    const model::Module& module = modules[i];
+    out.text(module.path);
+    out.text(module.build_id);
+    out.varint(module.start);
+    out.varint(module.end - module.start);
+    out.signed_varint(static_cast<int64_t>(module.start - module.bias));
+    out.varint(module.generation);
+    out.varint(module.flags);
+  }
+}
+
+bool read_modules(wire::VarintReader& in, model::Tables& tables) {
+  uint64_t count = 0;
+  if (!read_count(in, count)) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    model::Module module;
+    if (!read_text(in, module.path) || !read_text(in, module.build_id)) return false;
+    module.start = in.varint();
+    module.end = module.start + in.varint();
+    module.bias = module.start - static_cast<uint64_t>(in.signed_varint());
+    module.generation = static_cast<uint32_t>(in.varint());
+    module.flags = static_cast<uint8_t>(in.varint());
+    if (!in.ok() || module.end < module.start) return false;
+    tables.modules.push_back(std::move(module));
+  }
+  return true;
+}
+
+void write_codes(ByteBuffer& out, const std::vector<model::Code>& codes, size_t from) {
+  out.varint(codes.size() - from);
+  uint64_t previous = 0;
+  for (size_t i = from; i < codes.size(); ++i) {
+    out.signed_varint(static_cast<int64_t>(codes[i].address - previous));
+    out.varint(uint64_t{codes[i].generation} << 1 | (codes[i].exact ? kExactBit : 0));
+    previous = codes[i].address;
+  }
+}
+
+bool read_codes(wire::VarintReader& in, model::Tables& tables) {
+  uint64_t count = 0;
+  if (!read_count(in, count)) return false;
+  uint64_t previous = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    previous += static_cast<uint64_t>(in.signed_varint());
+    const uint64_t flags = in.varint();
+    if (!in.ok()) return false;
+    tables.codes.push_back({previous, static_cast<uint32_t>(flags >> 1), (flags & kExactBit) != 0});
+  }
+  return true;
+}
+
+void write_stacks(ByteBuffer& out, const std::vector<model::Stack>& stacks, size_t from) {
+  out.varint(stacks.size() - from);
+  for (size_t i = from; i < stacks.size(); ++i) {
+    out.varint(i - stacks[i].parent);  // at least 1: parents come first
+    out.varint(stacks[i].code);
+  }
+}
+
+bool read_stacks(wire::VarintReader& in, model::Tables& tables) {
+  uint64_t count = 0;
+  if (!read_count(in, count)) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t number = tables.stacks.size();
+    const uint64_t distance = in.varint();
+    const uint64_t code = in.varint();
+    if (!in.ok() || distance == 0 || distance > number || code >= tables.codes.size()) return false;
+    tables.stacks.push_back({static_cast<model::StackId>(number - distance), static_cast<model::CodeId>(code)});
+  }
+  return true;
+}
+
+void write_sites(ByteBuffer& out, const std::vector<model::Site>& sites, size_t from) {
+  out.varint(sites.size() - from);
+  for (size_t i = from; i < sites.size(); ++i) {
+    out.varint(static_cast<uint64_t>(sites[i].kind));
+    out.varint(static_cast<uint64_t>(sites[i].function));
+    out.varint(sites[i].stack);
+  }
+}
+
+bool read_sites(wire::VarintReader& in, model::Tables& tables) {
+  uint64_t count = 0;
+  if (!read_count(in, count)) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t kind = in.varint();
+    const uint64_t function = in.varint();
+    const uint64_t stack = in.varint();
+    if (!in.ok() || kind < 1 || kind > static_cast<uint64_t>(model::EventKind::kUnmap) ||
+        function >= wire::kFunctionCount || stack >= tables.stacks.size()) {
+      return false;
+    }
+    tables.sites.push_back({static_cast<model::EventKind>(kind), static_cast<wire::Function>(function),
+                            static_cast<model::StackId>(stack)});
+  }
+  return true;
+}
+
+void write_threads(ByteBuffer& out, const std::vector<model::Thread>& threads, size_t from) {
+  out.varint(threads.size() - from);
+  for (size_t i = from; i < threads.size(); ++i) {
+    out.varint(threads[i].number);
+    out.varint(threads[i].kernel_id);
+    out.text(threads[i].name);
+  }
+}
+
+bool read_threads(wire::VarintReader& in, model::Tables& tables) {
+  uint64_t count = 0;
+  if (!read_count(in, count)) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    model::Thread thread;
+    thread.number = static_cast<model::ThreadId>(in.varint());
+    thread.kernel_id = static_cast<uint32_t>(in.varint());
+    if (!read_text(in, thread.name) || !in.ok()) return false;
+    tables.threads.push_back(std::move(thread));
+  }
+  return true;
+}
+
+}  // namespace heaptap::intake

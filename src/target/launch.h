@@ -1,0 +1,29 @@
+// Starts a program with the agent in it.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace heaptap::target {
+
+struct LaunchOptions {
+  std::string program;                   // path that is executed
+  std::vector<std::string> arguments;    // with the name that the program sees as its own
+  std::vector<std::string> environment;  // VAR=VALUE, besides what heaptap has itself
+  std::string agent_path;                // empty: start it without
+  std::string session;                   // name of the agents' socket
+  uid_t user = static_cast<uid_t>(-1);   // -1: as heaptap itself
+  gid_t group = static_cast<gid_t>(-1);
+};
+
+struct Launched {
+  pid_t process = -1;
+  int descriptor = -1;  // pidfd; the caller closes it
+  int error = 0;        // errno where it couldn't be started; then process is -1
+};
+
+// The program inherits descriptors, signal mask and dispositions: call this before changing any of one's own.
+Launched launch(const LaunchOptions& options);
+
+}  // namespace heaptap::target

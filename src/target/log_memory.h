@@ -1,0 +1,44 @@
+// Owns one log's shared memory: makes it, lays it out, and holds its descriptor until the agent has it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "wire/log.h"
+
+namespace heaptap::target {
+
+struct LogOptions {
+  uint64_t chunk_memory_bytes = 64u << 20;  // --log-memory; used as far as it is needed
+  uint64_t most_bytes = UINT64_MAX;         // of address space in the target, tables included
+  uint32_t depth_limit = 0;                 // 0: none
+  wire::OverflowPolicy overflow_policy = wire::OverflowPolicy::kWait;
+  uint32_t flags = 0;           // wire::SessionFlag
+  std::string omitted_objects;  // one a line
+};
+
+class LogMemory {
+ public:
+  // Null on failure, with errno set.
+  static std::unique_ptr<LogMemory> create(const LogOptions& options);
+  ~LogMemory();
+  LogMemory(const LogMemory&) = delete;
+  LogMemory& operator=(const LogMemory&) = delete;
+
+  [[nodiscard]] wire::LogHeader& header() const { return *header_; }
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  // Once the agent has been given it.
+  void close_descriptor();
+
+ private:
+  LogMemory(int descriptor, wire::LogHeader* header, uint64_t bytes)
+      : descriptor_(descriptor), header_(header), bytes_(bytes) {}
+
+  int descriptor_;
+  wire::LogHeader* header_;
+  uint64_t bytes_;
+};
+
+}  // namespace heaptap::target

@@ -1,0 +1,241 @@
+#include "target/log_reader.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include "arch/native.h"
+
+namespace heaptap::target {
+namespace {
+
+// How far the reading of the clock and the visibility of what it belongs to may be apart, in clock ticks (over 5 µs on
+// any machine: stores drain within a fraction of that).
+constexpr uint64_t kSlackTicks = 50'000;
+// A thread that was stopped in the middle of a hook doesn't hold up all others for longer than this (ticks, about 0.1 s).
+constexpr uint64_t kStallTicks = 300'000'000;
+
+}  // namespace
+
+struct LogReader::Stream {
+  uint32_t slot = 0;
+  uint32_t chunk = 0;
+  uint32_t offset = sizeof(wire::ChunkHeader);
+  uint64_t base_time = 0;
+  uint64_t last_time = 0;
+  uint64_t bound = 0;  // no record that comes later is older than this
+  uint32_t thread = 0;
+  bool base_known = false;
+  bool ended = false;  // its thread is gone
+  bool closed = false; // and everything of it was read
+  std::vector<wire::RawEvent> events;
+  size_t taken = 0;
+
+  [[nodiscard]] bool empty() const { return taken == events.size(); }
+  [[nodiscard]] uint64_t front_time() const { return events[taken].time; }
+};
+
+LogReader::LogReader(wire::LogHeader& log)
+    : log_(log),
+      slot_count_(log.slot_count),
+      chunk_count_(log.chunk_count),
+      slots_offset_(log.slots_offset),
+      chunks_offset_(log.chunks_offset),
+      slot_taken_(slot_count_) {}
+
+LogReader::~LogReader() = default;
+
+wire::StreamSlot& LogReader::slot(uint32_t index) const {
+  auto* base = reinterpret_cast<uint8_t*>(&log_) + slots_offset_;
+  return reinterpret_cast<wire::StreamSlot*>(base)[index];
+}
+
+wire::ChunkHeader& LogReader::chunk(uint32_t index) const {
+  return *reinterpret_cast<wire::ChunkHeader*>(reinterpret_cast<uint8_t*>(&log_) + chunks_offset_ +
+                                               uint64_t{index} * wire::kChunkBytes);
+}
+
+uint64_t LogReader::drain(std::vector<wire::RawEvent>& events, bool last) {
+  bytes_read_ = 0;
+  freed_ = 0;
+  const uint64_t now = arch::native::read_clock();
+  find_streams();
+  uint64_t until = now - kSlackTicks;
+  for (const auto& stream : streams_) {
+    // Not busy now: what this thread writes from here on is newer than `now`.
+    stream->bound = slot(stream->slot).busy.load(std::memory_order_acquire) == 0 ? now - kSlackTicks : 0;
+  }
+  for (const auto& stream : streams_) {
+    read_stream(*stream);
+    if (stream->closed) continue;
+    if (stream->bound == 0) stream->bound = stream->last_time;
+    until = std::min(until, stream->bound);
+  }
+  if (until + kStallTicks < now) until = now - kStallTicks;
+  merge(events, last ? UINT64_MAX : until);
+  retire_ended();
+  if (freed_ > 0) {
+    log_.chunks_returned.fetch_add(1, std::memory_order_release);
+    syscall(SYS_futex, &log_.chunks_returned, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  }
+  return bytes_read_;
+}
+
+void LogReader::find_streams() {
+  const uint32_t used = std::min(slot_count_, log_.slots_used.load(std::memory_order_acquire));
+  for (uint32_t i = 0; i < used; ++i) {
+    wire::StreamSlot& candidate = slot(i);
+    const auto state = static_cast<wire::StreamState>(candidate.state.load(std::memory_order_acquire));
+    if (slot_taken_[i] || (state != wire::StreamState::kActive && state != wire::StreamState::kEnded)) continue;
+    auto stream = std::make_unique<Stream>();
+    stream->slot = i;
+    stream->chunk = candidate.first_chunk;
+    stream->thread = candidate.thread_number;
+    stream->last_time = candidate.started_at.load(std::memory_order_relaxed);
+    if (stream->chunk >= chunk_count_) {
+      ++damaged_streams_;
+      stream->closed = stream->ended = true;
+    }
+    slot_taken_[i] = true;
+    new_threads_.push_back({candidate.thread_id, stream->thread});
+    streams_.push_back(std::move(stream));
+    ++chunks_in_use_;
+  }
+  most_chunks_used_ = std::max(most_chunks_used_, chunks_in_use_);
+}
+
+void LogReader::read_stream(Stream& stream) {
+  if (stream.closed) return;
+  // First whether it ended, then its records: in this order none is missed.
+  const auto state = static_cast<wire::StreamState>(slot(stream.slot).state.load(std::memory_order_acquire));
+  stream.ended = state == wire::StreamState::kEnded;
+  while (read_chunk(stream)) {
+  }
+  if (stream.ended && !stream.closed) {
+    free_chunk(stream.chunk);
+    stream.closed = true;
+  }
+}
+
+// Reads what is committed of the stream's chunk. True: it was done with and the stream goes on in another one.
+bool LogReader::read_chunk(Stream& stream) {
+  wire::ChunkHeader& head = chunk(stream.chunk);
+  const uint32_t next = head.next.load(std::memory_order_acquire);  // before `committed`: then that is final
+  const uint32_t committed = head.committed.load(std::memory_order_acquire);
+  if (!stream.base_known) {
+    stream.base_time = head.base_time;
+    stream.base_known = true;
+  }
+  bool sound = committed >= stream.offset && committed <= wire::kChunkBytes;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&head);
+  while (sound && stream.offset < committed) sound = read_record(stream, bytes, committed);
+  if (!sound || next > chunk_count_) {
+    ++damaged_streams_;
+    stream.closed = true;  // its chunks stay where they are
+    return false;
+  }
+  if (next == 0) return false;
+  free_chunk(stream.chunk);
+  stream.chunk = next - 1;
+  stream.offset = sizeof(wire::ChunkHeader);
+  stream.base_known = false;
+  most_chunks_used_ = std::max(most_chunks_used_, log_.used_chunks.load(std::memory_order_relaxed) + 1);
+  return true;
+}
+
+bool LogReader::read_record(Stream& stream, const uint8_t* bytes, uint32_t committed) {
+  wire::SizedRecord record{};
+  const uint32_t left = committed - stream.offset;
+  if (left < sizeof(wire::Record)) return false;
+  std::memcpy(&record, bytes + stream.offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
+  const wire::RecordKind kind = wire::record_kind(record.head.what);
+  uint32_t size = wire::record_bytes(kind);
+  if (kind == wire::RecordKind::kNote) {
+    if (record.head.stack != sizeof(uint64_t)) return false;  // the only note there is holds a clock
+    size += sizeof(uint64_t);
+  }
+  if (size == 0 || size > left) return false;
+  stream.offset += size;
+  bytes_read_ += size;
+  if (kind == wire::RecordKind::kNote) {
+    stream.base_time = record.size_bytes;
+    return true;
+  }
+  const uint64_t time = std::max(stream.base_time + record.head.time, stream.last_time);
+  stream.last_time = time;
+  const bool sized = size == sizeof(wire::SizedRecord);
+  stream.events.push_back({time, wire::record_address(record.head.what), sized ? record.size_bytes : 0, record.head.stack,
+                           stream.thread, kind, wire::record_function(record.head.what)});
+  return true;
+}
+
+void LogReader::free_chunk(uint32_t index) {
+  wire::ChunkHeader& head = chunk(index);
+  uint64_t top = log_.free_chunks.load(std::memory_order_relaxed);
+  do {
+    head.free_link.store(static_cast<uint32_t>(top), std::memory_order_relaxed);
+  } while (!log_.free_chunks.compare_exchange_weak(top, ((top >> 32) + 1) << 32 | index, std::memory_order_acq_rel));
+  log_.used_chunks.fetch_sub(1, std::memory_order_relaxed);
+  ++freed_;
+}
+
+// Appends the streams' events up to a time, oldest first. Takes runs: most of the time one thread is ahead for a while.
+void LogReader::merge(std::vector<wire::RawEvent>& events, uint64_t until) {
+  for (;;) {
+    Stream* first = nullptr;
+    uint64_t second_time = UINT64_MAX;
+    for (const auto& stream : streams_) {
+      if (stream->empty() || stream->front_time() > until) continue;
+      if (first == nullptr || stream->front_time() < first->front_time()) {
+        if (first != nullptr) second_time = std::min(second_time, first->front_time());
+        first = stream.get();
+      } else {
+        second_time = std::min(second_time, stream->front_time());
+      }
+    }
+    if (first == nullptr) break;
+    const uint64_t limit = std::min(until, second_time);
+    size_t end = first->taken;
+    while (end < first->events.size() && first->events[end].time <= limit) ++end;
+    events.insert(events.end(), first->events.begin() + static_cast<ptrdiff_t>(first->taken),
+                  first->events.begin() + static_cast<ptrdiff_t>(end));
+    first->taken = end;
+    if (first->empty()) {
+      first->events.clear();
+      first->taken = 0;
+    }
+  }
+}
+
+// Streams whose threads are gone and whose events were all handed on: their slots can be used again.
+void LogReader::retire_ended() {
+  std::erase_if(streams_, [this](const std::unique_ptr<Stream>& stream) {
+    if (!stream->closed || !stream->empty()) return false;
+    wire::StreamSlot& place = slot(stream->slot);
+    if (stream->ended) {
+      lost_ended_ += place.lost_events.exchange(0, std::memory_order_relaxed);
+      slot_taken_[stream->slot] = false;
+      --chunks_in_use_;
+      place.state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
+      if (stream->slot < log_.free_slot_hint.load(std::memory_order_relaxed)) {
+        log_.free_slot_hint.store(stream->slot, std::memory_order_relaxed);
+      }
+    }
+    return stream->ended;
+  });
+}
+
+std::vector<StreamEnd> LogReader::take_new_threads() { return std::exchange(new_threads_, {}); }
+
+uint64_t LogReader::lost_events() const {
+  uint64_t lost = lost_ended_ + log_.lost_events.load(std::memory_order_relaxed);
+  for (const auto& stream : streams_) lost += slot(stream->slot).lost_events.load(std::memory_order_relaxed);
+  return lost;
+}
+
+}  // namespace heaptap::target

@@ -1,0 +1,68 @@
+// Drains a log: takes records out of the threads' streams, puts them in order of time, gives chunks back. Used by one
+// thread. What it reads was written by another process and is trusted in nothing.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "wire/log.h"
+#include "wire/raw_event.h"
+
+namespace heaptap::target {
+
+struct StreamEnd {
+  uint32_t thread_id;
+  uint32_t thread_number;
+};
+
+class LogReader {
+ public:
+  explicit LogReader(wire::LogHeader& log);
+  ~LogReader();
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
+  // Appends the events that are known to be next in order. `last`: the target is gone, so everything that is left.
+  // Returns how many bytes of records were read (a measure of how busy the target is).
+  uint64_t drain(std::vector<wire::RawEvent>& events, bool last);
+
+  // Threads seen since the last call: number and kernel id.
+  std::vector<StreamEnd> take_new_threads();
+
+  [[nodiscard]] uint64_t lost_events() const;
+  [[nodiscard]] uint32_t damaged_streams() const { return damaged_streams_; }
+  [[nodiscard]] uint32_t most_chunks_used() const { return most_chunks_used_; }
+
+ private:
+  struct Stream;
+
+  void find_streams();
+  void read_stream(Stream& stream);
+  bool read_chunk(Stream& stream);
+  bool read_record(Stream& stream, const uint8_t* chunk, uint32_t committed);
+  void free_chunk(uint32_t index);
+  void merge(std::vector<wire::RawEvent>& events, uint64_t until);
+  void retire_ended();
+  [[nodiscard]] wire::StreamSlot& slot(uint32_t index) const;
+  [[nodiscard]] wire::ChunkHeader& chunk(uint32_t index) const;
+
+  wire::LogHeader& log_;
+  const uint32_t slot_count_;   // copies: the log's own fields may change under us
+  const uint32_t chunk_count_;
+  const uint64_t slots_offset_;
+  const uint64_t chunks_offset_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<bool> slot_taken_;
+  uint32_t known_threads_ = 0;
+  std::vector<StreamEnd> new_threads_;
+  uint64_t bytes_read_ = 0;
+  uint64_t lost_ended_ = 0;  // of streams that ended
+  uint32_t damaged_streams_ = 0;
+  uint32_t chunks_in_use_ = 0;
+  uint32_t most_chunks_used_ = 0;
+  uint32_t freed_ = 0;
+  uint64_t stalled_since_ = 0;
+};
+
+}  // namespace heaptap::target
