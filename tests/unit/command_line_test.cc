@@ -1,0 +1,154 @@
+#include "host/app/command_line.h"
+
+#include <gtest/gtest.h>
+
+namespace heaptap::app {
+namespace {
+
+using Words = std::vector<std::string>;
+
+template <typename Options>
+Options parsed(const Words& words) {
+  const auto command = parse_command_line(words);
+  EXPECT_TRUE(command.has_value()) << command.error().message;
+  if (!command || !std::holds_alternative<Options>(*command)) {
+    ADD_FAILURE() << "another command";
+    return {};
+  }
+  return std::get<Options>(*command);
+}
+
+std::string refused(const Words& words) {
+  const auto command = parse_command_line(words);
+  if (command) {
+    ADD_FAILURE() << "accepted";
+    return "";
+  }
+  EXPECT_EQ(command.error().kind, base::ErrorKind::kUsage);
+  return command.error().message;
+}
+
+TEST(CommandLine, LeavesTheProgramItsOwnOptions) {
+  const Words expected{"./app", "-o", "x", "--", "--json"};
+  EXPECT_EQ(parsed<RunOptions>({"run", "./app", "-o", "x", "--", "--json"}).command, expected);
+  EXPECT_EQ(parsed<RunOptions>({"./app", "-o", "x", "--", "--json"}).command, expected);
+  EXPECT_EQ(parsed<RunOptions>({"run", "--", "./app", "-o", "x", "--", "--json"}).command, expected);
+  EXPECT_EQ(parsed<RunOptions>({"run", "-q", "-d5", "./app", "-o", "x", "--", "--json"}).command, expected);
+  EXPECT_EQ(parsed<RunOptions>({"-o", "y", "./app", "-o", "x", "--", "--json"}).command, expected);
+}
+
+TEST(CommandLine, TakesAProgramWhoseNameBeginsWithADash) {
+  EXPECT_EQ(parsed<RunOptions>({"run", "--", "-app"}).command, (Words{"-app"}));
+  EXPECT_EQ(parsed<RunOptions>({"run", "--", "--"}).command, (Words{"--"}));
+}
+
+TEST(CommandLine, ReadsTheOptionsOfRun) {
+  const RunOptions options = parsed<RunOptions>({"run",
+                                                 "-o",
+                                                 "a.htap",
+                                                 "--force",
+                                                 "--depth=7",
+                                                 "-fe",
+                                                 "--via",
+                                                 "agent",
+                                                 "--no-leak-scan",
+                                                 "--omit",
+                                                 "libx.so",
+                                                 "--omit=liby.so",
+                                                 "--no-cpp",
+                                                 "--sanity",
+                                                 "--symbols",
+                                                 "/tmp",
+                                                 "--sysroot",
+                                                 "/",
+                                                 "--error-exitcode",
+                                                 "3",
+                                                 "--sort",
+                                                 "al",
+                                                 "-n",
+                                                 "4",
+                                                 "-E",
+                                                 "A=1",
+                                                 "-E",
+                                                 "B=x=y",
+                                                 "-qv",
+                                                 "--json",
+                                                 "--color",
+                                                 "always",
+                                                 "--on-overflow",
+                                                 "drop",
+                                                 "--log-memory",
+                                                 "64M",
+                                                 "--aggregate",
+                                                 "--user",
+                                                 "nobody",
+                                                 "prog",
+                                                 "arg"});
+  EXPECT_EQ(options.output, "a.htap");
+  EXPECT_TRUE(options.force && options.follow_fork && options.follow_exec && options.no_cpp && options.sanity);
+  EXPECT_TRUE(options.quiet && options.verbose && options.json && options.aggregate && options.drop_on_overflow);
+  EXPECT_FALSE(options.leak_scan);
+  EXPECT_EQ(options.depth, 7u);
+  EXPECT_EQ(options.via, "agent");
+  EXPECT_EQ(options.omit, (Words{"libx.so", "liby.so"}));
+  EXPECT_EQ(options.environment, (Words{"A=1", "B=x=y"}));
+  EXPECT_EQ(options.error_exitcode, 3);
+  EXPECT_EQ(options.sort, analysis::SortKey::kAllocations);
+  EXPECT_EQ(options.count, 4u);
+  EXPECT_EQ(options.color, ColorMode::kAlways);
+  EXPECT_EQ(options.log_memory_bytes, 64u << 20);
+  EXPECT_EQ(options.user, "nobody");
+  EXPECT_EQ(options.command, (Words{"prog", "arg"}));
+}
+
+TEST(CommandLine, ReadsTheOptionsOfShow) {
+  const ShowOptions options =
+      parsed<ShowOptions>({"show", "tree", "--json", "t.htap", "--function", "foo.*", "--thread", "2", "--from", "1s",
+                           "--to", "1.5s", "-n", "3", "--bottom-up"});
+  EXPECT_EQ(options.view, report::View::kTree);
+  EXPECT_EQ(options.trace, "t.htap");
+  EXPECT_TRUE(options.json && options.bottom_up);
+  EXPECT_EQ(options.query.function, "foo.*");
+  EXPECT_EQ(options.query.thread, 2u);
+  EXPECT_EQ(options.query.from_ns, 1'000'000'000u);
+  EXPECT_EQ(options.query.to_ns, 1'500'000'000u);
+  EXPECT_EQ(options.query.limit, 3u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--json", "summary", "t.htap"}).trace, "t.htap");
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--sysroot", "/", "summary", "--", "-t.htap"}).trace, "-t.htap");
+}
+
+TEST(CommandLine, SaysWhatIsWrong) {
+  EXPECT_NE(refused({}).find("heaptap run"), std::string::npos);
+  EXPECT_NE(refused({"run"}).find("no program"), std::string::npos);
+  EXPECT_NE(refused({"run", "--dept", "3", "x"}).find("did you mean --depth?"), std::string::npos);
+  EXPECT_NE(refused({"run", "--via", "magic", "x"}).find("--via"), std::string::npos);
+  EXPECT_NE(refused({"run", "-d", "many", "x"}).find("depth"), std::string::npos);
+  EXPECT_NE(refused({"run", "-E", "novalue", "x"}).find("-E NAME=value"), std::string::npos);
+  EXPECT_NE(refused({"run", "--log-memory", "lots", "x"}).find("64K"), std::string::npos);
+  EXPECT_NE(refused({"run", "--config", "/no/such/file", "x"}).find("/no/such/file"), std::string::npos);
+  EXPECT_NE(refused({"run", "--color", "blue", "x"}).find("color"), std::string::npos);
+  EXPECT_NE(refused({"show"}).find("no view"), std::string::npos);
+  EXPECT_NE(refused({"show", "summary"}).find("no trace"), std::string::npos);
+  EXPECT_NE(refused({"show", "nonsense", "t"}).find("summary, leaks"), std::string::npos);
+  EXPECT_NE(refused({"show", "summary", "t", "u"}).find("one view and one trace"), std::string::npos);
+  EXPECT_NE(refused({"show", "summary", "t", "--sort", "t"}).find("more than one"), std::string::npos);
+  EXPECT_NE(refused({"help", "frobnicate"}).find("frobnicate"), std::string::npos);
+}
+
+TEST(CommandLine, SaysWhichCommandsAreNotThereYet) {
+  for (const char* name : {"report", "diff", "export", "check", "connect", "discover", "console"}) {
+    EXPECT_NE(refused({name, "x"}).find("not available"), std::string::npos) << name;
+  }
+}
+
+TEST(CommandLine, HelpsWithEachCommand) {
+  EXPECT_NE(parsed<PrintText>({"--help"}).text.find("heaptap show"), std::string::npos);
+  EXPECT_NE(parsed<PrintText>({"help"}).text.find("heaptap show"), std::string::npos);
+  EXPECT_NE(parsed<PrintText>({"help", "run"}).text.find("--follow-fork"), std::string::npos);
+  EXPECT_NE(parsed<PrintText>({"run", "--help"}).text.find("--follow-fork"), std::string::npos);
+  EXPECT_NE(parsed<PrintText>({"show", "-h"}).text.find("--bottom-up"), std::string::npos);
+  EXPECT_EQ(parsed<PrintText>({"--version"}).text.rfind("heaptap ", 0), 0u);
+}
+
+}  // namespace
+}  // namespace heaptap::app
