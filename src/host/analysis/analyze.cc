@@ -1,5 +1,7 @@
 #include "host/analysis/analyze.h"
 
+#include <memory>
+
 #include "host/analysis/entries.h"
 #include "host/analysis/listing.h"
 #include "host/analysis/stack_names.h"
@@ -55,21 +57,39 @@ void count(report::Report& report, const ledger::Ledger& ledger, const model::Ta
   report.threads = threads_of(ledger, tables);
 }
 
+base::Result<std::unique_ptr<ledger::Ledger>> replay(intake::TraceReader& reader, const Query& query, StackNames& names,
+                                                     bool addresses) {
+  auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names));
+  LedgerSink sink(*ledger);
+  HEAPTAP_TRY(reader.replay(sink, {.addresses = addresses, .progress = query.progress}));
+  ledger->finish();
+  return ledger;
+}
+
+// Addresses cost time, and few traces have mismatched releases: those are read once more.
+base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(intake::TraceReader& reader, const Query& query,
+                                                              StackNames& names) {
+  auto ledger = replay(reader, query, names, query.blocks);
+  if (ledger && query.errors && !query.blocks && (*ledger)->totals().mismatched_frees != 0) {
+    return replay(reader, query, names, true);
+  }
+  return ledger;
+}
+
 }  // namespace
 
 base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& query) {
   StackNames names(query.symbols, query.function, query.module);
-  ledger::Ledger ledger(ledger_options(reader.capture(), query, names));
-  LedgerSink sink(ledger);
-  HEAPTAP_TRY(reader.replay(sink, {.addresses = query.blocks || query.errors, .progress = query.progress}));
-  ledger.finish();
-
+  const auto ledger = replay_as_asked(reader, query, names);
+  if (!ledger) {
+    return std::unexpected(ledger.error());
+  }
   report::Report report;
   report.capture = reader.capture();
   report.filter = filter_text(query);
   report.sort_key = name_of(query.sort);
-  count(report, ledger, reader.tables());
-  const Listing listing(ledger, reader.tables(), names, query);
+  count(report, **ledger, reader.tables());
+  const Listing listing(**ledger, reader.tables(), names, query);
   if (query.stacks) listing.list_stacks(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);

@@ -15,8 +15,8 @@ namespace heaptap::analysis {
 
 struct Query {
   // Which allocations are counted.
-  std::string function;           // part of, or a regular expression for, the name of any frame; empty: all
-  std::string module;             // the same for the path of any frame's module
+  std::string function = {};      // part of, or a regular expression for, the name of any frame; empty: all
+  std::string module = {};        // the same for the path of any frame's module
   uint32_t thread = 0;            // 0: all
   uint64_t from_ns = 0;           // allocations from here on
   uint64_t to_ns = ~uint64_t{0};  // what is alive then

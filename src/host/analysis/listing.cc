@@ -73,7 +73,8 @@ void Listing::name(report::StackEntry& stack) const {
 void Listing::list_stacks(report::Report& report) const {
   for (uint64_t id = 1; id <= index_.groups().size(); ++id) {
     report::StackEntry stack = stack_of(id);
-    if (stack.allocations == 0 || (query_.live_only && stack.live_blocks == 0)) {
+    const bool mapping = tables_.sites[index_.groups()[id - 1].front()].kind == model::EventKind::kMap;
+    if (stack.allocations == 0 || (query_.live_only && (stack.live_blocks == 0 || mapping))) {
       continue;
     }
     report.stacks.push_back(std::move(stack));

@@ -32,14 +32,20 @@ std::string peak_line(const Report& report) {
                      counted(totals.live_blocks, "block"));
 }
 
-// The frame that people look for first: the innermost one with a known line, else simply the innermost one.
+// A frame of the system's headers, such as a container's, says less than its caller.
+bool of_system(const symbols::Frame& frame) { return frame.file.starts_with("/usr/"); }
+
+// The frame that people look for first: the innermost one with a line of their own code, else with any, else simply the
+// innermost one.
 const symbols::Frame* telling_frame(const StackEntry& stack) {
-  const auto known = std::find_if(stack.frames.begin(), stack.frames.end(),
-                                  [](const symbols::Frame& frame) { return !frame.file.empty(); });
-  if (known != stack.frames.end()) {
-    return &*known;
+  const symbols::Frame* known = nullptr;
+  for (const symbols::Frame& frame : stack.frames) {
+    if (!frame.file.empty() && !of_system(frame)) {
+      return &frame;
+    }
+    known = known == nullptr && !frame.file.empty() ? &frame : known;
   }
-  return stack.frames.empty() ? nullptr : &stack.frames.front();
+  return known != nullptr || stack.frames.empty() ? known : &stack.frames.front();
 }
 
 std::vector<std::string> stack_lines(const Report& report, size_t most) {

@@ -1,0 +1,172 @@
+#include "host/analysis/analyze.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "event_script.h"
+#include "host/analysis/name_filter.h"
+#include "host/intake/trace_writer.h"
+#include "host/report/render.h"
+
+namespace heaptap::analysis {
+namespace {
+
+using model::BadReleaseKind;
+using wire::Function;
+
+// Writes the script as a trace file and analyzes that.
+class Analysis : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  report::Report analyzed(const Query& query = {}) {
+    if (!written_) {
+      write();
+    }
+    auto reader = intake::TraceReader::open(path_);
+    EXPECT_TRUE(reader.has_value()) << reader.error().message;
+    auto report = analyze(*reader, query);
+    EXPECT_TRUE(report.has_value()) << report.error().message;
+    return *std::move(report);
+  }
+
+  void write() {
+    written_ = true;
+    model::Capture capture{};
+    capture.command = {"./app"};
+    capture.time_resolution_ns = 1000;
+    capture.via = "agent";
+    for (uint32_t thread = 1; thread <= 3; ++thread) script_.tables.threads.push_back({thread, 100 + thread, "worker"});
+    auto writer = intake::TraceWriter::create(path_, true);
+    ASSERT_TRUE(writer.has_value()) << writer.error().message;
+    ASSERT_TRUE((*writer)->begin(capture).has_value());
+    if (script_.batch.time_marks.empty() || script_.batch.time_marks.front().first_event != 0) {
+      script_.batch.time_marks.insert(script_.batch.time_marks.begin(), {0, 0});
+    }
+    ASSERT_TRUE((*writer)->write(script_.take(), script_.tables).has_value());
+    capture.ended = true;
+    capture.duration_ns = 5'000'000;
+    capture.exit.code = 0;
+    ASSERT_TRUE((*writer)->finish(capture, script_.tables).has_value());
+  }
+
+  test::EventScript script_;
+  bool written_ = false;
+  std::string path_ = testing::TempDir() + "analysis_test." + std::to_string(getpid()) + ".htap";
+};
+
+TEST_F(Analysis, JoinsStacksWithTheSameContent) {
+  const auto stack = script_.stack({0x10, 0x20});
+  const auto again = script_.stack({0x10, 0x20});
+  const auto shorter = script_.stack({0x10});
+  const auto cut_off = script_.stack({0x10, 0x20}, wire::StackEnd::kNoUnwindTable);
+  script_.allocate(1, 1, Function::kMalloc, stack);
+  script_.allocate(10, 2, Function::kMalloc, again);
+  script_.allocate(100, 1, Function::kMalloc, shorter);
+  script_.allocate(1000, 1, Function::kCalloc, stack);
+  script_.allocate(10000, 1, Function::kMalloc, cut_off);
+  const report::Report report = analyzed({.sort = SortKey::kStacks});
+  ASSERT_EQ(report.stacks.size(), 4u);
+  EXPECT_EQ(report.stacks[0].allocations, 2u);
+  EXPECT_EQ(report.stacks[0].allocated_bytes, 11u);
+  EXPECT_EQ(report.stacks[0].threads, (std::vector<uint32_t>{1, 2}));
+  ASSERT_EQ(report.stacks[0].frames.size(), 2u);
+  EXPECT_EQ(report.stacks[0].frames[0].address, 0x10u);
+  EXPECT_TRUE(report.stacks[0].ends_early.empty());
+  EXPECT_FALSE(report.stacks[3].ends_early.empty());
+}
+
+TEST_F(Analysis, KeepsIdsWhateverIsShown) {
+  script_.allocate(1, 1, Function::kMalloc);
+  script_.allocate(100, 2, Function::kCalloc);
+  script_.allocate(10, 1, Function::kNew);
+  EXPECT_EQ(analyzed().stacks.front().id, 2u);
+  EXPECT_EQ(analyzed({.thread = 1}).stacks.front().id, 3u);
+  EXPECT_EQ(analyzed({.function = "operator n"}).stacks.front().id, 3u);
+  const report::Report limited = analyzed({.limit = 1});
+  EXPECT_EQ(limited.stacks.size(), 1u);
+  EXPECT_EQ(limited.stack_count, 3u);
+}
+
+TEST_F(Analysis, SumsStacksToTheTotals) {
+  for (uint32_t count = 0; count < 500; ++count) {
+    const auto block = script_.allocate(count, 1 + count % 3, Function::kMalloc, script_.stack({count % 17, 5}));
+    if (count % 3 != 0) script_.release(block, 1 + count % 2);
+  }
+  const report::Report report = analyzed();
+  report::Totals sum;
+  for (const report::StackEntry& stack : report.stacks) {
+    sum.allocations += stack.allocations;
+    sum.frees += stack.frees;
+    sum.live_bytes += stack.live_bytes;
+    sum.live_blocks += stack.live_blocks;
+    sum.peak_live_bytes += stack.peak_bytes;
+    sum.temporary_allocations += stack.temporary_allocations;
+    EXPECT_EQ(stack.allocations - stack.frees, stack.live_blocks);
+  }
+  EXPECT_EQ(report.stacks.size(), 17u);
+  EXPECT_EQ(sum.allocations, report.totals.allocations);
+  EXPECT_EQ(sum.frees, report.totals.frees);
+  EXPECT_EQ(sum.live_bytes, report.totals.live_bytes);
+  EXPECT_EQ(sum.live_blocks, report.totals.live_blocks);
+  EXPECT_EQ(sum.peak_live_bytes, report.totals.peak_live_bytes);
+  EXPECT_EQ(sum.temporary_allocations, report.totals.temporary_allocations);
+}
+
+TEST_F(Analysis, ListsBadReleasesWithBothStacks) {
+  const auto here = script_.stack({0x10});
+  const auto there = script_.stack({0x20});
+  script_.release(script_.allocate(24, 1, Function::kMalloc, here), 1, Function::kDelete, there);
+  script_.bad_release(BadReleaseKind::kNeverAllocated, 0x1230);
+  const report::Report report = analyzed({.errors = true});
+  ASSERT_EQ(report.errors.size(), 2u);
+  EXPECT_EQ(report.errors[0].kind, "mismatched");
+  EXPECT_EQ(report.errors[0].function, "operator delete");
+  EXPECT_NE(report.errors[0].address, 0u);
+  ASSERT_TRUE(report.errors[0].allocated.has_value());
+  EXPECT_EQ(report.errors[0].allocated->size, 24u);
+  EXPECT_EQ(report.errors[0].allocated->frames.front().address, 0x10u);
+  EXPECT_EQ(report.errors[1].kind, "bad");
+  EXPECT_EQ(report.errors[1].address, 0x1230u);
+  EXPECT_EQ(report.totals.mismatched_frees, 1u);
+  EXPECT_TRUE(analyzed().errors.empty());
+}
+
+TEST_F(Analysis, ListsLiveBlocksLargestFirst) {
+  script_.allocate(10);
+  script_.allocate(30);
+  script_.release(script_.allocate(90));
+  const report::Report report = analyzed({.blocks = true});
+  ASSERT_EQ(report.blocks.size(), 2u);
+  EXPECT_EQ(report.blocks[0].number, 2u);
+  EXPECT_EQ(report.blocks[0].size, 30u);
+  EXPECT_EQ(report.blocks[0].address, 0x20000u);
+}
+
+TEST_F(Analysis, GivesTheSameBytesForTheSameTrace) {
+  for (uint32_t count = 0; count < 200; ++count) script_.allocate(8, 1, Function::kMalloc, script_.stack({count % 50}));
+  const std::string first = report::render_json(analyzed(), report::View::kSummary, {});
+  EXPECT_EQ(first, report::render_json(analyzed(), report::View::kSummary, {}));
+}
+
+TEST(SortKeys, MayBeShortenedAsLongAsTheyAreUnique) {
+  EXPECT_EQ(parse_sort_key("u"), SortKey::kUsage);
+  EXPECT_EQ(parse_sort_key("al"), SortKey::kAllocations);
+  EXPECT_EQ(parse_sort_key("leaks"), SortKey::kLeaks);
+  EXPECT_EQ(parse_sort_key("leaked"), SortKey::kLeakedBytes);
+  EXPECT_FALSE(parse_sort_key("a").has_value());
+  EXPECT_FALSE(parse_sort_key("").has_value());
+  EXPECT_FALSE(parse_sort_key("usages").has_value());
+}
+
+TEST(NameFilters, TakePartsOfNamesAndExpressions) {
+  EXPECT_TRUE(NameFilter("foo(int)").matches("ns::foo(int)"));
+  EXPECT_TRUE(NameFilter("^ns::.*int").matches("ns::foo(int)"));
+  EXPECT_FALSE(NameFilter("^foo").matches("ns::foo(int)"));
+  EXPECT_TRUE(NameFilter("operator[").matches("operator[](int)")) << "not an expression, so it is plain text";
+}
+
+}  // namespace
+}  // namespace heaptap::analysis

@@ -1,0 +1,209 @@
+// Golden files: HEAPTAP_UPDATE_GOLDEN=1 writes them anew.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "host/report/call_tree.h"
+#include "host/report/render.h"
+#include "host/report/text_safe.h"
+
+namespace heaptap::report {
+namespace {
+
+symbols::Frame frame(const std::string& function, const std::string& file = "", uint32_t line = 0) {
+  symbols::Frame made;
+  made.function = function;
+  made.module = "/opt/shop/bin/shop";
+  made.offset = 0x1000 + line;
+  made.address = 0x555500001000 + line;
+  made.file = file;
+  made.line = line;
+  return made;
+}
+
+StackEntry stack(uint64_t id, uint64_t live, std::vector<symbols::Frame> frames) {
+  StackEntry made;
+  made.id = id;
+  made.function = "malloc";
+  made.allocations = 100 * id;
+  made.live_blocks = live == 0 ? 0 : 3;
+  made.frees = made.allocations - made.live_blocks;
+  made.allocated_bytes = 5000 * id + live;
+  made.live_bytes = live;
+  made.peak_bytes = live + 100;
+  made.temporary_allocations = 7 * id;
+  made.lifetime_ns = 1'000'000 * id;
+  made.threads = {1, 2};
+  made.frames = std::move(frames);
+  return made;
+}
+
+Report example() {
+  Report report;
+  model::Capture& capture = report.capture;
+  capture.command = {"./shop", "--port", "80"};
+  capture.executable = "/opt/shop/bin/shop";
+  capture.pid = 4711;
+  capture.architecture = "x86_64";
+  capture.via = "agent";
+  capture.time_resolution_ns = 1'000'000;
+  capture.heaptap_version = "0.1.0";
+  capture.ended = true;
+  capture.exit.code = 3;
+  capture.duration_ns = 12'340'000'000;
+  capture.event_count = 1197;
+  capture.lost_events = 2;
+  capture.notes = {"/usr/lib/libodd.so can't be read"};
+  report.totals = {.allocations = 600,
+                   .frees = 594,
+                   .allocated_bytes = 47'222,
+                   .temporary_allocations = 42,
+                   .live_blocks = 6,
+                   .live_bytes = 17'222,
+                   .peak_live_bytes = 20'000,
+                   .peak_live_blocks = 44,
+                   .mapped_live_bytes = 8192,
+                   .peak_mapped_bytes = 1 << 20,
+                   .bad_frees = 0,
+                   .double_frees = 1,
+                   .mismatched_frees = 2,
+                   .unknown_frees = 0,
+                   .peak_time_ns = 3'000'000'000};
+  const symbols::Frame main = frame("main", "/src/shop/main.cc", 70);
+  const symbols::Frame serve = frame("shop::serve(int)", "/src/shop/serve.cc", 12);
+  report.stacks = {stack(2, 16'000,
+                         {frame("std::vector<shop::Order, std::allocator<shop::Order> >::push_back(shop::Order const&)",
+                                "/usr/include/c++/12/bits/stl_vector.h", 1280),
+                          serve, main}),
+                   stack(1, 1222, {frame("shop::log(char const*)"), serve, main}),
+                   stack(3, 0, {frame("evil\x1b[31m\xff"), main})};
+  report.stacks[0].frames[0].inlined = true;
+  report.stacks[2].ends_early = "the stack's memory ended or made no sense";
+  report.stack_count = 5;
+  report.sort_key = "usage";
+  report.errors_requested = true;
+  ErrorEntry error{.kind = "mismatched",
+                   .function = "operator delete",
+                   .variant = "sized",
+                   .address = 0xabc0,
+                   .count = 2,
+                   .frames = {serve},
+                   .allocated = ErrorEntry::Origin{"malloc", "", 24, {main}},
+                   .released = {}};
+  report.errors = {error};
+  report.size_classes = {{16, 31, 500, 10'000, 5, 120}, {32, 63, 100, 3'700, 1, 32}};
+  report.top_sizes = {{24, 400, 5}, {16, 100, 0}, {37, 100, 1}};
+  report.lifetimes = {{0, 1'000'000, 500, 12'000}, {1'000'000, 2'000'000, 94, 2'000}};
+  report.timeline = {{4'000'000'000, 18'000, 40, 20'000, 400, 360, 1 << 20},
+                     {8'000'000'000, 17'222, 6, 18'500, 200, 234, 8192}};
+  report.threads = {{1, 4711, "shop", 400, 394, 40'000}, {2, 4712, "", 200, 200, 7'222}};
+  report.blocks = {{17, 0x5000, 8000, 1'000'000, 2, 2, "malloc", serve}};
+  report.hints = {"libodd.so is stripped: install libodd-dbgsym"};
+  report.trace_path = "heaptap.shop.4711.htap";
+  return report;
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(HEAPTAP_GOLDEN_DIRECTORY) + "/" + name;
+  if (std::getenv("HEAPTAP_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << text;
+  }
+  std::ostringstream golden;
+  golden << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text, golden.str()) << path;
+}
+
+struct NamedView {
+  View view;
+  const char* name;
+};
+
+constexpr NamedView kViews[] = {
+    {View::kSummary, "summary"},     {View::kLeaks, "leaks"},       {View::kTop, "top"},
+    {View::kTree, "tree"},           {View::kStats, "stats"},       {View::kSizes, "sizes"},
+    {View::kLifetimes, "lifetimes"}, {View::kTimeline, "timeline"}, {View::kBlocks, "blocks"}};
+
+TEST(Report, RendersEachViewAsItsGoldenFile) {
+  for (const NamedView& each : kViews) {
+    expect_golden(std::string("report_") + each.name + ".txt", render_text(example(), each.view, {}));
+    expect_golden(std::string("report_") + each.name + ".json", render_json(example(), each.view, {}));
+  }
+  expect_golden("report_tree_bottom_up.txt", render_text(example(), View::kTree, {.bottom_up = true}));
+  expect_golden("report_end_summary.txt", render_end_summary(example(), {}));
+}
+
+TEST(Report, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
+  for (const NamedView& each : kViews) {
+    const auto full = nlohmann::json::parse(render_json(example(), each.view, {}));
+    EXPECT_EQ(full["format"], std::string("heaptap-") + each.name);
+    EXPECT_EQ(full["version"], 1);
+    EXPECT_EQ(nlohmann::json::parse(render_json(Report{}, each.view, {}))["version"], 1);
+  }
+}
+
+TEST(Report, SaysNullWhereANumberIsNotKnown) {
+  const auto summary = nlohmann::json::parse(render_json(example(), View::kSummary, {}));
+  EXPECT_EQ(summary["leaks"]["scanned"], false);
+  EXPECT_TRUE(summary["leaks"]["definite"]["bytes"].is_null());
+  EXPECT_TRUE(summary["stacks"][0]["leaks"]["definite"]["blocks"].is_null());
+}
+
+TEST(Report, LetsNoControlCharacterThrough) {
+  for (const NamedView& each : kViews) {
+    EXPECT_EQ(render_text(example(), each.view, {}).find('\x1b'), std::string::npos) << each.name;
+  }
+  EXPECT_NE(render_text(example(), View::kSummary, {.color = true}).find("\x1b[1m"), std::string::npos);
+}
+
+TEST(Report, EndsNoLineWithASpace) {
+  for (const NamedView& each : kViews) {
+    EXPECT_EQ(render_text(example(), each.view, {}).find(" \n"), std::string::npos) << each.name;
+  }
+}
+
+TEST(EndSummary, HasAtMostTwelveLines) {
+  Report report = example();
+  for (int count = 0; count < 50; ++count) {
+    report.capture.notes.push_back("a note");
+    report.hints.push_back("a hint");
+    report.stacks.push_back(report.stacks.front());
+  }
+  report.capture.truncated = true;
+  const std::string text = render_end_summary(report, {});
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 12);
+  EXPECT_NE(text.find("heaptap show summary heaptap.shop.4711.htap"), std::string::npos);
+}
+
+TEST(SafeText, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(safe_text("a\x1b[0m\n\t\x7f"), "a\\x1b[0m\\x0a\\x09\\x7f");
+  EXPECT_EQ(safe_text("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(safe_text("\xe2\x80\xae"), "\\xe2\\x80\\xae");
+  EXPECT_EQ(safe_text("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80");
+  EXPECT_EQ(safe_text("\xff\xc3"), "\\xff\\xc3");
+}
+
+TEST(ShortName, LeavesOutParametersBeforeTemplateArguments) {
+  EXPECT_EQ(short_name("f(int)", 20), "f(int)");
+  EXPECT_EQ(short_name("name(one, two, three)", 20), "name(...)");
+  EXPECT_EQ(short_name("name() const", 5), "name() const" + std::string());
+  EXPECT_EQ(short_name("std::map<int, long>::find(int const&)", 24), "std::map<...>::find(...)");
+  EXPECT_EQ(short_name("bool operator< <int>(A const&, B const&)", 24), "bool operator< <...>(...)");
+  EXPECT_EQ(short_name("S::operator()(std::vector<int, std::allocator<int> >)", 24), "S::operator()(...)");
+  EXPECT_EQ(short_name("abcdefghijklmnopqrstuvwxyz", 13), "abcde...vwxyz");
+}
+
+TEST(CallTree, WeighsEachBranchAsMuchAsItsChildrenTogether) {
+  const TreeNode root = build_tree(example(), Weight::kAllocatedBytes, false, 255);
+  uint64_t sum = 0;
+  for (const TreeNode& child : root.children) sum += child.weight;
+  EXPECT_EQ(root.weight, sum);
+  ASSERT_EQ(root.children.size(), 1u);
+  EXPECT_EQ(root.children[0].frame.function, "main");
+  EXPECT_EQ(root.children[0].children.size(), 2u);
+}
+
+}  // namespace
+}  // namespace heaptap::report
