@@ -12,18 +12,33 @@ using model::EventKind;
 // Events a frame may hold: bounds what a damaged count can make a reader allocate.
 constexpr uint64_t kMostEvents = 1u << 20;
 
+// Which of the batch's allocations, counted from its first one, a release in the same batch names.
+void find_released(const model::EventBatch& batch, const std::vector<model::Site>& sites, std::vector<bool>& released) {
+  released.assign(batch.events.size(), false);
+  for (const model::Event& event : batch.events) {
+    if (sites[event.site].kind == EventKind::kRelease && event.value >= batch.first_block &&
+        event.value - batch.first_block < released.size()) {
+      released[event.value - batch.first_block] = true;
+    }
+  }
+}
+
 }  // namespace
 
 const ByteBuffer& EventFrameWriter::write(const model::EventBatch& batch, const std::vector<model::Site>& sites,
                                           uint64_t resolution_ns) {
-  for (ByteBuffer* column : {&payload_, &sites_, &values_, &addresses_, &ranges_, &bad_releases_}) column->clear();
+  for (ByteBuffer* column : {&payload_, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_}) column->clear();
   payload_.varint(batch.events.size());
   payload_.varint(batch.first_block);
   write_marks(batch, resolution_ns);
   write_threads(batch);
   write_events(batch, sites);
+  write_addresses(batch, sites);
   write_bad_releases(batch);
-  for (const ByteBuffer* column : {&sites_, &values_, &addresses_, &ranges_, &bad_releases_}) append_column(*column);
+  for (const ByteBuffer* column :
+       {&sites_.ranks, &sites_.misses, &sites_.fresh, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_}) {
+    append_column(*column);
+  }
   return payload_;
 }
 
@@ -51,22 +66,20 @@ void EventFrameWriter::write_threads(const model::EventBatch& batch) {
 
 void EventFrameWriter::write_events(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
   last_sizes_.assign(sites.size(), 0);
+  sites_.begin(sites.size());
   model::BlockNumber next = batch.first_block;
-  uint64_t address = 0;
   uint64_t range = 0;
   for (const model::Event& event : batch.events) {
-    sites_.varint(event.site);
+    sites_.put(event.site);
     switch (sites[event.site].kind) {
       case EventKind::kAllocate: {
         uint64_t& last = last_sizes_[event.site];
-        values_.varint(event.value + 1 == last ? 0 : event.value + 1);
+        sizes_.varint(event.value + 1 == last ? 0 : event.value + 1);
         last = event.value + 1;
-        addresses_.signed_varint(static_cast<int64_t>(event.address - address));
-        address = event.address;
         ++next;
         break;
       }
-      case EventKind::kRelease: values_.varint(event.value == model::kUnknownBlock ? 0 : next - event.value); break;
+      case EventKind::kRelease: ages_.varint(event.value == model::kUnknownBlock ? 0 : next - event.value); break;
       case EventKind::kUndo: break;
       case EventKind::kMap:
       case EventKind::kUnmap:
@@ -75,6 +88,18 @@ void EventFrameWriter::write_events(const model::EventBatch& batch, const std::v
         range = event.address;
         break;
     }
+  }
+  sites_.end();
+}
+
+void EventFrameWriter::write_addresses(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
+  find_released(batch, sites, released_);
+  size_t allocation = 0;
+  uint64_t address = 0;
+  for (const model::Event& event : batch.events) {
+    if (sites[event.site].kind != EventKind::kAllocate || released_[allocation++]) continue;
+    addresses_.signed_varint(static_cast<int64_t>(event.address - address));
+    address = event.address;
   }
 }
 
@@ -114,9 +139,12 @@ bool EventFrameReader::read(wire::VarintReader& in, const model::Tables& tables,
   batch.first_block = in.varint();
   if (!in.ok() || count > kMostEvents || batch.first_block == 0) return false;
   batch.events.resize(count);
-  return read_marks(in, resolution_ns, batch) && read_threads(in, batch) && read_column(in, &sites_) &&
-         read_column(in, &values_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
-         read_column(in, &ranges_) && read_column(in, &bad_releases_) && read_events(tables, with_addresses, batch) &&
+  const bool columns = read_marks(in, resolution_ns, batch) && read_threads(in, batch) && read_column(in, &ranks_) &&
+                       read_column(in, &misses_) && read_column(in, &fresh_) && read_column(in, &sizes_) &&
+                       read_column(in, &ages_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
+                       read_column(in, &ranges_) && read_column(in, &bad_releases_);
+  return columns && sites_.begin(tables.sites.size(), count, ranks_.bytes, misses_.bytes, fresh_.bytes) &&
+         read_events(tables, batch) && (!with_addresses || read_addresses(tables, batch)) &&
          read_bad_releases(tables, batch);
 }
 
@@ -165,30 +193,26 @@ bool EventFrameReader::read_column(wire::VarintReader& in, Column* column) {
   return true;
 }
 
-bool EventFrameReader::read_events(const model::Tables& tables, bool with_addresses, model::EventBatch& batch) {
+bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatch& batch) {
   last_sizes_.assign(tables.sites.size(), 0);
   model::BlockNumber next = batch.first_block;
-  uint64_t address = 0;
   uint64_t range = 0;
   for (model::Event& event : batch.events) {
-    const uint64_t site = sites_.reader.varint();
-    if (site >= tables.sites.size()) return false;
-    event.site = static_cast<model::SiteId>(site);
+    if (!sites_.next(event.site)) return false;
     event.value = 0;
     event.address = 0;
-    switch (tables.sites[site].kind) {
+    switch (tables.sites[event.site].kind) {
       case EventKind::kAllocate: {
-        uint64_t& last = last_sizes_[site];
-        const uint64_t coded = values_.reader.varint();
+        uint64_t& last = last_sizes_[event.site];
+        const uint64_t coded = sizes_.reader.varint();
         if (coded != 0) last = coded;
         if (last == 0) return false;
         event.value = last - 1;
-        if (with_addresses) event.address = address += static_cast<uint64_t>(addresses_.reader.signed_varint());
         ++next;
         break;
       }
       case EventKind::kRelease: {
-        const uint64_t age = values_.reader.varint();
+        const uint64_t age = ages_.reader.varint();
         if (age >= next) return false;
         event.value = age == 0 ? model::kUnknownBlock : next - age;
         break;
@@ -201,7 +225,18 @@ bool EventFrameReader::read_events(const model::Tables& tables, bool with_addres
         break;
     }
   }
-  return sites_.reader.ok() && values_.reader.ok() && addresses_.reader.ok() && ranges_.reader.ok();
+  return sizes_.reader.ok() && ages_.reader.ok() && ranges_.reader.ok();
+}
+
+bool EventFrameReader::read_addresses(const model::Tables& tables, model::EventBatch& batch) {
+  find_released(batch, tables.sites, released_);
+  size_t allocation = 0;
+  uint64_t address = 0;
+  for (model::Event& event : batch.events) {
+    if (tables.sites[event.site].kind != EventKind::kAllocate || released_[allocation++]) continue;
+    event.address = address += static_cast<uint64_t>(addresses_.reader.signed_varint());
+  }
+  return addresses_.reader.ok();
 }
 
 bool EventFrameReader::read_bad_releases(const model::Tables& tables, model::EventBatch& batch) {

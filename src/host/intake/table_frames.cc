@@ -81,51 +81,73 @@ bool read_codes(wire::VarintReader& in, model::Tables& tables) {
   return true;
 }
 
+// Column by column, which compresses better than entry by entry.
 void write_stacks(ByteBuffer& out, const std::vector<model::Stack>& stacks, size_t from) {
   out.varint(stacks.size() - from);
+  for (size_t i = from; i < stacks.size(); ++i) out.varint(i - stacks[i].parent);  // at least 1: parents come first
+  model::CodeId previous = 0;
   for (size_t i = from; i < stacks.size(); ++i) {
-    out.varint(i - stacks[i].parent);  // at least 1: parents come first
-    out.varint(stacks[i].code);
+    out.signed_varint(static_cast<int64_t>(stacks[i].code) - static_cast<int64_t>(previous));
+    previous = stacks[i].code;
   }
 }
 
 bool read_stacks(wire::VarintReader& in, model::Tables& tables) {
   uint64_t count = 0;
   if (!read_count(in, count)) return false;
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t number = tables.stacks.size();
+  const size_t first = tables.stacks.size();
+  bool sound = true;
+  for (uint64_t i = 0; i < count && sound; ++i) {
     const uint64_t distance = in.varint();
-    const uint64_t code = in.varint();
-    if (!in.ok() || distance == 0 || distance > number || code >= tables.codes.size()) return false;
-    tables.stacks.push_back({static_cast<model::StackId>(number - distance), static_cast<model::CodeId>(code)});
+    sound = in.ok() && distance > 0 && distance <= first + i;
+    tables.stacks.push_back({static_cast<model::StackId>(first + i - distance), 0});
   }
-  return true;
+  int64_t code = 0;
+  for (uint64_t i = 0; i < count && sound; ++i) {
+    code += in.signed_varint();
+    sound = in.ok() && code >= 0 && static_cast<uint64_t>(code) < tables.codes.size();
+    tables.stacks[first + i].code = static_cast<model::CodeId>(code);
+  }
+  if (!sound) tables.stacks.resize(first);
+  return sound;
 }
 
 void write_sites(ByteBuffer& out, const std::vector<model::Site>& sites, size_t from) {
   out.varint(sites.size() - from);
+  for (size_t i = from; i < sites.size(); ++i) out.varint(static_cast<uint64_t>(sites[i].kind));
+  for (size_t i = from; i < sites.size(); ++i) out.varint(static_cast<uint64_t>(sites[i].function));
+  model::StackId previous = 0;
   for (size_t i = from; i < sites.size(); ++i) {
-    out.varint(static_cast<uint64_t>(sites[i].kind));
-    out.varint(static_cast<uint64_t>(sites[i].function));
-    out.varint(sites[i].stack);
+    out.signed_varint(static_cast<int64_t>(sites[i].stack) - static_cast<int64_t>(previous));
+    previous = sites[i].stack;
   }
 }
 
 bool read_sites(wire::VarintReader& in, model::Tables& tables) {
   uint64_t count = 0;
   if (!read_count(in, count)) return false;
+  const size_t first = tables.sites.size();
+  tables.sites.resize(first + count, model::Site{});
+  bool sound = true;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t kind = in.varint();
-    const uint64_t function = in.varint();
-    const uint64_t stack = in.varint();
-    if (!in.ok() || kind < 1 || kind > static_cast<uint64_t>(model::EventKind::kUnmap) ||
-        function >= wire::kFunctionCount || stack >= tables.stacks.size()) {
-      return false;
-    }
-    tables.sites.push_back({static_cast<model::EventKind>(kind), static_cast<wire::Function>(function),
-                            static_cast<model::StackId>(stack)});
+    sound = sound && kind >= 1 && kind <= static_cast<uint64_t>(model::EventKind::kUnmap);
+    tables.sites[first + i].kind = static_cast<model::EventKind>(kind);
   }
-  return true;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t function = in.varint();
+    sound = sound && function < wire::kFunctionCount;
+    tables.sites[first + i].function = static_cast<wire::Function>(function);
+  }
+  int64_t stack = 0;
+  for (uint64_t i = 0; i < count && sound; ++i) {
+    stack += in.signed_varint();
+    sound = stack >= 0 && static_cast<uint64_t>(stack) < tables.stacks.size();
+    tables.sites[first + i].stack = static_cast<model::StackId>(stack);
+  }
+  sound = sound && in.ok();
+  if (!sound) tables.sites.resize(first);
+  return sound;
 }
 
 void write_threads(ByteBuffer& out, const std::vector<model::Thread>& threads, size_t from) {

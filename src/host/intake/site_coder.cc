@@ -1,0 +1,76 @@
+#include "host/intake/site_coder.h"
+
+#include <algorithm>
+
+namespace heaptap::intake {
+
+void SiteEncoder::put(model::SiteId site) {
+  SiteModel::LocalSite local = model_.local(site);
+  const uint8_t rank = model_.rank(local);
+  ranks.bytes(&rank, 1);
+  if (rank == SiteModel::kMiss) {
+    misses_.push_back(local);
+    if (local == 0) {
+      local = model_.add(site);
+      fresh.signed_varint(static_cast<int64_t>(site) - static_cast<int64_t>(previous_fresh_));
+      previous_fresh_ = site;
+    }
+  }
+  model_.advance(local, rank);
+}
+
+void SiteEncoder::end() {
+  misses.clear();
+  uint32_t largest = 0;
+  for (const uint32_t miss : misses_) largest = std::max(largest, miss);
+  std::vector<uint8_t> plane(misses_.size());
+  for (unsigned shift = 0; shift == 0 || (shift < 32 && largest >> shift != 0); shift += 8) {
+    for (size_t i = 0; i < misses_.size(); ++i) plane[i] = static_cast<uint8_t>(misses_[i] >> shift);
+    misses.bytes(plane.data(), plane.size());
+  }
+}
+
+bool SiteDecoder::begin(size_t site_count, size_t event_count, const std::vector<uint8_t>& ranks,
+                        const std::vector<uint8_t>& misses, const std::vector<uint8_t>& fresh) {
+  model_.reset(site_count);
+  site_count_ = site_count;
+  rank_ = ranks.data();
+  misses_ = misses.data();
+  miss_count_ = static_cast<size_t>(std::count(ranks.begin(), ranks.end(), SiteModel::kMiss));
+  miss_planes_ = miss_count_ > 0 ? misses.size() / miss_count_ : 0;
+  miss_ = 0;
+  fresh_ = wire::VarintReader(fresh.data(), fresh.size());
+  previous_fresh_ = 0;
+  return ranks.size() == event_count && miss_planes_ <= 4 && misses.size() == miss_planes_ * miss_count_ &&
+         (miss_count_ == 0 || miss_planes_ > 0);
+}
+
+bool SiteDecoder::next(model::SiteId& site) {
+  const uint8_t rank = *rank_++;
+  SiteModel::LocalSite local = 0;
+  if (rank < SiteModel::kMiss) [[likely]] {
+    local = model_.follower(rank);
+    if (local == 0) return false;
+  } else if (rank > SiteModel::kMiss || !next_miss(local)) {
+    return false;
+  }
+  model_.advance(local, rank);
+  site = model_.site(local);
+  return true;
+}
+
+bool SiteDecoder::next_miss(SiteModel::LocalSite& local) {
+  for (size_t plane = 0; plane < miss_planes_; ++plane) {
+    local |= uint32_t{misses_[plane * miss_count_ + miss_]} << (8 * plane);
+  }
+  ++miss_;
+  if (local != 0) return local < model_.local_count();
+  const int64_t site = fresh_.signed_varint() + static_cast<int64_t>(previous_fresh_);
+  if (!fresh_.ok() || site < 0 || site >= static_cast<int64_t>(site_count_)) return false;
+  previous_fresh_ = static_cast<model::SiteId>(site);
+  if (model_.local(previous_fresh_) != 0) return false;
+  local = model_.add(previous_fresh_);
+  return true;
+}
+
+}  // namespace heaptap::intake

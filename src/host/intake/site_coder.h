@@ -1,0 +1,112 @@
+// The sites of a frame's events as three streams that compress well. Programs repeat themselves: after a site, one of the
+// few that followed it before comes next in nine of ten cases. Each event is the rank of its site among the last four
+// that followed the previous event's site, or a miss; misses name the site by its number in this frame, or as new.
+// Encoder and decoder keep the same state, which begins empty in each frame.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "host/intake/byte_buffer.h"
+#include "host/model/event.h"
+#include "wire/varint.h"
+
+namespace heaptap::intake {
+
+class SiteModel {
+ public:
+  static constexpr uint8_t kMiss = 4;  // ranks are 0 to 3
+  using LocalSite = uint32_t;          // number within the frame, from 1 on; 0: none
+
+  void reset(size_t site_count) {
+    local_.assign(site_count, 0);
+    sites_.assign(1, 0);
+    followers_.assign(1, {});
+    previous_ = 0;
+  }
+
+  [[nodiscard]] LocalSite local(model::SiteId site) const { return local_[site]; }
+  [[nodiscard]] LocalSite local_count() const { return static_cast<LocalSite>(sites_.size()); }
+  [[nodiscard]] model::SiteId site(LocalSite local) const { return sites_[local]; }
+
+  LocalSite add(model::SiteId site) {
+    const auto local = static_cast<LocalSite>(sites_.size());
+    local_[site] = local;
+    sites_.push_back(site);
+    followers_.push_back({});
+    return local;
+  }
+
+  // The rank of a site that follows the previous one, or kMiss.
+  [[nodiscard]] uint8_t rank(LocalSite local) const {
+    const Followers& followers = followers_[previous_];
+    for (uint8_t i = 0; i < kMiss; ++i) {
+      if (followers[i] == local && local != 0) return i;
+    }
+    return kMiss;
+  }
+  // The site of that rank; 0: there is none.
+  [[nodiscard]] LocalSite follower(uint8_t rank) const { return followers_[previous_][rank]; }
+
+  // Notes that the site came: it is the first of its predecessor's followers from now on.
+  void advance(LocalSite local, uint8_t rank) {
+    Followers& followers = followers_[previous_];
+    for (uint8_t i = rank < kMiss ? rank : kMiss - 1; i > 0; --i) followers[i] = followers[i - 1];
+    followers[0] = local;
+    previous_ = local;
+  }
+
+ private:
+  using Followers = std::array<LocalSite, 4>;
+  std::vector<LocalSite> local_;        // by site
+  std::vector<model::SiteId> sites_;    // by local number
+  std::vector<Followers> followers_;    // by local number, the latest first
+  LocalSite previous_ = 0;
+};
+
+class SiteEncoder {
+ public:
+  void begin(size_t site_count) {
+    model_.reset(site_count);
+    ranks.clear();
+    fresh.clear();
+    misses_.clear();
+    previous_fresh_ = 0;
+  }
+  void put(model::SiteId site);
+  // Lays the misses out: one byte plane after the other, as many as the frame's sites need.
+  void end();
+
+  ByteBuffer ranks;   // a byte an event
+  ByteBuffer misses;  // a number a miss: the local site, 0 for a new one; in byte planes
+  ByteBuffer fresh;   // of each new one the distance of its number from the last new one's
+
+ private:
+  SiteModel model_;
+  std::vector<uint32_t> misses_;
+  model::SiteId previous_fresh_ = 0;
+};
+
+class SiteDecoder {
+ public:
+  // The streams have to stay where they are until the frame is done. False: they don't hold together.
+  bool begin(size_t site_count, size_t event_count, const std::vector<uint8_t>& ranks, const std::vector<uint8_t>& misses,
+             const std::vector<uint8_t>& fresh);
+  // The next event's site. False: damage.
+  bool next(model::SiteId& site);
+
+ private:
+  bool next_miss(SiteModel::LocalSite& local);
+
+  SiteModel model_;
+  size_t site_count_ = 0;
+  const uint8_t* rank_ = nullptr;
+  const uint8_t* misses_ = nullptr;
+  size_t miss_count_ = 0;
+  size_t miss_planes_ = 0;
+  size_t miss_ = 0;
+  wire::VarintReader fresh_;
+  model::SiteId previous_fresh_ = 0;
+};
+
+}  // namespace heaptap::intake
