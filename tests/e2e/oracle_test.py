@@ -80,7 +80,7 @@ class RealPrograms(heaptap_test.TestCase):
             where = mapped if stack["function"] in ("mmap", "mmap64", "mremap") else seen
             calls, size = where.get(stack["function"], (0, 0))
             where[stack["function"]] = (calls + stack["allocations"], size + stack["allocated_bytes"])
-        self.assertGreater(counts.allocations, 20, "the oracle saw nothing: is it preloaded?")
+        self.assertGreater(counts.allocations, 5, "the oracle saw nothing: is it preloaded?")
         self.assertEqual(dict(sorted(seen.items())), dict(sorted(counts.functions.items())), "calls and bytes of each function")
         for name in ("mmap", "mmap64"):
             self.assertEqual(mapped.get(name, (0, 0))[0], counts.mappings.get(name, (0, 0))[0], f"calls of {name}")
@@ -108,10 +108,11 @@ class RealPrograms(heaptap_test.TestCase):
         self.check(program("perl"), "-e", _PERL, PERL_HASH_SEED="0")
 
     def test_compiler(self):
-        compiler = subprocess.run([program("g++"), "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True)
+        compiler, folder = (subprocess.run([program("g++"), option], capture_output=True, text=True, check=True).stdout.strip()
+                            for option in ("-print-prog-name=cc1plus", "-print-multiarch"))
         source = self.folder / "source.cc"
         source.write_text(_CPP)
-        self.check(program(compiler.stdout.strip()), "-quiet", "-fsyntax-only", source)
+        self.check(program(compiler), "-quiet", "-imultiarch", folder, "-fsyntax-only", source)
 
     def test_git(self):
         git = program("git")

@@ -1,6 +1,6 @@
 // dlsym, dlopen and dlerror that fail: their messages are those of the program, not of heaptap's own look-ups.
 // LINK -ldl
-// EXPECT stack function=malloc caller=main allocations=1 allocated_bytes=7
+// EXPECT stack function=malloc caller=main allocations=2 frees=1 allocated_bytes=15
 #define _GNU_SOURCE
 #include "target.h"
 

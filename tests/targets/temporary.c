@@ -2,7 +2,7 @@
 // LINK -pthread
 // EXPECT stack function=malloc caller=released_at_once allocations=100 temporary_allocations=100
 // EXPECT stack function=malloc caller=released_in_pairs allocations=200 temporary_allocations=100
-// EXPECT stack function=malloc caller=released_late allocations=100 frees=100 temporary_allocations=0
+// EXPECT stack function=malloc caller=released_late allocations=101 frees=100 temporary_allocations=0
 // EXPECT stack function=malloc caller=released_elsewhere allocations=1 frees=1 temporary_allocations=0
 // EXPECT stack function=malloc caller=grows allocations=10 temporary_allocations=10
 // EXPECT stack function=realloc caller=grows allocations=10 temporary_allocations=10
