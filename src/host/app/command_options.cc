@@ -112,12 +112,19 @@ size_t program_begin(const CLI::App& app, const Arguments& arguments) {
 }
 
 void add_color(CLI::App& app, ColorMode& color) {
-  static const std::map<std::string, ColorMode> kModes{
-      {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
-  app.add_option("--color", color, "Colours: auto (on a terminal), always, never")
-      ->transform(CLI::Transformer(kModes))
-      ->check(CLI::IsMember(std::vector<int>{0, 1, 2}).description(""))
-      ->type_name("WHEN");
+  const auto parse = [&color](const std::string& text) -> base::Result<> {
+    if (text != "auto" && text != "always" && text != "never") {
+      return base::fail("'{}' is none of auto, always, never", text);
+    }
+    color = text == "auto" ? ColorMode::kAuto : text == "always" ? ColorMode::kAlways : ColorMode::kNever;
+    return {};
+  };
+  add_parsed(app, "--color", "Colours: auto (on a terminal), always, never", parse)->type_name("WHEN");
+}
+
+void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
+  app.add_flag_callback("--" + name, [&value] { value = true; }, help + " (default)");
+  app.add_flag_callback("--no-" + name, [&value] { value = false; });
 }
 
 void add_sort(CLI::App& app, analysis::SortKey& sort) {

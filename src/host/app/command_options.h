@@ -23,6 +23,8 @@ size_t program_begin(const CLI::App& app, const Arguments& arguments);
 
 // Options that several commands share.
 void add_color(CLI::App& app, ColorMode& color);
+// --NAME and --no-NAME, for what is on unless it is switched off.
+void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help);
 void add_sort(CLI::App& app, analysis::SortKey& sort);
 
 // One value for each time that the option is given.

@@ -15,7 +15,7 @@ void add_recording(CLI::App& app, RunOptions& options) {
   app.add_option("--via", options.via, "How to capture: agent or ptrace (default: what is possible)")
       ->check(CLI::IsMember({"agent", "ptrace"}).description(""))
       ->type_name("WAY");
-  app.add_flag("--leak-scan,!--no-leak-scan", options.leak_scan, "Look for leaks at the end (default: yes)");
+  add_switch(app, "leak-scan", options.leak_scan, "Look for leaks at the end");
   add_list(app, "--omit", options.omit, "Don't record calls from this object")->type_name("OBJECT");
   app.add_flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
   app.add_flag("--sanity", options.sanity, "List mismatched and bad releases");

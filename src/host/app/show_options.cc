@@ -47,7 +47,7 @@ void add_display(CLI::App& app, ShowOptions& options) {
   app.add_option("-n,--count", options.query.limit, "Show at most N stacks, blocks, …")->type_name("N");
   app.add_option("-d,--depth", options.query.depth, "Show at most N frames of a stack (0: all)")->type_name("N");
   app.add_flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
-  app.add_flag("--sanity,!--no-sanity", options.query.errors, "summary: list bad releases (default: yes)");
+  add_switch(app, "sanity", options.query.errors, "summary: list bad releases");
   add_list(app, "--symbols", options.query.symbols.symbol_directories, "Look for debug information below DIR")
       ->type_name("DIR");
   add_list(app, "--sysroot", options.query.symbols.sysroots, "Look for the target's files below DIR")->type_name("DIR");
