@@ -90,7 +90,7 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& q
   report.sort_key = name_of(query.sort);
   count(report, **ledger, reader.tables());
   const Listing listing(**ledger, reader.tables(), names, query);
-  if (query.stacks) listing.list_stacks(report);
+  listing.list_stacks(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);
   report.hints = names.hints(kMostHints);

@@ -80,6 +80,9 @@ void Listing::list_stacks(report::Report& report) const {
     report.stacks.push_back(std::move(stack));
   }
   report.stack_count = report.stacks.size();
+  if (!query_.stacks) {
+    report.stacks.clear();
+  }
   sort_stacks(report.stacks, query_.sort);
   if (query_.limit != 0 && query_.limit < report.stacks.size()) {
     report.stacks.resize(query_.limit);

@@ -13,7 +13,7 @@ class Listing {
   Listing(const ledger::Ledger& ledger, const model::Tables& tables, StackNames& names, const Query& query)
       : ledger_(ledger), tables_(tables), names_(names), query_(query), index_(tables) {}
 
-  // Each fills its part of the report.
+  // Each fills its part of the report. Stacks that weren't asked for are counted only.
   void list_stacks(report::Report& report) const;
   void list_errors(report::Report& report) const;
   void list_blocks(report::Report& report) const;

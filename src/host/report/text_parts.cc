@@ -38,7 +38,8 @@ std::string title_of(const TextContext& context) {
   std::string text = context.ink.bold(safe_text(command)) + fmt::format(" (pid {}", capture.pid);
   if (!capture.architecture.empty()) text += ", " + safe_text(capture.architecture);
   if (!capture.via.empty()) text += ", by " + safe_text(capture.via);
-  text += fmt::format("): {} after {}\n", exit_text(capture), base::format_duration(capture.duration_ns));
+  text += "): " + exit_text(capture);
+  text += capture.ended ? " after " + base::format_duration(capture.duration_ns) + "\n" : "\n";
   if (!context.report.filter.empty()) {
     text += context.ink.yellow("only: " + safe_text(context.report.filter)) + "\n";
   }
