@@ -45,6 +45,9 @@ class Analysis : public testing::Test {
     if (script_.batch.time_marks.empty() || script_.batch.time_marks.front().first_event != 0) {
       script_.batch.time_marks.insert(script_.batch.time_marks.begin(), {0, 0});
     }
+    for (const model::EventBatch& batch : earlier_batches_) {
+      ASSERT_TRUE((*writer)->write(batch, script_.tables).has_value());
+    }
     ASSERT_TRUE((*writer)->write(script_.take(), script_.tables).has_value());
     capture.ended = true;
     capture.duration_ns = 5'000'000;
@@ -52,7 +55,14 @@ class Analysis : public testing::Test {
     ASSERT_TRUE((*writer)->finish(capture, script_.tables).has_value());
   }
 
+  // What comes next is in another frame of the trace.
+  void next_frame() {
+    earlier_batches_.push_back(script_.take());
+    earlier_batches_.back().time_marks = {{0, 0}};
+  }
+
   test::EventScript script_;
+  std::vector<model::EventBatch> earlier_batches_;
   bool written_ = false;
   std::string path_ = testing::TempDir() + "analysis_test." + std::to_string(getpid()) + ".htap";
 };
@@ -118,7 +128,9 @@ TEST_F(Analysis, SumsStacksToTheTotals) {
 TEST_F(Analysis, ListsBadReleasesWithBothStacks) {
   const auto here = script_.stack({0x10});
   const auto there = script_.stack({0x20});
-  script_.release(script_.allocate(24, 1, Function::kMalloc, here), 1, Function::kDelete, there);
+  const auto block = script_.allocate(24, 1, Function::kMalloc, here);
+  next_frame();  // a trace holds the addresses of blocks that outlive their frame
+  script_.release(block, 1, Function::kDelete, there);
   script_.bad_release(BadReleaseKind::kNeverAllocated, 0x1230);
   const report::Report report = analyzed({.errors = true});
   ASSERT_EQ(report.errors.size(), 2u);
