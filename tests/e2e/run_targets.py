@@ -11,6 +11,10 @@ import heaptap_test
 from heaptap_test import LONG, TARGET_SOURCES, TARGETS
 
 
+# Where a stack that is whole may end: the first functions of a process and of a thread, or one without a name.
+FIRST_FUNCTIONS = {"_start", "_dl_start_user", "clone", "__clone", "clone3", "__clone3", "?"}
+
+
 class Targets(heaptap_test.TestCase):
     def check_target(self, source):
         program = heaptap_test.built(source.stem)
@@ -51,6 +55,10 @@ class Targets(heaptap_test.TestCase):
             problems.append(f"the trace is not complete: {capture}")
         if (128 + end["signal"] if end.get("signal") else end.get("code")) != run.status:
             problems.append(f"the trace says {end}, the status is {run.status}")
+        for stack in report["stacks"]:
+            path = expectations.names(stack["frames"])
+            if not stack["ends_early"] and path[-1:] and path[-1] not in FIRST_FUNCTIONS:
+                problems.append(f"a stack ends in {path[-1]}, and the report doesn't say why: {stack['function']} from {' < '.join(path)}")
         if problems:
             self.fail("\n".join([*problems, *self.stacks_of(report)]))
 

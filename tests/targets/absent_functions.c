@@ -9,14 +9,12 @@
 
 extern void free_sized(void*, size_t) __attribute__((weak));
 extern void free_aligned_sized(void*, size_t, size_t) __attribute__((weak));
-extern void cfree(void*) __attribute__((weak));
 
 int main(void) {
-  say("weak: free_sized %d, free_aligned_sized %d, cfree %d\n", free_sized != NULL, free_aligned_sized != NULL, cfree != NULL);
-  say("dlsym: free_sized %d, free_aligned_sized %d, cfree %d\n", dlsym(RTLD_DEFAULT, "free_sized") != NULL,
-      dlsym(RTLD_DEFAULT, "free_aligned_sized") != NULL, dlsym(RTLD_DEFAULT, "cfree") != NULL);
+  say("weak: free_sized %d, free_aligned_sized %d\n", free_sized != NULL, free_aligned_sized != NULL);
+  say("dlsym: free_sized %d, free_aligned_sized %d\n", dlsym(RTLD_DEFAULT, "free_sized") != NULL,
+      dlsym(RTLD_DEFAULT, "free_aligned_sized") != NULL);
   if (free_sized) free_sized(malloc(24), 24);
   if (free_aligned_sized) free_aligned_sized(aligned_alloc(64, 64), 64, 64);
-  if (cfree) cfree(malloc(24));
   return 0;
 }
