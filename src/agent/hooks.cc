@@ -230,12 +230,16 @@ HEAPTAP_EXPORT void free(void* block) {
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
 
+// Only for programs that were linked before glibc 2.26. It can't be hidden from others: a library with versions of its own
+// would no longer stand in front of malloc@GLIBC_2.2.5.
 HEAPTAP_EXPORT void cfree(void* block) {
   if (is_early(block)) [[unlikely]] return;
   release(Function::kCfree, block, HEAPTAP_CALL_SITE());
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
 
+// A program may ask whether these exist, so they are there only where the C library has them.
+#ifdef HEAPTAP_HAS_FREE_SIZED
 HEAPTAP_EXPORT void free_sized(void* block, size_t) {
   if (is_early(block)) [[unlikely]] return;
   release(Function::kFreeSized, block, HEAPTAP_CALL_SITE());
@@ -247,6 +251,7 @@ HEAPTAP_EXPORT void free_aligned_sized(void* block, size_t, size_t) {
   release(Function::kFreeAlignedSized, block, HEAPTAP_CALL_SITE());
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
+#endif
 
 HEAPTAP_EXPORT int posix_memalign(void** result, size_t alignment, size_t size) {
   auto* call = get<int(void**, size_t, size_t)>(Function::kPosixMemalign);

@@ -19,6 +19,8 @@ namespace {
 constexpr uint64_t kSlackTicks = 50'000;
 // A thread that was stopped in the middle of a hook doesn't hold up all others for longer than this (ticks, about 0.1 s).
 constexpr uint64_t kStallTicks = 300'000'000;
+// Events of one stream that are held here at a time; what else there is stays in the log until the next drain.
+constexpr size_t kMostHeld = 65'536;
 
 }  // namespace
 
@@ -33,6 +35,7 @@ struct LogReader::Stream {
   bool base_known = false;
   bool ended = false;  // its thread is gone
   bool closed = false; // and everything of it was read
+  bool unread = false; // there is more than kMostHeld
   std::vector<wire::RawEvent> events;
   size_t taken = 0;
 
@@ -73,11 +76,12 @@ uint64_t LogReader::drain(std::vector<wire::RawEvent>& events, bool last) {
   for (const auto& stream : streams_) {
     read_stream(*stream);
     if (stream->closed) continue;
-    if (stream->bound == 0) stream->bound = stream->last_time;
+    if (stream->bound == 0 || stream->unread) stream->bound = stream->last_time;
     until = std::min(until, stream->bound);
   }
-  if (until + kStallTicks < now) until = now - kStallTicks;
-  merge(events, last ? UINT64_MAX : until);
+  const bool unread = std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->unread; });
+  if (!unread) until = last ? UINT64_MAX : std::max(until, now - kStallTicks);
+  merge(events, until);
   retire_ended();
   if (freed_ > 0) {
     log_.chunks_returned.fetch_add(1, std::memory_order_release);
@@ -114,9 +118,10 @@ void LogReader::read_stream(Stream& stream) {
   // First whether it ended, then its records: in this order none is missed.
   const auto state = static_cast<wire::StreamState>(slot(stream.slot).state.load(std::memory_order_acquire));
   stream.ended = state == wire::StreamState::kEnded;
-  while (read_chunk(stream)) {
-  }
-  if (stream.ended && !stream.closed) {
+  bool more = true;
+  while (more && stream.events.size() - stream.taken < kMostHeld) more = read_chunk(stream);
+  stream.unread = more && !stream.closed;
+  if (stream.ended && !stream.closed && !stream.unread) {
     free_chunk(stream.chunk);
     stream.closed = true;
   }

@@ -23,8 +23,8 @@ class LogReader {
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
 
-  // Appends the events that are known to be next in order. `last`: the target is gone, so everything that is left.
-  // Returns how many bytes of records were read (a measure of how busy the target is).
+  // Appends the events that are known to be next in order, a bounded number of them. `last`: the target is gone, nothing
+  // more comes. Returns how many bytes of records were read; 0 with `last`: that was all.
   uint64_t drain(std::vector<wire::RawEvent>& events, bool last);
 
   // Threads seen since the last call: number and kernel id.

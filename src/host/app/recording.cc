@@ -81,7 +81,7 @@ uint64_t Recording::poll() {
 
 base::Result<> Recording::finish(const model::ExitStatus& exit) {
   update_clock();
-  reader_.drain(raw_, true);
+  while (reader_.drain(raw_, true) > 0) code_events(false);
   code_events(true);
   write_batch();
   fill_capture(exit);
