@@ -15,14 +15,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAMES(X)                                                                                                              \
-  X(malloc) X(calloc) X(realloc) X(reallocarray) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X(pvalloc)          \
-  X(operator_new) X(operator_new_array) X(free) X(mmap) X(mmap64) X(munmap) X(mremap)
+#define NAMES(X)                                                                                           \
+  X(malloc)                                                                                                \
+  X(calloc) X(realloc) X(reallocarray) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X(pvalloc) \
+      X(operator_new) X(operator_new_array) X(free) X(mmap) X(mmap64) X(munmap) X(mremap)
 enum {
 #define X(name) k_##name,
   NAMES(X)
 #undef X
-  kCount
+      kCount
 };
 struct Slot {
   char name[40];
@@ -45,7 +46,9 @@ static int read_output_path(char* path, size_t capacity) {
   int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY, 0);
   if (file < 0) return 0;
   size_t length = 0;
-  for (long got; length < sizeof text - 1 && (got = syscall(SYS_read, file, text + length, sizeof text - 1 - length)) > 0;) length += (size_t)got;
+  for (long got;
+       length < sizeof text - 1 && (got = syscall(SYS_read, file, text + length, sizeof text - 1 - length)) > 0;)
+    length += (size_t)got;
   syscall(SYS_close, file);
   for (char* at = text; at < text + length; at += strlen(at) + 1) {
     if (strncmp(at, "ORACLE_OUT=", 11) || strlen(at + 11) >= capacity) continue;
@@ -77,8 +80,9 @@ static int is_early(void* block) { return (char*)block >= early && (char*)block 
 static struct {
   const char* symbol;
   void* function;
-} functions[] = {{"malloc"}, {"calloc"}, {"realloc"}, {"reallocarray"}, {"free"}, {"posix_memalign"}, {"aligned_alloc"},
-                 {"memalign"}, {"valloc"}, {"pvalloc"}, {"mmap"}, {"mmap64"}, {"munmap"}};
+} functions[] = {{"malloc"},         {"calloc"},        {"realloc"},  {"reallocarray"}, {"free"},
+                 {"posix_memalign"}, {"aligned_alloc"}, {"memalign"}, {"valloc"},       {"pvalloc"},
+                 {"mmap"},           {"mmap64"},        {"munmap"}};
 static void* find(const char* symbol) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     if (functions[i].function && !strcmp(functions[i].symbol, symbol)) return functions[i].function;
@@ -128,12 +132,12 @@ __attribute__((constructor)) static void constructed(void) { start(); }
 
 // A call of the program, or one that another counted call makes; leaves also when operator new throws.
 static void leave(const int* outer) { depth = *outer; }
-#define CALL(symbol, type, ...)                                                       \
-  static void* found;                                                                 \
-  start();                                                                            \
-  if (!found) found = find(symbol);                                                   \
-  type (*real)(__VA_ARGS__) = (type(*)(__VA_ARGS__))found;                            \
-  int outer __attribute__((cleanup(leave))) = depth;                                  \
+#define CALL(symbol, type, ...)                            \
+  static void* found;                                      \
+  start();                                                 \
+  if (!found) found = find(symbol);                        \
+  type (*real)(__VA_ARGS__) = (type(*)(__VA_ARGS__))found; \
+  int outer __attribute__((cleanup(leave))) = depth;       \
   depth = outer + 1;
 
 void* malloc(size_t size) {
@@ -180,21 +184,21 @@ int posix_memalign(void** result, size_t alignment, size_t size) {
   if (!outer && error == 0 && *result) count(k_posix_memalign, size);
   return error;
 }
-#define ALIGNED(name)                              \
-  void* name(size_t alignment, size_t size) {      \
-    CALL(#name, void*, size_t, size_t)             \
-    void* block = real(alignment, size);           \
-    if (!outer && block) count(k_##name, size);    \
-    return block;                                  \
+#define ALIGNED(name)                           \
+  void* name(size_t alignment, size_t size) {   \
+    CALL(#name, void*, size_t, size_t)          \
+    void* block = real(alignment, size);        \
+    if (!outer && block) count(k_##name, size); \
+    return block;                               \
   }
 ALIGNED(aligned_alloc)
 ALIGNED(memalign)
-#define PAGED(name)                                \
-  void* name(size_t size) {                        \
-    CALL(#name, void*, size_t)                     \
-    void* block = real(size);                      \
-    if (!outer && block) count(k_##name, size);    \
-    return block;                                  \
+#define PAGED(name)                             \
+  void* name(size_t size) {                     \
+    CALL(#name, void*, size_t)                  \
+    void* block = real(size);                   \
+    if (!outer && block) count(k_##name, size); \
+    return block;                               \
   }
 PAGED(valloc)
 PAGED(pvalloc)
@@ -220,32 +224,32 @@ int munmap(void* at, size_t size) {
 }
 
 // The forms of operator new and delete, by their symbols.
-#define NEW1(symbol, slot)                     \
-  void* symbol(size_t size) {                  \
-    CALL(#symbol, void*, size_t)               \
-    void* block = real(size);                  \
-    if (!outer && block) count(slot, size);    \
-    return block;                              \
+#define NEW1(symbol, slot)                  \
+  void* symbol(size_t size) {               \
+    CALL(#symbol, void*, size_t)            \
+    void* block = real(size);               \
+    if (!outer && block) count(slot, size); \
+    return block;                           \
   }
-#define NEW2(symbol, slot)                           \
-  void* symbol(size_t size, uintptr_t second) {      \
-    CALL(#symbol, void*, size_t, uintptr_t)          \
-    void* block = real(size, second);                \
-    if (!outer && block) count(slot, size);          \
-    return block;                                    \
+#define NEW2(symbol, slot)                      \
+  void* symbol(size_t size, uintptr_t second) { \
+    CALL(#symbol, void*, size_t, uintptr_t)     \
+    void* block = real(size, second);           \
+    if (!outer && block) count(slot, size);     \
+    return block;                               \
   }
-#define NEW3(symbol, slot)                                            \
-  void* symbol(size_t size, uintptr_t second, uintptr_t third) {      \
-    CALL(#symbol, void*, size_t, uintptr_t, uintptr_t)                \
-    void* block = real(size, second, third);                          \
-    if (!outer && block) count(slot, size);                           \
-    return block;                                                     \
+#define NEW3(symbol, slot)                                       \
+  void* symbol(size_t size, uintptr_t second, uintptr_t third) { \
+    CALL(#symbol, void*, size_t, uintptr_t, uintptr_t)           \
+    void* block = real(size, second, third);                     \
+    if (!outer && block) count(slot, size);                      \
+    return block;                                                \
   }
-#define DELETE(symbol)                                                \
-  void symbol(void* block, uintptr_t second, uintptr_t third) {       \
-    CALL(#symbol, void, void*, uintptr_t, uintptr_t)                  \
-    if (!outer && block) count(k_free, 0);                            \
-    real(block, second, third);                                       \
+#define DELETE(symbol)                                          \
+  void symbol(void* block, uintptr_t second, uintptr_t third) { \
+    CALL(#symbol, void, void*, uintptr_t, uintptr_t)            \
+    if (!outer && block) count(k_free, 0);                      \
+    real(block, second, third);                                 \
   }
 NEW1(_Znwm, k_operator_new)
 NEW2(_ZnwmRKSt9nothrow_t, k_operator_new)

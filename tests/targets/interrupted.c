@@ -16,6 +16,7 @@ int main(void) {
   for (int i = 0; i < 10; i++) keep(malloc(100));
   say("ready\n");
   char byte;
-  while (read(0, &byte, 1) > 0) {}
+  while (read(0, &byte, 1) > 0) {
+  }
   return 2;
 }

@@ -8,7 +8,9 @@
 NOINLINE void* from_jit(size_t size) { return keep(malloc(size)); }
 NOINLINE void after(void) { keep(malloc(5)); }
 typedef void* (*Function)(size_t);
-static unsigned char* put(unsigned char* at, const char* bytes, size_t count) { return (unsigned char*)memcpy(at, bytes, count) + count; }
+static unsigned char* put(unsigned char* at, const char* bytes, size_t count) {
+  return (unsigned char*)memcpy(at, bytes, count) + count;
+}
 static Function compile(unsigned char* at, void* callee, int with_frame_pointer) {
   Function result = (Function)(void*)at;
   at = with_frame_pointer ? put(at, "\x55\x48\x89\xe5", 4) : put(at, "\x48\x83\xec\x08", 4);

@@ -9,8 +9,12 @@
 
 #include <sys/mman.h>
 
-NOINLINE void* call_mmap(void) { return mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
-NOINLINE void* call_mmap64(void) { return mmap64(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+NOINLINE void* call_mmap(void) {
+  return mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+NOINLINE void* call_mmap64(void) {
+  return mmap64(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
 NOINLINE void fail_mmap(void) {
   errno = 0;
   REQUIRE(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);

@@ -7,7 +7,9 @@
 
 #include <sys/mman.h>
 
-NOINLINE char* map_sixteen(void) { return mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+NOINLINE char* map_sixteen(void) {
+  return mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
 
 // Two mappings side by side, and one munmap that takes the end of the first and the start of the second.
 NOINLINE void map_two_and_unmap_across(void) {

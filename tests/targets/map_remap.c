@@ -9,7 +9,9 @@
 
 #include <sys/mman.h>
 
-NOINLINE char* map_eight(void) { return mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+NOINLINE char* map_eight(void) {
+  return mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
 NOINLINE char* shrink(char* start) { return mremap(start, 8 * PAGE, 2 * PAGE, 0); }
 NOINLINE char* grow(char* start) { return mremap(start, 8 * PAGE, 64 * PAGE, MREMAP_MAYMOVE); }
 NOINLINE char* move_fixed(char* start, char* destination) {

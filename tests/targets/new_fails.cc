@@ -10,15 +10,32 @@
 static volatile size_t huge = (size_t)1 << 62;
 NOINLINE int fails_throwing() {
   int caught = 0;
-  try { keep(::operator new(huge)); } catch (const std::bad_alloc&) { caught++; }
-  try { keep(::operator new[](huge)); } catch (const std::bad_alloc&) { caught++; }
-  try { keep(::operator new(huge, std::align_val_t{64})); } catch (const std::bad_alloc&) { caught++; }
-  try { keep(::operator new[](huge, std::align_val_t{64})); } catch (const std::bad_alloc&) { caught++; }
+  try {
+    keep(::operator new(huge));
+  } catch (const std::bad_alloc&) {
+    caught++;
+  }
+  try {
+    keep(::operator new[](huge));
+  } catch (const std::bad_alloc&) {
+    caught++;
+  }
+  try {
+    keep(::operator new(huge, std::align_val_t{64}));
+  } catch (const std::bad_alloc&) {
+    caught++;
+  }
+  try {
+    keep(::operator new[](huge, std::align_val_t{64}));
+  } catch (const std::bad_alloc&) {
+    caught++;
+  }
   return caught;
 }
 NOINLINE int fails_quietly() {
   return !::operator new(huge, std::nothrow) + !::operator new[](huge, std::nothrow) +
-         !::operator new(huge, std::align_val_t{64}, std::nothrow) + !::operator new[](huge, std::align_val_t{64}, std::nothrow);
+         !::operator new(huge, std::align_val_t{64}, std::nothrow) +
+         !::operator new[](huge, std::align_val_t{64}, std::nothrow);
 }
 NOINLINE void afterwards() { keep(::operator new(5)); }
 int main() {

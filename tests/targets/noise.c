@@ -11,9 +11,9 @@ static unsigned next(unsigned below) {
   return (unsigned)(state % below);
 }
 static void* blocks[1000];
-#define SITE(n)                                            \
-  case n:                                                  \
-    *slot = malloc(next(2000));                            \
+#define SITE(n)                 \
+  case n:                       \
+    *slot = malloc(next(2000)); \
     break;
 NOINLINE void step(int depth) {
   if (depth) return step(depth - 1);

@@ -6,8 +6,10 @@ NOINLINE void lose(void) {
   for (int i = 0; i < 10; i++) keep(malloc(100));
 }
 NOINLINE void descend(int depth) {
-  if (depth > 0) descend(depth - 1);
-  else lose();
+  if (depth > 0)
+    descend(depth - 1);
+  else
+    lose();
 }
 int main(void) {
   descend(20);

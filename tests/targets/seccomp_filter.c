@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#define ALLOW(name) \
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 NOINLINE void allocate(int depth) {
   for (int i = 0; i < 10000; i++) free(keep(malloc((size_t)(i * 16))));
   if (depth > 1) allocate(depth - 1);
@@ -18,8 +17,18 @@ int main(void) {
   free(malloc(1));
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      ALLOW(read), ALLOW(write), ALLOW(exit), ALLOW(exit_group), ALLOW(brk), ALLOW(mmap), ALLOW(munmap), ALLOW(mremap),
-      ALLOW(mprotect), ALLOW(madvise), ALLOW(rt_sigreturn), ALLOW(futex),
+      ALLOW(read),
+      ALLOW(write),
+      ALLOW(exit),
+      ALLOW(exit_group),
+      ALLOW(brk),
+      ALLOW(mmap),
+      ALLOW(munmap),
+      ALLOW(mremap),
+      ALLOW(mprotect),
+      ALLOW(madvise),
+      ALLOW(rt_sigreturn),
+      ALLOW(futex),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
   };
   struct sock_fprog program = {sizeof code / sizeof *code, code};

@@ -79,21 +79,23 @@ static void limits(void) {
   }
 }
 static void process(void) {
-  say("same group as parent %d, same session %d, leader %d\n", getpgrp() == getpgid(getppid()), getsid(0) == getsid(getppid()),
-      getpid() == getpgrp());
+  say("same group as parent %d, same session %d, leader %d\n", getpgrp() == getpgid(getppid()),
+      getsid(0) == getsid(getppid()), getpid() == getpgrp());
   errno = 0;
   int child = waitpid(-1, NULL, WNOHANG);
   say("children: %d, errno %d\n", child, errno);
   int signal = -1;
   prctl(PR_GET_PDEATHSIG, &signal);
-  say("dumpable %d, no new privileges %d, death signal %d, subreaper %d\n", prctl(PR_GET_DUMPABLE), prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
-      signal, prctl(PR_GET_CHILD_SUBREAPER, &child) + child);
-  say("priority %d, scheduler %d, slack %d\n", getpriority(PRIO_PROCESS, 0), sched_getscheduler(0), prctl(PR_GET_TIMERSLACK));
+  say("dumpable %d, no new privileges %d, death signal %d, subreaper %d\n", prctl(PR_GET_DUMPABLE),
+      prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), signal, prctl(PR_GET_CHILD_SUBREAPER, &child) + child);
+  say("priority %d, scheduler %d, slack %d\n", getpriority(PRIO_PROCESS, 0), sched_getscheduler(0),
+      prctl(PR_GET_TIMERSLACK));
   cpu_set_t set;
   sched_getaffinity(0, sizeof set, &set);
   mode_t mask = umask(0);
   say("processors %d, umask %o\n", CPU_COUNT(&set), mask);
-  status_lines((const char* const[]){"Uid", "Gid", "Groups", "CapEff", "CapBnd", "Seccomp:", "TracerPid", "Cpus_allowed:", NULL});
+  status_lines((const char* const[]){"Uid", "Gid", "Groups", "CapEff", "CapBnd", "Seccomp:", "TracerPid",
+                                     "Cpus_allowed:", NULL});
   char folder[400];
   REQUIRE(getcwd(folder, sizeof folder));
   say("%s\n", strrchr(folder, '/') ? "has a folder" : "none");

@@ -2,6 +2,11 @@
 // LINK -pthread
 // EXPECT exit 5
 // EXPECT stack function=malloc caller=last_word allocations=1 allocated_bytes=77
+// RUN once
+// RUN again
+// RUN and again
+// RUN since it matters where
+// RUN the threads are killed
 #include "target.h"
 
 #include <pthread.h>
