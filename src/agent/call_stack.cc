@@ -35,7 +35,8 @@ uint32_t CallStack::capture(UnwindTables& tables, Frame caller, uintptr_t sp) {
       return finish(tables, walk, 0);
     }
     Rule rule = tables.rules.find(walk.frame.key);
-    if (rule.word == 0) [[unlikely]] rule = learn(tables, walk.frame.key);
+    if (rule.word == 0) [[unlikely]]
+      rule = learn(tables, walk.frame.key);
     fresh_[walk.fresh_count++] = {walk.frame, rule.code(), walk.way};
     if (!advance(tables, walk, rule)) return finish(tables, walk, 0);
   }
@@ -50,8 +51,7 @@ inline bool CallStack::meets_last(Walk& walk) const {
   const uint32_t index = walk.candidates - 1;
   if (words_[index].slot != walk.frame.slot || words_[index].key != walk.frame.key) return false;
   const Remembered& last = remembered_[index];
-  if ((last.way & kFramePointerMatters) != 0 &&
-      (last.fp != walk.frame.fp || last.fp_slot != walk.frame.fp_slot)) {
+  if ((last.way & kFramePointerMatters) != 0 && (last.fp != walk.frame.fp || last.fp_slot != walk.frame.fp_slot)) {
     return false;
   }
   const uint32_t unchanged = first_unchanged(index);
@@ -82,17 +82,23 @@ bool CallStack::is_unchanged(uint32_t index) const {
 // Moves the walk to the next frame outwards. False: there is none; walk.end says why.
 inline bool CallStack::advance(UnwindTables& tables, Walk& walk, Rule rule) {
   const unwind::Row row = tables.rows.at(rule.row());
-  if (row.kind == unwind::RowKind::kStackOffset) [[likely]] return step(walk, row);
+  if (row.kind == unwind::RowKind::kStackOffset) [[likely]]
+    return step(walk, row);
   switch (row.kind) {
     case unwind::RowKind::kFrameOffset:
-    case unwind::RowKind::kFrameIndirect: return step(walk, row);
-    case unwind::RowKind::kSignal: return step_over_signal(walk);
+    case unwind::RowKind::kFrameIndirect:
+      return step(walk, row);
+    case unwind::RowKind::kSignal:
+      return step_over_signal(walk);
     case unwind::RowKind::kEnd:
       window_.reached_root(walk.frame.slot);
       walk.end = wire::StackEnd::kComplete;
       return false;
-    case unwind::RowKind::kNoTable: return step_by_frame_pointer(tables, walk);
-    default: walk.end = wire::StackEnd::kUnsupportedRule; return false;
+    case unwind::RowKind::kNoTable:
+      return step_by_frame_pointer(tables, walk);
+    default:
+      walk.end = wire::StackEnd::kUnsupportedRule;
+      return false;
   }
 }
 
@@ -157,7 +163,8 @@ bool CallStack::step_by_frame_pointer(UnwindTables& tables, Walk& walk) {
 bool CallStack::step_over_signal(Walk& walk) {
   const uintptr_t context = walk.frame.sp;
   walk.end = wire::StackEnd::kUnreadable;
-  if (!window_.readable(context + Cpu::kSignalFramePointer) || !window_.readable(context + Cpu::kSignalProgramCounter)) {
+  if (!window_.readable(context + Cpu::kSignalFramePointer) ||
+      !window_.readable(context + Cpu::kSignalProgramCounter)) {
     return false;
   }
   const uintptr_t fp_slot = context + Cpu::kSignalFramePointer;
@@ -170,7 +177,7 @@ bool CallStack::step_over_signal(Walk& walk) {
   walk.way = kLoadsFramePointer;
   walk.crossed_signal = true;
   walk.candidates = walk.unverified = count_;
-  window_.enter(sp);
+  window_.enter(sp, Cpu::kRedZoneBytes);
   return true;
 }
 
@@ -185,8 +192,10 @@ inline void CallStack::rejoin(const Walk& walk, uint32_t index) {
 
 // Keeps the last stack's `kept` outermost frames, puts the fresh ones on them, and gives the number of the whole.
 inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32_t kept) {
+  last_fresh_ = walk.fresh_count;
   const uint32_t frames = kept + walk.fresh_count;
-  if (frames > tables.depth_limit || (frames > capacity_ && !reserve(frames))) [[unlikely]] {
+  const bool too_deep = walk.end == wire::StackEnd::kDepthLimit || frames > tables.depth_limit;
+  if (too_deep || (frames > capacity_ && !reserve(frames))) [[unlikely]] {
     return finish_limited(tables, walk, kept);
   }
   uint32_t node = kept > 0 ? remembered_[kept - 1].node : static_cast<uint32_t>(walk.end);
@@ -197,7 +206,8 @@ inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32
                                             : tables.trie.intern(node, fresh.code);
     remember(fresh, node);
   }
-  if (walk.crossed_signal || walk.end == wire::StackEnd::kDepthLimit) [[unlikely]] count_ = 0;
+  if (walk.crossed_signal) [[unlikely]]
+    count_ = 0;
   return node;
 }
 
@@ -217,11 +227,11 @@ inline void CallStack::remember(const Fresh& fresh, uint32_t node) {
 
 // Deeper than asked for: only the innermost frames, and nothing to remember, since the numbers kept are of whole stacks.
 uint32_t CallStack::finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept) {
-  const uint32_t limit = tables.depth_limit;
+  const uint32_t limit = tables.depth_limit < kMostFrames ? tables.depth_limit : kFramesOfDeeper;
   uint32_t node = static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
   const auto add = [&](uint32_t code) {
-    node = code == RuleTable::kNoCode ? static_cast<uint32_t>(wire::StackEnd::kTableFull)
-                                      : tables.trie.intern(node, code);
+    node =
+        code == RuleTable::kNoCode ? static_cast<uint32_t>(wire::StackEnd::kTableFull) : tables.trie.intern(node, code);
   };
   const uint32_t fresh_used = walk.fresh_count < limit ? walk.fresh_count : limit;
   const uint32_t kept_used = kept < limit - fresh_used ? kept : limit - fresh_used;
@@ -255,12 +265,15 @@ bool CallStack::reserve(uint32_t frames) {
     copy_bytes(words, words_, count_ * sizeof(Word));
     copy_bytes(remembered, remembered_, count_ * sizeof(Remembered));
     copy_bytes(fresh, fresh_, capacity_ * sizeof(Fresh));
-    kernel::unmap(words_, capacity_ * kEach);
   }
+  // In an order that leaves something usable if a signal handler abandons this in the middle.
+  void* const old = words_;
   words_ = words;
   remembered_ = remembered;
   fresh_ = fresh;
+  const uint32_t old_capacity = capacity_;
   capacity_ = capacity;
+  if (old_capacity > 0) kernel::unmap(old, old_capacity * kEach);
   return true;
 }
 

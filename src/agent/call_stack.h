@@ -14,9 +14,9 @@ namespace heaptap::agent {
 // A frame as a walk finds it: where the return address was read, the address itself, and the frame pointer of the function
 // that it returns to. Of the innermost frame these are the hook's own.
 struct Frame {
-  uintptr_t slot;     // 0: an interrupted instruction, whose address was in a signal's frame
-  uintptr_t key;      // the return address; with wire::kCodeExact an interrupted instruction's
-  uintptr_t sp;       // stack pointer once the function that returns to `key` has done so
+  uintptr_t slot;  // 0: an interrupted instruction, whose address was in a signal's frame
+  uintptr_t key;   // the return address; with wire::kCodeExact an interrupted instruction's
+  uintptr_t sp;    // stack pointer once the function that returns to `key` has done so
   uintptr_t fp;
   uintptr_t fp_slot;  // where `fp` was read from; 0: it is the register's value at the hook
 };
@@ -37,13 +37,22 @@ struct UnwindTables {
 class CallStack {
  public:
   static constexpr uint32_t kFewFrames = 192;
-  static constexpr uint32_t kMostFrames = 16384;
+  static constexpr uint32_t kMostFrames = 131072;
+  static constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
 
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, Frame caller, uintptr_t sp);
 
   // Forgets the last stack.
   void reset() { count_ = 0; }
+
+  // Whether the stack that was captured last, after a reset(), passes through this code.
+  [[nodiscard]] bool passes(const door::CodeRange& code) const {
+    for (uint32_t i = 0; i < last_fresh_; ++i) {
+      if (code.holds(wire::code_address(fresh_[i].frame.key))) return true;
+    }
+    return false;
+  }
 
   // Another thread takes this over: its own stack isn't known yet.
   void begin() {
@@ -57,8 +66,8 @@ class CallStack {
  private:
   // How the walk came from the next inner frame to this one.
   enum Way : uint32_t {
-    kByFramePointer = 1,     // found by way of the frame pointer
-    kLoadsFramePointer = 2,  // the frame pointer was read from the stack
+    kByFramePointer = 1,       // found by way of the frame pointer
+    kLoadsFramePointer = 2,    // the frame pointer was read from the stack
     kFramePointerMatters = 4,  // finding the frames further out depends on this frame's `fp`
   };
   struct Word {  // what has to be in the stack's memory for a frame to be what it was
@@ -81,8 +90,8 @@ class CallStack {
   struct Walk {
     Frame frame;
     uint32_t way = 0;
-    uint32_t candidates = 0;   // remembered frames [0, candidates) may still be found further out
-    uint32_t unverified = 0;   // of these, from this index on it is known that something further out changed
+    uint32_t candidates = 0;  // remembered frames [0, candidates) may still be found further out
+    uint32_t unverified = 0;  // of these, from this index on it is known that something further out changed
     uint32_t fresh_count = 0;
     bool crossed_signal = false;
     wire::StackEnd end = wire::StackEnd::kComplete;
@@ -107,6 +116,7 @@ class CallStack {
   uint32_t capacity_ = 0;
   uint32_t count_ = 0;
   uint32_t changes_ = 0;
+  uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   mutable StackWindow window_;
 };
 

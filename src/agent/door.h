@@ -16,9 +16,7 @@ struct ThreadAnchor {
   uint32_t session;                       // the states belong to the session of this number
   uint32_t level;                         // how many of them are at work right now
   uint32_t inside_real;                   // > 0: a real function that may call others of the list is running
-  uint32_t lost;                          // no state could be had in this session
   ThreadState* states[kLevels];
-  uintptr_t busy_stack[kLevels];          // stack pointer of the hook that holds the level
 };
 
 struct ModuleFacts {
@@ -28,7 +26,7 @@ struct ModuleFacts {
   uint64_t unwind_header;  // .eh_frame_hdr; 0: none
   uint64_t tables_start;   // the readable segment that holds the unwind tables
   uint64_t tables_end;
-  uint64_t entry;          // ELF entry point, biased; 0: none
+  uint64_t entry;  // ELF entry point, biased; 0: none
   const char* path;
   const uint8_t* build_id;
   uint32_t build_id_bytes;

@@ -54,7 +54,8 @@ void read_build_id(uintptr_t notes, size_t bytes, ModuleFacts& facts) {
     const size_t value_at = name_at + ((note->n_namesz + 3u) & ~size_t{3});
     if (value_at + note->n_descsz > bytes || value_at < name_at) return;
     constexpr uint32_t kBuildId = 3;  // NT_GNU_BUILD_ID
-    if (note->n_type == kBuildId && note->n_namesz == 4 && equal(reinterpret_cast<const char*>(notes + name_at), "GNU")) {
+    if (note->n_type == kBuildId && note->n_namesz == 4 &&
+        equal(reinterpret_cast<const char*>(notes + name_at), "GNU")) {
       facts.build_id = reinterpret_cast<const uint8_t*>(notes + value_at);
       facts.build_id_bytes = note->n_descsz;
       return;
@@ -63,7 +64,7 @@ void read_build_id(uintptr_t notes, size_t bytes, ModuleFacts& facts) {
   }
 }
 
-void read_segment(const ElfW(Phdr)& segment, uintptr_t bias, ModuleFacts& facts) {
+void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts) {
   const uintptr_t start = bias + segment.p_vaddr;
   switch (segment.p_type) {
     case PT_LOAD: {
@@ -76,11 +77,14 @@ void read_segment(const ElfW(Phdr)& segment, uintptr_t bias, ModuleFacts& facts)
       }
       break;
     }
-    case PT_GNU_EH_FRAME: facts.unwind_header = start; break;
+    case PT_GNU_EH_FRAME:
+      facts.unwind_header = start;
+      break;
     case PT_NOTE:
       if (facts.build_id == nullptr) read_build_id(start, segment.p_memsz, facts);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

@@ -12,11 +12,11 @@
 
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
 // Who called this hook. In a function with a frame pointer: [FP] the caller's, [FP + word] the return address.
-#define HEAPTAP_CALL_SITE()                                                            \
-  CallSite {                                                                           \
-    reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + sizeof(uintptr_t),       \
-        reinterpret_cast<uintptr_t>(__builtin_return_address(0)),                      \
-        *static_cast<const uintptr_t*>(__builtin_frame_address(0))                     \
+#define HEAPTAP_CALL_SITE()                                                      \
+  CallSite {                                                                     \
+    reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + sizeof(uintptr_t), \
+        reinterpret_cast<uintptr_t>(__builtin_return_address(0)),                \
+        *static_cast<const uintptr_t*>(__builtin_frame_address(0))               \
   }
 
 namespace std {
@@ -42,8 +42,13 @@ namespace {
 using wire::Function;
 using wire::RecordKind;
 
+inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0; }
+
 // Whether this call is an event: recording is on, and it isn't a real function's own call of another one.
-inline bool observes() { return is_recording() && g_anchor.inside_real == 0; }
+inline bool observes(const CallSite& site) {
+  if (!is_recording() || g_anchor.inside_real != 0) return false;
+  return !g_real.is_in_operator_new(site.return_address) || !watches_cpp();
+}
 
 inline void note_allocation(Function function, const void* block, size_t size, const CallSite& site) {
   record(g_anchor, {RecordKind::kAllocate, function, reinterpret_cast<uintptr_t>(block), size, 0}, site);
@@ -65,7 +70,8 @@ class InsideReal {
 // The real function, looked up now if it wasn't yet. Null: the loader isn't that far, or nobody defines it.
 template <typename Signature>
 inline Signature* get(Function function) {
-  if (auto* known = real<Signature>(function)) [[likely]] return known;
+  if (auto* known = real<Signature>(function)) [[likely]]
+    return known;
   open_door();
   return find_real_functions() ? real<Signature>(function) : nullptr;
 }
@@ -91,7 +97,7 @@ void* reallocate_early(void* block, size_t size) {
 // Notes both halves of a reallocation around `call`, which does it.
 template <typename Call>
 inline void* reallocate(Function function, void* block, size_t size, const CallSite& site, const Call& call) {
-  if (!observes()) return call();
+  if (!observes(site)) return call();
   if (block != nullptr) note_release(function, block, site);
   void* result;
   {
@@ -109,7 +115,7 @@ inline void* reallocate(Function function, void* block, size_t size, const CallS
 // memalign and its kin: `call` allocates, nested calls are its own affair.
 template <typename Call>
 inline void* allocate_aligned(Function function, size_t size, const CallSite& site, const Call& call) {
-  if (!observes()) return call();
+  if (!observes(site)) return call();
   void* result;
   {
     InsideReal inside;
@@ -120,35 +126,51 @@ inline void* allocate_aligned(Function function, size_t size, const CallSite& si
 }
 
 inline void release(Function function, void* block, const CallSite& site) {
-  if (block != nullptr && observes()) note_release(function, block, site);
+  if (block != nullptr && observes(site)) note_release(function, block, site);
 }
 
-// operator new: the C++ library's is malloc with a new_handler, so malloc alone does while there is memory. Every other,
-// and that one when memory is short, is called as it is, under a guard that an exception may pass.
-inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t c, bool plain, const CallSite& site) {
-  auto* real_new = get<void*(size_t, uintptr_t, uintptr_t)>(function);
-  const bool is_event = observes() && (g_session.flags & wire::kNoCpp) == 0;
-  if (!is_event && real_new != nullptr) return real_new(size, b, c);
-  if (plain && (g_real.standard_new || real_new == nullptr)) {
+// What the C++ library's operator new does first. `alignment` 0: the form without one.
+inline void* allocate_as_standard(size_t size, size_t alignment) {
+  if (size == 0) size = 1;
+  if (alignment == 0) {
     auto* allocate = get<Allocate>(Function::kMalloc);
-    void* block = allocate != nullptr ? allocate(size != 0 ? size : 1) : early_allocate(16, size);
-    if (block != nullptr) {
-      if (is_event) note_allocation(function, block, size, site);
-      return block;
+    return allocate != nullptr ? allocate(size) : early_allocate(16, size);
+  }
+  if (alignment < sizeof(void*)) alignment = sizeof(void*);
+  auto* allocate = get<AllocateMany>(Function::kAlignedAlloc);
+  const size_t rounded = (size + alignment - 1) & ~(alignment - 1);
+  const bool is_valid = (alignment & (alignment - 1)) == 0 && rounded >= size && allocate != nullptr;
+  return is_valid ? allocate(alignment, rounded) : nullptr;
+}
+
+// operator new: the C++ library's is malloc with a new_handler, so malloc alone does while there is memory; when memory is
+// short it is called as it is, and its own calls of malloc are told by where they come from. Any other operator new is
+// called under a guard, which an exception may pass.
+inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t c, size_t alignment,
+                          const CallSite& site) {
+  using New = void*(size_t, uintptr_t, uintptr_t);
+  auto* real_new = get<New>(function);
+  const bool is_event = observes(site) && watches_cpp();
+  if (!is_event && real_new != nullptr) return real_new(size, b, c);
+  const bool standard = g_real.standard_new || real_new == nullptr;
+  void* block = standard ? allocate_as_standard(size, alignment) : nullptr;
+  if (block == nullptr && real_new != nullptr) {
+    if (standard) {
+      block = real_new(size, b, c);
+    } else {
+      ++g_anchor.inside_real;
+      block = heaptap_guarded_call(reinterpret_cast<void*>(real_new), size, b, c);
+      --g_anchor.inside_real;
     }
   }
-  if (real_new == nullptr) return nullptr;
-  ++g_anchor.inside_real;
-  void* block = heaptap_guarded_call(reinterpret_cast<void*>(real_new), size, b, c);
-  --g_anchor.inside_real;
-  if (block != nullptr) note_allocation(function, block, size, site);
+  if (block != nullptr && is_event) note_allocation(function, block, size, site);
   return block;
 }
 
 inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c, const CallSite& site) {
   if (is_early(block)) return;
   auto* real_delete = get<void(void*, uintptr_t, uintptr_t)>(function);
-  const bool is_event = observes() && (g_session.flags & wire::kNoCpp) == 0;
+  const bool is_event = observes(site) && watches_cpp();
   if (is_event && block != nullptr) note_release(function, block, site);
   if (real_delete == nullptr || (is_event && g_real.standard_new)) {
     if (auto* free_block = get<Release>(Function::kFree)) free_block(block);
@@ -163,6 +185,11 @@ inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c
 constexpr size_t kPageBytes = 4096;
 constexpr size_t whole_pages(size_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
 inline void* const kMapFailed = reinterpret_cast<void*>(-1);
+
+// The allocator's own calls aren't the program's.
+inline bool observes_mapping(const CallSite& site) {
+  return observes(site) && !g_real.allocator.holds(site.return_address);
+}
 
 inline void note_mapping(RecordKind kind, Function function, const void* start, size_t bytes, uint64_t time,
                          const CallSite& site) {
@@ -180,7 +207,7 @@ inline void* map(Function function, void* start, size_t bytes, int protection, i
     return kernel::failed(result) ? kMapFailed : reinterpret_cast<void*>(result);
   }
   void* result = real_map(start, bytes, protection, flags, descriptor, offset);
-  if (result != kMapFailed && observes()) note_mapping(RecordKind::kMap, function, result, bytes, 0, site);
+  if (result != kMapFailed && observes_mapping(site)) note_mapping(RecordKind::kMap, function, result, bytes, 0, site);
   return result;
 }
 
@@ -191,9 +218,12 @@ using namespace heaptap::agent;
 
 HEAPTAP_EXPORT void* malloc(size_t size) {
   auto* allocate = get<Allocate>(Function::kMalloc);
-  if (allocate == nullptr) [[unlikely]] return early_allocate(16, size);
+  if (allocate == nullptr) [[unlikely]]
+    return early_allocate(16, size);
   void* block = allocate(size);
-  if (block != nullptr && observes()) [[likely]] note_allocation(Function::kMalloc, block, size, HEAPTAP_CALL_SITE());
+  const CallSite site = HEAPTAP_CALL_SITE();
+  if (block != nullptr && observes(site)) [[likely]]
+    note_allocation(Function::kMalloc, block, size, site);
   return block;
 }
 
@@ -201,16 +231,21 @@ HEAPTAP_EXPORT void* calloc(size_t count, size_t size) {
   auto* allocate = get<AllocateMany>(Function::kCalloc);
   size_t bytes = 0;
   const bool overflow = __builtin_mul_overflow(count, size, &bytes);
-  if (allocate == nullptr) [[unlikely]] return overflow ? nullptr : zeroed(early_allocate(16, bytes), bytes);
+  if (allocate == nullptr) [[unlikely]]
+    return overflow ? nullptr : zeroed(early_allocate(16, bytes), bytes);
   void* block = allocate(count, size);
-  if (block != nullptr && observes()) [[likely]] note_allocation(Function::kCalloc, block, bytes, HEAPTAP_CALL_SITE());
+  const CallSite site = HEAPTAP_CALL_SITE();
+  if (block != nullptr && observes(site)) [[likely]]
+    note_allocation(Function::kCalloc, block, bytes, site);
   return block;
 }
 
 HEAPTAP_EXPORT void* realloc(void* block, size_t size) {
-  if (is_early(block)) [[unlikely]] return reallocate_early(block, size);
+  if (is_early(block)) [[unlikely]]
+    return reallocate_early(block, size);
   auto* call = get<Reallocate>(Function::kRealloc);
-  if (call == nullptr) [[unlikely]] return early_allocate(16, size);
+  if (call == nullptr) [[unlikely]]
+    return early_allocate(16, size);
   return reallocate(Function::kRealloc, block, size, HEAPTAP_CALL_SITE(), [&] { return call(block, size); });
 }
 
@@ -218,14 +253,17 @@ HEAPTAP_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
   auto* call = get<void*(void*, size_t, size_t)>(Function::kReallocarray);
   size_t bytes = 0;
   const bool overflow = __builtin_mul_overflow(count, size, &bytes);
-  if (is_early(block) && !overflow) [[unlikely]] return reallocate_early(block, bytes);
-  if (call == nullptr) [[unlikely]] return overflow ? nullptr : realloc(block, bytes);
+  if (is_early(block) && !overflow) [[unlikely]]
+    return reallocate_early(block, bytes);
+  if (call == nullptr) [[unlikely]]
+    return overflow ? nullptr : realloc(block, bytes);
   return reallocate(Function::kReallocarray, block, overflow ? SIZE_MAX : bytes, HEAPTAP_CALL_SITE(),
                     [&] { return call(block, count, size); });
 }
 
 HEAPTAP_EXPORT void free(void* block) {
-  if (is_early(block)) [[unlikely]] return;
+  if (is_early(block)) [[unlikely]]
+    return;
   release(Function::kFree, block, HEAPTAP_CALL_SITE());
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
@@ -233,7 +271,8 @@ HEAPTAP_EXPORT void free(void* block) {
 // Only for programs that were linked before glibc 2.26. It can't be hidden from others: a library with versions of its own
 // would no longer stand in front of malloc@GLIBC_2.2.5.
 HEAPTAP_EXPORT void cfree(void* block) {
-  if (is_early(block)) [[unlikely]] return;
+  if (is_early(block)) [[unlikely]]
+    return;
   release(Function::kCfree, block, HEAPTAP_CALL_SITE());
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
@@ -241,13 +280,15 @@ HEAPTAP_EXPORT void cfree(void* block) {
 // A program may ask whether these exist, so they are there only where the C library has them.
 #ifdef HEAPTAP_HAS_FREE_SIZED
 HEAPTAP_EXPORT void free_sized(void* block, size_t) {
-  if (is_early(block)) [[unlikely]] return;
+  if (is_early(block)) [[unlikely]]
+    return;
   release(Function::kFreeSized, block, HEAPTAP_CALL_SITE());
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
 
 HEAPTAP_EXPORT void free_aligned_sized(void* block, size_t, size_t) {
-  if (is_early(block)) [[unlikely]] return;
+  if (is_early(block)) [[unlikely]]
+    return;
   release(Function::kFreeAlignedSized, block, HEAPTAP_CALL_SITE());
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
@@ -269,48 +310,50 @@ HEAPTAP_EXPORT int posix_memalign(void** result, size_t alignment, size_t size) 
 
 HEAPTAP_EXPORT void* aligned_alloc(size_t alignment, size_t size) {
   auto* call = get<AllocateMany>(Function::kAlignedAlloc);
-  if (call == nullptr) [[unlikely]] return early_allocate(alignment, size);
+  if (call == nullptr) [[unlikely]]
+    return early_allocate(alignment, size);
   return allocate_aligned(Function::kAlignedAlloc, size, HEAPTAP_CALL_SITE(), [&] { return call(alignment, size); });
 }
 
 HEAPTAP_EXPORT void* memalign(size_t alignment, size_t size) {
   auto* call = get<AllocateMany>(Function::kMemalign);
-  if (call == nullptr) [[unlikely]] return early_allocate(alignment, size);
+  if (call == nullptr) [[unlikely]]
+    return early_allocate(alignment, size);
   return allocate_aligned(Function::kMemalign, size, HEAPTAP_CALL_SITE(), [&] { return call(alignment, size); });
 }
 
 HEAPTAP_EXPORT void* valloc(size_t size) {
   auto* call = get<Allocate>(Function::kValloc);
-  if (call == nullptr) [[unlikely]] return early_allocate(kPageBytes, size);
+  if (call == nullptr) [[unlikely]]
+    return early_allocate(kPageBytes, size);
   return allocate_aligned(Function::kValloc, size, HEAPTAP_CALL_SITE(), [&] { return call(size); });
 }
 
 HEAPTAP_EXPORT void* pvalloc(size_t size) {
   auto* call = get<Allocate>(Function::kPvalloc);
-  if (call == nullptr) [[unlikely]] return early_allocate(kPageBytes, whole_pages(size));
+  if (call == nullptr) [[unlikely]]
+    return early_allocate(kPageBytes, whole_pages(size));
   return allocate_aligned(Function::kPvalloc, size, HEAPTAP_CALL_SITE(), [&] { return call(size); });
 }
 
-// The forms of operator new: (enumerator, symbol, parameters behind the size, their values, whether malloc can do it).
-#define HEAPTAP_NEW(enumerator, symbol, parameters, b, c, plain)                             \
-  HEAPTAP_EXPORT void* symbol parameters {                                                   \
-    return allocate_new(Function::enumerator, size, b, c, plain, HEAPTAP_CALL_SITE());       \
+// The forms of operator new: (enumerator, symbol, parameters, values of those behind the size, alignment).
+#define HEAPTAP_NEW(enumerator, symbol, parameters, b, c, alignment_or_0)                       \
+  HEAPTAP_EXPORT void* symbol parameters {                                                      \
+    return allocate_new(Function::enumerator, size, b, c, alignment_or_0, HEAPTAP_CALL_SITE()); \
   }
-HEAPTAP_NEW(kNew, _Znwm, (size_t size), 0, 0, true)
-HEAPTAP_NEW(kNewNothrow, _ZnwmRKSt9nothrow_t, (size_t size, uintptr_t tag), tag, 0, true)
-HEAPTAP_NEW(kNewAligned, _ZnwmSt11align_val_t, (size_t size, uintptr_t alignment), alignment, 0, false)
+HEAPTAP_NEW(kNew, _Znwm, (size_t size), 0, 0, 0)
+HEAPTAP_NEW(kNewNothrow, _ZnwmRKSt9nothrow_t, (size_t size, uintptr_t tag), tag, 0, 0)
+HEAPTAP_NEW(kNewAligned, _ZnwmSt11align_val_t, (size_t size, uintptr_t alignment), alignment, 0, alignment)
 HEAPTAP_NEW(kNewAlignedNothrow, _ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, uintptr_t alignment, uintptr_t tag),
-            alignment, tag, false)
-HEAPTAP_NEW(kNewArray, _Znam, (size_t size), 0, 0, true)
-HEAPTAP_NEW(kNewArrayNothrow, _ZnamRKSt9nothrow_t, (size_t size, uintptr_t tag), tag, 0, true)
-HEAPTAP_NEW(kNewArrayAligned, _ZnamSt11align_val_t, (size_t size, uintptr_t alignment), alignment, 0, false)
+            alignment, tag, alignment)
+HEAPTAP_NEW(kNewArray, _Znam, (size_t size), 0, 0, 0)
+HEAPTAP_NEW(kNewArrayNothrow, _ZnamRKSt9nothrow_t, (size_t size, uintptr_t tag), tag, 0, 0)
+HEAPTAP_NEW(kNewArrayAligned, _ZnamSt11align_val_t, (size_t size, uintptr_t alignment), alignment, 0, alignment)
 HEAPTAP_NEW(kNewArrayAlignedNothrow, _ZnamSt11align_val_tRKSt9nothrow_t,
-            (size_t size, uintptr_t alignment, uintptr_t tag), alignment, tag, false)
+            (size_t size, uintptr_t alignment, uintptr_t tag), alignment, tag, alignment)
 
-#define HEAPTAP_DELETE(enumerator, symbol, parameters, b, c)                              \
-  HEAPTAP_EXPORT void symbol parameters {                                                 \
-    release_new(Function::enumerator, block, b, c, HEAPTAP_CALL_SITE());                  \
-  }
+#define HEAPTAP_DELETE(enumerator, symbol, parameters, b, c) \
+  HEAPTAP_EXPORT void symbol parameters { release_new(Function::enumerator, block, b, c, HEAPTAP_CALL_SITE()); }
 HEAPTAP_DELETE(kDelete, _ZdlPv, (void* block), 0, 0)
 HEAPTAP_DELETE(kDeleteNothrow, _ZdlPvRKSt9nothrow_t, (void* block, uintptr_t tag), tag, 0)
 HEAPTAP_DELETE(kDeleteSized, _ZdlPvm, (void* block, uintptr_t size), size, 0)
@@ -342,10 +385,11 @@ HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
     kernel::unmap(start, bytes);
     return 0;
   }
-  const uint64_t before = heaptap::arch::native::read_clock();
+  const uint64_t before = read_time();
   const int status = call(start, bytes);
-  if (status == 0 && observes()) {
-    note_mapping(RecordKind::kUnmap, Function::kMunmap, start, bytes, before, HEAPTAP_CALL_SITE());
+  const CallSite site = HEAPTAP_CALL_SITE();
+  if (status == 0 && observes_mapping(site)) {
+    note_mapping(RecordKind::kUnmap, Function::kMunmap, start, bytes, before, site);
     g_session.unwind.changes.fetch_add(1, std::memory_order_relaxed);  // a stack may have been in it
   }
   return status;
@@ -359,11 +403,12 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
   void* wanted = (flags & (kFixed | kDontUnmap)) != 0 ? __builtin_va_arg(rest, void*) : nullptr;
   __builtin_va_end(rest);
   auto* call = get<void*(void*, size_t, size_t, int, void*)>(Function::kMremap);
-  if (call == nullptr) [[unlikely]] return kMapFailed;
-  const uint64_t before = heaptap::arch::native::read_clock();
+  if (call == nullptr) [[unlikely]]
+    return kMapFailed;
+  const uint64_t before = read_time();
   void* result = call(old, old_bytes, bytes, flags, wanted);
-  if (result != kMapFailed && observes()) {
-    const CallSite site = HEAPTAP_CALL_SITE();
+  const CallSite site = HEAPTAP_CALL_SITE();
+  if (result != kMapFailed && observes_mapping(site)) {
     const bool leaves_old = (flags & kDontUnmap) != 0 || old_bytes == 0;
     if (!leaves_old) note_mapping(RecordKind::kUnmap, Function::kMremap, old, old_bytes, before, site);
     note_mapping(RecordKind::kMap, Function::kMremap, result, bytes, 0, site);

@@ -13,10 +13,10 @@ namespace heaptap::agent::kernel {
 
 using arch::native::system_call;
 
-inline constexpr long kInterrupted = -4;        // EINTR
-inline constexpr long kNoSuchProcess = -3;      // ESRCH
-inline constexpr long kFault = -14;             // EFAULT
-inline constexpr long kReadWrite = 1 | 2;       // PROT_READ | PROT_WRITE
+inline constexpr long kInterrupted = -4;    // EINTR
+inline constexpr long kNoSuchProcess = -3;  // ESRCH
+inline constexpr long kFault = -14;         // EFAULT
+inline constexpr long kReadWrite = 1 | 2;   // PROT_READ | PROT_WRITE
 
 inline bool failed(long result) { return result < 0 && result > -4096; }
 
@@ -45,7 +45,8 @@ inline bool advise(void* start, size_t bytes, int advice) {
 }
 
 inline int open_to_read(const char* path) {
-  return static_cast<int>(system_call(__NR_openat, -100 /* AT_FDCWD */, reinterpret_cast<long>(path), 0x80000 /* CLOEXEC */));
+  return static_cast<int>(
+      system_call(__NR_openat, -100 /* AT_FDCWD */, reinterpret_cast<long>(path), 0x80000 /* CLOEXEC */));
 }
 
 inline long read(int descriptor, void* buffer, size_t bytes) {

@@ -25,7 +25,8 @@ void Modules::start(wire::LogHeader* log) {
 const Module* Modules::find(uint64_t address) const {
   for (uint32_t i = count_.load(std::memory_order_acquire); i > 0; --i) {
     const Module& module = entries_[i - 1];
-    if (address >= module.start && address < module.end && module.loaded.load(std::memory_order_acquire)) return &module;
+    if (address >= module.start && address < module.end && module.loaded.load(std::memory_order_acquire))
+      return &module;
   }
   return nullptr;
 }
@@ -97,8 +98,9 @@ void Modules::write_note(const Module& module, const ModuleFacts& facts) {
   note.end = module.end;
   note.generation = module.generation;
   note.path_bytes = static_cast<uint16_t>(path_bytes);
-  note.flags = static_cast<uint8_t>((facts.is_main ? wire::kModuleIsMain : 0) | (facts.is_vdso ? wire::kModuleIsVdso : 0) |
-                                    (facts.unwind_header == 0 ? wire::kModuleHasNoCfi : 0));
+  note.flags =
+      static_cast<uint8_t>((facts.is_main ? wire::kModuleIsMain : 0) | (facts.is_vdso ? wire::kModuleIsVdso : 0) |
+                           (facts.unwind_header == 0 ? wire::kModuleHasNoCfi : 0));
   note.build_id_bytes = static_cast<uint8_t>(facts.build_id_bytes < 32 ? facts.build_id_bytes : 32);
   copy_bytes(note.build_id, facts.build_id, note.build_id_bytes);
   copy_bytes(to, &note, sizeof(note));

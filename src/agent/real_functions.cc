@@ -31,10 +31,12 @@ class SymbolTable {
     }
   }
 
-  [[nodiscard]] void* find(const char* name) const {
+  // `bytes` gets the code's size.
+  [[nodiscard]] void* find(const char* name, uintptr_t& bytes) const {
     const ElfW(Sym)* symbol = gnu_hash_ != nullptr ? find_gnu(name) : find_sysv(name);
     if (symbol == nullptr) return nullptr;
     const uintptr_t address = bias_ + symbol->st_value;
+    bytes = symbol->st_size;
     if ((symbol->st_info & 0xf) == STT_GNU_IFUNC) return reinterpret_cast<void* (*)()>(address)();
     return reinterpret_cast<void*>(address);
   }
@@ -46,12 +48,23 @@ class SymbolTable {
       uintptr_t pointer = entry->d_un.d_ptr;
       if (pointer < bias_) pointer += bias_;
       switch (entry->d_tag) {
-        case DT_SYMTAB: symbols_ = reinterpret_cast<const ElfW(Sym)*>(pointer); break;
-        case DT_STRTAB: strings_ = reinterpret_cast<const char*>(pointer); break;
-        case DT_GNU_HASH: gnu_hash_ = reinterpret_cast<const uint32_t*>(pointer); break;
-        case DT_HASH: sysv_hash_ = reinterpret_cast<const uint32_t*>(pointer); break;
-        case DT_VERSYM: versions_ = reinterpret_cast<const uint16_t*>(pointer); break;
-        default: break;
+        case DT_SYMTAB:
+          symbols_ = reinterpret_cast<const ElfW(Sym)*>(pointer);
+          break;
+        case DT_STRTAB:
+          strings_ = reinterpret_cast<const char*>(pointer);
+          break;
+        case DT_GNU_HASH:
+          gnu_hash_ = reinterpret_cast<const uint32_t*>(pointer);
+          break;
+        case DT_HASH:
+          sysv_hash_ = reinterpret_cast<const uint32_t*>(pointer);
+          break;
+        case DT_VERSYM:
+          versions_ = reinterpret_cast<const uint16_t*>(pointer);
+          break;
+        default:
+          break;
       }
     }
   }
@@ -65,7 +78,7 @@ class SymbolTable {
            equal(strings_ + symbol.st_name, name);
   }
 
-  [[nodiscard]] const ElfW(Sym)* find_gnu(const char* name) const {
+  [[nodiscard]] const ElfW(Sym) * find_gnu(const char* name) const {
     uint32_t hash = 5381;
     for (const char* at = name; *at != '\0'; ++at) hash = hash * 33 + static_cast<uint8_t>(*at);
     const uint32_t bucket_count = gnu_hash_[0];
@@ -81,7 +94,7 @@ class SymbolTable {
     return nullptr;
   }
 
-  [[nodiscard]] const ElfW(Sym)* find_sysv(const char* name) const {
+  [[nodiscard]] const ElfW(Sym) * find_sysv(const char* name) const {
     if (sysv_hash_ == nullptr) return nullptr;
     const uint32_t count = sysv_hash_[1];
     for (uint32_t index = 1; index < count; ++index) {
@@ -91,7 +104,7 @@ class SymbolTable {
   }
 
   uintptr_t bias_;
-  const ElfW(Sym)* symbols_ = nullptr;
+  const ElfW(Sym) * symbols_ = nullptr;
   const char* strings_ = nullptr;
   const uint32_t* gnu_hash_ = nullptr;
   const uint32_t* sysv_hash_ = nullptr;
@@ -106,6 +119,19 @@ bool holds(const dl_phdr_info& object, uintptr_t address) {
   return false;
 }
 
+RealFunctions::Range range_of(const dl_phdr_info& object) {
+  uintptr_t start = UINTPTR_MAX;
+  uintptr_t end = 0;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const uintptr_t address = object.dlpi_addr + segment.p_vaddr;
+    if (address < start) start = address;
+    if (address + segment.p_memsz > end) end = address + segment.p_memsz;
+  }
+  return {start, end - start};
+}
+
 bool is_standard_library(const char* path) {
   const char* name = file_name_of(path);
   return starts_with(name, "libstdc++.so") || starts_with(name, "libc++.so") || starts_with(name, "libc++abi.so");
@@ -113,24 +139,70 @@ bool is_standard_library(const char* path) {
 
 struct Search {
   bool behind_agent = false;
+  const char* name = nullptr;  // of one function; null: all of the list
+  void* found = nullptr;
+  bool replaced_cpp = false;  // by the program
 };
 
-// Takes from this object what isn't known yet. The agent itself and what stands before it (the program) don't count.
+// The forms that the C++ library builds others on: who replaces one of them replaces these others as well.
+bool replaces_cpp(const dl_phdr_info& object) {
+  const SymbolTable symbols(object);
+  for (const wire::FunctionFacts& facts : wire::kFunctionFacts) {
+    uintptr_t bytes = 0;
+    const bool is_cpp = facts.family == wire::Family::kNew || facts.family == wire::Family::kNewArray;
+    if (is_cpp && symbols.find(facts.symbol, bytes) != nullptr) return true;
+  }
+  return false;
+}
+
+// True for what stands behind the agent in the order of search: the agent itself and the program before it don't count.
+bool is_behind_agent(Search& search, const dl_phdr_info& object) {
+  if (search.behind_agent) return true;
+  search.behind_agent = holds(object, reinterpret_cast<uintptr_t>(&g_real));
+  if (!search.behind_agent && search.name == nullptr && replaces_cpp(object)) search.replaced_cpp = true;
+  return false;
+}
+
+void note_operator_new(uintptr_t start, uintptr_t bytes) {
+  for (RealFunctions::Range& place : g_real.new_code) {
+    if (place.start != 0) continue;
+    place = {start, bytes};
+    break;
+  }
+  const uintptr_t end = start + bytes;
+  const uintptr_t known_end = g_real.new_start + g_real.new_bytes;
+  if (g_real.new_start == 0 || start < g_real.new_start) g_real.new_start = start;
+  g_real.new_bytes = (end > known_end ? end : known_end) - g_real.new_start;
+}
+
+// Takes from this object what isn't known yet.
 int search_object(dl_phdr_info* object, size_t, void* context) {
   auto& search = *static_cast<Search*>(context);
-  if (!search.behind_agent) {
-    search.behind_agent = holds(*object, reinterpret_cast<uintptr_t>(&g_real));
-    return 0;
-  }
+  if (!is_behind_agent(search, *object)) return 0;
   const SymbolTable symbols(*object);
+  const bool is_standard = is_standard_library(object->dlpi_name);
   for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
     if (g_real.of[i] != nullptr) continue;
-    void* found = symbols.find(wire::kFunctionFacts[i].symbol);
+    uintptr_t bytes = 0;
+    void* found = symbols.find(wire::kFunctionFacts[i].symbol, bytes);
     if (found == nullptr) continue;
-    if (i == static_cast<uint8_t>(wire::Function::kNew)) g_real.standard_new = is_standard_library(object->dlpi_name);
+    const wire::FunctionFacts& facts = wire::kFunctionFacts[i];
+    if (is_standard && facts.role == wire::Role::kAllocate && facts.family != wire::Family::kMalloc) {
+      note_operator_new(reinterpret_cast<uintptr_t>(found), bytes);
+    }
+    if (i == static_cast<uint8_t>(wire::Function::kNew)) g_real.standard_new = is_standard && !search.replaced_cpp;
+    if (i == static_cast<uint8_t>(wire::Function::kMalloc)) g_real.allocator = range_of(*object);
     __atomic_store_n(&g_real.of[i], found, __ATOMIC_RELEASE);
   }
   return 0;
+}
+
+int search_name(dl_phdr_info* object, size_t, void* context) {
+  auto& search = *static_cast<Search*>(context);
+  if (!is_behind_agent(search, *object)) return 0;
+  uintptr_t bytes = 0;
+  search.found = SymbolTable(*object).find(search.name, bytes);
+  return search.found != nullptr ? 1 : 0;
 }
 
 }  // namespace
@@ -140,6 +212,20 @@ bool find_real_functions() {
   Search search;
   dl_iterate_phdr(&search_object, &search);
   return true;
+}
+
+void* find_behind_agent(const char* name) {
+  if (g_own_address != &g_real || dl_iterate_phdr == nullptr) return nullptr;
+  Search search{.name = name};
+  dl_iterate_phdr(&search_name, &search);
+  return search.found;
+}
+
+bool RealFunctions::is_in_one_of_them(uintptr_t address) const {
+  for (const Range& range : new_code) {
+    if (range.holds(address)) return true;
+  }
+  return false;
 }
 
 void* early_allocate(size_t alignment, size_t bytes) {
@@ -158,6 +244,8 @@ bool is_early(const void* block) {
   return reinterpret_cast<uintptr_t>(block) - reinterpret_cast<uintptr_t>(g_early) < kEarlyBytes;
 }
 
-size_t early_size(const void* block) { return *reinterpret_cast<const size_t*>(reinterpret_cast<uintptr_t>(block) - 16); }
+size_t early_size(const void* block) {
+  return *reinterpret_cast<const size_t*>(reinterpret_cast<uintptr_t>(block) - 16);
+}
 
 }  // namespace heaptap::agent

@@ -12,8 +12,9 @@ bool write_clock_note(ThreadState& state, uint64_t now) {
   struct {
     wire::Record head;
     uint64_t clock;
-  } note{{0, sizeof(uint64_t), wire::make_what(wire::RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
-         now};
+  } note{
+      {0, sizeof(uint64_t), wire::make_what(wire::RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
+      now};
   __builtin_memcpy(state.cursor, &note, sizeof(note));
   state.cursor += sizeof(note);
   state.base_time = now;
@@ -27,30 +28,40 @@ bool is_omitted(uintptr_t return_address) {
 
 }  // namespace
 
+uint64_t read_time() {
+  if (!g_session.clock_forbidden) [[likely]]
+    return arch::native::read_clock();
+  return g_session.log->coarse_clock.load(std::memory_order_relaxed);
+}
+
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
   Session& session = g_session;
   if (session.omits && is_omitted(site.return_address)) return;
   StreamHold hold(anchor);
   ThreadState* state = hold.state();
-  if (state == nullptr) [[unlikely]] return;
+  if (state == nullptr) [[unlikely]]
+    return;
 
   // The loader allocates whenever objects come or go: time to look at what changed.
   if (door::loader_code().holds(site.return_address) && session.unwind.modules.changed()) [[unlikely]] {
     session.unwind.refresh_modules();
   }
-  const uint64_t before = observation.time != 0 ? observation.time : 0;
   const Frame caller{.slot = site.slot,
                      .key = site.return_address & wire::kCodeAddressMask,
                      .sp = site.slot + sizeof(uintptr_t),
                      .fp = site.fp,
                      .fp_slot = 0};
+  if (hold.is_nested()) [[unlikely]]
+    state->call_stack.reset();
   const uint32_t stack = state->call_stack.capture(session.unwind, caller, site.slot);
+  if (hold.is_nested() && !state->call_stack.passes(session.own_code)) [[unlikely]]
+    hold.end_levels_below();
 
   constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
   if (static_cast<size_t>(state->end - state->cursor) < kMostBytes) [[unlikely]] {
     if (!next_chunk(*state, kMostBytes)) return;
   }
-  const uint64_t now = before != 0 ? before : arch::native::read_clock();
+  const uint64_t now = observation.time != 0 ? observation.time : read_time();
   uint64_t ticks = now - state->base_time;
   if (ticks > UINT32_MAX) [[unlikely]] {
     if (now < state->base_time) {

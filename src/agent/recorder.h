@@ -12,9 +12,9 @@ namespace heaptap::agent {
 
 // Where a hook was called from: what the walk starts with.
 struct CallSite {
-  uintptr_t slot;            // address of the hook's return address
+  uintptr_t slot;  // address of the hook's return address
   uintptr_t return_address;
-  uintptr_t fp;              // the caller's frame pointer
+  uintptr_t fp;  // the caller's frame pointer
 };
 
 struct Observation {
@@ -24,6 +24,9 @@ struct Observation {
   uint64_t size_bytes;  // where the kind has one
   uint64_t time;        // 0: now
 };
+
+// The clock, or what stands in for it where reading it isn't allowed (see surroundings.cc).
+uint64_t read_time();
 
 // Call only while is_recording(). Never fails visibly: what can't be recorded is counted as lost.
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site);

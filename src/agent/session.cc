@@ -62,11 +62,11 @@ class Socket {
     copy_bytes(address.path + 1, name, name_bytes);  // a leading NUL: the abstract namespace
     __kernel_timespec limit{kAnswerSeconds, 0};
     for (const long option : {kReceiveTimeout, kSendTimeout}) {
-      kernel::system_call(__NR_setsockopt, descriptor_, kSocketLevel, option, reinterpret_cast<long>(&limit), sizeof(limit));
+      kernel::system_call(__NR_setsockopt, descriptor_, kSocketLevel, option, reinterpret_cast<long>(&limit),
+                          sizeof(limit));
     }
     const long bytes = static_cast<long>(offsetof(SocketAddress, path) + 1 + name_bytes);
-    return !kernel::failed(
-        kernel::system_call(__NR_connect, descriptor_, reinterpret_cast<long>(&address), bytes));
+    return !kernel::failed(kernel::system_call(__NR_connect, descriptor_, reinterpret_cast<long>(&address), bytes));
   }
 
   bool send(const void* message, size_t bytes) {
@@ -81,7 +81,8 @@ class Socket {
     MessageHeader header{nullptr, 0, &part, 1, control, sizeof(control), 0};
     long received;
     do {
-      received = kernel::system_call(__NR_recvmsg, descriptor_, reinterpret_cast<long>(&header), 0x40000000 /* CLOEXEC */);
+      received =
+          kernel::system_call(__NR_recvmsg, descriptor_, reinterpret_cast<long>(&header), 0x40000000 /* CLOEXEC */);
     } while (received == kernel::kInterrupted);
     descriptor = -1;
     const auto* rights = reinterpret_cast<const ControlMessage*>(control);
@@ -153,6 +154,9 @@ bool use_log(wire::LogHeader* log) {
   }
   unwind.modules.start(log);
   unwind.refresh_modules();
+  if (const Module* own = unwind.modules.find(reinterpret_cast<uintptr_t>(&use_log))) {
+    session.own_code = {own->start, own->end - own->start};
+  }
   start_streams();
   log->agent_state.store(static_cast<uint32_t>(wire::AgentState::kRecording), std::memory_order_release);
   return true;

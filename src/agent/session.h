@@ -13,7 +13,7 @@
 namespace heaptap::agent {
 
 enum class SessionState : uint32_t {
-  kUnknown = 0,    // nothing was tried yet in this process; also in a forked child, where the page below reads zero
+  kUnknown = 0,  // nothing was tried yet in this process; also in a forked child, where the page below reads zero
   kStarting = 1,
   kRecording = 2,
   kOff = 3,
@@ -31,10 +31,12 @@ struct Session {
   wire::StreamSlot* slots = nullptr;
   uint8_t* chunks = nullptr;
   size_t log_bytes = 0;
-  uint32_t number = 0;      // counts sessions of this process and its forked ancestors
-  int process = 0;          // pid that it was started in; 0: never
-  uint32_t flags = 0;       // wire::SessionFlag
+  uint32_t number = 0;  // counts sessions of this process and its forked ancestors
+  int process = 0;      // pid that it was started in; 0: never
+  uint32_t flags = 0;   // wire::SessionFlag
   bool omits = false;
+  bool clock_forbidden = false;  // reading the clock would kill the process
+  door::CodeRange own_code{};    // the agent's
   char socket_name[108] = {};
   uint8_t socket_name_bytes = 0;
   UnwindTables unwind;
@@ -48,7 +50,8 @@ bool start_session();
 
 inline bool is_recording() {
   const SessionState state = g_session_page.state.load(std::memory_order_relaxed);
-  if (state == SessionState::kRecording) [[likely]] return true;
+  if (state == SessionState::kRecording) [[likely]]
+    return true;
   return state == SessionState::kUnknown && start_session();
 }
 

@@ -11,20 +11,36 @@ constexpr uintptr_t page_of(uintptr_t address) { return address & ~(kPage - 1); 
 
 // How far below its own stack's known part a stack pointer may be to be looked at page by page.
 constexpr uintptr_t kLargestGap = 64u << 20;
+// A step that no guard page and no other stack lies in, but for stacks that are laid out without either.
+constexpr uintptr_t kSmallStep = 256u << 10;
+// Below the initial stack the kernel keeps at least 128 MiB free of other mappings (mmap_base in arch/x86/mm/mmap.c).
+constexpr uintptr_t kInitialStackGap = 64u << 20;
 // How far from the top of a thread's stack its first frame may be (the C library's descriptor and static TLS are between).
 constexpr uintptr_t kLargestHead = 256u << 10;
 
 }  // namespace
 
 void StackWindow::enter_elsewhere(uintptr_t sp) {
-  high_ = page_of(sp) + kPage;  // the page that we run on
-  if (own_high_ == 0 || sp >= own_low_ || own_low_ - sp > kLargestGap) return;
+  high_ = page_of(sp) + kPage;               // the page that we run on
+  if (sp_ < page_of(sp)) sp_ = page_of(sp);  // nobody knows about the page below
+  if (own_high_ == 0 || sp >= own_low_ || !has_grown_to(sp)) return;
+  own_low_ = page_of(sp_);
+  high_ = own_high_;
+}
+
+// Whether a stack pointer below the known part of the thread's own stack is on that stack still. Asks the kernel only for
+// large steps: some programs may not make system calls.
+bool StackWindow::has_grown_to(uintptr_t sp) const {
+  const uintptr_t step = own_low_ - sp;
+  if (step <= kSmallStep) return true;
+  const uintptr_t top = door::initial_stack_top();
+  if (top - sp < kInitialStackGap && own_high_ > top - kPage) return true;
+  if (step > kLargestGap) return false;
   for (uintptr_t page = page_of(own_low_); page > page_of(sp);) {
     page -= kPage;
-    if (!kernel::is_readable(page)) return;
+    if (!kernel::is_readable(page)) return false;
   }
-  own_low_ = page_of(sp);
-  high_ = own_high_;
+  return true;
 }
 
 bool StackWindow::readable_elsewhere(uintptr_t address) {

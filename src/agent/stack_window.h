@@ -7,10 +7,11 @@ namespace heaptap::agent {
 
 class StackWindow {
  public:
-  // At the start of a walk whose first frame is at `sp`.
-  void enter(uintptr_t sp) {
-    sp_ = sp;
-    if (sp >= own_low_ && sp < own_high_) [[likely]] {
+  // At the start of a walk whose first frame is at `sp`; in the frame of an interrupted function the `red_zone` below it
+  // belongs to the frame.
+  void enter(uintptr_t sp, uintptr_t red_zone = 0) {
+    sp_ = sp - red_zone;
+    if (sp_ >= own_low_ && sp < own_high_) [[likely]] {
       high_ = own_high_;
       return;
     }
@@ -19,7 +20,8 @@ class StackWindow {
 
   // Whether the word at this address can be read. Walks go upwards: what is below the first frame is refused.
   bool readable(uintptr_t address) {
-    if (address - sp_ < high_ - sp_ - 7) [[likely]] return (address & 7) == 0;
+    if (address - sp_ < high_ - sp_ - 7) [[likely]]
+      return (address & 7) == 0;
     return readable_elsewhere(address);
   }
 
@@ -32,10 +34,11 @@ class StackWindow {
  private:
   void enter_elsewhere(uintptr_t sp);
   bool readable_elsewhere(uintptr_t address);
+  [[nodiscard]] bool has_grown_to(uintptr_t sp) const;
 
   uintptr_t sp_ = 0;
-  uintptr_t high_ = 0;      // readable up to here in this walk
-  uintptr_t own_low_ = 0;   // the thread's own stack, as far as it was seen
+  uintptr_t high_ = 0;     // readable up to here in this walk
+  uintptr_t own_low_ = 0;  // the thread's own stack, as far as it was seen
   uintptr_t own_high_ = 0;
 };
 

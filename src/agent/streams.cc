@@ -1,6 +1,7 @@
 #include "agent/streams.h"
 
 #include "agent/kernel.h"
+#include "agent/recorder.h"
 #include "agent/session.h"
 
 namespace heaptap::agent {
@@ -28,7 +29,8 @@ void sweep() {
   Registry& registry = g_registry;
   if (registry.sweeping.exchange(1, std::memory_order_acquire) != 0) return;
   uint32_t living = 0;
-  for (ThreadState* state = registry.known.load(std::memory_order_acquire); state != nullptr; state = state->next_known) {
+  for (ThreadState* state = registry.known.load(std::memory_order_acquire); state != nullptr;
+       state = state->next_known) {
     if (state->in_use.load(std::memory_order_acquire) != 1) continue;
     if (kernel::thread_lives(g_session.process, state->thread_id)) {
       ++living;
@@ -41,7 +43,8 @@ void sweep() {
 }
 
 ThreadState* reuse_state() {
-  for (ThreadState* state = g_registry.known.load(std::memory_order_acquire); state != nullptr; state = state->next_known) {
+  for (ThreadState* state = g_registry.known.load(std::memory_order_acquire); state != nullptr;
+       state = state->next_known) {
     uint32_t free = 0;
     if (state->in_use.load(std::memory_order_relaxed) == 0 &&
         state->in_use.compare_exchange_strong(free, 2, std::memory_order_acq_rel)) {
@@ -128,7 +131,7 @@ uint32_t claim_chunk(wire::StreamSlot& slot) {
 wire::ChunkHeader* begin_chunk(ThreadState& state, uint32_t index) {
   auto* chunk = reinterpret_cast<wire::ChunkHeader*>(g_session.chunks + size_t{index} * wire::kChunkBytes);
   chunk->next.store(0, std::memory_order_relaxed);
-  state.base_time = chunk->base_time = arch::native::read_clock();
+  state.base_time = chunk->base_time = read_time();
   chunk->committed.store(sizeof(wire::ChunkHeader), std::memory_order_release);
   state.chunk = chunk;
   state.chunk_index = index;
@@ -138,8 +141,10 @@ wire::ChunkHeader* begin_chunk(ThreadState& state, uint32_t index) {
 }
 
 uint32_t thread_number_of(const ThreadAnchor& anchor) {
-  return anchor.states[0] != nullptr ? anchor.states[0]->slot->thread_number
-                                     : g_session.log->thread_count.fetch_add(1, std::memory_order_relaxed) + 1;
+  for (const ThreadState* state : anchor.states) {
+    if (state != nullptr && state->slot != nullptr) return state->slot->thread_number;
+  }
+  return g_session.log->thread_count.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
@@ -165,23 +170,6 @@ bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
 void count_lost_without_stream() {
   g_session.log->lost_events.fetch_add(1, std::memory_order_relaxed);
   g_session.log->lost_no_slot.fetch_add(1, std::memory_order_relaxed);
-}
-
-// After a signal handler left by longjmp, levels are still marked busy whose hooks are gone: those whose stack pointer
-// lies below ours on the stack that we are on. On an alternate stack addresses say nothing, so there they stay.
-void drop_abandoned_levels(ThreadAnchor& anchor, uintptr_t sp) {
-  struct {
-    void* sp;
-    int flags;
-    size_t bytes;
-  } alternate{};
-  kernel::system_call(__NR_sigaltstack, 0, reinterpret_cast<long>(&alternate));
-  constexpr int kOnStack = 1;
-  if ((alternate.flags & kOnStack) != 0) return;
-  while (anchor.level > 0 && anchor.busy_stack[anchor.level - 1] < sp) {
-    --anchor.level;
-    if (ThreadState* state = anchor.states[anchor.level]) state->call_stack.reset();
-  }
 }
 
 }  // namespace
@@ -227,20 +215,33 @@ __attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes) {
   return bytes <= static_cast<uint32_t>(state.end - state.cursor);
 }
 
+void StreamHold::end_levels_below() {
+  const uint32_t own = anchor_.level - 1;
+  for (uint32_t level = 0; level < own; ++level) {
+    ThreadState* state = anchor_.states[level];
+    anchor_.states[level] = nullptr;
+    if (state != nullptr && state->slot != nullptr && state->in_use.load(std::memory_order_relaxed) == 1) {
+      state->slot->busy.store(0, std::memory_order_release);
+      end_stream(*state);
+    }
+  }
+  // What is left is this level's stream: it becomes the thread's own.
+  anchor_.states[0] = state_;
+  anchor_.states[own] = nullptr;
+  anchor_.level = 1;
+}
+
 StreamHold::StreamHold(ThreadAnchor& anchor) : anchor_(anchor) {
   if (anchor.session != g_session.number) [[unlikely]] {  // a new thread, or a forked child's first event
     anchor.session = g_session.number;
     anchor.level = 0;
     for (ThreadState*& state : anchor.states) state = nullptr;
   }
-  const auto sp = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  if (anchor.level > 0) [[unlikely]] drop_abandoned_levels(anchor, sp);
   const uint32_t level = anchor.level;
   if (level >= ThreadAnchor::kLevels) [[unlikely]] {
     count_lost_without_stream();
     return;
   }
-  anchor.busy_stack[level] = sp;
   anchor.level = level + 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   ThreadState* state = anchor.states[level];

@@ -47,6 +47,13 @@ class StreamHold {
   StreamHold(const StreamHold&) = delete;
   StreamHold& operator=(const StreamHold&) = delete;
 
+  // Whether this event came while another of the same thread was being recorded: from a signal handler, or because a
+  // handler left an earlier one by longjmp.
+  [[nodiscard]] bool is_nested() const { return anchor_.level > 1; }
+  // Nothing is being recorded below, after all. The streams that were being written to then are ended, since what they were
+  // left in isn't known, and this one takes their place.
+  void end_levels_below();
+
   // Null: nothing can be recorded here; it was counted.
   [[nodiscard]] ThreadState* state() const { return state_; }
 

@@ -54,7 +54,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 bool become_user(const LaunchOptions& options) {
-  if (options.group != static_cast<gid_t>(-1) && (setgroups(0, nullptr) != 0 || setgid(options.group) != 0)) return false;
+  if (options.group != static_cast<gid_t>(-1) && (setgroups(0, nullptr) != 0 || setgid(options.group) != 0))
+    return false;
   return options.user == static_cast<uid_t>(-1) || setuid(options.user) == 0;
 }
 
@@ -87,8 +88,8 @@ Launched launch(const LaunchOptions& options) {
   sigprocmask(SIG_SETMASK, &all, &before);
   const pid_t child = fork();
   if (child == 0) {
-    execute(options, const_cast<char**>(argument_pointers.data()), const_cast<char**>(environment_pointers.data()), before,
-            report[1]);
+    execute(options, const_cast<char**>(argument_pointers.data()), const_cast<char**>(environment_pointers.data()),
+            before, report[1]);
   }
   launched.error = child < 0 ? errno : 0;
   sigprocmask(SIG_SETMASK, &before, nullptr);

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "arch/native.h"
+
 namespace heaptap::target {
 namespace {
 
@@ -64,7 +66,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   options.omitted_objects.copy(log.omitted_objects, sizeof(log.omitted_objects) - 1);
   log.node_count.store(wire::kRootCount, std::memory_order_relaxed);
   log.free_chunks.store(wire::kNoChunk, std::memory_order_relaxed);
-  log.recording.store(1, std::memory_order_relaxed);
+  log.coarse_clock.store(arch::native::read_clock(), std::memory_order_relaxed);
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ struct LogReader::Stream {
   uint64_t bound = 0;  // no record that comes later is older than this
   uint32_t thread = 0;
   bool base_known = false;
-  bool ended = false;  // its thread is gone
-  bool closed = false; // and everything of it was read
-  bool unread = false; // there is more than kMostHeld
+  bool ended = false;   // its thread is gone
+  bool closed = false;  // and everything of it was read
+  bool unread = false;  // there is more than kMostHeld
   std::vector<wire::RawEvent> events;
   size_t taken = 0;
 
@@ -67,21 +67,26 @@ uint64_t LogReader::drain(std::vector<wire::RawEvent>& events, bool last) {
   bytes_read_ = 0;
   freed_ = 0;
   const uint64_t now = arch::native::read_clock();
+  log_.coarse_clock.store(now, std::memory_order_relaxed);
   find_streams();
-  uint64_t until = now - kSlackTicks;
   for (const auto& stream : streams_) {
-    // Not busy now: what this thread writes from here on is newer than `now`.
-    stream->bound = slot(stream->slot).busy.load(std::memory_order_acquire) == 0 ? now - kSlackTicks : 0;
+    // Not busy now: what this thread writes from here on is newer than `now`. And who is gone writes no more.
+    const bool idle = last || slot(stream->slot).busy.load(std::memory_order_acquire) == 0;
+    stream->bound = idle ? UINT64_MAX : 0;
   }
+  uint64_t busy_until = last ? UINT64_MAX : now - kSlackTicks;
+  uint64_t unread_until = UINT64_MAX;
   for (const auto& stream : streams_) {
     read_stream(*stream);
-    if (stream->closed) continue;
-    if (stream->bound == 0 || stream->unread) stream->bound = stream->last_time;
-    until = std::min(until, stream->bound);
+    if (stream->unread) {
+      unread_until = std::min(unread_until, stream->last_time);
+    } else if (!stream->closed && stream->bound == 0) {
+      busy_until = std::min(busy_until, stream->last_time);
+    }
   }
-  const bool unread = std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->unread; });
-  if (!unread) until = last ? UINT64_MAX : std::max(until, now - kStallTicks);
-  merge(events, until);
+  // A thread that stands still in the middle of a hook holds the others up, but not for ever.
+  if (!last) busy_until = std::max(busy_until, now - kStallTicks);
+  merge(events, std::min(busy_until, unread_until));
   retire_ended();
   if (freed_ > 0) {
     log_.chunks_returned.fetch_add(1, std::memory_order_release);
@@ -174,8 +179,8 @@ bool LogReader::read_record(Stream& stream, const uint8_t* bytes, uint32_t commi
   const uint64_t time = std::max(stream.base_time + record.head.time, stream.last_time);
   stream.last_time = time;
   const bool sized = size == sizeof(wire::SizedRecord);
-  stream.events.push_back({time, wire::record_address(record.head.what), sized ? record.size_bytes : 0, record.head.stack,
-                           stream.thread, kind, wire::record_function(record.head.what)});
+  stream.events.push_back({time, wire::record_address(record.head.what), sized ? record.size_bytes : 0,
+                           record.head.stack, stream.thread, kind, wire::record_function(record.head.what)});
   return true;
 }
 
@@ -191,28 +196,29 @@ void LogReader::free_chunk(uint32_t index) {
 
 // Appends the streams' events up to a time, oldest first. Takes runs: most of the time one thread is ahead for a while.
 void LogReader::merge(std::vector<wire::RawEvent>& events, uint64_t until) {
-  for (;;) {
-    Stream* first = nullptr;
-    uint64_t second_time = UINT64_MAX;
-    for (const auto& stream : streams_) {
-      if (stream->empty() || stream->front_time() > until) continue;
-      if (first == nullptr || stream->front_time() < first->front_time()) {
-        if (first != nullptr) second_time = std::min(second_time, first->front_time());
-        first = stream.get();
-      } else {
-        second_time = std::min(second_time, stream->front_time());
-      }
-    }
-    if (first == nullptr) break;
-    const uint64_t limit = std::min(until, second_time);
-    size_t end = first->taken;
-    while (end < first->events.size() && first->events[end].time <= limit) ++end;
-    events.insert(events.end(), first->events.begin() + static_cast<ptrdiff_t>(first->taken),
-                  first->events.begin() + static_cast<ptrdiff_t>(end));
-    first->taken = end;
-    if (first->empty()) {
-      first->events.clear();
-      first->taken = 0;
+  const auto is_later = [](const Stream* a, const Stream* b) { return a->front_time() > b->front_time(); };
+  std::vector<Stream*>& heap = merging_;
+  heap.clear();
+  for (const auto& stream : streams_) {
+    if (!stream->empty() && stream->front_time() <= until) heap.push_back(stream.get());
+  }
+  std::make_heap(heap.begin(), heap.end(), is_later);
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), is_later);
+    Stream& first = *heap.back();
+    heap.pop_back();
+    const uint64_t limit = heap.empty() ? until : heap.front()->front_time();
+    size_t end = first.taken;
+    while (end < first.events.size() && first.events[end].time <= limit) ++end;
+    events.insert(events.end(), first.events.begin() + static_cast<ptrdiff_t>(first.taken),
+                  first.events.begin() + static_cast<ptrdiff_t>(end));
+    first.taken = end;
+    if (first.empty()) {
+      first.events.clear();
+      first.taken = 0;
+    } else if (first.front_time() <= until) {
+      heap.push_back(&first);
+      std::push_heap(heap.begin(), heap.end(), is_later);
     }
   }
 }
@@ -233,6 +239,10 @@ void LogReader::retire_ended() {
     }
     return stream->ended;
   });
+}
+
+bool LogReader::is_empty() const {
+  return std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->empty(); });
 }
 
 std::vector<StreamEnd> LogReader::take_new_threads() { return std::exchange(new_threads_, {}); }

@@ -24,8 +24,11 @@ class LogReader {
   LogReader& operator=(const LogReader&) = delete;
 
   // Appends the events that are known to be next in order, a bounded number of them. `last`: the target is gone, nothing
-  // more comes. Returns how many bytes of records were read; 0 with `last`: that was all.
+  // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
   uint64_t drain(std::vector<wire::RawEvent>& events, bool last);
+
+  // Nothing is held here that was read but not handed on.
+  [[nodiscard]] bool is_empty() const;
 
   // Threads seen since the last call: number and kernel id.
   std::vector<StreamEnd> take_new_threads();
@@ -48,13 +51,12 @@ class LogReader {
   [[nodiscard]] wire::ChunkHeader& chunk(uint32_t index) const;
 
   wire::LogHeader& log_;
-  const uint32_t slot_count_;   // copies: the log's own fields may change under us
+  const uint32_t slot_count_;  // copies: the log's own fields may change under us
   const uint32_t chunk_count_;
   const uint64_t slots_offset_;
   const uint64_t chunks_offset_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<bool> slot_taken_;
-  uint32_t known_threads_ = 0;
   std::vector<StreamEnd> new_threads_;
   uint64_t bytes_read_ = 0;
   uint64_t lost_ended_ = 0;  // of streams that ended
@@ -62,7 +64,7 @@ class LogReader {
   uint32_t chunks_in_use_ = 0;
   uint32_t most_chunks_used_ = 0;
   uint32_t freed_ = 0;
-  uint64_t stalled_since_ = 0;
+  std::vector<Stream*> merging_;
 };
 
 }  // namespace heaptap::target

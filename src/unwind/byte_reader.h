@@ -95,22 +95,49 @@ class ByteReader {
     const uint64_t here = address_;
     uint64_t value = 0;
     switch (encoding & kPointerFormat) {
-      case kPointerAbsolute: value = word_bytes == 8 ? fixed<uint64_t>() : fixed<uint32_t>(); break;
-      case kPointerUleb: value = uleb(); break;
-      case kPointerU2: value = fixed<uint16_t>(); break;
-      case kPointerU4: value = fixed<uint32_t>(); break;
-      case kPointerU8: value = fixed<uint64_t>(); break;
-      case kPointerSleb: value = static_cast<uint64_t>(sleb()); break;
-      case kPointerS2: value = static_cast<uint64_t>(static_cast<int64_t>(fixed<int16_t>())); break;
-      case kPointerS4: value = static_cast<uint64_t>(static_cast<int64_t>(fixed<int32_t>())); break;
-      case kPointerS8: value = static_cast<uint64_t>(fixed<int64_t>()); break;
-      default: fail(); return 0;
+      case kPointerAbsolute:
+        value = word_bytes == 8 ? fixed<uint64_t>() : fixed<uint32_t>();
+        break;
+      case kPointerUleb:
+        value = uleb();
+        break;
+      case kPointerU2:
+        value = fixed<uint16_t>();
+        break;
+      case kPointerU4:
+        value = fixed<uint32_t>();
+        break;
+      case kPointerU8:
+        value = fixed<uint64_t>();
+        break;
+      case kPointerSleb:
+        value = static_cast<uint64_t>(sleb());
+        break;
+      case kPointerS2:
+        value = static_cast<uint64_t>(static_cast<int64_t>(fixed<int16_t>()));
+        break;
+      case kPointerS4:
+        value = static_cast<uint64_t>(static_cast<int64_t>(fixed<int32_t>()));
+        break;
+      case kPointerS8:
+        value = static_cast<uint64_t>(fixed<int64_t>());
+        break;
+      default:
+        fail();
+        return 0;
     }
     switch (encoding & kPointerApplication) {
-      case 0: break;
-      case kPointerPcRelative: value += here; break;
-      case kPointerDataRelative: value += data_base; break;
-      default: fail(); return 0;
+      case 0:
+        break;
+      case kPointerPcRelative:
+        value += here;
+        break;
+      case kPointerDataRelative:
+        value += data_base;
+        break;
+      default:
+        fail();
+        return 0;
     }
     return value;
   }

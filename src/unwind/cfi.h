@@ -68,16 +68,24 @@ bool parse_cie(const CfiTables& tables, uint64_t address, Cie& cie) {
     const uint64_t behind = reader.address() + bytes;
     for (size_t i = 1; i < count; ++i) {
       switch (augmentation[i]) {
-        case 'R': cie.pointer_encoding = reader.u8(); break;
-        case 'L': reader.u8(); break;
+        case 'R':
+          cie.pointer_encoding = reader.u8();
+          break;
+        case 'L':
+          reader.u8();
+          break;
         case 'P': {
           const uint8_t encoding = reader.u8();
           reader.pointer(encoding & 0x7f, 0, sizeof(typename Cpu::Word));
           break;
         }
-        case 'S': cie.is_signal = true; break;
-        case 'B': break;
-        default: return false;
+        case 'S':
+          cie.is_signal = true;
+          break;
+        case 'B':
+          break;
+        default:
+          return false;
       }
     }
     if (behind < reader.address()) return false;
@@ -155,7 +163,8 @@ class Program {
         case 0xc0:  // restore
           restore(low, initial);
           continue;
-        default: break;
+        default:
+          break;
       }
       if (is_advance(opcode)) {
         location = advance(reader, opcode, location);
@@ -172,24 +181,35 @@ class Program {
 
   uint64_t advance(ByteReader& reader, uint8_t opcode, uint64_t location) {
     switch (opcode) {
-      case 0x01: return reader.pointer(cie_.pointer_encoding, 0, sizeof(typename Cpu::Word));
-      case 0x02: return location + reader.u8() * cie_.code_alignment;
-      case 0x03: return location + reader.fixed<uint16_t>() * cie_.code_alignment;
-      default: return location + reader.fixed<uint32_t>() * cie_.code_alignment;
+      case 0x01:
+        return reader.pointer(cie_.pointer_encoding, 0, sizeof(typename Cpu::Word));
+      case 0x02:
+        return location + reader.u8() * cie_.code_alignment;
+      case 0x03:
+        return location + reader.fixed<uint16_t>() * cie_.code_alignment;
+      default:
+        return location + reader.fixed<uint32_t>() * cie_.code_alignment;
     }
   }
 
   bool execute(ByteReader& reader, uint8_t opcode, const State* initial) {
     switch (opcode) {
-      case 0x00: return true;  // nop
-      case 0x05: {             // offset_extended
+      case 0x00:
+        return true;  // nop
+      case 0x05: {    // offset_extended
         const uint64_t number = reader.uleb();
         set(number, by_data(static_cast<int64_t>(reader.uleb())));
         return true;
       }
-      case 0x06: restore(reader.uleb(), initial); return true;
-      case 0x07: set(reader.uleb(), {Rule::kUndefined, 0}); return true;
-      case 0x08: set(reader.uleb(), {Rule::kSame, 0}); return true;
+      case 0x06:
+        restore(reader.uleb(), initial);
+        return true;
+      case 0x07:
+        set(reader.uleb(), {Rule::kUndefined, 0});
+        return true;
+      case 0x08:
+        set(reader.uleb(), {Rule::kSame, 0});
+        return true;
       case 0x09:  // register
         set(reader.uleb(), {Rule::kOther, 0});
         reader.uleb();
@@ -207,10 +227,18 @@ class Program {
         define_cfa(number, static_cast<int64_t>(reader.uleb()));
         return true;
       }
-      case 0x0d: define_cfa(reader.uleb(), state_.cfa_offset); return true;
-      case 0x0e: set_cfa_offset(static_cast<int64_t>(reader.uleb())); return true;
-      case 0x0f: cfa_expression(reader); return true;
-      case 0x10: register_expression(reader); return true;
+      case 0x0d:
+        define_cfa(reader.uleb(), state_.cfa_offset);
+        return true;
+      case 0x0e:
+        set_cfa_offset(static_cast<int64_t>(reader.uleb()));
+        return true;
+      case 0x0f:
+        cfa_expression(reader);
+        return true;
+      case 0x10:
+        register_expression(reader);
+        return true;
       case 0x11: {  // offset_extended_sf
         const uint64_t number = reader.uleb();
         set(number, by_data(reader.sleb()));
@@ -221,7 +249,9 @@ class Program {
         define_cfa(number, reader.sleb() * cie_.data_alignment);
         return true;
       }
-      case 0x13: set_cfa_offset(reader.sleb() * cie_.data_alignment); return true;
+      case 0x13:
+        set_cfa_offset(reader.sleb() * cie_.data_alignment);
+        return true;
       case 0x14:  // val_offset
         set(reader.uleb(), {Rule::kOther, 0});
         reader.uleb();
@@ -234,8 +264,11 @@ class Program {
         set(reader.uleb(), {Rule::kOther, 0});
         reader.skip(reader.uleb());
         return true;
-      case 0x2e: reader.uleb(); return true;  // GNU_args_size
-      default: return false;
+      case 0x2e:
+        reader.uleb();
+        return true;  // GNU_args_size
+      default:
+        return false;
     }
   }
 
@@ -323,12 +356,17 @@ Row make_row(const State& state) {
   const bool fp_by_cfa = fp.rule == Rule::kOffset || fp.rule == Rule::kSame || fp.rule == Rule::kUndefined;
   if (fp.rule == Rule::kOffset || fp.rule == Rule::kFrameRelative) row.fp_words = static_cast<int16_t>(fp_words);
   switch (state.cfa) {
-    case CfaRule::kStack: row.kind = fp_by_cfa ? RowKind::kStackOffset : RowKind::kUnsupported; break;
-    case CfaRule::kFrame: row.kind = fp_by_cfa ? RowKind::kFrameOffset : RowKind::kUnsupported; break;
+    case CfaRule::kStack:
+      row.kind = fp_by_cfa ? RowKind::kStackOffset : RowKind::kUnsupported;
+      break;
+    case CfaRule::kFrame:
+      row.kind = fp_by_cfa ? RowKind::kFrameOffset : RowKind::kUnsupported;
+      break;
     case CfaRule::kFrameIndirect:
       row.kind = fp.rule == Rule::kFrameRelative ? RowKind::kFrameIndirect : RowKind::kUnsupported;
       break;
-    default: break;
+    default:
+      break;
   }
   return row;
 }

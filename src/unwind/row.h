@@ -18,8 +18,8 @@ enum class RowKind : uint8_t {
 // 8 bytes, so that a table of them is small and one is read in one go.
 struct Row {
   RowKind kind = RowKind::kUnknown;
-  int8_t ra_words = 0;    // return address at CFA + ra_words * word
-  int16_t fp_words = 0;   // caller's frame pointer at CFA + fp_words * word; 0: unchanged
+  int8_t ra_words = 0;   // return address at CFA + ra_words * word
+  int16_t fp_words = 0;  // caller's frame pointer at CFA + fp_words * word; 0: unchanged
   int32_t cfa_offset = 0;
 
   friend bool operator==(const Row&, const Row&) = default;

@@ -41,7 +41,7 @@ struct FrameHead {
   Codec codec = Codec::kNone;
   uint32_t stored_bytes = 0;
   uint32_t raw_bytes = 0;
-  uint32_t number = 0;  // counts a trace's frames from 0
+  uint32_t number = 0;    // counts a trace's frames from 0
   uint32_t checksum = 0;  // CRC-32C of the head up to here and the stored payload
 };
 
@@ -81,9 +81,9 @@ inline uint32_t crc32c(const uint8_t* data, size_t bytes, uint32_t before = 0) {
   for (; bytes >= 8; bytes -= 8, data += 8) {
     const uint32_t low = get_u32(data) ^ value;
     const uint32_t high = get_u32(data + 4);
-    value = kTables[7][low & 0xff] ^ kTables[6][low >> 8 & 0xff] ^ kTables[5][low >> 16 & 0xff] ^ kTables[4][low >> 24] ^
-            kTables[3][high & 0xff] ^ kTables[2][high >> 8 & 0xff] ^ kTables[1][high >> 16 & 0xff] ^
-            kTables[0][high >> 24];
+    value = kTables[7][low & 0xff] ^ kTables[6][low >> 8 & 0xff] ^ kTables[5][low >> 16 & 0xff] ^
+            kTables[4][low >> 24] ^ kTables[3][high & 0xff] ^ kTables[2][high >> 8 & 0xff] ^
+            kTables[1][high >> 16 & 0xff] ^ kTables[0][high >> 24];
   }
   for (; bytes > 0; --bytes, ++data) value = kTables[0][(value ^ *data) & 0xff] ^ (value >> 8);
   return ~value;
@@ -103,8 +103,12 @@ inline void write_frame_head(uint8_t* to, FrameHead head, const uint8_t* payload
 
 // False: this is no head of a frame, or one that is larger than any may be.
 inline bool read_frame_head(const uint8_t* from, FrameHead& head) {
-  head = {static_cast<FrameType>(from[4]), static_cast<Codec>(from[5]), get_u32(from + 8), get_u32(from + 12),
-          get_u32(from + 16), get_u32(from + 20)};
+  head = {static_cast<FrameType>(from[4]),
+          static_cast<Codec>(from[5]),
+          get_u32(from + 8),
+          get_u32(from + 12),
+          get_u32(from + 16),
+          get_u32(from + 20)};
   return get_u32(from) == kFrameSync && head.stored_bytes <= kMostFrameBytes && head.raw_bytes <= kMostFrameBytes;
 }
 

@@ -14,10 +14,10 @@ struct Hello {
   uint32_t magic;
   uint32_t version;
   uint32_t log_version;
-  uint32_t word_bytes;  // 4 or 8
+  uint32_t word_bytes;    // 4 or 8
   uint32_t architecture;  // wire::Architecture
   StartReason reason;
-  int32_t pid;         // as the target sees it; the collector trusts SCM_CREDENTIALS instead
+  int32_t pid;  // as the target sees it; the collector trusts SCM_CREDENTIALS instead
   int32_t parent_pid;
 };
 static_assert(sizeof(Hello) == 32);
@@ -32,8 +32,9 @@ struct Welcome {
 static_assert(sizeof(Welcome) == 24);
 
 // Environment of a program that is started with the agent.
-inline constexpr char kSessionVariable[] = "HEAPTAP_SESSION";  // name of the abstract UNIX socket, without its leading NUL
-inline constexpr char kPreloadVariable[] = "LD_PRELOAD";       // the agent is its first entry
+inline constexpr char kSessionVariable[] =
+    "HEAPTAP_SESSION";                                    // name of the abstract UNIX socket, without its leading NUL
+inline constexpr char kPreloadVariable[] = "LD_PRELOAD";  // the agent is its first entry
 inline constexpr char kAgentFileName[] = "libheaptap_agent.so";
 
 }  // namespace heaptap::wire

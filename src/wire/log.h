@@ -39,8 +39,8 @@ struct LogHeader {
   uint64_t chunks_offset;
   uint32_t depth_limit;  // frames a stack keeps, from the innermost
   OverflowPolicy overflow_policy;
-  uint32_t overflow_wait_ms;  // bound of one wait for a free chunk
-  uint32_t flags;             // SessionFlag
+  uint32_t overflow_wait_ms;   // bound of one wait for a free chunk
+  uint32_t flags;              // SessionFlag
   char omitted_objects[1024];  // names separated by '\n', ends with '\0'
 
   // Counted by the agent, read by the collector at any time.
@@ -62,7 +62,7 @@ struct LogHeader {
 
   // Futex word, counted up whenever chunks came back: a thread that has to wait for a chunk waits on it.
   alignas(64) std::atomic<uint32_t> chunks_returned;
-  std::atomic<uint32_t> recording;  // 0: hooks pass through (switched off from outside)
+  std::atomic<uint64_t> coarse_clock;  // written by the collector whenever it drains: for who may not read the clock
 };
 
 enum SessionFlag : uint32_t {
@@ -114,13 +114,13 @@ constexpr uint32_t code_generation(uint64_t entry) { return static_cast<uint32_t
 // which root a stack ends in says how it ended.
 using StackNode = std::atomic<uint64_t>;
 enum class StackEnd : uint8_t {
-  kComplete = 0,        // reached the thread's first frame
-  kNoUnwindTable = 1,   // a frame's code has no CFI and no frame pointer led on
-  kUnsupportedRule = 2, // CFI that the unwinder can't follow
-  kUnreadable = 3,      // the stack's memory ended or made no sense
-  kDepthLimit = 4,      // deeper than asked for
-  kTableFull = 5,       // no room left for another stack
-  kNotUnwound = 6,      // the event came where unwinding was not possible
+  kComplete = 0,         // reached the thread's first frame
+  kNoUnwindTable = 1,    // a frame's code has no CFI and no frame pointer led on
+  kUnsupportedRule = 2,  // CFI that the unwinder can't follow
+  kUnreadable = 3,       // the stack's memory ended or made no sense
+  kDepthLimit = 4,       // deeper than asked for
+  kTableFull = 5,        // no room left for another stack
+  kNotUnwound = 6,       // the event came where unwinding was not possible
 };
 inline constexpr uint32_t kRootCount = 8;
 constexpr uint64_t make_node(uint32_t parent, uint32_t code) { return uint64_t{code} << 32 | parent; }
@@ -171,13 +171,13 @@ enum class NoteKind : uint8_t {
 
 // A loaded object, one behind the other in the log's modules; each takes a multiple of 8 bytes, path included.
 struct ModuleNote {
-  uint64_t bias;         // load address minus the file's link address
-  uint64_t start;        // of the mapped range
+  uint64_t bias;   // load address minus the file's link address
+  uint64_t start;  // of the mapped range
   uint64_t end;
-  uint32_t generation;   // of the range, see CodeEntry
-  uint16_t path_bytes;   // follow the struct, no terminator
+  uint32_t generation;  // of the range, see CodeEntry
+  uint16_t path_bytes;  // follow the struct, no terminator
   uint8_t build_id_bytes;
-  uint8_t flags;         // ModuleFlag
+  uint8_t flags;  // ModuleFlag
   uint8_t build_id[32];
 };
 static_assert(sizeof(ModuleNote) == 64);

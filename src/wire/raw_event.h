@@ -7,11 +7,11 @@
 namespace heaptap::wire {
 
 struct RawEvent {
-  uint64_t time;     // clock ticks
+  uint64_t time;  // clock ticks
   uint64_t address;
   uint64_t size_bytes;
-  uint32_t stack;    // number of the stack's node
-  uint32_t thread;   // thread number
+  uint32_t stack;   // number of the stack's node
+  uint32_t thread;  // thread number
   RecordKind kind;
   uint8_t function;
 };

@@ -18,8 +18,12 @@ inline uint8_t* write_varint(uint8_t* to, uint64_t value) {
 }
 
 // Signed values with small ones of either sign small.
-constexpr uint64_t zigzag(int64_t value) { return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63); }
-constexpr int64_t unzigzag(uint64_t value) { return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1); }
+constexpr uint64_t zigzag(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+constexpr int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
 
 // Reads from a range. Past its end, and for a number of more than 64 bits, reads give 0 and ok() turns false for good.
 class VarintReader {
@@ -33,7 +37,8 @@ class VarintReader {
   [[nodiscard]] const uint8_t* here() const { return at_; }
 
   uint64_t varint() {
-    if (at_ < end_ && *at_ < 0x80) [[likely]] return *at_++;
+    if (at_ < end_ && *at_ < 0x80) [[likely]]
+      return *at_++;
     return long_varint();
   }
   int64_t signed_varint() { return unzigzag(varint()); }

@@ -1,6 +1,6 @@
 // operator new that fails throws through heaptap's hook, or returns null; neither counts.
 // EXPECT stack through=fails_throwing function="operator new" allocations=0
-// EXPECT stack through=fails_quietly allocations=0
+// EXPECT stack through=fails_quietly live_blocks=0 live_bytes=0
 // EXPECT stack function="operator new" caller=afterwards allocations=1 allocated_bytes=5
 // EXPECT totals.unknown_frees == 0
 // EXPECT totals.bad_frees == 0

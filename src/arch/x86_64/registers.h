@@ -12,10 +12,11 @@ inline constexpr wire::Architecture kArchitecture = wire::Architecture::kX86_64;
 // What the unwinder needs to know of a CPU.
 struct Unwinding {
   using Word = uint64_t;
-  static constexpr uint32_t kStackPointer = 7;    // DWARF numbers
+  static constexpr uint32_t kStackPointer = 7;  // DWARF numbers
   static constexpr uint32_t kFramePointer = 6;
   static constexpr uint32_t kReturnAddress = 16;
   static constexpr int kReturnAddressWords = -1;  // where a call leaves it, from the CFA
+  static constexpr uint64_t kRedZoneBytes = 128;  // below SP, left alone by signal handlers (3.2.2)
   // In the frame of a signal handler's return trampoline, SP points at the ucontext: offsets of the interrupted
   // registers from there (uc_flags 8, uc_link 8, uc_stack 24, then r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip).
   static constexpr uint64_t kSignalFramePointer = 40 + 10 * 8;

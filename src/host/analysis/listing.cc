@@ -1,11 +1,16 @@
 #include "host/analysis/listing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 
 namespace heaptap::analysis {
 namespace {
+
+// Of a stack that is deeper so many frames are shown, unless more are asked for.
+constexpr uint32_t kMostFrames = 255;
 
 std::string kind_text(ledger::ReleaseErrorKind kind) {
   switch (kind) {
@@ -66,8 +71,13 @@ void Listing::name(report::StackEntry& stack) const {
   stack.function = function.name;
   stack.variant = function.variant;
   stack.mapping = function.family == wire::Family::kMap;
-  stack.frames = names_.frames_of(tables_, site.stack, query_.depth);
-  stack.ends_early = ends_early(tables_, site.stack);
+  stack.frames = names_.frames_of(tables_, site.stack, query_.depth != 0 ? query_.depth : kMostFrames);
+  const size_t depth = depth_of(tables_, site.stack);
+  if (query_.depth == 0 && depth > kMostFrames) {
+    stack.ends_early = fmt::format("{} frames in all, of which the innermost are shown", depth);
+  } else {
+    stack.ends_early = ends_early(tables_, site.stack);
+  }
 }
 
 void Listing::list_stacks(report::Report& report) const {
@@ -150,7 +160,7 @@ report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_
   return {.function = function.name,
           .variant = function.variant,
           .size = size_bytes,
-          .frames = names_.frames_of(tables_, entry.stack, query_.depth)};
+          .frames = names_.frames_of(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMostFrames)};
 }
 
 void Listing::list_blocks(report::Report& report) const {

@@ -24,13 +24,13 @@ std::vector<model::CodeId> index_codes(const model::Tables& tables) {
   return same;
 }
 
+}  // namespace
+
 // A stack's parent comes before it in the table; whatever else a damaged trace says is taken as a stack's end.
 model::StackId parent_of(const model::Tables& tables, model::StackId stack) {
   const model::StackId parent = tables.stacks[stack].parent;
   return parent < stack ? parent : static_cast<model::StackId>(wire::StackEnd::kUnreadable);
 }
-
-}  // namespace
 
 StackIndex::StackIndex(const model::Tables& tables) {
   index_stacks(tables);
@@ -77,6 +77,14 @@ std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId 
     codes.push_back(tables.stacks[stack].code);
   }
   return codes;
+}
+
+size_t depth_of(const model::Tables& tables, model::StackId stack) {
+  size_t depth = 0;
+  for (; stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
+    ++depth;
+  }
+  return depth;
 }
 
 std::string ends_early(const model::Tables& tables, model::StackId stack) {

@@ -31,6 +31,12 @@ class StackIndex {
 };
 
 // The codes of a stack, innermost first.
+// The caller's stack, where that comes first in the tables as it should; else a root.
+model::StackId parent_of(const model::Tables& tables, model::StackId stack);
+
+// How many return addresses it has.
+size_t depth_of(const model::Tables& tables, model::StackId stack);
+
 std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId stack);
 
 // Why a stack has no further frames, for people; empty where it is whole.

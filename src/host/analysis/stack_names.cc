@@ -3,15 +3,26 @@
 #include "host/analysis/stack_index.h"
 
 namespace heaptap::analysis {
+namespace {
+
+bool is_agent(const symbols::Frame& frame) { return frame.module.ends_with("/libheaptap_agent.so"); }
+
+// Whether this frame is the trampoline that a signal handler returns to: the next one was interrupted.
+bool is_called_by_signal(const model::Tables& tables, model::StackId stack) {
+  const model::StackId outer = parent_of(tables, stack);
+  return outer >= wire::kRootCount && tables.codes[tables.stacks[outer].code].exact;
+}
+
+}  // namespace
 
 std::vector<symbols::Frame> StackNames::frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth) {
   std::vector<symbols::Frame> frames;
-  for (const model::CodeId code : codes_of(tables, stack)) {
-    if (depth != 0 && frames.size() >= depth) {
-      break;
-    }
+  for (; stack >= wire::kRootCount && (depth == 0 || frames.size() < depth); stack = parent_of(tables, stack)) {
+    const model::CodeId code = tables.stacks[stack].code;
     const std::vector<symbols::Frame>& found = resolver_.resolve(tables, tables.codes[code]);
+    if (is_agent(found.front())) continue;  // a signal came while heaptap itself was at work
     frames.insert(frames.end(), found.begin(), found.end());
+    if (is_called_by_signal(tables, stack)) frames.back().function = "<signal handler called>";
   }
   if (depth != 0 && frames.size() > depth) {
     frames.resize(depth);

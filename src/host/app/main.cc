@@ -6,6 +6,7 @@
 
 #include "host/app/command_line.h"
 #include "host/app/exit_status.h"
+#include "host/app/terminal.h"
 
 namespace {
 
@@ -23,13 +24,14 @@ struct Perform {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  occupy_standard_descriptors();
   const auto command = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
   if (!command) {
-    fmt::print(stderr, "heaptap: {}\n", command.error().message);
+    print_error(fmt::format("heaptap: {}\n", command.error().message));
     return exit_status_of(command.error().kind);
   }
   return std::visit(Perform{}, *command);
 } catch (const std::exception& error) {
-  fmt::print(stderr, "heaptap: it failed: {}\n", error.what());
+  print_error(fmt::format("heaptap: it failed: {}\n", error.what()));
   return kExitFailed;
 }

@@ -27,7 +27,7 @@ base::Result<std::string> search_path(const std::string& name) {
   std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
     std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
-    struct stat status {};
+    struct stat status{};
     if (access(candidate.c_str(), X_OK) == 0 && stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
       return candidate;
     }
@@ -36,21 +36,24 @@ base::Result<std::string> search_path(const std::string& name) {
 }
 
 base::Result<> check_file(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (stat(path.c_str(), &status) != 0) {
     const ErrorKind kind = errno == ENOENT || errno == ENOTDIR ? ErrorKind::kNotFound : ErrorKind::kNotExecutable;
     return fail_as(kind, "can't run {}: {}", path, base::reason_of(errno));
   }
   if (S_ISDIR(status.st_mode)) return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is a directory", path);
-  if (!S_ISREG(status.st_mode)) return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is not a regular file", path);
+  if (!S_ISREG(status.st_mode))
+    return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is not a regular file", path);
   if (access(path.c_str(), X_OK) != 0 || (status.st_mode & 0111) == 0) {
-    return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is not executable; make it so with: chmod +x {}", path, path);
+    return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is not executable; make it so with: chmod +x {}", path,
+                   path);
   }
   if ((status.st_mode & (S_ISUID | S_ISGID)) != 0 && status.st_uid != geteuid()) {
-    return fail_as(ErrorKind::kNotExecutable,
-                   "can't record {}: it is a {} program, into which the loader preloads nothing; run heaptap as that user, "
-                   "or record a copy of it without the bit (cp {} . )",
-                   path, (status.st_mode & S_ISUID) != 0 ? "setuid" : "setgid", path);
+    return fail_as(
+        ErrorKind::kNotExecutable,
+        "can't record {}: it is a {} program, into which the loader preloads nothing; run heaptap as that user, "
+        "or record a copy of it without the bit (cp {} . )",
+        path, (status.st_mode & S_ISUID) != 0 ? "setuid" : "setgid", path);
   }
   return {};
 }
@@ -98,9 +101,11 @@ base::Result<> check_elf(const std::string& path, const std::string& head) {
     return fail_as(ErrorKind::kNotExecutable, "can't run {}: the file is cut off in the ELF header", path);
   }
   if (head[EI_CLASS] == ELFCLASS32) {
-    return fail_as(ErrorKind::kNotExecutable,
-                   "can't record {}: it is a 32-bit program and this heaptap's agent is for 64-bit x86-64 programs; build a "
-                   "64-bit one (without -m32)", path);
+    return fail_as(
+        ErrorKind::kNotExecutable,
+        "can't record {}: it is a 32-bit program and this heaptap's agent is for 64-bit x86-64 programs; build a "
+        "64-bit one (without -m32)",
+        path);
   }
   Elf64_Ehdr header{};
   std::memcpy(&header, head.data(), std::min(sizeof(header), head.size()));
@@ -111,7 +116,8 @@ base::Result<> check_elf(const std::string& path, const std::string& head) {
   if (!has_interpreter(path, header)) {
     return fail_as(ErrorKind::kNotExecutable,
                    "can't record {}: it is statically linked, so the loader can't preload the agent into it; link it "
-                   "dynamically (without -static)", path);
+                   "dynamically (without -static)",
+                   path);
   }
   return {};
 }
@@ -124,7 +130,11 @@ base::Result<Program> find_program(const std::string& name) {
   Program program{*path, {}};
   std::string file = *path;
   for (int depth = 0; depth < kMostInterpreters; ++depth) {
-    HEAPTAP_TRY(check_file(file));
+    if (auto sound = check_file(file); !sound) {
+      if (depth > 0)
+        sound.error().message = fmt::format("can't run {}: its interpreter fails: {}", name, sound.error().message);
+      return std::unexpected(std::move(sound).error());
+    }
     const auto head = read_head(file, 256);
     if (!head) return std::unexpected(head.error());
     if (head->starts_with("\177ELF")) {
@@ -133,9 +143,11 @@ base::Result<Program> find_program(const std::string& name) {
     }
     const std::vector<std::string> interpreter = interpreter_of(*head);
     if (interpreter.empty()) {
-      return fail_as(ErrorKind::kNotExecutable,
-                     "can't run {}: it is neither an ELF program nor a script that names its interpreter (#!…); if it is a "
-                     "shell script, run: heaptap run -- sh {}", file, file);
+      return fail_as(
+          ErrorKind::kNotExecutable,
+          "can't run {}: it is neither an ELF program nor a script that names its interpreter (#!…); if it is a "
+          "shell script, run: heaptap run -- sh {}",
+          file, file);
     }
     if (depth == 0 && asks_env(interpreter)) {
       const auto found = search_path(interpreter[1]);
@@ -146,7 +158,8 @@ base::Result<Program> find_program(const std::string& name) {
       file = interpreter[0];
     }
   }
-  return fail_as(ErrorKind::kNotExecutable, "can't run {}: its interpreters are scripts themselves, too many in a row", name);
+  return fail_as(ErrorKind::kNotExecutable, "can't run {}: its interpreters are scripts themselves, too many in a row",
+                 name);
 }
 
 }  // namespace heaptap::app

@@ -70,6 +70,7 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
 uint64_t Recording::poll() {
   update_clock();
   const uint64_t bytes = reader_.drain(raw_, false);
+  coder_.set_incomplete(reader_.lost_events() > 0);
   code_events(false);
   const uint64_t now = clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > kLongestUnwrittenNs) {
@@ -81,7 +82,8 @@ uint64_t Recording::poll() {
 
 base::Result<> Recording::finish(const model::ExitStatus& exit) {
   update_clock();
-  while (reader_.drain(raw_, true) > 0) code_events(false);
+  coder_.set_incomplete(reader_.lost_events() > 0);
+  while (reader_.drain(raw_, true) > 0 || !reader_.is_empty()) code_events(false);
   code_events(true);
   write_batch();
   fill_capture(exit);
@@ -127,13 +129,14 @@ void Recording::read_modules() {
       return;
     }
     const auto* path = reinterpret_cast<const char*>(base + modules_read_ + sizeof(note));
-    tables_.modules.push_back({.path = std::string(path, note.path_bytes),
-                               .build_id = std::string(reinterpret_cast<const char*>(note.build_id), note.build_id_bytes),
-                               .bias = note.bias,
-                               .start = note.start,
-                               .end = note.end,
-                               .generation = note.generation,
-                               .flags = note.flags});
+    tables_.modules.push_back(
+        {.path = std::string(path, note.path_bytes),
+         .build_id = std::string(reinterpret_cast<const char*>(note.build_id), note.build_id_bytes),
+         .bias = note.bias,
+         .start = note.start,
+         .end = note.end,
+         .generation = note.generation,
+         .flags = note.flags});
     modules_read_ += static_cast<uint32_t>(bytes);
   }
 }
@@ -174,17 +177,21 @@ void Recording::note_what_was_not_seen() {
     notes.emplace_back("the agent was never loaded into the program: nothing was recorded");
   } else if (capture_.event_count == 0) {
     notes.emplace_back(
-        "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator inside "
+        "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator "
+        "inside "
         "its executable, which a preloaded agent can't see");
   }
   if (coder_.missed_releases() > 0) {
-    notes.push_back(fmt::format(
-        "{} blocks were handed out again without a release having been seen: something releases them past the functions "
-        "that heaptap watches; they count as freed then", coder_.missed_releases()));
+    notes.push_back(
+        fmt::format("{} blocks were handed out again without a release having been seen: something releases them past "
+                    "the functions "
+                    "that heaptap watches; they count as freed then",
+                    coder_.missed_releases()));
   }
   if (reader_.damaged_streams() > 0) {
-    notes.push_back(fmt::format("the log of {} threads was damaged (overwritten by the program?) and is missing from there on",
-                                reader_.damaged_streams()));
+    notes.push_back(
+        fmt::format("the log of {} threads was damaged (overwritten by the program?) and is missing from there on",
+                    reader_.damaged_streams()));
   }
   if (const uint32_t count = log.module_overflow.load(std::memory_order_relaxed); count > 0) {
     notes.push_back(fmt::format("{} loaded objects were not noted: there were too many", count));

@@ -30,7 +30,8 @@ class Recording {
   base::Result<> finish(const model::ExitStatus& exit);
 
  private:
-  Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<intake::TraceWriter> writer, model::Capture capture);
+  Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<intake::TraceWriter> writer,
+            model::Capture capture);
   void code_events(bool last);
   void write_batch();
   void read_modules();

@@ -1,5 +1,6 @@
 #include "host/app/run_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sys/resource.h>
@@ -28,7 +29,8 @@ using base::ErrorKind;
 
 base::Result<> refuse_what_is_missing(const RunOptions& options) {
   if (options.via == "ptrace") {
-    return base::fail_as(ErrorKind::kUsage, "--via ptrace is not available in this version; leave it out (--via agent)");
+    return base::fail_as(ErrorKind::kUsage,
+                         "--via ptrace is not available in this version; leave it out (--via agent)");
   }
   if (options.aggregate) return base::fail_as(ErrorKind::kUsage, "--aggregate is not available in this version");
   return {};
@@ -55,18 +57,28 @@ base::Result<> check_output(const RunOptions& options) {
     return base::fail("can't write the trace to {}: there is no folder {}", options.output, folder.string());
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return base::fail("can't write the trace into the folder {}: {}; choose another place with -o FILE", folder.string(),
-                      base::reason_of(errno));
+    return base::fail("can't write the trace into the folder {}: {}; choose another place with -o FILE",
+                      folder.string(), base::reason_of(errno));
   }
   if (fs::is_directory(pattern, error) && !options.output.empty()) {
     return base::fail("can't write the trace to {}: it is a directory; name a file in it", options.output);
   }
-  if (!options.output.empty() && options.output.find("%p") == std::string::npos && !options.force) {
-    const std::string path = trace_path(options.output, "", 0, 0);
-    if (fs::exists(path, error)) {
+  const bool is_known = !options.output.empty() && options.output.find("%p") == std::string::npos;
+  const std::string path = is_known ? trace_path(options.output, "", 0, 0) : (folder / ".heaptap.probe").string();
+  if (is_known && fs::exists(path, error)) {
+    if (!options.force) {
       return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
     }
+    return {};
   }
+  // Only making a file tells whether one can be made.
+  const int probe = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (probe < 0) {
+    return base::fail("can't write the trace to {}: {}; choose another place with -o FILE",
+                      is_known ? path : folder.string(), base::reason_of(errno));
+  }
+  close(probe);
+  fs::remove(path, error);
   return {};
 }
 
@@ -115,7 +127,7 @@ base::Result<std::string> summary_of(const RunOptions& options, const std::strin
                       : report::render_end_summary(*report, render);
 }
 
-void say(const base::Error& error) { fmt::print(stderr, "heaptap: {}\n", error.message); }
+void say(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
 
 // What is printed when all is over. False: heaptap itself failed.
 bool report_end(const RunOptions& options, const std::vector<FinishedTrace>& traces) {
@@ -131,13 +143,13 @@ bool report_end(const RunOptions& options, const std::vector<FinishedTrace>& tra
   if (options.quiet) return sound;
   const auto summary = summary_of(options, traces.front().path);
   if (summary) {
-    fmt::print(stderr, "{}", *summary);
+    print_error(*summary);
   } else {
     say(summary.error());
     sound = false;
   }
   for (size_t i = 1; i < traces.size() && options.verbose; ++i) {
-    fmt::print(stderr, "heaptap: process {} is in {}\n", traces[i].pid, traces[i].path);
+    print_error(fmt::format("heaptap: process {} is in {}\n", traces[i].pid, traces[i].path));
   }
   return sound;
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "host/app/exit_status.h"
+#include "host/app/terminal.h"
 
 namespace heaptap::app {
 namespace {
@@ -68,7 +69,7 @@ base::Result<> print(const std::string& text) {
 }
 
 int complain(const base::Error& error) {
-  fmt::print(stderr, "heaptap: {}\n", error.message);
+  print_error(fmt::format("heaptap: {}\n", error.message));
   return exit_status_of(error.kind);
 }
 
@@ -80,8 +81,8 @@ int show_trace(const ShowOptions& options) {
     return complain(report.error());
   }
   if (report->capture.truncated && !options.quiet) {
-    fmt::print(stderr, "heaptap: warning: '{}' is cut off or damaged ({}); what stands before that is shown\n",
-               options.trace, report->capture.damage);
+    print_error(fmt::format("heaptap: warning: '{}' is cut off or damaged ({}); what stands before that is shown\n",
+                            options.trace, report->capture.damage));
   }
   const report::RenderOptions render{
       .color = use_color(options.color, STDOUT_FILENO), .bottom_up = options.bottom_up, .limit = options.query.limit};

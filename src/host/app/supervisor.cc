@@ -35,7 +35,7 @@ void forward_signal(int number) {
 }
 
 void set_handler(int number, void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
@@ -190,8 +190,8 @@ base::Result<std::unique_ptr<Recording>> Supervisor::make_recording(const model:
   std::string path;
   for (unsigned nth = 0;; ++nth) {
     path = trace_path(options_.output, program, capture.pid, nth);
-    const bool taken = used_paths_.contains(path) || (options_.output.empty() && !options_.overwrite &&
-                                                      std::filesystem::exists(path));
+    const bool taken =
+        used_paths_.contains(path) || (options_.output.empty() && !options_.overwrite && std::filesystem::exists(path));
     if (!taken) break;
   }
   used_paths_.insert(path);

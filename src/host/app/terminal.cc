@@ -1,5 +1,7 @@
 #include "host/app/terminal.h"
 
+#include <fcntl.h>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -51,6 +53,17 @@ void ProgressLine::update(uint64_t done, uint64_t total) {
   fmt::print(stderr, "\rheaptap: reading [{:<{}}] {:3.0f}%", std::string(filled, '#'), kWidth, share * 100);
   std::fflush(stderr);
   shown_ = true;
+}
+
+void print_error(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+void occupy_standard_descriptors() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) < 0) {
+      // The lowest free number is this one, since those below are open.
+      [[maybe_unused]] const int opened = open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
+  }
 }
 
 }  // namespace heaptap::app

@@ -16,10 +16,18 @@ std::string fill_in(const std::string& pattern, uint32_t pid) {
   for (size_t i = 0; i < pattern.size(); ++i) {
     const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
     switch (next) {
-      case 'p': result += std::to_string(pid); break;
-      case 'h': result += host_name(); break;
-      case '%': result += '%'; break;
-      default: result += pattern[i]; continue;
+      case 'p':
+        result += std::to_string(pid);
+        break;
+      case 'h':
+        result += host_name();
+        break;
+      case '%':
+        result += '%';
+        break;
+      default:
+        result += pattern[i];
+        continue;
     }
     ++i;
   }
@@ -34,9 +42,9 @@ std::string host_name() {
 }
 
 std::string trace_path(const std::string& pattern, const std::string& program, uint32_t pid, unsigned nth) {
-  std::string path =
-      pattern.empty() ? fmt::format("heaptap.{}.{}.htap", std::filesystem::path(program).filename().string(), pid)
-                      : fill_in(pattern, pid);
+  std::string path = pattern.empty()
+                         ? fmt::format("heaptap.{}.{}.htap", std::filesystem::path(program).filename().string(), pid)
+                         : fill_in(pattern, pid);
   if (nth == 0) return path;
   const std::string ending = ".htap";
   const bool ends = path.ends_with(ending);

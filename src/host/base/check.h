@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define HEAPTAP_CHECK(condition)                                                                       \
-  do {                                                                                                 \
-    if (!(condition)) [[unlikely]] {                                                                   \
-      std::fprintf(stderr, "heaptap: broken promise at %s:%d: %s\n", __FILE__, __LINE__, #condition);  \
-      std::abort();                                                                                    \
-    }                                                                                                  \
+#define HEAPTAP_CHECK(condition)                                                                      \
+  do {                                                                                                \
+    if (!(condition)) [[unlikely]] {                                                                  \
+      std::fprintf(stderr, "heaptap: broken promise at %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                                   \
+    }                                                                                                 \
   } while (false)

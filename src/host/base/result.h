@@ -41,9 +41,9 @@ inline std::string reason_of(int error_number) { return std::generic_category().
 }  // namespace heaptap::base
 
 // Returns from the calling function with the error of `expression`, if it has one.
-#define HEAPTAP_TRY(expression)                                              \
-  do {                                                                       \
-    if (auto heaptap_try = (expression); !heaptap_try.has_value()) {         \
-      return std::unexpected(std::move(heaptap_try).error());                \
-    }                                                                        \
+#define HEAPTAP_TRY(expression)                                      \
+  do {                                                               \
+    if (auto heaptap_try = (expression); !heaptap_try.has_value()) { \
+      return std::unexpected(std::move(heaptap_try).error());        \
+    }                                                                \
   } while (false)

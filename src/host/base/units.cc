@@ -41,15 +41,24 @@ Result<uint64_t> scale(std::string_view text, const std::array<Unit, N>& units, 
 
 Result<uint64_t> parse_size(std::string_view text) {
   static constexpr double kKi = 1024;
-  static constexpr std::array<Unit, 18> kUnits{{{"", 1},          {"B", 1},
-                                                {"K", kKi},       {"k", kKi},
-                                                {"KB", kKi},      {"kB", kKi},
-                                                {"KiB", kKi},     {"M", kKi * kKi},
-                                                {"MB", kKi * kKi}, {"MiB", kKi * kKi},
-                                                {"m", kKi * kKi}, {"G", kKi * kKi * kKi},
-                                                {"g", kKi * kKi * kKi}, {"GB", kKi * kKi * kKi},
-                                                {"GiB", kKi * kKi * kKi}, {"T", kKi * kKi * kKi * kKi},
-                                                {"TB", kKi * kKi * kKi * kKi}, {"TiB", kKi * kKi * kKi * kKi}}};
+  static constexpr std::array<Unit, 18> kUnits{{{"", 1},
+                                                {"B", 1},
+                                                {"K", kKi},
+                                                {"k", kKi},
+                                                {"KB", kKi},
+                                                {"kB", kKi},
+                                                {"KiB", kKi},
+                                                {"M", kKi * kKi},
+                                                {"MB", kKi * kKi},
+                                                {"MiB", kKi * kKi},
+                                                {"m", kKi * kKi},
+                                                {"G", kKi * kKi * kKi},
+                                                {"g", kKi * kKi * kKi},
+                                                {"GB", kKi * kKi * kKi},
+                                                {"GiB", kKi * kKi * kKi},
+                                                {"T", kKi * kKi * kKi * kKi},
+                                                {"TB", kKi * kKi * kKi * kKi},
+                                                {"TiB", kKi * kKi * kKi * kKi}}};
   return scale(text, kUnits, "size", "4096, 64K, 100M or 1.5G");
 }
 

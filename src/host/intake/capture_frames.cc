@@ -46,36 +46,85 @@ void put(ByteBuffer& out, Field field, uint64_t number) {
 
 void take_number(Field field, uint64_t number, model::Capture& capture) {
   switch (field) {
-    case Field::kPid: capture.pid = static_cast<uint32_t>(number); break;
-    case Field::kParentPid: capture.parent_pid = static_cast<uint32_t>(number); break;
-    case Field::kWordBytes: capture.word_bytes = static_cast<uint32_t>(number); break;
-    case Field::kPageBytes: capture.page_bytes = static_cast<uint32_t>(number); break;
-    case Field::kBigEndian: capture.big_endian = number != 0; break;
-    case Field::kStartUnixNs: capture.start_unix_ns = number; break;
-    case Field::kTimeResolutionNs: capture.time_resolution_ns = number; break;
-    case Field::kFromStart: capture.from_start = number != 0; break;
-    case Field::kEnded: capture.ended = number != 0; break;
-    case Field::kExitCode: capture.exit.code = static_cast<int>(number); break;
-    case Field::kExitSignal: capture.exit.signal = static_cast<int>(number); break;
-    case Field::kDurationNs: capture.duration_ns = number; break;
-    case Field::kEventCount: capture.event_count = number; break;
-    case Field::kLostEvents: capture.lost_events = number; break;
-    case Field::kCollectorCpuNs: capture.collector_cpu_ns = number; break;
-    case Field::kCollectorPeakRssBytes: capture.collector_peak_rss_bytes = number; break;
-    case Field::kLogBytesUsed: capture.log_bytes_used = number; break;
-    default: break;
+    case Field::kPid:
+      capture.pid = static_cast<uint32_t>(number);
+      break;
+    case Field::kParentPid:
+      capture.parent_pid = static_cast<uint32_t>(number);
+      break;
+    case Field::kWordBytes:
+      capture.word_bytes = static_cast<uint32_t>(number);
+      break;
+    case Field::kPageBytes:
+      capture.page_bytes = static_cast<uint32_t>(number);
+      break;
+    case Field::kBigEndian:
+      capture.big_endian = number != 0;
+      break;
+    case Field::kStartUnixNs:
+      capture.start_unix_ns = number;
+      break;
+    case Field::kTimeResolutionNs:
+      capture.time_resolution_ns = number;
+      break;
+    case Field::kFromStart:
+      capture.from_start = number != 0;
+      break;
+    case Field::kEnded:
+      capture.ended = number != 0;
+      break;
+    case Field::kExitCode:
+      capture.exit.code = static_cast<int>(number);
+      break;
+    case Field::kExitSignal:
+      capture.exit.signal = static_cast<int>(number);
+      break;
+    case Field::kDurationNs:
+      capture.duration_ns = number;
+      break;
+    case Field::kEventCount:
+      capture.event_count = number;
+      break;
+    case Field::kLostEvents:
+      capture.lost_events = number;
+      break;
+    case Field::kCollectorCpuNs:
+      capture.collector_cpu_ns = number;
+      break;
+    case Field::kCollectorPeakRssBytes:
+      capture.collector_peak_rss_bytes = number;
+      break;
+    case Field::kLogBytesUsed:
+      capture.log_bytes_used = number;
+      break;
+    default:
+      break;
   }
 }
 
 void take(Field field, std::string_view text, model::Capture& capture) {
   switch (field) {
-    case Field::kArgument: capture.command.emplace_back(text); break;
-    case Field::kExecutable: capture.executable = text; break;
-    case Field::kHostName: capture.host_name = text; break;
-    case Field::kArchitecture: capture.architecture = text; break;
-    case Field::kVia: capture.via = text; break;
-    case Field::kHeaptapVersion: capture.heaptap_version = text; break;
-    case Field::kNote: capture.notes.emplace_back(text); break;
+    case Field::kArgument:
+      capture.command.emplace_back(text);
+      break;
+    case Field::kExecutable:
+      capture.executable = text;
+      break;
+    case Field::kHostName:
+      capture.host_name = text;
+      break;
+    case Field::kArchitecture:
+      capture.architecture = text;
+      break;
+    case Field::kVia:
+      capture.via = text;
+      break;
+    case Field::kHeaptapVersion:
+      capture.heaptap_version = text;
+      break;
+    case Field::kNote:
+      capture.notes.emplace_back(text);
+      break;
     default:
       wire::VarintReader number(reinterpret_cast<const uint8_t*>(text.data()), text.size());
       take_number(field, number.varint(), capture);

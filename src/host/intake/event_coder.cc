@@ -60,15 +60,22 @@ inline void EventCoder::append(const wire::RawEvent& raw, model::EventBatch& bat
   if (raw.function == 0 || raw.function >= wire::kFunctionCount) return;
   const model::SiteId site = site_of(raw);
   switch (raw.kind) {
-    case wire::RecordKind::kAllocate: allocate(raw, site, batch); break;
-    case wire::RecordKind::kRelease: release(raw, site, batch); break;
+    case wire::RecordKind::kAllocate:
+      allocate(raw, site, batch);
+      break;
+    case wire::RecordKind::kRelease:
+      release(raw, site, batch);
+      break;
     case wire::RecordKind::kUndo:
       undo(raw);
       batch.events.push_back({site, raw.thread, 0, 0});
       break;
     case wire::RecordKind::kMap:
-    case wire::RecordKind::kUnmap: batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address}); break;
-    default: break;
+    case wire::RecordKind::kUnmap:
+      batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
+      break;
+    default:
+      break;
   }
 }
 
@@ -97,8 +104,10 @@ void EventCoder::release_unknown(const wire::RawEvent& raw, const BlockMap::Bloc
   model::BadRelease bad{};
   bad.event = static_cast<uint32_t>(batch.events.size());
   bad.address = raw.address;
-  bad.kind = from_start_ ? model::BadReleaseKind::kNeverAllocated : model::BadReleaseKind::kUnknown;
-  if (dead != nullptr) {
+  bad.kind = from_start_ && !incomplete_ ? model::BadReleaseKind::kNeverAllocated : model::BadReleaseKind::kUnknown;
+  if (incomplete_) {
+    dead = nullptr;
+  } else if (dead != nullptr) {
     bad.kind = model::BadReleaseKind::kDouble;
   } else if (searches_for_interior_++ < kMostSearches) {
     dead = blocks_.find_around(raw.address);
@@ -125,7 +134,8 @@ void EventCoder::undo(const wire::RawEvent& raw) {
 inline bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
   const wire::RawEvent& allocation = rest.front();
   BlockMap::Block* block = blocks_.find(allocation.address);
-  if (block == nullptr || !block->alive()) [[likely]] return true;
+  if (block == nullptr || !block->alive()) [[likely]]
+    return true;
   const uint64_t limit = allocation.time + kMostDisorder;
   for (wire::RawEvent& later : rest.subspan(1)) {
     if (later.time > limit) {
@@ -141,8 +151,12 @@ inline bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool las
   if (!last) return false;
   // Its release was never seen (lost, or made by a function that has no hook).
   ++missed_releases_;
-  const wire::RawEvent implied{allocation.time, allocation.address, 0, static_cast<uint32_t>(wire::StackEnd::kNotUnwound),
-                               allocation.thread, wire::RecordKind::kRelease,
+  const wire::RawEvent implied{allocation.time,
+                               allocation.address,
+                               0,
+                               static_cast<uint32_t>(wire::StackEnd::kNotUnwound),
+                               allocation.thread,
+                               wire::RecordKind::kRelease,
                                static_cast<uint8_t>(wire::Function::kFree)};
   append(implied, batch);
   return true;
@@ -154,7 +168,8 @@ inline model::SiteId EventCoder::site_of(const wire::RawEvent& raw) {
     return add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
   }
   NodeSite& known = at_grown(node_sites_, raw.stack, NodeSite{});
-  if (known.key == key) [[likely]] return known.site;
+  if (known.key == key) [[likely]]
+    return known.site;
   known = {key, add_site(key, stack_of(raw.stack))};
   return known.site;
 }
@@ -200,8 +215,7 @@ model::CodeId EventCoder::code_of(uint32_t index) {
   const uint64_t entry = sound ? agent_.codes[index].load(std::memory_order_acquire) : 0;
   const auto [known, is_new] = codes_.try_emplace(entry, static_cast<model::CodeId>(tables_.codes.size()));
   if (is_new) {
-    tables_.codes.push_back(
-        {wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
+    tables_.codes.push_back({wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
   }
   if (sound) code_ids_[index] = known->second;
   return known->second;

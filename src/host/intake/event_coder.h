@@ -36,7 +36,11 @@ class EventCoder {
 
   // Takes events from the front, appending to the batch, at most until it holds `most`. Stops short of an allocation at an
   // address that is still alive as long as its release may be yet to come; `last`: nothing is. Returns how many it took.
-  size_t take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last, model::EventBatch& batch);
+  size_t take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
+              model::EventBatch& batch);
+
+  // Events were lost: a release that fits no block may be a good one.
+  void set_incomplete(bool incomplete) { incomplete_ = incomplete; }
 
   // Blocks that were handed out again without a release having been seen.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
@@ -65,6 +69,7 @@ class EventCoder {
   model::Tables& tables_;
   uint64_t resolution_ns_;
   bool from_start_;
+  bool incomplete_ = false;
   BlockMap blocks_;
   model::BlockNumber next_block_ = 1;
   uint64_t time_ns_ = 0;
@@ -75,9 +80,9 @@ class EventCoder {
     uint32_t key = 0;
     model::SiteId site = 0;
   };
-  std::vector<NodeSite> node_sites_;      // by agent node
-  std::vector<model::StackId> stack_ids_; // by agent node; kUnset
-  std::vector<model::CodeId> code_ids_;   // by agent code index
+  std::vector<NodeSite> node_sites_;       // by agent node
+  std::vector<model::StackId> stack_ids_;  // by agent node; kUnset
+  std::vector<model::CodeId> code_ids_;    // by agent code index
   boost::unordered_flat_map<uint64_t, model::SiteId> sites_;
   boost::unordered_flat_map<uint64_t, model::StackId> stacks_;
   boost::unordered_flat_map<uint64_t, model::CodeId> codes_;

@@ -79,8 +79,11 @@ void EventFrameWriter::write_events(const model::EventBatch& batch, const std::v
         ++next;
         break;
       }
-      case EventKind::kRelease: ages_.varint(event.value == model::kUnknownBlock ? 0 : next - event.value); break;
-      case EventKind::kUndo: break;
+      case EventKind::kRelease:
+        ages_.varint(event.value == model::kUnknownBlock ? 0 : next - event.value);
+        break;
+      case EventKind::kUndo:
+        break;
       case EventKind::kMap:
       case EventKind::kUnmap:
         ranges_.signed_varint(static_cast<int64_t>(event.address - range));
@@ -217,7 +220,8 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
         event.value = age == 0 ? model::kUnknownBlock : next - age;
         break;
       }
-      case EventKind::kUndo: break;
+      case EventKind::kUndo:
+        break;
       case EventKind::kMap:
       case EventKind::kUnmap:
         event.address = range += static_cast<uint64_t>(ranges_.reader.signed_varint());
@@ -257,7 +261,8 @@ bool EventFrameReader::read_bad_releases(const model::Tables& tables, model::Eve
       bad.first_released_at = static_cast<model::SiteId>(in.varint());
     }
     if (!in.ok() || event >= batch.events.size() || kind > static_cast<uint64_t>(model::BadReleaseKind::kInterior) ||
-        (bad.block_known && (bad.allocated_at >= tables.sites.size() || bad.first_released_at >= tables.sites.size()))) {
+        (bad.block_known &&
+         (bad.allocated_at >= tables.sites.size() || bad.first_released_at >= tables.sites.size()))) {
       return false;
     }
     bad.event = static_cast<uint32_t>(event);

@@ -25,7 +25,8 @@ class EventFrameWriter {
   explicit EventFrameWriter(int level) : compressor_(level) {}
 
   // The payload, valid until the next call.
-  const ByteBuffer& write(const model::EventBatch& batch, const std::vector<model::Site>& sites, uint64_t resolution_ns);
+  const ByteBuffer& write(const model::EventBatch& batch, const std::vector<model::Site>& sites,
+                          uint64_t resolution_ns);
 
  private:
   void write_marks(const model::EventBatch& batch, uint64_t resolution_ns);

@@ -58,9 +58,9 @@ class SiteModel {
 
  private:
   using Followers = std::array<LocalSite, 4>;
-  std::vector<LocalSite> local_;        // by site
-  std::vector<model::SiteId> sites_;    // by local number
-  std::vector<Followers> followers_;    // by local number, the latest first
+  std::vector<LocalSite> local_;      // by site
+  std::vector<model::SiteId> sites_;  // by local number
+  std::vector<Followers> followers_;  // by local number, the latest first
   LocalSite previous_ = 0;
 };
 
@@ -90,8 +90,8 @@ class SiteEncoder {
 class SiteDecoder {
  public:
   // The streams have to stay where they are until the frame is done. False: they don't hold together.
-  bool begin(size_t site_count, size_t event_count, const std::vector<uint8_t>& ranks, const std::vector<uint8_t>& misses,
-             const std::vector<uint8_t>& fresh);
+  bool begin(size_t site_count, size_t event_count, const std::vector<uint8_t>& ranks,
+             const std::vector<uint8_t>& misses, const std::vector<uint8_t>& fresh);
   // The next event's site. False: damage.
   bool next(model::SiteId& site);
 

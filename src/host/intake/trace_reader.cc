@@ -59,8 +59,9 @@ class TraceReader::Impl {
     const uint32_t version = wire::get_u32(head + 8);
     const unsigned major = version & 0xffff;
     if (major > wire::kMajorVersion) {
-      return base::fail("{} was written by a newer heaptap (trace format {}.{}, this one reads up to {}.x): update heaptap",
-                        path_, major, version >> 16, wire::kMajorVersion);
+      return base::fail(
+          "{} was written by a newer heaptap (trace format {}.{}, this one reads up to {}.x): update heaptap", path_,
+          major, version >> 16, wire::kMajorVersion);
     }
     if (major == 0) return base::fail("{} is damaged: it names a trace format that never was (0)", path_);
     return {};
@@ -124,7 +125,8 @@ class TraceReader::Impl {
   bool read_frame(uint64_t offset, Frame& frame) {
     uint8_t head[wire::kFrameHeadBytes];
     frame_bytes_wanted_ = sizeof(head);
-    if (file_.read_at(offset, head, sizeof(head)) != sizeof(head) || !wire::read_frame_head(head, frame.head)) return false;
+    if (file_.read_at(offset, head, sizeof(head)) != sizeof(head) || !wire::read_frame_head(head, frame.head))
+      return false;
     frame_bytes_wanted_ += frame.head.stored_bytes;
     if (offset + frame_bytes_wanted_ > bytes_) return false;
     stored_.resize(frame.head.stored_bytes);
@@ -147,14 +149,22 @@ class TraceReader::Impl {
       case wire::FrameType::kCapture:
         capture_.command.clear();
         return read_capture(frame.payload, capture_) && capture_.time_resolution_ns > 0;
-      case wire::FrameType::kEnd: return read_capture(frame.payload, capture_);
-      case wire::FrameType::kModules: return read_modules(frame.payload, tables_);
-      case wire::FrameType::kCodes: return read_codes(frame.payload, tables_);
-      case wire::FrameType::kStacks: return read_stacks(frame.payload, tables_);
-      case wire::FrameType::kSites: return read_sites(frame.payload, tables_);
-      case wire::FrameType::kThreads: return read_threads(frame.payload, tables_);
-      case wire::FrameType::kEvents: return take_events(frame, sink, options);
-      default: return true;  // an index, or a type that a newer minor version added
+      case wire::FrameType::kEnd:
+        return read_capture(frame.payload, capture_);
+      case wire::FrameType::kModules:
+        return read_modules(frame.payload, tables_);
+      case wire::FrameType::kCodes:
+        return read_codes(frame.payload, tables_);
+      case wire::FrameType::kStacks:
+        return read_stacks(frame.payload, tables_);
+      case wire::FrameType::kSites:
+        return read_sites(frame.payload, tables_);
+      case wire::FrameType::kThreads:
+        return read_threads(frame.payload, tables_);
+      case wire::FrameType::kEvents:
+        return take_events(frame, sink, options);
+      default:
+        return true;  // an index, or a type that a newer minor version added
     }
   }
 
@@ -194,7 +204,7 @@ class TraceReader::Impl {
 base::Result<TraceReader> TraceReader::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return base::fail("can't read the trace {}: {}", path, base::reason_of(errno));
-  struct stat status {};
+  struct stat status{};
   const bool known = fstat(descriptor, &status) == 0;
   auto impl = std::make_unique<Impl>(path, descriptor, known ? static_cast<uint64_t>(status.st_size) : 0);
   if (!known || !S_ISREG(status.st_mode)) {
@@ -211,7 +221,9 @@ TraceReader::TraceReader(TraceReader&&) noexcept = default;
 TraceReader& TraceReader::operator=(TraceReader&&) noexcept = default;
 TraceReader::~TraceReader() = default;
 
-base::Result<> TraceReader::replay(EventSink& sink, const ReplayOptions& options) { return impl_->replay(sink, options); }
+base::Result<> TraceReader::replay(EventSink& sink, const ReplayOptions& options) {
+  return impl_->replay(sink, options);
+}
 const model::Capture& TraceReader::capture() const { return impl_->capture(); }
 const model::Tables& TraceReader::tables() const { return impl_->tables(); }
 

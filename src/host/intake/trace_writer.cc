@@ -22,7 +22,8 @@ base::Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string
     return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
   }
   if (descriptor < 0) {
-    return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", path, base::reason_of(errno));
+    return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", path,
+                      base::reason_of(errno));
   }
   return std::unique_ptr<TraceWriter>(new TraceWriter(path, descriptor));
 }
@@ -61,7 +62,8 @@ base::Result<> TraceWriter::finish(const model::Capture& capture, const model::T
 }
 
 base::Result<> TraceWriter::write_tables(const model::Tables& tables) {
-  const auto write_new = [&](wire::FrameType type, const auto& entries, size_t& written, auto&& encode) -> base::Result<> {
+  const auto write_new = [&](wire::FrameType type, const auto& entries, size_t& written,
+                             auto&& encode) -> base::Result<> {
     if (entries.size() == written) return {};
     payload_.clear();
     encode(payload_, entries, written);

@@ -49,7 +49,7 @@ class TraceWriter {
 
   std::string path_;
   int descriptor_;
-  uint64_t offset_ = 0;        // end of the last whole frame
+  uint64_t offset_ = 0;  // end of the last whole frame
   uint64_t event_count_ = 0;
   uint64_t resolution_ns_ = 1;
   uint32_t frame_number_ = 0;

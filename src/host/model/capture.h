@@ -23,10 +23,10 @@ struct Capture {
   uint32_t word_bytes = 8;
   uint32_t page_bytes = 4096;
   bool big_endian = false;
-  std::string via;             // "agent" or "ptrace"
-  uint64_t start_unix_ns = 0;  // wall clock
+  std::string via;                  // "agent" or "ptrace"
+  uint64_t start_unix_ns = 0;       // wall clock
   uint64_t time_resolution_ns = 0;  // of the events' times
-  bool from_start = true;      // false: attached later, earlier allocations were not seen
+  bool from_start = true;           // false: attached later, earlier allocations were not seen
   std::string heaptap_version;
 
   // Known at the end; empty or zero in a trace that was cut off.
@@ -38,8 +38,8 @@ struct Capture {
   std::vector<std::string> notes;  // what could not be seen, one sentence each
   uint64_t collector_cpu_ns = 0;
   uint64_t collector_peak_rss_bytes = 0;
-  uint64_t log_bytes_used = 0;     // of the shared memory, at most at one time
-  uint64_t trace_bytes = 0;        // size of the file
+  uint64_t log_bytes_used = 0;  // of the shared memory, at most at one time
+  uint64_t trace_bytes = 0;     // size of the file
 
   // Found while reading.
   bool truncated = false;  // the file ends early or is damaged

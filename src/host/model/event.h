@@ -22,15 +22,16 @@ inline constexpr BlockNumber kUnknownBlock = 0;
 
 // Where events come from: what was called, and from which stack. Index into Tables::sites.
 using SiteId = uint32_t;
-using StackId = uint32_t;  // index into Tables::stacks
-using CodeId = uint32_t;   // index into Tables::codes
-using ThreadId = uint32_t; // 1, 2, … in order of first event
+using StackId = uint32_t;   // index into Tables::stacks
+using CodeId = uint32_t;    // index into Tables::codes
+using ThreadId = uint32_t;  // 1, 2, … in order of first event
 
 struct Event {
   SiteId site;
   ThreadId thread;
-  uint64_t value;    // see EventKind
-  uint64_t address;  // of kAllocate, kMap, kUnmap, and of a kRelease of an unknown block; 0 where addresses weren't asked for
+  uint64_t value;  // see EventKind
+  uint64_t
+      address;  // of kAllocate, kMap, kUnmap, and of a kRelease of an unknown block; 0 where addresses weren't asked for
 };
 
 // From event `first_event` of the batch on (until the next mark) the time is `time_ns` since the start of the capture.
@@ -40,7 +41,7 @@ struct TimeMark {
 };
 
 enum class BadReleaseKind : uint8_t {
-  kUnknown = 0,   // released, its allocation was not seen because the capture began later
+  kUnknown = 0,  // released, its allocation was not seen because the capture began later
   kNeverAllocated = 1,
   kDouble = 2,
   kInterior = 3,  // points into a live block
@@ -51,16 +52,16 @@ struct BadRelease {
   uint32_t event;
   BadReleaseKind kind;
   uint64_t address;
-  uint64_t block_size;      // of the block it was (kDouble) or points into (kInterior), else 0
-  SiteId allocated_at;      // of that block; valid where block_size_known
-  SiteId first_released_at; // kDouble
+  uint64_t block_size;       // of the block it was (kDouble) or points into (kInterior), else 0
+  SiteId allocated_at;       // of that block; valid where block_size_known
+  SiteId first_released_at;  // kDouble
   bool block_known;
 };
 
 struct EventBatch {
   BlockNumber first_block = 1;  // number that the batch's first allocation gets
   std::vector<Event> events;
-  std::vector<TimeMark> time_marks;  // ascending; the first one is for event 0
+  std::vector<TimeMark> time_marks;      // ascending; the first one is for event 0
   std::vector<BadRelease> bad_releases;  // ascending by event
 };
 

@@ -1,0 +1,125 @@
+// Functions through which a program would notice the agent, or the agent would meet something that the program forbade.
+// None of them is an event; each does for the program just what it did without the agent.
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/real_functions.h"
+#include "agent/session.h"
+
+#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
+
+namespace heaptap::agent {
+namespace {
+
+// struct rlimit and the kernel's numbers, the same with and without large files on 64-bit machines.
+struct Limit {
+  uint64_t soft;
+  uint64_t hard;
+};
+constexpr int kAddressSpace = 9;
+constexpr uint64_t kUnlimited = UINT64_MAX;
+
+template <typename Signature>
+Signature* find(std::atomic<void*>& known, const char* name) {
+  void* found = known.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = find_behind_agent(name);
+    known.store(found, std::memory_order_release);
+  }
+  return reinterpret_cast<Signature*>(found);
+}
+
+// A limit on address space is for the program: the agent's own comes on top.
+uint64_t own_bytes() { return g_session.log_bytes; }
+
+uint64_t with_own(uint64_t limit) { return limit > kUnlimited - own_bytes() ? limit : limit + own_bytes(); }
+uint64_t without_own(uint64_t limit) {
+  return limit == kUnlimited || limit < own_bytes() ? limit : limit - own_bytes();
+}
+
+// Whether the program's limits in the kernel were raised by the agent's part: once it has set one itself.
+constinit std::atomic<bool> g_raised{false};
+
+const Limit* raised(int resource, const Limit* wanted, Limit& copy) {
+  if (resource != kAddressSpace || wanted == nullptr || own_bytes() == 0) return wanted;
+  copy = {with_own(wanted->soft), with_own(wanted->hard)};
+  g_raised.store(true, std::memory_order_relaxed);
+  return &copy;
+}
+
+void lower(int resource, int status, Limit* limit) {
+  if (status != 0 || limit == nullptr || resource != kAddressSpace || !g_raised.load(std::memory_order_relaxed)) return;
+  *limit = {without_own(limit->soft), without_own(limit->hard)};
+}
+
+constinit std::atomic<void*> g_setrlimit{nullptr};
+constinit std::atomic<void*> g_getrlimit{nullptr};
+constinit std::atomic<void*> g_prlimit{nullptr};
+constinit std::atomic<void*> g_prctl{nullptr};
+
+int set_limit(int resource, const Limit* limit) {
+  auto* call = find<int(int, const Limit*)>(g_setrlimit, "setrlimit");
+  if (call == nullptr) return -1;
+  Limit copy;
+  const Limit* wanted = raised(resource, limit, copy);
+  const int status = call(resource, wanted);
+  return status != 0 && wanted != limit ? call(resource, limit) : status;  // a limit from outside leaves no more room
+}
+
+int get_limit(int resource, Limit* limit) {
+  auto* call = find<int(int, Limit*)>(g_getrlimit, "getrlimit");
+  const int status = call != nullptr ? call(resource, limit) : -1;
+  lower(resource, status, limit);
+  return status;
+}
+
+int exchange_limit(int process, int resource, const Limit* wanted, Limit* before) {
+  auto* call = find<int(int, int, const Limit*, Limit*)>(g_prlimit, "prlimit");
+  if (call == nullptr) return -1;
+  if (process != 0 && process != g_session.process) return call(process, resource, wanted, before);
+  const bool was_raised = g_raised.load(std::memory_order_relaxed);
+  Limit copy;
+  const Limit* more = raised(resource, wanted, copy);
+  int status = call(process, resource, more, before);
+  if (status != 0 && more != wanted) status = call(process, resource, wanted, before);
+  if (was_raised) lower(resource, status, before);
+  return status;
+}
+
+// Strict seccomp takes the time-stamp counter away, and so may the program itself: reading it would then kill it.
+bool forbids_clock(int operation, unsigned long argument) {
+  constexpr int kSetSeccomp = 22;
+  constexpr unsigned long kStrict = 1;
+  constexpr int kSetTsc = 26;
+  constexpr unsigned long kTscFaults = 2;
+  return (operation == kSetSeccomp && argument == kStrict) || (operation == kSetTsc && argument == kTscFaults);
+}
+
+}  // namespace
+}  // namespace heaptap::agent
+
+using namespace heaptap::agent;
+
+HEAPTAP_EXPORT int setrlimit(int resource, const Limit* limit) { return set_limit(resource, limit); }
+HEAPTAP_EXPORT int setrlimit64(int resource, const Limit* limit) { return set_limit(resource, limit); }
+HEAPTAP_EXPORT int getrlimit(int resource, Limit* limit) { return get_limit(resource, limit); }
+HEAPTAP_EXPORT int getrlimit64(int resource, Limit* limit) { return get_limit(resource, limit); }
+HEAPTAP_EXPORT int prlimit(int process, int resource, const Limit* wanted, Limit* before) {
+  return exchange_limit(process, resource, wanted, before);
+}
+HEAPTAP_EXPORT int prlimit64(int process, int resource, const Limit* wanted, Limit* before) {
+  return exchange_limit(process, resource, wanted, before);
+}
+
+HEAPTAP_EXPORT int prctl(int operation, ...) {
+  __builtin_va_list rest;
+  __builtin_va_start(rest, operation);
+  unsigned long arguments[4];
+  for (unsigned long& argument : arguments) argument = __builtin_va_arg(rest, unsigned long);
+  __builtin_va_end(rest);
+  if (forbids_clock(operation, arguments[0])) g_session.clock_forbidden = true;
+  auto* call = find<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>(g_prctl, "prctl");
+  return call != nullptr ? call(operation, arguments[0], arguments[1], arguments[2], arguments[3]) : -1;
+}
