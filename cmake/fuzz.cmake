@@ -1,4 +1,5 @@
 # The fuzz targets: each tests/fuzz/NAME.cc has an LLVMFuzzerTestOneInput, and may have seeds in tests/fuzz/corpus/NAME.
+# What they share is in tests/fuzz/support.
 # With HEAPTAP_FUZZ it becomes fuzz/NAME in the build directory; with the tests, its seeds are a test.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cc)
 
@@ -13,6 +14,8 @@ if(HEAPTAP_FUZZ)
     message(FATAL_ERROR "The fuzz targets need clang: cmake --preset fuzz")
   endif()
   add_custom_target(fuzz_targets)
+  # What drains a log isn't sanitized otherwise.
+  target_compile_options(heaptap_target_side PRIVATE -fsanitize=fuzzer-no-link,address,undefined)
 endif()
 
 foreach(source ${fuzz_sources})

@@ -141,7 +141,9 @@ bool LogReader::read_chunk(Stream& stream) {
     stream.base_time = head.base_time;
     stream.base_known = true;
   }
-  bool sound = committed >= stream.offset && committed <= wire::kChunkBytes;
+  // A stream that leads back to a chunk it was done with would go round for ever.
+  const bool was_given_back = next == wire::kNoChunk;
+  bool sound = !was_given_back && committed >= stream.offset && committed <= wire::kChunkBytes;
   const auto* bytes = reinterpret_cast<const uint8_t*>(&head);
   while (sound && stream.offset < committed) sound = read_record(stream, bytes, committed);
   if (!sound || next > chunk_count_) {
@@ -186,6 +188,7 @@ bool LogReader::read_record(Stream& stream, const uint8_t* bytes, uint32_t commi
 
 void LogReader::free_chunk(uint32_t index) {
   wire::ChunkHeader& head = chunk(index);
+  head.next.store(wire::kNoChunk, std::memory_order_relaxed);  // until a thread begins it anew
   uint64_t top = log_.free_chunks.load(std::memory_order_relaxed);
   do {
     head.free_link.store(static_cast<uint32_t>(top), std::memory_order_relaxed);

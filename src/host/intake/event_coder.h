@@ -1,6 +1,7 @@
 // Turns an agent's raw events into the host's: stacks and sites get the trace's numbers, a release names its allocation,
 // ticks become nanoseconds. The log's tables are read as what they are, another process's memory.
 #pragma once
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <span>
@@ -25,7 +26,9 @@ struct ClockScale {
   uint64_t start_ticks = 0;
   double ns_per_tick = 1;
   [[nodiscard]] uint64_t to_ns(uint64_t ticks) const {
-    return ticks <= start_ticks ? 0 : static_cast<uint64_t>(static_cast<double>(ticks - start_ticks) * ns_per_tick);
+    if (ticks <= start_ticks) return 0;
+    constexpr double kMost = 1e19;  // a clock that was overwritten says anything
+    return static_cast<uint64_t>(std::min(static_cast<double>(ticks - start_ticks) * ns_per_tick, kMost));
   }
 };
 

@@ -1,0 +1,45 @@
+// From a trace to what is shown of it: every view of a trace of any content, as text and as JSON.
+#include <cstdint>
+#include <string>
+
+#include "fuzz/support/expect.h"
+#include "fuzz/support/memory_file.h"
+#include "fuzz/support/trace_mutator.h"
+#include "host/analysis/analyze.h"
+#include "host/report/render.h"
+
+using namespace heaptap;
+
+namespace {
+
+using report::View;
+
+analysis::Query everything(unsigned variant) {
+  analysis::Query query;
+  query.blocks = query.errors = true;
+  if ((variant & 1) != 0) query.function = "main";
+  if ((variant & 2) != 0) query.thread = 1;
+  if ((variant & 4) != 0) query.from_ns = 1000;
+  if ((variant & 8) != 0) query.to_ns = 1'000'000;
+  if ((variant & 16) != 0) query.limit = 3;
+  return query;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
+  const fuzz::MemoryFile file({bytes, size_bytes});
+  auto reader = intake::TraceReader::open(file.path());
+  if (!reader) return 0;
+  const unsigned variant = size_bytes > 15 ? bytes[15] : 0;  // a byte of the head that a reader passes over
+  const auto report = analysis::analyze(*reader, everything(variant));
+  if (!report) return 0;
+  for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
+                          View::kLifetimes, View::kTimeline, View::kBlocks}) {
+    const report::RenderOptions options{.color = (variant & 32) != 0, .bottom_up = (variant & 64) != 0};
+    FUZZ_EXPECT(!report::render_text(*report, view, options).empty());
+    FUZZ_EXPECT(report::render_json(*report, view, options).starts_with("{"));
+  }
+  FUZZ_EXPECT(!report::render_end_summary(*report, {}).empty());
+  return 0;
+}

@@ -1,0 +1,54 @@
+// Whole trace files. Whatever they hold: reading ends, every event refers to what is in the tables, and reading with
+// addresses and without gives the same events.
+#include <cstdint>
+
+#include "fuzz/support/expect.h"
+#include "fuzz/support/memory_file.h"
+#include "fuzz/support/trace_mutator.h"
+#include "host/intake/trace_reader.h"
+
+using namespace heaptap;
+
+namespace {
+
+class CheckingSink : public intake::EventSink {
+ public:
+  void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
+    model::BlockNumber next = batch.first_block;
+    FUZZ_EXPECT(batch.events.empty() || (!batch.time_marks.empty() && batch.time_marks[0].first_event == 0));
+    for (const model::Event& event : batch.events) {
+      FUZZ_EXPECT(event.site < tables.sites.size());
+      const model::Site& site = tables.sites[event.site];
+      FUZZ_EXPECT(site.stack < tables.stacks.size());
+      if (site.kind == model::EventKind::kRelease) FUZZ_EXPECT(event.value < next);
+      if (site.kind == model::EventKind::kAllocate) ++next;
+      sum_ = sum_ * 31 + event.site + event.value;
+      ++events_;
+    }
+  }
+  [[nodiscard]] bool equals(const CheckingSink& other) const { return sum_ == other.sum_ && events_ == other.events_; }
+
+ private:
+  uint64_t sum_ = 0;
+  uint64_t events_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
+  const fuzz::MemoryFile file({bytes, size_bytes});
+  auto reader = intake::TraceReader::open(file.path());
+  if (!reader) {
+    FUZZ_EXPECT(!reader.error().message.empty());
+    return 0;
+  }
+  CheckingSink plain;
+  FUZZ_EXPECT(reader->replay(plain).has_value());
+  const bool damaged = reader->capture().truncated;
+  FUZZ_EXPECT(damaged == !reader->capture().damage.empty());
+  CheckingSink with_addresses;
+  FUZZ_EXPECT(reader->replay(with_addresses, {.addresses = true, .progress = {}}).has_value());
+  // A frame whose addresses alone are damaged is read without them and refused with them.
+  if (damaged == reader->capture().truncated && !damaged) FUZZ_EXPECT(plain.equals(with_addresses));
+  return 0;
+}
