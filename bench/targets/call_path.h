@@ -1,0 +1,35 @@
+// Calls through a chain of functions with frames of their own: each level is another function and takes another amount
+// of stack, none is inlined or tail-called.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace bench {
+
+// Keeps the compiler from knowing what is behind the pointer, and so from removing it.
+inline void keep(void* pointer) { asm volatile("" : : "r"(pointer) : "memory"); }
+
+template <typename Work, int kLevel>
+[[gnu::noinline]] void level(Work& work, int depth) {
+  char frame[16 + 8 * (kLevel % 7)];
+  keep(frame);
+  if constexpr (kLevel > 1) {
+    level<Work, kLevel - 1>(work, depth);
+  } else {
+    work(depth);
+  }
+  keep(frame);
+}
+
+// Calls work(depth) below `depth` functions of its own, at most kMost.
+template <typename Work, int kMost>
+void call_at_depth(Work& work, int depth) {
+  using Entry = void (*)(Work&, int);
+  static constexpr auto kEntries = []<size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return std::array<Entry, kMost>{&level<Work, static_cast<int>(kIndex) + 1>...};
+  }(std::make_index_sequence<kMost>());
+  kEntries[static_cast<size_t>(depth - 1)](work, depth);
+}
+
+}  // namespace bench

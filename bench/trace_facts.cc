@@ -1,0 +1,65 @@
+// trace_facts TRACE: what a trace holds and how long its stages take to read, as JSON on stdout: decoding alone, decoding
+// with addresses, decoding and the ledger. No symbols are looked up.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <set>
+
+#include "host/intake/trace_reader.h"
+#include "host/ledger/ledger.h"
+
+namespace {
+
+using namespace heaptap;
+
+class Counter : public intake::EventSink {
+ public:
+  void on_batch(const model::EventBatch& batch, const model::Tables&) override { events += batch.events.size(); }
+  uint64_t events = 0;
+};
+
+class LedgerFeeder : public intake::EventSink {
+ public:
+  explicit LedgerFeeder(ledger::Ledger& ledger) : ledger_(ledger) {}
+  void on_batch(const model::EventBatch& batch, const model::Tables& tables) override { ledger_.add(batch, tables); }
+
+ private:
+  ledger::Ledger& ledger_;
+};
+
+double seconds_of(intake::TraceReader& reader, intake::EventSink& sink, bool addresses) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto replayed = reader.replay(sink, {.addresses = addresses, .progress = {}});
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  return replayed ? elapsed.count() : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: {} TRACE\n", argv[0]);
+    return 2;
+  }
+  auto reader = intake::TraceReader::open(argv[1]);
+  if (!reader) {
+    fmt::print(stderr, "trace_facts: {}\n", reader.error().message);
+    return 1;
+  }
+  Counter counter;
+  const double decode_s = seconds_of(*reader, counter, false);
+  Counter with_addresses;
+  const double decode_addresses_s = seconds_of(*reader, with_addresses, true);
+  ledger::Ledger ledger({.time_resolution_ns = reader->capture().time_resolution_ns});
+  LedgerFeeder feeder(ledger);
+  const double ledger_s = seconds_of(*reader, feeder, false);
+  ledger.finish();
+  const model::Tables& tables = reader->tables();
+  fmt::print(
+      "{{\"events\": {}, \"frames\": {}, \"codes\": {}, \"sites\": {}, \"decode_s\": {}, \"decode_addresses_s\": {}, "
+      "\"ledger_s\": {}, \"allocations\": {}, \"frees\": {}}}\n",
+      counter.events, tables.stacks.size(), tables.codes.size(), tables.sites.size(), decode_s, decode_addresses_s,
+      ledger_s, ledger.totals().allocations, ledger.totals().frees);
+  return 0;
+}
