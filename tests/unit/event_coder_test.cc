@@ -1,0 +1,367 @@
+// From an agent's raw events to a trace's: releases named by number, bad releases, undo, order.
+#include "host/intake/event_coder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "host/intake/block_map.h"
+#include "random_events.h"
+
+namespace heaptap::intake {
+namespace {
+
+using namespace test;
+using wire::RawEvent;
+using wire::RecordKind;
+
+TEST(BlockMap, RemembersTheDeadUntilTheirAddressIsUsedAgain) {
+  BlockMap blocks;
+  EXPECT_EQ(blocks.find(0x1000), nullptr);
+  blocks.allocate(0x1000, {1, 64, 5, BlockMap::kAlive});
+  ASSERT_NE(blocks.find(0x1000), nullptr);
+  EXPECT_TRUE(blocks.find(0x1000)->alive());
+  blocks.find(0x1000)->released_at = 9;
+  ASSERT_NE(blocks.find(0x1000), nullptr);
+  EXPECT_FALSE(blocks.find(0x1000)->alive());
+  blocks.allocate(0x1000, {2, 32, 6, BlockMap::kAlive});
+  EXPECT_EQ(blocks.find(0x1000)->number, 2u);
+  EXPECT_TRUE(blocks.find(0x1000)->alive());
+}
+
+TEST(BlockMap, FindsTheLiveBlockAroundAnAddress) {
+  BlockMap blocks;
+  blocks.allocate(0x1000, {1, 64, 0, BlockMap::kAlive});
+  blocks.allocate(0x2000, {2, 64, 0, 7});
+  ASSERT_NE(blocks.find_around(0x103f), nullptr);
+  EXPECT_EQ(blocks.find_around(0x103f)->number, 1u);
+  EXPECT_EQ(blocks.find_around(0x1040), nullptr);
+  EXPECT_EQ(blocks.find_around(0x1000), nullptr) << "its start isn't inside it";
+  EXPECT_EQ(blocks.find_around(0x2010), nullptr) << "dead";
+}
+
+TEST(BlockMap, ForgetsOnlyTheDeadWhereTheyAreMany) {
+  BlockMap blocks;
+  constexpr uint64_t kCount = 3'000'000;
+  for (uint64_t i = 1; i <= kCount; ++i) {
+    blocks.allocate(i * 16, {i, 1, 0, i % 100 == 0 ? BlockMap::kAlive : 3});
+  }
+  uint64_t known = 0;
+  for (uint64_t i = 1; i <= kCount; ++i) {
+    const BlockMap::Block* block = blocks.find(i * 16);
+    known += block != nullptr ? 1 : 0;
+    if (i % 100 == 0) {
+      ASSERT_TRUE(block != nullptr && block->number == i);
+    }
+  }
+  EXPECT_LT(known, kCount / 2);
+}
+
+class EventCoderTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kDisorder = 20'000;  // ticks: less than the coder waits for
+
+  EventCoderTest() : codes_(16), nodes_(64), tables_(empty_tables()) {
+    for (size_t i = 0; i < codes_.size(); ++i) codes_[i].store(0x1000 + i);
+    for (uint32_t i = 0; i < nodes_.size(); ++i)
+      nodes_[i].store(i < 8 ? 0 : wire::make_node(i % 3 == 0 ? i - 1 : i % 8, i % 16));
+    nodes_[8].store(wire::make_node(0, 8));
+  }
+
+  EventCoder make(bool from_start = true) { return {AgentTables{codes_, nodes_}, tables_, kResolutionNs, from_start}; }
+
+  void add(RecordKind kind, uint64_t time, uint64_t address, uint64_t size = 0, uint32_t thread = 1, uint32_t stack = 8,
+           Function function = Function::kNone) {
+    if (function == Function::kNone) function = kind == RecordKind::kAllocate ? Function::kMalloc : Function::kFree;
+    raw_.push_back({time, address, size, stack, thread, kind, static_cast<uint8_t>(function)});
+  }
+  void allocate(uint64_t time, uint64_t address, uint64_t size = 16, uint32_t thread = 1) {
+    add(RecordKind::kAllocate, time, address, size, thread);
+  }
+  void release(uint64_t time, uint64_t address, uint32_t thread = 1) {
+    add(RecordKind::kRelease, time, address, 0, thread);
+  }
+
+  // Codes all there is, taking no more than `most` at a time.
+  EventBatch code(EventCoder& coder, bool last = true, size_t most = SIZE_MAX) {
+    EventBatch batch;
+    while (const size_t taken = coder.take(raw_, clock_, std::max(most, most + batch.events.size()), last, batch)) {
+      raw_.erase(raw_.begin(), raw_.begin() + static_cast<ptrdiff_t>(taken));
+    }
+    expect_sound(tables_);
+    expect_sound(batch, tables_);
+    return batch;
+  }
+  EventKind kind(const Event& event) const { return tables_.sites[event.site].kind; }
+
+  std::vector<wire::CodeEntry> codes_;
+  std::vector<wire::StackNode> nodes_;
+  Tables tables_;
+  std::vector<RawEvent> raw_;
+  ClockScale clock_{.start_ticks = 0, .ns_per_tick = 1};
+};
+
+TEST_F(EventCoderTest, AReleaseNamesItsAllocation) {
+  allocate(1, 0xa0);
+  allocate(2, 0xb0);
+  release(3, 0xa0);
+  allocate(4, 0xa0);
+  release(5, 0xa0, 2);
+  release(6, 0xb0);
+  EventCoder coder = make();
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 6u);
+  EXPECT_EQ(batch.first_block, 1u);
+  EXPECT_EQ(batch.events[2].value, 1u);
+  EXPECT_EQ(batch.events[4].value, 3u);
+  EXPECT_EQ(batch.events[4].thread, 2u);
+  EXPECT_EQ(batch.events[5].value, 2u);
+  EXPECT_TRUE(batch.bad_releases.empty());
+  EXPECT_EQ(coder.missed_releases(), 0u);
+}
+
+TEST_F(EventCoderTest, NumbersGoOnInTheNextBatch) {
+  EventCoder coder = make();
+  allocate(1, 0xa0);
+  allocate(2, 0xb0);
+  code(coder);
+  release(3, 0xb0);
+  allocate(4, 0xc0);
+  const EventBatch batch = code(coder);
+  EXPECT_EQ(batch.first_block, 3u);
+  EXPECT_EQ(batch.events[0].value, 2u);
+}
+
+TEST_F(EventCoderTest, BadReleasesAreToldApart) {
+  allocate(1, 0x1000, 100);
+  release(2, 0x1000);
+  release(3, 0x1000);  // again
+  allocate(4, 0x2000, 100);
+  release(5, 0x2040);  // into the middle
+  release(6, 0x9000);  // never allocated
+  release(7, 0x2000);
+  EventCoder coder = make();
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.bad_releases.size(), 3u);
+  const BadRelease& again = batch.bad_releases[0];
+  EXPECT_EQ(again.event, 2u);
+  EXPECT_EQ(again.kind, BadReleaseKind::kDouble);
+  EXPECT_EQ(again.block_size, 100u);
+  EXPECT_EQ(again.allocated_at, batch.events[0].site);
+  EXPECT_EQ(again.first_released_at, batch.events[1].site);
+  const BadRelease& interior = batch.bad_releases[1];
+  EXPECT_EQ(interior.event, 4u);
+  EXPECT_EQ(interior.kind, BadReleaseKind::kInterior);
+  EXPECT_EQ(interior.allocated_at, batch.events[3].site);
+  EXPECT_EQ(interior.address, 0x2040u);
+  const BadRelease& never = batch.bad_releases[2];
+  EXPECT_EQ(never.kind, BadReleaseKind::kNeverAllocated);
+  EXPECT_FALSE(never.block_known);
+  EXPECT_EQ(never.address, 0x9000u);
+  EXPECT_EQ(batch.events[5].value, model::kUnknownBlock);
+  EXPECT_EQ(batch.events[6].value, 2u) << "the block lives on";
+}
+
+TEST_F(EventCoderTest, AfterAnAttachAnUnknownBlockIsNoError) {
+  release(1, 0x9000);
+  EventCoder coder = make(false);
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.bad_releases.size(), 1u);
+  EXPECT_EQ(batch.bad_releases[0].kind, BadReleaseKind::kUnknown);
+}
+
+TEST_F(EventCoderTest, AFailedReallocLeavesItsBlockAlive) {
+  allocate(1, 0xa0);
+  add(RecordKind::kRelease, 2, 0xa0, 0, 1, 8, Function::kRealloc);
+  allocate(3, 0xb0, 16, 2);
+  add(RecordKind::kUndo, 4, 0xa0, 0, 1, 8, Function::kRealloc);
+  release(5, 0xa0);
+  EventCoder coder = make();
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 5u);
+  EXPECT_EQ(kind(batch.events[3]), EventKind::kUndo);
+  EXPECT_EQ(batch.events[4].value, 1u);
+  EXPECT_TRUE(batch.bad_releases.empty());
+}
+
+TEST_F(EventCoderTest, AnUndoWithoutAReleaseChangesNothing) {
+  allocate(1, 0xa0);
+  add(RecordKind::kUndo, 2, 0xa0, 0, 1, 8, Function::kRealloc);
+  release(3, 0xa0);
+  add(RecordKind::kUndo, 4, 0xb0, 0, 1, 8, Function::kRealloc);  // of another address
+  add(RecordKind::kUndo, 5, 0xa0, 0, 2, 8, Function::kRealloc);  // of another thread
+  release(6, 0xa0);
+  EventCoder coder = make();
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.bad_releases.size(), 1u);
+  EXPECT_EQ(batch.bad_releases[0].kind, BadReleaseKind::kDouble);
+}
+
+TEST_F(EventCoderTest, AReleaseThatComesALittleLateIsBroughtForward) {
+  allocate(100, 0xa0, 16, 1);
+  allocate(200, 0xa0, 32, 2);  // another processor's clock is a little behind
+  allocate(210, 0xb0, 8, 2);
+  release(200 + kDisorder, 0xa0, 1);
+  EventCoder coder = make();
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 4u);
+  EXPECT_EQ(kind(batch.events[1]), EventKind::kRelease);
+  EXPECT_EQ(batch.events[1].value, 1u);
+  EXPECT_EQ(batch.events[2].value, 32u);
+  EXPECT_EQ(coder.missed_releases(), 0u);
+}
+
+TEST_F(EventCoderTest, WaitsForAReleaseThatMayStillCome) {
+  EventCoder coder = make();
+  allocate(100, 0xa0, 16, 1);
+  allocate(200, 0xa0, 32, 2);
+  EXPECT_EQ(code(coder, false).events.size(), 1u);
+  EXPECT_EQ(raw_.size(), 1u);
+  release(300, 0xa0, 1);
+  const EventBatch batch = code(coder, false);
+  ASSERT_EQ(batch.events.size(), 2u);
+  EXPECT_EQ(kind(batch.events[0]), EventKind::kRelease);
+  EXPECT_EQ(batch.events[0].value, 1u);
+  EXPECT_EQ(coder.missed_releases(), 0u);
+}
+
+TEST_F(EventCoderTest, AReleaseThatNeverComesIsImpliedAndCounted) {
+  for (const bool last : {false, true}) {
+    raw_.clear();
+    EventCoder coder = make();
+    allocate(100, 0xa0);
+    allocate(200, 0xa0);
+    if (!last) allocate(1'000'000, 0xb0);  // so much later that it can't come any more
+    const EventBatch batch = code(coder, last);
+    ASSERT_GE(batch.events.size(), 3u);
+    EXPECT_EQ(kind(batch.events[1]), EventKind::kRelease);
+    EXPECT_EQ(batch.events[1].value, 1u);
+    EXPECT_EQ(kind(batch.events[2]), EventKind::kAllocate);
+    EXPECT_EQ(coder.missed_releases(), 1u);
+  }
+}
+
+TEST_F(EventCoderTest, StacksAndSitesGetTheTracesNumbersOnce) {
+  nodes_[20].store(wire::make_node(0, 1));
+  nodes_[21].store(wire::make_node(20, 2));
+  nodes_[22].store(wire::make_node(0, 1));  // the same stacks again, as a race in the agent leaves them
+  nodes_[23].store(wire::make_node(22, 2));
+  add(RecordKind::kAllocate, 1, 0xa0, 1, 1, 21);
+  add(RecordKind::kAllocate, 2, 0xb0, 1, 1, 23);
+  add(RecordKind::kAllocate, 3, 0xc0, 1, 1, 21, Function::kCalloc);
+  EventCoder coder = make();
+  const EventBatch batch = code(coder);
+  EXPECT_EQ(batch.events[0].site, batch.events[1].site);
+  EXPECT_NE(batch.events[0].site, batch.events[2].site);
+  const model::Site& site = tables_.sites[batch.events[0].site];
+  EXPECT_EQ(tables_.sites[batch.events[2].site].stack, site.stack);
+  EXPECT_EQ(tables_.codes[tables_.stacks[site.stack].code].address, codes_[2].load());
+  const model::Stack& caller = tables_.stacks[tables_.stacks[site.stack].parent];
+  EXPECT_EQ(tables_.codes[caller.code].address, codes_[1].load());
+  EXPECT_EQ(caller.parent, 0u);
+}
+
+TEST_F(EventCoderTest, HostileNumbersOfStacksAndCodesEndInSoundTables) {
+  nodes_[20].store(wire::make_node(20, 1));          // its own parent
+  nodes_[21].store(wire::make_node(UINT32_MAX, 1));  // a parent outside the table
+  nodes_[22].store(wire::make_node(30, 1));          // a parent that is younger
+  nodes_[30].store(wire::make_node(22, 1));
+  nodes_[23].store(wire::make_node(0, UINT32_MAX));  // a code outside the table
+  uint64_t time = 1;
+  for (const uint32_t stack : {20u, 21u, 22u, 30u, 23u, 63u, 64u, 100'000u, UINT32_MAX}) {
+    add(RecordKind::kAllocate, time, time * 16, 1, 1, stack);
+    ++time;
+  }
+  EventCoder coder = make();
+  EXPECT_EQ(code(coder).events.size(), 9u);  // which checks the tables
+}
+
+TEST_F(EventCoderTest, RandomRawEventsGiveSoundBatches) {
+  std::mt19937_64 random(16);
+  for (int round = 0; round < 100; ++round) {
+    for (wire::StackNode& node : nodes_) node.store(random() >> (random() % 64));
+    for (wire::CodeEntry& entry : codes_) entry.store(random());
+    raw_.clear();
+    uint64_t time = 0;
+    for (int i = 0; i < 300; ++i) {
+      time += random() % 1000;
+      raw_.push_back({time, random() % 40 * 16, random() >> (random() % 64),
+                      static_cast<uint32_t>(random() >> (32 + random() % 32)),
+                      static_cast<uint32_t>(random() >> (32 + random() % 32)),
+                      static_cast<RecordKind>(1 + random() % 5), static_cast<uint8_t>(random() % 50)});
+    }
+    EventCoder coder = make(round % 2 == 0);
+    code(coder, true, 1 + random() % 100);
+  }
+}
+
+TEST_F(EventCoderTest, TimesAreMarkedAtTheirResolution) {
+  allocate(10'000, 0xa0);
+  allocate(10'500, 0xb0);
+  allocate(12'000, 0xc0);
+  clock_ = {.start_ticks = 10'000, .ns_per_tick = 2};
+  EventCoder coder = make();
+  const EventBatch batch = code(coder);
+  const std::vector<model::TimeMark> expected{{0, 0}, {1, 1000}, {2, 4000}};
+  EXPECT_EQ(batch.time_marks, expected);
+}
+
+TEST_F(EventCoderTest, EveryBatchBeginsWithAMark) {
+  EventCoder coder = make();
+  allocate(5'000, 0xa0);
+  code(coder);
+  allocate(5'001, 0xb0);
+  const EventBatch batch = code(coder);
+  const std::vector<model::TimeMark> expected{{0, 5'000}};
+  EXPECT_EQ(batch.time_marks, expected);
+}
+
+// The order of real threads: times that are only almost comparable. Against a plain model of who owns which address.
+TEST_F(EventCoderTest, DisorderWithinTheBoundLeavesNoTrace) {
+  std::mt19937_64 random(17);
+  for (int round = 0; round < 50; ++round) {
+    raw_.clear();
+    std::map<uint64_t, bool> alive;
+    uint64_t time = 0;
+    size_t allocations = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const uint64_t address = (1 + random() % 30) * 16;
+      time += random() % 2000;
+      const uint64_t skew = random() % kDisorder;  // this processor's clock
+      if (alive[address]) {
+        release(time + skew, address, static_cast<uint32_t>(1 + random() % 4));
+      } else {
+        allocate(time + skew, address, 1, static_cast<uint32_t>(1 + random() % 4));
+        ++allocations;
+      }
+      alive[address] = !alive[address];
+    }
+    // Each address's own order can only be turned where an allocation overtakes the release before it.
+    std::stable_sort(raw_.begin(), raw_.end(), [](const RawEvent& a, const RawEvent& b) {
+      const auto key = [](const RawEvent& event) { return event.time; };
+      return key(a) < key(b);
+    });
+    std::map<uint64_t, int> depth;
+    bool releases_overtake = false;
+    for (const RawEvent& event : raw_) {
+      int& now = depth[event.address];
+      now += event.kind == RecordKind::kAllocate ? 1 : -1;
+      releases_overtake |= now < 0 || now > 2;
+    }
+    if (releases_overtake) continue;  // no clock shows a release before its own allocation
+    EventCoder coder = make();
+    const EventBatch batch = code(coder, true, 100);
+    EXPECT_EQ(batch.events.size(), 2000u);
+    EXPECT_TRUE(batch.bad_releases.empty());
+    EXPECT_EQ(coder.missed_releases(), 0u);
+    EXPECT_EQ(
+        static_cast<size_t>(std::count_if(batch.events.begin(), batch.events.end(),
+                                          [&](const Event& event) { return kind(event) == EventKind::kAllocate; })),
+        allocations);
+  }
+}
+
+}  // namespace
+}  // namespace heaptap::intake

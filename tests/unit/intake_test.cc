@@ -1,0 +1,285 @@
+// The payloads of a trace's frames: what was written is given back, and damaged bytes give nothing unsound.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "host/intake/capture_frames.h"
+#include "host/intake/event_frame.h"
+#include "host/intake/site_coder.h"
+#include "host/intake/table_frames.h"
+#include "random_events.h"
+
+namespace heaptap::intake {
+namespace {
+
+using namespace test;
+
+wire::VarintReader reader_of(const ByteBuffer& buffer) { return {buffer.data(), buffer.size()}; }
+
+// Calls check(bytes) with damaged copies: cut at each byte, each byte changed, and bytes at random.
+template <typename Check>
+void for_each_damage(const uint8_t* data, size_t bytes, const Check& check) {
+  std::mt19937 random(5);
+  std::vector<uint8_t> copy(data, data + bytes);
+  for (size_t kept = 0; kept < bytes; ++kept) check(std::vector<uint8_t>(data, data + kept));
+  for (size_t at = 0; at < bytes; ++at) {
+    for (const int value : {0, 1, 0x7f, 0x80, 0xff, static_cast<int>(random() & 0xff)}) {
+      copy[at] = static_cast<uint8_t>(value);
+      check(copy);
+    }
+    copy[at] = data[at];
+  }
+  for (int round = 0; round < 500; ++round) {
+    std::vector<uint8_t> noise(random() % 200);
+    for (uint8_t& byte : noise) byte = static_cast<uint8_t>(random() >> (random() % 8));
+    check(noise);
+  }
+}
+
+void write_all(std::vector<ByteBuffer>& frames, const Tables& tables, TableCounts& written) {
+  frames.resize(5);
+  for (ByteBuffer& frame : frames) frame.clear();
+  write_modules(frames[0], tables.modules, written.modules);
+  write_codes(frames[1], tables.codes, written.codes);
+  write_stacks(frames[2], tables.stacks, written.stacks);
+  write_sites(frames[3], tables.sites, written.sites);
+  write_threads(frames[4], tables.threads, written.threads);
+  written = {tables.modules.size(), tables.codes.size(), tables.stacks.size(), tables.sites.size(),
+             tables.threads.size()};
+}
+
+using ReadTable = bool (*)(wire::VarintReader&, Tables&);
+constexpr ReadTable kReadTable[] = {read_modules, read_codes, read_stacks, read_sites, read_threads};
+
+TEST(TableFrames, GiveBackTablesThatGrow) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    Maker maker(seed);
+    Tables read = empty_tables();
+    TableCounts written;
+    std::vector<ByteBuffer> frames;
+    for (int step = 0; step < 4; ++step) {
+      write_all(frames, maker.tables(), written);
+      for (size_t table = 0; table < 5; ++table) {
+        wire::VarintReader in = reader_of(frames[table]);
+        ASSERT_TRUE(kReadTable[table](in, read));
+        EXPECT_TRUE(in.at_end());
+      }
+      expect_same(read, maker.tables());
+      maker.grow();
+    }
+  }
+}
+
+TEST(TableFrames, TakeOnlyWhatHoldsTogether) {
+  Maker maker(1);
+  TableCounts written;
+  std::vector<ByteBuffer> first;
+  std::vector<ByteBuffer> frames;
+  write_all(first, maker.tables(), written);
+  maker.grow();
+  write_all(frames, maker.tables(), written);
+  for (size_t table = 0; table < 5; ++table) {
+    Tables before = empty_tables();
+    for (size_t i = 0; i < 5; ++i) {
+      wire::VarintReader in = reader_of(first[i]);
+      ASSERT_TRUE(kReadTable[i](in, before));
+    }
+    for_each_damage(frames[table].data(), frames[table].size(), [&](const std::vector<uint8_t>& bytes) {
+      Tables read = before;
+      wire::VarintReader in(bytes.data(), bytes.size());
+      kReadTable[table](in, read);
+      expect_sound(read);
+    });
+  }
+}
+
+TEST(TableFrames, ACountBeyondThePayloadTakesNoMemory) {
+  ByteBuffer frame;
+  frame.varint(UINT64_MAX);
+  for (const ReadTable read : kReadTable) {
+    Tables tables = empty_tables();
+    wire::VarintReader in = reader_of(frame);
+    EXPECT_FALSE(read(in, tables));
+    EXPECT_EQ(tables.stacks.size(), wire::kRootCount);
+  }
+}
+
+TEST(CaptureFrames, GiveBackEveryFact) {
+  for (const bool other : {false, true}) {
+    model::Capture capture = sample_capture();
+    if (other) {
+      capture.word_bytes = 4;
+      capture.page_bytes = 65536;
+      capture.big_endian = true;
+      capture.from_start = false;
+      capture.exit = {.code = 255, .signal = std::nullopt};
+      capture.notes.clear();
+    }
+    ByteBuffer start;
+    ByteBuffer end;
+    write_capture_start(start, capture);
+    write_capture_end(end, capture);
+    model::Capture read;
+    for (const ByteBuffer* frame : {&start, &end}) {
+      wire::VarintReader in = reader_of(*frame);
+      ASSERT_TRUE(read_capture(in, read));
+    }
+    expect_same(read, capture);
+  }
+}
+
+TEST(CaptureFrames, PassOverFieldsOfLaterVersions) {
+  ByteBuffer frame;
+  frame.varint(9999);
+  frame.text("something new");
+  write_capture_start(frame, sample_capture());
+  model::Capture read;
+  wire::VarintReader in = reader_of(frame);
+  ASSERT_TRUE(read_capture(in, read));
+  EXPECT_EQ(read.pid, 4242u);
+}
+
+TEST(CaptureFrames, SurviveDamage) {
+  ByteBuffer frame;
+  write_capture_start(frame, sample_capture());
+  write_capture_end(frame, sample_capture());
+  for_each_damage(frame.data(), frame.size(), [](const std::vector<uint8_t>& bytes) {
+    model::Capture read;
+    wire::VarintReader in(bytes.data(), bytes.size());
+    read_capture(in, read);
+    EXPECT_LE(read.notes.size(), 1000u);
+  });
+}
+
+TEST(SiteCoder, GivesBackAnySequence) {
+  std::mt19937 random(6);
+  for (const size_t site_count : {1, 2, 5, 300, 70'000}) {
+    std::vector<model::SiteId> sites;
+    for (int i = 0; i < 3000; ++i) {
+      const bool again = !sites.empty() && random() % 3 != 0;
+      sites.push_back(again ? sites[random() % sites.size()] : static_cast<model::SiteId>(random() % site_count));
+    }
+    SiteEncoder encoder;
+    encoder.begin(site_count);
+    for (const model::SiteId site : sites) encoder.put(site);
+    encoder.end();
+    const auto bytes_of = [](const ByteBuffer& buffer) {
+      return std::vector<uint8_t>(buffer.data(), buffer.data() + buffer.size());
+    };
+    const auto ranks = bytes_of(encoder.ranks);
+    const auto misses = bytes_of(encoder.misses);
+    const auto fresh = bytes_of(encoder.fresh);
+    SiteDecoder decoder;
+    ASSERT_TRUE(decoder.begin(site_count, sites.size(), ranks, misses, fresh));
+    for (const model::SiteId expected : sites) {
+      model::SiteId site = 0;
+      ASSERT_TRUE(decoder.next(site));
+      ASSERT_EQ(site, expected);
+    }
+  }
+}
+
+TEST(SiteCoder, RefusesStreamsThatDoNotHoldTogether) {
+  SiteDecoder decoder;
+  model::SiteId site = 0;
+  EXPECT_FALSE(decoder.begin(5, 2, {4}, {0}, {0})) << "fewer ranks than events";
+  EXPECT_FALSE(decoder.begin(5, 1, {4}, {}, {0})) << "a miss without a number";
+  EXPECT_FALSE(decoder.begin(5, 2, {4, 4}, {0, 0, 0}, {0})) << "half a plane";
+  const std::vector<uint8_t> miss{4};
+  const std::vector<uint8_t> zero{0};
+  const std::vector<uint8_t> unknown{9};
+  const std::vector<uint8_t> beyond{20};  // zigzag: +10
+  const std::vector<uint8_t> none;
+  ASSERT_TRUE(decoder.begin(5, 1, zero, none, none));
+  EXPECT_FALSE(decoder.next(site)) << "the rank of a follower that never was";
+  ASSERT_TRUE(decoder.begin(5, 1, miss, unknown, none));
+  EXPECT_FALSE(decoder.next(site)) << "a site that never came";
+  ASSERT_TRUE(decoder.begin(5, 1, miss, zero, beyond));
+  EXPECT_FALSE(decoder.next(site)) << "a site outside the table";
+  ASSERT_TRUE(decoder.begin(5, 1, miss, zero, none));
+  EXPECT_FALSE(decoder.next(site)) << "a new site that isn't named";
+}
+
+TEST(EventFrame, GivesBackRandomBatches) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    Maker maker(seed);
+    EventFrameWriter writer(1);
+    EventFrameReader reader;
+    for (int step = 0; step < 4; ++step) {
+      const EventBatch batch = maker.batch(maker.pick(3) == 0 ? 1 + maker.pick(3) : 1 + maker.pick(3000));
+      const ByteBuffer& payload = writer.write(batch, maker.tables().sites, kResolutionNs);
+      for (const bool with_addresses : {true, false}) {
+        EventBatch read;
+        wire::VarintReader in = reader_of(payload);
+        ASSERT_TRUE(reader.read(in, maker.tables(), kResolutionNs, with_addresses, read));
+        EXPECT_TRUE(in.at_end());
+        expect_same(read, maker.as_read(batch, with_addresses));
+      }
+      maker.grow();
+    }
+  }
+}
+
+TEST(EventFrame, HoldsTheLargestValues) {
+  Tables tables = empty_tables();
+  for (const EventKind kind : {EventKind::kAllocate, EventKind::kRelease, EventKind::kMap}) {
+    tables.sites.push_back({kind, Function::kMalloc, 0});
+  }
+  EventBatch batch;
+  batch.first_block = uint64_t{1} << 62;
+  batch.time_marks = {{0, UINT64_MAX / kResolutionNs * kResolutionNs}};
+  batch.events = {
+      {0, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX}, {2, 1, UINT64_MAX, UINT64_MAX}, {2, 1, 0, 0}, {1, 1, 1, 0}};
+  EventFrameWriter writer(1);
+  EventFrameReader reader;
+  EventBatch read;
+  wire::VarintReader in = reader_of(writer.write(batch, tables.sites, kResolutionNs));
+  ASSERT_TRUE(reader.read(in, tables, kResolutionNs, true, read));
+  expect_same(read, batch);
+}
+
+TEST(EventFrame, GivesOnlySoundBatchesOfDamagedBytes) {
+  Maker maker(7);
+  EventFrameWriter writer(1);
+  EventFrameReader reader;
+  const EventBatch batch = maker.batch(150);
+  const ByteBuffer& payload = writer.write(batch, maker.tables().sites, kResolutionNs);
+  for_each_damage(payload.data(), payload.size(), [&](const std::vector<uint8_t>& bytes) {
+    EventBatch read;
+    wire::VarintReader in(bytes.data(), bytes.size());
+    if (reader.read(in, maker.tables(), kResolutionNs, true, read)) expect_sound(read, maker.tables());
+  });
+}
+
+// The columns' contents are protected by compression and checksum; here they are damaged behind both.
+TEST(EventFrame, GivesOnlySoundBatchesOfDamagedColumns) {
+  const auto bytes_of = [](const ByteBuffer& buffer) {
+    return std::vector<uint8_t>(buffer.data(), buffer.data() + buffer.size());
+  };
+  Maker maker(8);
+  EventFrameWriter writer(1);
+  EventFrameReader reader;
+  // So few events that no column gets smaller by compression.
+  for (int round = 0; round < 40; ++round) {
+    const std::vector<uint8_t> payload =
+        bytes_of(writer.write(maker.batch(1 + maker.pick(12)), maker.tables().sites, kResolutionNs));
+    for_each_damage(payload.data(), payload.size(), [&](const std::vector<uint8_t>& bytes) {
+      EventBatch read;
+      wire::VarintReader in(bytes.data(), bytes.size());
+      if (reader.read(in, maker.tables(), kResolutionNs, true, read)) expect_sound(read, maker.tables());
+    });
+  }
+}
+
+TEST(EventFrame, ACountOfTooManyEventsTakesNoMemory) {
+  ByteBuffer payload;
+  payload.varint(uint64_t{1} << 40);
+  payload.varint(1);
+  EventFrameReader reader;
+  EventBatch read;
+  wire::VarintReader in = reader_of(payload);
+  EXPECT_FALSE(reader.read(in, empty_tables(), kResolutionNs, true, read));
+}
+
+}  // namespace
+}  // namespace heaptap::intake

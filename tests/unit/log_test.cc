@@ -1,0 +1,509 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "arch/native.h"
+#include "target/log_memory.h"
+#include "target/log_reader.h"
+
+namespace heaptap::target {
+namespace {
+
+using wire::RawEvent;
+using wire::RecordKind;
+
+// Far enough back that a drain hands on at once what was written at that time.
+constexpr uint64_t kLongAgoTicks = 1'000'000'000;
+
+LogOptions options_of(uint64_t chunk_memory_bytes, uint64_t most_bytes = UINT64_MAX) {
+  LogOptions options;
+  options.chunk_memory_bytes = chunk_memory_bytes;
+  options.most_bytes = most_bytes;
+  return options;
+}
+
+// Writes records into a log as the agent's threads do.
+class Writer {
+ public:
+  static constexpr uint32_t kChunks = 64;
+
+  explicit Writer(uint64_t log_bytes = kChunks * wire::kChunkBytes)
+      : memory_(LogMemory::create(options_of(log_bytes))), log_(memory_->header()) {}
+
+  [[nodiscard]] wire::LogHeader& log() const { return log_; }
+
+  wire::StreamSlot& slot(uint32_t index) const {
+    return reinterpret_cast<wire::StreamSlot*>(bytes() + log_.slots_offset)[index];
+  }
+  wire::ChunkHeader& chunk(uint32_t index) const {
+    return *reinterpret_cast<wire::ChunkHeader*>(bytes() + log_.chunks_offset + uint64_t{index} * wire::kChunkBytes);
+  }
+  uint8_t* chunk_bytes(uint32_t index) const { return reinterpret_cast<uint8_t*>(&chunk(index)); }
+
+  // A new stream in the next slot; its times count from `base_time`.
+  uint32_t open(uint32_t thread_number, uint64_t base_time) {
+    const uint32_t index = log_.slots_used.load();
+    const uint32_t first = take_chunk(base_time);
+    wire::StreamSlot& place = slot(index);
+    place.thread_id = 1000 + thread_number;
+    place.thread_number = thread_number;
+    place.first_chunk = first;
+    place.started_at.store(base_time);
+    place.state.store(static_cast<uint32_t>(wire::StreamState::kActive));
+    log_.slots_used.store(index + 1);
+    if (current_.size() <= index) current_.resize(index + 1);
+    current_[index] = {first, base_time};
+    return index;
+  }
+
+  void allocate(uint32_t stream, uint64_t time, uint64_t address, uint64_t size = 1, uint32_t stack = 0) {
+    wire::SizedRecord record{};
+    record.head = make(stream, time, RecordKind::kAllocate, address, stack);
+    record.size_bytes = size;
+    append(stream, &record, sizeof(record));
+  }
+  void release(uint32_t stream, uint64_t time, uint64_t address) {
+    const wire::Record record = make(stream, time, RecordKind::kRelease, address, 0);
+    append(stream, &record, sizeof(record));
+  }
+  void clock_note(uint32_t stream, uint64_t clock) {
+    struct {
+      wire::Record head;
+      uint64_t clock;
+    } note{{0, sizeof(uint64_t), wire::make_what(RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
+           clock};
+    append(stream, &note, sizeof(note));
+    current_[stream].base_time = clock;
+  }
+  void append(uint32_t stream, const void* record, size_t size) {
+    if (chunk(current_[stream].chunk).committed.load() + size > wire::kChunkBytes) next_chunk(stream);
+    wire::ChunkHeader& head = chunk(current_[stream].chunk);
+    const uint32_t at = head.committed.load();
+    std::memcpy(reinterpret_cast<uint8_t*>(&head) + at, record, size);
+    head.committed.store(at + static_cast<uint32_t>(size));
+  }
+  void next_chunk(uint32_t stream) {
+    const uint32_t next = take_chunk(current_[stream].base_time);
+    chunk(current_[stream].chunk).next.store(next + 1);
+    current_[stream].chunk = next;
+  }
+  void end(uint32_t stream) { slot(stream).state.store(static_cast<uint32_t>(wire::StreamState::kEnded)); }
+  [[nodiscard]] uint32_t current_chunk(uint32_t stream) const { return current_[stream].chunk; }
+
+  // The free chunks, from the top of the stack on; no value where it runs in a circle.
+  [[nodiscard]] std::optional<std::vector<uint32_t>> free_chunks() const {
+    std::vector<uint32_t> found;
+    auto at = static_cast<uint32_t>(log_.free_chunks.load());
+    for (; at != wire::kNoChunk; at = chunk(at).free_link.load()) {
+      if (found.size() > log_.chunk_count) return std::nullopt;
+      found.push_back(at);
+    }
+    return found;
+  }
+
+ private:
+  struct Current {
+    uint32_t chunk;
+    uint64_t base_time;
+  };
+
+  [[nodiscard]] uint8_t* bytes() const { return reinterpret_cast<uint8_t*>(&log_); }
+
+  uint32_t take_chunk(uint64_t base_time) {
+    const uint32_t index = log_.fresh_chunks.fetch_add(1);
+    EXPECT_LT(index, log_.chunk_count) << "the test's log is too small";
+    log_.used_chunks.fetch_add(1);
+    wire::ChunkHeader& head = chunk(index);
+    head.base_time = base_time;
+    head.next.store(0);
+    head.committed.store(sizeof(wire::ChunkHeader));
+    return index;
+  }
+  [[nodiscard]] wire::Record make(uint32_t stream, uint64_t time, RecordKind kind, uint64_t address,
+                                  uint32_t stack) const {
+    return {static_cast<uint32_t>(time - current_[stream].base_time), stack,
+            wire::make_what(kind, static_cast<uint8_t>(kind == RecordKind::kAllocate ? 1 : 5), address)};
+  }
+
+  std::unique_ptr<LogMemory> memory_;
+  wire::LogHeader& log_;
+  std::vector<Current> current_;
+};
+
+class LogReaderTest : public ::testing::Test {
+ protected:
+  LogReaderTest() : start_(arch::native::read_clock() - kLongAgoTicks) {}
+
+  std::vector<RawEvent> drain(bool last = false) {
+    std::vector<RawEvent> events;
+    reader_.drain(events, last);
+    return events;
+  }
+  // As a collector ends a recording: until nothing comes any more.
+  std::vector<RawEvent> drain_to_the_end() { return drain_to_the_end(reader_); }
+  static std::vector<RawEvent> drain_to_the_end(LogReader& reader, bool last = true) {
+    std::vector<RawEvent> events;
+    for (size_t i = 0, before = 1; i < 1000 && events.size() != before; ++i) {
+      before = events.size();
+      reader.drain(events, last);
+    }
+    return events;
+  }
+  static std::vector<uint64_t> addresses_of(const std::vector<RawEvent>& events) {
+    std::vector<uint64_t> addresses;
+    for (const RawEvent& event : events) addresses.push_back(event.address);
+    return addresses;
+  }
+
+  uint64_t start_;
+  Writer writer_;
+  LogReader reader_{writer_.log()};
+};
+
+using Addresses = std::vector<uint64_t>;
+
+TEST_F(LogReaderTest, GivesRecordsAsTheyWereWritten) {
+  const uint32_t stream = writer_.open(7, start_);
+  writer_.allocate(stream, start_ + 5, 0x1000, 64, 99);
+  writer_.release(stream, start_ + 9, 0x1000);
+  const std::vector<RawEvent> events = drain();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kind, RecordKind::kAllocate);
+  EXPECT_EQ(events[0].time, start_ + 5);
+  EXPECT_EQ(events[0].address, 0x1000u);
+  EXPECT_EQ(events[0].size_bytes, 64u);
+  EXPECT_EQ(events[0].stack, 99u);
+  EXPECT_EQ(events[0].thread, 7u);
+  EXPECT_EQ(events[0].function, 1);
+  EXPECT_EQ(events[1].kind, RecordKind::kRelease);
+  EXPECT_EQ(events[1].size_bytes, 0u);
+  EXPECT_TRUE(drain().empty());
+  const std::vector<StreamEnd> threads = reader_.take_new_threads();
+  ASSERT_EQ(threads.size(), 1u);
+  EXPECT_EQ(threads[0].thread_number, 7u);
+  EXPECT_EQ(threads[0].thread_id, 1007u);
+  EXPECT_TRUE(reader_.take_new_threads().empty());
+}
+
+TEST_F(LogReaderTest, PutsStreamsInTheOrderOfTime) {
+  const uint32_t one = writer_.open(1, start_);
+  const uint32_t two = writer_.open(2, start_ + 10);
+  writer_.allocate(one, start_ + 20, 1);
+  writer_.allocate(two, start_ + 30, 2);
+  writer_.allocate(one, start_ + 40, 3);
+  writer_.allocate(one, start_ + 50, 4);
+  writer_.allocate(two, start_ + 60, 5);
+  EXPECT_EQ(addresses_of(drain()), (Addresses{1, 2, 3, 4, 5}));
+}
+
+TEST_F(LogReaderTest, MergesAnyNumberOfStreamsInOrder) {
+  std::mt19937 random(3);
+  std::vector<uint32_t> streams;
+  for (uint32_t i = 1; i <= 8; ++i) streams.push_back(writer_.open(i, start_));
+  std::vector<RawEvent> events;
+  uint64_t time = start_;
+  for (uint64_t number = 1; number <= 5000; ++number) {
+    writer_.allocate(streams[random() % streams.size()], time += 1 + random() % 100, number);
+    if (number % 700 == 0) reader_.drain(events, false);
+  }
+  reader_.drain(events, false);
+  ASSERT_EQ(events.size(), 5000u);
+  for (size_t i = 0; i < events.size(); ++i) ASSERT_EQ(events[i].address, i + 1);
+}
+
+TEST_F(LogReaderTest, HoldsBackWhatAnotherThreadMayStillPrecede) {
+  const uint32_t idle = writer_.open(1, start_);
+  const uint32_t busy = writer_.open(2, start_);
+  const uint64_t now = arch::native::read_clock();
+  writer_.allocate(busy, now - 2'000'000, 1);
+  writer_.slot(busy).busy.store(1);  // is making a record whose time may be as old as its last one's
+  writer_.allocate(idle, now - 1'000'000, 2);
+  EXPECT_EQ(addresses_of(drain()), Addresses{1});
+  writer_.allocate(busy, now - 1'500'000, 3);
+  writer_.slot(busy).busy.store(0);
+  EXPECT_EQ(addresses_of(drain()), (Addresses{3, 2}));
+}
+
+TEST_F(LogReaderTest, DoesNotWaitForeverForAThreadThatStandsStill) {
+  const uint32_t stopped = writer_.open(1, start_ - kLongAgoTicks);
+  const uint32_t other = writer_.open(2, start_);
+  writer_.slot(stopped).busy.store(1);
+  writer_.allocate(other, start_, 1);
+  EXPECT_EQ(addresses_of(drain()), Addresses{1});
+}
+
+TEST_F(LogReaderTest, AtTheEndGivesAllThatIsThere) {
+  const uint32_t busy = writer_.open(1, start_);
+  const uint32_t other = writer_.open(2, start_);
+  writer_.slot(busy).busy.store(1);
+  writer_.allocate(other, arch::native::read_clock() + kLongAgoTicks, 1);
+  EXPECT_EQ(addresses_of(drain_to_the_end()), Addresses{1});
+}
+
+TEST_F(LogReaderTest, FollowsAStreamFromChunkToChunkAndGivesThemBack) {
+  const uint32_t stream = writer_.open(1, start_);
+  for (uint64_t number = 1; number <= 2000; ++number) writer_.allocate(stream, start_ + number, number);
+  const uint32_t chunks = writer_.log().fresh_chunks.load();
+  EXPECT_GT(chunks, 4u);
+  const std::vector<RawEvent> events = drain();
+  ASSERT_EQ(events.size(), 2000u);
+  EXPECT_EQ(events.back().address, 2000u);
+  EXPECT_EQ(events.back().time, start_ + 2000);
+  const auto free = writer_.free_chunks();
+  ASSERT_TRUE(free);
+  EXPECT_EQ(free->size(), chunks - 1);  // all but the one that is being written
+  EXPECT_EQ(std::count(free->begin(), free->end(), writer_.current_chunk(stream)), 0);
+  EXPECT_EQ(writer_.log().used_chunks.load(), 1u);
+  EXPECT_EQ(writer_.log().chunks_returned.load(), 1u);
+  EXPECT_EQ(reader_.most_chunks_used(), chunks);
+}
+
+TEST_F(LogReaderTest, ReadsAnEndedStreamToItsEndAndFreesItsSlot) {
+  const uint32_t stream = writer_.open(1, start_);
+  writer_.allocate(stream, start_, 1);
+  writer_.slot(stream).lost_events.store(3);
+  writer_.end(stream);
+  EXPECT_EQ(addresses_of(drain()), Addresses{1});
+  EXPECT_EQ(static_cast<wire::StreamState>(writer_.slot(stream).state.load()), wire::StreamState::kFree);
+  EXPECT_EQ(writer_.log().used_chunks.load(), 0u);
+  EXPECT_EQ(reader_.lost_events(), 3u);
+  EXPECT_EQ(reader_.damaged_streams(), 0u);
+}
+
+TEST_F(LogReaderTest, TakesAnotherThreadsStreamInAFreedSlot) {
+  const uint32_t first = writer_.open(1, start_);
+  writer_.allocate(first, start_, 1);
+  writer_.end(first);
+  drain();
+  writer_.log().slots_used.store(0);
+  const uint32_t second = writer_.open(2, start_);
+  EXPECT_EQ(second, first);
+  writer_.allocate(second, start_ + 1, 2);
+  const std::vector<RawEvent> events = drain();
+  EXPECT_EQ(addresses_of(events), Addresses{2});
+  EXPECT_EQ(events[0].thread, 2u);
+}
+
+TEST_F(LogReaderTest, CountsLostEventsOfAllPlaces) {
+  const uint32_t stream = writer_.open(1, start_);
+  drain();
+  writer_.log().lost_events.store(5);
+  writer_.slot(stream).lost_events.store(2);
+  EXPECT_EQ(reader_.lost_events(), 7u);
+}
+
+TEST_F(LogReaderTest, TimesCountFromTheLatestClockNote) {
+  const uint32_t stream = writer_.open(1, start_ - (uint64_t{20} << 32));
+  writer_.clock_note(stream, start_);
+  writer_.allocate(stream, start_ + 5, 1);
+  const std::vector<RawEvent> events = drain();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].time, start_ + 5);
+}
+
+TEST_F(LogReaderTest, TimesOfAStreamNeverGoBack) {
+  const uint32_t stream = writer_.open(1, start_);
+  writer_.allocate(stream, start_ + 10, 1);
+  writer_.allocate(stream, start_ + 4, 2);
+  const std::vector<RawEvent> events = drain();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_GE(events[1].time, events[0].time);
+}
+
+// More than the reader holds of a stream at a time, while another thread was ended in the middle of a hook.
+class FullLogTest : public LogReaderTest {
+ protected:
+  static constexpr uint64_t kEvents = 200'000;
+  Writer large_{16u << 20};
+  LogReader large_reader_{large_.log()};
+
+  void fill() {
+    const uint32_t stream = large_.open(1, start_);
+    for (uint64_t number = 1; number <= kEvents; ++number) large_.allocate(stream, start_ + number, number);
+  }
+  size_t drain_large(bool last) { return drain_to_the_end(large_reader_, last).size(); }
+};
+
+TEST_F(FullLogTest, IsDrainedInBoundedSteps) {
+  fill();
+  std::vector<RawEvent> events;
+  large_reader_.drain(events, false);
+  EXPECT_LT(events.size(), kEvents);
+  EXPECT_EQ(events.size() + drain_large(false), kEvents);
+}
+
+TEST_F(FullLogTest, IsDrainedToItsEnd) {
+  fill();
+  EXPECT_EQ(drain_large(true), kEvents);
+}
+
+TEST_F(FullLogTest, IsDrainedToItsEndBesideAThreadThatDiedInAHook) {
+  large_.slot(large_.open(2, start_ - 1)).busy.store(1);
+  fill();
+  EXPECT_EQ(drain_large(true), kEvents);
+}
+
+TEST_F(FullLogTest, IsDrainedBesideAThreadThatStandsStillInAHook) {
+  large_.slot(large_.open(2, start_ - 1)).busy.store(1);
+  fill();
+  EXPECT_EQ(drain_large(false), kEvents);
+}
+
+// What another process writes into the log is trusted in nothing.
+class DamagedLogTest : public LogReaderTest {
+ protected:
+  DamagedLogTest() {
+    damaged_ = writer_.open(1, start_);
+    writer_.allocate(damaged_, start_ + 1, 1);
+    sound_ = writer_.open(2, start_);
+    writer_.allocate(sound_, start_ + 2, 2);
+  }
+  void expect_the_sound_stream_only() {
+    const std::vector<uint64_t> addresses = addresses_of(drain_to_the_end());
+    EXPECT_EQ(std::count(addresses.begin(), addresses.end(), 2u), 1);
+    EXPECT_EQ(reader_.damaged_streams(), 1u);
+    // It stays closed, and is counted once.
+    writer_.allocate(sound_, start_ + 3, 3);
+    EXPECT_EQ(addresses_of(drain_to_the_end()), Addresses{3});
+    EXPECT_EQ(reader_.damaged_streams(), 1u);
+  }
+
+  uint32_t damaged_ = 0;
+  uint32_t sound_ = 0;
+};
+
+TEST_F(DamagedLogTest, AFirstChunkOutsideTheLog) {
+  writer_.slot(damaged_).first_chunk = writer_.log().chunk_count;
+  drain_to_the_end();
+  EXPECT_EQ(reader_.damaged_streams(), 1u);
+}
+
+TEST_F(DamagedLogTest, MoreCommittedThanAChunkHolds) {
+  writer_.chunk(writer_.current_chunk(damaged_)).committed.store(wire::kChunkBytes + 1);
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, CommittedBytesGoBack) {
+  drain();
+  writer_.chunk(writer_.current_chunk(damaged_)).committed.store(sizeof(wire::ChunkHeader));
+  writer_.allocate(sound_, start_ + 2, 2);
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, LessCommittedThanTheHead) {
+  writer_.chunk(writer_.current_chunk(damaged_)).committed.store(3);
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, ANextChunkOutsideTheLog) {
+  writer_.chunk(writer_.current_chunk(damaged_)).next.store(writer_.log().chunk_count + 1);
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, AnUnknownKind) {
+  const wire::Record record{0, 0, wire::make_what(static_cast<RecordKind>(200), 0, 0)};
+  writer_.append(damaged_, &record, sizeof(record));
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, ARecordThatIsCutOff) {
+  const wire::Record record{0, 0, wire::make_what(RecordKind::kAllocate, 1, 0)};
+  writer_.append(damaged_, &record, sizeof(record));  // its size is missing
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, ANoteOfAnotherLength) {
+  const wire::Record record{0, 4096, wire::make_what(RecordKind::kNote, 1, 0)};
+  writer_.append(damaged_, &record, sizeof(record));
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, MoreSlotsUsedThanThereAre) {
+  writer_.log().slots_used.store(UINT32_MAX);
+  EXPECT_EQ(addresses_of(drain_to_the_end()), (Addresses{1, 2}));
+}
+
+TEST_F(DamagedLogTest, SizesInTheHeaderThatChangeLater) {
+  writer_.log().slot_count = UINT32_MAX;
+  writer_.log().chunk_count = UINT32_MAX;
+  writer_.log().slots_offset = UINT64_MAX / 2;
+  writer_.log().chunks_offset = UINT64_MAX / 2;
+  std::vector<RawEvent> events;
+  for (int i = 0; i < 10; ++i) reader_.drain(events, true);
+  EXPECT_EQ(addresses_of(events), (Addresses{1, 2}));
+}
+
+TEST_F(DamagedLogTest, RandomBytesInChunksAndSlots) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 300; ++round) {
+    Writer writer;
+    LogReader reader(writer.log());
+    std::vector<uint32_t> streams;
+    for (uint32_t i = 1; i <= 4; ++i) streams.push_back(writer.open(i, start_));
+    for (uint64_t number = 1; number <= 1500; ++number) {
+      writer.allocate(streams[random() % streams.size()], start_ + number, number);
+    }
+    const uint32_t chunks = writer.log().fresh_chunks.load();
+    std::vector<RawEvent> events;
+    for (int damage = 0; damage < 4; ++damage) {
+      const uint32_t chunk = static_cast<uint32_t>(random() % chunks);
+      // Records, or the length; links have a test of their own.
+      const size_t at = random() % 4 == 0 ? random() % 4 : sizeof(wire::ChunkHeader) + random() % 8000;
+      writer.chunk_bytes(chunk)[at] = static_cast<uint8_t>(random());
+      if (random() % 2 == 0) reader.drain(events, false);
+    }
+    EXPECT_LE(events.size() + drain_to_the_end(reader).size(), 4u * 1500);
+    EXPECT_LE(reader.damaged_streams(), 4u);
+    EXPECT_TRUE(writer.free_chunks());
+  }
+}
+
+TEST_F(DamagedLogTest, DISABLED_ChunksThatFollowEachOtherInACircle) {
+  writer_.next_chunk(damaged_);
+  writer_.chunk(writer_.current_chunk(damaged_)).next.store(writer_.slot(damaged_).first_chunk + 1);
+  std::vector<RawEvent> events;
+  for (int i = 0; i < 10; ++i) reader_.drain(events, true);
+  EXPECT_LT(events.size(), 100u);
+  EXPECT_EQ(reader_.damaged_streams(), 1u);
+}
+
+TEST(LogMemory, IsLaidOutWithoutOverlaps) {
+  for (const uint64_t most : {UINT64_MAX, uint64_t{64} << 20, uint64_t{4} << 20}) {
+    const auto memory = LogMemory::create(options_of(64u << 20, most));
+    ASSERT_NE(memory, nullptr);
+    const wire::LogHeader& log = memory->header();
+    EXPECT_EQ(log.magic, wire::kLogMagic);
+    EXPECT_EQ(log.total_bytes, memory->bytes());
+    EXPECT_GE(log.slots_offset, sizeof(wire::LogHeader));
+    EXPECT_GE(log.modules_offset, log.slots_offset + log.slot_count * sizeof(wire::StreamSlot));
+    EXPECT_GE(log.codes_offset, log.modules_offset + log.modules_capacity);
+    EXPECT_GE(log.nodes_offset, log.codes_offset + log.code_capacity * sizeof(wire::CodeEntry));
+    EXPECT_GE(log.chunks_offset, log.nodes_offset + log.node_capacity * sizeof(wire::StackNode));
+    EXPECT_GE(log.total_bytes, log.chunks_offset + uint64_t{log.chunk_count} * wire::kChunkBytes);
+    EXPECT_EQ(log.slots_offset % alignof(wire::StreamSlot), 0u);
+    EXPECT_EQ(log.node_count.load(), wire::kRootCount);
+    EXPECT_EQ(static_cast<uint32_t>(log.free_chunks.load()), wire::kNoChunk);
+  }
+}
+
+TEST(LogMemory, TakesOptions) {
+  LogOptions options = options_of(1u << 20);
+  options.depth_limit = 12;
+  options.overflow_policy = wire::OverflowPolicy::kDrop;
+  options.flags = wire::kNoCpp;
+  options.omitted_objects = "libfoo\nlibbar";
+  const auto memory = LogMemory::create(options);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(memory->header().depth_limit, 12u);
+  EXPECT_EQ(memory->header().overflow_policy, wire::OverflowPolicy::kDrop);
+  EXPECT_EQ(memory->header().flags, wire::kNoCpp);
+  EXPECT_STREQ(memory->header().omitted_objects, "libfoo\nlibbar");
+  EXPECT_EQ(memory->header().chunk_count, (1u << 20) / wire::kChunkBytes);
+}
+
+}  // namespace
+}  // namespace heaptap::target
