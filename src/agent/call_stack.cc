@@ -193,6 +193,7 @@ inline void CallStack::rejoin(const Walk& walk, uint32_t index) {
 // Keeps the last stack's `kept` outermost frames, puts the fresh ones on them, and gives the number of the whole.
 inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32_t kept) {
   last_fresh_ = walk.fresh_count;
+  last_is_whole_ = kept == 0 && walk.end == wire::StackEnd::kComplete;
   const uint32_t frames = kept + walk.fresh_count;
   const bool too_deep = walk.end == wire::StackEnd::kDepthLimit || frames > tables.depth_limit;
   if (too_deep || (frames > capacity_ && !reserve(frames))) [[unlikely]] {
@@ -246,6 +247,7 @@ void UnwindTables::refresh_modules() {
   modules.refresh([this](uint64_t start, uint64_t end) {
     rules.forget(start, end);
     changes.fetch_add(1, std::memory_order_relaxed);
+    unloads.fetch_add(1, std::memory_order_release);
   });
 }
 
@@ -281,10 +283,6 @@ __attribute__((noinline)) Rule CallStack::learn(UnwindTables& tables, uint64_t k
   const uint64_t address = wire::code_address(key);
   const uint64_t pc = (key & wire::kCodeExact) != 0 ? address : address - 1;
   const Module* module = tables.modules.find(pc);
-  if (module == nullptr && tables.modules.changed()) {
-    tables.refresh_modules();
-    module = tables.modules.find(pc);
-  }
   unwind::Row row{unwind::RowKind::kNoTable, 0, 0, 0};
   if (module != nullptr) row = row_of(*module, pc);
   return tables.rules.add(key, module != nullptr ? module->generation : 0, tables.rows.intern(row));

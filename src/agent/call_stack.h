@@ -28,6 +28,7 @@ struct UnwindTables {
   StackTrie trie;
   Modules modules;
   uint32_t depth_limit = 0;
+  std::atomic<uint32_t> unloads{0};  // counted up with the list of modules
   std::atomic<uint32_t> changes{0};  // counted up when code came or went: what threads remember may be void
 
   void refresh_modules();
@@ -53,6 +54,9 @@ class CallStack {
     }
     return false;
   }
+
+  // Whether the last walk led to the first frame of the thread's own stack.
+  [[nodiscard]] bool is_known_whole() const { return last_is_whole_ && window_.on_own_stack(); }
 
   // Another thread takes this over: its own stack isn't known yet.
   void begin() {
@@ -117,6 +121,7 @@ class CallStack {
   uint32_t count_ = 0;
   uint32_t changes_ = 0;
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
+  bool last_is_whole_ = false;
   mutable StackWindow window_;
 };
 

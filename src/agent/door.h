@@ -15,7 +15,7 @@ struct ThreadAnchor {
   static constexpr uint32_t kLevels = 3;  // the thread itself, a signal handler over it, one over that
   uint32_t session;                       // the states belong to the session of this number
   uint32_t level;                         // how many of them are at work right now
-  uint32_t inside_real;                   // > 0: a real function that may call others of the list is running
+  uintptr_t inside_real;                  // stack address of the hook whose real function may call others; 0: none
   ThreadState* states[kLevels];
 };
 

@@ -11,6 +11,7 @@
 
 extern "C" {
 __attribute__((weak)) int dl_iterate_phdr(int (*)(dl_phdr_info*, size_t, void*), void*);
+__attribute__((weak)) extern char** environ;
 __attribute__((weak)) extern void* __libc_stack_end;  // where the initial stack began: argc, argv, environment
 }
 
@@ -201,7 +202,8 @@ void clean_environment(char** environment) {
   char** to = environment;
   for (char** from = environment; *from != nullptr; ++from) {
     char* preload = value_of(*from, wire::kPreloadVariable);
-    const bool drop = value_of(*from, wire::kSessionVariable) != nullptr || (preload != nullptr && drop_agent(preload));
+    const bool drop = **from == '\0' || value_of(*from, wire::kSessionVariable) != nullptr ||
+                      (preload != nullptr && drop_agent(preload));
     if (drop) {
       clear_text(*from);
     } else {
@@ -229,7 +231,10 @@ namespace {
 __attribute__((constructor(101))) void at_load(int, char**, char** environment) {
   open_door();
   const bool follows_exec = is_recording() && (g_session.flags & wire::kFollowExec) != 0;
-  if (g_session.socket_name_bytes != 0 && !follows_exec && environment != nullptr) clean_environment(environment);
+  if (g_session.socket_name_bytes == 0 || follows_exec || environment == nullptr) return;
+  // Who set a variable in an earlier constructor has a copy of the list; the strings are the same.
+  if (&environ != nullptr && environ != nullptr && environ != environment) clean_environment(environ);
+  clean_environment(environment);
 }
 
 }  // namespace

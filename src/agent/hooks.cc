@@ -8,6 +8,7 @@
 #include "agent/real_functions.h"
 #include "agent/recorder.h"
 #include "agent/session.h"
+#include "agent/streams.h"
 #include "agent/words.h"
 
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
@@ -31,7 +32,7 @@ __attribute__((visibility("hidden"))) void* heaptap_guarded_call(void* function,
 __attribute__((visibility("hidden"))) int heaptap_guard_personality(int, int actions, uint64_t, void*, void*) {
   constexpr int kCleanupPhase = 2;
   constexpr int kContinueUnwind = 8;
-  if ((actions & kCleanupPhase) != 0) --heaptap::agent::g_anchor.inside_real;
+  if ((actions & kCleanupPhase) != 0) heaptap::agent::g_anchor.inside_real = 0;
   return kContinueUnwind;
 }
 }
@@ -44,10 +45,22 @@ using wire::RecordKind;
 
 inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0; }
 
+// Whether a real function is at work below that may call others of the list. Where its frame is gone, left by longjmp, it is
+// not, after all.
+inline bool is_inside_real(const CallSite& site) {
+  if (g_anchor.inside_real == 0) [[likely]]
+    return false;
+  if (site.slot < g_anchor.inside_real) return true;
+  g_anchor.inside_real = 0;
+  return false;
+}
+
 // Whether this call is an event: recording is on, and it isn't a real function's own call of another one.
 inline bool observes(const CallSite& site) {
-  if (!is_recording() || g_anchor.inside_real != 0) return false;
-  return !g_real.is_in_operator_new(site.return_address) || !watches_cpp();
+  if (!is_recording() || is_inside_real(site)) return false;
+  if (!g_real.is_one_of_them(site.return_address)) [[likely]]
+    return true;
+  return g_real.cpp.holds(site.return_address) && !watches_cpp();
 }
 
 inline void note_allocation(Function function, const void* block, size_t size, const CallSite& site) {
@@ -58,13 +71,17 @@ inline void note_release(Function function, const void* block, const CallSite& s
   record(g_anchor, {RecordKind::kRelease, function, reinterpret_cast<uintptr_t>(block), 0, 0}, site);
 }
 
-// While it lives, calls that the real function makes of others in the list aren't events.
+// While it lives, calls that a real function makes of others in the list aren't events: for functions of which it isn't
+// known where their code is.
 class InsideReal {
  public:
-  InsideReal() { ++g_anchor.inside_real; }
-  ~InsideReal() { --g_anchor.inside_real; }
+  explicit InsideReal(const CallSite& site) : before_(g_anchor.inside_real) { g_anchor.inside_real = site.slot; }
+  ~InsideReal() { g_anchor.inside_real = before_; }
   InsideReal(const InsideReal&) = delete;
   InsideReal& operator=(const InsideReal&) = delete;
+
+ private:
+  uintptr_t before_;
 };
 
 // The real function, looked up now if it wasn't yet. Null: the loader isn't that far, or nobody defines it.
@@ -99,11 +116,7 @@ template <typename Call>
 inline void* reallocate(Function function, void* block, size_t size, const CallSite& site, const Call& call) {
   if (!observes(site)) return call();
   if (block != nullptr) note_release(function, block, site);
-  void* result;
-  {
-    InsideReal inside;
-    result = call();
-  }
+  void* result = call();
   if (result != nullptr) {
     note_allocation(function, result, size, site);
   } else if (block != nullptr && size != 0) {
@@ -112,15 +125,11 @@ inline void* reallocate(Function function, void* block, size_t size, const CallS
   return result;
 }
 
-// memalign and its kin: `call` allocates, nested calls are its own affair.
+// memalign and its kin: `call` allocates.
 template <typename Call>
 inline void* allocate_aligned(Function function, size_t size, const CallSite& site, const Call& call) {
   if (!observes(site)) return call();
-  void* result;
-  {
-    InsideReal inside;
-    result = call();
-  }
+  void* result = call();
   if (result != nullptr) note_allocation(function, result, size, site);
   return result;
 }
@@ -143,24 +152,29 @@ inline void* allocate_as_standard(size_t size, size_t alignment) {
   return is_valid ? allocate(alignment, rounded) : nullptr;
 }
 
+// The form of operator new or delete that this caller would have got.
+inline LateFunction find_cpp(Function function, uintptr_t caller) {
+  if (auto* known = get<void()>(function)) return {reinterpret_cast<void*>(known), g_real.standard_cpp};
+  return find_late_function(function, caller);
+}
+
 // operator new: the C++ library's is malloc with a new_handler, so malloc alone does while there is memory; when memory is
 // short it is called as it is, and its own calls of malloc are told by where they come from. Any other operator new is
 // called under a guard, which an exception may pass.
 inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t c, size_t alignment,
                           const CallSite& site) {
   using New = void*(size_t, uintptr_t, uintptr_t);
-  auto* real_new = get<New>(function);
+  const LateFunction real_new = find_cpp(function, site.return_address);
+  auto* call = reinterpret_cast<New*>(real_new.function);
   const bool is_event = observes(site) && watches_cpp();
-  if (!is_event && real_new != nullptr) return real_new(size, b, c);
-  const bool standard = g_real.standard_new || real_new == nullptr;
-  void* block = standard ? allocate_as_standard(size, alignment) : nullptr;
-  if (block == nullptr && real_new != nullptr) {
-    if (standard) {
-      block = real_new(size, b, c);
+  if (!is_event && call != nullptr) return call(size, b, c);
+  void* block = real_new.standard || call == nullptr ? allocate_as_standard(size, alignment) : nullptr;
+  if (block == nullptr && call != nullptr) {
+    if (g_real.cpp.holds(reinterpret_cast<uintptr_t>(call))) {
+      block = call(size, b, c);
     } else {
-      ++g_anchor.inside_real;
-      block = heaptap_guarded_call(reinterpret_cast<void*>(real_new), size, b, c);
-      --g_anchor.inside_real;
+      const InsideReal inside(site);
+      block = heaptap_guarded_call(real_new.function, size, b, c);
     }
   }
   if (block != nullptr && is_event) note_allocation(function, block, size, site);
@@ -169,16 +183,18 @@ inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t
 
 inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c, const CallSite& site) {
   if (is_early(block)) return;
-  auto* real_delete = get<void(void*, uintptr_t, uintptr_t)>(function);
+  using Delete = void(void*, uintptr_t, uintptr_t);
+  const LateFunction real_delete = find_cpp(function, site.return_address);
+  auto* call = reinterpret_cast<Delete*>(real_delete.function);
   const bool is_event = observes(site) && watches_cpp();
   if (is_event && block != nullptr) note_release(function, block, site);
-  if (real_delete == nullptr || (is_event && g_real.standard_new)) {
+  if (call == nullptr || (is_event && real_delete.standard)) {
     if (auto* free_block = get<Release>(Function::kFree)) free_block(block);
   } else if (is_event) {
-    InsideReal inside;
-    real_delete(block, b, c);
+    const InsideReal inside(site);
+    call(block, b, c);
   } else {
-    real_delete(block, b, c);
+    call(block, b, c);
   }
 }
 
@@ -191,9 +207,9 @@ inline bool observes_mapping(const CallSite& site) {
   return observes(site) && !g_real.allocator.holds(site.return_address);
 }
 
-inline void note_mapping(RecordKind kind, Function function, const void* start, size_t bytes, uint64_t time,
-                         const CallSite& site) {
-  record(g_anchor, {kind, function, reinterpret_cast<uintptr_t>(start), whole_pages(bytes), time}, site);
+inline void note_mapping(StreamHold& hold, RecordKind kind, Function function, const void* start, size_t bytes,
+                         uint64_t time, const CallSite& site) {
+  record_held(hold, {kind, function, reinterpret_cast<uintptr_t>(start), whole_pages(bytes), time}, site);
 }
 
 using Map = void*(void*, size_t, int, int, int, off_t);
@@ -207,7 +223,9 @@ inline void* map(Function function, void* start, size_t bytes, int protection, i
     return kernel::failed(result) ? kMapFailed : reinterpret_cast<void*>(result);
   }
   void* result = real_map(start, bytes, protection, flags, descriptor, offset);
-  if (result != kMapFailed && observes_mapping(site)) note_mapping(RecordKind::kMap, function, result, bytes, 0, site);
+  if (result != kMapFailed && observes_mapping(site)) {
+    record(g_anchor, {RecordKind::kMap, function, reinterpret_cast<uintptr_t>(result), whole_pages(bytes), 0}, site);
+  }
   return result;
 }
 
@@ -251,6 +269,7 @@ HEAPTAP_EXPORT void* realloc(void* block, size_t size) {
 
 HEAPTAP_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
   auto* call = get<void*(void*, size_t, size_t)>(Function::kReallocarray);
+  auto* resize = get<Reallocate>(Function::kRealloc);
   size_t bytes = 0;
   const bool overflow = __builtin_mul_overflow(count, size, &bytes);
   if (is_early(block) && !overflow) [[unlikely]]
@@ -258,7 +277,8 @@ HEAPTAP_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
   if (call == nullptr) [[unlikely]]
     return overflow ? nullptr : realloc(block, bytes);
   return reallocate(Function::kReallocarray, block, overflow ? SIZE_MAX : bytes, HEAPTAP_CALL_SITE(),
-                    [&] { return call(block, count, size); });
+                    // Without an overflow it is realloc, which it calls in a way that can't be told from the program's.
+                    [&] { return overflow || resize == nullptr ? call(block, count, size) : resize(block, bytes); });
 }
 
 HEAPTAP_EXPORT void free(void* block) {
@@ -385,11 +405,14 @@ HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
     kernel::unmap(start, bytes);
     return 0;
   }
+  const CallSite site = HEAPTAP_CALL_SITE();
+  if (!observes_mapping(site)) return call(start, bytes);
+  // The stream is held meanwhile: nothing that others do after the call can come before it in the trace.
+  StreamHold hold(g_anchor);
   const uint64_t before = read_time();
   const int status = call(start, bytes);
-  const CallSite site = HEAPTAP_CALL_SITE();
-  if (status == 0 && observes_mapping(site)) {
-    note_mapping(RecordKind::kUnmap, Function::kMunmap, start, bytes, before, site);
+  if (status == 0) {
+    note_mapping(hold, RecordKind::kUnmap, Function::kMunmap, start, bytes, before, site);
     g_session.unwind.changes.fetch_add(1, std::memory_order_relaxed);  // a stack may have been in it
   }
   return status;
@@ -405,13 +428,15 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
   auto* call = get<void*(void*, size_t, size_t, int, void*)>(Function::kMremap);
   if (call == nullptr) [[unlikely]]
     return kMapFailed;
+  const CallSite site = HEAPTAP_CALL_SITE();
+  if (!observes_mapping(site)) return call(old, old_bytes, bytes, flags, wanted);
+  StreamHold hold(g_anchor);
   const uint64_t before = read_time();
   void* result = call(old, old_bytes, bytes, flags, wanted);
-  const CallSite site = HEAPTAP_CALL_SITE();
-  if (result != kMapFailed && observes_mapping(site)) {
+  if (result != kMapFailed) {
     const bool leaves_old = (flags & kDontUnmap) != 0 || old_bytes == 0;
-    if (!leaves_old) note_mapping(RecordKind::kUnmap, Function::kMremap, old, old_bytes, before, site);
-    note_mapping(RecordKind::kMap, Function::kMremap, result, bytes, 0, site);
+    if (!leaves_old) note_mapping(hold, RecordKind::kUnmap, Function::kMremap, old, old_bytes, before, site);
+    note_mapping(hold, RecordKind::kMap, Function::kMremap, result, bytes, 0, site);
     g_session.unwind.changes.fetch_add(1, std::memory_order_relaxed);
   }
   return result;

@@ -22,6 +22,16 @@ void Modules::start(wire::LogHeader* log) {
   seen_changes_.store(UINT64_MAX, std::memory_order_relaxed);
 }
 
+void Modules::inherit(const wire::LogHeader& before, wire::LogHeader* log) {
+  log_ = log;
+  busy_.store(0, std::memory_order_relaxed);
+  uint32_t bytes = before.modules_bytes.load(std::memory_order_acquire);
+  if (bytes > log->modules_capacity) bytes = 0;
+  copy_bytes(reinterpret_cast<uint8_t*>(log) + log->modules_offset,
+             reinterpret_cast<const uint8_t*>(&before) + before.modules_offset, bytes);
+  log->modules_bytes.store(bytes, std::memory_order_release);
+}
+
 const Module* Modules::find(uint64_t address) const {
   for (uint32_t i = count_.load(std::memory_order_acquire); i > 0; --i) {
     const Module& module = entries_[i - 1];

@@ -27,6 +27,9 @@ class Modules {
  public:
   void start(wire::LogHeader* log);
 
+  // Goes on with a forked parent's list, in the child's own log.
+  void inherit(const wire::LogHeader& before, wire::LogHeader* log);
+
   // The loaded module that holds the address, or null.
   [[nodiscard]] const Module* find(uint64_t address) const;
 

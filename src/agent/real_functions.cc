@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "agent/session.h"
 #include "agent/words.h"
 
 extern "C" __attribute__((weak)) int dl_iterate_phdr(int (*)(dl_phdr_info*, size_t, void*), void*);
@@ -119,7 +120,7 @@ bool holds(const dl_phdr_info& object, uintptr_t address) {
   return false;
 }
 
-RealFunctions::Range range_of(const dl_phdr_info& object) {
+CodeExtent extent_of(const dl_phdr_info& object) {
   uintptr_t start = UINTPTR_MAX;
   uintptr_t end = 0;
   for (int i = 0; i < object.dlpi_phnum; ++i) {
@@ -141,16 +142,18 @@ struct Search {
   bool behind_agent = false;
   const char* name = nullptr;  // of one function; null: all of the list
   void* found = nullptr;
-  bool replaced_cpp = false;  // by the program
+  bool replaced_cpp = false;  // by the program, or by a library of its own
 };
 
-// The forms that the C++ library builds others on: who replaces one of them replaces these others as well.
+bool is_cpp(const wire::FunctionFacts& facts) {
+  return facts.family == wire::Family::kNew || facts.family == wire::Family::kNewArray;
+}
+
 bool replaces_cpp(const dl_phdr_info& object) {
   const SymbolTable symbols(object);
   for (const wire::FunctionFacts& facts : wire::kFunctionFacts) {
     uintptr_t bytes = 0;
-    const bool is_cpp = facts.family == wire::Family::kNew || facts.family == wire::Family::kNewArray;
-    if (is_cpp && symbols.find(facts.symbol, bytes) != nullptr) return true;
+    if (is_cpp(facts) && symbols.find(facts.symbol, bytes) != nullptr) return true;
   }
   return false;
 }
@@ -163,16 +166,11 @@ bool is_behind_agent(Search& search, const dl_phdr_info& object) {
   return false;
 }
 
-void note_operator_new(uintptr_t start, uintptr_t bytes) {
-  for (RealFunctions::Range& place : g_real.new_code) {
-    if (place.start != 0) continue;
-    place = {start, bytes};
-    break;
-  }
-  const uintptr_t end = start + bytes;
-  const uintptr_t known_end = g_real.new_start + g_real.new_bytes;
-  if (g_real.new_start == 0 || start < g_real.new_start) g_real.new_start = start;
-  g_real.new_bytes = (end > known_end ? end : known_end) - g_real.new_start;
+void widen(CodeExtent& around, const CodeExtent& code) {
+  const uintptr_t end = code.start + code.bytes;
+  const uintptr_t known_end = around.start + around.bytes;
+  if (around.start == 0 || code.start < around.start) around.start = code.start;
+  around.bytes = (end > known_end ? end : known_end) - around.start;
 }
 
 // Takes from this object what isn't known yet.
@@ -183,15 +181,14 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
   const bool is_standard = is_standard_library(object->dlpi_name);
   for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
     if (g_real.of[i] != nullptr) continue;
-    uintptr_t bytes = 0;
-    void* found = symbols.find(wire::kFunctionFacts[i].symbol, bytes);
-    if (found == nullptr) continue;
     const wire::FunctionFacts& facts = wire::kFunctionFacts[i];
-    if (is_standard && facts.role == wire::Role::kAllocate && facts.family != wire::Family::kMalloc) {
-      note_operator_new(reinterpret_cast<uintptr_t>(found), bytes);
-    }
-    if (i == static_cast<uint8_t>(wire::Function::kNew)) g_real.standard_new = is_standard && !search.replaced_cpp;
-    if (i == static_cast<uint8_t>(wire::Function::kMalloc)) g_real.allocator = range_of(*object);
+    uintptr_t bytes = 0;
+    void* found = symbols.find(facts.symbol, bytes);
+    if (found == nullptr) continue;
+    g_real.code[i] = {reinterpret_cast<uintptr_t>(found), bytes};
+    if (is_cpp(facts) && !is_standard) search.replaced_cpp = true;
+    if (is_cpp(facts) && facts.role == wire::Role::kAllocate) widen(g_real.cpp, g_real.code[i]);
+    if (i == static_cast<uint8_t>(wire::Function::kMalloc)) g_real.allocator = extent_of(*object);
     __atomic_store_n(&g_real.of[i], found, __ATOMIC_RELEASE);
   }
   return 0;
@@ -205,13 +202,84 @@ int search_name(dl_phdr_info* object, size_t, void* context) {
   return search.found != nullptr ? 1 : 0;
 }
 
+struct LateSearch {
+  const char* name;
+  uintptr_t caller;
+  CodeExtent caller_object{};
+  void* own = nullptr;       // the caller's object defines it
+  void* standard = nullptr;  // the C++ library does
+  void* other = nullptr;
+};
+
+int search_late(dl_phdr_info* object, size_t, void* context) {
+  auto& search = *static_cast<LateSearch*>(context);
+  if (holds(*object, reinterpret_cast<uintptr_t>(&g_real))) return 0;
+  const bool is_callers = holds(*object, search.caller);
+  if (is_callers) search.caller_object = extent_of(*object);
+  uintptr_t bytes = 0;
+  void* found = SymbolTable(*object).find(search.name, bytes);
+  if (found == nullptr) return 0;
+  if (is_callers) search.own = found;
+  void*& place = is_standard_library(object->dlpi_name) ? search.standard : search.other;
+  if (place == nullptr) place = found;
+  return 0;
+}
+
+// The last answer for each function. Written by any thread: a torn entry is told by its check, and found anew.
+struct LateMemory {
+  std::atomic<uint32_t> unloads;
+  std::atomic<uintptr_t> start;
+  std::atomic<uintptr_t> bytes;
+  std::atomic<uintptr_t> function;  // lowest bit: standard
+  std::atomic<uintptr_t> check;     // all of these, mixed
+};
+constinit LateMemory g_late[wire::kFunctionCount]{};
+
+uintptr_t check_of(uint32_t unloads, uintptr_t start, uintptr_t bytes, uintptr_t function) {
+  return (start * 31 + bytes) * 31 + function + unloads + 1;
+}
+
 }  // namespace
 
 bool find_real_functions() {
+  if (g_real.searched) return true;
   if (g_own_address != &g_real || dl_iterate_phdr == nullptr) return false;
   Search search;
   dl_iterate_phdr(&search_object, &search);
+  const bool has_cpp = g_real.of[static_cast<uint8_t>(wire::Function::kNew)] != nullptr;
+  g_real.standard_cpp = has_cpp && !search.replaced_cpp;
+  if (!g_real.standard_cpp) g_real.cpp = {};
+  __atomic_store_n(&g_real.searched, true, __ATOMIC_RELEASE);
   return true;
+}
+
+LateFunction find_late_function(wire::Function function, uintptr_t caller) {
+  LateMemory& memory = g_late[static_cast<uint8_t>(function)];
+  const uint32_t unloads = g_session.unwind.unloads.load(std::memory_order_acquire);
+  const uintptr_t start = memory.start.load(std::memory_order_relaxed);
+  const uintptr_t bytes = memory.bytes.load(std::memory_order_relaxed);
+  const uintptr_t known = memory.function.load(std::memory_order_relaxed);
+  const bool sound = memory.unloads.load(std::memory_order_relaxed) == unloads &&
+                     memory.check.load(std::memory_order_acquire) == check_of(unloads, start, bytes, known);
+  if (sound && known != 0 && caller - start < bytes && is_recording()) {
+    return {reinterpret_cast<void*>(known & ~uintptr_t{1}), (known & 1) != 0};
+  }
+  if (!g_real.searched) return {nullptr, false};
+  LateSearch search{.name = wire::facts_of(function).symbol, .caller = caller};
+  dl_iterate_phdr(&search_late, &search);
+  const bool is_standard = search.own == nullptr && search.standard != nullptr;
+  void* found = search.own != nullptr ? search.own : is_standard ? search.standard : search.other;
+  const uintptr_t word = reinterpret_cast<uintptr_t>(found) | (is_standard ? 1 : 0);
+  if ((reinterpret_cast<uintptr_t>(found) & 1) == 0) {
+    memory.check.store(0, std::memory_order_release);
+    memory.unloads.store(unloads, std::memory_order_relaxed);
+    memory.start.store(search.caller_object.start, std::memory_order_relaxed);
+    memory.bytes.store(search.caller_object.bytes, std::memory_order_relaxed);
+    memory.function.store(word, std::memory_order_relaxed);
+    memory.check.store(check_of(unloads, search.caller_object.start, search.caller_object.bytes, word),
+                       std::memory_order_release);
+  }
+  return {found, is_standard};
 }
 
 void* find_behind_agent(const char* name) {
@@ -221,9 +289,9 @@ void* find_behind_agent(const char* name) {
   return search.found;
 }
 
-bool RealFunctions::is_in_one_of_them(uintptr_t address) const {
-  for (const Range& range : new_code) {
-    if (range.holds(address)) return true;
+bool RealFunctions::is_within_one(uintptr_t address) const {
+  for (const CodeExtent& extent : code) {
+    if (extent.holds(address)) return true;
   }
   return false;
 }

@@ -8,33 +8,40 @@
 
 namespace heaptap::agent {
 
+struct CodeExtent {
+  uintptr_t start;
+  uintptr_t bytes;
+  [[nodiscard]] bool holds(uintptr_t address) const { return address - start < bytes; }
+};
+
 struct RealFunctions {
-  struct Range {
-    uintptr_t start;
-    uintptr_t bytes;
-    [[nodiscard]] bool holds(uintptr_t address) const { return address - start < bytes; }
-  };
+  void* of[wire::kFunctionCount];  // as the objects define them that the program was started with; null: none does
+  bool searched;
+  // All forms of operator new and delete are the C++ library's own, malloc with a new_handler and free, and the program
+  // replaces none of them.
+  bool standard_cpp;
+  CodeExtent code[wire::kFunctionCount];  // of each function
+  CodeExtent cpp;                         // around those of operator new, where they are standard
+  CodeExtent allocator;                   // the object that malloc comes from
 
-  void* of[wire::kFunctionCount];  // null: not found (yet)
-  // operator new is the C++ library's own, which is malloc with a new_handler, and the program replaces no form of it.
-  bool standard_new;
-  // Where the code of all forms of operator new lies, if they are the C++ library's own: their calls of malloc are theirs.
-  uintptr_t new_start;
-  uintptr_t new_bytes;
-
-  // Where the object lies that malloc comes from: its calls of mmap are the allocator's own.
-  Range allocator;
-
-  [[nodiscard]] bool is_in_operator_new(uintptr_t address) const {
-    return address - new_start < new_bytes && is_in_one_of_them(address);
+  // Whether code at this address is one of the functions in the list: what it calls of others is its own affair.
+  [[nodiscard]] bool is_one_of_them(uintptr_t address) const {
+    return (cpp.holds(address) || allocator.holds(address)) && is_within_one(address);
   }
-  [[nodiscard]] bool is_in_one_of_them(uintptr_t address) const;
-  Range new_code[8];
+  [[nodiscard]] bool is_within_one(uintptr_t address) const;
 };
 extern RealFunctions g_real;
 
-// Looks all of them up that are not known yet. False while the loader hasn't relocated the agent: nothing can be called.
+// Looks all of them up, once. False while the loader hasn't relocated the agent: nothing can be called.
 bool find_real_functions();
+
+// A function that no object defined when the program was started: as it is for this caller, whose object or a library that
+// was loaded with it may have it. Objects come and go, so this is only remembered until one went.
+struct LateFunction {
+  void* function;
+  bool standard;  // the C++ library's own
+};
+LateFunction find_late_function(wire::Function function, uintptr_t caller);
 
 // The next definition of a function that isn't in the list; null: there is none, or it is too early.
 void* find_behind_agent(const char* name);

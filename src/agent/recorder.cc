@@ -35,9 +35,13 @@ uint64_t read_time() {
 }
 
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
+  StreamHold hold(anchor);
+  record_held(hold, observation, site);
+}
+
+void record_held(StreamHold& hold, const Observation& observation, const CallSite& site) {
   Session& session = g_session;
   if (session.omits && is_omitted(site.return_address)) return;
-  StreamHold hold(anchor);
   ThreadState* state = hold.state();
   if (state == nullptr) [[unlikely]]
     return;
@@ -54,7 +58,8 @@ void record(ThreadAnchor& anchor, const Observation& observation, const CallSite
   if (hold.is_nested()) [[unlikely]]
     state->call_stack.reset();
   const uint32_t stack = state->call_stack.capture(session.unwind, caller, site.slot);
-  if (hold.is_nested() && !state->call_stack.passes(session.own_code)) [[unlikely]]
+  if (hold.is_nested() && state->call_stack.is_known_whole() && !state->call_stack.passes(session.own_code))
+      [[unlikely]]
     hold.end_levels_below();
 
   constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);

@@ -10,6 +10,8 @@
 
 namespace heaptap::agent {
 
+class StreamHold;
+
 // Where a hook was called from: what the walk starts with.
 struct CallSite {
   uintptr_t slot;  // address of the hook's return address
@@ -30,5 +32,8 @@ uint64_t read_time();
 
 // Call only while is_recording(). Never fails visibly: what can't be recorded is counted as lost.
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site);
+
+// The same for who holds the thread's stream already.
+void record_held(StreamHold& hold, const Observation& observation, const CallSite& site);
 
 }  // namespace heaptap::agent

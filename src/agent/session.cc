@@ -137,7 +137,9 @@ wire::LogHeader* ask_for_log(wire::StartReason reason) {
 bool use_log(wire::LogHeader* log) {
   auto* base = reinterpret_cast<uint8_t*>(log);
   Session& session = g_session;
+  const wire::LogHeader* before = session.log;
   session.log = log;
+  kernel::advise(log, log->total_bytes, MADV_DONTDUMP);
   session.slots = reinterpret_cast<wire::StreamSlot*>(base + log->slots_offset);
   session.chunks = base + log->chunks_offset;
   session.log_bytes = log->total_bytes;
@@ -152,8 +154,14 @@ bool use_log(wire::LogHeader* log) {
       !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + log->nodes_offset), log)) {
     return false;
   }
-  unwind.modules.start(log);
-  unwind.refresh_modules();
+  // A forked child has its parent's modules, and can't ask for them: the lock on their list may be held for ever by a thread
+  // that it doesn't have.
+  if (before == nullptr) {
+    unwind.modules.start(log);
+    unwind.refresh_modules();
+  } else {
+    unwind.modules.inherit(*before, log);
+  }
   if (const Module* own = unwind.modules.find(reinterpret_cast<uintptr_t>(&use_log))) {
     session.own_code = {own->start, own->end - own->start};
   }
@@ -161,6 +169,24 @@ bool use_log(wire::LogHeader* log) {
   log->agent_state.store(static_cast<uint32_t>(wire::AgentState::kRecording), std::memory_order_release);
   return true;
 }
+
+// Keeps signal handlers out: one that came in between would find half a session, and interrupt the waits.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() { change(kSet, &kAll, &before_); }
+  ~SignalsBlocked() { change(kSet, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  static constexpr long kSet = 2;
+  static constexpr uint64_t kAll = ~uint64_t{0};
+  static void change(long how, const uint64_t* mask, uint64_t* before) {
+    kernel::system_call(__NR_rt_sigprocmask, how, reinterpret_cast<long>(mask), reinterpret_cast<long>(before),
+                        sizeof(uint64_t));
+  }
+  uint64_t before_ = 0;
+};
 
 // A forked child is recorded only where that was asked for.
 bool may_start() {
@@ -183,6 +209,7 @@ __attribute__((noinline)) bool start_session() {
   if (!state.compare_exchange_strong(expected, SessionState::kStarting, std::memory_order_acq_rel)) {
     return expected == SessionState::kRecording;
   }
+  const SignalsBlocked no_signals;
   const wire::StartReason reason = g_session.process == 0 ? wire::StartReason::kStart : wire::StartReason::kFork;
   bool started = false;
   if (may_start()) {

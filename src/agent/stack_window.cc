@@ -15,6 +15,8 @@ constexpr uintptr_t kLargestGap = 64u << 20;
 constexpr uintptr_t kSmallStep = 256u << 10;
 // Below the initial stack the kernel keeps at least 128 MiB free of other mappings (mmap_base in arch/x86/mm/mmap.c).
 constexpr uintptr_t kInitialStackGap = 64u << 20;
+// A frame that is larger isn't followed page by page.
+constexpr uintptr_t kLargestFrame = 8u << 20;
 // How far from the top of a thread's stack its first frame may be (the C library's descriptor and static TLS are between).
 constexpr uintptr_t kLargestHead = 256u << 10;
 
@@ -47,8 +49,12 @@ bool StackWindow::readable_elsewhere(uintptr_t address) {
   if (address < sp_ || (address & 7) != 0) return false;
   // A signal handler on its own stack was called from a thread on another: the walk goes on there.
   if (address >= own_low_ && address + 8 <= own_high_) return true;
-  if (!kernel::is_readable(address)) return false;
-  if (page_of(address) == high_) high_ += kPage;
+  if (address < high_ || address - high_ > kLargestFrame) return kernel::is_readable(address);
+  // Page by page, so that what is known stays one piece.
+  while (high_ <= page_of(address)) {
+    if (!kernel::is_readable(high_)) return false;
+    high_ += kPage;
+  }
   return true;
 }
 

@@ -16,6 +16,7 @@ struct Registry {
 };
 constinit Registry g_registry{};
 constexpr uint32_t kFirstSweep = 32;
+constexpr uint32_t kUnknownThread = 0;  // such a state stays in use to the end
 
 void end_stream(ThreadState& state) {
   state.slot->state.store(static_cast<uint32_t>(wire::StreamState::kEnded), std::memory_order_release);
@@ -32,7 +33,7 @@ void sweep() {
   for (ThreadState* state = registry.known.load(std::memory_order_acquire); state != nullptr;
        state = state->next_known) {
     if (state->in_use.load(std::memory_order_acquire) != 1) continue;
-    if (kernel::thread_lives(g_session.process, state->thread_id)) {
+    if (state->thread_id == kUnknownThread || kernel::thread_lives(g_session.process, state->thread_id)) {
       ++living;
     } else {
       end_stream(*state);
@@ -101,30 +102,32 @@ uint32_t pop_chunk() {
   return fresh < log.chunk_count ? fresh : wire::kNoChunk;
 }
 
-// A chunk, waited for as long as the user chose. Once a wait was in vain, others give up at once until chunks come back.
-uint32_t claim_chunk(wire::StreamSlot& slot) {
+// What `attempt` gives, tried again until it isn't `nothing`, as long as the user chose to wait. Once a wait was in vain,
+// others give up at once until the collector gave something back.
+template <typename T, typename Attempt>
+T claim(T nothing, const Attempt& attempt) {
   wire::LogHeader& log = *g_session.log;
-  uint32_t index = pop_chunk();
-  if (index == wire::kNoChunk && log.overflow_policy == wire::OverflowPolicy::kWait) {
-    static constinit std::atomic<uint32_t> gave_up_at{UINT32_MAX};
-    const uint32_t returned = log.chunks_returned.load(std::memory_order_acquire);
-    if (gave_up_at.load(std::memory_order_relaxed) != returned) {
-      slot.busy.store(0, std::memory_order_release);
-      constexpr uint32_t kSliceMs = 10;
-      for (uint32_t waited = 0; index == wire::kNoChunk && waited < log.overflow_wait_ms; waited += kSliceMs) {
-        const uint32_t seen = log.chunks_returned.load(std::memory_order_acquire);
-        index = pop_chunk();
-        if (index != wire::kNoChunk) break;
-        kernel::futex_wait(&log.chunks_returned, seen, kSliceMs);
-        index = pop_chunk();
-      }
-      slot.busy.store(1, std::memory_order_relaxed);
-      if (index == wire::kNoChunk) {
-        gave_up_at.store(log.chunks_returned.load(std::memory_order_relaxed), std::memory_order_relaxed);
-      }
-    }
+  T claimed = attempt();
+  if (claimed != nothing || log.overflow_policy != wire::OverflowPolicy::kWait) return claimed;
+  static constinit std::atomic<uint32_t> gave_up_at{UINT32_MAX};
+  uint32_t returned = log.chunks_returned.load(std::memory_order_acquire);
+  if (gave_up_at.load(std::memory_order_relaxed) == returned) return claimed;
+  constexpr uint32_t kSliceMs = 10;
+  for (uint32_t waited = 0; claimed == nothing && waited < log.overflow_wait_ms; waited += kSliceMs) {
+    kernel::futex_wait(&log.chunks_returned, returned, kSliceMs);
+    returned = log.chunks_returned.load(std::memory_order_acquire);
+    claimed = attempt();
   }
-  if (index != wire::kNoChunk) log.used_chunks.fetch_add(1, std::memory_order_relaxed);
+  if (claimed == nothing) gave_up_at.store(returned, std::memory_order_relaxed);
+  return claimed;
+}
+
+// Nothing is being recorded while a thread waits: the collector needn't wait for it in turn.
+uint32_t claim_chunk(wire::StreamSlot& slot) {
+  slot.busy.store(0, std::memory_order_release);
+  const uint32_t index = claim(wire::kNoChunk, pop_chunk);
+  slot.busy.store(1, std::memory_order_relaxed);
+  if (index != wire::kNoChunk) g_session.log->used_chunks.fetch_add(1, std::memory_order_relaxed);
   return index;
 }
 
@@ -148,7 +151,7 @@ uint32_t thread_number_of(const ThreadAnchor& anchor) {
 }
 
 bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
-  wire::StreamSlot* slot = claim_slot();
+  auto* slot = claim<wire::StreamSlot*>(nullptr, claim_slot);
   if (slot == nullptr) return false;
   state.slot = slot;
   slot->busy.store(1, std::memory_order_relaxed);
@@ -191,7 +194,8 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
     count_lost_without_stream();
     return nullptr;
   }
-  state->thread_id = kernel::thread_id();
+  // In a child that shares memory (vfork) it is the child's id, which ends before the thread does whose state this is.
+  state->thread_id = kernel::process_id() == g_session.process ? kernel::thread_id() : kUnknownThread;
   state->call_stack.begin();
   if (!attach_slot(anchor, *state)) {
     state->in_use.store(0, std::memory_order_release);
@@ -229,6 +233,7 @@ void StreamHold::end_levels_below() {
   anchor_.states[0] = state_;
   anchor_.states[own] = nullptr;
   anchor_.level = 1;
+  level_ = 0;
 }
 
 StreamHold::StreamHold(ThreadAnchor& anchor) : anchor_(anchor) {
@@ -243,12 +248,13 @@ StreamHold::StreamHold(ThreadAnchor& anchor) : anchor_(anchor) {
     return;
   }
   anchor.level = level + 1;
+  level_ = level;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   ThreadState* state = anchor.states[level];
   if (state == nullptr) [[unlikely]] {
     state = anchor.states[level] = open_stream(anchor);
     if (state == nullptr) {
-      --anchor.level;
+      anchor.level = level;
       return;
     }
   }

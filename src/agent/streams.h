@@ -42,7 +42,7 @@ class StreamHold {
     if (state_ == nullptr) return;
     state_->slot->busy.store(0, std::memory_order_release);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    --anchor_.level;
+    anchor_.level = level_;
   }
   StreamHold(const StreamHold&) = delete;
   StreamHold& operator=(const StreamHold&) = delete;
@@ -60,6 +60,7 @@ class StreamHold {
  private:
   ThreadAnchor& anchor_;
   ThreadState* state_ = nullptr;
+  uint32_t level_ = 0;  // what is to be restored
 };
 
 }  // namespace heaptap::agent

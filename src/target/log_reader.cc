@@ -235,6 +235,7 @@ void LogReader::retire_ended() {
       lost_ended_ += place.lost_events.exchange(0, std::memory_order_relaxed);
       slot_taken_[stream->slot] = false;
       --chunks_in_use_;
+      ++freed_;
       place.state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
       if (stream->slot < log_.free_slot_hint.load(std::memory_order_relaxed)) {
         log_.free_slot_hint.store(stream->slot, std::memory_order_relaxed);

@@ -142,11 +142,18 @@ void Recording::read_modules() {
 }
 
 void Recording::read_threads() {
+  constexpr unsigned kMostNamesAsked = 200;
+  unsigned names_asked = 0;
   for (const target::StreamEnd& seen : reader_.take_new_threads()) {
-    const bool known = std::any_of(tables_.threads.rbegin(), tables_.threads.rend(),
-                                   [&](const model::Thread& thread) { return thread.number == seen.thread_number; });
-    if (known) continue;
-    tables_.threads.push_back({seen.thread_number, seen.thread_id, thread_name(capture_.pid, seen.thread_id)});
+    constexpr uint32_t kMostThreads = 1u << 28;  // more than any process has had: not what an agent writes
+    if (seen.thread_number >= kMostThreads) continue;
+    if (seen.thread_number >= threads_known_.size()) threads_known_.resize(seen.thread_number + size_t{1024});
+    if (threads_known_[seen.thread_number]) continue;
+    threads_known_[seen.thread_number] = true;
+    // Where threads come in crowds, most are gone by now, and asking for their names costs more than they do.
+    const bool ask = names_asked++ < kMostNamesAsked;
+    tables_.threads.push_back(
+        {seen.thread_number, seen.thread_id, ask ? thread_name(capture_.pid, seen.thread_id) : ""});
   }
 }
 

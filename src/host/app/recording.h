@@ -51,6 +51,7 @@ class Recording {
   uint64_t last_write_ns_ = 0;
   uint32_t modules_read_ = 0;  // bytes
   std::vector<wire::RawEvent> raw_;
+  std::vector<bool> threads_known_;  // by number
   model::EventBatch batch_;
   base::Result<> written_;  // the first failure
   uint64_t events_unwritten_ = 0;
