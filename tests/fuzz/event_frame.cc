@@ -34,7 +34,8 @@ void check(const model::EventBatch& batch, const model::Tables& tables) {
   for (const model::TimeMark& mark : batch.time_marks) FUZZ_EXPECT(mark.first_event <= batch.events.size());
   for (const model::BadRelease& bad : batch.bad_releases) {
     FUZZ_EXPECT(bad.event < batch.events.size());
-    if (bad.block_known) FUZZ_EXPECT(bad.allocated_at < tables.sites.size() && bad.first_released_at < tables.sites.size());
+    if (bad.block_known)
+      FUZZ_EXPECT(bad.allocated_at < tables.sites.size() && bad.first_released_at < tables.sites.size());
   }
 }
 

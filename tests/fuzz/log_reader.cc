@@ -23,7 +23,7 @@ constexpr uint32_t kChunks = 4;
 // A small log of exactly its own size, so that one byte more is noticed.
 class SmallLog {
  public:
-  SmallLog() : log_(new (std::aligned_alloc(4096, kBytes)) wire::LogHeader) {
+  SmallLog() : log_(new(std::aligned_alloc(4096, kBytes)) wire::LogHeader) {
     std::memset(static_cast<void*>(log_), 0, kBytes);
     log_->magic = wire::kLogMagic;
     log_->version = wire::kLogVersion;

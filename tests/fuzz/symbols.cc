@@ -13,8 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   constexpr uint64_t kBias = 0x555500000000;
   constexpr uint64_t kSpan = 0x100000;
   model::Tables tables = intake::empty_tables();
-  tables.modules.push_back(
-      {.path = file.path(), .build_id = {}, .bias = kBias, .start = kBias, .end = kBias + kSpan, .generation = 0, .flags = 0});
+  tables.modules.push_back({.path = file.path(),
+                            .build_id = {},
+                            .bias = kBias,
+                            .start = kBias,
+                            .end = kBias + kSpan,
+                            .generation = 0,
+                            .flags = 0});
   symbols::Resolver resolver({});
   for (uint64_t offset = 0; offset < 0x4100; offset += 0x61) {
     FUZZ_EXPECT(!resolver.resolve(tables, {kBias + offset, 0, false}).empty());

@@ -21,21 +21,36 @@ model::Tables made_up_tables() {
 
 bool read(unsigned table, wire::VarintReader& in, model::Tables& tables) {
   switch (table) {
-    case 0: return intake::read_modules(in, tables);
-    case 1: return intake::read_codes(in, tables);
-    case 2: return intake::read_stacks(in, tables);
-    case 3: return intake::read_sites(in, tables);
-    default: return intake::read_threads(in, tables);
+    case 0:
+      return intake::read_modules(in, tables);
+    case 1:
+      return intake::read_codes(in, tables);
+    case 2:
+      return intake::read_stacks(in, tables);
+    case 3:
+      return intake::read_sites(in, tables);
+    default:
+      return intake::read_threads(in, tables);
   }
 }
 
 void write(unsigned table, intake::ByteBuffer& out, const model::Tables& tables, const model::Tables& before) {
   switch (table) {
-    case 0: intake::write_modules(out, tables.modules, before.modules.size()); break;
-    case 1: intake::write_codes(out, tables.codes, before.codes.size()); break;
-    case 2: intake::write_stacks(out, tables.stacks, before.stacks.size()); break;
-    case 3: intake::write_sites(out, tables.sites, before.sites.size()); break;
-    default: intake::write_threads(out, tables.threads, before.threads.size()); break;
+    case 0:
+      intake::write_modules(out, tables.modules, before.modules.size());
+      break;
+    case 1:
+      intake::write_codes(out, tables.codes, before.codes.size());
+      break;
+    case 2:
+      intake::write_stacks(out, tables.stacks, before.stacks.size());
+      break;
+    case 3:
+      intake::write_sites(out, tables.sites, before.sites.size());
+      break;
+    default:
+      intake::write_threads(out, tables.threads, before.threads.size());
+      break;
   }
 }
 
@@ -59,7 +74,9 @@ bool equal(const model::Tables& a, const model::Tables& b) {
   const auto same_code = [](const model::Code& x, const model::Code& y) {
     return x.address == y.address && x.generation == y.generation && x.exact == y.exact;
   };
-  const auto same_stack = [](const model::Stack& x, const model::Stack& y) { return x.parent == y.parent && x.code == y.code; };
+  const auto same_stack = [](const model::Stack& x, const model::Stack& y) {
+    return x.parent == y.parent && x.code == y.code;
+  };
   const auto same_site = [](const model::Site& x, const model::Site& y) {
     return x.kind == y.kind && x.function == y.function && x.stack == y.stack;
   };

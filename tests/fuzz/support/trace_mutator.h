@@ -142,10 +142,18 @@ inline void mutate_order(TraceFile& file, std::minstd_rand& random) {
   std::vector<TraceFrame>& frames = file.frames;
   const size_t at = random() % frames.size();
   switch (random() % 4) {
-    case 0: frames.erase(frames.begin() + static_cast<ptrdiff_t>(at)); break;
-    case 1: frames.insert(frames.begin() + static_cast<ptrdiff_t>(random() % frames.size()), TraceFrame(frames[at])); break;
-    case 2: std::swap(frames[at], frames[random() % frames.size()]); break;
-    default: frames[at].type = static_cast<wire::FrameType>(random() % 12); break;
+    case 0:
+      frames.erase(frames.begin() + static_cast<ptrdiff_t>(at));
+      break;
+    case 1:
+      frames.insert(frames.begin() + static_cast<ptrdiff_t>(random() % frames.size()), TraceFrame(frames[at]));
+      break;
+    case 2:
+      std::swap(frames[at], frames[random() % frames.size()]);
+      break;
+    default:
+      frames[at].type = static_cast<wire::FrameType>(random() % 12);
+      break;
   }
 }
 
