@@ -462,7 +462,7 @@ TEST_F(DamagedLogTest, RandomBytesInChunksAndSlots) {
   }
 }
 
-TEST_F(DamagedLogTest, DISABLED_ChunksThatFollowEachOtherInACircle) {
+TEST_F(DamagedLogTest, ChunksThatFollowEachOtherInACircle) {
   writer_.next_chunk(damaged_);
   writer_.chunk(writer_.current_chunk(damaged_)).next.store(writer_.slot(damaged_).first_chunk + 1);
   std::vector<RawEvent> events;
