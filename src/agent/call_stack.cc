@@ -21,7 +21,7 @@ unwind::Row row_of(const Module& module, uint64_t pc) {
 
 }  // namespace
 
-uint32_t CallStack::capture(UnwindTables& tables, Frame caller, uintptr_t sp) {
+__attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
   const uint32_t changes = tables.changes.load(std::memory_order_relaxed);
   if (changes != changes_) [[unlikely]] {
     count_ = 0;
@@ -60,13 +60,9 @@ inline bool CallStack::meets_last(Walk& walk) const {
   return false;
 }
 
-// The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
-inline uint32_t CallStack::first_unchanged(uint32_t index) const {
+// The same where frame pointers were followed, or where the stack's memory may have gone.
+uint32_t CallStack::first_unchanged_checked(uint32_t index) const {
   uint32_t at = index;
-  if (remembered_[index].fp_uses == 0 && window_.on_own_stack()) [[likely]] {
-    while (at > 0 && load(words_[at - 1].slot) == words_[at - 1].key) --at;
-    return at;
-  }
   while (at > 0 && is_unchanged(at - 1)) --at;
   return at;
 }

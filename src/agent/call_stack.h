@@ -42,7 +42,13 @@ class CallStack {
   static constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
 
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
-  uint32_t capture(UnwindTables& tables, Frame caller, uintptr_t sp);
+  uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
+    if (tables.changes.load(std::memory_order_relaxed) == changes_ && count_ != 0) [[likely]] {
+      window_.enter(sp);
+      if (is_last(caller)) return remembered_[count_ - 1].node;
+    }
+    return walk(tables, caller, sp);
+  }
 
   // Forgets the last stack.
   void reset() { count_ = 0; }
@@ -101,8 +107,26 @@ class CallStack {
     wire::StackEnd end = wire::StackEnd::kComplete;
   };
 
+  // Whether the last stack has come again, as a whole.
+  [[nodiscard]] bool is_last(const Frame& caller) const {
+    const Word& top = words_[count_ - 1];
+    if (top.slot != caller.slot || top.key != caller.key) return false;
+    const Remembered& last = remembered_[count_ - 1];
+    if ((last.way & kFramePointerMatters) != 0 && (last.fp != caller.fp || last.fp_slot != caller.fp_slot))
+      return false;
+    return first_unchanged(count_ - 1) == 0;
+  }
+  uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
   bool meets_last(Walk& walk) const;
-  [[nodiscard]] uint32_t first_unchanged(uint32_t index) const;
+  // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
+  [[nodiscard]] uint32_t first_unchanged(uint32_t index) const {
+    if (remembered_[index].fp_uses != 0 || !window_.on_own_stack()) [[unlikely]]
+      return first_unchanged_checked(index);
+    const Word* word = words_ + index;
+    while (word != words_ && *reinterpret_cast<const uintptr_t*>(word[-1].slot) == word[-1].key) --word;
+    return static_cast<uint32_t>(word - words_);
+  }
+  [[nodiscard]] uint32_t first_unchanged_checked(uint32_t index) const;
   [[nodiscard]] bool is_unchanged(uint32_t index) const;
   bool advance(UnwindTables& tables, Walk& walk, Rule rule);
   bool step(Walk& walk, unwind::Row row);

@@ -21,6 +21,22 @@ bool write_clock_note(ThreadState& state, uint64_t now) {
   return true;
 }
 
+// The time of a record. While the process has but one thread, the order of its records says all about their order in time,
+// so that the clock, which costs as much as everything else here, is read for every few of them only.
+inline uint64_t time_for(ThreadState& state) {
+  constexpr uint32_t kUses = 8;
+  constexpr uint64_t kDenseTicks = 40'000;  // a few records in that time: they come close together
+  if (state.time_uses != 0 && g_session.log->thread_count.load(std::memory_order_relaxed) == 1 &&
+      g_session.log->coarse_clock.load(std::memory_order_relaxed) <= state.last_time) {
+    --state.time_uses;
+    return state.last_time;
+  }
+  const uint64_t now = read_time();
+  state.time_uses = now - state.last_time < kDenseTicks ? kUses : 0;
+  state.last_time = now;
+  return now;
+}
+
 bool is_omitted(uintptr_t return_address) {
   const Module* module = g_session.unwind.modules.find(return_address - 1);
   return module != nullptr && module->omitted;
@@ -34,12 +50,8 @@ uint64_t read_time() {
   return g_session.log->coarse_clock.load(std::memory_order_relaxed);
 }
 
-void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
-  StreamHold hold(anchor);
-  record_held(hold, observation, site);
-}
-
-void record_held(StreamHold& hold, const Observation& observation, const CallSite& site) {
+inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Observation& observation,
+                                                     const CallSite& site) {
   Session& session = g_session;
   if (session.omits && is_omitted(site.return_address)) return;
   ThreadState* state = hold.state();
@@ -47,7 +59,7 @@ void record_held(StreamHold& hold, const Observation& observation, const CallSit
     return;
 
   // The loader allocates whenever objects come or go: time to look at what changed.
-  if (door::loader_code().holds(site.return_address) && session.unwind.modules.changed()) [[unlikely]] {
+  if (session.loader_code.holds(site.return_address) && session.unwind.modules.changed()) [[unlikely]] {
     session.unwind.refresh_modules();
   }
   const Frame caller{.slot = site.slot,
@@ -55,18 +67,19 @@ void record_held(StreamHold& hold, const Observation& observation, const CallSit
                      .sp = site.slot + sizeof(uintptr_t),
                      .fp = site.fp,
                      .fp_slot = 0};
+  CallStack& call_stack = state->call_stacks[observation.kind == wire::RecordKind::kAllocate ? 0 : 1];
   if (hold.is_nested()) [[unlikely]]
-    state->call_stack.reset();
-  const uint32_t stack = state->call_stack.capture(session.unwind, caller, site.slot);
-  if (hold.is_nested() && state->call_stack.is_known_whole() && !state->call_stack.passes(session.own_code))
-      [[unlikely]]
+    call_stack.reset();
+  const uint32_t stack = call_stack.capture(session.unwind, caller, site.slot);
+  if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(session.own_code)) [[unlikely]] {
     hold.end_levels_below();
+  }
 
   constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
   if (static_cast<size_t>(state->end - state->cursor) < kMostBytes) [[unlikely]] {
     if (!next_chunk(*state, kMostBytes)) return;
   }
-  const uint64_t now = observation.time != 0 ? observation.time : read_time();
+  const uint64_t now = observation.time != 0 ? observation.time : time_for(*state);
   uint64_t ticks = now - state->base_time;
   if (ticks > UINT32_MAX) [[unlikely]] {
     if (now < state->base_time) {
@@ -86,6 +99,15 @@ void record_held(StreamHold& hold, const Observation& observation, const CallSit
   state->cursor += wire::record_bytes(observation.kind);
   const auto committed = static_cast<uint32_t>(state->cursor - reinterpret_cast<uint8_t*>(state->chunk));
   state->chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
+}
+
+void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
+  StreamHold hold(anchor);
+  record_in(hold, observation, site);
+}
+
+void record_held(StreamHold& hold, const Observation& observation, const CallSite& site) {
+  record_in(hold, observation, site);
 }
 
 }  // namespace heaptap::agent

@@ -162,6 +162,7 @@ bool use_log(wire::LogHeader* log) {
   } else {
     unwind.modules.inherit(*before, log);
   }
+  session.loader_code = door::loader_code();
   if (const Module* own = unwind.modules.find(reinterpret_cast<uintptr_t>(&use_log))) {
     session.own_code = {own->start, own->end - own->start};
   }

@@ -37,6 +37,7 @@ struct Session {
   bool omits = false;
   bool clock_forbidden = false;  // reading the clock would kill the process
   door::CodeRange own_code{};    // the agent's
+  door::CodeRange loader_code{};
   char socket_name[108] = {};
   uint8_t socket_name_bytes = 0;
   UnwindTables unwind;

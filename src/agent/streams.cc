@@ -196,7 +196,8 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
   }
   // In a child that shares memory (vfork) it is the child's id, which ends before the thread does whose state this is.
   state->thread_id = kernel::process_id() == g_session.process ? kernel::thread_id() : kUnknownThread;
-  state->call_stack.begin();
+  for (CallStack& stack : state->call_stacks) stack.begin();
+  state->time_uses = 0;
   if (!attach_slot(anchor, *state)) {
     state->in_use.store(0, std::memory_order_release);
     count_lost_without_stream();
@@ -236,7 +237,8 @@ void StreamHold::end_levels_below() {
   level_ = 0;
 }
 
-StreamHold::StreamHold(ThreadAnchor& anchor) : anchor_(anchor) {
+__attribute__((noinline)) ThreadState* StreamHold::begin() {
+  ThreadAnchor& anchor = anchor_;
   if (anchor.session != g_session.number) [[unlikely]] {  // a new thread, or a forked child's first event
     anchor.session = g_session.number;
     anchor.level = 0;
@@ -245,21 +247,23 @@ StreamHold::StreamHold(ThreadAnchor& anchor) : anchor_(anchor) {
   const uint32_t level = anchor.level;
   if (level >= ThreadAnchor::kLevels) [[unlikely]] {
     count_lost_without_stream();
-    return;
+    return nullptr;
   }
-  anchor.level = level + 1;
   level_ = level;
+  anchor.level = level + 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  // What the levels below record from here on comes later than this.
+  for (uint32_t below = 0; below < level; ++below) {
+    if (anchor.states[below] != nullptr) anchor.states[below]->time_uses = 0;
+  }
   ThreadState* state = anchor.states[level];
-  if (state == nullptr) [[unlikely]] {
-    state = anchor.states[level] = open_stream(anchor);
-    if (state == nullptr) {
-      anchor.level = level;
-      return;
-    }
+  if (state == nullptr) state = anchor.states[level] = open_stream(anchor);
+  if (state == nullptr) {
+    anchor.level = level;
+    return nullptr;
   }
   state->slot->busy.store(1, std::memory_order_relaxed);
-  state_ = state;
+  return state;
 }
 
 }  // namespace heaptap::agent

@@ -6,6 +6,7 @@
 
 #include "agent/call_stack.h"
 #include "agent/door.h"
+#include "agent/session.h"
 #include "wire/log.h"
 
 namespace heaptap::agent {
@@ -17,7 +18,10 @@ struct ThreadState {
   uint8_t* end;     // of the chunk
   uint64_t base_time;
   uint32_t chunk_index;
-  CallStack call_stack;
+  // The last stack of an allocation, and that of a release: programs often go back and forth between two such places.
+  CallStack call_stacks[2];
+  uint64_t last_time;  // as it was read last
+  uint32_t time_uses;  // how many more records may take it
   // Kept by the registry.
   uint32_t thread_id;
   ThreadState* next_known;
@@ -37,7 +41,17 @@ bool next_chunk(ThreadState& state, uint32_t bytes);
 // Holds one level of the calling thread while a record is made. Doesn't nest beyond ThreadAnchor::kLevels.
 class StreamHold {
  public:
-  explicit StreamHold(ThreadAnchor& anchor);
+  explicit StreamHold(ThreadAnchor& anchor) : anchor_(anchor) {
+    ThreadState* state = anchor.states[0];
+    if (anchor.session == g_session.number && anchor.level == 0 && state != nullptr) [[likely]] {
+      anchor.level = 1;
+      __atomic_signal_fence(__ATOMIC_SEQ_CST);
+      state->slot->busy.store(1, std::memory_order_relaxed);
+      state_ = state;
+    } else {
+      state_ = begin();
+    }
+  }
   ~StreamHold() {
     if (state_ == nullptr) return;
     state_->slot->busy.store(0, std::memory_order_release);
@@ -58,8 +72,11 @@ class StreamHold {
   [[nodiscard]] ThreadState* state() const { return state_; }
 
  private:
+  // A thread's first event, or one at a level of its own.
+  ThreadState* begin();
+
   ThreadAnchor& anchor_;
-  ThreadState* state_ = nullptr;
+  ThreadState* state_;
   uint32_t level_ = 0;  // what is to be restored
 };
 

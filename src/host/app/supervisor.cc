@@ -19,6 +19,7 @@ namespace heaptap::app {
 namespace {
 
 constexpr int kLongestPauseMs = 20;
+constexpr uint64_t kBacklogBytes = 1024 * 1024;  // a drain that brought that many left some behind
 constexpr uint64_t kBusyBytes = 256 * 1024;  // a drain that brought that many records is followed by the next one soon
 
 std::atomic<pid_t> g_forward_to{0};
@@ -123,10 +124,12 @@ void Supervisor::begin(const target::AgentRequest& request) {
 void Supervisor::drain() {
   uint64_t most = 0;
   for (const Process& process : processes_) most = std::max(most, process.recording->poll());
-  if (most >= kBusyBytes) {
+  if (most >= kBacklogBytes) {
+    pause_ms_ = 0;
+  } else if (most >= kBusyBytes) {
     pause_ms_ = 1;
   } else if (most == 0) {
-    pause_ms_ = std::min(pause_ms_ * 2, kLongestPauseMs);
+    pause_ms_ = std::clamp(pause_ms_ * 2, 1, kLongestPauseMs);
   } else {
     pause_ms_ = std::clamp(pause_ms_, 2, 8);
   }
