@@ -104,7 +104,7 @@ void LogReader::find_streams() {
     auto stream = std::make_unique<Stream>();
     stream->slot = i;
     stream->chunk = candidate.first_chunk;
-    stream->thread = candidate.thread_number;
+    stream->thread = std::min(candidate.thread_number, wire::kMostThreads);
     stream->last_time = candidate.started_at.load(std::memory_order_relaxed);
     if (stream->chunk >= chunk_count_) {
       ++damaged_streams_;

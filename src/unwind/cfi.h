@@ -246,11 +246,11 @@ class Program {
       }
       case 0x12: {  // def_cfa_sf
         const uint64_t number = reader.uleb();
-        define_cfa(number, reader.sleb() * cie_.data_alignment);
+        define_cfa(number, scaled(reader.sleb()));
         return true;
       }
       case 0x13:
-        set_cfa_offset(reader.sleb() * cie_.data_alignment);
+        set_cfa_offset(scaled(reader.sleb()));
         return true;
       case 0x14:  // val_offset
         set(reader.uleb(), {Rule::kOther, 0});
@@ -284,12 +284,16 @@ class Program {
     if (state_.cfa_offset != offset) state_.cfa = CfaRule::kOther;
   }
 
+  // A factored offset; one that doesn't fit comes out as one that no row holds.
+  [[nodiscard]] int64_t scaled(int64_t factored) const {
+    int64_t offset = 0;
+    return __builtin_mul_overflow(factored, cie_.data_alignment, &offset) ? INT64_MAX : offset;
+  }
+
   // Saved at CFA + factored * data_alignment.
   [[nodiscard]] RegisterRule by_data(int64_t factored) const {
-    int64_t offset = 0;
-    if (__builtin_mul_overflow(factored, cie_.data_alignment, &offset) || static_cast<int32_t>(offset) != offset) {
-      return {Rule::kOther, 0};
-    }
+    const int64_t offset = scaled(factored);
+    if (static_cast<int32_t>(offset) != offset) return {Rule::kOther, 0};
     return {Rule::kOffset, static_cast<int32_t>(offset)};
   }
 

@@ -17,6 +17,7 @@ namespace heaptap::wire {
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
 inline constexpr uint32_t kLogVersion = 1;
 inline constexpr uint32_t kChunkBytes = 8192;
+inline constexpr uint32_t kMostThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
 
 enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };

@@ -95,14 +95,14 @@ class RealPrograms(heaptap_test.TestCase):
         self.check(program("sqlite3"), ":memory:", stdin=_SQL.encode())
 
     def test_python_with_malloc(self):
-        self.check(program("/usr/bin/python3"), "-I", "-S", "-c", _PYTHON, PYTHONMALLOC="malloc", PYTHONHASHSEED="0")
+        self.check(program("/usr/bin/python3"), "-s", "-S", "-c", _PYTHON, PYTHONMALLOC="malloc", PYTHONHASHSEED="0")
 
     def test_python_threads(self):
         script = ("import threading\n"
                   "def work():\n  for i in range(3000): x = [i] * (i % 50)\n"
                   "ts = [threading.Thread(target=work) for _ in range(8)]\n"
                   "[t.start() for t in ts]; [t.join() for t in ts]; print('done')")
-        self.check(program("/usr/bin/python3"), "-I", "-c", script, PYTHONMALLOC="malloc", PYTHONHASHSEED="0")
+        self.check(program("/usr/bin/python3"), "-s", "-c", script, PYTHONMALLOC="malloc", PYTHONHASHSEED="0")
 
     def test_perl(self):
         self.check(program("perl"), "-e", _PERL, PERL_HASH_SEED="0")

@@ -32,6 +32,10 @@ base::Result<> refuse_what_is_missing(const RunOptions& options) {
     return base::fail_as(ErrorKind::kUsage,
                          "--via ptrace is not available in this version; leave it out (--via agent)");
   }
+  if (!options.suppressions.empty()) {
+    return base::fail_as(ErrorKind::kUsage,
+                         "--suppressions is not available in this version: no leak scan is made yet");
+  }
   if (options.aggregate) return base::fail_as(ErrorKind::kUsage, "--aggregate is not available in this version");
   return {};
 }
@@ -109,7 +113,12 @@ target::LogOptions log_options(const RunOptions& options) {
   return log;
 }
 
-base::Result<std::string> summary_of(const RunOptions& options, const std::string& trace) {
+struct EndReport {
+  std::string text;
+  uint64_t errors = 0;  // bad, double and mismatched releases
+};
+
+base::Result<EndReport> summary_of(const RunOptions& options, const std::string& trace) {
   auto reader = intake::TraceReader::open(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
@@ -123,35 +132,32 @@ base::Result<std::string> summary_of(const RunOptions& options, const std::strin
   if (!report) return std::unexpected(std::move(report).error());
   report->trace_path = trace;
   const report::RenderOptions render{.color = use_color(options.color, STDERR_FILENO), .limit = options.count};
-  return options.json ? report::render_json(*report, report::View::kSummary, render)
-                      : report::render_end_summary(*report, render);
+  const report::Totals& totals = report->totals;
+  return EndReport{options.json ? report::render_json(*report, report::View::kSummary, render)
+                                : report::render_end_summary(*report, render),
+                   totals.bad_frees + totals.double_frees + totals.mismatched_frees};
 }
 
 void say(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
 
-// What is printed when all is over. False: heaptap itself failed.
+// What is printed when all is over. True: it found what --error-exitcode is for.
 bool report_end(const RunOptions& options, const std::vector<FinishedTrace>& traces) {
-  bool sound = true;
   for (const FinishedTrace& trace : traces) {
     if (!trace.failure.empty()) {
       say({trace.failure});
-      sound = false;
     }
   }
-  if (traces.empty() || traces.front().path.empty()) return sound;
+  if (traces.empty() || traces.front().path.empty()) return false;
   link_latest(traces.front().path);
-  if (options.quiet) return sound;
+  const bool counts_errors = options.sanity && options.error_exitcode.has_value();
+  if (options.quiet && !counts_errors) return false;
   const auto summary = summary_of(options, traces.front().path);
-  if (summary) {
-    print_error(*summary);
-  } else {
-    say(summary.error());
-    sound = false;
-  }
+  if (!summary) say(summary.error());
+  if (summary && !options.quiet) print_error(summary->text);
   for (size_t i = 1; i < traces.size() && options.verbose; ++i) {
     print_error(fmt::format("heaptap: process {} is in {}\n", traces[i].pid, traces[i].path));
   }
-  return sound;
+  return counts_errors && summary && summary->errors > 0;
 }
 
 base::Result<int> run(const RunOptions& options) {
@@ -184,7 +190,7 @@ base::Result<int> run(const RunOptions& options) {
   }
   const int status = supervisor.watch(launched);
   close(launched.descriptor);
-  report_end(options, supervisor.traces());
+  if (report_end(options, supervisor.traces())) return *options.error_exitcode;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

@@ -12,13 +12,20 @@ using model::EventKind;
 // Events a frame may hold: bounds what a damaged count can make a reader allocate.
 constexpr uint64_t kMostEvents = 1u << 20;
 
-// Which of the batch's allocations, counted from its first one, a release in the same batch names.
+// Which of the batch's allocations, counted from its first one, a release in the same batch names that matches them: of
+// what is released by the wrong function the address is told.
 void find_released(const model::EventBatch& batch, const std::vector<model::Site>& sites, std::vector<bool>& released) {
-  released.assign(batch.events.size(), false);
+  released.clear();
+  std::vector<wire::Family> families;
   for (const model::Event& event : batch.events) {
-    if (sites[event.site].kind == EventKind::kRelease && event.value >= batch.first_block &&
-        event.value - batch.first_block < released.size()) {
-      released[event.value - batch.first_block] = true;
+    const model::Site& site = sites[event.site];
+    if (site.kind == EventKind::kAllocate) {
+      families.push_back(wire::facts_of(site.function).family);
+      released.push_back(false);
+    } else if (site.kind == EventKind::kRelease && event.value >= batch.first_block &&
+               event.value - batch.first_block < released.size()) {
+      const uint64_t index = event.value - batch.first_block;
+      released[index] = families[index] == wire::facts_of(site.function).family;
     }
   }
 }
@@ -158,9 +165,15 @@ bool EventFrameReader::read_marks(wire::VarintReader& in, uint64_t resolution_ns
   uint64_t event = 0;
   uint64_t time = 0;
   for (uint64_t i = 0; i < count; ++i) {
-    event += in.varint();
-    time += in.varint();
-    if (event > batch.events.size()) return false;
+    const uint64_t events_on = in.varint();
+    const uint64_t time_on = in.varint();
+    event += events_on;
+    time += time_on;
+    constexpr uint64_t kLongest = uint64_t{1} << 62;  // ns, over a century
+    if (events_on > batch.events.size() || event > batch.events.size() || time_on > kLongest / resolution_ns ||
+        time > kLongest / resolution_ns) {
+      return false;
+    }
     batch.time_marks.push_back({static_cast<uint32_t>(event), time * resolution_ns});
   }
   const bool has_start = batch.events.empty() || (count > 0 && batch.time_marks[0].first_event == 0);
@@ -171,7 +184,7 @@ bool EventFrameReader::read_threads(wire::VarintReader& in, model::EventBatch& b
   for (size_t at = 0; at < batch.events.size();) {
     const auto thread = static_cast<model::ThreadId>(in.varint());
     const uint64_t run = in.varint();
-    if (!in.ok() || run == 0 || run > batch.events.size() - at) return false;
+    if (!in.ok() || run == 0 || run > batch.events.size() - at || thread > wire::kMostThreads) return false;
     for (const size_t end = at + run; at < end; ++at) batch.events[at].thread = thread;
   }
   return true;
@@ -251,7 +264,8 @@ bool EventFrameReader::read_bad_releases(const model::Tables& tables, model::Eve
   uint64_t event = 0;
   for (uint64_t i = 0; i < count; ++i) {
     model::BadRelease bad{};
-    event += in.varint();
+    const uint64_t events_on = in.varint();
+    event += events_on;
     const uint64_t kind = in.varint();
     bad.address = in.varint();
     bad.block_known = in.varint() != 0;
@@ -260,11 +274,14 @@ bool EventFrameReader::read_bad_releases(const model::Tables& tables, model::Eve
       bad.allocated_at = static_cast<model::SiteId>(in.varint());
       bad.first_released_at = static_cast<model::SiteId>(in.varint());
     }
-    if (!in.ok() || event >= batch.events.size() || kind > static_cast<uint64_t>(model::BadReleaseKind::kInterior) ||
+    if (!in.ok() || events_on > batch.events.size() || event >= batch.events.size() ||
+        kind > static_cast<uint64_t>(model::BadReleaseKind::kInterior) ||
         (bad.block_known &&
          (bad.allocated_at >= tables.sites.size() || bad.first_released_at >= tables.sites.size()))) {
       return false;
     }
+    const model::Event& named = batch.events[event];
+    if (tables.sites[named.site].kind != EventKind::kRelease || named.value != model::kUnknownBlock) return false;
     bad.event = static_cast<uint32_t>(event);
     bad.kind = static_cast<model::BadReleaseKind>(kind);
     batch.events[event].address = bad.address;
