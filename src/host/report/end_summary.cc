@@ -32,20 +32,33 @@ std::string peak_line(const Report& report) {
                      counted(totals.live_blocks, "block"));
 }
 
-// A frame of the system's headers, such as a container's, says less than its caller.
-bool of_system(const symbols::Frame& frame) { return frame.file.starts_with("/usr/"); }
+// A frame of the C or C++ library says less than its caller, and so does one of a container that was compiled into the
+// program: its code stands in the system's headers.
+bool of_system(const symbols::Frame& frame) {
+  const std::string_view module(frame.module);
+  const std::string_view name = module.substr(module.rfind('/') + 1);
+  for (const std::string_view library : {"libc.so", "ld-linux", "libstdc++.so", "libc++.so", "libgcc_s.so"}) {
+    if (name.starts_with(library)) {
+      return true;
+    }
+  }
+  return frame.file.starts_with("/usr/");
+}
 
-// The frame that people look for first: the innermost one with a line of their own code, else with any, else simply the
-// innermost one.
+// The frame that people look for first: the innermost one of the program's own code with a line, else without one, else
+// simply the innermost one.
 const symbols::Frame* telling_frame(const StackEntry& stack) {
-  const symbols::Frame* known = nullptr;
+  const symbols::Frame* own = nullptr;
   for (const symbols::Frame& frame : stack.frames) {
-    if (!frame.file.empty() && !of_system(frame)) {
+    if (of_system(frame)) {
+      continue;
+    }
+    if (!frame.file.empty()) {
       return &frame;
     }
-    known = known == nullptr && !frame.file.empty() ? &frame : known;
+    own = own == nullptr ? &frame : own;
   }
-  return known != nullptr || stack.frames.empty() ? known : &stack.frames.front();
+  return own != nullptr || stack.frames.empty() ? own : &stack.frames.front();
 }
 
 std::vector<std::string> stack_lines(const Report& report, size_t most) {
