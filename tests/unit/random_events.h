@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -109,11 +110,21 @@ class Maker {
 
   // What a reader gives of a batch: addresses only of what no release in it names, and only where they are asked for.
   [[nodiscard]] EventBatch as_read(EventBatch batch, bool with_addresses) const {
+    // A matching release in the same batch makes the address dispensable.
+    std::map<uint64_t, wire::Family> families;
     std::set<uint64_t> released;
-    for (const Event& event : batch.events) {
-      if (kind_of(event) == EventKind::kRelease) released.insert(event.value);
-    }
     uint64_t number = batch.first_block;
+    for (const Event& event : batch.events) {
+      const wire::Family family = wire::facts_of(tables_.sites[event.site].function).family;
+      if (kind_of(event) == EventKind::kAllocate) families[number++] = family;
+      if (kind_of(event) != EventKind::kRelease || !families.contains(event.value)) continue;
+      if (families[event.value] == family) {
+        released.insert(event.value);
+      } else {
+        released.erase(event.value);
+      }
+    }
+    number = batch.first_block;
     for (Event& event : batch.events) {
       if (kind_of(event) != EventKind::kAllocate) continue;
       if (released.contains(number++) || !with_addresses) event.address = 0;

@@ -1,4 +1,5 @@
 // Whole trace files: written and read, cut off, damaged, foreign.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "host/intake/trace_index.h"
 #include "host/intake/trace_reader.h"
 #include "host/intake/trace_writer.h"
 #include "random_events.h"
@@ -230,6 +232,42 @@ TEST_F(TraceFile, WhereItCannotBeMadeSaysWhy) {
   const auto writer = TraceWriter::create("/nowhere/at/all", false);
   ASSERT_FALSE(writer);
   EXPECT_NE(writer.error().message.find("/nowhere/at/all"), std::string::npos);
+}
+
+TEST_F(TraceFile, HasAnIndexThatIsRebuiltWhereItIsMissing) {
+  Maker maker(21);
+  write(maker, 5, 300);
+  const auto index_of = [this] {
+    const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    const TraceIndex index = read_trace_index(descriptor, std::filesystem::file_size(path_));
+    close(descriptor);
+    return index;
+  };
+  const TraceIndex whole = index_of();
+  EXPECT_FALSE(whole.rebuilt);
+  const std::string all = bytes();
+  replace(all.substr(0, all.size() - 1));
+  const TraceIndex cut = index_of();
+  EXPECT_TRUE(cut.rebuilt);
+  ASSERT_EQ(cut.frames.size(), whole.frames.size());
+  uint64_t event_frames = 0;
+  for (size_t i = 0; i < whole.frames.size(); ++i) {
+    EXPECT_EQ(cut.frames[i].offset, whole.frames[i].offset);
+    EXPECT_EQ(cut.frames[i].type, whole.frames[i].type);
+    if (whole.frames[i].type == wire::FrameType::kEvents) {
+      EXPECT_EQ(whole.frames[i].first_event, 300 * event_frames++);
+    }
+  }
+  EXPECT_EQ(event_frames, 5U);
+}
+
+TEST_F(TraceFile, SaysHowItEndedBeforeItIsReplayed) {
+  Maker maker(22);
+  write(maker, 2, 100);
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE(reader->capture().ended == sample_capture().ended);
+  EXPECT_EQ(reader->capture().duration_ns, sample_capture().duration_ns);
 }
 
 TEST(TraceWriter, AFullDiskEndsTheTraceAndIsReported) {

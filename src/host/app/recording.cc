@@ -14,7 +14,7 @@
 namespace heaptap::app {
 namespace {
 
-constexpr size_t kBatchEvents = 65536;
+constexpr size_t kBatchEvents = 262144;
 constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;  // so that a collector that dies takes little with it
 constexpr uint64_t kTimeResolutionNs = 100'000;
 

@@ -11,6 +11,7 @@
 #include "host/intake/compression.h"
 #include "host/intake/event_frame.h"
 #include "host/intake/table_frames.h"
+#include "host/intake/trace_index.h"
 #include "wire/frame.h"
 
 namespace heaptap::intake {
@@ -67,10 +68,12 @@ class TraceReader::Impl {
     return {};
   }
 
-  // Reads the capture frame that a trace begins with, so that its facts are there before a replay.
+  // Reads the frames of facts, so that these are there before a replay: how the capture began, and how it ended.
   void peek() {
-    Frame frame;
-    if (read_frame(wire::kFileHeadBytes, frame) && frame.head.type == wire::FrameType::kCapture) {
+    for (const FramePlace& place : read_trace_index(file_.descriptor(), bytes_).frames) {
+      Frame frame;
+      const bool facts = place.type == wire::FrameType::kCapture || place.type == wire::FrameType::kEnd;
+      if (!facts || !read_frame(place.offset, frame) || frame.head.type != place.type) continue;
       wire::VarintReader payload = frame.payload;
       read_capture(payload, capture_);
     }

@@ -36,7 +36,7 @@ class TraceReader {
   // Reads the whole trace once. May be called again; each call starts from the beginning.
   base::Result<> replay(EventSink& sink, const ReplayOptions& options = {});
 
-  // Complete after replay(); before it, what stands at the beginning of the file.
+  // Complete after replay(); before it, what the frames of facts say at the file's beginning and end.
   [[nodiscard]] const model::Capture& capture() const;
   [[nodiscard]] const model::Tables& tables() const;
 

@@ -102,8 +102,8 @@ std::string text_leaks(const TextContext& context) {
     text += context.ink.yellow(
         "No leak scan was made: this is what was not released, whether something still points to it or not.");
     text += '\n';
-    text += row("still live", format_bytes(report.totals.live_bytes),
-                       "in " + counted(report.totals.live_blocks, "block"));
+    text +=
+        row("still live", format_bytes(report.totals.live_bytes), "in " + counted(report.totals.live_blocks, "block"));
   }
   return text + stacks_text(context, context.rows(20)) + remarks_of(context);
 }
