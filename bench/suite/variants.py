@@ -31,6 +31,8 @@ class Bare:
         peaks = watch.stop() if watch else {}
         if exits[0].code != work.exit_code:
             raise Failure(f"{work.name} ended with {exits[0].code} ({self.name}): {' '.join(processes[0].argv)}")
+        if any(other.code != 0 for other in exits[1:]):
+            raise Failure(f"what runs beside {work.name} under {self.name} failed")
         target_cpu_s, own_s = self._split(exits[0])
         sample = {
             "target_cpu_s": target_cpu_s,
@@ -127,13 +129,14 @@ class Heaptrack(Bare):
         return found if os.path.exists(found.preload) and os.path.exists(found.interpreter) else None
 
     def _clear(self):
-        for path in (self.pipe, self.trace):
+        for path in (self.pipe, self.trace, self.trace + ".failed"):
             if os.path.exists(path):
                 os.remove(path)
 
     def _start(self, work):
         os.mkfifo(self.pipe)
-        pipeline = f'"$0" < "$1" | {self.compressor} -c > "$2"'
+        # A pipeline's status is its last part's; the interpreter's goes through a file of its own.
+        pipeline = f'{{ "$0" < "$1" || : > "$2.failed"; }} | {self.compressor} -c > "$2" && [ ! -e "$2.failed" ]'
         helpers = Process(["/bin/sh", "-c", pipeline, self.interpreter, self.pipe, self.trace], ENVIRONMENT)
         environment = {**ENVIRONMENT, **work.environment}
         environment |= {"LD_PRELOAD": self.preload, "DUMP_HEAPTRACK_OUTPUT": self.pipe}

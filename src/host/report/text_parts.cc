@@ -19,7 +19,7 @@ std::string exit_text(const model::Capture& capture) {
   if (capture.exit.code) {
     return fmt::format("exit code {}", *capture.exit.code);
   }
-  return capture.ended ? "still running when the capture ended" : "the capture did not end";
+  return capture.ended ? "exit status not known" : "the capture did not end";
 }
 
 std::string title_of(const TextContext& context) {
