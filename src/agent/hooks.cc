@@ -269,16 +269,18 @@ HEAPTAP_EXPORT void* realloc(void* block, size_t size) {
 
 HEAPTAP_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
   auto* call = get<void*(void*, size_t, size_t)>(Function::kReallocarray);
-  auto* resize = get<Reallocate>(Function::kRealloc);
   size_t bytes = 0;
   const bool overflow = __builtin_mul_overflow(count, size, &bytes);
   if (is_early(block) && !overflow) [[unlikely]]
     return reallocate_early(block, bytes);
   if (call == nullptr) [[unlikely]]
     return overflow ? nullptr : realloc(block, bytes);
-  return reallocate(Function::kReallocarray, block, overflow ? SIZE_MAX : bytes, HEAPTAP_CALL_SITE(),
-                    // Without an overflow it is realloc, which it calls in a way that can't be told from the program's.
-                    [&] { return overflow || resize == nullptr ? call(block, count, size) : resize(block, bytes); });
+  const CallSite site = HEAPTAP_CALL_SITE();
+  return reallocate(Function::kReallocarray, block, overflow ? SIZE_MAX : bytes, site, [&] {
+    // It calls realloc by a jump, so that this looks like the program's call.
+    const InsideReal inside(site);
+    return call(block, count, size);
+  });
 }
 
 HEAPTAP_EXPORT void free(void* block) {
