@@ -16,9 +16,9 @@ namespace {
 struct Sizes {
   uint64_t slots = 16384;
   uint64_t modules_bytes = 1u << 20;
-  uint64_t codes = 1u << 20;
-  uint64_t nodes = 8u << 20;
-  uint64_t chunks = 8192;
+  uint64_t codes = 1u << 19;
+  uint64_t nodes = 4u << 20;
+  uint64_t chunks = 4096;
 };
 
 constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }

@@ -10,7 +10,7 @@
 namespace heaptap::target {
 
 struct LogOptions {
-  uint64_t chunk_memory_bytes = 64u << 20;  // --log-memory; used as far as it is needed
+  uint64_t chunk_memory_bytes = 32u << 20;  // --log-memory; used as far as it is needed
   uint64_t most_bytes = UINT64_MAX;         // of address space in the target, tables included
   uint32_t depth_limit = 0;                 // 0: none
   wire::OverflowPolicy overflow_policy = wire::OverflowPolicy::kWait;
