@@ -56,7 +56,7 @@ class SmallLog {
     copy(source, kCodesAt, kCodes * sizeof(wire::CodeEntry));
     copy(source, kNodesAt, kNodes * sizeof(wire::StackNode));
     for (uint32_t chunk = 0; chunk < kChunks; ++chunk) {
-      copy(source, kChunksAt + chunk * wire::kChunkBytes, source.take<uint16_t>() % (wire::kChunkBytes + 1u));
+      copy(source, kChunksAt + size_t{chunk} * wire::kChunkBytes, source.take<uint16_t>() % (wire::kChunkBytes + 1u));
     }
   }
 
@@ -65,7 +65,7 @@ class SmallLog {
   static constexpr size_t kCodesAt = kSlotsAt + kSlots * sizeof(wire::StreamSlot);
   static constexpr size_t kNodesAt = kCodesAt + kCodes * sizeof(wire::CodeEntry);
   static constexpr size_t kChunksAt = 8192;
-  static constexpr size_t kBytes = kChunksAt + kChunks * wire::kChunkBytes;
+  static constexpr size_t kBytes = kChunksAt + size_t{kChunks} * wire::kChunkBytes;
   static_assert(kNodesAt + kNodes * sizeof(wire::StackNode) <= kChunksAt);
 
   [[nodiscard]] uint8_t* at(size_t offset) const { return reinterpret_cast<uint8_t*>(log_) + offset; }

@@ -31,7 +31,7 @@ class Writer {
  public:
   static constexpr uint32_t kChunks = 64;
 
-  explicit Writer(uint64_t log_bytes = kChunks * wire::kChunkBytes)
+  explicit Writer(uint64_t log_bytes = uint64_t{kChunks} * wire::kChunkBytes)
       : memory_(LogMemory::create(options_of(log_bytes))), log_(memory_->header()) {}
 
   [[nodiscard]] wire::LogHeader& log() const { return log_; }

@@ -234,7 +234,8 @@ class MadeTables {
   static constexpr uint64_t kBase = 0x10000;
   static constexpr uint64_t kCode = 0x20000;
 
-  explicit MadeTables(const std::vector<uint8_t>& fde_program, std::vector<uint8_t> cie_program = {0x0c, 7, 8, 0x90, 1},
+  explicit MadeTables(const std::vector<uint8_t>& fde_program,
+                      const std::vector<uint8_t>& cie_program = {0x0c, 7, 8, 0x90, 1},
                       const std::string& augmentation = "zR", uint8_t data_alignment = 0x78) {
     const size_t cie = bytes_.size();
     u32(0);  // length, below

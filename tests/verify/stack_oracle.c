@@ -209,7 +209,7 @@ static uintptr_t caller_behind_agent(void* const* frame) {
   for (int i = 0; i < 4; i++) {
     const uintptr_t address = (uintptr_t)frame[1];
     if (!is_own(address)) return address;
-    void* const* next = frame[0];
+    void* const* next = (void* const*)frame[0];
     if (next <= frame || (char*)next - (char*)frame > 4096) return 0;
     frame = next;
   }

@@ -7,7 +7,6 @@ namespace heaptap::ledger {
 using model::Event;
 using model::EventBatch;
 using model::EventKind;
-using wire::Family;
 using wire::Role;
 
 namespace {

@@ -1,5 +1,6 @@
 // The views of numbers: stats, sizes, lifetimes, timeline, blocks.
 #include <fmt/format.h>
+#include <cmath>
 
 #include <algorithm>
 #include <array>
@@ -27,7 +28,7 @@ std::string bar(uint64_t value, uint64_t largest, size_t width) {
     return "";
   }
   const double share = static_cast<double>(value) / static_cast<double>(largest);
-  const auto length = static_cast<size_t>(share * static_cast<double>(width) + 0.5);
+  const auto length = static_cast<size_t>(std::lround(share * static_cast<double>(width)));
   return value != 0 && length == 0 ? "." : std::string(length, '#');
 }
 

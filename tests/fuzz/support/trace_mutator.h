@@ -174,6 +174,7 @@ inline size_t mutate_trace(uint8_t* bytes, size_t size_bytes, size_t most_bytes,
 
 }  // namespace heaptap::fuzz
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size_bytes, size_t most_bytes, unsigned seed) {
+extern "C" inline __attribute__((used)) size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size_bytes,
+                                                                       size_t most_bytes, unsigned seed) {
   return heaptap::fuzz::mutate_trace(bytes, size_bytes, most_bytes, seed);
 }
