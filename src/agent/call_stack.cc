@@ -25,6 +25,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
   const uint32_t changes = tables.changes.load(std::memory_order_relaxed);
   if (changes != changes_) [[unlikely]] {
     count_ = 0;
+    forget_leaves();
     changes_ = changes;
   }
   window_.enter(sp);
@@ -205,7 +206,19 @@ inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32
   }
   if (walk.crossed_signal) [[unlikely]]
     count_ = 0;
+  if (walk.fresh_count == 1 && kept > 0) remember_leaf(fresh_[0].frame, kept, node);
   return node;
+}
+
+inline void CallStack::remember_leaf(const Frame& caller, uint32_t kept, uint32_t node) {
+  const Remembered& parent = remembered_[kept - 1];
+  leaf_for(caller.key) = {.slot = caller.slot,
+                          .key = caller.key,
+                          .fp = caller.fp,
+                          .kept = kept,
+                          .parent_node = parent.node,
+                          .node = node,
+                          .needs_fp = (parent.way & (kByFramePointer | kFramePointerMatters)) != 0};
 }
 
 inline void CallStack::remember(const Fresh& fresh, uint32_t node) {

@@ -46,6 +46,8 @@ class CallStack {
     if (tables.changes.load(std::memory_order_relaxed) == changes_ && count_ != 0) [[likely]] {
       window_.enter(sp);
       if (is_last(caller)) return remembered_[count_ - 1].node;
+      const Leaf& leaf = leaf_for(caller.key);
+      if (is_on_last(leaf, caller)) return leaf.node;
     }
     return walk(tables, caller, sp);
   }
@@ -67,6 +69,7 @@ class CallStack {
   // Another thread takes this over: its own stack isn't known yet.
   void begin() {
     count_ = 0;
+    forget_leaves();
     window_ = StackWindow();
   }
 
@@ -97,6 +100,9 @@ class CallStack {
     uint32_t code;
     uint32_t way;
   };
+  void forget_leaves() {
+    for (Leaf& leaf : leaves_) leaf.kept = 0;
+  }
   struct Walk {
     Frame frame;
     uint32_t way = 0;
@@ -116,6 +122,26 @@ class CallStack {
       return false;
     return first_unchanged(count_ - 1) == 0;
   }
+  // A stack that differed from the last one in its innermost frame only: programs often go back and forth between a few
+  // places of one function.
+  struct Leaf {
+    uintptr_t slot;
+    uintptr_t key;
+    uintptr_t fp;
+    uint32_t kept;         // how many frames of the last stack it was put on; 0: none
+    uint32_t parent_node;  // of these
+    uint32_t node;
+    bool needs_fp;  // these were found, or go on, by way of the frame pointer
+  };
+  static constexpr uint32_t kLeaves = 8;
+  [[nodiscard]] Leaf& leaf_for(uintptr_t key) { return leaves_[(key ^ key >> 3) % kLeaves]; }
+  // Whether that leaf has come again, on frames that the last stack still has and that are unchanged.
+  [[nodiscard]] bool is_on_last(const Leaf& leaf, const Frame& caller) const {
+    return leaf.key == caller.key && leaf.slot == caller.slot && leaf.kept != 0 && leaf.kept < count_ &&
+           remembered_[leaf.kept - 1].node == leaf.parent_node && (!leaf.needs_fp || leaf.fp == caller.fp) &&
+           first_unchanged(leaf.kept) == 0;
+  }
+  void remember_leaf(const Frame& caller, uint32_t kept, uint32_t node);
   uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
   bool meets_last(Walk& walk) const;
   // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
@@ -146,6 +172,7 @@ class CallStack {
   uint32_t changes_ = 0;
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   bool last_is_whole_ = false;
+  Leaf leaves_[kLeaves] = {};
   mutable StackWindow window_;
 };
 

@@ -67,7 +67,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
                      .sp = site.slot + sizeof(uintptr_t),
                      .fp = site.fp,
                      .fp_slot = 0};
-  CallStack& call_stack = state->call_stacks[observation.kind == wire::RecordKind::kAllocate ? 0 : 1];
+  CallStack& call_stack = state->call_stack;
   if (hold.is_nested()) [[unlikely]]
     call_stack.reset();
   const uint32_t stack = call_stack.capture(session.unwind, caller, site.slot);

@@ -196,7 +196,7 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
   }
   // In a child that shares memory (vfork) it is the child's id, which ends before the thread does whose state this is.
   state->thread_id = kernel::process_id() == g_session.process ? kernel::thread_id() : kUnknownThread;
-  for (CallStack& stack : state->call_stacks) stack.begin();
+  state->call_stack.begin();
   state->time_uses = 0;
   if (!attach_slot(anchor, *state)) {
     state->in_use.store(0, std::memory_order_release);

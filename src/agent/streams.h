@@ -18,8 +18,7 @@ struct ThreadState {
   uint8_t* end;     // of the chunk
   uint64_t base_time;
   uint32_t chunk_index;
-  // The last stack of an allocation, and that of a release: programs often go back and forth between two such places.
-  CallStack call_stacks[2];
+  CallStack call_stack;
   uint64_t last_time;  // as it was read last
   uint32_t time_uses;  // how many more records may take it
   // Kept by the registry.
