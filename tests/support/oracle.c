@@ -15,12 +15,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAMES(X)                                                                                      \
-  X(malloc)                                                                                           \
-  X(calloc)                                                                                           \
-  X(realloc)                                                                                          \
-  X(reallocarray) X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X(pvalloc) X(operator_new) \
-      X(operator_new_array) X(free) X(mmap) X(mmap64) X(munmap) X(mremap)
+#define NAMES(X)    \
+  X(malloc)         \
+  X(calloc)         \
+  X(realloc)        \
+  X(reallocarray)   \
+  X(posix_memalign) \
+  X(aligned_alloc)  \
+  X(memalign) X(valloc) X(pvalloc) X(operator_new) X(operator_new_array) X(free) X(mmap) X(mmap64) X(munmap) X(mremap)
 enum {
 #define X(name) k_##name,
   NAMES(X)
