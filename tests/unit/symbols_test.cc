@@ -92,7 +92,7 @@ constexpr char kHidden[] = "(anonymous namespace)::hidden_function(void (*)(char
 
 // Every state in which the file has DWARF of its own.
 class FullFixture : public testing::TestWithParam<const char*> {
- protected:
+ public:
   void SetUp() override {
     if (!fs::exists(kFixtures / GetParam())) GTEST_SKIP() << "not built: its compiler is missing";
     fixture = LoadedFixture::load(GetParam());
@@ -313,7 +313,7 @@ TEST(Resolver, TheSameAddressInTwoTracesIsNotMixedUp) {
 
 // Hostile files: whatever the bytes are, an answer comes and nothing is read outside of the file.
 class BrokenFile : public testing::Test {
- protected:
+ public:
   void SetUp() override {
     std::ifstream file(kFixtures / "full.so", std::ios::binary);
     std::ostringstream text;
