@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/clock.h"
 #include "agent/door_preload.h"
 #include "agent/real_functions.h"
 #include "agent/recorder.h"

@@ -1,6 +1,6 @@
 #include "agent/recorder.h"
 
-#include "agent/kernel.h"
+#include "agent/clock.h"
 #include "agent/session.h"
 #include "agent/streams.h"
 
@@ -8,7 +8,7 @@ namespace heaptap::agent {
 namespace {
 
 // A record's time fits 32 bits: when the chunk's base is too long ago, a clock note sets a new one.
-bool write_clock_note(ThreadState& state, uint64_t now) {
+void write_clock_note(ThreadState& state, uint64_t now) {
   struct {
     wire::Record head;
     uint64_t clock;
@@ -18,7 +18,6 @@ bool write_clock_note(ThreadState& state, uint64_t now) {
   __builtin_memcpy(state.cursor, &note, sizeof(note));
   state.cursor += sizeof(note);
   state.base_time = now;
-  return true;
 }
 
 // The time of a record. While the process has but one thread, the order of its records says all about their order in time,
@@ -43,12 +42,6 @@ bool is_omitted(uintptr_t return_address) {
 }
 
 }  // namespace
-
-uint64_t read_time() {
-  if (!g_session.clock_forbidden) [[likely]]
-    return arch::native::read_clock();
-  return g_session.log->coarse_clock.load(std::memory_order_relaxed);
-}
 
 inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Observation& observation,
                                                      const CallSite& site) {

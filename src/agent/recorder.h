@@ -27,9 +27,6 @@ struct Observation {
   uint64_t time;        // 0: now
 };
 
-// The clock, or what stands in for it where reading it isn't allowed (see surroundings.cc).
-uint64_t read_time();
-
 // Call only while is_recording(). Never fails visibly: what can't be recorded is counted as lost.
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site);
 

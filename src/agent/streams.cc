@@ -1,7 +1,7 @@
 #include "agent/streams.h"
 
+#include "agent/clock.h"
 #include "agent/kernel.h"
-#include "agent/recorder.h"
 #include "agent/session.h"
 
 namespace heaptap::agent {

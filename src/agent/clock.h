@@ -1,0 +1,16 @@
+// The time of events: the processor's clock, or what stands in for it where reading that isn't allowed (surroundings.cc).
+#pragma once
+#include <stdint.h>
+
+#include "agent/session.h"
+#include "arch/native.h"
+
+namespace heaptap::agent {
+
+inline uint64_t read_time() {
+  if (!g_session.clock_forbidden) [[likely]]
+    return arch::native::read_clock();
+  return g_session.log->coarse_clock.load(std::memory_order_relaxed);
+}
+
+}  // namespace heaptap::agent
