@@ -77,6 +77,12 @@ std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger) {
 std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const model::Tables& tables) {
   std::vector<report::ThreadEntry> threads;
   const std::vector<ledger::ThreadTally>& tallies = ledger.thread_tallies();
+  std::vector<const model::Thread*> named(tallies.size());
+  for (const model::Thread& thread : tables.threads) {
+    if (thread.number < named.size() && named[thread.number] == nullptr) {
+      named[thread.number] = &thread;
+    }
+  }
   for (uint32_t number = 0; number < tallies.size(); ++number) {
     const ledger::ThreadTally& tally = tallies[number];
     if (tally.allocations == 0 && tally.frees == 0) {
@@ -88,11 +94,9 @@ std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const 
                               .allocations = tally.allocations,
                               .frees = tally.frees,
                               .allocated_bytes = tally.allocated_bytes};
-    const auto named = std::find_if(tables.threads.begin(), tables.threads.end(),
-                                    [&](const model::Thread& thread) { return thread.number == number; });
-    if (named != tables.threads.end()) {
-      entry.kernel_id = named->kernel_id;
-      entry.name = named->name;
+    if (const model::Thread* known = named[number]; known != nullptr) {
+      entry.kernel_id = known->kernel_id;
+      entry.name = known->name;
     }
     threads.push_back(std::move(entry));
   }
