@@ -135,8 +135,12 @@ inline void* allocate_aligned(Function function, size_t size, const CallSite& si
   return result;
 }
 
+// free and its kin: all are the real free once the release is noted.
 inline void release(Function function, void* block, const CallSite& site) {
+  if (is_early(block)) [[unlikely]]
+    return;
   if (block != nullptr && observes(site)) note_release(function, block, site);
+  if (auto* call = get<Release>(Function::kFree)) call(block);
 }
 
 // What the C++ library's operator new does first. `alignment` 0: the form without one.
@@ -284,36 +288,18 @@ HEAPTAP_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
   });
 }
 
-HEAPTAP_EXPORT void free(void* block) {
-  if (is_early(block)) [[unlikely]]
-    return;
-  release(Function::kFree, block, HEAPTAP_CALL_SITE());
-  if (auto* call = get<Release>(Function::kFree)) call(block);
-}
+HEAPTAP_EXPORT void free(void* block) { release(Function::kFree, block, HEAPTAP_CALL_SITE()); }
 
 // Only for programs that were linked before glibc 2.26. It can't be hidden from others: a library with versions of its own
 // would no longer stand in front of malloc@GLIBC_2.2.5.
-HEAPTAP_EXPORT void cfree(void* block) {
-  if (is_early(block)) [[unlikely]]
-    return;
-  release(Function::kCfree, block, HEAPTAP_CALL_SITE());
-  if (auto* call = get<Release>(Function::kFree)) call(block);
-}
+HEAPTAP_EXPORT void cfree(void* block) { release(Function::kCfree, block, HEAPTAP_CALL_SITE()); }
 
 // A program may ask whether these exist, so they are there only where the C library has them.
 #ifdef HEAPTAP_HAS_FREE_SIZED
-HEAPTAP_EXPORT void free_sized(void* block, size_t) {
-  if (is_early(block)) [[unlikely]]
-    return;
-  release(Function::kFreeSized, block, HEAPTAP_CALL_SITE());
-  if (auto* call = get<Release>(Function::kFree)) call(block);
-}
+HEAPTAP_EXPORT void free_sized(void* block, size_t) { release(Function::kFreeSized, block, HEAPTAP_CALL_SITE()); }
 
 HEAPTAP_EXPORT void free_aligned_sized(void* block, size_t, size_t) {
-  if (is_early(block)) [[unlikely]]
-    return;
   release(Function::kFreeAlignedSized, block, HEAPTAP_CALL_SITE());
-  if (auto* call = get<Release>(Function::kFree)) call(block);
 }
 #endif
 

@@ -137,7 +137,6 @@ wire::ChunkHeader* begin_chunk(ThreadState& state, uint32_t index) {
   state.base_time = chunk->base_time = read_time();
   chunk->committed.store(sizeof(wire::ChunkHeader), std::memory_order_release);
   state.chunk = chunk;
-  state.chunk_index = index;
   state.cursor = reinterpret_cast<uint8_t*>(chunk + 1);
   state.end = reinterpret_cast<uint8_t*>(chunk) + wire::kChunkBytes;
   return chunk;
@@ -170,10 +169,7 @@ bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
   return true;
 }
 
-void count_lost_without_stream() {
-  g_session.log->lost_events.fetch_add(1, std::memory_order_relaxed);
-  g_session.log->lost_no_slot.fetch_add(1, std::memory_order_relaxed);
-}
+void count_lost_without_stream() { g_session.log->lost_events.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
 

@@ -17,7 +17,6 @@ struct ThreadState {
   uint8_t* cursor;  // where the next record goes
   uint8_t* end;     // of the chunk
   uint64_t base_time;
-  uint32_t chunk_index;
   CallStack call_stack;
   uint64_t last_time;  // as it was read last
   uint32_t time_uses;  // how many more records may take it

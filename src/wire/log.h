@@ -48,7 +48,6 @@ struct LogHeader {
   alignas(64) std::atomic<uint32_t> code_count;
   std::atomic<uint32_t> node_count;
   std::atomic<uint64_t> lost_events;      // no chunk, no slot, nesting too deep
-  std::atomic<uint64_t> lost_no_slot;     // of these: threads without a stream
   std::atomic<uint32_t> modules_bytes;    // of the module notes; stored with release behind the last whole one
   std::atomic<uint32_t> module_overflow;  // modules that didn't fit into the agent's table
   std::atomic<uint32_t> thread_count;     // numbers given to threads so far; the first thread is 1
@@ -72,7 +71,7 @@ enum SessionFlag : uint32_t {
   kNoCpp = 1u << 2,  // operator new and delete are not events of their own, malloc and free under them are
 };
 
-enum class AgentState : uint32_t { kNotConnected = 0, kRecording = 1, kStopped = 2 };
+enum class AgentState : uint32_t { kNotConnected = 0, kRecording = 1 };
 
 enum class StreamState : uint32_t { kFree = 0, kActive = 1, kEnded = 2, kClaimed = 3 };
 

@@ -7,6 +7,4 @@ namespace heaptap::arch::x86_64 {
 // Not ordered against earlier loads: the reading may be up to about 100 ns early. Who merges streams knows that.
 inline uint64_t read_clock() { return __builtin_ia32_rdtsc(); }
 
-inline void relax_cpu() { __builtin_ia32_pause(); }
-
 }  // namespace heaptap::arch::x86_64

@@ -111,12 +111,7 @@ void Ledger::on_allocate(const Event& event) {
                           .address = event.address,
                           .site = event.site,
                           .thread = event.thread});
-  Tally& tally = tallies_[event.site];
-  tally.settle_peak(peak_id_);
-  ++tally.allocations;
-  tally.allocated_bytes += event.value;
-  tally.live_bytes += event.value;
-  note_thread(tally, event);
+  count_allocation(event);
   ThreadTally& by_thread = thread_tallies_[event.thread];
   ++by_thread.allocations;
   by_thread.allocated_bytes += event.value;

@@ -109,6 +109,15 @@ class Ledger {
       note_new_thread(tally, event, bit);
     }
   }
+  // What an allocation and a new mapping have in common.
+  void count_allocation(const model::Event& event) {
+    Tally& tally = tallies_[event.site];
+    tally.settle_peak(peak_id_);
+    ++tally.allocations;
+    tally.allocated_bytes += event.value;
+    tally.live_bytes += event.value;
+    note_thread(tally, event);
+  }
   void note_new_thread(Tally& tally, const model::Event& event, uint64_t bit);
   void note_live_bytes() {
     if (totals_.live_bytes > totals_.peak_live_bytes) {

@@ -122,12 +122,7 @@ void Ledger::on_map(const Event& event) {
                                                        .address = event.address,
                                                        .site = event.site,
                                                        .thread = event.thread});
-  Tally& tally = tallies_[event.site];
-  tally.settle_peak(peak_id_);
-  ++tally.allocations;
-  tally.allocated_bytes += event.value;
-  tally.live_bytes += event.value;
-  note_thread(tally, event);
+  count_allocation(event);
   totals_.mapped_live_bytes += event.value;
   totals_.peak_mapped_bytes = std::max(totals_.peak_mapped_bytes, totals_.mapped_live_bytes);
 }
