@@ -1,0 +1,60 @@
+// What a scan of the target's memory for leaks speaks of on both sides: kinds of roots, ranges of them, kinds of pointers.
+// Freestanding.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace heaptap::wire {
+
+// Where a pointer can be that keeps a block alive by itself.
+enum class RootKind : uint8_t {
+  kGlobal = 0,       // a module's writable data
+  kMapping = 1,      // other writable memory that is no heap: what the program mapped itself
+  kStack = 2,        // the live part of a thread's stack
+  kRegister = 3,     // a general or vector register of a thread
+  kThreadLocal = 4,  // static and dynamic thread-local storage, and what the C library keeps for the thread beside it
+  kAlternateStack = 5,  // of sigaltstack
+  kContextStack = 6,    // of an inactive ucontext
+};
+inline constexpr unsigned kRootKindCount = 7;
+constexpr uint8_t root_bit(RootKind kind) { return static_cast<uint8_t>(1u << static_cast<unsigned>(kind)); }
+inline constexpr uint8_t kAllRootKinds = (1u << kRootKindCount) - 1;
+
+// How a word points to a block.
+enum class PointerKind : uint8_t {
+  kStart = 0,
+  kInterior = 1,  // into its middle: by itself it may be chance
+  // Into its middle, but in a way that C++ programs are known to hold a block by. As good as a pointer to its start.
+  kArrayCookie = 2,          // behind the count that new[] keeps in front of elements with destructors
+  kMultipleInheritance = 3,  // to a base class's part: the block begins with a vtable, and so does what is pointed at
+  kStdString = 4,            // to the characters behind a reference-counted string's head
+  kLength64 = 5,             // behind a 64-bit length at the block's start that fits the block's size
+};
+inline constexpr unsigned kPointerKindCount = 6;
+constexpr bool holds_for_certain(PointerKind kind) { return kind != PointerKind::kInterior; }
+
+inline constexpr uint32_t kNoModule = 0xffffffff;
+
+// A piece of memory to be searched for pointers.
+struct RootRange {
+  uint64_t begin;  // inclusive, a multiple of the word size
+  uint64_t end;    // exclusive
+  RootKind kind;
+  uint32_t thread_id;  // the kernel's; 0: of no thread
+};
+
+// A value that is a root by itself: a register.
+struct RootWord {
+  uint64_t value;
+  uint32_t thread_id;
+  uint16_t register_number;  // as DWARF numbers the CPU's
+};
+
+// A frame of a thread's live stack, innermost first: which function's memory a word on the stack lies in.
+struct StackFrame {
+  uint64_t cfa;   // the frame's memory ends here
+  uint64_t code;  // address in the frame's code: for the innermost the next instruction, for others the return address
+  uint32_t thread_id;
+};
+
+}  // namespace heaptap::wire
