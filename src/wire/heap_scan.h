@@ -50,6 +50,15 @@ struct RootWord {
   uint16_t register_number;  // as DWARF numbers the CPU's
 };
 
+// Memory that a thread's code runs on besides the thread's own stack, as the program told the kernel or the C library.
+struct StackArea {
+  uint64_t begin;
+  uint64_t end;
+  uint64_t context;    // kContextStack: address of the ucontext_t that it was made for; else 0
+  uint32_t thread_id;  // of the thread that set it up; 0: not known
+  RootKind kind;       // kAlternateStack or kContextStack
+};
+
 // A frame of a thread's live stack, innermost first: which function's memory a word on the stack lies in.
 struct StackFrame {
   uint64_t cfa;   // the frame's memory ends here
