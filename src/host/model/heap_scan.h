@@ -54,7 +54,7 @@ struct HeapScan {
   uint32_t threads = 0;              // that were stopped
   std::vector<ScannedBlock> blocks;  // all that were alive, ascending by address
   // Pointers of block i: pointers[pointers_begin[i]] to pointers[pointers_begin[i + 1]], ascending by offset. One block's
-  // pointers to another of one kind are kept once, the first.
+  // pointers to another of one kind are kept once, the first; those to itself are left out.
   std::vector<uint32_t> pointers_begin;
   std::vector<BlockPointer> pointers;
   std::vector<RootPointer> roots;  // for each block, kind of root and kind of pointer, the first
