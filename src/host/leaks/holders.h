@@ -31,7 +31,8 @@ class Holders {
   [[nodiscard]] uint32_t distance(uint32_t block) const { return distances_[block]; }
 
  private:
-  void visit(uint32_t block, bool certain_only, const LeakOptions& options, std::vector<uint32_t>& queue);
+  bool take(uint32_t block, uint32_t parent, uint32_t pointer);
+  void take_roots(bool certain, const LeakOptions& options, std::vector<uint32_t>& queue);
   void find_certain(const LeakOptions& options, std::vector<uint32_t>& queue);
   void find_possible(const LeakOptions& options, const std::vector<uint32_t>& certain);
 
