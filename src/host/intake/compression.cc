@@ -33,6 +33,9 @@ Decompressor::Decompressor() : context_(std::make_unique<Context>()) { HEAPTAP_C
 Decompressor::~Decompressor() = default;
 
 bool Decompressor::decompress(const uint8_t* data, size_t bytes, size_t raw_bytes, std::vector<uint8_t>& output) {
+  // Our frames say how large they get: no memory for one that was made to claim more than it holds.
+  const unsigned long long content = ZSTD_getFrameContentSize(data, bytes);
+  if (content != raw_bytes && content != ZSTD_CONTENTSIZE_UNKNOWN) return false;
   output.resize(raw_bytes);
   const size_t result = ZSTD_decompressDCtx(context_->zstd, output.data(), raw_bytes, data, bytes);
   return ZSTD_isError(result) == 0 && result == raw_bytes;

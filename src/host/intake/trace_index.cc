@@ -73,7 +73,10 @@ bool read_index_payload(const uint8_t* payload, size_t bytes, std::vector<FrameP
   FramePlace place;
   for (uint64_t i = 0; i < count; ++i) {
     place.type = static_cast<wire::FrameType>(in.varint());
-    place.offset += in.varint();
+    const uint64_t distance = in.varint();
+    // Frames don't overlap: an index can't make a reader take one frame any number of times.
+    if (distance < (i == 0 ? wire::kFileHeadBytes : wire::kFrameHeadBytes)) return false;
+    place.offset += distance;
     place.first_event += in.varint();
     frames.push_back(place);
   }
