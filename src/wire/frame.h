@@ -14,7 +14,7 @@ namespace heaptap::wire {
 inline constexpr char kFileMagic[9] = "HEAPTAP\n";
 inline constexpr char kTrailerMagic[9] = "HTAPIDX\n";
 inline constexpr uint16_t kMajorVersion = 1;  // a reader refuses a greater one
-inline constexpr uint16_t kMinorVersion = 0;  // a greater one only adds fields and frame types that may be skipped
+inline constexpr uint16_t kMinorVersion = 1;  // a greater one only adds fields and frame types that may be skipped
 inline constexpr size_t kFileHeadBytes = 16;
 inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ magic 8
 
@@ -32,6 +32,7 @@ enum class FrameType : uint8_t {
   kEvents = 7,
   kEnd = 8,    // facts known at the end: fields
   kIndex = 9,  // where the frames are
+  kScan = 10,  // a leak scan: a head, and its parts in the frames behind
 };
 
 enum class Codec : uint8_t { kNone = 0, kZstd = 1 };

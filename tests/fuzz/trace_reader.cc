@@ -1,5 +1,6 @@
 // Whole trace files. Whatever they hold: reading ends, every event refers to what is in the tables, and reading with
 // addresses and without gives the same events.
+#include <algorithm>
 #include <cstdint>
 
 #include "fuzz/support/expect.h"
@@ -48,6 +49,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   FUZZ_EXPECT(damaged == !reader->capture().damage.empty());
   CheckingSink with_addresses;
   FUZZ_EXPECT(reader->replay(with_addresses, {.addresses = true, .progress = {}}).has_value());
+  for (size_t i = 0; i < std::min<size_t>(reader->scans().size(), 4); ++i) {
+    const auto scan = reader->load_scan(i);
+    if (!scan) FUZZ_EXPECT(!scan.error().message.empty());
+    if (scan) FUZZ_EXPECT(scan->blocks.size() == reader->scans()[i].block_count);
+    if (scan) FUZZ_EXPECT(scan->pointers_begin.size() == scan->blocks.size() + 1);
+  }
   // A frame whose addresses alone are damaged is read without them and refused with them.
   if (damaged == reader->capture().truncated && !damaged) FUZZ_EXPECT(plain.equals(with_addresses));
   return 0;

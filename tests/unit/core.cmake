@@ -9,6 +9,7 @@ endfunction()
 heaptap_core_test(wire_test)
 heaptap_core_test(intake_test)
 heaptap_core_test(trace_file_test)
+heaptap_core_test(scan_frames_test)
 heaptap_core_test(event_coder_test)
 heaptap_core_test(unwind_test)
 # The second opinion on unwind tables.

@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <vector>
 
+#include "host/base/check.h"
 #include "host/intake/capture_frames.h"
 #include "host/intake/compression.h"
 #include "host/intake/event_frame.h"
+#include "host/intake/scan_list.h"
 #include "host/intake/table_frames.h"
 #include "host/intake/trace_index.h"
 #include "wire/frame.h"
@@ -70,7 +72,14 @@ class TraceReader::Impl {
 
   // Reads the frames of facts, so that these are there before a replay: how the capture began, and how it ended.
   void peek() {
-    for (const FramePlace& place : read_trace_index(file_.descriptor(), bytes_).frames) {
+    frames_ = read_trace_index(file_.descriptor(), bytes_).frames;
+    scans_ = list_scans(frames_, bytes_, [this](const FramePlace& place, wire::VarintReader& payload) {
+      Frame frame;
+      if (!read_frame(place.offset, frame) || frame.head.type != place.type) return false;
+      payload = frame.payload;
+      return true;
+    });
+    for (const FramePlace& place : frames_) {
       Frame frame;
       const bool facts = place.type == wire::FrameType::kCapture || place.type == wire::FrameType::kEnd;
       if (!facts || !read_frame(place.offset, frame) || frame.head.type != place.type) continue;
@@ -105,6 +114,33 @@ class TraceReader::Impl {
     return {};
   }
 
+  base::Result<model::HeapScan> load_scan(size_t index) {
+    const size_t head = scans_.heads[index];
+    const ScanSummary& summary = scans_.scans[index];
+    model::Tables tables = empty_tables();
+    Frame frame;
+    const auto unusable = [&](size_t at) {
+      return base::fail(
+          "leak scan {} of {} can't be used: its frame at byte {} is damaged; what else is in the trace can",
+          summary.facts.number, path_, frames_[at].offset);
+    };
+    for (size_t i = 0; i < head; ++i) {
+      if (!extends_tables(frames_[i].type)) continue;
+      if (!read_frame(frames_[i].offset, frame) || !take_entries(frame, tables)) return unusable(i);
+    }
+    ScanFrameReader reader;
+    size_t at = head;
+    for (; at <= head + summary.frame_count; ++at) {
+      if (!read_frame(frames_[at].offset, frame) || frame.head.type != wire::FrameType::kScan ||
+          !reader.add(frame.payload, tables)) {
+        return unusable(at);
+      }
+    }
+    if (!reader.whole()) return unusable(at - 1);
+    return reader.take();
+  }
+
+  [[nodiscard]] const ScanList& scans() const { return scans_; }
   [[nodiscard]] const model::Capture& capture() const { return capture_; }
   [[nodiscard]] const model::Tables& tables() const { return tables_; }
 
@@ -154,18 +190,31 @@ class TraceReader::Impl {
         return read_capture(frame.payload, capture_) && capture_.time_resolution_ns > 0;
       case wire::FrameType::kEnd:
         return read_capture(frame.payload, capture_);
-      case wire::FrameType::kModules:
-        return read_modules(frame.payload, tables_);
-      case wire::FrameType::kCodes:
-        return read_codes(frame.payload, tables_);
-      case wire::FrameType::kStacks:
-        return read_stacks(frame.payload, tables_);
-      case wire::FrameType::kSites:
-        return read_sites(frame.payload, tables_);
-      case wire::FrameType::kThreads:
-        return read_threads(frame.payload, tables_);
       case wire::FrameType::kEvents:
         return take_events(frame, sink, options);
+      case wire::FrameType::kScan:
+        return true;  // load_scan reads these
+      default:
+        return take_entries(frame, tables_);
+    }
+  }
+
+  static bool extends_tables(wire::FrameType type) {
+    return type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads;
+  }
+
+  static bool take_entries(Frame& frame, model::Tables& tables) {
+    switch (frame.head.type) {
+      case wire::FrameType::kModules:
+        return read_modules(frame.payload, tables);
+      case wire::FrameType::kCodes:
+        return read_codes(frame.payload, tables);
+      case wire::FrameType::kStacks:
+        return read_stacks(frame.payload, tables);
+      case wire::FrameType::kSites:
+        return read_sites(frame.payload, tables);
+      case wire::FrameType::kThreads:
+        return read_threads(frame.payload, tables);
       default:
         return true;  // an index, or a type that a newer minor version added
     }
@@ -199,6 +248,8 @@ class TraceReader::Impl {
   model::Tables tables_;
   model::EventBatch batch_;
   model::BlockNumber blocks_ = 1;
+  std::vector<FramePlace> frames_;
+  ScanList scans_;
   std::vector<uint8_t> stored_, raw_;
   Decompressor decompressor_;
   EventFrameReader event_reader_;
@@ -229,5 +280,11 @@ base::Result<> TraceReader::replay(EventSink& sink, const ReplayOptions& options
 }
 const model::Capture& TraceReader::capture() const { return impl_->capture(); }
 const model::Tables& TraceReader::tables() const { return impl_->tables(); }
+const std::vector<ScanSummary>& TraceReader::scans() const { return impl_->scans().scans; }
+const std::vector<std::string>& TraceReader::scan_notes() const { return impl_->scans().notes; }
+base::Result<model::HeapScan> TraceReader::load_scan(size_t index) {
+  HEAPTAP_CHECK(index < scans().size());
+  return impl_->load_scan(index);
+}
 
 }  // namespace heaptap::intake

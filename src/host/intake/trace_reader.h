@@ -3,10 +3,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "host/base/result.h"
+#include "host/intake/scan_frames.h"
 #include "host/model/capture.h"
 #include "host/model/event.h"
+#include "host/model/heap_scan.h"
 #include "host/model/tables.h"
 
 namespace heaptap::intake {
@@ -39,6 +42,12 @@ class TraceReader {
   // Complete after replay(); before it, what the frames of facts say at the file's beginning and end.
   [[nodiscard]] const model::Capture& capture() const;
   [[nodiscard]] const model::Tables& tables() const;
+
+  // The leak scans that are whole, in order; known from open() on. Of others `scan_notes` says why they can't be used.
+  [[nodiscard]] const std::vector<ScanSummary>& scans() const;
+  [[nodiscard]] const std::vector<std::string>& scan_notes() const;
+  // One of scans(), with all that it holds. Needs no replay, and changes nothing of what one gave.
+  base::Result<model::HeapScan> load_scan(size_t index);
 
  private:
   class Impl;

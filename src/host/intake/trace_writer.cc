@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "host/intake/capture_frames.h"
+#include "host/intake/scan_frames.h"
 
 namespace heaptap::intake {
 namespace {
@@ -50,6 +51,13 @@ base::Result<> TraceWriter::write(const model::EventBatch& batch, const model::T
   if (batch.events.empty()) return {};
   HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.write(batch, tables.sites, resolution_ns_), false));
   event_count_ += batch.events.size();
+  return {};
+}
+
+base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
+  HEAPTAP_TRY(write_tables(tables));
+  ScanFrameWriter frames(scan, event_count_);
+  while (const ByteBuffer* payload = frames.next()) HEAPTAP_TRY(write_frame(wire::FrameType::kScan, *payload, true));
   return {};
 }
 

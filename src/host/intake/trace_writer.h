@@ -10,6 +10,7 @@
 #include "host/intake/table_frames.h"
 #include "host/model/capture.h"
 #include "host/model/event.h"
+#include "host/model/heap_scan.h"
 #include "host/model/tables.h"
 #include "wire/frame.h"
 
@@ -28,6 +29,8 @@ class TraceWriter {
   // New entries of the tables, then the batch. After a failure the file ends behind its last whole frame and takes no
   // more; each further call fails in the same way.
   base::Result<> write(const model::EventBatch& batch, const model::Tables& tables);
+  // A leak scan, at the place among the events that has been reached. (So its own events_before is not asked.)
+  base::Result<> write_scan(const model::HeapScan& scan, const model::Tables& tables);
   // The facts of the end, and the index.
   base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
 
