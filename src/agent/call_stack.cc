@@ -35,10 +35,16 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
       walk.end = wire::StackEnd::kDepthLimit;
       return finish(tables, walk, 0);
     }
-    Rule rule = tables.rules.find(walk.frame.key);
-    if (rule.word == 0) [[unlikely]]
-      rule = learn(tables, walk.frame.key);
-    fresh_[walk.fresh_count++] = {walk.frame, rule.code(), walk.way};
+    const Frame& frame = walk.frame;
+    Rule rule = tables.rules.find(frame.key);
+    if (!rule.has_row()) [[unlikely]]
+      rule = learn(tables, frame.key);
+    Fresh& fresh = fresh_[walk.fresh_count++];
+    fresh.word = {frame.slot, frame.key};
+    fresh.fp = frame.fp;
+    fresh.fp_slot = frame.fp_slot;
+    fresh.code = rule.code();
+    fresh.way = walk.way;
     if (!advance(tables, walk, rule)) return finish(tables, walk, 0);
   }
   rejoin(walk, walk.candidates - 1);
@@ -61,11 +67,22 @@ inline bool CallStack::meets_last(Walk& walk) const {
   return false;
 }
 
-// The same where frame pointers were followed, or where the stack's memory may have gone.
+// The same where the stack's memory may have gone.
 uint32_t CallStack::first_unchanged_checked(uint32_t index) const {
   uint32_t at = index;
   while (at > 0 && is_unchanged(at - 1)) --at;
   return at;
+}
+
+// Of the frames [first, index), the outermost one from which inwards the frame pointers are also as they were.
+uint32_t CallStack::first_unchanged_pointer(uint32_t index, uint32_t first) const {
+  uint32_t user = remembered_[index - 1].fp_user;
+  while (user > first) {
+    const Remembered& inner = remembered_[user];
+    if (inner.fp_slot != 0 && load(inner.fp_slot) != inner.fp) return user;
+    user = user > 1 ? remembered_[user - 2].fp_user : 0;
+  }
+  return first;
 }
 
 bool CallStack::is_unchanged(uint32_t index) const {
@@ -78,13 +95,12 @@ bool CallStack::is_unchanged(uint32_t index) const {
 
 // Moves the walk to the next frame outwards. False: there is none; walk.end says why.
 inline bool CallStack::advance(UnwindTables& tables, Walk& walk, Rule rule) {
-  const unwind::Row row = tables.rows.at(rule.row());
-  if (row.kind == unwind::RowKind::kStackOffset) [[likely]]
-    return step(walk, row);
-  switch (row.kind) {
+  if (rule.kind() == unwind::RowKind::kStackOffset) [[likely]]
+    return step(walk, rule);
+  switch (rule.kind()) {
     case unwind::RowKind::kFrameOffset:
     case unwind::RowKind::kFrameIndirect:
-      return step(walk, row);
+      return step(walk, rule);
     case unwind::RowKind::kSignal:
       return step_over_signal(walk);
     case unwind::RowKind::kEnd:
@@ -99,16 +115,16 @@ inline bool CallStack::advance(UnwindTables& tables, Walk& walk, Rule rule) {
   }
 }
 
-inline bool CallStack::step(Walk& walk, unwind::Row row) {
+inline bool CallStack::step(Walk& walk, Rule rule) {
   Frame& frame = walk.frame;
-  const auto offset = static_cast<uintptr_t>(static_cast<intptr_t>(row.cfa_offset));
+  const auto offset = static_cast<uintptr_t>(rule.cfa_offset());
   uintptr_t cfa = frame.sp + offset;
   uintptr_t fp_base = cfa;
   uint32_t way = 0;
-  if (row.kind != unwind::RowKind::kStackOffset) {
+  if (rule.kind() != unwind::RowKind::kStackOffset) {
     way = kByFramePointer;
     cfa = fp_base = frame.fp + offset;
-    if (row.kind == unwind::RowKind::kFrameIndirect) {
+    if (rule.kind() == unwind::RowKind::kFrameIndirect) {
       if (!window_.readable(cfa)) {
         walk.end = wire::StackEnd::kUnreadable;
         return false;
@@ -117,13 +133,13 @@ inline bool CallStack::step(Walk& walk, unwind::Row row) {
       fp_base = frame.fp;
     }
   }
-  const uintptr_t slot = cfa + static_cast<uintptr_t>(intptr_t{row.ra_words} * intptr_t{kWord});
+  const uintptr_t slot = cfa + static_cast<uintptr_t>(rule.ra_offset());
   if (slot < frame.sp || !window_.readable(slot)) [[unlikely]] {
     walk.end = wire::StackEnd::kUnreadable;
     return false;
   }
-  if (row.fp_words != 0 || row.kind == unwind::RowKind::kFrameIndirect) {
-    const uintptr_t fp_slot = fp_base + static_cast<uintptr_t>(intptr_t{row.fp_words} * intptr_t{kWord});
+  if (rule.fp_offset() != 0 || rule.kind() == unwind::RowKind::kFrameIndirect) {
+    const uintptr_t fp_slot = fp_base + static_cast<uintptr_t>(rule.fp_offset());
     if (!window_.readable(fp_slot)) [[unlikely]] {
       walk.end = wire::StackEnd::kUnreadable;
       return false;
@@ -184,7 +200,7 @@ inline void CallStack::rejoin(const Walk& walk, uint32_t index) {
   met.fp = walk.frame.fp;
   met.fp_slot = walk.frame.fp_slot;
   met.way = (met.way & kFramePointerMatters) | walk.way;
-  met.fp_uses = (index > 0 ? remembered_[index - 1].fp_uses : 0) + (walk.way & kByFramePointer);
+  met.fp_user = fp_user_at(index, walk.way);
 }
 
 // Keeps the last stack's `kept` outermost frames, puts the fresh ones on them, and gives the number of the whole.
@@ -196,60 +212,94 @@ inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32
   if (too_deep || (frames > capacity_ && !reserve(frames))) [[unlikely]] {
     return finish_limited(tables, walk, kept);
   }
-  uint32_t node = kept > 0 ? remembered_[kept - 1].node : static_cast<uint32_t>(walk.end);
+  const StackName parent = kept > 0 ? remembered_[kept - 1].name : root_name(walk.end);
+  const StackName name = name_fresh(tables, parent, walk.fresh_count);
   count_ = kept;
-  for (uint32_t i = walk.fresh_count; i > 0; --i) {
-    const Fresh& fresh = fresh_[i - 1];
-    node = fresh.code == RuleTable::kNoCode ? static_cast<uint32_t>(wire::StackEnd::kTableFull)
-                                            : tables.trie.intern(node, fresh.code);
-    remember(fresh, node);
-  }
+  for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1]);
   if (walk.crossed_signal) [[unlikely]]
     count_ = 0;
-  if (walk.fresh_count == 1 && kept > 0) remember_leaf(fresh_[0].frame, kept, node);
-  return node;
+  if (walk.fresh_count == 1 && kept > 0) remember_leaf(fresh_[0], kept, name.node);
+  return name.node;
 }
 
-inline void CallStack::remember_leaf(const Frame& caller, uint32_t kept, uint32_t node) {
+// Names the stacks that the fresh frames make on the parent, from the outermost one inwards. Gives the last one.
+inline StackName CallStack::name_fresh(UnwindTables& tables, StackName parent, uint32_t fresh_count) {
+  uint32_t hash = parent.hash;
+  for (uint32_t i = fresh_count; i > 0; --i) {
+    fresh_[i - 1].name.hash = hash = hash_with(hash, fresh_[i - 1].code);
+  }
+  const uint32_t known = tables.trie.find(hash, [&](uint32_t number) {
+    for (uint32_t i = 0; i < fresh_count; ++i) {
+      const uint64_t node = tables.trie.node(number);
+      if (wire::node_code(node) != fresh_[i].code) return false;
+      fresh_[i].name.node = number;
+      number = wire::node_parent(node);
+    }
+    return number == parent.node;
+  });
+  return known != 0 && fresh_count > 0 ? StackName{known, hash} : add_names(tables, parent, fresh_count);
+}
+
+// The same where at least the last one isn't known.
+__attribute__((noinline)) StackName CallStack::add_names(UnwindTables& tables, StackName parent, uint32_t fresh_count) {
+  StackName name = parent;
+  for (uint32_t i = fresh_count; i > 0; --i) {
+    Fresh& fresh = fresh_[i - 1];
+    name = fresh.code == Rule::kNoCode ? root_name(wire::StackEnd::kTableFull) : tables.trie.intern(name, fresh.code);
+    fresh.name = name;
+  }
+  return name;
+}
+
+inline void CallStack::remember_leaf(const Fresh& fresh, uint32_t kept, uint32_t node) {
   const Remembered& parent = remembered_[kept - 1];
-  leaf_for(caller.key) = {.slot = caller.slot,
-                          .key = caller.key,
-                          .fp = caller.fp,
-                          .kept = kept,
-                          .parent_node = parent.node,
-                          .node = node,
-                          .needs_fp = (parent.way & (kByFramePointer | kFramePointerMatters)) != 0};
+  Leaf& leaf = leaf_for(fresh.word.key);
+  leaf.slot = fresh.word.slot;
+  leaf.key = fresh.word.key;
+  leaf.fp = fresh.fp;
+  leaf.kept = kept;
+  leaf.parent_node = parent.name.node;
+  leaf.node = node;
+  leaf.needs_fp = (parent.way & (kByFramePointer | kFramePointerMatters)) != 0;
 }
 
-inline void CallStack::remember(const Fresh& fresh, uint32_t node) {
-  uint32_t way = fresh.way & ~kFramePointerMatters;
-  uint32_t fp_uses = way & kByFramePointer;
+inline uint32_t CallStack::fp_user_at(uint32_t index, uint32_t way) const {
+  if ((way & kByFramePointer) != 0) return index + 1;
+  return index > 0 ? remembered_[index - 1].fp_user : 0;
+}
+
+inline void CallStack::remember(const Fresh& fresh) {
+  uint32_t way = fresh.way & (kByFramePointer | kLoadsFramePointer);
   if (count_ > 0) {
     const Remembered& outer = remembered_[count_ - 1];
-    fp_uses += outer.fp_uses;
     const bool matters = (outer.way & kByFramePointer) != 0 ||
                          ((outer.way & kLoadsFramePointer) == 0 && (outer.way & kFramePointerMatters) != 0);
     if (matters) way |= kFramePointerMatters;
   }
-  words_[count_] = {fresh.frame.slot, fresh.frame.key};
-  remembered_[count_++] = {fresh.frame.fp, fresh.frame.fp_slot, fresh.code, node, fp_uses, way};
+  words_[count_] = fresh.word;
+  Remembered& last = remembered_[count_];
+  last.fp = fresh.fp;
+  last.fp_slot = fresh.fp_slot;
+  last.name = fresh.name;
+  last.way = way;
+  last.fp_user = fp_user_at(count_, way);
+  ++count_;
 }
 
 // Deeper than asked for: only the innermost frames, and nothing to remember, since the numbers kept are of whole stacks.
 uint32_t CallStack::finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept) {
   const uint32_t limit = tables.depth_limit < kMostFrames ? tables.depth_limit : kFramesOfDeeper;
-  uint32_t node = static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
+  StackName name = root_name(wire::StackEnd::kDepthLimit);
   const auto add = [&](uint32_t code) {
-    node =
-        code == RuleTable::kNoCode ? static_cast<uint32_t>(wire::StackEnd::kTableFull) : tables.trie.intern(node, code);
+    name = code == Rule::kNoCode ? root_name(wire::StackEnd::kTableFull) : tables.trie.intern(name, code);
   };
   const uint32_t fresh_used = walk.fresh_count < limit ? walk.fresh_count : limit;
   const uint32_t kept_used = kept < limit - fresh_used ? kept : limit - fresh_used;
-  for (uint32_t i = kept - kept_used; i < kept; ++i) add(remembered_[i].code);
+  for (uint32_t i = kept - kept_used; i < kept; ++i) add(tables.trie.code_of(remembered_[i].name.node));
   for (uint32_t i = fresh_used; i > 0; --i) add(fresh_[i - 1].code);
   // A fitting stack can be remembered; here only that part of it which was not touched.
   count_ = walk.crossed_signal ? 0 : kept;
-  return node;
+  return name.node;
 }
 
 void UnwindTables::refresh_modules() {
@@ -294,7 +344,7 @@ __attribute__((noinline)) Rule CallStack::learn(UnwindTables& tables, uint64_t k
   const Module* module = tables.modules.find(pc);
   unwind::Row row{unwind::RowKind::kNoTable, 0, 0, 0};
   if (module != nullptr) row = row_of(*module, pc);
-  return tables.rules.add(key, module != nullptr ? module->generation : 0, tables.rows.intern(row));
+  return tables.rules.add(key, module != nullptr ? module->generation : 0, row);
 }
 
 }  // namespace heaptap::agent

@@ -24,7 +24,6 @@ struct Frame {
 // What is shared by all threads of a session.
 struct UnwindTables {
   RuleTable rules;
-  RowTable rows;
   StackTrie trie;
   Modules modules;
   uint32_t depth_limit = 0;
@@ -44,8 +43,9 @@ class CallStack {
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
     if (tables.changes.load(std::memory_order_relaxed) == changes_ && count_ != 0) [[likely]] {
+      tables.rules.expect(caller.key);
       window_.enter(sp);
-      if (is_last(caller)) return remembered_[count_ - 1].node;
+      if (is_last(caller)) return remembered_[count_ - 1].name.node;
       const Leaf& leaf = leaf_for(caller.key);
       if (is_on_last(leaf, caller)) return leaf.node;
     }
@@ -58,7 +58,7 @@ class CallStack {
   // Whether the stack that was captured last, after a reset(), passes through this code.
   [[nodiscard]] bool passes(const door::CodeRange& code) const {
     for (uint32_t i = 0; i < last_fresh_; ++i) {
-      if (code.holds(wire::code_address(fresh_[i].frame.key))) return true;
+      if (code.holds(wire::code_address(fresh_[i].word.key))) return true;
     }
     return false;
   }
@@ -90,13 +90,16 @@ class CallStack {
   struct Remembered {
     uintptr_t fp;
     uintptr_t fp_slot;
-    uint32_t code;
-    uint32_t node;     // the stack from the outermost frame to this one
-    uint32_t fp_uses;  // how many from the outermost to this one were found by way of a frame pointer
+    StackName name;  // of the stack from the outermost frame to this one
     uint32_t way;
+    uint32_t
+        fp_user;  // index, plus one, of the innermost frame up to this one that was found by the frame pointer; or 0
   };
   struct Fresh {
-    Frame frame;
+    Word word;
+    uintptr_t fp;
+    uintptr_t fp_slot;
+    StackName name;
     uint32_t code;
     uint32_t way;
   };
@@ -138,30 +141,35 @@ class CallStack {
   // Whether that leaf has come again, on frames that the last stack still has and that are unchanged.
   [[nodiscard]] bool is_on_last(const Leaf& leaf, const Frame& caller) const {
     return leaf.key == caller.key && leaf.slot == caller.slot && leaf.kept != 0 && leaf.kept < count_ &&
-           remembered_[leaf.kept - 1].node == leaf.parent_node && (!leaf.needs_fp || leaf.fp == caller.fp) &&
+           remembered_[leaf.kept - 1].name.node == leaf.parent_node && (!leaf.needs_fp || leaf.fp == caller.fp) &&
            first_unchanged(leaf.kept) == 0;
   }
-  void remember_leaf(const Frame& caller, uint32_t kept, uint32_t node);
+  void remember_leaf(const Fresh& fresh, uint32_t kept, uint32_t node);
   uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
   bool meets_last(Walk& walk) const;
   // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
   [[nodiscard]] uint32_t first_unchanged(uint32_t index) const {
-    if (remembered_[index].fp_uses != 0 || !window_.on_own_stack()) [[unlikely]]
+    if (!window_.on_own_stack()) [[unlikely]]
       return first_unchanged_checked(index);
     const Word* word = words_ + index;
     while (word != words_ && *reinterpret_cast<const uintptr_t*>(word[-1].slot) == word[-1].key) --word;
-    return static_cast<uint32_t>(word - words_);
+    const auto first = static_cast<uint32_t>(word - words_);
+    return index == 0 || remembered_[index - 1].fp_user <= first ? first : first_unchanged_pointer(index, first);
   }
+  [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uint32_t first) const;
   [[nodiscard]] uint32_t first_unchanged_checked(uint32_t index) const;
   [[nodiscard]] bool is_unchanged(uint32_t index) const;
   bool advance(UnwindTables& tables, Walk& walk, Rule rule);
-  bool step(Walk& walk, unwind::Row row);
+  bool step(Walk& walk, Rule rule);
   bool step_by_frame_pointer(UnwindTables& tables, Walk& walk);
   bool step_over_signal(Walk& walk);
   bool reserve(uint32_t frames);
   uint32_t finish(UnwindTables& tables, const Walk& walk, uint32_t kept);
   uint32_t finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept);
-  void remember(const Fresh& fresh, uint32_t node);
+  StackName name_fresh(UnwindTables& tables, StackName parent, uint32_t fresh_count);
+  StackName add_names(UnwindTables& tables, StackName parent, uint32_t fresh_count);
+  void remember(const Fresh& fresh);
+  [[nodiscard]] uint32_t fp_user_at(uint32_t index, uint32_t way) const;
   void rejoin(const Walk& walk, uint32_t index);
 
   Word* words_ = nullptr;

@@ -1,5 +1,5 @@
-// A hash table of words that threads read and fill without locks, and that only ever grows. Zero is the empty word.
-// A word that is inserted while another thread grows the table may be missing afterwards, so that it is inserted a second
+// A hash table that threads read and fill without locks, and that only ever grows.
+// A slot that is filled while another thread grows the table may be missing afterwards, so that it is filled a second
 // time: users of this table must live with doubles. In return nobody ever waits, also not a signal handler that
 // interrupted the growing.
 #pragma once
@@ -7,12 +7,21 @@
 #include <stdint.h>
 
 #include <atomic>
+#include <concepts>
 
 #include "agent/kernel.h"
 
 namespace heaptap::agent {
 
-template <typename Word>
+// A slot is empty when all its bytes are zero.
+template <typename Slot>
+concept TableSlot = requires(Slot& slot, const Slot& other, const typename Slot::Value& value) {
+  { other.is_empty() } -> std::same_as<bool>;
+  { slot.claim(value) } -> std::same_as<bool>;  // fills the slot if it is empty still
+  slot.copy(other);                             // into a slot that nobody else knows
+};
+
+template <TableSlot Slot>
 class GrowingTable {
  public:
   // Must be called before use, once a session.
@@ -24,44 +33,48 @@ class GrowingTable {
     return view != nullptr;
   }
 
-  // The first word for which matches(word) holds among those with this hash, or 0.
+  // The first slot for which matches(slot) holds among those with this hash, or null.
   template <typename Matches>
-  Word find(uint32_t hash, const Matches& matches) const {
-    const View* view = view_.load(std::memory_order_acquire);  // pairs with the release in grow()
+  Slot* find(uint32_t hash, const Matches& matches) const {
+    View* view = view_.load(std::memory_order_acquire);  // pairs with the release in grow()
     for (uint32_t at = hash & view->mask;; at = (at + 1) & view->mask) {
-      const Word word = view->words[at].load(std::memory_order_acquire);  // pairs with the CAS in insert()
-      if (word == 0 || matches(word)) return word;
+      Slot& slot = view->slots[at];
+      if (matches(slot)) return &slot;
+      if (slot.is_empty()) return nullptr;
     }
   }
 
-  // Adds the word, unless one that matches is there by now; gives the one that stands. 0: no room and no memory.
-  template <typename Matches, typename HashOf>
-  Word insert(Word word, uint32_t hash, const Matches& matches, const HashOf& hash_of) {
+  // A find() with this hash is likely to follow.
+  void expect(uint32_t hash) const {
+    const View* view = view_.load(std::memory_order_acquire);
+    __builtin_prefetch(&view->slots[hash & view->mask]);
+  }
+
+  // Fills a slot with the value, unless one that matches is there by now; gives the one that stands. Null: no room and no
+  // memory. `hashes()` makes what gives slots' hashes, should the table have to grow.
+  template <typename Matches, typename Hashes>
+  Slot* insert(const typename Slot::Value& value, uint32_t hash, const Matches& matches, const Hashes& hashes) {
     View* view = view_.load(std::memory_order_acquire);
     if (count_.load(std::memory_order_relaxed) >= view->mask - view->mask / 4) {
-      grow(view, hash_of);
+      grow(view, hashes);
       view = view_.load(std::memory_order_acquire);
-      if (count_.load(std::memory_order_relaxed) >= view->mask - view->mask / 16) return 0;
+      if (count_.load(std::memory_order_relaxed) >= view->mask - view->mask / 16) return nullptr;
     }
     for (uint32_t at = hash & view->mask;; at = (at + 1) & view->mask) {
-      Word seen = view->words[at].load(std::memory_order_acquire);
-      if (seen == 0 && view->words[at].compare_exchange_strong(seen, word, std::memory_order_acq_rel)) {
+      Slot& slot = view->slots[at];
+      if (slot.is_empty() && slot.claim(value)) {
         count_.fetch_add(1, std::memory_order_relaxed);
-        return word;
+        return &slot;
       }
-      if (matches(seen)) return seen;
+      if (matches(slot)) return &slot;
     }
   }
 
-  // change(word) for every word: what it returns replaces the word.
-  template <typename Change>
-  void for_each(const Change& change) {
+  template <typename Visit>
+  void for_each(const Visit& visit) {
     View* view = view_.load(std::memory_order_acquire);
     for (uint32_t at = 0; at <= view->mask; ++at) {
-      Word word = view->words[at].load(std::memory_order_acquire);
-      if (word == 0) continue;
-      const Word changed = change(word);
-      if (changed != word) view->words[at].compare_exchange_strong(word, changed, std::memory_order_acq_rel);
+      if (!view->slots[at].is_empty()) visit(view->slots[at]);
     }
   }
 
@@ -70,11 +83,11 @@ class GrowingTable {
     uint32_t mask;
     uint32_t reserved;
     uint64_t bytes;
-    std::atomic<Word> words[1];
+    Slot slots[1];
   };
 
   static View* make_view(uint32_t capacity) {
-    const size_t bytes = sizeof(View) + sizeof(std::atomic<Word>) * capacity;
+    const size_t bytes = sizeof(View) + sizeof(Slot) * capacity;
     auto* view = static_cast<View*>(kernel::map_memory(bytes));
     if (view != nullptr) {
       view->mask = capacity - 1;
@@ -83,12 +96,12 @@ class GrowingTable {
     return view;
   }
 
-  template <typename HashOf>
-  void grow(View* old, const HashOf& hash_of) {
+  template <typename Hashes>
+  void grow(View* old, const Hashes& hashes) {
     if (growing_.exchange(1, std::memory_order_acquire) != 0) return;  // somebody is at it
     if (view_.load(std::memory_order_acquire) == old) {
       if (View* bigger = make_view((old->mask + 1) * 2)) {
-        copy_words(old, bigger, hash_of);
+        copy_slots(old, bigger, hashes());
         view_.store(bigger, std::memory_order_release);
         give_back(old);
       }
@@ -97,14 +110,14 @@ class GrowingTable {
   }
 
   template <typename HashOf>
-  void copy_words(View* from, View* to, const HashOf& hash_of) {
+  void copy_slots(View* from, View* to, const HashOf& hash_of) {
     uint32_t copied = 0;
     for (uint32_t i = 0; i <= from->mask; ++i) {
-      const Word word = from->words[i].load(std::memory_order_acquire);
-      if (word == 0) continue;
-      uint32_t at = hash_of(word) & to->mask;
-      while (to->words[at].load(std::memory_order_relaxed) != 0) at = (at + 1) & to->mask;
-      to->words[at].store(word, std::memory_order_relaxed);
+      const Slot& slot = from->slots[i];
+      if (slot.is_empty()) continue;
+      uint32_t at = hash_of(slot) & to->mask;
+      while (!to->slots[at].is_empty()) at = (at + 1) & to->mask;
+      to->slots[at].copy(slot);
       ++copied;
     }
     count_.store(copied, std::memory_order_relaxed);
