@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 
 namespace heaptap::analysis {
@@ -39,11 +40,15 @@ void keep_first(std::vector<Entry>& entries, size_t limit, Less less) {
 
 }  // namespace
 
+bool Listing::is_mapping(uint64_t id) const {
+  return tables_.sites[index_.first_site(id)].kind == model::EventKind::kMap;
+}
+
 // Sums the tallies of the sites that are the same.
-report::StackEntry Listing::stack_of(uint64_t id) const {
+report::StackEntry Listing::counts_of(uint64_t id) const {
   report::StackEntry stack;
   stack.id = id;
-  for (const model::SiteId site : index_.groups()[id - 1]) {
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     if (site >= ledger_.tallies().size()) {
       continue;
     }
@@ -57,16 +62,25 @@ report::StackEntry Listing::stack_of(uint64_t id) const {
     stack.temporary_allocations += tally.temporary_allocations;
     stack.mismatched_frees += tally.mismatched_frees;
     stack.lifetime_ns += tally.lifetime_ns;
-    const std::vector<model::ThreadId> threads = ledger_.threads_of(site);
-    stack.threads.insert(stack.threads.end(), threads.begin(), threads.end());
   }
-  std::sort(stack.threads.begin(), stack.threads.end());
-  stack.threads.erase(std::unique(stack.threads.begin(), stack.threads.end()), stack.threads.end());
   return stack;
 }
 
+std::vector<uint32_t> Listing::threads_of(uint64_t id) const {
+  std::vector<uint32_t> threads;
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    if (site < ledger_.tallies().size()) {
+      const std::vector<model::ThreadId> of_site = ledger_.threads_of(site);
+      threads.insert(threads.end(), of_site.begin(), of_site.end());
+    }
+  }
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  return threads;
+}
+
 void Listing::name(report::StackEntry& stack) const {
-  const model::Site& site = tables_.sites[index_.groups()[stack.id - 1].front()];
+  const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const wire::FunctionFacts& function = wire::facts_of(site.function);
   stack.function = function.name;
   stack.variant = function.variant;
@@ -80,24 +94,24 @@ void Listing::name(report::StackEntry& stack) const {
   }
 }
 
+// Programs have many stacks, and few are shown: only those become entries.
 void Listing::list_stacks(report::Report& report) const {
-  for (uint64_t id = 1; id <= index_.groups().size(); ++id) {
-    report::StackEntry stack = stack_of(id);
-    const bool mapping = tables_.sites[index_.groups()[id - 1].front()].kind == model::EventKind::kMap;
-    if (stack.allocations == 0 || (query_.live_only && (stack.live_blocks == 0 || mapping))) {
+  std::vector<SortPlace> places;
+  for (uint64_t id = 1; id <= index_.group_count(); ++id) {
+    const report::StackEntry stack = counts_of(id);
+    if (stack.allocations == 0 || (query_.live_only && (stack.live_blocks == 0 || is_mapping(id)))) {
       continue;
     }
-    report.stacks.push_back(std::move(stack));
+    places.push_back(place_of(stack, query_.sort));
   }
-  report.stack_count = report.stacks.size();
+  report.stack_count = places.size();
   if (!query_.stacks) {
-    report.stacks.clear();
+    return;
   }
-  sort_stacks(report.stacks, query_.sort);
-  if (query_.limit != 0 && query_.limit < report.stacks.size()) {
-    report.stacks.resize(query_.limit);
-  }
-  for (report::StackEntry& stack : report.stacks) {
+  keep_first(places, query_.limit, std::less<>());
+  for (const SortPlace& place : places) {
+    report::StackEntry& stack = report.stacks.emplace_back(counts_of(place.id));
+    stack.threads = threads_of(place.id);
     name(stack);
   }
 }

@@ -19,7 +19,9 @@ class Listing {
   void list_blocks(report::Report& report) const;
 
  private:
-  [[nodiscard]] report::StackEntry stack_of(uint64_t id) const;
+  [[nodiscard]] bool is_mapping(uint64_t id) const;
+  [[nodiscard]] report::StackEntry counts_of(uint64_t id) const;
+  [[nodiscard]] std::vector<uint32_t> threads_of(uint64_t id) const;
   void name(report::StackEntry& stack) const;
   [[nodiscard]] report::ErrorEntry error_of(const ledger::ReleaseError& error) const;
   [[nodiscard]] report::ErrorEntry::Origin origin_of(model::SiteId site, uint64_t size_bytes) const;

@@ -83,12 +83,9 @@ std::string_view name_of(SortKey key) {
   return found == kNames.end() ? "" : found->first;
 }
 
-void sort_stacks(std::vector<report::StackEntry>& stacks, SortKey key) {
-  std::sort(stacks.begin(), stacks.end(), [key](const report::StackEntry& a, const report::StackEntry& b) {
-    const auto weight_a = weight(a, key);
-    const auto weight_b = weight(b, key);
-    return weight_a != weight_b ? weight_a > weight_b : a.id < b.id;
-  });
+SortPlace place_of(const report::StackEntry& stack, SortKey key) {
+  const auto [first, second] = weight(stack, key);
+  return {~first, ~second, stack.id};
 }
 
 }  // namespace heaptap::analysis

@@ -1,5 +1,7 @@
 // By what the stacks of a report are sorted.
 #pragma once
+#include <compare>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,7 +27,14 @@ enum class SortKey {
 base::Result<SortKey> parse_sort_key(std::string_view text);
 std::string_view name_of(SortKey key);
 
-// Largest first, then by id: the same stacks always come in the same order.
-void sort_stacks(std::vector<report::StackEntry>& stacks, SortKey key);
+// What decides a stack's place in a list: the smaller one comes first. Largest first, then by id: the same stacks always
+// come in the same order.
+struct SortPlace {
+  uint64_t first = 0;  // complements of what is compared
+  uint64_t second = 0;
+  uint64_t id = 0;
+  auto operator<=>(const SortPlace&) const = default;
+};
+SortPlace place_of(const report::StackEntry& stack, SortKey key);
 
 }  // namespace heaptap::analysis

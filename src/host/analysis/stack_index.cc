@@ -10,12 +10,22 @@
 namespace heaptap::analysis {
 namespace {
 
-template <typename Key>
-using Map = boost::unordered_flat_map<Key, uint32_t, boost::hash<Key>>;
+// Two numbers as one key, well spread: stacks' and codes' numbers come in ascending order.
+struct Spread {
+  using is_avalanching = void;
+  size_t operator()(uint64_t key) const {
+    const auto product = static_cast<unsigned __int128>(key) * 0x9e3779b97f4a7c15u;
+    return static_cast<size_t>(product) ^ static_cast<size_t>(product >> 64);
+  }
+};
+using PairMap = boost::unordered_flat_map<uint64_t, uint32_t, Spread>;
+
+uint64_t pair_of(uint32_t first, uint32_t second) { return uint64_t{first} << 32 | second; }
 
 std::vector<model::CodeId> index_codes(const model::Tables& tables) {
   using Key = std::tuple<uint64_t, uint32_t, bool>;
-  Map<Key> first;
+  boost::unordered_flat_map<Key, uint32_t, boost::hash<Key>> first;
+  first.reserve(tables.codes.size());
   std::vector<model::CodeId> same(tables.codes.size());
   for (model::CodeId code = 0; code < tables.codes.size(); ++code) {
     const model::Code& entry = tables.codes[code];
@@ -39,35 +49,41 @@ StackIndex::StackIndex(const model::Tables& tables) {
 
 void StackIndex::index_stacks(const model::Tables& tables) {
   const std::vector<model::CodeId> same_code = index_codes(tables);
-  using Key = std::pair<model::StackId, model::CodeId>;
-  Map<Key> first;
+  PairMap first;
+  first.reserve(tables.stacks.size());
   same_stack_.resize(tables.stacks.size());
   for (model::StackId stack = 0; stack < tables.stacks.size(); ++stack) {
     if (stack < wire::kRootCount) {
       same_stack_[stack] = stack;
       continue;
     }
-    const Key key{same_stack_[parent_of(tables, stack)], same_code[tables.stacks[stack].code]};
+    const uint64_t key = pair_of(same_stack_[parent_of(tables, stack)], same_code[tables.stacks[stack].code]);
     same_stack_[stack] = first.emplace(key, stack).first->second;
   }
 }
 
 void StackIndex::group_sites(const model::Tables& tables) {
-  using Key = std::pair<uint32_t, model::StackId>;
-  Map<Key> first;
+  PairMap known;
+  known.reserve(tables.sites.size());
+  std::vector<model::SiteId> last_sites;  // by group
   ids_.resize(tables.sites.size());
+  next_sites_.resize(tables.sites.size(), kNoSite);
   for (model::SiteId site = 0; site < tables.sites.size(); ++site) {
     const model::Site& entry = tables.sites[site];
     if (entry.kind != model::EventKind::kAllocate && entry.kind != model::EventKind::kMap) {
       continue;
     }
-    const Key key{static_cast<uint32_t>(entry.function), same_stack_[entry.stack]};
-    const auto [found, added] = first.emplace(key, static_cast<uint32_t>(groups_.size()));
+    const uint64_t key = pair_of(static_cast<uint32_t>(entry.function), same_stack_[entry.stack]);
+    const auto [found, added] = known.emplace(key, static_cast<uint32_t>(first_sites_.size()));
+    const uint32_t group = found->second;
     if (added) {
-      groups_.emplace_back();
+      first_sites_.push_back(site);
+      last_sites.push_back(site);
+    } else {
+      next_sites_[last_sites[group]] = site;
+      last_sites[group] = site;
     }
-    groups_[found->second].push_back(site);
-    ids_[site] = uint64_t{found->second} + 1;
+    ids_[site] = group + 1;
   }
 }
 

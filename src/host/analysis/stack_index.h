@@ -13,10 +13,14 @@ class StackIndex {
  public:
   explicit StackIndex(const model::Tables& tables);
 
-  // The sites that allocate (or map), grouped. A group's id is its index plus one: in order of first occurrence in the
-  // trace, whatever part of it is shown.
-  [[nodiscard]] const std::vector<std::vector<model::SiteId>>& groups() const { return groups_; }
+  // The sites that allocate (or map) come in groups of the same ones, with ids from 1 on: in order of first occurrence in
+  // the trace, whatever part of it is shown.
+  [[nodiscard]] uint64_t group_count() const { return first_sites_.size(); }
   [[nodiscard]] uint64_t id_of(model::SiteId site) const { return ids_[site]; }  // 0: doesn't allocate
+  // A group's sites: for (SiteId site = first_site(id); site != kNoSite; site = next_site(site))
+  static constexpr model::SiteId kNoSite = ~model::SiteId{0};
+  [[nodiscard]] model::SiteId first_site(uint64_t id) const { return first_sites_[id - 1]; }
+  [[nodiscard]] model::SiteId next_site(model::SiteId site) const { return next_sites_[site]; }
 
   // The first stack with this content.
   [[nodiscard]] model::StackId same_as(model::StackId stack) const { return same_stack_[stack]; }
@@ -26,17 +30,18 @@ class StackIndex {
   void group_sites(const model::Tables& tables);
 
   std::vector<model::StackId> same_stack_;
-  std::vector<std::vector<model::SiteId>> groups_;
-  std::vector<uint64_t> ids_;  // by site
+  std::vector<model::SiteId> first_sites_;  // by group
+  std::vector<model::SiteId> next_sites_;   // by site
+  std::vector<uint32_t> ids_;               // by site
 };
 
-// The codes of a stack, innermost first.
 // The caller's stack, where that comes first in the tables as it should; else a root.
 model::StackId parent_of(const model::Tables& tables, model::StackId stack);
 
 // How many return addresses it has.
 size_t depth_of(const model::Tables& tables, model::StackId stack);
 
+// The codes of a stack, innermost first.
 std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId stack);
 
 // Why a stack has no further frames, for people; empty where it is whole.
