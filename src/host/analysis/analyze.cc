@@ -23,7 +23,9 @@ class LedgerSink : public intake::EventSink {
 };
 
 ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names) {
-  ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns, .page_bytes = capture.page_bytes};
+  ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns,
+                                .page_bytes = capture.page_bytes,
+                                .statistics = query.statistics};
   options.filter.thread = query.thread;
   options.filter.from_ns = query.from_ns;
   options.filter.to_ns = query.to_ns;
@@ -46,8 +48,7 @@ std::string filter_text(const Query& query) {
   return text;
 }
 
-void count(report::Report& report, const ledger::Ledger& ledger, const model::Tables& tables) {
-  report.totals = totals_of(ledger);
+void list_statistics(report::Report& report, const ledger::Ledger& ledger, const model::Tables& tables) {
   report.size_classes = size_classes_of(ledger);
   report.top_sizes = sizes_of(ledger);
   report.uncounted_allocations = ledger.sizes().uncounted_allocations();
@@ -88,7 +89,8 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& q
   report.capture = reader.capture();
   report.filter = filter_text(query);
   report.sort_key = name_of(query.sort);
-  count(report, **ledger, reader.tables());
+  report.totals = totals_of(**ledger);
+  if (query.statistics) list_statistics(report, **ledger, reader.tables());
   const Listing listing(**ledger, reader.tables(), names, query);
   listing.list_stacks(report);
   if (query.errors) listing.list_errors(report);

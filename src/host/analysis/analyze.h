@@ -29,6 +29,7 @@ struct Query {
   bool blocks = false;     // list live blocks
   bool errors = false;     // list bad releases, with their stacks
   bool live_only = false;  // only stacks that still hold something
+  bool statistics = true;  // sizes, lifetimes, the timeline and threads; without them it is faster
 
   symbols::ResolverOptions symbols = {};
   std::function<void(uint64_t done, uint64_t total)> progress = {};

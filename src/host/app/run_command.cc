@@ -126,6 +126,7 @@ base::Result<EndReport> summary_of(const RunOptions& options, const std::string&
   query.sort = options.sort;
   query.limit = options.json ? options.count : options.count != 0 ? options.count : 10;
   query.errors = options.sanity;
+  query.statistics = false;
   query.symbols = {options.symbols, options.sysroots, options.debuginfod};
   query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
   auto report = analysis::analyze(*reader, query);

@@ -36,6 +36,7 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   const View view = options.view;
   query.stacks = view == View::kSummary || view == View::kLeaks || view == View::kTop || view == View::kTree;
   query.blocks = view == View::kBlocks;
+  query.statistics = !query.stacks && !query.blocks;
   query.errors = query.errors && view == View::kSummary;
   query.live_only = view == View::kLeaks;
   if (!options.json && query.limit == 0 && view != View::kTree) {

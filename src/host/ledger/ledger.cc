@@ -19,15 +19,25 @@ constexpr uint32_t kMostEventsAhead = 16384;
 
 Ledger::Ledger(LedgerOptions options)
     : filter_(std::move(options.filter)),
+      statistics_(options.statistics),
       within_(filter_.from_ns == 0),
       mappings_(options.page_bytes),
       lifetimes_(options.time_resolution_ns),
       timeline_(filter_.from_ns, options.time_resolution_ns) {}
 
 void Ledger::add(const EventBatch& batch, const model::Tables& tables) {
-  learn(batch, tables);
+  learn(tables);
   next_block_ = batch.first_block;
   next_bad_ = 0;
+  if (statistics_) {
+    apply<true>(batch);
+  } else {
+    apply<false>(batch);
+  }
+}
+
+template <bool kStatistics>
+void Ledger::apply(const EventBatch& batch) {
   const auto count = static_cast<uint32_t>(batch.events.size());
   size_t mark = 0;
   for (uint32_t index = 0; index < count;) {
@@ -36,7 +46,7 @@ void Ledger::add(const EventBatch& batch, const model::Tables& tables) {
     }
     const uint32_t end = mark < batch.time_marks.size() ? std::min(count, batch.time_marks[mark].first_event) : count;
     for (; index < end; ++index) {
-      process(batch, index);
+      process<kStatistics>(batch, index);
     }
   }
 }
@@ -47,8 +57,8 @@ void Ledger::finish() {
   }
 }
 
-// Makes room for the sites and threads that the batch may name.
-void Ledger::learn(const EventBatch& batch, const model::Tables& tables) {
+// Makes room for the sites that the batch may name.
+void Ledger::learn(const model::Tables& tables) {
   for (size_t site = facts_.size(); site < tables.sites.size(); ++site) {
     const wire::FunctionFacts& function = wire::facts_of(tables.sites[site].function);
     SiteFacts facts{.kind = tables.sites[site].kind, .family = function.family};
@@ -57,13 +67,12 @@ void Ledger::learn(const EventBatch& batch, const model::Tables& tables) {
     facts_.push_back(facts);
   }
   tallies_.resize(facts_.size());
-  model::ThreadId last_thread = 0;
-  for (const Event& event : batch.events) {
-    last_thread = std::max(last_thread, event.thread);
-  }
-  if (last_thread >= threads_.size()) {
-    threads_.resize(size_t{last_thread} + 1);
-    thread_tallies_.resize(size_t{last_thread} + 1);
+}
+
+void Ledger::learn_threads(model::ThreadId thread) {
+  threads_.resize(size_t{thread} + 1);
+  if (statistics_) {
+    thread_tallies_.resize(size_t{thread} + 1);
   }
 }
 
@@ -71,24 +80,33 @@ void Ledger::set_time(uint64_t time_ns) {
   now_ns_ = std::max(now_ns_, time_ns);
   after_ = now_ns_ > filter_.to_ns;
   within_ = now_ns_ >= filter_.from_ns && !after_;
-  if (within_) {
+  if (within_ && statistics_) {
     timeline_.advance(now_ns_, state());
   }
 }
 
-void Ledger::process(const EventBatch& batch, uint32_t index) {
-  const Event& event = batch.events[index];
+// The line of a block that will be released soon.
+inline void Ledger::prefetch(const EventBatch& batch, uint32_t index) const {
   if (index + kPrefetchEvents < batch.events.size()) {
     const Event& ahead = batch.events[index + kPrefetchEvents];
     if (facts_[ahead.site].kind == EventKind::kRelease) {
       blocks_.prefetch(ahead.value);
     }
   }
+}
+
+template <bool kStatistics>
+inline void Ledger::process(const EventBatch& batch, uint32_t index) {
+  const Event& event = batch.events[index];
+  prefetch(batch, index);
+  if (event.thread >= threads_.size()) [[unlikely]] {
+    learn_threads(event.thread);
+  }
   switch (facts_[event.site].kind) {
     case EventKind::kAllocate:
-      return on_allocate(event);
+      return on_allocate<kStatistics>(event);
     case EventKind::kRelease:
-      return on_release(batch, index);
+      return on_release<kStatistics>(batch, index);
     case EventKind::kUndo:
       return on_undo(event);
     case EventKind::kMap:
@@ -98,7 +116,23 @@ void Ledger::process(const EventBatch& batch, uint32_t index) {
   }
 }
 
-void Ledger::on_allocate(const Event& event) {
+template <bool kStatistics>
+inline void Ledger::note_live_bytes() {
+  if (totals_.live_bytes > totals_.peak_live_bytes) {
+    totals_.peak_live_bytes = totals_.live_bytes;
+    totals_.peak_time_ns = now_ns_;
+    ++peak_id_;
+  }
+  if (totals_.live_blocks() > totals_.peak_live_blocks) {
+    totals_.peak_live_blocks = totals_.live_blocks();
+  }
+  if constexpr (kStatistics) {
+    timeline_.see(totals_.live_bytes);
+  }
+}
+
+template <bool kStatistics>
+inline void Ledger::on_allocate(const Event& event) {
   const model::BlockNumber number = next_block_++;
   ThreadState& thread = threads_[event.thread];
   thread.last_block = number;
@@ -112,14 +146,16 @@ void Ledger::on_allocate(const Event& event) {
                           .site = event.site,
                           .thread = event.thread});
   count_allocation(event);
-  ThreadTally& by_thread = thread_tallies_[event.thread];
-  ++by_thread.allocations;
-  by_thread.allocated_bytes += event.value;
-  sizes_.allocated(event.value);
+  if constexpr (kStatistics) {
+    ThreadTally& by_thread = thread_tallies_[event.thread];
+    ++by_thread.allocations;
+    by_thread.allocated_bytes += event.value;
+    sizes_.allocated(event.value);
+  }
   ++totals_.allocations;
   totals_.allocated_bytes += event.value;
   totals_.live_bytes += event.value;
-  note_live_bytes();
+  note_live_bytes<kStatistics>();
 }
 
 void Ledger::note_new_thread(Tally& tally, const Event& event, uint64_t bit) {
@@ -160,7 +196,8 @@ bool Ledger::undone_within(const EventBatch& batch, uint32_t index, const std::v
   return false;
 }
 
-void Ledger::on_release(const EventBatch& batch, uint32_t index) {
+template <bool kStatistics>
+inline void Ledger::on_release(const EventBatch& batch, uint32_t index) {
   const Event& event = batch.events[index];
   LastRelease* undo_record = nullptr;
   ThreadState& thread = threads_[event.thread];
@@ -175,28 +212,35 @@ void Ledger::on_release(const EventBatch& batch, uint32_t index) {
   if (event.value == model::kUnknownBlock) [[unlikely]] {
     on_bad_release(batch, index, undo_record);
   } else {
-    on_release_of_block(event, undo_record);
+    on_release_of_block<kStatistics>(event, undo_record);
   }
 }
 
-void Ledger::on_release_of_block(const Event& event, LastRelease* undo_record) {
-  Block block;
-  if (after_ || !blocks_.take(event.value, block)) {
-    return;
+template <bool kStatistics>
+inline void Ledger::on_release_of_block(const Event& event, LastRelease* undo_record) {
+  if (!after_) {
+    blocks_.take(event.value, [&](const Block& block) { count_release<kStatistics>(event, block, undo_record); });
   }
+}
+
+template <bool kStatistics>
+inline void Ledger::count_release(const Event& event, const Block& block, LastRelease* undo_record) {
+  const uint64_t size_bytes = block.size_bytes;
   const bool temporary = threads_[event.thread].last_block == event.value;
   const uint64_t lifetime_ns = now_ns_ - block.allocated_at_ns;
   Tally& tally = tallies_[block.site];
   tally.settle_peak(peak_id_);
   ++tally.frees;
-  tally.live_bytes -= block.size_bytes;
+  tally.live_bytes -= size_bytes;
   tally.temporary_allocations += temporary ? 1 : 0;
   tally.add_lifetime(lifetime_ns);
-  ++thread_tallies_[event.thread].frees;
-  sizes_.released(block.size_bytes);
-  lifetimes_.add(lifetime_ns, block.size_bytes);
+  if constexpr (kStatistics) {
+    ++thread_tallies_[event.thread].frees;
+    sizes_.released(size_bytes);
+    lifetimes_.add(lifetime_ns, size_bytes);
+  }
   ++totals_.frees;
-  totals_.live_bytes -= block.size_bytes;
+  totals_.live_bytes -= size_bytes;
   totals_.temporary_allocations += temporary ? 1 : 0;
   const bool mismatched = facts_[block.site].family != facts_[event.site].family;
   size_t error = ReleaseErrors::kDropped;
@@ -204,7 +248,7 @@ void Ledger::on_release_of_block(const Event& event, LastRelease* undo_record) {
     ++tally.mismatched_frees;
     ++totals_.mismatched_frees;
     const ReleaseErrorKey key{ReleaseErrorKind::kMismatched, event.site, block.site, kNoSite};
-    error = errors_.add(key, event.address != 0 ? event.address : block.address, block.size_bytes);
+    error = errors_.add(key, event.address != 0 ? event.address : block.address, size_bytes);
   }
   if (undo_record != nullptr) {
     threads_[event.thread].undo = Undo::kBlock;
@@ -215,6 +259,35 @@ void Ledger::on_release_of_block(const Event& event, LastRelease* undo_record) {
                     .has_error = mismatched,
                     .temporary = temporary};
   }
+}
+
+// Puts back a block whose release did not happen.
+void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
+  const Block& block = last.block;
+  const uint64_t lifetime_ns = last.released_at_ns - block.allocated_at_ns;
+  blocks_.restore(last.number, block);
+  Tally& tally = tallies_[block.site];
+  tally.settle_peak(peak_id_);
+  --tally.frees;
+  tally.live_bytes += block.size_bytes;
+  tally.temporary_allocations -= last.temporary ? 1 : 0;
+  tally.lifetime_ns -= lifetime_ns;
+  --totals_.frees;
+  totals_.live_bytes += block.size_bytes;
+  totals_.temporary_allocations -= last.temporary ? 1 : 0;
+  if (last.has_error) {
+    --tally.mismatched_frees;
+    --totals_.mismatched_frees;
+    errors_.take_back(last.error);
+  }
+  if (!statistics_) {
+    return note_live_bytes<false>();
+  }
+  --thread_tallies_[thread].frees;
+  sizes_.restored(block.size_bytes);
+  lifetimes_.remove(lifetime_ns, block.size_bytes);
+  timeline_.restore(last.released_at_ns, block.size_bytes);
+  note_live_bytes<true>();
 }
 
 }  // namespace heaptap::ledger

@@ -32,6 +32,7 @@ struct Filter {
 struct LedgerOptions {
   uint64_t time_resolution_ns = 0;
   uint64_t page_bytes = 4096;
+  bool statistics = true;  // keep sizes, lifetimes, the timeline and tallies by thread too (costs time)
   Filter filter = {};
 };
 
@@ -45,17 +46,19 @@ class Ledger {
   void finish();
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  [[nodiscard]] const std::vector<Tally>& tallies() const { return tallies_; }                      // by SiteId
-  [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;                  // ascending
+  [[nodiscard]] const std::vector<Tally>& tallies() const { return tallies_; }      // by SiteId
+  [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;  // ascending
+  [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
+  [[nodiscard]] const BlockTable& blocks() const { return blocks_; }
+  [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
+  [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // of the last event that was looked at
+
+  // Statistics: empty where they weren't asked for.
   [[nodiscard]] const std::vector<ThreadTally>& thread_tallies() const { return thread_tallies_; }  // by ThreadId
   [[nodiscard]] const SizeTally& sizes() const { return sizes_; }
   [[nodiscard]] const LifetimeHistogram& lifetimes() const { return lifetimes_; }
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
   [[nodiscard]] std::vector<TimelineBin> timeline_bins() const { return timeline_.bins(state()); }
-  [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
-  [[nodiscard]] const BlockTable& blocks() const { return blocks_; }
-  [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
-  [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // of the last event that was looked at
 
  private:
   // A release that a kUndo may still take back.
@@ -81,19 +84,32 @@ class Ledger {
     bool can_be_undone = false;
   };
 
-  void learn(const model::EventBatch& batch, const model::Tables& tables);
+  void learn(const model::Tables& tables);
+  void learn_threads(model::ThreadId thread);
   void set_time(uint64_t time_ns);
+  // These exist twice, with and without statistics.
+  template <bool kStatistics>
+  void apply(const model::EventBatch& batch);
+  template <bool kStatistics>
   void process(const model::EventBatch& batch, uint32_t index);
+  template <bool kStatistics>
+  void on_allocate(const model::Event& event);
+  template <bool kStatistics>
+  void on_release(const model::EventBatch& batch, uint32_t index);
+  template <bool kStatistics>
+  void on_release_of_block(const model::Event& event, LastRelease* undo_record);
+  template <bool kStatistics>
+  void count_release(const model::Event& event, const Block& block, LastRelease* undo_record);
+  template <bool kStatistics>
+  void note_live_bytes();
+  void prefetch(const model::EventBatch& batch, uint32_t index) const;
   [[nodiscard]] static bool undone_within(const model::EventBatch& batch, uint32_t index,
                                           const std::vector<SiteFacts>& facts);
 
-  void on_allocate(const model::Event& event);
-  void on_release(const model::EventBatch& batch, uint32_t index);
-  void on_release_of_block(const model::Event& event, LastRelease* undo_record);
   void on_bad_release(const model::EventBatch& batch, uint32_t index, LastRelease* undo_record);
   void count_bad_release(const model::Event& event, const model::BadRelease& bad, LastRelease* undo_record);
   void on_undo(const model::Event& event);
-  void undo_block(const LastRelease& last);
+  void undo_block(const LastRelease& last, model::ThreadId thread);
   void undo_bad_release(const LastRelease& last);
   void on_map(const model::Event& event);
   void on_unmap(const model::Event& event);
@@ -119,22 +135,12 @@ class Ledger {
     note_thread(tally, event);
   }
   void note_new_thread(Tally& tally, const model::Event& event, uint64_t bit);
-  void note_live_bytes() {
-    if (totals_.live_bytes > totals_.peak_live_bytes) {
-      totals_.peak_live_bytes = totals_.live_bytes;
-      totals_.peak_time_ns = now_ns_;
-      ++peak_id_;
-    }
-    if (totals_.live_blocks() > totals_.peak_live_blocks) {
-      totals_.peak_live_blocks = totals_.live_blocks();
-    }
-    timeline_.see(totals_.live_bytes);
-  }
   [[nodiscard]] TimelineState state() const {
     return {totals_.live_bytes, totals_.live_blocks(), totals_.mapped_live_bytes, totals_.allocations, totals_.frees};
   }
 
   Filter filter_;
+  bool statistics_;
   bool within_ = true;  // the time window
   bool after_ = false;
   uint64_t now_ns_ = 0;

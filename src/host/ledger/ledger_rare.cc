@@ -70,35 +70,10 @@ void Ledger::on_undo(const Event& event) {
   ThreadState& thread = threads_[event.thread];
   const Undo undo = std::exchange(thread.undo, Undo::kNothing);
   if (undo == Undo::kBlock) {
-    undo_block(last_releases_[event.thread]);
-    --thread_tallies_[event.thread].frees;
+    undo_block(last_releases_[event.thread], event.thread);
   } else if (undo == Undo::kBadRelease) {
     undo_bad_release(last_releases_[event.thread]);
   }
-}
-
-void Ledger::undo_block(const LastRelease& last) {
-  const Block& block = last.block;
-  const uint64_t lifetime_ns = last.released_at_ns - block.allocated_at_ns;
-  blocks_.restore(last.number, block);
-  Tally& tally = tallies_[block.site];
-  tally.settle_peak(peak_id_);
-  --tally.frees;
-  tally.live_bytes += block.size_bytes;
-  tally.temporary_allocations -= last.temporary ? 1 : 0;
-  tally.lifetime_ns -= lifetime_ns;
-  sizes_.restored(block.size_bytes);
-  lifetimes_.remove(lifetime_ns, block.size_bytes);
-  --totals_.frees;
-  totals_.live_bytes += block.size_bytes;
-  totals_.temporary_allocations -= last.temporary ? 1 : 0;
-  if (last.has_error) {
-    --tally.mismatched_frees;
-    --totals_.mismatched_frees;
-    errors_.take_back(last.error);
-  }
-  timeline_.restore(last.released_at_ns, block.size_bytes);
-  note_live_bytes();
 }
 
 void Ledger::undo_bad_release(const LastRelease& last) {
