@@ -260,6 +260,7 @@ inline void CallStack::remember_leaf(const Fresh& fresh, uint32_t kept, uint32_t
   leaf.kept = kept;
   leaf.parent_node = parent.name.node;
   leaf.node = node;
+  leaf.below = words_[kept - 1].slot;
   leaf.needs_fp = (parent.way & (kByFramePointer | kFramePointerMatters)) != 0;
 }
 

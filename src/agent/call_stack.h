@@ -134,15 +134,16 @@ class CallStack {
     uint32_t kept;         // how many frames of the last stack it was put on; 0: none
     uint32_t parent_node;  // of these
     uint32_t node;
-    bool needs_fp;  // these were found, or go on, by way of the frame pointer
+    uintptr_t below;  // slot of the innermost of these
+    bool needs_fp;    // these were found, or go on, by way of the frame pointer
   };
   static constexpr uint32_t kLeaves = 8;
   [[nodiscard]] Leaf& leaf_for(uintptr_t key) { return leaves_[(key ^ key >> 3) % kLeaves]; }
   // Whether that leaf has come again, on frames that the last stack still has and that are unchanged.
   [[nodiscard]] bool is_on_last(const Leaf& leaf, const Frame& caller) const {
     return leaf.key == caller.key && leaf.slot == caller.slot && leaf.kept != 0 && leaf.kept < count_ &&
-           remembered_[leaf.kept - 1].name.node == leaf.parent_node && (!leaf.needs_fp || leaf.fp == caller.fp) &&
-           first_unchanged(leaf.kept) == 0;
+           words_[leaf.kept - 1].slot == leaf.below && remembered_[leaf.kept - 1].name.node == leaf.parent_node &&
+           (!leaf.needs_fp || leaf.fp == caller.fp) && first_unchanged(leaf.kept) == 0;
   }
   void remember_leaf(const Fresh& fresh, uint32_t kept, uint32_t node);
   uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
