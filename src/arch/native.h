@@ -5,6 +5,7 @@
 #include "arch/x86_64/registers.h"
 #include "arch/x86_64/system_call.h"
 #include "arch/x86_64/thread.h"
+#include "arch/x86_64/word_filter.h"
 namespace heaptap::arch {
 namespace native = x86_64;
 }

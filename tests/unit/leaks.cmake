@@ -6,3 +6,4 @@ function(heaptap_leaks_test name)
 endfunction()
 
 heaptap_leaks_test(leak_graph_test)
+heaptap_leaks_test(heap_scanner_test)

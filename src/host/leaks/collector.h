@@ -1,0 +1,64 @@
+// The first half of a scan, while the target stands still: reads memory, and keeps words that may be pointers and what
+// blocks begin with. Private to leaks/.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "host/leaks/block_heads.h"
+#include "host/leaks/block_index.h"
+#include "host/leaks/candidate_log.h"
+#include "host/leaks/memory_reader.h"
+#include "host/leaks/pointer_resolver.h"
+#include "host/leaks/vtables.h"
+#include "host/leaks/word_filter.h"
+
+namespace heaptap::leaks {
+
+// What the collector fills and uses; they outlive it.
+struct CollectorParts {
+  model::HeapScan& scan;
+  const BlockIndex& index;
+  Vtables& vtables;
+  BlockHeads& heads;
+  CandidateLog& log;
+  PointerResolver& resolver;
+  size_t most_log_bytes;
+};
+
+class Collector {
+ public:
+  Collector(const CollectorParts& parts, MemoryReader& reader);
+
+  void collect_blocks();
+  void collect_roots(std::span<const wire::RootRange> ranges);
+  void add_notes();
+
+ private:
+  // Large enough that a system call costs little, small enough that the words are still in the core's cache.
+  static constexpr size_t kBufferWords = 32768;
+
+  template <typename Use>
+  void read(AddressRange range, Use use);
+  void note_heads(uint64_t base, std::span<const uint64_t> words);
+  void note_head(uint32_t block, uint64_t base, std::span<const uint64_t> words);
+  void select_in_blocks(uint64_t base, std::span<const uint64_t> words, bool pointers);
+  void select_in_range(uint64_t base, std::span<const uint64_t> words, wire::RootKind kind);
+  std::span<const uint32_t> select(std::span<const uint64_t> words, AddressRange range);
+  void note_if_inner_vtable(uint32_t block, uint64_t position, uint64_t value);
+  // Notes the heads of all blocks from `next` on, then resolves what is in the log.
+  void make_room(uint64_t next, std::span<const AddressRange> pieces);
+  [[nodiscard]] bool is_in_block(uint64_t position) const;
+
+  CollectorParts parts_;
+  MemoryReader& reader_;
+  WordFilter filter_;
+  AddressRange block_span_;
+  AddressRange whole_span_;  // blocks and vtables
+  std::vector<uint64_t> buffer_;
+  std::vector<uint32_t> found_;
+  bool heads_complete_ = false;
+  uint64_t unread_bytes_ = 0;
+};
+
+}  // namespace heaptap::leaks

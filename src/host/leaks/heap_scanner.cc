@@ -1,0 +1,105 @@
+#include "host/leaks/heap_scanner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "host/base/check.h"
+#include "host/leaks/collector.h"
+
+namespace heaptap::leaks {
+namespace {
+
+constexpr uint64_t kMostBytes = BlockIndex::kAddressEnd;
+
+// Ascending, one at each address, none that can't be searched. Returns how many of those there were.
+size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
+  const auto before = [](const model::ScannedBlock& a, const model::ScannedBlock& b) { return a.address < b.address; };
+  if (!std::is_sorted(blocks.begin(), blocks.end(), before)) std::stable_sort(blocks.begin(), blocks.end(), before);
+  const auto replaced = [](const model::ScannedBlock& a, const model::ScannedBlock& b) {
+    return a.address == b.address;
+  };
+  // From behind, since the last one counts.
+  blocks.erase(blocks.begin(), std::unique(blocks.rbegin(), blocks.rend(), replaced).base());
+  const size_t odd = std::erase_if(blocks, [](const model::ScannedBlock& block) {
+    return block.address == 0 || block.address >= kMostBytes || block.size > kMostBytes - block.address;
+  });
+  for (model::ScannedBlock& block : blocks) block.type = 0;
+  return odd;
+}
+
+void put_in_order(std::vector<wire::RootRange>& ranges) {
+  std::erase_if(ranges, [](const wire::RootRange& range) {
+    return range.begin >= range.end || static_cast<unsigned>(range.kind) >= wire::kRootKindCount;
+  });
+  std::stable_sort(ranges.begin(), ranges.end(), [](const wire::RootRange& a, const wire::RootRange& b) {
+    return std::tuple(a.kind, a.begin) < std::tuple(b.kind, b.begin);
+  });
+}
+
+}  // namespace
+
+struct HeapScanner::State {
+  explicit State(ScanInput input, ScanLimits limits_given)
+      : limits(limits_given),
+        ranges(std::move(input.root_ranges)),
+        words(std::move(input.root_words)),
+        vtables(std::move(input.read_only_data)),
+        names(std::move(input.frames), std::move(input.thread_local_segments), std::move(input.threads)) {
+    scan.blocks = std::move(input.blocks);
+    if (const size_t odd = put_in_order(scan.blocks); odd != 0) {
+      scan.notes.push_back(fmt::format("{} blocks lie where no program's memory can be; they were left out", odd));
+    }
+    put_in_order(ranges);
+    index = BlockIndex(scan.blocks);
+    heads = BlockHeads(scan.blocks.size());
+    resolver.emplace(scan, index, heads, names, ranges);
+  }
+
+  ScanLimits limits;
+  std::vector<wire::RootRange> ranges;
+  std::vector<wire::RootWord> words;
+  Vtables vtables;
+  RootNames names;
+  model::HeapScan scan;
+  BlockIndex index;
+  BlockHeads heads;
+  CandidateLog log;
+  std::optional<PointerResolver> resolver;
+};
+
+HeapScanner::HeapScanner(ScanInput input, ScanLimits limits)
+    : state_(std::make_unique<State>(std::move(input), limits)) {}
+HeapScanner::HeapScanner(HeapScanner&&) noexcept = default;
+HeapScanner& HeapScanner::operator=(HeapScanner&&) noexcept = default;
+HeapScanner::~HeapScanner() = default;
+
+void HeapScanner::collect(MemoryReader& reader) {
+  State& state = *state_;
+  Collector collector({.scan = state.scan,
+                       .index = state.index,
+                       .vtables = state.vtables,
+                       .heads = state.heads,
+                       .log = state.log,
+                       .resolver = *state.resolver,
+                       .most_log_bytes = state.limits.candidate_bytes},
+                      reader);
+  collector.collect_blocks();
+  collector.collect_roots(state.ranges);
+  collector.add_notes();
+}
+
+model::HeapScan HeapScanner::resolve() {
+  HEAPTAP_CHECK(state_ != nullptr);
+  State& state = *state_;
+  state.resolver->add(state.log);
+  for (const wire::RootWord& word : state.words) state.resolver->add(word);
+  state.resolver->finish();
+  model::HeapScan scan = std::move(state.scan);
+  state_.reset();
+  return scan;
+}
+
+}  // namespace heaptap::leaks

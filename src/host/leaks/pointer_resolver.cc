@@ -1,0 +1,107 @@
+#include "host/leaks/pointer_resolver.h"
+
+namespace heaptap::leaks {
+namespace {
+
+constexpr unsigned kKindBits = 8;
+
+uint64_t key_of(uint32_t to, wire::PointerKind kind, unsigned root = 0) {
+  return (uint64_t{to} << kKindBits | static_cast<uint64_t>(kind)) << kKindBits | root;
+}
+
+}  // namespace
+
+PointerResolver::PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads,
+                                 const RootNames& names, std::span<const wire::RootRange> ranges)
+    : scan_(scan), index_(index), heads_(heads), names_(names), ranges_(ranges) {
+  scan_.pointers_begin.assign(scan_.blocks.size() + 1, 0);
+}
+
+void PointerResolver::add(CandidateLog& log) {
+  log.drain([this](const Candidate& candidate) {
+    batch_[batched_++] = candidate;
+    if (batched_ == kBatch) resolve_batch();
+  });
+  resolve_batch();
+}
+
+void PointerResolver::resolve_batch() {
+  const std::span batch = std::span(batch_).first(batched_);
+  for (const Candidate& candidate : batch) index_.fetch_leaf(candidate.value);
+  for (const Candidate& candidate : batch) index_.fetch_block(candidate.value);
+  for (const Candidate& candidate : batch) resolve(candidate);
+  batched_ = 0;
+}
+
+void PointerResolver::resolve(const Candidate& candidate) {
+  const uint32_t to = block_at(candidate.value);
+  if (to == kNoBlock) return;
+  const wire::PointerKind kind = heads_.kind_of(candidate.value, scan_.blocks[to], to);
+  if (candidate.origin == kInBlocks) return add_block_pointer(candidate.position, to, kind);
+  const wire::RootRange& range = ranges_[candidate.origin];
+  add_root(range.thread_id,
+           {.to = to, .kind = kind, .root = range.kind, .thread = 0, .address = candidate.position, .frame_code = 0});
+}
+
+void PointerResolver::add(const wire::RootWord& word) {
+  if (!index_.may_hold(word.value)) return;
+  const uint32_t to = block_at(word.value);
+  if (to == kNoBlock) return;
+  add_root(word.thread_id, {.to = to,
+                            .kind = heads_.kind_of(word.value, scan_.blocks[to], to),
+                            .root = wire::RootKind::kRegister,
+                            .thread = 0,
+                            .address = word.register_number,
+                            .frame_code = 0});
+}
+
+uint32_t PointerResolver::block_at(uint64_t address) const {
+  const uint32_t block = index_.last_before(address);
+  if (block == kNoBlock) return kNoBlock;
+  const uint64_t offset = address - scan_.blocks[block].address;
+  const bool held = offset == 0 || offset < scan_.blocks[block].size ||
+                    (offset == BlockHeads::kCookieBytes && heads_.is_empty_array(block));
+  return held ? block : kNoBlock;
+}
+
+void PointerResolver::add_block_pointer(uint64_t position, uint32_t to, wire::PointerKind kind) {
+  for (; from_ + 1 < scan_.blocks.size() && scan_.blocks[from_ + 1].address <= position; ++from_) {
+    scan_.pointers_begin[from_ + 1] = static_cast<uint32_t>(scan_.pointers.size());
+    if (!many_.empty()) many_.clear();
+  }
+  if (to == from_ || !is_new(to, kind)) return;
+  if (scan_.pointers.size() >= kMostPointers) {
+    full_ = true;
+    return;
+  }
+  const uint64_t offset = (position - scan_.blocks[from_].address) / sizeof(uint64_t);
+  scan_.pointers.push_back({.to = to, .offset = static_cast<uint32_t>(offset), .kind = kind});
+}
+
+bool PointerResolver::is_new(uint32_t to, wire::PointerKind kind) {
+  const auto old = std::span(scan_.pointers).subspan(scan_.pointers_begin[from_]);
+  if (old.size() < kFewPointers) {
+    return std::none_of(old.begin(), old.end(),
+                        [&](const auto& known) { return known.to == to && known.kind == kind; });
+  }
+  if (many_.empty()) {
+    for (const model::BlockPointer& known : old) many_.insert(key_of(known.to, known.kind));
+  }
+  return many_.insert(key_of(to, kind)).second;
+}
+
+void PointerResolver::add_root(uint32_t thread_id, model::RootPointer root) {
+  if (!known_roots_.insert(key_of(root.to, root.kind, static_cast<unsigned>(root.root))).second) return;
+  names_.complete(thread_id, root);
+  scan_.roots.push_back(root);
+}
+
+void PointerResolver::finish() {
+  for (size_t i = from_ + 1; i < scan_.pointers_begin.size(); ++i) {
+    scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
+  }
+  if (full_)
+    scan_.notes.emplace_back("there are more pointers between blocks than a scan can keep; some were left out");
+}
+
+}  // namespace heaptap::leaks

@@ -1,0 +1,387 @@
+// The leak scanner on made-up memory.
+#include "host/leaks/heap_scanner.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "fake_memory.h"
+#include "host/leaks/block_index.h"
+#include "host/leaks/classify.h"
+#include "host/leaks/word_filter.h"
+
+namespace {
+
+using namespace heaptap;
+using namespace heaptap::leaks;
+using wire::PointerKind;
+using wire::RootKind;
+
+constexpr uint64_t kHeap = 0x5555'0000'0000;
+constexpr uint64_t kGlobals = 0x5554'0000'0000;
+constexpr uint64_t kStack = 0x7fff'0000'0000;
+constexpr uint64_t kReadOnly = 0x7f00'0000'0000;
+constexpr uint64_t kVtable = kReadOnly + 0x110;
+constexpr uint64_t kOtherVtable = kReadOnly + 0x210;
+constexpr uint32_t kThread = 4711;
+
+// A heap of 64 KiB, globals, a stack and read-only data with two vtables.
+class HeapScannerTest : public testing::Test {
+ protected:
+  HeapScannerTest() {
+    memory_.add(kHeap, 8192);
+    memory_.add(kGlobals, 64);
+    memory_.add(kStack, 64);
+    memory_.add(kReadOnly, 512);
+    for (const uint64_t vtable : {kVtable, kOtherVtable}) {
+      memory_.put(vtable - 8, kReadOnly + 0x800);
+      memory_.put(vtable, 0x401000);
+    }
+    memory_.put(kOtherVtable - 16, uint64_t{0} - 16);
+    input_.read_only_data = {{kReadOnly, kReadOnly + 4096}};
+    input_.root_ranges = {{kGlobals, kGlobals + 512, RootKind::kGlobal, 0}};
+    input_.threads = {{kThread, 3}};
+  }
+
+  uint32_t add_block(uint64_t address, uint64_t size) {
+    const auto index = static_cast<uint32_t>(input_.blocks.size());
+    input_.blocks.push_back({.address = address, .size = size, .number = index + 1, .site = 7, .type = 99});
+    return index;
+  }
+
+  model::HeapScan scan(ScanLimits limits = {}) {
+    HeapScanner scanner(input_, limits);
+    scanner.collect(memory_);
+    return scanner.resolve();
+  }
+
+  // The kind of the only root.
+  PointerKind kind_of_root(uint64_t value) {
+    memory_.put(kGlobals, value);
+    const model::HeapScan result = scan();
+    EXPECT_EQ(result.roots.size(), 1u);
+    return result.roots.empty() ? PointerKind::kInterior : result.roots[0].kind;
+  }
+
+  bool is_held(uint64_t value) {
+    memory_.put(kGlobals, value);
+    return !scan().roots.empty();
+  }
+
+  test::FakeMemory memory_;
+  ScanInput input_;
+};
+
+TEST_F(HeapScannerTest, ANullHeapIsFine) {
+  EXPECT_TRUE(scan().blocks.empty());
+  EXPECT_EQ(scan().pointers_begin.size(), 1u);
+}
+
+TEST_F(HeapScannerTest, TellsStartFromInterior) {
+  add_block(kHeap + 64, 40);
+  EXPECT_EQ(kind_of_root(kHeap + 64), PointerKind::kStart);
+  EXPECT_EQ(kind_of_root(kHeap + 65), PointerKind::kInterior);
+  EXPECT_EQ(kind_of_root(kHeap + 64 + 39), PointerKind::kInterior);
+}
+
+TEST_F(HeapScannerTest, APointerBesideABlockHoldsNothing) {
+  add_block(kHeap + 64, 40);
+  EXPECT_FALSE(is_held(kHeap + 64 + 40));
+  EXPECT_FALSE(is_held(kHeap + 63));
+}
+
+TEST_F(HeapScannerTest, APointerBehindABlockIsTheNextOnesStart) {
+  add_block(kHeap + 64, 16);
+  add_block(kHeap + 80, 16);
+  memory_.put(kGlobals, kHeap + 80);
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.roots.size(), 1u);
+  EXPECT_EQ(result.roots[0].to, 1u);
+}
+
+TEST_F(HeapScannerTest, AnEmptyBlockIsHeldByItsAddressAlone) {
+  add_block(kHeap + 64, 0);
+  EXPECT_EQ(kind_of_root(kHeap + 64), PointerKind::kStart);
+  EXPECT_FALSE(is_held(kHeap + 65));
+}
+
+TEST_F(HeapScannerTest, BlocksPointToBlocks) {
+  const uint32_t a = add_block(kHeap + 64, 32);
+  const uint32_t b = add_block(kHeap + 128, 32);
+  memory_.put(kHeap + 64 + 8, kHeap + 128);
+  memory_.put(kHeap + 64 + 16, kHeap + 128);      // again: kept once
+  memory_.put(kHeap + 64 + 24, kHeap + 128 + 4);  // in another way
+  memory_.put(kHeap + 128, kHeap + 128);          // itself: left out
+  memory_.put(kHeap + 96, kHeap + 128);           // between blocks
+  const model::HeapScan result = scan();
+  EXPECT_EQ(result.pointers_begin, (std::vector<uint32_t>{0, 2, 2}));
+  EXPECT_EQ(result.pointers[0].to, b);
+  EXPECT_EQ(result.pointers[0].offset, 1u);
+  EXPECT_EQ(result.pointers[0].kind, PointerKind::kStart);
+  EXPECT_EQ(result.pointers[1].offset, 3u);
+  EXPECT_EQ(result.pointers[1].kind, PointerKind::kInterior);
+  EXPECT_EQ(result.blocks[a].number, 1u);
+}
+
+TEST_F(HeapScannerTest, OnlyWholeWordsOfABlockCount) {
+  add_block(kHeap + 64, 15);
+  add_block(kHeap + 128, 8);
+  memory_.put(kHeap + 64 + 8, kHeap + 128);
+  EXPECT_TRUE(scan().pointers.empty());
+  input_.blocks[0].size = 16;
+  EXPECT_EQ(scan().pointers.size(), 1u);
+}
+
+TEST_F(HeapScannerTest, AManyTimesHeldBlockIsKeptOnceForEachBlock) {
+  add_block(kHeap, 8 * 4000);
+  for (uint64_t i = 0; i < 100; ++i) add_block(kHeap + 8 * 4000 + i * 16, 16);
+  for (uint64_t i = 0; i < 4000; ++i) memory_.put(kHeap + i * 8, kHeap + 8 * 4000 + i % 100 * 16);
+  EXPECT_EQ(scan().pointers.size(), 100u);
+}
+
+TEST_F(HeapScannerTest, BlocksMayComeInAnyOrder) {
+  add_block(kHeap + 128, 8);
+  add_block(kHeap + 64, 8);
+  add_block(kHeap + 128, 16);
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.blocks.size(), 2u);
+  EXPECT_EQ(result.blocks[0].address, kHeap + 64);
+  EXPECT_EQ(result.blocks[1].number, 3u);
+}
+
+TEST_F(HeapScannerTest, BlocksThatCantBeAreLeftOutAndSaid) {
+  add_block(kHeap, 16);
+  add_block(~uint64_t{0} - 4, 16);
+  add_block(kHeap + 64, ~uint64_t{0});
+  const model::HeapScan result = scan();
+  EXPECT_EQ(result.blocks.size(), 1u);
+  EXPECT_EQ(result.notes.size(), 1u);
+}
+
+TEST_F(HeapScannerTest, KnowsTheCookieOfAnArray) {
+  add_block(kHeap, 8 + 5 * 12);
+  memory_.put(kHeap, 5);
+  EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kArrayCookie);
+  EXPECT_EQ(kind_of_root(kHeap + 16), PointerKind::kInterior);
+  memory_.put(kHeap, 7);
+  EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kInterior);
+}
+
+TEST_F(HeapScannerTest, AnEmptyArrayIsHeldByAPointerBehindItsCookie) {
+  add_block(kHeap, 8);
+  EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kArrayCookie);
+  memory_.put(kHeap, 1);
+  EXPECT_FALSE(is_held(kHeap + 8));
+}
+
+TEST_F(HeapScannerTest, KnowsTheOldString) {
+  add_block(kHeap, 24 + 31);
+  memory_.put(kHeap, 12);
+  memory_.put(kHeap + 8, 30);
+  EXPECT_EQ(kind_of_root(kHeap + 24), PointerKind::kStdString);
+  EXPECT_EQ(kind_of_root(kHeap + 25), PointerKind::kInterior);
+  memory_.put(kHeap, 31);  // longer than its capacity
+  EXPECT_EQ(kind_of_root(kHeap + 24), PointerKind::kInterior);
+}
+
+TEST_F(HeapScannerTest, KnowsALengthInFront) {
+  add_block(kHeap, 8 + 100);
+  memory_.put(kHeap, 100);
+  EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kLength64);
+}
+
+TEST_F(HeapScannerTest, KnowsABaseClassInside) {
+  add_block(kHeap, 48);
+  memory_.put(kHeap, kVtable);
+  memory_.put(kHeap + 16, kOtherVtable);
+  EXPECT_EQ(kind_of_root(kHeap + 16), PointerKind::kMultipleInheritance);
+  EXPECT_EQ(kind_of_root(kHeap + 24), PointerKind::kInterior);
+  EXPECT_EQ(scan().blocks[0].type, kVtable);
+  memory_.put(kHeap, 0);
+  EXPECT_EQ(kind_of_root(kHeap + 16), PointerKind::kInterior);
+  EXPECT_EQ(scan().blocks[0].type, 0u);
+}
+
+TEST_F(HeapScannerTest, OtherReadOnlyDataIsNoVtable) {
+  add_block(kHeap, 48);
+  memory_.put(kReadOnly + 0x300, 0x6c6c'6568'6f6c'6c65);  // text
+  memory_.put(kReadOnly + 0x308, 0x6568'206f'6c6c'6568);
+  memory_.put(kHeap, kReadOnly + 0x310);
+  EXPECT_EQ(scan().blocks[0].type, 0u);
+}
+
+TEST_F(HeapScannerTest, StackRootsNameThreadAndFrame) {
+  add_block(kHeap, 16);
+  input_.root_ranges.push_back({kStack, kStack + 512, RootKind::kStack, kThread});
+  input_.frames = {{kStack + 32, 0x400, kThread}, {kStack + 96, 0x401, kThread}, {kStack + 96, 0x999, 1}};
+  memory_.put(kStack + 32, kHeap);
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.roots.size(), 1u);
+  EXPECT_EQ(result.roots[0].thread, 3u);
+  EXPECT_EQ(result.roots[0].frame_code, 0x401u);
+  EXPECT_EQ(result.roots[0].address, kStack + 32);
+}
+
+TEST_F(HeapScannerTest, RegistersAreRoots) {
+  add_block(kHeap, 16);
+  input_.root_words = {{kHeap + 3, kThread, 12}, {~uint64_t{0}, kThread, 13}, {0, kThread, 14}};
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.roots.size(), 1u);
+  EXPECT_EQ(result.roots[0].root, RootKind::kRegister);
+  EXPECT_EQ(result.roots[0].kind, PointerKind::kInterior);
+  EXPECT_EQ(result.roots[0].address, 12u);
+}
+
+TEST_F(HeapScannerTest, ThreadLocalRootsNameTheirModule) {
+  add_block(kHeap, 16);
+  input_.root_ranges = {{kGlobals, kGlobals + 512, RootKind::kThreadLocal, kThread}};
+  input_.thread_local_segments = {{{kGlobals + 64, kGlobals + 128}, 5}};
+  memory_.put(kGlobals + 72, kHeap);
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.roots.size(), 1u);
+  EXPECT_EQ(result.roots[0].module, 5u);
+  EXPECT_EQ(result.roots[0].module_offset, 8u);
+}
+
+TEST_F(HeapScannerTest, AMappingThatABlockIsInIsNoRoot) {
+  add_block(kHeap, 16);
+  add_block(kHeap + 64, 16);
+  memory_.put(kHeap + 64, kHeap);
+  input_.root_ranges = {{kHeap, kHeap + 65536, RootKind::kMapping, 0}};
+  EXPECT_TRUE(scan().roots.empty());
+  memory_.put(kHeap + 96, kHeap);
+  EXPECT_EQ(scan().roots.size(), 1u);
+}
+
+TEST_F(HeapScannerTest, UntouchedMemoryIsNotRead) {
+  add_block(kHeap, 65536);
+  memory_.touch_only({{kHeap + 4096, kHeap + 8192}, {kGlobals, kGlobals + 512}});
+  const model::HeapScan result = scan();
+  EXPECT_EQ(result.read_bytes, 4096u + 512u);
+  EXPECT_EQ(result.skipped_bytes, 65536u - 4096u);
+}
+
+TEST_F(HeapScannerTest, UnreadableMemoryIsSteppedOverAndSaid) {
+  add_block(kHeap + 60000, 100'000);
+  add_block(kHeap, 16);
+  memory_.put(kHeap, kHeap + 60000);
+  input_.root_ranges.push_back({0x1000, 0x3000, RootKind::kMapping, 0});
+  const model::HeapScan result = scan();
+  EXPECT_EQ(result.pointers.size(), 1u);
+  EXPECT_EQ(result.notes.size(), 1u);
+}
+
+bool same(const model::HeapScan& a, const model::HeapScan& b) {
+  const auto same_pointer = [](const model::BlockPointer& x, const model::BlockPointer& y) {
+    return x.to == y.to && x.offset == y.offset && x.kind == y.kind;
+  };
+  const auto same_root = [](const model::RootPointer& x, const model::RootPointer& y) {
+    return x.to == y.to && x.kind == y.kind && x.address == y.address;
+  };
+  return a.pointers_begin == b.pointers_begin && std::ranges::equal(a.pointers, b.pointers, same_pointer) &&
+         std::ranges::equal(a.roots, b.roots, same_root);
+}
+
+// Blocks of odd sizes at odd distances, a large one, and words that often point near them.
+class RandomHeap : public HeapScannerTest {
+ protected:
+  void make(uint32_t seed) {
+    std::mt19937_64 random(seed);
+    constexpr size_t kWords = 200'000;
+    memory_.add(kHeap, kWords);
+    uint64_t at = kHeap;
+    while (at < kHeap + kWords * 8 - 300'000) {
+      const uint64_t size = random() % 50 == 0 ? random() % 200'000 : random() % 100;
+      add_block(at, size);
+      at = (at + size + random() % 40) / 8 * 8 + 16;
+    }
+    for (size_t i = 0; i < kWords; ++i) {
+      const uint64_t value = kHeap - 64 + random() % (kWords * 8);
+      const uint64_t small = random() % 4 == 0 ? random() % 120 : kVtable;
+      memory_.put(kHeap + i * 8, random() % 3 == 0 ? value : random() % 3 == 0 ? small : random());
+    }
+    for (size_t i = 0; i < 64; ++i)
+      memory_.put(kGlobals + i * 8, input_.blocks[random() % input_.blocks.size()].address + i % 3 * 8);
+  }
+
+  [[nodiscard]] uint32_t slow_find(uint64_t address) const {
+    for (uint32_t i = 0; i < input_.blocks.size(); ++i) {
+      const model::ScannedBlock& block = input_.blocks[i];
+      if (address == block.address || (address > block.address && address < block.address + block.size)) return i;
+    }
+    return kNoBlock;
+  }
+};
+
+TEST_F(RandomHeap, FindsWhatASlowSearchFinds) {
+  make(1);
+  const model::HeapScan result = scan();
+  for (uint32_t i = 0; i < result.blocks.size(); i += 97) {
+    std::vector<uint32_t> expected;
+    for (uint64_t at = result.blocks[i].address; at + 8 <= result.blocks[i].address + result.blocks[i].size; at += 8) {
+      const uint32_t to = slow_find(memory_.get(at));
+      if (to != kNoBlock && to != i) expected.push_back(to);
+    }
+    std::vector<uint32_t> found;
+    for (uint32_t p = result.pointers_begin[i]; p < result.pointers_begin[i + 1]; ++p)
+      found.push_back(result.pointers[p].to);
+    for (std::vector<uint32_t>* list : {&expected, &found}) {
+      std::ranges::sort(*list);
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+    EXPECT_EQ(found, expected) << i;
+  }
+}
+
+TEST_F(RandomHeap, TheResultIsTheSameWithoutRoomForCandidates) {
+  for (uint32_t seed = 2; seed < 6; ++seed) {
+    input_.blocks.clear();
+    make(seed);
+    const model::HeapScan result = scan();
+    EXPECT_GT(result.pointers.size(), 1000u);
+    EXPECT_TRUE(same(result, scan({.candidate_bytes = 0})));
+    EXPECT_TRUE(same(result, scan({.candidate_bytes = size_t{1} << 20})));
+  }
+}
+
+TEST(WordFilter, TheVectorOneEqualsThePortableOne) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<uint64_t> words(random() % 200);
+    const uint64_t begin = 1 + (random() >> (1 + random() % 63));
+    const uint64_t end = begin + (random() >> (2 + random() % 62)) % (INT64_MAX - begin);
+    for (uint64_t& word : words) {
+      const uint64_t near[] = {
+          begin, begin - 1,         end,      end - 1,        ~uint64_t{0},
+          0,     uint64_t{1} << 63, random(), random() >> 20, begin + random() % (end - begin + 1)};
+      word = near[random() % std::size(near)];
+    }
+    std::vector<uint32_t> fast(words.size()), slow(words.size());
+    const auto count = static_cast<uint32_t>(words.size());
+    fast.resize(best_word_filter()(words.data(), count, begin, end, fast.data()));
+    slow.resize(select_words_portably(words.data(), count, begin, end, slow.data()));
+    ASSERT_EQ(fast, slow);
+  }
+}
+
+TEST(BlockIndex, FindsTheLastBlockBefore) {
+  std::mt19937_64 random(6);
+  std::vector<model::ScannedBlock> blocks;
+  uint64_t at = 0x1000;
+  for (uint32_t i = 0; i < 3000; ++i) {
+    const uint64_t size = i % 100 == 0 ? random() % (uint64_t{1} << 24) : random() % 300;
+    blocks.push_back({.address = at, .size = size, .number = i, .site = 0, .type = 0});
+    at += size + 1 + (random() % 50 == 0 ? random() % (uint64_t{1} << 40) : random() % 64);
+  }
+  const BlockIndex index(blocks);
+  for (uint32_t i = 0; i < blocks.size(); ++i) {
+    for (const uint64_t offset : {uint64_t{0}, blocks[i].size / 2, blocks[i].size - 1}) {
+      if (offset > blocks[i].size) continue;
+      ASSERT_TRUE(index.may_hold(blocks[i].address + offset));
+      ASSERT_EQ(index.last_before(blocks[i].address + offset), i);
+    }
+  }
+  EXPECT_FALSE(index.may_hold(0x700000000000));
+}
+
+}  // namespace
