@@ -1,12 +1,15 @@
 """The language of expectations itself: an expectation that doesn't hold is noticed."""
 import copy
+import os
 import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import expectations
+import leak_expectations
 from heaptap_test import TARGET_SOURCES, TARGETS
 
 
@@ -26,6 +29,82 @@ REPORT = {
                      live_blocks=1, live_bytes=30, peak_bytes=30),
                stack(3, "mmap", ["main"], allocations=1, allocated_bytes=4096, live_blocks=1, live_bytes=4096)],
 }
+
+
+def leaky_stack(line, **kinds):
+    """A stack of a leak scan, from a line of lib.c or program.c, with (blocks, bytes) of each kind."""
+    counts = [dict(zip(("blocks", "bytes"), kinds.get(kind, (0, 0)))) for kind in leak_expectations.KINDS]
+    frames = [{"file": None, "line": None}, {"file": "/lib/lib.c", "line": 7}]
+    if line:
+        frames += [{"file": "/home/program.c", "line": line}, {"file": "program.c", "line": 999}]
+    return {"id": line, "function": "malloc", "frames": frames, "leaks": dict(zip(leak_expectations.LOST, counts)),
+            "live_blocks": sum(count["blocks"] for count in counts), "live_bytes": sum(count["bytes"] for count in counts)}
+
+
+def leak_report(*stacks):
+    totals = {kind: {unit: sum(stack["leaks"][kind][unit] for stack in stacks) for unit in ("blocks", "bytes")}
+              for kind in leak_expectations.LOST}
+    return {"leaks": {"scanned": True, **totals}, "stacks": list(stacks)}
+
+
+class LeakExpectations(unittest.TestCase):
+    def problems(self, program, *stacks, arguments=(), **changes):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "program.c"
+            source.write_text(program)
+            leaks = leak_expectations.read(source)
+        report = leak_report(*stacks)
+        report["leaks"].update(changes)
+        return leak_expectations.check(leaks, list(arguments), report)
+
+    def test_what_holds(self):
+        for program, stacks in (("a;  // LEAK definite 1 32", [leaky_stack(1, definite=(1, 32))]),
+                                ("a;  // LEAK definite 1 *", [leaky_stack(1, definite=(1, 77))]),
+                                ("a;\nb;  // LEAK definite 1 8, indirect 2 16", [leaky_stack(2, definite=(1, 8)), leaky_stack(2, indirect=(2, 16))]),
+                                ("a;  // LEAK reachable 2 9", [leaky_stack(1, reachable=(2, 9))]),
+                                ("a;  // LEAK definite 1 8", [leaky_stack(1, definite=(1, 8), reachable=(3, 9))]),
+                                ("a;  // LEAK definite 1 8 | possible 1 8", [leaky_stack(1, possible=(1, 8))]),
+                                ("  // LEAK definite 1 8\n  // LEAK x: definite 1 9\na;", [leaky_stack(3, definite=(1, 8))]),
+                                ("// CLEAN", [leaky_stack(0, reachable=(1, 8)), leaky_stack(5, reachable=(1, 8))])):
+            self.assertEqual(self.problems(program, *stacks), [], program)
+
+    def test_what_does_not_hold(self):
+        right = leaky_stack(1, definite=(1, 32))
+        for program, stacks in (("a;  // LEAK definite 2 32", [right]), ("a;  // LEAK definite 1 31", [right]), ("a;  // LEAK definite 1 32", []),
+                                ("a;\nb;  // LEAK reachable 0 0", [right]), ("a;  // LEAK definite 1 32", [right, leaky_stack(2, possible=(1, 8))]),
+                                ("a;  // LEAK definite 1 32", [right, leaky_stack(0, indirect=(1, 8))]),
+                                ("a;  // LEAK definite 1 32", [leaky_stack(1, definite=(1, 32), possible=(1, 8))]),
+                                ("a;  // LEAK reachable 1 8 | possible 1 8", [right]), ("a;  // LEAK reachable 0 0", [right]),
+                                ("// CLEAN", [right]), ("// CLEAN", [leaky_stack(0, possible=(1, 8))])):
+            self.assertNotEqual(self.problems(program, *stacks), [], (program, stacks))
+
+    def test_cases_for_arguments(self):
+        program = "a;  // LEAK held: reachable 1 8; dropped+now: definite 1 8; dropped: indirect 1 8"
+        for arguments, kind in (("held", "reachable"), ("dropped", "indirect"), ("dropped now", "definite"), ("now dropped", "definite")):
+            for found in leak_expectations.KINDS:
+                problems = self.problems(program, leaky_stack(1, **{found: (1, 8)}), arguments=arguments.split())
+                self.assertEqual(problems == [], found == kind, (arguments, found))
+        self.assertNotEqual(self.problems(program, leaky_stack(1, definite=(1, 8)), arguments=["other"]), [])
+
+    def test_a_missing_scan_is_noticed(self):
+        for environment, expected in (({"HEAPTAP_NO_LEAK_SCAN": "1"}, 0), ({"HEAPTAP_NO_LEAK_SCAN": "0"}, 1), ({}, 1)):
+            with mock.patch.dict(os.environ, environment):
+                if not environment:
+                    os.environ.pop("HEAPTAP_NO_LEAK_SCAN", None)
+                self.assertEqual(len(self.problems("// CLEAN", scanned=False)), expected)
+                self.assertEqual(self.problems("a;", scanned=False), [])  # says nothing of leaks
+                self.assertNotEqual(self.problems("// CLEAN", leaky_stack(1, definite=(1, 8))), [])
+
+    def test_conservation(self):
+        lost = leaky_stack(1, definite=(1, 32))
+        self.assertNotEqual(self.problems("a;  // LEAK definite 1 32", lost, definite={"blocks": 2, "bytes": 32}), [])
+        lost["live_bytes"] = 31
+        self.assertNotEqual(self.problems("a;  // LEAK definite 1 32", lost), [])
+
+    def test_comments_that_mean_nothing(self):
+        for program in ("a;  // LEAK lost 1 32", "a;  // LEAK definite 1", "a;  // LEAK definite one 3", "// LEAK definite 1 3",
+                        "// CLEAN\na;  // LEAK definite 1 3"):
+            self.assertRaises(ValueError, self.problems, program)
 
 
 class Expectations(unittest.TestCase):
@@ -66,11 +145,12 @@ class Expectations(unittest.TestCase):
 
     def test_runs(self):
         with tempfile.NamedTemporaryFile("w", suffix=".c") as file:
-            file.write("// A program.\n// OPTIONS --sanity -f\n// STDIN a\\nb\n// EXPECT totals.frees == 1\n// RUN one \"two words\"\n"
+            file.write("// A program.\n// OPTIONS --sanity -f\n// LEVELS -O2 -O3\n// REPEAT 5\n// STDIN a\\nb\n// EXPECT totals.frees == 1\n// RUN one \"two words\"\n"
                        "// EXPECT exit 3\n// RUN-LONG many\n// EXPECT signal SIGKILL\nint x;\n// EXPECT exit 9\n")
             file.flush()
             target = expectations.read(pathlib.Path(file.name), TARGETS)
         self.assertEqual([(run.arguments, run.status, run.long) for run in target.runs], [(["one", "two words"], 3, False), (["many"], 137, True)])
+        self.assertEqual((target.levels, target.repeat), (["-O2", "-O3"], 5))
         self.assertEqual((target.options, target.stdin), (["--sanity", "-f"], b"a\nb"))
         self.assertEqual(target.runs[1].expectations, ["totals.frees == 1"])
 
@@ -79,6 +159,8 @@ class Expectations(unittest.TestCase):
         self.assertGreater(len(sources), 80)
         for source in sources:
             target = expectations.read(source, TARGETS)
+            if source.name.startswith("leak_") and target.trace != "any":
+                self.assertTrue(target.leaks, f"{source.name} says nothing of its leaks")
             for run in target.runs:
                 for text in run.expectations:
                     try:

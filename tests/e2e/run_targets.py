@@ -1,5 +1,6 @@
 """Runs the target programs with and without heaptap: output and status are equal, and the expectations in the program
 hold for its trace. Arguments: names of programs (default: all)."""
+import itertools
 import os
 import pathlib
 import sys
@@ -8,6 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import expectations
 import heaptap_test
+import leak_expectations
 from heaptap_test import LONG, TARGET_SOURCES, TARGETS
 
 
@@ -17,19 +19,19 @@ FIRST_FUNCTIONS = {"_start", "_dl_start_user", "clone", "__clone", "clone3", "__
 
 class Targets(heaptap_test.TestCase):
     def check_target(self, source):
-        program = heaptap_test.built(source.stem)
         target = expectations.read(source, TARGETS)
         if target.trace == "none":
             self.skipTest("not for this test")
-        for run in target.runs:
+        for level, run, number in itertools.product(["", *target.levels], target.runs, range(target.repeat)):
             if run.long and not LONG:
                 continue
-            with self.subTest(arguments=" ".join(run.arguments)):
-                self.check_run(program, target, run)
+            with self.subTest(arguments=" ".join(run.arguments), level=level, number=number):
+                name = "-".join(["run", level, str(number), *run.arguments])[:60].replace("/", "_")
+                self.check_run(heaptap_test.built(source.stem, level), target, run, name)
 
-    def check_run(self, program, target, run):
+    def check_run(self, program, target, run, name):
         env = {**os.environ, **target.environment}
-        folders = [self.folder / kind / "-".join(["run", *run.arguments])[:60].replace("/", "_") for kind in ("bare", "traced")]
+        folders = [self.folder / kind / name for kind in ("bare", "traced")]
         for folder in folders:
             folder.mkdir(parents=True)
         command = [program, *run.arguments]
@@ -42,12 +44,13 @@ class Targets(heaptap_test.TestCase):
             self.assertEqual(getattr(traced, what), getattr(bare, what), f"{what} under heaptap and without it differ\n{traced}")
         self.assertEqual(os.listdir(folders[1]), os.listdir(folders[0]), "files in the working folder")
         if target.trace != "any":
-            self.check_trace(trace, run)
+            self.check_trace(trace, target, run)
 
-    def check_trace(self, trace, run):
+    def check_trace(self, trace, target, run):
         report = heaptap_test.summary(trace)
         problems = [problem for text in run.expectations for problem in expectations.check(text, report)]
         problems += expectations.conservation(report)
+        problems += leak_expectations.check(target.leaks, run.arguments, report)
         capture, end = report["capture"], report["target"]["exit"]
         if capture["lost_events"] != 0:
             problems.append(f"{capture['lost_events']} lost events")

@@ -3,6 +3,8 @@
   // RUN ARG…                 one run with these arguments; what follows, up to the next RUN, holds for it alone, what stands
                               before the first RUN for all. Without a RUN there is one run without arguments.
   // RUN-LONG ARG…            the same, made only with HEAPTAP_LONG=1
+  // REPEAT N                 each run is made N times
+  // LEVELS OPTION…           besides as always, the program is built and run with each of these, e.g. -O2
   // OPTIONS OPTION…          of `heaptap run`
   // STDIN TEXT               with \\n
   // ENV NAME=VALUE           @TARGETS@ is the folder of the built programs
@@ -19,6 +21,7 @@
                               temporary_allocations; stacks (how many match), threads (how many took part). OP is = >= or <=.
   // EXPECT error KEY=… …     over all errors that match, the count is as said. Keys that select: kind function caller
                                 allocated=FUNCTION allocated_in=NAME released_in=NAME; the sum: count
+  // CLEAN, // LEAK …         what is said of leaks: leak_expectations.py
 Names are compared without arguments, template arguments and clone suffixes.
 """
 import dataclasses
@@ -26,6 +29,8 @@ import operator
 import re
 import shlex
 import signal
+
+import leak_expectations
 
 _MAPPING = {"mmap", "mmap64", "mremap"}
 _OPERATORS = {"=": operator.eq, "==": operator.eq, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
@@ -49,11 +54,14 @@ class Target:
     stdin: bytes
     environment: dict
     trace: str  # "", "any" or "none"
+    leaks: leak_expectations.Leaks
+    levels: list = dataclasses.field(default_factory=list)
+    repeat: int = 1
 
 
 def read(source, targets_folder):
     common, runs, current = Run([]), [], None
-    target = Target(runs, [], b"", {}, "")
+    target = Target(runs, [], b"", {}, "", leak_expectations.read(source))
     for line in source.read_text().splitlines():
         if not line.startswith("// "):
             if line and not line.startswith("//"):
@@ -65,6 +73,10 @@ def read(source, targets_folder):
             runs.append(current)
         elif word == "OPTIONS":
             target.options += shlex.split(rest)
+        elif word == "LEVELS":
+            target.levels += rest.split()
+        elif word == "REPEAT":
+            target.repeat = int(rest)
         elif word == "STDIN":
             target.stdin += rest.encode().decode("unicode_escape").encode()
         elif word == "ENV":

@@ -1,0 +1,128 @@
+"""What a target program says about its own leaks, in comments at the lines that allocate.
+
+  // CLEAN                    among the lines at the top: nothing may be called lost (definite, indirect, possible)
+  … // LEAK KIND BLOCKS BYTES at the end of a line: what was allocated there, by stacks whose first frame in this file is this
+                              line. KIND is definite, indirect, possible or reachable; BYTES may be *. Several kinds are
+                              separated by commas; a kind of lost blocks that isn't named has none; reachable is only checked
+                              where it is named. Where either of two truths can be argued for, `|` stands between them.
+                              A comment with a line to itself holds for the next line of code.
+  … // LEAK WORD: … ; WORD: … for runs that have this argument (WORD+WORD: all of these). The first that fits counts; where
+                              none does, the line is as one without a comment.
+In a program that has either, no line without a comment, and no other code, may have lost anything: all false alarms are seen.
+"""
+import dataclasses
+import os
+import pathlib
+
+LOST = ("definite", "indirect", "possible")
+KINDS = (*LOST, "reachable")
+
+
+@dataclasses.dataclass
+class Case:
+    arguments: list  # that the run must have
+    truths: list  # of dicts: kind -> (blocks, bytes or None)
+
+
+@dataclasses.dataclass
+class Leaks:
+    file: str
+    lines: dict  # line -> list of Cases
+    clean: bool = False
+
+    def __bool__(self):
+        return self.clean or bool(self.lines)
+
+
+def read(source):
+    leaks, waiting = Leaks(source.name, {}), []
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        code, _, text = line.partition("// LEAK ")
+        waiting += [_case(part) for part in text.split(";") if part]
+        if line == "// CLEAN":
+            leaks.clean = True
+        elif code.strip() and waiting:
+            leaks.lines[number], waiting = waiting, []
+    if waiting:
+        raise ValueError(f"{source.name}: a LEAK without a line of code")
+    if leaks.clean and leaks.lines:
+        raise ValueError(f"{source.name} is CLEAN and has a LEAK")
+    return leaks
+
+
+def _case(text):
+    words, colon, truths = text.rpartition(":")
+    return Case(words.strip().split("+") if colon else [], [_truth(truth) for truth in truths.split("|")])
+
+
+def _truth(text):
+    truth = {}
+    for part in text.split(","):
+        kind, blocks, size = part.split()
+        if kind not in KINDS:
+            raise ValueError(f"no such kind of leak: {kind}")
+        truth[kind] = (int(blocks), None if size == "*" else int(size))
+    return truth
+
+
+def _line_in(file, stack):
+    for frame in stack["frames"]:
+        if frame.get("file") and pathlib.PurePath(frame["file"]).name == file:
+            return frame["line"]
+    return None
+
+
+def _found(stacks):
+    """Blocks and bytes of each kind. A stack's JSON doesn't name what is reachable: it is what isn't lost."""
+    found = {kind: [sum(stack["leaks"][kind][unit] for stack in stacks) for unit in ("blocks", "bytes")] for kind in LOST}
+    live = [sum(stack[key] for stack in stacks) for key in ("live_blocks", "live_bytes")]
+    found["reachable"] = [live[i] - sum(found[kind][i] for kind in LOST) for i in (0, 1)]
+    return found
+
+
+def _differences(truth, found):
+    for kind in KINDS:
+        blocks, size = truth.get(kind, (0, 0))
+        if kind == "reachable" and kind not in truth:
+            continue
+        if found[kind][0] != blocks or (size is not None and found[kind][1] != size):
+            yield f"{kind} is {found[kind][0]} blocks, {found[kind][1]} bytes, not {blocks}, {'any' if size is None else size}"
+
+
+def _check_line(cases, arguments, found):
+    fitting = next((case for case in cases if all(word in arguments for word in case.arguments)), None)
+    truths = fitting.truths if fitting else [{}]
+    wrong = [list(_differences(truth, found)) for truth in truths]
+    return [] if any(not differences for differences in wrong) else wrong[0]
+
+
+def check(leaks, arguments, report):
+    """The ways in which a report's leaks aren't as a program says of a run with these arguments; none where they are."""
+    if not leaks:
+        return []
+    if not report["leaks"]["scanned"]:
+        if os.environ.get("HEAPTAP_NO_LEAK_SCAN") == "1":
+            return []
+        return ["no scan for leaks was made; HEAPTAP_NO_LEAK_SCAN=1 allows that as long as heaptap has none"]
+    problems, by_line = list(conservation(report)), {}
+    for stack in report["stacks"]:
+        if stack["function"] not in ("mmap", "mmap64", "mremap"):
+            by_line.setdefault(_line_in(leaks.file, stack), []).append(stack)
+    for line in sorted({*by_line, *leaks.lines}, key=lambda line: line or 0):
+        where = f"{leaks.file}:{line}" if line else f"outside of {leaks.file}"
+        found = _found(by_line.get(line, []))
+        problems += [f"leaks of {where}: {problem}" for problem in _check_line(leaks.lines.get(line, []), arguments, found)]
+    return problems
+
+
+def conservation(report):
+    """The law for every report with a scan: the stacks' leaks add up to those in all."""
+    blocks = [stack for stack in report["stacks"] if stack["function"] not in ("mmap", "mmap64", "mremap")]
+    found = _found(blocks)
+    for kind in LOST:
+        (count, size), total = found[kind], report["leaks"][kind]
+        if (count, size) != (total["blocks"], total["bytes"]):
+            yield f"the stacks' {kind} leaks add up to {count} blocks, {size} bytes, in all there are {total}"
+    for stack in blocks:
+        if any(number < 0 for number in _found([stack])["reachable"]):
+            yield f"stack {stack['id']}: more lost than live"
