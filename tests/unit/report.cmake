@@ -11,5 +11,6 @@ endfunction()
 
 heaptap_report_test(ledger_test heaptap_ledger)
 heaptap_report_test(analysis_test heaptap_analysis)
+heaptap_report_test(suppressions_test heaptap_analysis)
 heaptap_report_test(report_test heaptap_report)
 heaptap_report_test(command_line_test heaptap_app)

@@ -56,7 +56,7 @@ FunctionName FunctionNames::find_name(Dwarf_Die die) {
   uint32_t scope = kNoScope;
   for (int step = 0; step < kOriginLimit; ++step) {
     if (const char* linkage_name = linkage_name_of(die)) {
-      return {.text = demangle(linkage_name), .plain = {}, .is_complete = true};
+      return {.text = demangle(linkage_name), .linkage = linkage_name, .plain = {}, .is_complete = true};
     }
     if (const char* name = plain.empty() ? string_of(die, DW_AT_name) : nullptr) plain = name;
     if (scope == kNoScope) scope = scope_of(die);
@@ -68,7 +68,7 @@ FunctionName FunctionNames::find_name(Dwarf_Die die) {
     scope = scope_of(die);
   }
   std::string text = plain.empty() || scope == kNoScope ? plain : text_of(scope) + "::" + plain;
-  return {.text = std::move(text), .plain = without_arguments(plain)};
+  return {.text = std::move(text), .linkage = {}, .plain = without_arguments(plain)};
 }
 
 uint32_t FunctionNames::scope_of(const Dwarf_Die& die) const {

@@ -15,6 +15,7 @@ namespace heaptap::symbols {
 
 struct FunctionName {
   std::string text;          // as people write it
+  std::string linkage;       // its linkage name; empty where it has none
   std::string plain;         // DW_AT_name up to its template arguments; empty with a linkage name
   bool is_complete = false;  // from a linkage name, so with the types of the parameters
 };

@@ -30,6 +30,12 @@ CodeRanges code_ranges_of(Elf* elf, uint64_t bias) {
   return CodeRanges(std::move(ranges));
 }
 
+// Without the version that a dynamic symbol may have behind it.
+void set_symbol(Frame& frame, std::string_view name) {
+  name = name.substr(0, name.find('@', 1));
+  if (name != frame.function) frame.symbol = name;
+}
+
 }  // namespace
 
 std::unique_ptr<ModuleFile> ModuleFile::open(FileSearch& search, const std::string& path, const std::string& build_id) {
@@ -129,7 +135,10 @@ std::vector<Frame> ModuleFile::frames_at(uint64_t address) {
   if (dwarf_ != nullptr) dwarf_->append_frames(moved - dwarf_bias_, found);
   for (const SourceFrame& each : found) {
     Frame frame;
-    if (each.function != nullptr) frame.function = each.function->text;
+    if (each.function != nullptr) {
+      frame.function = each.function->text;
+      set_symbol(frame, each.function->linkage);
+    }
     if (each.position.file != nullptr) frame.file = *each.position.file;
     frame.line = each.position.line;
     frame.inlined = each.inlined;
@@ -138,7 +147,10 @@ std::vector<Frame> ModuleFile::frames_at(uint64_t address) {
   }
   if (frames.empty()) {
     frames.emplace_back();
-    if (const char* name = symbols_.find(moved)) frames.back().function = demangle(name);
+    if (const char* name = symbols_.find(moved)) {
+      frames.back().function = demangle(name);
+      set_symbol(frames.back(), name);
+    }
   }
   return frames;
 }
@@ -149,7 +161,10 @@ void ModuleFile::use_full_name(Frame& frame, const FunctionName* known, uint64_t
   const char* name = symbols_.find(address);
   if (name == nullptr) return;
   std::string full = demangle(name);
-  if (frame.function.empty() || full.find(known->plain) != std::string::npos) frame.function = std::move(full);
+  if (frame.function.empty() || full.find(known->plain) != std::string::npos) {
+    frame.function = std::move(full);
+    set_symbol(frame, name);
+  }
 }
 
 }  // namespace heaptap::symbols

@@ -1,0 +1,109 @@
+#include "host/analysis/suppression_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace heaptap::analysis {
+namespace {
+
+using symbols::Frame;
+
+constexpr size_t kMostFrames = 24;  // Valgrind reads no more of an entry
+
+std::string_view name_of(leaks::BlockState state) {
+  constexpr std::array<std::string_view, 4> kNames = {"reachable", "possible", "indirect", "definite"};
+  return kNames[static_cast<size_t>(state) % kNames.size()];
+}
+
+// Names come from files: what would end the line, be taken for a blank around the name, or mean something else in a
+// pattern, becomes a wildcard.
+std::string in_pattern(std::string_view name, std::string_view special, char wildcard) {
+  std::string text(name);
+  const auto is_special = [&](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || special.find(c) != special.npos;
+  };
+  std::ranges::replace_if(text, is_special, wildcard);
+  if (text.starts_with(' ')) text.front() = wildcard;
+  if (text.ends_with(' ')) text.back() = wildcard;
+  return text;
+}
+
+// Valgrind compares mangled names.
+std::string valgrind_line(const Frame& frame) {
+  const std::string& name = frame.symbol.empty() ? frame.function : frame.symbol;
+  if (!name.empty()) return "   fun:" + in_pattern(name, "", '?') + "\n";
+  return "   obj:" + (frame.module.empty() ? "*" : in_pattern(frame.module, "", '?')) + "\n";
+}
+
+// Up to main: what is below differs between machines.
+std::string valgrind_frames(const NamedStack& stack) {
+  std::string text = fmt::format("   fun:{}\n", wire::facts_of(stack.function).symbol);
+  size_t count = 1;
+  for (const Frame& frame : stack.frames) {
+    if (count++ == kMostFrames) break;
+    text += valgrind_line(frame);
+    if (frame.function == "main") break;
+  }
+  return text;
+}
+
+bool is_of_system(const Frame& frame) {
+  return frame.module.starts_with("/lib") || frame.module.starts_with("/usr/lib");
+}
+
+// Whether so many leaks have this frame that a suppression of it would hide others: a wrapper of an allocation function.
+bool is_common(const Frame& frame) {
+  const std::string_view name = frame.function;
+  return name.starts_with("std::") || name.starts_with("__gnu_cxx::") || name.find("alloc") != name.npos ||
+         name.find("Alloc") != name.npos || name.find("strdup") != name.npos || name == "main";
+}
+
+// The frame that a leak is best known by: the innermost that is neither common nor of a system's library; else of those.
+const Frame* telling_frame(const NamedStack& stack) {
+  const auto named = [](const Frame& frame) { return !frame.function.empty(); };
+  const auto telling = [&](const Frame& frame) { return named(frame) && !is_common(frame); };
+  const auto own = [&](const Frame& frame) { return telling(frame) && !is_of_system(frame); };
+  auto found = std::ranges::find_if(stack.frames, own);
+  if (found == stack.frames.end()) found = std::ranges::find_if(stack.frames, telling);
+  if (found == stack.frames.end()) found = std::ranges::find_if(stack.frames, named);
+  return found == stack.frames.end() ? nullptr : &*found;
+}
+
+std::string lsan_pattern(const NamedStack& stack) {
+  if (const Frame* frame = telling_frame(stack)) return "leak:^" + in_pattern(frame->function, "^$", '*') + "$\n";
+  for (const Frame& frame : stack.frames) {
+    if (!frame.module.empty()) return "leak:^" + in_pattern(frame.module, "^$", '*') + "$\n";
+  }
+  return {};
+}
+
+std::string title_of(const LeakToSuppress& leak) {
+  const Frame* frame = telling_frame(leak.stack);
+  return fmt::format("{} leak of {} bytes in {} blocks{}{}", name_of(leak.state), leak.bytes, leak.blocks,
+                     frame == nullptr ? "" : ", ", frame == nullptr ? "" : in_pattern(frame->function, "", '?'));
+}
+
+}  // namespace
+
+std::string write_suppressions(SuppressionSyntax syntax, std::span<const LeakToSuppress> leaks) {
+  std::string text;
+  std::set<std::string> written;
+  for (const LeakToSuppress& leak : leaks) {
+    if (syntax == SuppressionSyntax::kLsan) {
+      const std::string line = lsan_pattern(leak.stack);
+      if (line.empty() || !written.insert(line).second) continue;
+      text += fmt::format("# {}\n{}", title_of(leak), line);
+    } else {
+      const std::string body = fmt::format("   Memcheck:Leak\n   match-leak-kinds: {}\n{}", name_of(leak.state),
+                                           valgrind_frames(leak.stack));
+      if (!written.insert(body).second) continue;
+      text += fmt::format("{{\n   {}\n{}}}\n", title_of(leak), body);
+    }
+  }
+  return text;
+}
+
+}  // namespace heaptap::analysis

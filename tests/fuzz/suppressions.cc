@@ -1,0 +1,51 @@
+// Files of suppressions of any content: parsing and matching end, and errors name the line.
+#include "host/analysis/suppressions.h"
+
+#include <cstdint>
+#include <string_view>
+
+#include "fuzz/support/expect.h"
+#include "host/analysis/suppression_writer.h"
+
+using namespace heaptap;
+
+namespace {
+
+std::vector<symbols::Frame> made_up_frames() {
+  std::vector<symbols::Frame> frames(3);
+  frames[0].function = "shop::Cart::add(shop::Item const*)";
+  frames[0].symbol = "_ZN4shop4Cart3addEPKNS_4ItemE";
+  frames[0].file = "/src/cart.cc";
+  frames[0].line = 41;
+  frames[1].module = "/usr/lib/libgobject-2.0.so.0";
+  frames[2].function = "main";
+  frames[2].module = "/home/me/app";
+  return frames;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
+  using leaks::BlockState;
+  static const std::vector<symbols::Frame> frames = made_up_frames();
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size_bytes);
+  analysis::Suppressions suppressions;
+  const auto added = suppressions.add(text, "file");
+  FUZZ_EXPECT(added || (added.error().message.starts_with("file:") && suppressions.empty()));
+  for (const BlockState state : {BlockState::kReachable, BlockState::kPossible, BlockState::kDefinite}) {
+    suppressions.suppress({wire::Function::kMalloc, frames}, state, 1, 1);
+  }
+  FUZZ_EXPECT(suppressions.unused().size() <= suppressions.list().size());
+  // What is written for a stack with any name hides that stack.
+  std::vector<symbols::Frame> named = frames;
+  named[0].function = text.substr(0, 200);
+  named[0].symbol.clear();
+  const analysis::LeakToSuppress leak{
+      .stack = {wire::Function::kNew, named}, .state = BlockState::kDefinite, .blocks = 1, .bytes = 1};
+  for (const auto syntax : {analysis::SuppressionSyntax::kLsan, analysis::SuppressionSyntax::kValgrind}) {
+    analysis::Suppressions own;
+    FUZZ_EXPECT(own.add(analysis::write_suppressions(syntax, {&leak, 1}), "own"));
+    FUZZ_EXPECT(own.list().size() == 1 && own.find(leak.stack, leak.state).has_value());
+  }
+  return 0;
+}
