@@ -22,7 +22,8 @@ class Targets(heaptap_test.TestCase):
         target = expectations.read(source, TARGETS)
         if target.trace == "none":
             self.skipTest("not for this test")
-        for level, run, number in itertools.product(["", *target.levels], target.runs, range(target.repeat)):
+        rounds = range(target.repeat * 10 if LONG and target.repeat > 1 else target.repeat)
+        for level, run, number in itertools.product(["", *target.levels], target.runs, rounds):
             if run.long and not LONG:
                 continue
             with self.subTest(arguments=" ".join(run.arguments), level=level, number=number):

@@ -3,7 +3,7 @@
   // RUN ARG…                 one run with these arguments; what follows, up to the next RUN, holds for it alone, what stands
                               before the first RUN for all. Without a RUN there is one run without arguments.
   // RUN-LONG ARG…            the same, made only with HEAPTAP_LONG=1
-  // REPEAT N                 each run is made N times
+  // REPEAT N                 each run is made N times, ten times as often with HEAPTAP_LONG=1
   // LEVELS OPTION…           besides as always, the program is built and run with each of these, e.g. -O2
   // OPTIONS OPTION…          of `heaptap run`
   // STDIN TEXT               with \\n

@@ -16,6 +16,7 @@ import pathlib
 
 LOST = ("definite", "indirect", "possible")
 KINDS = (*LOST, "reachable")
+_MAPPING = ("mmap", "mmap64", "mremap")
 
 
 @dataclasses.dataclass
@@ -96,28 +97,42 @@ def _check_line(cases, arguments, found):
     return [] if any(not differences for differences in wrong) else wrong[0]
 
 
+def missing_scan(report):
+    """None where the report tells of a scan; else what is to be said of that."""
+    if report["leaks"]["scanned"]:
+        return None
+    if os.environ.get("HEAPTAP_NO_LEAK_SCAN") == "1":
+        return []
+    return ["no scan for leaks was made; HEAPTAP_NO_LEAK_SCAN=1 allows that as long as heaptap has none"]
+
+
+def found_by_line(file, report):
+    """line -> kind -> [blocks, bytes], of the stacks whose first frame in the file is this line; None: without such a frame."""
+    by_line = {}
+    for stack in report["stacks"]:
+        if stack["function"] not in _MAPPING:
+            by_line.setdefault(_line_in(file, stack), []).append(stack)
+    return {line: _found(stacks) for line, stacks in by_line.items()}
+
+
 def check(leaks, arguments, report):
     """The ways in which a report's leaks aren't as a program says of a run with these arguments; none where they are."""
     if not leaks:
         return []
-    if not report["leaks"]["scanned"]:
-        if os.environ.get("HEAPTAP_NO_LEAK_SCAN") == "1":
-            return []
-        return ["no scan for leaks was made; HEAPTAP_NO_LEAK_SCAN=1 allows that as long as heaptap has none"]
-    problems, by_line = list(conservation(report)), {}
-    for stack in report["stacks"]:
-        if stack["function"] not in ("mmap", "mmap64", "mremap"):
-            by_line.setdefault(_line_in(leaks.file, stack), []).append(stack)
+    missing = missing_scan(report)
+    if missing is not None:
+        return missing
+    problems, by_line = list(conservation(report)), found_by_line(leaks.file, report)
     for line in sorted({*by_line, *leaks.lines}, key=lambda line: line or 0):
         where = f"{leaks.file}:{line}" if line else f"outside of {leaks.file}"
-        found = _found(by_line.get(line, []))
+        found = by_line.get(line) or _found([])
         problems += [f"leaks of {where}: {problem}" for problem in _check_line(leaks.lines.get(line, []), arguments, found)]
     return problems
 
 
 def conservation(report):
     """The law for every report with a scan: the stacks' leaks add up to those in all."""
-    blocks = [stack for stack in report["stacks"] if stack["function"] not in ("mmap", "mmap64", "mremap")]
+    blocks = [stack for stack in report["stacks"] if stack["function"] not in _MAPPING]
     found = _found(blocks)
     for kind in LOST:
         (count, size), total = found[kind], report["leaks"][kind]
