@@ -2,11 +2,13 @@
 definitions alone.
 
 A block is reachable where pointers to starts lead to it from a root; possible where any pointers do; else it is lost. Among
-the lost blocks, a group that reach each other and that no other lost block points to has one definite block (which one is
-nobody's promise); all others are indirect.
+the lost blocks, a group that reach each other and that no other lost block points to has one definite block, the one that was
+allocated first; all others are indirect.
 """
 import collections
 import dataclasses
+
+from leak_expectations import KINDS
 
 
 @dataclasses.dataclass
@@ -51,8 +53,8 @@ def _flood(graph, begin, certain):
 class Truth:
     reachable: set
     possible: set
-    lost: set
-    definite: int  # how many of the lost ones
+    definite: set
+    indirect: set
 
 
 def truth(graph):
@@ -60,19 +62,19 @@ def truth(graph):
     possible = _flood(graph, [to for to, _ in graph.roots], False) - reachable
     lost = graph.size.keys() - reachable - possible
     reach = {number: _flood(graph, [number], False) for number in lost}
-    heads = set()  # of each group that nothing else points to, its first block
+    definite = set()
     for number in lost:
         before = {other for other in lost if number in reach[other]}
         if before <= reach[number]:
-            heads.add(min(before))
-    return Truth(reachable, possible, lost, len(heads))
+            definite.add(min(before))
+    return Truth(reachable, possible, definite, lost - definite)
 
 
 def expected_by_line(graph):
-    """line -> kind ("reachable", "possible", "lost") -> [blocks, bytes]"""
+    """line -> kind -> [blocks, bytes]"""
     found = truth(graph)
-    lines = {line: {kind: [0, 0] for kind in ("reachable", "possible", "lost")} for line in graph.line.values()}
-    for kind in ("reachable", "possible", "lost"):
+    lines = {line: {kind: [0, 0] for kind in KINDS} for line in graph.line.values()}
+    for kind in KINDS:
         for number in getattr(found, kind):
             count = lines[graph.line[number]][kind]
             count[0] += 1

@@ -1,5 +1,5 @@
-// Containers are lost as a whole. A map's and a list's memory points back at the container: one block of the group is definite.
-// The container itself is the best one to name, but its elements can be argued for.
+// Containers are lost as a whole. A map's and a list's memory points back at the container: the block that was allocated first
+// stands for the group as definite, which is the container.
 #include "leak.h"
 
 #include <list>
@@ -13,12 +13,12 @@ NOINLINE static void lose_vector() {
   for (int i = 0; i < 10; i++) words->emplace_back(40, 'w');
 }
 NOINLINE static void lose_map() {
-  auto* names = new std::map<long, long>;         // LEAK definite 1 48 | indirect 1 48
-  for (long i = 0; i < 10; i++) (*names)[i] = i;  // LEAK indirect 10 480 | definite 1 48, indirect 9 432
+  auto* names = new std::map<long, long>;         // LEAK definite 1 48
+  for (long i = 0; i < 10; i++) (*names)[i] = i;  // LEAK indirect 10 480
 }
 NOINLINE static void lose_list() {
-  auto* numbers = new std::list<long>;                  // LEAK definite 1 24 | indirect 1 24
-  for (long i = 0; i < 10; i++) numbers->push_back(i);  // LEAK indirect 10 240 | definite 1 24, indirect 9 216
+  auto* numbers = new std::list<long>;                  // LEAK definite 1 24
+  for (long i = 0; i < 10; i++) numbers->push_back(i);  // LEAK indirect 10 240
 }
 int main() {
   lose_vector();

@@ -1,4 +1,4 @@
-// A cycle is lost: one of its blocks stands for it as definite, the others are indirect. A block that points to itself is definite.
+// A cycle is lost: the block that was allocated first stands for it as definite, the others are indirect. A block that points to itself is definite.
 // RUN 1
 // RUN 2
 // RUN 1000
