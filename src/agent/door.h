@@ -53,6 +53,9 @@ CodeRange loader_code();
 // Highest address of the initial thread's stack, roughly; 0: unknown.
 uintptr_t initial_stack_top();
 
+// The calling thread's.
+ThreadAnchor& thread_anchor();
+
 // The thread's control block, which a C library puts at the top of the stacks that it makes; 0: unknown.
 uintptr_t thread_control_block();
 

@@ -160,6 +160,8 @@ uintptr_t initial_stack_top() {
   return &__libc_stack_end != nullptr ? reinterpret_cast<uintptr_t>(__libc_stack_end) : 0;
 }
 
+ThreadAnchor& thread_anchor() { return g_anchor; }
+
 uintptr_t thread_control_block() { return arch::native::thread_control_block(); }
 
 }  // namespace door

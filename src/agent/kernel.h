@@ -9,6 +9,12 @@
 
 #include "arch/native.h"
 
+namespace heaptap::agent {
+// The agent's own mappings are told to the collector (areas.cc).
+void note_own_area(const void* start, size_t bytes);
+void forget_own_area(const void* start);
+}  // namespace heaptap::agent
+
 namespace heaptap::agent::kernel {
 
 using arch::native::system_call;
@@ -28,7 +34,9 @@ inline uint32_t thread_id() { return static_cast<uint32_t>(system_call(__NR_gett
 inline void* map_memory(size_t bytes) {
   const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite,
                                   0x02 | 0x20 | 0x4000 /* PRIVATE | ANONYMOUS | NORESERVE */, -1, 0);
-  return failed(result) ? nullptr : reinterpret_cast<void*>(result);
+  if (failed(result)) return nullptr;
+  note_own_area(reinterpret_cast<void*>(result), bytes);
+  return reinterpret_cast<void*>(result);
 }
 
 inline void* map_shared(int descriptor, size_t bytes) {
@@ -37,6 +45,7 @@ inline void* map_shared(int descriptor, size_t bytes) {
 }
 
 inline void unmap(void* start, size_t bytes) {
+  forget_own_area(start);
   system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
 }
 
@@ -69,10 +78,15 @@ inline bool thread_lives(int process, uint32_t thread) {
 }
 
 // Waits until *word isn't `value`, a wake-up, or the time is over. The word is shared with another process.
-inline void futex_wait(void* word, uint32_t value, uint32_t milliseconds) {
+inline long futex_wait(const void* word, uint32_t value, uint32_t milliseconds) {
   __kernel_timespec limit{milliseconds / 1000, static_cast<long long>(milliseconds % 1000) * 1000000};
-  system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAIT, static_cast<long>(value),
-              reinterpret_cast<long>(&limit));
+  return system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAIT, static_cast<long>(value),
+                     reinterpret_cast<long>(&limit));
+}
+
+// Wakes all that wait.
+inline void futex_wake(const void* word) {
+  system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAKE, 0x7fffffff);
 }
 
 // Whether 8 bytes at this address can be read, asked of the kernel: an invalid request that is refused with EINVAL only

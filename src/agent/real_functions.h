@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
+
 #include "wire/functions.h"
 
 namespace heaptap::agent {
@@ -45,6 +47,17 @@ LateFunction find_late_function(wire::Function function, uintptr_t caller);
 
 // The next definition of a function that isn't in the list; null: there is none, or it is too early.
 void* find_behind_agent(const char* name);
+
+// The same, remembered in `known`.
+template <typename Signature>
+inline Signature* find(std::atomic<void*>& known, const char* name) {
+  void* found = known.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = find_behind_agent(name);
+    known.store(found, std::memory_order_release);
+  }
+  return reinterpret_cast<Signature*>(found);
+}
 
 template <typename Signature>
 inline Signature* real(wire::Function function) {

@@ -1,5 +1,7 @@
 #include "agent/session.h"
 
+#include "agent/areas.h"
+#include "agent/ending_signals.h"
 #include "agent/kernel.h"
 #include "agent/streams.h"
 #include "agent/words.h"
@@ -101,7 +103,10 @@ bool layout_is_sound(const wire::LogHeader& log, size_t bytes) {
          log.slot_count > 0 && log.slots_offset + uint64_t{log.slot_count} * sizeof(wire::StreamSlot) <= bytes &&
          log.modules_offset + log.modules_capacity <= bytes &&
          log.codes_offset + uint64_t{log.code_capacity} * 8 <= bytes &&
-         log.nodes_offset + uint64_t{log.node_capacity} * 8 <= bytes &&
+         log.nodes_offset + uint64_t{log.node_capacity} * 8 <= bytes && log.stack_area_capacity > 0 &&
+         (log.stack_area_capacity & (log.stack_area_capacity - 1)) == 0 &&
+         log.stack_areas_offset + uint64_t{log.stack_area_capacity} * sizeof(wire::StackAreaEntry) <= bytes &&
+         log.own_areas_offset + uint64_t{log.own_area_capacity} * sizeof(wire::OwnArea) <= bytes &&
          log.chunks_offset + uint64_t{log.chunk_count} * wire::kChunkBytes <= bytes;
 }
 
@@ -161,6 +166,7 @@ bool use_log(wire::LogHeader* log) {
     unwind.refresh_modules();
   } else {
     unwind.modules.inherit(*before, log);
+    inherit_own_areas(*before);
   }
   session.loader_code = door::loader_code();
   if (const Module* own = unwind.modules.find(reinterpret_cast<uintptr_t>(&use_log))) {
@@ -219,6 +225,7 @@ __attribute__((noinline)) bool start_session() {
     started = log != nullptr && use_log(log);
   }
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
+  if (started) arm_signals();
   return started;
 }
 

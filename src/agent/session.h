@@ -23,7 +23,9 @@ enum class SessionState : uint32_t {
 // libc's fork can't go on writing into its parent's log.
 struct alignas(4096) SessionPage {
   std::atomic<SessionState> state;
-  uint8_t padding[4096 - sizeof(std::atomic<SessionState>)];
+  std::atomic<uint32_t>
+      ending_thread;  // the kernel's id of the thread that offered a last look, see ending.h; 0: none did
+  uint8_t padding[4096 - sizeof(std::atomic<SessionState>) - sizeof(std::atomic<uint32_t>)];
 };
 
 struct Session {
@@ -36,7 +38,9 @@ struct Session {
   uint32_t flags = 0;   // wire::SessionFlag
   bool omits = false;
   bool clock_forbidden = false;  // reading the clock would kill the process
-  door::CodeRange own_code{};    // the agent's
+  bool filtered = false;       // the program installed a filter of system calls: the agent makes none it can do without
+  unsigned long ptracer = 0;   // whom the program allowed to trace it (PR_SET_PTRACER)
+  door::CodeRange own_code{};  // the agent's
   door::CodeRange loader_code{};
   char socket_name[108] = {};
   uint8_t socket_name_bytes = 0;

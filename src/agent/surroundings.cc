@@ -1,10 +1,13 @@
 // Functions through which a program would notice the agent, or the agent would meet something that the program forbade.
 // None of them is an event; each does for the program just what it did without the agent.
+#include "agent/surroundings.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 #include <atomic>
 
+#include "agent/ending_signals.h"
 #include "agent/real_functions.h"
 #include "agent/session.h"
 
@@ -20,16 +23,6 @@ struct Limit {
 };
 constexpr int kAddressSpace = 9;
 constexpr uint64_t kUnlimited = UINT64_MAX;
-
-template <typename Signature>
-Signature* find(std::atomic<void*>& known, const char* name) {
-  void* found = known.load(std::memory_order_acquire);
-  if (found == nullptr) {
-    found = find_behind_agent(name);
-    known.store(found, std::memory_order_release);
-  }
-  return reinterpret_cast<Signature*>(found);
-}
 
 // A limit on address space is for the program: the agent's own comes on top.
 uint64_t own_bytes() { return g_session.log_bytes; }
@@ -88,9 +81,11 @@ int exchange_limit(int process, int resource, const Limit* wanted, Limit* before
   return status;
 }
 
+constexpr int kSetSeccomp = 22;
+constexpr int kSetPtracer = 0x59616d61;
+
 // Strict seccomp takes the time-stamp counter away, and so may the program itself: reading it would then kill it.
 bool forbids_clock(int operation, unsigned long argument) {
-  constexpr int kSetSeccomp = 22;
   constexpr unsigned long kStrict = 1;
   constexpr int kSetTsc = 26;
   constexpr unsigned long kTscFaults = 2;
@@ -98,6 +93,12 @@ bool forbids_clock(int operation, unsigned long argument) {
 }
 
 }  // namespace
+
+void note_filter() {
+  g_session.filtered = true;
+  disarm_signals();
+}
+
 }  // namespace heaptap::agent
 
 using namespace heaptap::agent;
@@ -120,6 +121,8 @@ HEAPTAP_EXPORT int prctl(int operation, ...) {
   for (unsigned long& argument : arguments) argument = __builtin_va_arg(rest, unsigned long);
   __builtin_va_end(rest);
   if (forbids_clock(operation, arguments[0])) g_session.clock_forbidden = true;
+  if (operation == kSetSeccomp) note_filter();
+  if (operation == kSetPtracer) g_session.ptracer = arguments[0];
   auto* call = find<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>(g_prctl, "prctl");
   return call != nullptr ? call(operation, arguments[0], arguments[1], arguments[2], arguments[3]) : -1;
 }

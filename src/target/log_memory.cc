@@ -19,6 +19,8 @@ struct Sizes {
   uint64_t codes = 1u << 19;
   uint64_t nodes = 4u << 20;
   uint64_t chunks = 4096;
+  uint64_t stack_areas = 2048;
+  uint64_t own_areas = 8192;
 };
 
 constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
@@ -26,7 +28,8 @@ constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~uint64
 uint64_t total_of(const Sizes& sizes) {
   return 4096 + whole_pages(sizes.slots * sizeof(wire::StreamSlot)) + whole_pages(sizes.modules_bytes) +
          whole_pages(sizes.codes * sizeof(wire::CodeEntry)) + whole_pages(sizes.nodes * sizeof(wire::StackNode)) +
-         sizes.chunks * wire::kChunkBytes;
+         whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry)) +
+         whole_pages(sizes.own_areas * sizeof(wire::OwnArea)) + sizes.chunks * wire::kChunkBytes;
 }
 
 Sizes sizes_for(const LogOptions& options) {
@@ -57,7 +60,11 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.modules_capacity = sizes.modules_bytes;
   log.codes_offset = log.modules_offset + whole_pages(sizes.modules_bytes);
   log.nodes_offset = log.codes_offset + whole_pages(sizes.codes * sizeof(wire::CodeEntry));
-  log.chunks_offset = log.nodes_offset + whole_pages(sizes.nodes * sizeof(wire::StackNode));
+  log.stack_areas_offset = log.nodes_offset + whole_pages(sizes.nodes * sizeof(wire::StackNode));
+  log.stack_area_capacity = static_cast<uint32_t>(sizes.stack_areas);
+  log.own_areas_offset = log.stack_areas_offset + whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry));
+  log.own_area_capacity = static_cast<uint32_t>(sizes.own_areas);
+  log.chunks_offset = log.own_areas_offset + whole_pages(sizes.own_areas * sizeof(wire::OwnArea));
   log.depth_limit = options.depth_limit;
   log.overflow_policy = options.overflow_policy;
   constexpr uint32_t kOverflowWaitMs = 2000;

@@ -1,7 +1,8 @@
 // The log: one shared memory, written by the agent inside the target and drained by a collector on the same machine.
 // Freestanding; both sides include it. Native byte order and word size: what leaves the machine is wire/frame.h.
 //
-//   ┌ LogHeader ┬ StreamSlot[slot_count] ┬ modules ┬ CodeEntry[code_capacity] ┬ StackNode[node_capacity] ┬ Chunk[chunk_count] ┐
+//   ┌ LogHeader ┬ StreamSlot[slot_count] ┬ modules ┬ CodeEntry[code_capacity] ┬ StackNode[node_capacity] ┬ …
+//   … ┬ StackAreaEntry[stack_area_capacity] ┬ OwnArea[own_area_capacity] ┬ Chunk[chunk_count] ┐
 //
 // A stream is what one thread (or one signal handler that interrupted a hook of that thread) writes. It owns a list of
 // chunks; only its thread writes records, only the collector returns chunks. The collector treats all of this as hostile:
@@ -11,6 +12,8 @@
 #include <stdint.h>
 
 #include <atomic>
+
+#include "wire/ending.h"
 
 namespace heaptap::wire {
 
@@ -38,6 +41,10 @@ struct LogHeader {
   uint64_t codes_offset;
   uint64_t nodes_offset;
   uint64_t chunks_offset;
+  uint64_t stack_areas_offset;
+  uint64_t own_areas_offset;
+  uint32_t stack_area_capacity;  // a power of two
+  uint32_t own_area_capacity;
   uint32_t depth_limit;  // frames a stack keeps, from the innermost
   OverflowPolicy overflow_policy;
   uint32_t overflow_wait_ms;   // bound of one wait for a free chunk
@@ -63,12 +70,18 @@ struct LogHeader {
   // Futex word, counted up whenever chunks came back: a thread that has to wait for a chunk waits on it.
   alignas(64) std::atomic<uint32_t> chunks_returned;
   std::atomic<uint64_t> coarse_clock;  // written by the collector whenever it drains: for who may not read the clock
+
+  Ending ending;
+  std::atomic<uint32_t> stack_area_overflow;  // stacks that took the place of others in the table
+  std::atomic<uint32_t> own_area_count;       // no entry from this index on was ever used
+  std::atomic<uint32_t> own_area_overflow;    // own mappings that are not in the table
 };
 
 enum SessionFlag : uint32_t {
   kFollowFork = 1u << 0,
   kFollowExec = 1u << 1,
-  kNoCpp = 1u << 2,  // operator new and delete are not events of their own, malloc and free under them are
+  kNoCpp = 1u << 2,      // operator new and delete are not events of their own, malloc and free under them are
+  kScanAtEnd = 1u << 3,  // the program's end waits for a last look at its memory, see wire/ending.h
 };
 
 enum class AgentState : uint32_t { kNotConnected = 0, kRecording = 1 };

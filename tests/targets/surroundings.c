@@ -62,7 +62,7 @@ static void status_lines(const char* const* wanted) {
   fclose(file);
 }
 static void signals(void) {
-  status_lines((const char* const[]){"SigBlk", "SigIgn", "SigCgt", "SigPnd", "ShdPnd", "SigQ:\tx", NULL});
+  status_lines((const char* const[]){"SigBlk", "SigIgn", "SigPnd", "ShdPnd", "SigQ:\tx", NULL});
   stack_t stack;
   sigaltstack(NULL, &stack);
   say("alternate stack: %d\n", stack.ss_flags);

@@ -22,6 +22,7 @@ struct Unwinding {
   static constexpr uint64_t kSignalFramePointer = 40 + 10 * 8;
   static constexpr uint64_t kSignalStackPointer = 40 + 15 * 8;
   static constexpr uint64_t kSignalProgramCounter = 40 + 16 * 8;
+  static constexpr uint64_t kSignalMask = 40 + 256;  // uc_sigmask, behind the registers (struct sigcontext)
 };
 
 }  // namespace heaptap::arch::x86_64

@@ -104,7 +104,7 @@ target::LogOptions log_options(const RunOptions& options) {
   log.depth_limit = options.depth;
   log.overflow_policy = options.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
   log.flags = (options.follow_fork ? wire::kFollowFork : 0u) | (options.follow_exec ? wire::kFollowExec : 0u) |
-              (options.no_cpp ? wire::kNoCpp : 0u);
+              (options.no_cpp ? wire::kNoCpp : 0u) | (options.leak_scan ? wire::kScanAtEnd : 0u);
   for (const std::string& object : options.omit) log.omitted_objects += object + "\n";
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {

@@ -79,6 +79,7 @@ int Supervisor::watch(const target::Launched& program) {
     wait_for_news();
     accept_agents();
     drain();
+    look_at_endings();
     end_processes();
     if (program_ended_ && g_stop_requested.load(std::memory_order_relaxed) != 0) {
       for (Process& process : processes_) end(process, {});
@@ -92,11 +93,12 @@ int Supervisor::watch(const target::Launched& program) {
 }
 
 void Supervisor::wait_for_news() {
-  std::vector<pollfd> waits{{server_.socket(), POLLIN, 0}};
+  std::vector<pollfd> waits{{server_.socket(), POLLIN, 0}, {bell_.descriptor(), POLLIN, 0}};
   if (!program_ended_) waits.push_back({program_.descriptor, POLLIN, 0});
   for (const Process& process : processes_) waits.push_back({process.descriptor, POLLIN, 0});
   const bool records = !processes_.empty();
   poll(waits.data(), waits.size(), records ? pause_ms_ : 1000);
+  bell_.silence();
 }
 
 void Supervisor::accept_agents() {
@@ -118,6 +120,7 @@ void Supervisor::begin(const target::AgentRequest& request) {
   }
   if (!target::AgentServer::answer(request, &(*recording)->log())) return;
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, request.process, 0));
+  bell_.add((*recording)->log().header());
   processes_.push_back({request.process, descriptor, std::move(*recording)});
 }
 
@@ -133,6 +136,23 @@ void Supervisor::drain() {
   } else {
     pause_ms_ = std::clamp(pause_ms_, 2, 8);
   }
+}
+
+void Supervisor::look_at_endings() {
+  for (Process& process : processes_) {
+    wire::LogHeader& log = process.recording->log().header();
+    const auto notice = target::take_ending(log);
+    if (!notice) continue;
+    scan_at_end(process, *notice);
+    target::finish_ending(log);
+  }
+}
+
+// No scan is made yet: the program goes on at once.
+void Supervisor::scan_at_end(Process& process, const wire::EndingNotice&) { process.recording->poll(); }
+
+void Supervisor::show_progress() {
+  for (Process& process : processes_) target::show_progress(process.recording->log().header());
 }
 
 void Supervisor::end_processes() {
@@ -164,6 +184,7 @@ void Supervisor::end_processes() {
 
 void Supervisor::end(Process& process, const model::ExitStatus& exit) {
   const auto written = process.recording->finish(exit);
+  bell_.remove(process.recording->log().header());
   traces_.push_back({process.recording->path(), static_cast<uint32_t>(process.pid),
                      written ? std::string() : written.error().message});
   if (process.descriptor >= 0) close(process.descriptor);

@@ -13,6 +13,7 @@
 #include "host/app/recording.h"
 #include "host/base/result.h"
 #include "target/agent_server.h"
+#include "target/ending_desk.h"
 #include "target/launch.h"
 
 namespace heaptap::app {
@@ -55,6 +56,11 @@ class Supervisor {
   void accept_agents();
   void begin(const target::AgentRequest& request);
   void drain();
+  void look_at_endings();
+  // The process comes to its end and waits. Whatever takes long calls show_progress().
+  void scan_at_end(Process& process, const wire::EndingNotice& notice);
+  // Tells all programs that wait that this one is at work.
+  void show_progress();
   void end_processes();
   void end(Process& process, const model::ExitStatus& exit);
   model::Capture describe(const wire::Hello& hello, pid_t pid) const;
@@ -62,6 +68,7 @@ class Supervisor {
 
   SupervisorOptions options_;
   target::AgentServer& server_;
+  target::EndingBell bell_;
   target::Launched program_;
   int program_status_ = 0;
   bool program_ended_ = false;

@@ -1,0 +1,78 @@
+// Exports through which a program asks for and sets what a signal does. What the agent set itself reads as the default.
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/ending_signals.h"
+#include "agent/real_functions.h"
+
+#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
+
+namespace heaptap::agent {
+namespace {
+
+// struct sigaction of glibc and musl.
+struct LibcAction {
+  uintptr_t handler;
+  uint64_t mask[16];
+  int flags;
+  uintptr_t restorer;
+};
+
+constinit std::atomic<void*> g_sigaction{nullptr};
+constinit std::atomic<void*> g_signal{nullptr};
+constinit std::atomic<void*> g_sysv_signal{nullptr};
+constinit std::atomic<void*> g_sigset{nullptr};
+
+void hide_own_handler(int number, LibcAction& action) {
+  if (!is_fatal(number) || !is_own_handler(action.handler)) return;
+  const KernelAction& programs = programs_action(number);
+  action.handler = 0;
+  action.mask[0] = programs.mask;
+  action.flags = static_cast<int>(programs.flags);
+  action.restorer = programs.restorer;
+}
+
+int set_action(int number, const LibcAction* wanted, LibcAction* old) {
+  auto* call = find<int(int, const LibcAction*, LibcAction*)>(g_sigaction, "sigaction");
+  if (call == nullptr) return -1;
+  const int status = call(number, wanted, old);
+  if (status != 0) return status;
+  // Both may be the same place: the kernel is asked what was set.
+  const bool sets = wanted != nullptr;
+  if (old != nullptr) hide_own_handler(number, *old);
+  if (sets) arm_signal(number);
+  return 0;
+}
+
+using Handler = uintptr_t;
+
+Handler set_handler(std::atomic<void*>& known, const char* name, int number, Handler handler) {
+  auto* call = find<Handler(int, Handler)>(known, name);
+  if (call == nullptr) return ~Handler{0};
+  const Handler before = call(number, handler);
+  if (handler == 0) arm_signal(number);
+  return is_own_handler(before) ? 0 : before;
+}
+
+}  // namespace
+}  // namespace heaptap::agent
+
+using namespace heaptap::agent;
+
+HEAPTAP_EXPORT int sigaction(int number, const LibcAction* wanted, LibcAction* old) {
+  return set_action(number, wanted, old);
+}
+HEAPTAP_EXPORT int __sigaction(int number, const LibcAction* wanted, LibcAction* old) {
+  return set_action(number, wanted, old);
+}
+HEAPTAP_EXPORT Handler signal(int number, Handler handler) { return set_handler(g_signal, "signal", number, handler); }
+HEAPTAP_EXPORT Handler ssignal(int number, Handler handler) { return set_handler(g_signal, "signal", number, handler); }
+HEAPTAP_EXPORT Handler sysv_signal(int number, Handler handler) {
+  return set_handler(g_sysv_signal, "sysv_signal", number, handler);
+}
+HEAPTAP_EXPORT Handler __sysv_signal(int number, Handler handler) {
+  return set_handler(g_sysv_signal, "sysv_signal", number, handler);
+}
+HEAPTAP_EXPORT Handler sigset(int number, Handler handler) { return set_handler(g_sigset, "sigset", number, handler); }

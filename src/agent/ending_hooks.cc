@@ -1,0 +1,191 @@
+// The preloaded library's exports through which it sees the program's end coming, and hides that it handles fatal signals.
+// Each does for the program just what it did without the agent; none is an event. Those in assembly (arch/*/ending.S) ask the
+// functions heaptap_choose_… here where to go on.
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/areas.h"
+#include "agent/door_preload.h"
+#include "agent/ending.h"
+#include "agent/ending_signals.h"
+#include "agent/kernel.h"
+#include "agent/real_functions.h"
+#include "agent/surroundings.h"
+
+#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
+#define HEAPTAP_FOR_ASSEMBLY extern "C" __attribute__((visibility("hidden"), used))
+// Where the caller's stack ends, in a function with a frame pointer: the place of the return address.
+#define HEAPTAP_RETURN_SLOT() (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + sizeof(uintptr_t))
+
+extern "C" {
+__attribute__((visibility("hidden"))) void heaptap_enter_main();
+__attribute__((visibility("hidden"))) void* heaptap_main = nullptr;       // the program's
+__attribute__((visibility("hidden"))) uintptr_t heaptap_main_slot = 0;    // where its return address lies on the stack
+__attribute__((visibility("hidden"))) uintptr_t heaptap_main_return = 0;  // that address
+}
+
+namespace heaptap::agent {
+namespace {
+
+// Of the outermost exit or quick_exit that this thread is in: below it the stack is dead. 0: none.
+__attribute__((tls_model("initial-exec"))) __thread uintptr_t g_exit_slot;
+
+void note_exit(uintptr_t slot) {
+  if (g_exit_slot == 0) g_exit_slot = slot;
+}
+
+void offer(wire::EndingKind kind, uintptr_t live_sp) {
+  offer_scan({.kind = kind, .thread_id = 0, .live_sp = live_sp, .interrupted_sp = live_sp, .signal = 0, .reserved = 0});
+}
+
+// libc calls main and, with what it returns, exit: the same place on the stack then holds another return address, a few
+// instructions further on.
+bool main_has_returned() {
+  constexpr uintptr_t kFewInstructions = 64;
+  if (heaptap_main_slot == 0 || static_cast<int>(kernel::thread_id()) != g_session.process) return false;
+  const uintptr_t now = *reinterpret_cast<const volatile uintptr_t*>(heaptap_main_slot);
+  return now != heaptap_main_return && now - heaptap_main_return < kFewInstructions;
+}
+
+// The last of the exit handlers, since it was registered first.
+__attribute__((noinline)) void at_exit(void*) {
+  if (!watches_ending()) return;
+  if (main_has_returned()) {
+    offer(wire::EndingKind::kReturn, heaptap_main_slot + sizeof(uintptr_t));
+  } else {
+    offer(wire::EndingKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
+  }
+}
+
+__attribute__((noinline)) void at_quick_exit() {
+  if (watches_ending()) {
+    offer(wire::EndingKind::kQuickExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
+  }
+}
+
+// Whether the end is to be watched, asked where a session can start.
+bool wants_ending() { return is_recording() && watches_ending(); }
+
+constinit std::atomic<void*> g_exit{nullptr};
+constinit std::atomic<void*> g_quick_exit{nullptr};
+constinit std::atomic<void*> g_direct_exit{nullptr};
+constinit std::atomic<void*> g_context{nullptr};
+constinit std::atomic<void*> g_call{nullptr};
+constinit std::atomic<void*> g_stack{nullptr};
+
+[[noreturn]] void end_without_libc(int status) {
+  for (;;) kernel::system_call(__NR_exit_group, status);
+}
+
+// Where a real function is missing, which can't be where its name was bound: fails as the function does.
+long fail() { return -1; }
+
+template <typename Real>
+void* or_fail(Real* real) {
+  return real != nullptr ? reinterpret_cast<void*>(real) : reinterpret_cast<void*>(&fail);
+}
+
+template <typename Real>
+void* or_end(Real* real) {
+  return real != nullptr ? reinterpret_cast<void*>(real) : reinterpret_cast<void*>(&end_without_libc);
+}
+
+// Of a function that passes through: its arguments' copy lies right below.
+uintptr_t return_slot(const uintptr_t* arguments) { return reinterpret_cast<uintptr_t>(arguments + 7); }
+
+// The kernel has only one for a thread, the one that was set last.
+void note_alternate_stack(const wire::StackArea& now, uint64_t before) {
+  if (before != now.begin) forget_stack(before);
+  note_stack(now);
+}
+
+// stack_t and the part of ucontext_t before the registers.
+struct Stack {
+  uintptr_t start;
+  int flags;
+  size_t bytes;
+};
+struct Context {
+  unsigned long flags;
+  Context* link;
+  Stack stack;
+};
+
+}  // namespace
+}  // namespace heaptap::agent
+
+using namespace heaptap::agent;
+
+// main, argc, argv, init, fini, rtld_fini; stack_end lies on the stack. Before all that the program's own objects register.
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_start(uintptr_t* arguments) {
+  void* start = find_behind_agent("__libc_start_main");
+  open_door();
+  if (start == nullptr) end_without_libc(127);
+  if (!wants_ending()) return start;
+  if (auto* call = reinterpret_cast<int (*)(void (*)(void*), void*, void*)>(find_behind_agent("__cxa_atexit"))) {
+    call(&at_exit, nullptr, nullptr);
+  }
+  if (auto* call = reinterpret_cast<int (*)(void (*)(), void*)>(find_behind_agent("__cxa_at_quick_exit"))) {
+    call(&at_quick_exit, nullptr);
+  }
+  heaptap_main = reinterpret_cast<void*>(arguments[0]);
+  arguments[0] = reinterpret_cast<uintptr_t>(&heaptap_enter_main);
+  return start;
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments) {
+  const auto* context = reinterpret_cast<const Context*>(arguments[0]);
+  note_stack({.begin = context->stack.start,
+              .end = context->stack.start + context->stack.bytes,
+              .context = arguments[0],
+              .thread_id = 0,
+              .kind = heaptap::wire::RootKind::kContextStack});
+  return or_fail(find<void()>(g_context, "makecontext"));
+}
+
+// Of what programs call by number because libc has no function for it.
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
+  constexpr uintptr_t kSetModeFilter = 1;
+  if (arguments[0] == __NR_seccomp && arguments[1] <= kSetModeFilter) note_filter();
+  if (arguments[0] == __NR_exit_group) {
+    offer(heaptap::wire::EndingKind::kDirectExit, return_slot(arguments));
+  }
+  return or_fail(find<long()>(g_call, "syscall"));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_exit(const uintptr_t* arguments) {
+  note_exit(return_slot(arguments));
+  return or_end(find<void(int)>(g_exit, "exit"));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_quick_exit(const uintptr_t* arguments) {
+  note_exit(return_slot(arguments));
+  return or_end(find<void(int)>(g_quick_exit, "quick_exit"));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_direct_exit(const uintptr_t* arguments) {
+  offer(heaptap::wire::EndingKind::kDirectExit, return_slot(arguments));
+  return or_end(find<void(int)>(g_direct_exit, "_exit"));
+}
+
+HEAPTAP_EXPORT int sigaltstack(const Stack* wanted, Stack* old) {
+  constexpr int kDisabled = 2;
+  auto* call = find<int(const Stack*, Stack*)>(g_stack, "sigaltstack");
+  if (call == nullptr) return -1;
+  Stack before{};
+  const Stack now = wanted != nullptr ? *wanted : Stack{};
+  const int status = call(wanted, &before);
+  if (status != 0) return status;
+  if (old != nullptr) *old = before;
+  if (wanted == nullptr) return 0;
+  const bool off = (now.flags & kDisabled) != 0;
+  note_alternate_stack({.begin = off ? 0 : now.start,
+                        .end = now.start + now.bytes,
+                        .context = 0,
+                        .thread_id = kernel::thread_id(),
+                        .kind = heaptap::wire::RootKind::kAlternateStack},
+                       (before.flags & kDisabled) != 0 ? 0 : before.start);
+  return 0;
+}

@@ -1,0 +1,30 @@
+// Signals that end the process because the program left them alone: the agent handles them, offers a last look at the
+// memory, and lets each happen again as the kernel does it by default, so that status, core file and siginfo are the same.
+// The program sees none of it: where it asks or sets dispositions, the door's hooks translate.
+#pragma once
+#include <stdint.h>
+
+namespace heaptap::agent {
+
+// As the kernel has it.
+struct KernelAction {
+  uintptr_t handler;  // 0: the default
+  uint64_t flags;
+  uintptr_t restorer;
+  uint64_t mask;
+};
+
+// Handles all fatal signals that are at their default. Once a session, where the end is watched.
+void arm_signals();
+// Puts the defaults back: the program is about to forbid system calls.
+void disarm_signals();
+
+// The program has just set this signal to its default.
+void arm_signal(int number);
+
+bool is_fatal(int number);  // ends the process by default, and can be handled
+bool is_own_handler(uintptr_t handler);
+// What the program set for a signal that the agent handles: its default, with the flags and mask that it gave.
+const KernelAction& programs_action(int number);
+
+}  // namespace heaptap::agent

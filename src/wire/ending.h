@@ -1,0 +1,67 @@
+// How a program that comes to its end lets the collector look at its memory once more: a word in the log that both take
+// turns on, and what the agent says of the end. Only shared memory and futexes: this works where the program has closed its
+// descriptors, changed its root or user, or left the network namespace. Freestanding.
+//
+//   kNone ─agent▸ kOffered ─collector▸ kScanning ─collector▸ kDone     then the program ends
+//                    │                  │    ▴
+//                    │        collector ▾    │ agent
+//                    │                kAsksAccess
+//                    └─────────┬────────┘
+//                              └ agent, which saw no progress ▸ kGivenUp: the program ends, its memory can't be relied on
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "wire/heap_scan.h"
+
+namespace heaptap::wire {
+
+enum class EndingTurn : uint32_t { kNone = 0, kOffered = 1, kScanning = 2, kAsksAccess = 3, kDone = 4, kGivenUp = 5 };
+
+enum class EndingKind : uint32_t {
+  kReturn = 1,      // main returned; destructors and exit handlers have run
+  kExit = 2,        // exit, or the end of the last thread; destructors and exit handlers have run
+  kQuickExit = 3,   // quick_exit; its handlers have run
+  kDirectExit = 4,  // _exit, _Exit
+  kSignal = 5,
+};
+
+struct EndingNotice {
+  EndingKind kind;
+  uint32_t thread_id;  // the kernel's, as the target sees it
+  // Below it the thread's stack is dead. Of a signal: address of the signal frame, which holds the interrupted registers.
+  uint64_t live_sp;
+  // Of a signal: lowest live address of the stack that was interrupted, which needn't be the one with the frame. Else live_sp.
+  uint64_t interrupted_sp;
+  uint32_t signal;  // 0: none
+  uint32_t reserved;
+};
+static_assert(sizeof(EndingNotice) == 32);
+
+struct alignas(64) Ending {
+  std::atomic<uint32_t> turn;      // EndingTurn; a futex
+  std::atomic<uint32_t> progress;  // the collector counts up while it works, at least once every kEndingPatienceMs
+  std::atomic<int32_t> reader;     // pid of who may read the memory, with kAsksAccess
+  uint32_t reserved;
+  EndingNotice notice;  // by the agent, before kOffered
+};
+static_assert(sizeof(Ending) == 64);
+inline constexpr uint32_t kEndingPatienceMs = 2000;
+
+// A stack that the program told of. `version` is odd while the entry is written; `area.begin` 0: empty.
+struct StackAreaEntry {
+  std::atomic<uint64_t> version;
+  StackArea area;
+};
+static_assert(sizeof(StackAreaEntry) == 40);
+
+// Memory that the agent mapped for itself: no place to look for the program's pointers. `begin` 0: empty. `end` is stored first.
+struct OwnArea {
+  std::atomic<uint64_t> begin;
+  std::atomic<uint64_t> end;
+};
+static_assert(sizeof(OwnArea) == 16);
+
+}  // namespace heaptap::wire
