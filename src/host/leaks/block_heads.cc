@@ -26,8 +26,8 @@ void BlockHeads::note(uint32_t block, uint64_t size, const uint64_t words[kHeadW
 
 wire::PointerKind BlockHeads::kind_of(uint64_t pointer, const model::ScannedBlock& held, uint32_t block) const {
   const uint64_t offset = pointer - held.address;
-  const uint8_t patterns = patterns_[block];
   if (offset == 0) return wire::PointerKind::kStart;
+  const uint8_t patterns = patterns_[block];
   if (offset == kStringHeadBytes && (patterns & kStdString) != 0) return wire::PointerKind::kStdString;
   if (offset == kCookieBytes && (patterns & kLength64) != 0) return wire::PointerKind::kLength64;
   if (offset == kCookieBytes && (patterns & (kArrayCookie | kEmptyArray)) != 0) return wire::PointerKind::kArrayCookie;

@@ -47,6 +47,8 @@ class BlockIndex {
     const uint32_t value = region(address);
     if (!is_leaf(value)) return;
     const uint32_t* entry = &leaves_[entry_index(value, address)];
+    // The last one that begins before the KiB is as likely as one that begins in it.
+    __builtin_prefetch(blocks_.data() + (entry[0] == 0 ? 0 : entry[0] - 1));
     __builtin_prefetch(blocks_.data() + entry[0] + (entry[1] - entry[0]) / 2);
   }
 

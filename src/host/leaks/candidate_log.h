@@ -37,6 +37,9 @@ class CandidateLog {
 
   [[nodiscard]] size_t bytes() const { return chunks_.size() * kChunkEntries * sizeof(uint64_t); }
 
+  // At most that many were added.
+  [[nodiscard]] size_t most_candidates() const { return chunks_.size() * kChunkEntries; }
+
   // Calls take(candidate) for each, in order, gives memory back on the way, and is empty then.
   template <typename Take>
   void drain(Take take) {

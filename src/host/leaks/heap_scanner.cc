@@ -21,12 +21,16 @@ size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
   const auto replaced = [](const model::ScannedBlock& a, const model::ScannedBlock& b) {
     return a.address == b.address;
   };
-  // From behind, since the last one counts.
-  blocks.erase(blocks.begin(), std::unique(blocks.rbegin(), blocks.rend(), replaced).base());
+  if (std::adjacent_find(blocks.begin(), blocks.end(), replaced) != blocks.end()) {
+    // From behind, since the last one counts.
+    blocks.erase(blocks.begin(), std::unique(blocks.rbegin(), blocks.rend(), replaced).base());
+  }
   const size_t odd = std::erase_if(blocks, [](const model::ScannedBlock& block) {
     return block.address == 0 || block.address >= kMostBytes || block.size > kMostBytes - block.address;
   });
-  for (model::ScannedBlock& block : blocks) block.type = 0;
+  for (model::ScannedBlock& block : blocks) {
+    if (block.type != 0) block.type = 0;
+  }
   return odd;
 }
 

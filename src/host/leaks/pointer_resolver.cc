@@ -18,6 +18,8 @@ PointerResolver::PointerResolver(model::HeapScan& scan, const BlockIndex& index,
 }
 
 void PointerResolver::add(CandidateLog& log) {
+  // Memory that isn't used in the end isn't touched.
+  if (scan_.pointers.empty()) scan_.pointers.reserve(log.most_candidates());
   log.drain([this](const Candidate& candidate) {
     batch_[batched_++] = candidate;
     if (batched_ == kBatch) resolve_batch();

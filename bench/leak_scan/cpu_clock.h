@@ -1,0 +1,31 @@
+// The CPU time of this process and of the children that it waited for: what others do on the machine doesn't change it much.
+#pragma once
+#include <sys/resource.h>
+
+#include <initializer_list>
+
+namespace heaptap::bench {
+
+inline double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+inline double cpu_seconds() {
+  double sum = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    sum += seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+  }
+  return sum;
+}
+
+// The CPU time since `start`, which becomes now.
+inline double cpu_since(double& start) {
+  const double now = cpu_seconds();
+  const double elapsed = now - start;
+  start = now;
+  return elapsed;
+}
+
+}  // namespace heaptap::bench
