@@ -378,7 +378,11 @@ TEST(BlockIndex, FindsTheLastBlockBefore) {
     for (const uint64_t offset : {uint64_t{0}, blocks[i].size / 2, blocks[i].size - 1}) {
       if (offset > blocks[i].size) continue;
       ASSERT_TRUE(index.may_hold(blocks[i].address + offset));
-      ASSERT_EQ(index.last_before(blocks[i].address + offset), i);
+      const BlockIndex::Found found = index.last_before(blocks[i].address + offset);
+      ASSERT_EQ(found.block, i);
+      if (found.is_start) {
+        ASSERT_EQ(offset, 0u);
+      }
     }
   }
   EXPECT_FALSE(index.may_hold(0x700000000000));

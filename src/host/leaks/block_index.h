@@ -3,7 +3,7 @@
 //   tops_     one for 512 GiB of addresses ─▸ regions_   one for 2 MiB ─▸ leaves_   one entry for 1 KiB
 //
 // A leaf's entry is the number of blocks that begin before its KiB, so the blocks that begin in it are between its entry and
-// the next one. A region in the middle of a large block needs no leaf. Private to leaks/.
+// the next one; where in it, is in starts_. A region in the middle of a large block needs no leaf. Private to leaks/.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -27,15 +27,21 @@ class BlockIndex {
   // False: no block is in the 2 MiB around it.
   [[nodiscard]] bool may_hold(uint64_t address) const { return address < kAddressEnd && region(address) != kNothing; }
 
-  // The last block that begins at `address` or before it, if it may reach to it; else kNoBlock. `address` may be held.
-  [[nodiscard]] uint32_t last_before(uint64_t address) const {
+  struct Found {
+    uint32_t block = kNoBlock;
+    bool is_start = false;  // the block begins at the address
+  };
+  // The last block that begins at `address` or before it, if it may reach to it. `address` may be held.
+  [[nodiscard]] Found last_before(uint64_t address) const {
     const uint32_t value = region(address);
-    if (value >= kInside) return value - kInside;
-    if (value == kNothing) return kNoBlock;
+    if (value >= kInside) return {.block = value - kInside};
+    if (value == kNothing) return {};
     const uint32_t* entry = &leaves_[entry_index(value, address)];
-    const auto begin = blocks_.begin() + entry[0];
-    const auto found = std::upper_bound(begin, blocks_.begin() + entry[1], address, is_before);
-    return found == blocks_.begin() ? kNoBlock : static_cast<uint32_t>(found - blocks_.begin() - 1);
+    const auto low = static_cast<uint16_t>(address & kLowMask);
+    uint32_t after = entry[1];
+    while (after != entry[0] && starts_[after - 1] > low) --after;
+    if (after != entry[0]) return {.block = after - 1, .is_start = starts_[after - 1] == low};
+    return {.block = after == 0 ? kNoBlock : after - 1};
   }
 
   // What last_before() will need, in two steps.
@@ -43,19 +49,18 @@ class BlockIndex {
     const uint32_t value = region(address);
     if (is_leaf(value)) __builtin_prefetch(&leaves_[entry_index(value, address)]);
   }
-  void fetch_block(uint64_t address) const {
+  void fetch_starts(uint64_t address) const {
     const uint32_t value = region(address);
     if (!is_leaf(value)) return;
     const uint32_t* entry = &leaves_[entry_index(value, address)];
-    // The last one that begins before the KiB is as likely as one that begins in it.
-    __builtin_prefetch(blocks_.data() + (entry[0] == 0 ? 0 : entry[0] - 1));
-    __builtin_prefetch(blocks_.data() + entry[0] + (entry[1] - entry[0]) / 2);
+    __builtin_prefetch(starts_.data() + entry[0]);
   }
 
  private:
   static constexpr unsigned kTopBits = 39;
   static constexpr unsigned kRegionBits = 21;
   static constexpr unsigned kEntryBits = 10;
+  static constexpr uint64_t kLowMask = (1u << kEntryBits) - 1;
   static constexpr uint64_t kRegionsOfTop = 1u << (kTopBits - kRegionBits);
   static constexpr uint64_t kEntriesOfLeaf = (1u << (kRegionBits - kEntryBits)) + 1;
   static constexpr uint64_t kMostIndexedBytes = uint64_t{1} << 44;  // of one block
@@ -63,7 +68,6 @@ class BlockIndex {
   static constexpr uint32_t kNothing = 0;
   static constexpr uint32_t kInside = 0x80000000;
 
-  static bool is_before(uint64_t address, const model::ScannedBlock& block) { return address < block.address; }
   static bool is_leaf(uint32_t region) { return region != kNothing && region < kInside; }
   static size_t entry_index(uint32_t region, uint64_t address) {
     return (region - 1) * kEntriesOfLeaf + (address >> kEntryBits & (kEntriesOfLeaf - 2));
@@ -81,6 +85,8 @@ class BlockIndex {
   std::vector<uint32_t> tops_ = std::vector<uint32_t>(kAddressEnd >> kTopBits, 0);  // the first kRegionsOfTop are empty
   std::vector<uint32_t> regions_ = std::vector<uint32_t>(kRegionsOfTop, kNothing);
   std::vector<uint32_t> leaves_;
+  std::vector<uint16_t>
+      starts_;  // of each block its address in its KiB: all that is needed, and in few pages of memory
   std::vector<uint64_t> leaf_regions_;
 };
 

@@ -153,7 +153,7 @@ void Collector::select_in_range(uint64_t base, std::span<const uint64_t> words, 
 
 bool Collector::is_in_block(uint64_t position) const {
   if (!parts_.index.may_hold(position)) return false;
-  const uint32_t block = parts_.index.last_before(position);
+  const uint32_t block = parts_.index.last_before(position).block;
   if (block == kNoBlock) return false;
   return position - parts_.scan.blocks[block].address < parts_.scan.blocks[block].size;
 }

@@ -30,15 +30,14 @@ void PointerResolver::add(CandidateLog& log) {
 void PointerResolver::resolve_batch() {
   const std::span batch = std::span(batch_).first(batched_);
   for (const Candidate& candidate : batch) index_.fetch_leaf(candidate.value);
-  for (const Candidate& candidate : batch) index_.fetch_block(candidate.value);
+  for (const Candidate& candidate : batch) index_.fetch_starts(candidate.value);
   for (const Candidate& candidate : batch) resolve(candidate);
   batched_ = 0;
 }
 
 void PointerResolver::resolve(const Candidate& candidate) {
-  const uint32_t to = block_at(candidate.value);
+  const auto [to, kind] = target_of(candidate.value);
   if (to == kNoBlock) return;
-  const wire::PointerKind kind = heads_.kind_of(candidate.value, scan_.blocks[to], to);
   if (candidate.origin == kInBlocks) return add_block_pointer(candidate.position, to, kind);
   const wire::RootRange& range = ranges_[candidate.origin];
   add_root(range.thread_id,
@@ -47,23 +46,24 @@ void PointerResolver::resolve(const Candidate& candidate) {
 
 void PointerResolver::add(const wire::RootWord& word) {
   if (!index_.may_hold(word.value)) return;
-  const uint32_t to = block_at(word.value);
+  const auto [to, kind] = target_of(word.value);
   if (to == kNoBlock) return;
   add_root(word.thread_id, {.to = to,
-                            .kind = heads_.kind_of(word.value, scan_.blocks[to], to),
+                            .kind = kind,
                             .root = wire::RootKind::kRegister,
                             .thread = 0,
                             .address = word.register_number,
                             .frame_code = 0});
 }
 
-uint32_t PointerResolver::block_at(uint64_t address) const {
-  const uint32_t block = index_.last_before(address);
-  if (block == kNoBlock) return kNoBlock;
-  const uint64_t offset = address - scan_.blocks[block].address;
-  const bool held = offset == 0 || offset < scan_.blocks[block].size ||
-                    (offset == BlockHeads::kCookieBytes && heads_.is_empty_array(block));
-  return held ? block : kNoBlock;
+PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
+  const BlockIndex::Found found = index_.last_before(address);
+  if (found.block == kNoBlock || found.is_start) return {.block = found.block};
+  const model::ScannedBlock& block = scan_.blocks[found.block];
+  const uint64_t offset = address - block.address;
+  const bool empty_array = offset == BlockHeads::kCookieBytes && heads_.is_empty_array(found.block);
+  if (offset >= block.size && !empty_array) return {};
+  return {.block = found.block, .kind = heads_.kind_of(address, block, found.block)};
 }
 
 void PointerResolver::add_block_pointer(uint64_t position, uint32_t to, wire::PointerKind kind) {

@@ -36,8 +36,11 @@ class PointerResolver {
 
   void resolve_batch();
   void resolve(const Candidate& candidate);
-  // The block that holds the address, else kNoBlock.
-  [[nodiscard]] uint32_t block_at(uint64_t address) const;
+  struct Target {
+    uint32_t block = kNoBlock;  // kNoBlock: the address is in none
+    wire::PointerKind kind = wire::PointerKind::kStart;
+  };
+  [[nodiscard]] Target target_of(uint64_t address) const;
   void add_block_pointer(uint64_t position, uint32_t to, wire::PointerKind kind);
   [[nodiscard]] bool is_new(uint32_t to, wire::PointerKind kind);
   void add_root(uint32_t thread_id, model::RootPointer root);
