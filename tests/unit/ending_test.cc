@@ -1,0 +1,194 @@
+#include "target/ending_desk.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+
+#include "target/agent_server.h"
+#include "target/launch.h"
+#include "target/log_memory.h"
+
+namespace heaptap::target {
+namespace {
+
+using wire::EndingKind;
+using wire::EndingTurn;
+
+constexpr int kLongMs = 30'000;
+
+// The program with the agent in it, its log, and a collector that does nothing by itself.
+class Ended {
+ public:
+  explicit Ended(const std::string& way, uint32_t flags = wire::kScanAtEnd)
+      : places_(testing::TempDir() + "heaptap-ending." + std::to_string(getpid())) {
+    LogOptions options;
+    options.flags = flags;
+    memory_ = LogMemory::create(options);
+    LaunchOptions launched;
+    launched.program = HEAPTAP_TEST_PROGRAM;
+    launched.arguments = {"ending_places", way, places_};
+    launched.agent_path = HEAPTAP_TEST_AGENT;
+    launched.session = server_.name();
+    program_ = launch(launched);
+    if (!wait_for(server_.socket(), kLongMs)) return;
+    const auto request = server_.accept();
+    if (request) AgentServer::answer(*request, memory_.get());
+    bell_.add(log());
+  }
+  ~Ended() {
+    bell_.remove(log());
+    kill(program_.process, SIGKILL);
+    if (!reaped_) waitpid(program_.process, nullptr, 0);
+    close(program_.descriptor);
+    unlink(places_.c_str());
+  }
+  Ended(const Ended&) = delete;
+  Ended& operator=(const Ended&) = delete;
+
+  [[nodiscard]] wire::LogHeader& log() const { return memory_->header(); }
+  [[nodiscard]] pid_t process() const { return program_.process; }
+
+  std::optional<wire::EndingNotice> notice() {
+    constexpr int kStepMs = 20;  // where the kernel has no bell
+    for (int waited = 0; waited < kLongMs; waited += kStepMs) {
+      if (auto found = take_ending(log())) return found;
+      wait_for(bell_.descriptor(), kStepMs);
+      bell_.silence();
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool ends_within(int milliseconds) const { return wait_for(program_.descriptor, milliseconds); }
+
+  int status() {
+    int status = 0;
+    if (!ends_within(kLongMs)) return -1;
+    waitpid(program_.process, &status, 0);
+    reaped_ = true;
+    return status;
+  }
+
+  // Where main's caller goes on: the CFA of main's frame.
+  [[nodiscard]] uint64_t main_cfa() const {
+    uint64_t frame = 0;
+    std::ifstream(places_) >> frame;
+    return frame + 2 * sizeof(uint64_t);
+  }
+
+  [[nodiscard]] EndingTurn turn() const { return static_cast<EndingTurn>(log().ending.turn.load()); }
+
+ private:
+  static bool wait_for(int descriptor, int milliseconds) {
+    pollfd news{descriptor, POLLIN, 0};
+    return poll(&news, 1, milliseconds) > 0;
+  }
+
+  std::string places_;
+  AgentServer server_;
+  std::unique_ptr<LogMemory> memory_;
+  EndingBell bell_;
+  Launched program_;
+  bool reaped_ = false;
+};
+
+struct Way {
+  const char* name;
+  EndingKind kind;
+  int signal;
+};
+
+class EveryWay : public testing::TestWithParam<Way> {};
+
+TEST_P(EveryWay, IsOfferedWithItsPlaceAndKeepsItsStatus) {
+  Ended program(GetParam().name);
+  const auto notice = program.notice();
+  ASSERT_TRUE(notice);
+  EXPECT_EQ(notice->kind, GetParam().kind);
+  EXPECT_EQ(notice->signal, static_cast<uint32_t>(GetParam().signal));
+  EXPECT_EQ(notice->thread_id, static_cast<uint32_t>(program.process()));
+  constexpr uint64_t kFewFrames = 16384;
+  if (notice->kind == EndingKind::kReturn) {
+    EXPECT_EQ(notice->live_sp, program.main_cfa());
+  } else {
+    EXPECT_LT(notice->interrupted_sp, program.main_cfa());
+    EXPECT_GT(notice->live_sp, program.main_cfa() - kFewFrames);
+  }
+  if (notice->kind == EndingKind::kSignal) {
+    EXPECT_LT(notice->live_sp, notice->interrupted_sp);
+  }
+  EXPECT_FALSE(program.ends_within(50)) << "it waits";
+  uint64_t word = 0;
+  const iovec here{&word, sizeof(word)};
+  const iovec there{reinterpret_cast<void*>(notice->live_sp), sizeof(word)};
+  EXPECT_EQ(process_vm_readv(program.process(), &here, 1, &there, 1, 0), ssize_t{sizeof(word)});
+  EXPECT_TRUE(finish_ending(program.log()));
+  const int status = program.status();
+  if (GetParam().signal != 0) {
+    EXPECT_EQ(WTERMSIG(status), GetParam().signal);
+  } else {
+    EXPECT_EQ(WEXITSTATUS(status), 3);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ending, EveryWay,
+    testing::Values(Way{"return", EndingKind::kReturn, 0}, Way{"exit", EndingKind::kExit, 0},
+                    Way{"_exit", EndingKind::kDirectExit, 0}, Way{"quick_exit", EndingKind::kQuickExit, 0},
+                    Way{"exit_group", EndingKind::kDirectExit, 0}, Way{"term", EndingKind::kSignal, SIGTERM},
+                    Way{"abort", EndingKind::kSignal, SIGABRT}, Way{"fault", EndingKind::kSignal, SIGSEGV}),
+    [](const auto& way) { return std::string("of_") + way.param.name; });
+
+TEST(Ending, WaitsAsLongAsTheCollectorIsAtWork) {
+  Ended program("return");
+  ASSERT_TRUE(program.notice());
+  constexpr int kStepMs = 250;
+  for (int waited = 0; waited < 3 * static_cast<int>(wire::kEndingPatienceMs) / 2; waited += kStepMs) {
+    ASSERT_FALSE(program.ends_within(kStepMs));
+    show_progress(program.log());
+  }
+  EXPECT_TRUE(finish_ending(program.log()));
+  EXPECT_EQ(WEXITSTATUS(program.status()), 3);
+}
+
+TEST(Ending, GoesOnWithoutACollectorThatWorks) {
+  Ended program("term");
+  EXPECT_EQ(WTERMSIG(program.status()), SIGTERM);
+  EXPECT_EQ(program.turn(), EndingTurn::kGivenUp);
+}
+
+TEST(Ending, TellsAScanThatWasTooSlow) {
+  Ended program("return");
+  ASSERT_TRUE(program.notice());
+  EXPECT_EQ(WEXITSTATUS(program.status()), 3);
+  EXPECT_FALSE(finish_ending(program.log()));
+}
+
+TEST(Ending, IsBoundedWhileSignalsInterruptTheWait) {
+  Ended program("ticking");
+  EXPECT_EQ(WEXITSTATUS(program.status()), 3);
+  EXPECT_EQ(program.turn(), EndingTurn::kGivenUp);
+}
+
+TEST(Ending, LetsAReaderInOnRequest) {
+  Ended program("return");
+  ASSERT_TRUE(program.notice());
+  EXPECT_TRUE(ask_access(program.log(), getpid()));
+  EXPECT_FALSE(program.ends_within(50)) << "it waits on";
+  EXPECT_TRUE(finish_ending(program.log()));
+  EXPECT_EQ(WEXITSTATUS(program.status()), 3);
+}
+
+TEST(Ending, IsNotOfferedUnasked) {
+  Ended program("return", 0);
+  EXPECT_EQ(WEXITSTATUS(program.status()), 3);
+  EXPECT_EQ(program.turn(), EndingTurn::kNone);
+}
+
+}  // namespace
+}  // namespace heaptap::target
