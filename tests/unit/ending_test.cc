@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 
 #include "target/agent_server.h"
+#include "target/area_reader.h"
 #include "target/launch.h"
 #include "target/log_memory.h"
 
@@ -182,6 +184,42 @@ TEST(Ending, LetsAReaderInOnRequest) {
   EXPECT_FALSE(program.ends_within(50)) << "it waits on";
   EXPECT_TRUE(finish_ending(program.log()));
   EXPECT_EQ(WEXITSTATUS(program.status()), 3);
+}
+
+TEST(Ending, ComesWithTheStacksThatTheProgramSetUp) {
+  Ended program("stacks");
+  ASSERT_TRUE(program.notice());
+  const auto areas = read_stack_areas(program.log());
+  ASSERT_EQ(areas.size(), 2u) << "the last alternate stack, and one context's";
+  constexpr uint64_t kBytes = 16384;
+  for (const wire::StackArea& area : areas) {
+    const bool is_context = area.kind == wire::RootKind::kContextStack;
+    EXPECT_EQ(area.end - area.begin, kBytes);
+    EXPECT_EQ(area.context != 0, is_context);
+    EXPECT_EQ(area.thread_id, is_context ? 0u : static_cast<uint32_t>(program.process()));
+  }
+  EXPECT_NE(areas[0].kind, areas[1].kind);
+  EXPECT_TRUE(finish_ending(program.log()));
+  EXPECT_EQ(WEXITSTATUS(program.status()), 3);
+}
+
+TEST(Ending, ComesWithTheAgentsOwnMappings) {
+  Ended program("return");
+  ASSERT_TRUE(program.notice());
+  const auto areas = read_own_areas(program.log());
+  EXPECT_GE(areas.size(), 3u) << "tables, a thread's state and its call stack";
+  std::ifstream maps("/proc/" + std::to_string(program.process()) + "/maps");
+  std::vector<AddressRange> mapped;
+  for (std::string line; std::getline(maps, line);) {
+    char* rest = nullptr;
+    const uint64_t begin = strtoull(line.c_str(), &rest, 16);
+    mapped.push_back({begin, strtoull(rest + 1, nullptr, 16)});
+  }
+  for (const AddressRange& area : areas) {
+    const bool is_mapped = std::ranges::any_of(
+        mapped, [&](const AddressRange& range) { return range.begin <= area.begin && area.begin < range.end; });
+    EXPECT_TRUE(is_mapped) << std::hex << area.begin;
+  }
 }
 
 TEST(Ending, IsNotOfferedUnasked) {
