@@ -24,6 +24,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   for (uint64_t offset = 0; offset < 0x4100; offset += 0x61) {
     FUZZ_EXPECT(!resolver.resolve(tables, {kBias + offset, 0, false}).empty());
   }
+  for (uint64_t offset = 0; offset < 0x6000; offset += 0x31) {
+    const symbols::Variable* variable = resolver.variable_at(tables.modules[0], offset);
+    FUZZ_EXPECT(variable == nullptr || (!variable->name.empty() && variable->begin <= offset));
+    variable = resolver.thread_local_at(tables.modules[0], offset);
+    FUZZ_EXPECT(variable == nullptr || (!variable->name.empty() && variable->begin <= offset));
+    (void)resolver.type_at(tables.modules[0], offset);
+  }
   FUZZ_EXPECT(resolver.hints(8).size() <= 8);
   return 0;
 }

@@ -196,6 +196,7 @@ bool DieCursor::next() {
     depth_ = open_;
     started_ = true;
     sibling_ = 0;
+    location_operation_ = 0;
     if (!skip_attributes()) return false;
     if (abbreviation_->has_children && ++open_ > kDepthLimit) return false;
     return true;
@@ -211,7 +212,9 @@ void DieCursor::skip_children() {
 bool DieCursor::skip_attributes() {
   if (abbreviation_->is_fixed) return skip_bytes(abbreviation_->fixed_bytes);
   for (const Abbreviation::Form& each : abbreviation_->forms) {
-    const bool skipped = each.attribute == DW_AT_sibling ? read_sibling(each.form) : skip_form(each.form);
+    const bool skipped = each.attribute == DW_AT_sibling    ? read_sibling(each.form)
+                         : each.attribute == DW_AT_location ? read_location(each.form)
+                                                            : skip_form(each.form);
     if (!skipped) return false;
   }
   return true;
@@ -241,6 +244,14 @@ bool DieCursor::read_sibling(uint32_t form) {
   if (!value) return false;
   sibling_ = *value;
   return true;
+}
+
+bool DieCursor::read_location(uint32_t form) {
+  if (form != DW_FORM_exprloc && form != DW_FORM_block1) return skip_form(form);
+  const auto length = form == DW_FORM_exprloc ? read_leb128() : read_unsigned(1);
+  if (!length) return false;
+  if (*length > 0 && position_ < unit_.bytes_.size()) location_operation_ = unit_.bytes_[position_];
+  return skip_bytes(*length);
 }
 
 bool DieCursor::skip_form(uint32_t form) {

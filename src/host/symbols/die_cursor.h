@@ -67,6 +67,8 @@ class DieCursor {
 
   [[nodiscard]] uint64_t offset() const { return offset_; }
   [[nodiscard]] const Abbreviation& abbreviation() const { return *abbreviation_; }
+  // The first operation of its DW_AT_location, where that is an expression; else 0.
+  [[nodiscard]] uint8_t location_operation() const { return location_operation_; }
   [[nodiscard]] uint32_t depth() const { return depth_; }  // the DIE it started from has 0
 
  private:
@@ -77,6 +79,7 @@ class DieCursor {
   bool skip_block(uint32_t length_bytes);
   bool skip_address_or_offset(uint32_t form);
   bool read_sibling(uint32_t form);
+  bool read_location(uint32_t form);
   std::optional<uint64_t> read_unsigned(uint32_t byte_count);
   std::optional<uint64_t> read_leb128();
   [[nodiscard]] const Abbreviation* abbreviation_of(uint64_t code) const;
@@ -85,6 +88,7 @@ class DieCursor {
   uint64_t position_ = 0;  // in unit_.bytes_
   uint64_t offset_ = 0;
   uint64_t sibling_ = 0;  // position of the current DIE's sibling, 0 where it isn't known
+  uint8_t location_operation_ = 0;
   uint32_t depth_ = 0;
   uint32_t open_ = 0;  // lists of children that are open behind the current DIE
   bool started_ = false;

@@ -30,6 +30,25 @@ CodeRanges code_ranges_of(Elf* elf, uint64_t bias) {
   return CodeRanges(std::move(ranges));
 }
 
+struct LoadedRanges {
+  CodeRanges memory;
+  CodeRanges thread_local_segment;  // as offsets in it
+};
+
+LoadedRanges loaded_ranges_of(Elf* elf, uint64_t bias) {
+  std::vector<AddressRange> memory;
+  std::vector<AddressRange> thread_local_segment;
+  size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return {};
+  for (size_t i = 0; i < count && i < 0x10000; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type == PT_LOAD) memory.push_back({header.p_vaddr + bias, header.p_vaddr + bias + header.p_memsz});
+    if (header.p_type == PT_TLS) thread_local_segment.push_back({0, header.p_memsz});
+  }
+  return {CodeRanges(std::move(memory)), CodeRanges(std::move(thread_local_segment))};
+}
+
 // Without the version that a dynamic symbol may have behind it.
 void set_symbol(Frame& frame, std::string_view name) {
   name = name.substr(0, name.find('@', 1));
@@ -50,6 +69,7 @@ std::unique_ptr<ModuleFile> ModuleFile::open(FileSearch& search, const std::stri
 }
 
 ModuleFile::~ModuleFile() {
+  variables_.reset();
   dwarf_.reset();
   if (session_ != nullptr) dwfl_end(session_);
   if (alternate_ != nullptr) dwarf_end(alternate_);
@@ -83,7 +103,7 @@ bool ModuleFile::load(ElfFile file) {
   load_dwarf();
   dwfl_module_getsymtab(module_);  // may find the separate debug file where the DWARF didn't need one
   is_complete = is_complete || is_debug_file_complete_;
-  symbols_ = SymbolTable(module_, code_, is_complete);
+  symbols_ = SymbolTable(module_, SymbolKind::kCode, code_, is_complete);
   source_ = dwarf_ != nullptr ? SymbolSource::kFull : is_complete ? SymbolSource::kNames : SymbolSource::kExportsOnly;
   return true;
 }
@@ -153,6 +173,49 @@ std::vector<Frame> ModuleFile::frames_at(uint64_t address) {
     }
   }
   return frames;
+}
+
+void ModuleFile::load_variables() {
+  if (std::exchange(has_variables_, true) || module_ == nullptr) return;
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_, &bias);
+  if (elf == nullptr) return;
+  const LoadedRanges loaded = loaded_ranges_of(elf, bias);
+  data_symbols_[0] = SymbolTable(module_, SymbolKind::kData, loaded.memory, false);
+  data_symbols_[1] = SymbolTable(module_, SymbolKind::kThreadLocal, loaded.thread_local_segment, false);
+  Dwarf_Addr dwarf_bias = 0;
+  if (dwarf_ != nullptr) variables_ = std::make_unique<VariableIndex>(dwfl_module_getdwarf(module_, &dwarf_bias));
+}
+
+const Variable* ModuleFile::variable_at(uint64_t address, bool is_thread_local) {
+  load_variables();
+  auto variable = find_variable(address, is_thread_local);
+  if (!variable) return nullptr;
+  return &known_variables_[is_thread_local].try_emplace(variable->begin, *std::move(variable)).first->second;
+}
+
+std::optional<Variable> ModuleFile::find_variable(uint64_t address, bool is_thread_local) {
+  const uint64_t bias = is_thread_local ? 0 : main_bias_;
+  const uint64_t dwarf_bias = is_thread_local ? 0 : main_bias_ - dwarf_bias_;  // what DWARF's addresses have more
+  const Symbol* symbol = data_symbols_[is_thread_local].find_symbol(address + bias);
+  std::optional<Variable> described;
+  if (variables_ != nullptr) {
+    // Of a symbol the variable that begins with it is wanted, not one that lies inside.
+    const uint64_t wanted = symbol != nullptr ? symbol->begin - bias : address;
+    described = variables_->find(wanted + dwarf_bias, is_thread_local);
+    if (described) described->begin -= dwarf_bias;
+  }
+  if (symbol == nullptr) return described;
+  Variable variable;
+  variable.name = demangle(symbol->name);
+  variable.begin = symbol->begin - bias;
+  variable.size_bytes = symbol->size_bytes;
+  if (!described || described->begin != variable.begin) return variable;
+  variable.file = std::move(described->file);
+  variable.line = described->line;
+  // "cache.0", of a C function's static variable.
+  if (variable.name.starts_with(described->name + ".")) variable.name = std::move(described->name);
+  return variable;
 }
 
 // The symbol of a function whose DWARF has only the plain name, as with what is local to a file, or none at all.

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "host/symbols/address_range.h"
@@ -13,6 +15,7 @@
 #include "host/symbols/file_search.h"
 #include "host/symbols/resolver.h"
 #include "host/symbols/symbol_table.h"
+#include "host/symbols/variable_index.h"
 
 namespace heaptap::symbols {
 
@@ -37,6 +40,9 @@ class ModuleFile {
   // and inlined are set.
   std::vector<Frame> frames_at(uint64_t address);
 
+  // The variable around a link-time address, or around an offset in the thread-local segment; null where none is known.
+  const Variable* variable_at(uint64_t address, bool is_thread_local);
+
   [[nodiscard]] SymbolSource source() const { return source_; }
 
  private:
@@ -47,6 +53,8 @@ class ModuleFile {
   bool load(ElfFile file);
   void load_dwarf();
   void attach_alternate();
+  void load_variables();
+  std::optional<Variable> find_variable(uint64_t address, bool is_thread_local);
   void use_full_name(Frame& frame, const FunctionName* known, uint64_t address) const;
 
   FileSearch& search_;
@@ -64,6 +72,11 @@ class ModuleFile {
   CodeRanges code_;
   SymbolTable symbols_;
   std::unique_ptr<DwarfIndex> dwarf_;
+  bool has_variables_ = false;   // they are read when the first one is asked for
+  SymbolTable data_symbols_[2];  // of data, thread-local
+  std::unique_ptr<VariableIndex> variables_;
+  // By where they begin: of data, thread-local.
+  std::unordered_map<uint64_t, Variable> known_variables_[2];
 };
 
 }  // namespace heaptap::symbols

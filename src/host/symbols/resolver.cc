@@ -33,6 +33,11 @@ class Resolver::Impl {
     return place->second;
   }
 
+  const Variable* variable_at(const model::Module& module, uint64_t address, bool is_thread_local) {
+    if (has_no_file(module)) return nullptr;
+    return file_of(module).variable_at(address, is_thread_local);
+  }
+
   [[nodiscard]] std::vector<std::string> hints(size_t limit) const { return hints_.sentences(limit); }
 
  private:
@@ -115,6 +120,25 @@ Resolver::~Resolver() = default;
 
 const std::vector<Frame>& Resolver::resolve(const model::Tables& tables, const model::Code& code) {
   return impl_->resolve(tables, code);
+}
+
+const Variable* Resolver::variable_at(const model::Module& module, uint64_t address) {
+  return impl_->variable_at(module, address, false);
+}
+
+const Variable* Resolver::thread_local_at(const model::Module& module, uint64_t offset) {
+  return impl_->variable_at(module, offset, true);
+}
+
+std::string Resolver::type_at(const model::Module& module, uint64_t address) {
+  const Variable* variable = variable_at(module, address);
+  if (variable == nullptr) return {};
+  const std::string_view name = variable->name;
+  constexpr std::string_view kVtable = "vtable for ";
+  constexpr std::string_view kPartly = "construction vtable for ";  // "BASE-in-CLASS", while CLASS is being made
+  if (name.starts_with(kVtable)) return std::string(name.substr(kVtable.size()));
+  const size_t in = name.rfind("-in-");
+  return name.starts_with(kPartly) && in != name.npos ? std::string(name.substr(in + 4)) : std::string();
 }
 
 std::vector<std::string> Resolver::hints(size_t limit) const { return impl_->hints(limit); }

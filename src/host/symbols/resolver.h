@@ -22,6 +22,15 @@ struct Frame {
   bool inlined = false;  // this function was inlined into the next frame's
 };
 
+// A variable that has a place of its own: global, static, or thread-local.
+struct Variable {
+  std::string name;  // demangled; "vtable for Foo" and the like are variables too
+  std::string file;  // where it is defined; empty where there is no debug information
+  uint32_t line = 0;
+  uint64_t begin = 0;       // link-time address; of a thread-local one its offset in the object's thread-local segment
+  uint64_t size_bytes = 0;  // 0: not known
+};
+
 struct ResolverOptions {
   std::vector<std::string>
       symbol_directories;  // --symbols: a path is tried below it, then with its leading folders taken away one by one
@@ -39,6 +48,14 @@ class Resolver {
   // The frames of one code address of the trace, innermost first; at least one. For a return address the call before
   // it is meant (address - 1), for Code::exact the address itself. Results are cached per (module, address).
   const std::vector<Frame>& resolve(const model::Tables& tables, const model::Code& code);
+
+  // The variable around a link-time address (an address of the process minus Module::bias); null where none is known. The
+  // pointer holds as long as the resolver lives.
+  const Variable* variable_at(const model::Module& module, uint64_t address);
+  // The thread-local variable around an offset in the module's thread-local segment.
+  const Variable* thread_local_at(const model::Module& module, uint64_t offset);
+  // The class whose vtable lies around a link-time address ("shop::Cart"); empty where none does.
+  std::string type_at(const model::Module& module, uint64_t address);
 
   // One sentence for each module whose frames had no names or no lines, with the package or option that would help
   // ("libfoo.so.1 is stripped: install libfoo1-dbgsym, or pass --symbols DIR"). The modules with most frames without a

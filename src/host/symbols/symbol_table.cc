@@ -10,17 +10,22 @@ namespace {
 
 constexpr int kSymbolLimit = 1 << 25;
 
-struct Symbol {
-  uint64_t begin = 0;
-  uint64_t size_bytes = 0;
-  const char* name = nullptr;
+struct Candidate {
+  Symbol symbol;
   uint32_t preference = 0;
 };
 
-bool is_code(const GElf_Sym& symbol) {
+bool is_of(SymbolKind kind, const GElf_Sym& symbol) {
   if (symbol.st_shndx == SHN_UNDEF) return false;
   const auto type = GELF_ST_TYPE(symbol.st_info);
-  return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+  switch (kind) {
+    case SymbolKind::kCode:
+      return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+    case SymbolKind::kData:
+      return (type == STT_OBJECT || type == STT_COMMON) && symbol.st_size > 0;
+    default:
+      return type == STT_TLS && symbol.st_size > 0;
+  }
 }
 
 // ARM and AArch64 and RISC-V mark stretches of code and data with symbols like "$x" and "$d.12".
@@ -37,51 +42,53 @@ uint32_t preference_of(const GElf_Sym& symbol, const char* name) {
          static_cast<uint32_t>(255 - length);
 }
 
-std::vector<Symbol> read_symbols(Dwfl_Module* module, const CodeRanges& code) {
-  std::vector<Symbol> symbols;
+std::vector<Candidate> read_symbols(Dwfl_Module* module, SymbolKind kind, const CodeRanges& inside) {
+  std::vector<Candidate> symbols;
   const int count = std::min(dwfl_module_getsymtab(module), kSymbolLimit);
   GElf_Ehdr header;
   GElf_Addr bias = 0;
   Elf* elf = dwfl_module_getelf(module, &bias);
-  const bool has_thumb_bit = elf != nullptr && gelf_getehdr(elf, &header) != nullptr && header.e_machine == EM_ARM;
+  const bool has_thumb_bit = kind == SymbolKind::kCode && elf != nullptr && gelf_getehdr(elf, &header) != nullptr &&
+                             header.e_machine == EM_ARM;
   for (int i = 1; i < count; ++i) {
     GElf_Sym symbol;
     GElf_Addr address = 0;
     const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
-    if (name == nullptr || name[0] == '\0' || !is_code(symbol) || is_mapping_symbol(name)) continue;
+    if (name == nullptr || name[0] == '\0' || !is_of(kind, symbol) || is_mapping_symbol(name)) continue;
+    if (kind == SymbolKind::kThreadLocal) address = symbol.st_value;
     if (has_thumb_bit) address &= ~GElf_Addr{1};
-    if (code.clip({address, address + 1}).end == 0) continue;
-    symbols.push_back(
-        {.begin = address, .size_bytes = symbol.st_size, .name = name, .preference = preference_of(symbol, name)});
+    if (inside.clip({address, address + 1}).end == 0) continue;
+    symbols.push_back({.symbol = {.name = name, .begin = address, .size_bytes = symbol.st_size},
+                       .preference = preference_of(symbol, name)});
   }
   return symbols;
 }
 
 }  // namespace
 
-SymbolTable::SymbolTable(Dwfl_Module* module, const CodeRanges& code, bool is_complete) {
-  std::vector<Symbol> symbols = read_symbols(module, code);
-  std::sort(symbols.begin(), symbols.end(), [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
+SymbolTable::SymbolTable(Dwfl_Module* module, SymbolKind kind, const CodeRanges& inside, bool is_complete) {
+  std::vector<Candidate> symbols = read_symbols(module, kind, inside);
+  std::ranges::sort(symbols, {}, [](const Candidate& each) { return each.symbol.begin; });
   std::vector<RangeMap::Range> ranges;
   uint64_t next_begin = ~uint64_t{0};  // of the next symbol at another address
   for (size_t i = symbols.size(); i-- > 0;) {
-    const Symbol& symbol = symbols[i];
-    if (i + 1 < symbols.size() && symbols[i + 1].begin != symbol.begin) next_begin = symbols[i + 1].begin;
+    const Symbol& symbol = symbols[i].symbol;
+    if (i + 1 < symbols.size() && symbols[i + 1].symbol.begin != symbol.begin) next_begin = symbols[i + 1].symbol.begin;
     uint64_t end = symbol.begin + symbol.size_bytes;
     if (symbol.size_bytes == 0) end = is_complete ? next_begin : symbol.begin;
-    const AddressRange inside = code.clip({symbol.begin, end});
-    ranges.push_back({.begin = inside.begin,
-                      .end = inside.end,
-                      .depth = symbol.preference,
-                      .value = static_cast<uint32_t>(names_.size())});
-    names_.push_back(symbol.name);
+    const AddressRange clipped = inside.clip({symbol.begin, end});
+    ranges.push_back({.begin = clipped.begin,
+                      .end = clipped.end,
+                      .depth = symbols[i].preference,
+                      .value = static_cast<uint32_t>(symbols_.size())});
+    symbols_.push_back(symbol);
   }
   ranges_ = RangeMap(std::move(ranges));
 }
 
-const char* SymbolTable::find(uint64_t address) const {
+const Symbol* SymbolTable::find_symbol(uint64_t address) const {
   const auto index = ranges_.find(address);
-  return index ? names_[*index] : nullptr;
+  return index ? &symbols_[*index] : nullptr;
 }
 
 }  // namespace heaptap::symbols
