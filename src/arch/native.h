@@ -5,6 +5,8 @@
 #include "arch/x86_64/registers.h"
 #include "arch/x86_64/system_call.h"
 #include "arch/x86_64/thread.h"
+#include "arch/x86_64/thread_registers.h"
+#include "arch/x86_64/vector_registers.h"
 #include "arch/x86_64/word_filter.h"
 namespace heaptap::arch {
 namespace native = x86_64;

@@ -1,0 +1,68 @@
+// A stopped thread's registers as ptrace gives them, and what becomes of the system call that the stop interrupted.
+// Sources: Linux arch/x86/include/asm/user_64.h (user_regs_struct), arch/x86/kernel/signal.c (restart),
+// arch/x86/entry/syscalls/syscall_64.tbl; System V ABI AMD64, figure 3.36 (DWARF register numbers).
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace heaptap::arch::x86_64 {
+
+// Indices into user_regs_struct.
+enum UserRegister : uint8_t {
+  kUserFramePointer = 4,
+  kUserResult = 10,      // rax
+  kUserSystemCall = 15,  // orig_rax: number of the system call that the thread comes out of, or negative
+  kUserProgramCounter = 16,
+  kUserCodeSegment = 17,
+  kUserStackPointer = 19,
+  kUserThreadPointer = 21,  // fs_base
+  kUserRegisterCount = 27,
+};
+
+struct UserRegisters {
+  uint64_t words[kUserRegisterCount];
+};
+
+// DWARF's number of rax, rdx, … as they lie in user_regs_struct; those that no pointer to a block lives in are left out.
+struct GeneralRegister {
+  uint8_t index;
+  uint8_t dwarf;
+};
+inline constexpr GeneralRegister kGeneralRegisters[] = {{10, 0}, {12, 1}, {11, 2}, {5, 3}, {13, 4}, {14, 5},
+                                                        {4, 6},  {19, 7}, {9, 8},  {8, 9}, {7, 10}, {6, 11},
+                                                        {3, 12}, {2, 13}, {1, 14}, {0, 15}};
+inline constexpr uint16_t kStackPointerNumber = 7;
+inline constexpr uint16_t kThreadPointerNumber = 58;  // fs.base
+
+// Code segments of user space (arch/x86/include/asm/segment.h): __USER_CS runs 64-bit code, any other 32-bit code.
+constexpr bool runs_native_code(const UserRegisters& registers) { return registers.words[kUserCodeSegment] == 0x33; }
+
+// System calls that fail with EINTR when a stop interrupts them, without having done anything. (The kernel restarts others
+// by itself. Not here: close and what else has done its work when it says EINTR.)
+constexpr bool does_nothing_when_interrupted(uint64_t number) {
+  constexpr uint16_t kNumbers[] = {
+      0,   1,   7,                       // read, write, poll
+      17,  18,  19,  20,                 // pread64, pwrite64, readv, writev
+      23,  42,  43,  44,  45,  46,  47,  // select, connect, accept, sendto, recvfrom, sendmsg, recvmsg
+      65,  69,  70,  72,  73,            // semop, msgsnd, msgrcv, fcntl, flock
+      128, 202, 208, 220, 230, 232,  // rt_sigtimedwait, futex, io_getevents, semtimedop, clock_nanosleep, epoll_wait
+      242, 243, 270, 271, 281, 288,  // mq_timedsend, mq_timedreceive, pselect6, ppoll, epoll_pwait, accept4
+      295, 296, 299, 307, 318, 333,  // preadv, pwritev, recvmmsg, sendmmsg, getrandom, io_pgetevents
+      426, 441, 449,                 // io_uring_enter, epoll_pwait2, futex_waitv
+  };
+  for (const uint16_t known : kNumbers) {
+    if (known == number) return true;
+  }
+  return false;
+}
+
+// Whether the thread comes out of such a call with EINTR. The stop may be the only reason. Then the result is to become
+// kRestartUnlessHandled: the kernel starts the call again, or makes EINTR of it if there is a handler to be run first.
+constexpr uint64_t kInterrupted = static_cast<uint64_t>(-4);             // -EINTR
+constexpr uint64_t kRestartUnlessHandled = static_cast<uint64_t>(-514);  // -ERESTARTNOHAND
+constexpr bool was_interrupted(const UserRegisters& registers) {
+  return runs_native_code(registers) && registers.words[kUserResult] == kInterrupted &&
+         does_nothing_when_interrupted(registers.words[kUserSystemCall]);
+}
+
+}  // namespace heaptap::arch::x86_64

@@ -1,0 +1,87 @@
+#include "target/process_status.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+namespace heaptap::target {
+namespace {
+
+// What stands behind "Name:" at the beginning of a line, without blanks before it.
+std::string_view field_of(std::string_view text, std::string_view name) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.starts_with(name)) {
+      line.remove_prefix(name.size());
+      return line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
+pid_t number_of(std::string_view text) {
+  pid_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+std::string read_proc_file(const std::string& path, size_t most_bytes) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  std::string text;
+  constexpr size_t kPiece = 65536;
+  for (size_t size = 0; size < most_bytes;) {
+    text.resize(size + kPiece);
+    const ssize_t got = read(file, text.data() + size, kPiece);
+    size += got > 0 ? static_cast<size_t>(got) : 0;
+    text.resize(size);
+    if (got <= 0) break;
+  }
+  close(file);
+  return text;
+}
+
+std::optional<ThreadStatus> read_thread_status(pid_t thread) {
+  const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/status");
+  // The name comes first and has its newlines escaped.
+  const std::string_view state = field_of(text, "State:");
+  if (state.empty()) return std::nullopt;
+  return ThreadStatus{state.front(), number_of(field_of(text, "Tgid:")), number_of(field_of(text, "TracerPid:"))};
+}
+
+std::vector<pid_t> list_threads(pid_t process) {
+  std::vector<pid_t> threads;
+  DIR* folder = opendir(("/proc/" + std::to_string(process) + "/task").c_str());
+  if (folder == nullptr) return threads;
+  while (const dirent* entry = readdir(folder)) {
+    const pid_t thread = number_of(entry->d_name);
+    if (thread > 0) threads.push_back(thread);
+  }
+  closedir(folder);
+  return threads;
+}
+
+std::optional<KernelPlace> read_kernel_place(pid_t thread) {
+  const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/syscall");
+  // "NUMBER ARG1 … ARG6 SP PC", or "-1 SP PC" outside of system calls, or "running".
+  KernelPlace place{};
+  unsigned long sp = 0;
+  unsigned long pc = 0;
+  if (std::sscanf(text.c_str(), "%*d %*x %*x %*x %*x %*x %*x %lx %lx", &sp, &pc) != 2 &&
+      std::sscanf(text.c_str(), "-1 %lx %lx", &sp, &pc) != 2) {
+    return std::nullopt;
+  }
+  place.stack_pointer = sp;
+  place.program_counter = pc;
+  return place;
+}
+
+}  // namespace heaptap::target

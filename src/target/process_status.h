@@ -1,0 +1,34 @@
+// What /proc/PID/status and its neighbours say about a process or one of its threads.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heaptap::target {
+
+struct ThreadStatus {
+  char state = '?';  // as in proc(5): R, S, D, T, t, Z, X, …
+  pid_t process = 0;
+  pid_t tracer = 0;  // 0: nobody traces it
+};
+
+// None: there is no such thread.
+std::optional<ThreadStatus> read_thread_status(pid_t thread);
+
+// All threads of the process; empty: there is no such process.
+std::vector<pid_t> list_threads(pid_t process);
+
+// Where a thread sits in the kernel. None: it isn't in a system call, or this isn't told.
+struct KernelPlace {
+  uint64_t stack_pointer;
+  uint64_t program_counter;
+};
+std::optional<KernelPlace> read_kernel_place(pid_t thread);
+
+// A whole file of /proc, at most `most_bytes`; empty if it can't be read.
+std::string read_proc_file(const std::string& path, size_t most_bytes = size_t{64} << 20);
+
+}  // namespace heaptap::target

@@ -1,0 +1,58 @@
+// One thread that ptrace holds. All calls come from the thread that called seize(): ptrace knows no other.
+//
+//   seize ▸ interrupt ▸ poll … ▸ kStopped ▸ read_registers ▸ detach
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "wire/heap_scan.h"
+
+namespace heaptap::target {
+
+struct StoppedThread {
+  uint32_t thread_id = 0;
+  // False: the thread sits in the kernel where no stop reaches it (vfork). Of its registers only stack pointer and program
+  // counter are known.
+  bool registers_known = false;
+  uint64_t stack_pointer = 0;
+  uint64_t program_counter = 0;
+  uint64_t frame_pointer = 0;
+  uint64_t thread_pointer = 0;
+  std::vector<wire::RootWord> registers;  // general and vector registers' words that aren't plainly no address
+};
+
+class TracedThread {
+ public:
+  enum class State : uint8_t { kRunning, kStopped, kGone };
+
+  TracedThread(pid_t thread, bool is_leader) : thread_(thread), is_leader_(is_leader) {}
+
+  [[nodiscard]] pid_t id() const { return thread_; }
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] bool runs_other_code() const { return runs_other_code_; }  // 32-bit code
+
+  // 0 or errno. The thread runs on.
+  [[nodiscard]] int seize() const;
+  void interrupt();
+  // Looks whether it has stopped meanwhile; never waits. Never takes the exit status of a process.
+  State poll();
+  // False: it isn't stopped any more. Also sees to it that a call that only the stop interrupted starts again, whatever
+  // becomes of us.
+  bool read_registers(StoppedThread& result);
+  // Lets it go on, with the signal that it was just about to get.
+  void detach();
+
+ private:
+  void read_vector_registers(StoppedThread& result) const;
+
+  pid_t thread_;
+  bool is_leader_;
+  State state_ = State::kRunning;
+  int signal_ = 0;              // that it was about to get
+  bool group_stopped_ = false;  // it had been stopped before us (SIGSTOP)
+  bool runs_other_code_ = false;
+};
+
+}  // namespace heaptap::target
