@@ -1,0 +1,62 @@
+#include "target/process_memory.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+namespace heaptap::target {
+
+ProcessMemory::ProcessMemory(pid_t thread)
+    : thread_(thread),
+      file_(open(("/proc/" + std::to_string(thread) + "/mem").c_str(), O_RDONLY | O_CLOEXEC)),
+      map_(read_memory_map(thread)),
+      pages_(thread) {}
+
+ProcessMemory::~ProcessMemory() {
+  if (file_ >= 0) close(file_);
+}
+
+size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
+  size_t done = 0;
+  while (done < to.size()) {
+    const iovec here{to.data() + done, to.size() - done};
+    const iovec there{reinterpret_cast<void*>(address + done), to.size() - done};
+    ssize_t got = process_vm_readv(thread_, &here, 1, &there, 1, 0);
+    if (got <= 0) got = static_cast<ssize_t>(read_unreadable(address + done, to.subspan(done)));
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+// PROT_NONE. Only anonymous memory: to read a device's may have effects.
+size_t ProcessMemory::read_unreadable(uint64_t address, std::span<uint8_t> to) const {
+  const Mapping* mapping = find_mapping(map_, address);
+  if (mapping == nullptr || mapping->readable || mapping->shared || file_ < 0) return 0;
+  if (mapping->has_file() && mapping->name.starts_with("/dev/")) return 0;
+  const size_t bytes = std::min<uint64_t>(to.size(), mapping->range.end - address);
+  const ssize_t got = pread(file_, to.data(), bytes, static_cast<off_t>(address));
+  return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+std::vector<AddressRange> ProcessMemory::touched_ranges(uint64_t begin, uint64_t end) {
+  std::vector<AddressRange> parts;
+  auto mapping = std::ranges::upper_bound(map_, begin, {}, [](const Mapping& m) { return m.range.end; });
+  for (; mapping != map_.end() && mapping->range.begin < end; ++mapping) {
+    const AddressRange range{std::max(begin, mapping->range.begin), std::min(end, mapping->range.end)};
+    pages_.touched(range, !mapping->shared, parts);
+  }
+  return parts;
+}
+
+std::vector<uint64_t> ProcessMemory::words(AddressRange range) const {
+  std::vector<uint64_t> result(range.end > range.begin ? range.size() / sizeof(uint64_t) : 0);
+  const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(result.data()), result.size() * sizeof(uint64_t));
+  result.resize(read(range.begin, bytes) / sizeof(uint64_t));
+  return result;
+}
+
+}  // namespace heaptap::target

@@ -1,0 +1,58 @@
+// The memory of another process, which should stand still meanwhile. Reads only; makes no pages in the target.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "target/address_range.h"
+#include "target/memory_map.h"
+#include "target/page_map.h"
+
+namespace heaptap::target {
+
+class ProcessMemory {
+ public:
+  // `thread` is any live thread of the process (StoppedProcess::live_thread). Reads the memory map, once.
+  explicit ProcessMemory(pid_t thread);
+  ~ProcessMemory();
+  ProcessMemory(const ProcessMemory&) = delete;
+  ProcessMemory& operator=(const ProcessMemory&) = delete;
+
+  // Returns how many bytes came before the first that can't be read. Pages that the process itself may not read come, too,
+  // where they are memory of its own. Large ranges are best read in pieces that fit the cache (256 KiB: over 5 GB/s).
+  size_t read(uint64_t address, std::span<uint8_t> to) const;
+
+  // The parts of `range` that are worth reading, ascending, in whole pages: not what was never touched, and not what is as
+  // a private mapping's file has it.
+  std::vector<AddressRange> touched_ranges(uint64_t begin, uint64_t end);
+
+  // One value; none where it can't be read as a whole.
+  template <typename T>
+  std::optional<T> value(uint64_t address) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T result;
+    const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(&result), sizeof(result));
+    if (read(address, bytes) != sizeof(result)) return std::nullopt;
+    return result;
+  }
+
+  // As many words as can be read.
+  [[nodiscard]] std::vector<uint64_t> words(AddressRange range) const;
+
+  [[nodiscard]] const std::vector<Mapping>& map() const { return map_; }
+  [[nodiscard]] PageMap& pages() { return pages_; }
+
+ private:
+  size_t read_unreadable(uint64_t address, std::span<uint8_t> to) const;
+
+  pid_t thread_;
+  int file_;  // /proc/PID/mem
+  std::vector<Mapping> map_;
+  PageMap pages_;
+};
+
+}  // namespace heaptap::target
