@@ -8,3 +8,4 @@ endfunction()
 
 heaptap_target_test(blocking_calls_test)
 heaptap_target_test(stopped_process_test)
+heaptap_target_test(process_memory_test)
