@@ -1,0 +1,25 @@
+// What an allocator keeps for itself, and what is free: memory that points to blocks without holding them.
+//
+// glibc (malloc/malloc.c, malloc/arena.c; the layout is the same from 2.26 to 2.41):
+//   main arena     in libc's data: … fastbins[10] top last_remainder bins[254] binmap next …   An empty bin points to itself.
+//   other arenas   64 MiB-aligned memory that begins with heap_info {arena, previous, size, mprotect_size}
+//   large blocks   {offset, size | 2} in front of the block, memory of their own
+// Of others only this is known: what lies in one mapping with their blocks is theirs.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "target/module_image.h"
+#include "target/process_memory.h"
+
+namespace heaptap::target {
+
+// The words of glibc's main arena, where a module's data hold one.
+std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const ModuleImage& module);
+
+// Parts of the anonymous mapping that are an allocator's. `heap`: where blocks lie, ascending.
+std::vector<AddressRange> find_heap_parts(ProcessMemory& memory, const Mapping& mapping,
+                                          std::span<const AddressRange> heap);
+
+}  // namespace heaptap::target

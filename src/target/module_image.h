@@ -1,0 +1,34 @@
+// What a module's ELF headers say, read from the target's memory where the loader has mapped them. Trusts no byte.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "target/address_range.h"
+#include "target/process_memory.h"
+
+namespace heaptap::target {
+
+// A module's initial thread-local variables.
+struct ThreadLocalImage {
+  uint64_t address = 0;
+  uint64_t file_bytes = 0;
+  uint64_t memory_bytes = 0;  // 0: it has none
+  uint64_t alignment = 0;
+};
+
+struct ModuleImage {
+  uint64_t bias = 0;  // load address minus the file's link address
+  std::string path;
+  std::vector<AddressRange> writable;   // .data, .bss, and what becomes read-only after relocation
+  std::vector<AddressRange> read_only;  // constants, and what became read-only after relocation
+  ThreadLocalImage thread_locals;
+  uint64_t dynamic = 0;         // address of the dynamic section; 0: none
+  uint64_t unwind_header = 0;   // .eh_frame_hdr; 0: none
+  AddressRange unwind_segment;  // the loaded segment that holds it
+  std::vector<AddressRange> code;
+};
+
+std::vector<ModuleImage> find_modules(const ProcessMemory& memory);
+
+}  // namespace heaptap::target

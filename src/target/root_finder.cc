@@ -1,0 +1,320 @@
+#include "target/root_finder.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "arch/native.h"
+#include "target/allocator_memory.h"
+#include "target/module_image.h"
+#include "target/range_labels.h"
+#include "target/stack_walk.h"
+#include "target/thread_area.h"
+
+namespace heaptap::target {
+namespace {
+
+namespace cpu = arch::native;
+using wire::RootKind;
+
+constexpr uint64_t kRedZone = cpu::Unwinding::kRedZoneBytes;
+
+bool lies_in(uint64_t address, std::span<const AddressRange> ascending) {
+  const auto behind = std::ranges::upper_bound(ascending, address, {}, &AddressRange::begin);
+  return behind != ascending.begin() && std::prev(behind)->contains(address);
+}
+
+bool is_our_log(const Mapping& mapping) { return mapping.name.starts_with("/memfd:heaptap-log"); }
+
+// Memory that processes share without a file on a disk: pointers there may be this program's.
+bool is_shared_memory(const Mapping& mapping) {
+  for (const char* begin : {"/memfd:", "/dev/zero", "/dev/shm/", "/SYSV", "anon_inode:[io_uring]"}) {
+    if (mapping.name.starts_with(begin)) return true;
+  }
+  return mapping.name.empty();
+}
+
+class RootFinder {
+ public:
+  RootFinder(const StoppedProcess& process, ProcessMemory& memory, const RootQuery& query)
+      : process_(process), memory_(memory), query_(query), modules_(find_modules(memory)) {}
+
+  Roots find() {
+    sort_ranges();
+    label_mappings();
+    label_modules();
+    leave_out_allocators();
+    for (const AddressRange& range : mapped_) label_mapped(range);
+    leave_out_ended_threads();
+    for (const StoppedThread& thread : process_.threads()) label_thread(thread);
+    leave_out_main_stack_of_ended_leader();
+    label_contexts();
+    for (const AddressRange& range : query_.own) labels_.erase(range);
+    collect_ranges();
+    walk_stacks();
+    roots_.notes.insert(roots_.notes.end(), process_.notes().begin(), process_.notes().end());
+    return std::move(roots_);
+  }
+
+ private:
+  void sort_ranges();
+  void label_mappings();
+  void label_modules();
+  void leave_out_allocators();
+  void label_mapped(AddressRange range);
+  void leave_out_ended_threads();
+  void label_thread(const StoppedThread& thread);
+  void label_stack(const StoppedThread& thread, AddressRange stack);
+  void label_alternate_stack(const StoppedThread& thread);
+  void label_thread_locals(const StoppedThread& thread, std::optional<AddressRange> area);
+  void leave_out_main_stack_of_ended_leader();
+  void label_contexts();
+  void collect_ranges();
+  void walk_stacks();
+
+  [[nodiscard]] std::optional<uint64_t> interrupted_stack_pointer(AddressRange alternate, uint64_t from) const;
+  [[nodiscard]] bool is_ending(const StoppedThread& thread) const {
+    return query_.ending && query_.ending->thread_id == thread.thread_id;
+  }
+  [[nodiscard]] bool runs_on(AddressRange range) const {
+    return std::ranges::any_of(process_.threads(),
+                               [&](const StoppedThread& thread) { return range.contains(thread.stack_pointer); });
+  }
+
+  const StoppedProcess& process_;
+  ProcessMemory& memory_;
+  const RootQuery& query_;
+  std::vector<ModuleImage> modules_;
+  ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_);
+  std::vector<AddressRange> mapped_;  // ascending
+  RangeLabels labels_;
+  Roots roots_;
+};
+
+void RootFinder::sort_ranges() {
+  mapped_.assign(query_.mapped.begin(), query_.mapped.end());
+  std::ranges::sort(mapped_, {}, &AddressRange::begin);
+}
+
+void RootFinder::label_mappings() {
+  size_t left_out = 0;
+  for (const Mapping& mapping : memory_.map()) {
+    const bool is_special = !mapping.has_file() && mapping.name.starts_with("[") &&
+                            !mapping.name.starts_with("[anon") && !mapping.is_kernels("[heap]");
+    if (is_special || is_our_log(mapping) || (mapping.has_file() && !mapping.writable)) continue;
+    if (mapping.shared && !mapping.writable) continue;
+    if (mapping.shared && !is_shared_memory(mapping)) {
+      left_out += mapping.name.starts_with("/dev/") ? 0 : 1;
+      continue;
+    }
+    labels_.paint(mapping.range, RootKind::kMapping);
+  }
+  if (left_out != 0) {
+    roots_.notes.push_back(std::to_string(left_out) + " shared mappings of files were not searched for pointers");
+  }
+}
+
+void RootFinder::label_modules() {
+  for (const ModuleImage& module : modules_) {
+    for (const AddressRange& data : module.writable) labels_.paint(data, RootKind::kGlobal);
+    for (const AddressRange& arena : find_main_arenas(memory_, module)) labels_.erase(arena);
+    for (const AddressRange& data : module.read_only) roots_.read_only_data.push_back(data);
+  }
+  std::ranges::sort(roots_.read_only_data, {}, &AddressRange::begin);
+}
+
+void RootFinder::leave_out_allocators() {
+  for (const Mapping& mapping : memory_.map()) {
+    if (mapping.has_file() || mapping.shared || lies_in(mapping.range.begin, mapped_)) continue;
+    const bool is_anonymous = mapping.name.empty() || mapping.name.starts_with("[anon") || mapping.is_kernels("[heap]");
+    if (!is_anonymous) continue;
+    // A module's zeroed data is such a mapping as well.
+    const bool is_data = std::ranges::any_of(modules_, [&](const ModuleImage& module) {
+      return std::ranges::any_of(module.writable,
+                                 [&](const AddressRange& r) { return r.contains(mapping.range.begin); });
+    });
+    if (is_data) continue;
+    for (const AddressRange& part : find_heap_parts(memory_, mapping, query_.heap)) labels_.erase(part);
+  }
+}
+
+// Again, since an allocator's memory may lie in one mapping with it.
+void RootFinder::label_mapped(AddressRange range) {
+  auto mapping =
+      std::ranges::upper_bound(memory_.map(), range.begin, {}, [](const Mapping& entry) { return entry.range.end; });
+  for (; mapping != memory_.map().end() && mapping->range.begin < range.end; ++mapping) {
+    if (mapping->has_file() || mapping->shared || !mapping->is_kernels("")) continue;
+    labels_.paint({std::max(range.begin, mapping->range.begin), std::min(range.end, mapping->range.end)},
+                  RootKind::kMapping);
+  }
+}
+
+// glibc keeps their stacks for threads to come. A guard lies below each.
+void RootFinder::leave_out_ended_threads() {
+  std::unordered_set<uint64_t> alive;
+  for (const StoppedThread& thread : process_.threads()) alive.insert(thread.thread_pointer);
+  const Mapping* before = nullptr;
+  for (const Mapping& mapping : memory_.map()) {
+    const Mapping* guard = std::exchange(before, &mapping);
+    if (guard == nullptr || guard->range.end != mapping.range.begin || guard->readable || guard->writable) continue;
+    if (!mapping.writable || mapping.shared || mapping.has_file() || lies_in(mapping.range.begin, mapped_)) continue;
+    const auto block = find_control_block(memory_, mapping);
+    if (!block || alive.contains(*block) || runs_on(mapping.range)) continue;
+    labels_.erase(mapping.range);
+    if (waits_for_join(memory_, *block)) labels_.paint({*block, mapping.range.end}, RootKind::kThreadLocal);
+  }
+}
+
+void RootFinder::label_thread(const StoppedThread& thread) {
+  const std::optional<AddressRange> area =
+      thread.registers_known ? find_thread_area(memory_, thread.thread_pointer) : std::nullopt;
+  const bool is_main = thread.thread_id == static_cast<uint32_t>(process_.process());
+  std::optional<AddressRange> stack = area;
+  const Mapping* own = find_mapping(memory_.map(), thread.stack_pointer);
+  for (const Mapping& mapping : memory_.map()) {
+    if (mapping.is_kernels("[stack]") && (is_main || own == &mapping)) stack = mapping.range;
+  }
+  if (stack) label_stack(thread, *stack);
+  if (thread.registers_known) label_thread_locals(thread, area);
+  // Of the thread that ends the process they are the agent's.
+  if (!is_ending(thread)) {
+    roots_.words.insert(roots_.words.end(), thread.registers.begin(), thread.registers.end());
+  }
+  for (const wire::StackArea& other : query_.stacks) {
+    if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
+    roots_.words.push_back({other.begin, thread.thread_id, cpu::kStackPointerNumber});
+  }
+}
+
+void RootFinder::label_stack(const StoppedThread& thread, AddressRange stack) {
+  uint64_t live = thread.stack_pointer - kRedZone;
+  for (const wire::StackArea& other : query_.stacks) {
+    const AddressRange range{other.begin, other.end};
+    if (other.kind != RootKind::kAlternateStack || !range.contains(thread.stack_pointer)) continue;
+    const auto interrupted = interrupted_stack_pointer(range, thread.stack_pointer);
+    live = interrupted ? *interrupted - kRedZone : stack.begin;
+  }
+  if (is_ending(thread)) live = query_.ending->live_sp;
+  // On a stack of the program's own making: then all of this one may be in use.
+  if (!stack.contains(live)) live = stack.begin;
+  labels_.erase({stack.begin, live});
+  labels_.paint({live, stack.end}, RootKind::kStack, thread.thread_id);
+  // Last, since it may be a part of the stack.
+  label_alternate_stack(thread);
+}
+
+void RootFinder::label_alternate_stack(const StoppedThread& thread) {
+  for (const wire::StackArea& other : query_.stacks) {
+    const AddressRange range{other.begin, other.end};
+    if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
+    if (lies_in(range.begin, query_.heap)) continue;
+    labels_.erase(range);
+    if (!range.contains(thread.stack_pointer)) continue;
+    labels_.paint({std::max(range.begin, thread.stack_pointer - kRedZone), range.end}, RootKind::kAlternateStack,
+                  thread.thread_id);
+  }
+}
+
+// A signal's frame on an alternate stack says which stack it is on, and what was interrupted. The outermost one counts.
+std::optional<uint64_t> RootFinder::interrupted_stack_pointer(AddressRange alternate, uint64_t from) const {
+  constexpr size_t kStackInContext = 16 / 8;  // uc_stack: begin, flags, size
+  constexpr size_t kStackPointerInContext = cpu::Unwinding::kSignalStackPointer / 8;
+  const auto words = memory_.words({from & ~uint64_t{7}, alternate.end});
+  std::optional<uint64_t> found;
+  for (size_t i = 0; i + kStackPointerInContext < words.size(); ++i) {
+    if (words[i + kStackInContext] != alternate.begin || words[i + kStackInContext + 2] != alternate.size()) continue;
+    const uint64_t interrupted = words[i + kStackPointerInContext];
+    if (!alternate.contains(interrupted)) found = interrupted;
+  }
+  return found;
+}
+
+void RootFinder::label_thread_locals(const StoppedThread& thread, std::optional<AddressRange> area) {
+  const uint64_t pointer = thread.thread_pointer;
+  const ThreadLocalTable table = read_thread_local_table(memory_, pointer, thread_local_modules_);
+  const Mapping* mapping = find_mapping(memory_.map(), pointer);
+  if (mapping == nullptr) return;
+  const uint64_t end = area ? area->end : std::min(pointer + kControlBlockBytes, mapping->range.end);
+  labels_.paint({std::max(table.static_begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
+  const auto hold = [&](AddressRange range, uint64_t start) {
+    if (!lies_in(start, query_.heap)) labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
+    roots_.words.push_back({start, thread.thread_id, cpu::kThreadPointerNumber});
+  };
+  if (table.range.size() != 0) hold(table.range, table.range.begin);
+  for (const ThreadLocalBlock& block : table.blocks) {
+    const AddressRange range{block.begin, block.begin + block.bytes};
+    const bool is_static = block.begin >= table.static_begin && block.begin < pointer;
+    if (!is_static) hold(range, block.allocated != 0 ? block.allocated : block.begin);
+    if (block.bytes == 0) continue;
+    roots_.thread_locals.push_back({range.begin, range.end, thread.thread_id, block.module_bias, 0});
+  }
+}
+
+void RootFinder::leave_out_main_stack_of_ended_leader() {
+  for (const Mapping& mapping : memory_.map()) {
+    const bool leader_lives = std::ranges::any_of(process_.threads(), [&](const StoppedThread& thread) {
+      return thread.thread_id == static_cast<uint32_t>(process_.process());
+    });
+    if (mapping.is_kernels("[stack]") && !leader_lives && !runs_on(mapping.range)) labels_.erase(mapping.range);
+  }
+}
+
+void RootFinder::label_contexts() {
+  for (const wire::StackArea& area : query_.stacks) {
+    const AddressRange range{area.begin, area.end};
+    if (area.kind != RootKind::kContextStack || range.end <= range.begin || lies_in(range.begin, query_.heap)) continue;
+    const auto running = std::ranges::find_if(
+        process_.threads(), [&](const StoppedThread& thread) { return range.contains(thread.stack_pointer); });
+    uint64_t live = 0;
+    uint32_t thread_id = area.thread_id;
+    if (running != process_.threads().end()) {
+      live = running->stack_pointer - kRedZone;
+      thread_id = running->thread_id;
+    } else {
+      live = memory_.value<uint64_t>(area.context + cpu::Unwinding::kSignalStackPointer).value_or(0);
+      // As makecontext left it: not begun yet, or its state is kept in another context.
+      constexpr uint64_t kFresh = 256;
+      if (range.end - live < kFresh) live = 0;
+    }
+    labels_.paint(range, RootKind::kContextStack, thread_id);
+    if (range.contains(live)) labels_.erase({range.begin, live});
+  }
+}
+
+void RootFinder::collect_ranges() {
+  auto block = query_.heap.begin();
+  labels_.each([&](AddressRange range, const RangeLabels::Label& label) {
+    block = std::ranges::upper_bound(block, query_.heap.end(), range.begin, {}, &AddressRange::end);
+    const auto add = [&](uint64_t begin, uint64_t end) {
+      begin = (begin + 7) & ~uint64_t{7};
+      if (begin < end) roots_.ranges.push_back({begin, end, *label.kind, label.thread_id});
+    };
+    uint64_t begin = range.begin;
+    for (auto at = block; at != query_.heap.end() && at->begin < range.end; ++at) {
+      add(begin, std::min(at->begin, range.end));
+      begin = std::max(begin, at->end);
+    }
+    add(begin, range.end);
+  });
+}
+
+void RootFinder::walk_stacks() {
+  StackWalk walk(memory_, modules_);
+  for (const StoppedThread& thread : process_.threads()) {
+    const size_t before = roots_.frames.size();
+    walk.walk(thread, roots_.frames);
+    if (!is_ending(thread)) continue;
+    const auto first = roots_.frames.begin() + static_cast<std::ptrdiff_t>(before);
+    roots_.frames.erase(std::remove_if(first, roots_.frames.end(),
+                                       [&](const wire::StackFrame& f) { return f.cfa <= query_.ending->live_sp; }),
+                        roots_.frames.end());
+  }
+}
+
+}  // namespace
+
+Roots find_roots(const StoppedProcess& process, ProcessMemory& memory, const RootQuery& query) {
+  return RootFinder(process, memory, query).find();
+}
+
+}  // namespace heaptap::target

@@ -1,0 +1,58 @@
+// Where in a stopped process pointers can be that hold blocks by themselves.
+//
+// Roots: modules' writable data; other memory that is no heap; stacks from the stack pointer (less the red zone) to their
+// end; registers; thread-local storage. No roots: what an allocator keeps for itself or has free; dead stack; stacks of
+// threads that ended; what the agent has. Memory whose origin isn't known counts as a root: better a leak that isn't seen
+// than a false alarm.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "target/address_range.h"
+#include "target/process_memory.h"
+#include "target/stopped_process.h"
+#include "wire/heap_scan.h"
+
+namespace heaptap::target {
+
+// The thread that ends the process: its stack lives from live_sp, whatever its stack pointer is now.
+struct EndingThread {
+  uint32_t thread_id;
+  uint64_t live_sp;
+};
+
+struct RootQuery {
+  std::span<const AddressRange> heap;    // in which live blocks lie; ascending, apart from each other
+  std::span<const AddressRange> mapped;  // by the program's own calls of mmap
+  std::span<const AddressRange> own;     // the agent's
+  std::span<const wire::StackArea> stacks;
+  std::optional<EndingThread> ending;
+};
+
+// One module's thread-local variables in one thread.
+struct ThreadLocalSegment {
+  uint64_t begin;
+  uint64_t end;
+  uint32_t thread_id;
+  uint64_t module_base;     // the module's load bias
+  uint64_t segment_offset;  // of `begin` in the module's thread-local segment
+};
+
+struct Roots {
+  // Ascending, apart from each other, without `heap` and `own`. Not everything in them was ever touched: ask
+  // ProcessMemory::touched_ranges before reading.
+  std::vector<wire::RootRange> ranges;
+  // Registers. With DWARF's number of the thread pointer: what the C library holds for the thread (its table of
+  // thread-local blocks and these blocks); of the stack pointer: also the alternate stack that the kernel knows.
+  std::vector<wire::RootWord> words;
+  std::vector<wire::StackFrame> frames;
+  std::vector<ThreadLocalSegment> thread_locals;
+  std::vector<AddressRange> read_only_data;  // of modules
+  std::vector<std::string> notes;            // what couldn't be seen
+};
+
+Roots find_roots(const StoppedProcess& process, ProcessMemory& memory, const RootQuery& query);
+
+}  // namespace heaptap::target

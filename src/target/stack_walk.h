@@ -1,0 +1,54 @@
+// Walks the stacks of stopped threads by the modules' .eh_frame, to say which function's memory a root lies in. Where the
+// tables end or make no sense, the walk ends.
+#pragma once
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "target/module_image.h"
+#include "target/process_memory.h"
+#include "target/stopped_process.h"
+#include "unwind/row.h"
+#include "wire/heap_scan.h"
+
+namespace heaptap::target {
+
+class CfiCopy;
+
+class StackWalk {
+ public:
+  StackWalk(const ProcessMemory& memory, const std::vector<ModuleImage>& modules);
+  ~StackWalk();
+  StackWalk(const StackWalk&) = delete;
+  StackWalk& operator=(const StackWalk&) = delete;
+
+  // Appends the thread's frames, innermost first, at most kMostFrames.
+  void walk(const StoppedThread& thread, std::vector<wire::StackFrame>& frames);
+
+  static constexpr unsigned kMostFrames = 200;
+
+ private:
+  struct Registers {
+    uint64_t pc;
+    uint64_t sp;
+    uint64_t fp;
+  };
+  struct Module {
+    AddressRange code;
+    const ModuleImage* image;
+  };
+
+  unwind::Row row_for(uint64_t pc);
+  bool step(const unwind::Row& row, Registers& registers);
+  bool step_out_of_signal(Registers& registers);
+  bool word(uint64_t address, uint64_t& value);
+
+  const ProcessMemory& memory_;
+  std::vector<Module> code_;  // ascending
+  std::unordered_map<const ModuleImage*, std::unique_ptr<CfiCopy>> copies_;
+  std::unordered_map<uint64_t, unwind::Row> rows_;
+  std::vector<uint64_t> window_;  // the stack from window_begin_ on
+  uint64_t window_begin_ = 0;
+};
+
+}  // namespace heaptap::target

@@ -1,0 +1,144 @@
+#include "target/thread_area.h"
+
+#include <elf.h>
+
+#include <algorithm>
+
+namespace heaptap::target {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kMostStaticBytes = uint64_t{16} << 20;
+constexpr uint64_t kMostModules = 65536;
+
+// The chain of loaded objects that the program's dynamic section leads to: bias and address of each link_map.
+struct LoadedObject {
+  uint64_t bias;
+  uint64_t link_map;
+};
+
+std::vector<LoadedObject> list_loaded_objects(const ProcessMemory& memory, const std::vector<ModuleImage>& modules) {
+  std::vector<LoadedObject> objects;
+  uint64_t chain = 0;
+  for (const ModuleImage& module : modules) {
+    if (module.dynamic == 0 || chain != 0) continue;
+    constexpr uint64_t kMostEntries = 256;
+    const auto words = memory.words({module.dynamic, module.dynamic + kMostEntries * sizeof(Elf64_Dyn)});
+    for (size_t i = 0; i + 1 < words.size() && words[i] != DT_NULL; i += 2) {
+      if (words[i] == DT_DEBUG && words[i + 1] != 0) chain = memory.value<uint64_t>(words[i + 1] + 8).value_or(0);
+    }
+  }
+  struct LinkMap {
+    uint64_t bias, name, dynamic, next;
+  };
+  while (chain != 0 && objects.size() < kMostModules) {
+    const auto link = memory.value<LinkMap>(chain);
+    if (!link) break;
+    objects.push_back({link->bias, chain});
+    chain = link->next;
+  }
+  return objects;
+}
+
+// The loader's private words about a module's thread-local variables stand together: image, its size, size, alignment, …
+std::optional<ThreadLocalModule> read_numbering(const ProcessMemory& memory, uint64_t link_map,
+                                                const ModuleImage& module, bool musl) {
+  constexpr uint64_t kLargestLinkMap = 2048;
+  const ThreadLocalImage& image = module.thread_locals;
+  const auto words = memory.words({link_map, link_map + kLargestLinkMap});
+  for (size_t i = 0; i + 6 < words.size(); ++i) {
+    if (words[i] != image.address || words[i + 1] != image.file_bytes) continue;
+    if (musl) return ThreadLocalModule{words[i + 5], module.bias, image.memory_bytes, words[i + 4]};
+    if (words[i + 2] != image.memory_bytes || words[i + 3] != image.alignment) continue;
+    const uint64_t offset = words[i + 5];
+    return ThreadLocalModule{words[i + 6], module.bias, image.memory_bytes, offset < kMostStaticBytes ? offset : 0};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, uint64_t thread_pointer) {
+  const auto words = memory.words({thread_pointer, thread_pointer + kControlBlockBytes});
+  constexpr uint64_t kLargestStack = uint64_t{1} << 40;
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const AddressRange area{words[i], words[i] + words[i + 1]};
+    // glibc: stackblock, stackblock_size; musl: map_base, map_size.
+    const bool fits = words[i + 1] <= kLargestStack && area.begin % 16 == 0 && area.begin < thread_pointer &&
+                      area.end > thread_pointer + 256 && area.end <= thread_pointer + 65536;
+    if (fits && thread_pointer - area.begin >= kPageBytes) return area;
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> find_control_block(ProcessMemory& memory, const Mapping& mapping) {
+  constexpr uint64_t kSearched = 2 * kPageBytes;
+  if (mapping.range.size() < 2 * kSearched) return std::nullopt;
+  const AddressRange end{mapping.range.end - kSearched, mapping.range.end};
+  if (memory.touched_ranges(end.begin, end.end).empty()) return std::nullopt;
+  const auto words = memory.words(end);
+  for (size_t i = 0; i + 2 < words.size(); i += 2) {
+    const uint64_t address = end.begin + i * 8;
+    if (words[i] == address && words[i + 2] == address) return address;
+  }
+  return std::nullopt;
+}
+
+bool waits_for_join(const ProcessMemory& memory, uint64_t control_block) {
+  // glibc: the thread's number becomes 0 when it ends, and -1 when it was joined. One that is detached is joined to itself.
+  constexpr uint64_t kThreadNumber = 720;
+  const auto number = memory.value<int32_t>(control_block + kThreadNumber);
+  if (!number || *number != 0) return false;
+  const auto words = memory.words({control_block + kThreadNumber, control_block + kControlBlockBytes});
+  return std::ranges::find(words, control_block) == words.end();
+}
+
+ThreadLocalModules find_thread_local_modules(const ProcessMemory& memory, const std::vector<ModuleImage>& modules) {
+  ThreadLocalModules result;
+  result.musl =
+      std::ranges::any_of(modules, [](const ModuleImage& module) { return module.path.contains("/ld-musl"); });
+  const std::vector<LoadedObject> objects = list_loaded_objects(memory, modules);
+  for (const LoadedObject& object : objects) {
+    const auto module = std::ranges::find(modules, object.bias, &ModuleImage::bias);
+    if (module == modules.end() || module->thread_locals.memory_bytes == 0) continue;
+    const auto numbered = read_numbering(memory, object.link_map, *module, result.musl);
+    if (numbered && numbered->number < kMostModules) result.modules.push_back(*numbered);
+  }
+  if (!objects.empty()) return result;
+  // A static program: it is the only module, and the first.
+  for (const ModuleImage& module : modules) {
+    const ThreadLocalImage& image = module.thread_locals;
+    if (image.memory_bytes != 0) result.modules.push_back({1, module.bias, image.memory_bytes, 0});
+  }
+  return result;
+}
+
+ThreadLocalTable read_thread_local_table(const ProcessMemory& memory, uint64_t thread_pointer,
+                                         const ThreadLocalModules& modules) {
+  ThreadLocalTable table;
+  table.static_begin = thread_pointer;
+  const uint64_t entries = memory.value<uint64_t>(thread_pointer + 8).value_or(0);
+  if (entries < kPageBytes || entries % 8 != 0) return table;
+  const uint64_t entry_words = modules.musl ? 1 : 2;  // glibc: block, what to free
+  const uint64_t head = modules.musl ? 0 : 16;        // glibc: how many entries there are
+  uint64_t count = memory.value<uint64_t>(entries - head).value_or(0);
+  if (count == 0 || count > kMostModules) return table;
+  const auto words = memory.words({entries, entries + (count + 1) * entry_words * 8});
+  table.range = {entries - head, entries + words.size() * 8};
+  for (uint64_t number = 1; number * entry_words + entry_words <= words.size(); ++number) {
+    const auto module = std::ranges::find(modules.modules, number, &ThreadLocalModule::number);
+    const bool known = module != modules.modules.end();
+    uint64_t begin = words[number * entry_words];
+    if (known && module->static_offset != 0) begin = thread_pointer - module->static_offset;
+    constexpr uint64_t kHighest = uint64_t{1} << 47;
+    if (begin < kPageBytes || begin >= kHighest) continue;
+    const bool is_static = begin < thread_pointer && thread_pointer - begin < kMostStaticBytes &&
+                           (!known || module->static_offset != 0 || modules.modules.size() == 1);
+    const uint64_t allocated = modules.musl ? 0 : words[number * 2 + 1];
+    table.blocks.push_back({begin, known ? module->bytes : 0, allocated, known ? module->bias : 0});
+    if (is_static && allocated == 0) table.static_begin = std::min(table.static_begin, begin);
+  }
+  return table;
+}
+
+}  // namespace heaptap::target

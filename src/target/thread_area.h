@@ -1,0 +1,55 @@
+// What the C library keeps for a thread: its stack, thread-local storage and control block.
+//
+//   begin ▸ [guard] stack … [static thread-local variables] [control block, at the thread pointer] ▸ end
+//
+// Sources: ELF Handling For Thread-Local Storage, 3.4.6; glibc nptl/descr.h, sysdeps/x86_64/nptl/tls.h; musl
+// src/internal/pthread_impl.h. Fields that move between versions are found by what they hold.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "target/module_image.h"
+#include "target/process_memory.h"
+
+namespace heaptap::target {
+
+inline constexpr uint64_t kControlBlockBytes = 2304;  // of glibc 2.36; older ones are smaller, musl's too
+
+// The memory that a thread was made in, guard included. None: it wasn't made by pthread_create (the main thread).
+std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, uint64_t thread_pointer);
+
+// The control block near the end of a mapping that glibc made for a thread. Whether the thread still runs is not said.
+std::optional<uint64_t> find_control_block(ProcessMemory& memory, const Mapping& mapping);
+
+// Whether the ended thread of this control block waits for pthread_join: then its result is still held there.
+bool waits_for_join(const ProcessMemory& memory, uint64_t control_block);
+
+// A module with thread-local variables, as the loader numbers it.
+struct ThreadLocalModule {
+  uint64_t number;  // index into a thread's table of blocks
+  uint64_t bias;
+  uint64_t bytes;
+  uint64_t static_offset;  // the variables lie so far below the thread pointer; 0: in a block of their own
+};
+struct ThreadLocalModules {
+  std::vector<ThreadLocalModule> modules;
+  bool musl = false;
+};
+ThreadLocalModules find_thread_local_modules(const ProcessMemory& memory, const std::vector<ModuleImage>& modules);
+
+// One thread's table of blocks (DTV).
+struct ThreadLocalBlock {
+  uint64_t begin;
+  uint64_t bytes;      // 0: not known
+  uint64_t allocated;  // address that was allocated for it; 0: not known
+  uint64_t module_bias;
+};
+struct ThreadLocalTable {
+  AddressRange range;  // of the table itself; empty: none
+  std::vector<ThreadLocalBlock> blocks;
+  uint64_t static_begin = 0;  // the lowest static block, or the thread pointer
+};
+ThreadLocalTable read_thread_local_table(const ProcessMemory& memory, uint64_t thread_pointer,
+                                         const ThreadLocalModules& modules);
+
+}  // namespace heaptap::target

@@ -1,0 +1,417 @@
+// Roots of real processes: a child puts the only pointer to a block in one place, and the test looks where it is found.
+#include "target/root_finder.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "child_process.h"
+#include "target/allocator_memory.h"
+#include "target/module_image.h"
+
+namespace heaptap::target {
+namespace {
+
+using test::ChildProcess;
+using wire::RootKind;
+
+// Addresses travel to the test upside down, so that no copy of them counts as a pointer.
+struct Told {
+  uint64_t hidden[4] = {};
+  void tell(unsigned index, const void* pointer) { hidden[index] = ~reinterpret_cast<uint64_t>(pointer); }
+  [[nodiscard]] uint64_t at(unsigned index) const { return ~hidden[index]; }
+};
+
+constexpr size_t kBlockBytes = 200;
+
+void send(int out, const Told& told) { [[maybe_unused]] const ssize_t sent = write(out, &told, sizeof(told)); }
+
+// Overwrites what calls left on the stack and in registers.
+[[gnu::noinline]] void clear_stack() {
+  volatile char bytes[8192];
+  for (size_t i = 0; i < sizeof(bytes); ++i) bytes[i] = 0;
+}
+
+[[noreturn]] void wait_forever() {
+  for (;;) pause();
+}
+
+// Memory in which the given blocks lie, as the query wants it.
+std::vector<AddressRange> blocks_at(std::initializer_list<uint64_t> addresses) {
+  std::vector<AddressRange> blocks;
+  for (const uint64_t address : addresses) blocks.push_back({address, address + kBlockBytes});
+  std::ranges::sort(blocks, {}, &AddressRange::begin);
+  return blocks;
+}
+
+class Findings {
+ public:
+  Findings(pid_t process, const RootQuery& query)
+      : stopped_(StoppedProcess::stop(process).value()),
+        memory_(stopped_.live_thread()),
+        roots_(find_roots(stopped_, memory_, query)) {}
+
+  // The kinds of roots that hold the address.
+  std::set<RootKind> holders_of(uint64_t address) {
+    std::set<RootKind> kinds;
+    for (const wire::RootWord& word : roots_.words) {
+      if (word.value == address) kinds.insert(RootKind::kRegister);
+    }
+    for (const wire::RootRange& range : roots_.ranges) {
+      for (const AddressRange& part : memory_.touched_ranges(range.begin, range.end)) {
+        const auto words = memory_.words({std::max(part.begin, range.begin), std::min(part.end, range.end)});
+        if (std::ranges::find(words, address) != words.end()) kinds.insert(range.kind);
+      }
+    }
+    return kinds;
+  }
+
+  [[nodiscard]] const Roots& roots() const { return roots_; }
+  [[nodiscard]] const StoppedProcess& process() const { return stopped_; }
+  [[nodiscard]] ProcessMemory& memory() { return memory_; }
+
+ private:
+  StoppedProcess stopped_;
+  ProcessMemory memory_;
+  Roots roots_;
+};
+
+using Kinds = std::set<RootKind>;
+
+void* volatile global_holder;
+thread_local void* volatile thread_local_holder;
+
+[[gnu::noinline]] void hold_in_places(Told& told) {
+  global_holder = malloc(kBlockBytes);
+  told.tell(0, global_holder);
+  thread_local_holder = malloc(kBlockBytes);
+  told.tell(1, thread_local_holder);
+  auto* mapping =
+      static_cast<void* volatile*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  *mapping = malloc(kBlockBytes);
+  told.tell(2, *mapping);
+  told.tell(3, malloc(kBlockBytes));  // a leak
+}
+
+TEST(Roots, AreGlobalAndThreadLocalVariablesAndMappings) {
+  const ChildProcess child([](int out) {
+    Told told;
+    hold_in_places(told);
+    clear_stack();
+    send(out, told);
+    wait_forever();
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_for_state(child.id(), "S");
+  const auto heap = blocks_at({told.at(0), told.at(1), told.at(2), told.at(3)});
+  RootQuery query{};
+  query.heap = heap;
+  Findings findings(child.id(), query);
+  EXPECT_EQ(findings.holders_of(told.at(0)), Kinds{RootKind::kGlobal});
+  EXPECT_EQ(findings.holders_of(told.at(1)), Kinds{RootKind::kThreadLocal});
+  EXPECT_EQ(findings.holders_of(told.at(2)), Kinds{RootKind::kMapping});
+  EXPECT_EQ(findings.holders_of(told.at(3)), Kinds{});
+}
+
+TEST(Roots, AreNotInWhatTheAgentHas) {
+  const ChildProcess child([](int out) {
+    Told told;
+    hold_in_places(told);
+    clear_stack();
+    told.tell(3, const_cast<void**>(&global_holder));
+    send(out, told);
+    wait_forever();
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  const auto heap = blocks_at({told.at(0)});
+  const AddressRange own[] = {{told.at(3), told.at(3) + 8}};
+  RootQuery query{};
+  query.heap = heap;
+  query.own = own;
+  Findings findings(child.id(), query);
+  EXPECT_EQ(findings.holders_of(told.at(0)), Kinds{});
+}
+
+[[gnu::noinline]] void hold_on_dead_stack(Told& told) {
+  volatile char below[4096];
+  below[0] = static_cast<char>(told.hidden[0]);
+  below[1] = below[0];
+  void* volatile holder[4];
+  for (void* volatile& pointer : holder) pointer = malloc(kBlockBytes);
+  told.tell(1, holder[2]);
+}
+
+[[gnu::noinline]] void hold_on_stack(int out) {
+  Told told;
+  hold_on_dead_stack(told);
+  void* volatile holder = malloc(kBlockBytes);
+  told.tell(0, holder);
+  send(out, told);
+  wait_forever();
+}
+
+TEST(Roots, OfTheStackAreInItsLivePart) {
+  const ChildProcess child([](int out) { hold_on_stack(out); });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_for_state(child.id(), "S");
+  const auto heap = blocks_at({told.at(0), told.at(1)});
+  RootQuery query{};
+  query.heap = heap;
+  Findings findings(child.id(), query);
+  EXPECT_TRUE(findings.holders_of(told.at(0)).contains(RootKind::kStack));
+  EXPECT_EQ(findings.holders_of(told.at(1)), Kinds{});
+}
+
+TEST(Roots, OfAnotherThreadAreOnItsStackAndInItsThreadLocalVariables) {
+  const ChildProcess child([](int out) {
+    std::thread([out] {
+      Told told;
+      void* volatile holder = malloc(kBlockBytes);
+      told.tell(0, holder);
+      thread_local_holder = malloc(kBlockBytes);
+      told.tell(1, thread_local_holder);
+      hold_on_dead_stack(told);
+      told.tell(2, reinterpret_cast<void*>(told.at(1)));
+      told.tell(1, thread_local_holder);
+      send(out, told);
+      wait_forever();
+    }).detach();
+    wait_forever();
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  const auto heap = blocks_at({told.at(0), told.at(1), told.at(2)});
+  RootQuery query{};
+  query.heap = heap;
+  Findings findings(child.id(), query);
+  EXPECT_TRUE(findings.holders_of(told.at(0)).contains(RootKind::kStack));
+  EXPECT_TRUE(findings.holders_of(told.at(1)).contains(RootKind::kThreadLocal));
+  EXPECT_EQ(findings.holders_of(told.at(2)), Kinds{});
+  const auto& segments = findings.roots().thread_locals;
+  EXPECT_TRUE(std::ranges::any_of(segments, [&](const ThreadLocalSegment& segment) {
+    const auto words = findings.memory().words({segment.begin & ~uint64_t{7}, segment.end});
+    return segment.thread_id != static_cast<uint32_t>(child.id()) && segment.module_base != 0 &&
+           std::ranges::find(words, told.at(1)) != words.end();
+  }));
+}
+
+TEST(Roots, AreNotOnStacksOfThreadsThatEnded) {
+  const ChildProcess child([](int out) {
+    Told told;
+    std::thread([&] {
+      hold_on_dead_stack(told);
+      thread_local_holder = malloc(kBlockBytes);
+      told.tell(0, thread_local_holder);
+    }).join();
+    clear_stack();
+    send(out, told);
+    wait_forever();
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_for_state(child.id(), "S");
+  const auto heap = blocks_at({told.at(0), told.at(1)});
+  RootQuery query{};
+  query.heap = heap;
+  Findings findings(child.id(), query);
+  EXPECT_EQ(findings.holders_of(told.at(0)), Kinds{});
+  EXPECT_EQ(findings.holders_of(told.at(1)), Kinds{});
+}
+
+void* give_a_block(void* told) {
+  void* block = malloc(kBlockBytes);
+  static_cast<Told*>(told)->tell(0, block);
+  return block;
+}
+
+TEST(Roots, HoldTheResultOfAThreadThatWaitsForItsJoin) {
+  const ChildProcess child([](int out) {
+    Told told;
+    pthread_t thread;
+    pthread_create(&thread, nullptr, give_a_block, &told);
+    while (list_threads(getpid()).size() > 1) usleep(100);
+    send(out, told);
+    wait_forever();
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  const auto heap = blocks_at({told.at(0)});
+  RootQuery query{};
+  query.heap = heap;
+  Findings findings(child.id(), query);
+  EXPECT_TRUE(findings.holders_of(told.at(0)).contains(RootKind::kThreadLocal));
+}
+
+TEST(Roots, AreNotInFreedMemoryOfAnyArena) {
+  const ChildProcess child([](int out) {
+    Told told;
+    // Another arena, with a block that a freed one still points to.
+    std::thread([&] {
+      void* block = malloc(kBlockBytes);
+      auto* freed = static_cast<void**>(malloc(5000));
+      freed[100] = block;
+      told.tell(0, block);
+      free(freed);
+      block = nullptr;
+    }).join();
+    void* block = malloc(kBlockBytes);
+    auto* freed = static_cast<void**>(malloc(5000));
+    freed[100] = block;
+    told.tell(1, block);
+    free(freed);
+    void* large = malloc(1 << 20);
+    told.tell(2, large);
+    block = nullptr;
+    large = nullptr;
+    clear_stack();
+    send(out, told);
+    wait_forever();
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_for_state(child.id(), "S");
+  const auto heap = blocks_at({told.at(0), told.at(1), told.at(2)});
+  RootQuery query{};
+  query.heap = heap;
+  Findings findings(child.id(), query);
+  for (const unsigned i : {0u, 1u}) {
+    Kinds kinds = findings.holders_of(told.at(i));
+    kinds.erase(RootKind::kStack);  // what the compiler has left there is its business
+    kinds.erase(RootKind::kRegister);
+    EXPECT_EQ(kinds, Kinds{}) << i;
+  }
+}
+
+TEST(Roots, AreNotInTheMainArena) {
+  const ChildProcess child([](int out) {
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < 2000; ++i) blocks.push_back(malloc(16 + i));
+    for (size_t i = 0; i < 2000; i += 2) free(blocks[i]);
+    const Told told;
+    send(out, told);
+    wait_forever();
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  Findings findings(child.id(), RootQuery{});
+  std::vector<AddressRange> arenas;
+  for (const ModuleImage& module : find_modules(findings.memory())) {
+    for (const AddressRange& arena : find_main_arenas(findings.memory(), module)) {
+      EXPECT_NE(module.path.find("libc"), std::string::npos);
+      arenas.push_back(arena);
+    }
+  }
+  ASSERT_EQ(arenas.size(), 1u);
+  for (const wire::RootRange& range : findings.roots().ranges) {
+    EXPECT_TRUE(range.end <= arenas[0].begin || range.begin >= arenas[0].end);
+  }
+}
+
+[[gnu::noinline]] void wait_on_alternate_stack(int) {
+  void* volatile holder = malloc(kBlockBytes);
+  Told told;
+  told.tell(0, holder);
+  memcpy(global_holder, &told, sizeof(told));
+  wait_forever();
+}
+
+TEST(Roots, OfAnAlternateStackAndOfTheStackThatWasInterrupted) {
+  struct Shared {
+    Told in_handler;
+    Told before;
+  };
+  auto* shared = static_cast<Shared*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const ChildProcess child([&](int out) {
+    static char stack[65536];
+    global_holder = &shared->in_handler;
+    stack_t alternate{};
+    alternate.ss_sp = stack;
+    alternate.ss_size = sizeof(stack);
+    sigaltstack(&alternate, nullptr);
+    struct sigaction action{};
+    action.sa_handler = wait_on_alternate_stack;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR1, &action, nullptr);
+    shared->before.tell(1, stack);
+    hold_on_dead_stack(shared->in_handler);
+    shared->before.tell(2, reinterpret_cast<void*>(shared->in_handler.at(1)));
+    void* volatile holder = malloc(kBlockBytes);
+    shared->before.tell(0, holder);
+    send(out, shared->before);
+    raise(SIGUSR1);
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  while (shared->in_handler.hidden[0] == 0) usleep(100);
+  test::wait_for_state(child.id(), "S");
+  const auto heap = blocks_at({told.at(0), told.at(2), shared->in_handler.at(0)});
+  const auto id = static_cast<uint32_t>(child.id());
+  const wire::StackArea areas[] = {{told.at(1), told.at(1) + 65536, 0, id, RootKind::kAlternateStack}};
+  RootQuery query{};
+  query.heap = heap;
+  query.stacks = areas;
+  Findings findings(child.id(), query);
+  EXPECT_TRUE(findings.holders_of(shared->in_handler.at(0)).contains(RootKind::kAlternateStack));
+  EXPECT_TRUE(findings.holders_of(told.at(0)).contains(RootKind::kStack));
+  EXPECT_EQ(findings.holders_of(told.at(2)), Kinds{});
+  munmap(shared, 4096);
+}
+
+[[gnu::noinline]] void wait_in_known_function(int out) {
+  Told told;
+  told.tell(0, reinterpret_cast<void*>(&wait_in_known_function));
+  send(out, told);
+  wait_forever();
+}
+
+TEST(Roots, HaveTheFramesOfEachStack) {
+  const ChildProcess child([](int out) {
+    wait_in_known_function(out);
+    asm volatile("");
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_for_state(child.id(), "S");
+  Findings findings(child.id(), RootQuery{});
+  const auto& frames = findings.roots().frames;
+  EXPECT_GT(frames.size(), 5u);
+  EXPECT_TRUE(std::ranges::any_of(frames, [&](const wire::StackFrame& frame) {
+    return frame.code - told.at(0) < 200 && frame.thread_id == static_cast<uint32_t>(child.id());
+  }));
+  EXPECT_TRUE(std::ranges::is_sorted(frames, {}, &wire::StackFrame::cfa));
+  EXPECT_FALSE(findings.roots().read_only_data.empty());
+}
+
+TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
+  const ChildProcess child([](int out) { hold_on_stack(out); });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_for_state(child.id(), "S");
+  const auto heap = blocks_at({told.at(0)});
+  const auto id = static_cast<uint32_t>(child.id());
+  const uint64_t sp = StoppedProcess::stop(child.id())->threads().front().stack_pointer;
+  RootQuery query{};
+  query.heap = heap;
+  query.ending = EndingThread{id, sp + 4096};
+  Findings findings(child.id(), query);
+  EXPECT_EQ(findings.holders_of(told.at(0)), Kinds{});
+  for (const wire::RootRange& range : findings.roots().ranges) {
+    if (range.kind == RootKind::kStack) {
+      EXPECT_EQ(range.begin, sp + 4096);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heaptap::target
