@@ -19,8 +19,9 @@ namespace {
 constexpr uint64_t kSlackTicks = 50'000;
 // A thread that was stopped in the middle of a hook doesn't hold up all others for longer than this (ticks, about 0.1 s).
 constexpr uint64_t kStallTicks = 300'000'000;
-// Events of one stream that are held here at a time; what else there is stays in the log until the next drain.
-constexpr size_t kMostHeld = 65'536;
+// Events of one stream that are held here at a time (about: chunks are read whole); what else there is stays in the log
+// until the next drain. So few that they stay in the processor's cache until the trace's columns are made of them.
+constexpr size_t kMostHeld = 2048;
 
 }  // namespace
 
@@ -84,6 +85,7 @@ uint64_t LogReader::drain(std::vector<wire::RawEvent>& events, bool last) {
       busy_until = std::min(busy_until, stream->last_time);
     }
   }
+  has_unread_ = unread_until != UINT64_MAX;
   // A thread that stands still in the middle of a hook holds the others up, but not for ever.
   if (!last) busy_until = std::max(busy_until, now - kStallTicks);
   merge(events, std::min(busy_until, unread_until));
@@ -144,8 +146,7 @@ bool LogReader::read_chunk(Stream& stream) {
   // A stream that leads back to a chunk it was done with would go round for ever.
   const bool was_given_back = next == wire::kNoChunk;
   bool sound = !was_given_back && committed >= stream.offset && committed <= wire::kChunkBytes;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&head);
-  while (sound && stream.offset < committed) sound = read_record(stream, bytes, committed);
+  sound = sound && read_records(stream, reinterpret_cast<const uint8_t*>(&head), committed);
   if (!sound || next > chunk_count_) {
     ++damaged_streams_;
     stream.closed = true;  // its chunks stay where they are
@@ -160,30 +161,35 @@ bool LogReader::read_chunk(Stream& stream) {
   return true;
 }
 
-bool LogReader::read_record(Stream& stream, const uint8_t* bytes, uint32_t committed) {
-  wire::SizedRecord record{};
-  const uint32_t left = committed - stream.offset;
-  if (left < sizeof(wire::Record)) return false;
-  std::memcpy(&record, bytes + stream.offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
-  const wire::RecordKind kind = wire::record_kind(record.head.what);
-  uint32_t size = wire::record_bytes(kind);
-  if (kind == wire::RecordKind::kNote) {
-    if (record.head.stack != sizeof(uint64_t)) return false;  // the only note there is holds a clock
-    size += sizeof(uint64_t);
+bool LogReader::read_records(Stream& stream, const uint8_t* bytes, uint32_t committed) {
+  uint32_t offset = stream.offset;
+  uint64_t last_time = stream.last_time;
+  bool sound = true;
+  while (sound && offset < committed) {
+    wire::SizedRecord record{};
+    const uint32_t left = committed - offset;
+    if (left < sizeof(wire::Record)) return false;
+    std::memcpy(&record, bytes + offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
+    const wire::RecordKind kind = wire::record_kind(record.head.what);
+    uint32_t size = wire::record_bytes(kind);
+    if (kind == wire::RecordKind::kNote) [[unlikely]] {
+      // The only note there is holds a clock.
+      sound = record.head.stack == sizeof(uint64_t) && left >= sizeof(record);
+      stream.base_time = record.size_bytes;
+      offset += sizeof(record);
+      continue;
+    }
+    if (size == 0 || size > left) return false;
+    offset += size;
+    last_time = std::max(stream.base_time + record.head.time, last_time);
+    const bool sized = size == sizeof(wire::SizedRecord);
+    stream.events.push_back({last_time, wire::record_address(record.head.what), sized ? record.size_bytes : 0,
+                             record.head.stack, stream.thread, kind, wire::record_function(record.head.what)});
   }
-  if (size == 0 || size > left) return false;
-  stream.offset += size;
-  bytes_read_ += size;
-  if (kind == wire::RecordKind::kNote) {
-    stream.base_time = record.size_bytes;
-    return true;
-  }
-  const uint64_t time = std::max(stream.base_time + record.head.time, stream.last_time);
-  stream.last_time = time;
-  const bool sized = size == sizeof(wire::SizedRecord);
-  stream.events.push_back({time, wire::record_address(record.head.what), sized ? record.size_bytes : 0,
-                           record.head.stack, stream.thread, kind, wire::record_function(record.head.what)});
-  return true;
+  bytes_read_ += offset - stream.offset;
+  stream.offset = offset;
+  stream.last_time = last_time;
+  return sound;
 }
 
 void LogReader::free_chunk(uint32_t index) {
@@ -199,30 +205,50 @@ void LogReader::free_chunk(uint32_t index) {
 
 // Appends the streams' events up to a time, oldest first. Takes runs: most of the time one thread is ahead for a while.
 void LogReader::merge(std::vector<wire::RawEvent>& events, uint64_t until) {
-  const auto is_later = [](const Stream* a, const Stream* b) { return a->front_time() > b->front_time(); };
-  std::vector<Stream*>& heap = merging_;
-  heap.clear();
+  fronts_.clear();
   for (const auto& stream : streams_) {
-    if (!stream->empty() && stream->front_time() <= until) heap.push_back(stream.get());
+    if (!stream->empty() && stream->front_time() <= until) fronts_.push_back({stream->front_time(), stream.get()});
   }
-  std::make_heap(heap.begin(), heap.end(), is_later);
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), is_later);
-    Stream& first = *heap.back();
-    heap.pop_back();
-    const uint64_t limit = heap.empty() ? until : heap.front()->front_time();
-    size_t end = first.taken;
+  if (fronts_.size() == 1 && events.empty() && fronts_[0].stream->taken == 0 &&
+      fronts_[0].stream->events.back().time <= until) {
+    events.swap(fronts_[0].stream->events);
+    return;
+  }
+  std::make_heap(fronts_.begin(), fronts_.end(), [](const Front& a, const Front& b) { return a.time > b.time; });
+  while (!fronts_.empty()) {
+    Stream& first = *fronts_[0].stream;
+    uint64_t limit = until;
+    for (size_t child = 1; child < std::min<size_t>(fronts_.size(), 3); ++child) {
+      limit = std::min(limit, fronts_[child].time);
+    }
+    size_t end = first.taken + 1;
     while (end < first.events.size() && first.events[end].time <= limit) ++end;
     events.insert(events.end(), first.events.begin() + static_cast<ptrdiff_t>(first.taken),
                   first.events.begin() + static_cast<ptrdiff_t>(end));
     first.taken = end;
-    if (first.empty()) {
-      first.events.clear();
-      first.taken = 0;
-    } else if (first.front_time() <= until) {
-      heap.push_back(&first);
-      std::push_heap(heap.begin(), heap.end(), is_later);
+    if (!first.empty() && first.front_time() <= until) {
+      fronts_[0].time = first.front_time();
+    } else {
+      if (first.empty()) {
+        first.events.clear();
+        first.taken = 0;
+      }
+      fronts_[0] = fronts_.back();
+      fronts_.pop_back();
     }
+    sift_down();
+  }
+}
+
+// Moves the first front down to where it belongs.
+void LogReader::sift_down() {
+  for (size_t at = 0;;) {
+    size_t child = 2 * at + 1;
+    if (child >= fronts_.size()) return;
+    if (child + 1 < fronts_.size() && fronts_[child + 1].time < fronts_[child].time) ++child;
+    if (fronts_[at].time <= fronts_[child].time) return;
+    std::swap(fronts_[at], fronts_[child]);
+    at = child;
   }
 }
 

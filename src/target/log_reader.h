@@ -27,6 +27,8 @@ class LogReader {
   // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
   uint64_t drain(std::vector<wire::RawEvent>& events, bool last);
 
+  // The last drain left records in the log, since it takes a bounded number of them.
+  [[nodiscard]] bool has_unread() const { return has_unread_; }
   // Nothing is held here that was read but not handed on.
   [[nodiscard]] bool is_empty() const;
 
@@ -43,9 +45,10 @@ class LogReader {
   void find_streams();
   void read_stream(Stream& stream);
   bool read_chunk(Stream& stream);
-  bool read_record(Stream& stream, const uint8_t* chunk, uint32_t committed);
+  bool read_records(Stream& stream, const uint8_t* chunk, uint32_t committed);
   void free_chunk(uint32_t index);
   void merge(std::vector<wire::RawEvent>& events, uint64_t until);
+  void sift_down();
   void retire_ended();
   [[nodiscard]] wire::StreamSlot& slot(uint32_t index) const;
   [[nodiscard]] wire::ChunkHeader& chunk(uint32_t index) const;
@@ -64,7 +67,12 @@ class LogReader {
   uint32_t chunks_in_use_ = 0;
   uint32_t most_chunks_used_ = 0;
   uint32_t freed_ = 0;
-  std::vector<Stream*> merging_;
+  bool has_unread_ = false;
+  struct Front {
+    uint64_t time;  // of the stream's next event
+    Stream* stream;
+  };
+  std::vector<Front> fronts_;  // of the streams that are being merged: a heap, the oldest first
 };
 
 }  // namespace heaptap::target

@@ -251,8 +251,13 @@ TEST_F(EventCoderTest, StacksAndSitesGetTheTracesNumbersOnce) {
   add(RecordKind::kAllocate, 1, 0xa0, 1, 1, 21);
   add(RecordKind::kAllocate, 2, 0xb0, 1, 1, 23);
   add(RecordKind::kAllocate, 3, 0xc0, 1, 1, 21, Function::kCalloc);
+  EventBatch first;
   EventCoder coder = make();
-  const EventBatch batch = code(coder);
+  coder.take(std::span(raw_).first(1), clock_, 1, false, first);  // doubles are also those of what came before
+  raw_.erase(raw_.begin());
+  coder.expect_doubles();
+  EventBatch batch = code(coder);
+  batch.events.insert(batch.events.begin(), first.events[0]);
   EXPECT_EQ(batch.events[0].site, batch.events[1].site);
   EXPECT_NE(batch.events[0].site, batch.events[2].site);
   const model::Site& site = tables_.sites[batch.events[0].site];

@@ -160,8 +160,13 @@ TEST(SiteCoder, GivesBackAnySequence) {
       sites.push_back(again ? sites[random() % sites.size()] : static_cast<model::SiteId>(random() % site_count));
     }
     SiteEncoder encoder;
-    encoder.begin(site_count);
-    for (const model::SiteId site : sites) encoder.put(site);
+    std::vector<SiteModel::LocalSite> locals(site_count, 0);
+    std::vector<SiteModel::LocalSite> coded;
+    for (const model::SiteId site : sites) {
+      if (locals[site] == 0) locals[site] = encoder.add(site);
+      coded.push_back(locals[site]);
+    }
+    encoder.put(coded, 1);
     encoder.end();
     const auto bytes_of = [](const ByteBuffer& buffer) {
       return std::vector<uint8_t>(buffer.data(), buffer.data() + buffer.size());

@@ -14,7 +14,9 @@
 namespace heaptap::app {
 namespace {
 
-constexpr size_t kBatchEvents = 262144;
+constexpr size_t kBatchEvents = 4096;  // stay in the processor's cache from the log to the frame's columns
+constexpr size_t kFrameEvents = 262144;
+constexpr uint64_t kMostPollBytes = 1024 * 1024;
 constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;  // so that a collector that dies takes little with it
 constexpr uint64_t kTimeResolutionNs = 100'000;
 
@@ -69,12 +71,14 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
 
 uint64_t Recording::poll() {
   update_clock();
-  const uint64_t bytes = reader_.drain(raw_, false);
-  coder_.set_incomplete(reader_.lost_events() > 0);
-  code_events(false);
+  uint64_t bytes = 0;
+  do {
+    bytes += reader_.drain(raw_, false);
+    code_events(false);
+  } while (reader_.has_unread() && bytes < kMostPollBytes);
   const uint64_t now = clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > kLongestUnwrittenNs) {
-    write_batch();
+    write_frame();
     last_write_ns_ = now;
   }
   return bytes;
@@ -82,38 +86,39 @@ uint64_t Recording::poll() {
 
 base::Result<> Recording::finish(const model::ExitStatus& exit) {
   update_clock();
-  coder_.set_incomplete(reader_.lost_events() > 0);
   while (reader_.drain(raw_, true) > 0 || !reader_.is_empty()) code_events(false);
   code_events(true);
-  write_batch();
+  write_frame();
   fill_capture(exit);
   if (written_) written_ = writer_->finish(capture_, tables_);
   return written_;
 }
 
 void Recording::code_events(bool last) {
+  if (log_->header().slots_used.load(std::memory_order_acquire) > 1) coder_.expect_doubles();
+  coder_.set_incomplete(reader_.lost_events() > 0);
   size_t taken = 0;
-  for (;;) {
-    const size_t before = taken;
-    taken += coder_.take(std::span(raw_).subspan(taken), clock_, kBatchEvents, last, batch_);
-    if (batch_.events.size() >= kBatchEvents) {
-      write_batch();
-    } else if (taken == before || taken == raw_.size()) {
-      break;
-    }
+  for (size_t now = 1; now > 0; taken += now) {
+    now = coder_.take(std::span(raw_).subspan(taken), clock_, kBatchEvents, last, batch_);
+    add_batch();
   }
   raw_.erase(raw_.begin(), raw_.begin() + static_cast<ptrdiff_t>(taken));
 }
 
-void Recording::write_batch() {
-  read_modules();
-  read_threads();
+void Recording::add_batch() {
+  if (batch_.events.empty()) return;
   capture_.event_count += batch_.events.size();
-  if (written_) written_ = writer_->write(batch_, tables_);
-  if (!written_) events_unwritten_ += batch_.events.size();
+  if (written_) writer_->add(batch_, tables_);
   batch_.events.clear();
   batch_.time_marks.clear();
   batch_.bad_releases.clear();
+  if (writer_->events_pending() >= kFrameEvents) write_frame();
+}
+
+void Recording::write_frame() {
+  read_modules();
+  read_threads();
+  if (written_) written_ = writer_->flush(tables_);
 }
 
 void Recording::read_modules() {
@@ -167,7 +172,7 @@ void Recording::fill_capture(const model::ExitStatus& exit) {
   capture_.ended = true;
   capture_.exit = exit;
   capture_.duration_ns = clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
-  capture_.lost_events = reader_.lost_events() + events_unwritten_;
+  capture_.lost_events = reader_.lost_events() + capture_.event_count - writer_->events_written();
   capture_.log_bytes_used = uint64_t{reader_.most_chunks_used()} * wire::kChunkBytes;
   capture_.collector_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   rusage usage{};

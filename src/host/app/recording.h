@@ -33,7 +33,8 @@ class Recording {
   Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<intake::TraceWriter> writer,
             model::Capture capture);
   void code_events(bool last);
-  void write_batch();
+  void add_batch();
+  void write_frame();
   void read_modules();
   void read_threads();
   void update_clock();
@@ -54,7 +55,6 @@ class Recording {
   std::vector<bool> threads_known_;  // by number
   model::EventBatch batch_;
   base::Result<> written_;  // the first failure
-  uint64_t events_unwritten_ = 0;
 };
 
 }  // namespace heaptap::app

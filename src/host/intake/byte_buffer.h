@@ -20,10 +20,14 @@ class ByteBuffer {
   }
   void signed_varint(int64_t value) { varint(wire::zigzag(value)); }
 
-  void bytes(const void* from, size_t count) {
+  // Room for so many more bytes, to be filled before the next call.
+  uint8_t* append(size_t count) {
     if (bytes_.size() - used_ < count) bytes_.resize(bytes_.size() * 2 + count);
-    if (count > 0) __builtin_memcpy(bytes_.data() + used_, from, count);
     used_ += count;
+    return bytes_.data() + used_ - count;
+  }
+  void bytes(const void* from, size_t count) {
+    if (count > 0) __builtin_memcpy(append(count), from, count);
   }
   // Length and bytes.
   void text(std::string_view value) {

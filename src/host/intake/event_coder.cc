@@ -14,6 +14,11 @@ constexpr uint64_t kMostDisorder = 50'000;
 // Looking for the block around an address means looking at all; a program with more such errors has been told enough.
 constexpr uint64_t kMostSearches = 1000;
 
+// How many events before an event its places in the tables are fetched.
+constexpr size_t kAhead = 12;
+
+constexpr uint64_t kNothing = UINT64_MAX;  // no address
+
 template <typename T>
 T& at_grown(std::vector<T>& values, size_t index, const T& fill) {
   if (index >= values.size()) values.resize(std::max(index + 1, values.size() * 2), fill);
@@ -24,6 +29,8 @@ constexpr uint32_t site_key(wire::RecordKind kind, uint8_t function) {
   return uint32_t{static_cast<uint8_t>(kind)} << 8 | function;
 }
 
+constexpr uint64_t stack_key(const model::Stack& stack) { return uint64_t{stack.parent} << 32 | stack.code; }
+
 }  // namespace
 
 EventCoder::EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolution_ns, bool from_start)
@@ -32,15 +39,22 @@ EventCoder::EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolu
 size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
                         model::EventBatch& batch) {
   if (batch.events.empty()) batch.first_block = next_block_;
+  next_mark_ticks_ = batch.events.empty() ? 0 : next_mark(clock);
   size_t taken = 0;
   for (; taken < events.size() && batch.events.size() < most; ++taken) {
+    if (taken + kAhead < events.size()) prefetch(events[taken + kAhead]);
     wire::RawEvent& raw = events[taken];
     if (raw.kind == wire::RecordKind::kNone) continue;  // was brought forward
-    mark_time(raw.time, clock, batch);
+    if (raw.time >= next_mark_ticks_) mark_time(raw.time, clock, batch);
     if (raw.kind == wire::RecordKind::kAllocate && !settle_conflict(events.subspan(taken), last, batch)) break;
     append(raw, batch);
   }
   return taken;
+}
+
+inline void EventCoder::prefetch(const wire::RawEvent& raw) const {
+  blocks_.prefetch(raw.address);
+  if (raw.stack < node_sites_.size()) __builtin_prefetch(&node_sites_[raw.stack]);
 }
 
 void EventCoder::mark_time(uint64_t ticks, const ClockScale& clock, model::EventBatch& batch) {
@@ -48,6 +62,7 @@ void EventCoder::mark_time(uint64_t ticks, const ClockScale& clock, model::Event
   const bool begins = batch.events.empty() && batch.time_marks.empty();
   if (now < time_ns_ + resolution_ns_ && !begins) return;
   time_ns_ = std::max(time_ns_, now / resolution_ns_ * resolution_ns_);
+  next_mark_ticks_ = next_mark(clock);
   const auto event = static_cast<uint32_t>(batch.events.size());
   if (!batch.time_marks.empty() && batch.time_marks.back().first_event == event) {
     batch.time_marks.back().time_ns = time_ns_;
@@ -56,12 +71,20 @@ void EventCoder::mark_time(uint64_t ticks, const ClockScale& clock, model::Event
   }
 }
 
+// A time, in ticks, before which none is due: a bit early, since ticks and nanoseconds don't divide.
+uint64_t EventCoder::next_mark(const ClockScale& clock) const {
+  const double ticks = static_cast<double>(time_ns_ + resolution_ns_) / clock.ns_per_tick;
+  constexpr double kMost = 1e19;
+  return clock.start_ticks + static_cast<uint64_t>(std::clamp(ticks * (1 - 1e-9) - 1, 0.0, kMost));
+}
+
 inline void EventCoder::append(const wire::RawEvent& raw, model::EventBatch& batch) {
   if (raw.function == 0 || raw.function >= wire::kFunctionCount) return;
   const model::SiteId site = site_of(raw);
   switch (raw.kind) {
     case wire::RecordKind::kAllocate:
-      allocate(raw, site, batch);
+      batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
+      blocks_.allocate(raw.address, {next_block_++, raw.size_bytes, site, BlockMap::kAlive});
       break;
     case wire::RecordKind::kRelease:
       release(raw, site, batch);
@@ -79,23 +102,15 @@ inline void EventCoder::append(const wire::RawEvent& raw, model::EventBatch& bat
   }
 }
 
-inline void EventCoder::allocate(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch) {
-  batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
-  blocks_.allocate(raw.address, {next_block_, raw.size_bytes, site, BlockMap::kAlive});
-  ++next_block_;
-}
-
 inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch) {
   BlockMap::Block* block = blocks_.find(raw.address);
-  LastRelease& last = last_release_of(raw.thread);
-  last.valid = block != nullptr && block->alive();
-  if (!last.valid) {
+  if (block == nullptr || !block->alive()) [[unlikely]] {
+    last_released_of(raw.thread) = kNothing;
     release_unknown(raw, block, batch);
     batch.events.push_back({site, raw.thread, model::kUnknownBlock, raw.address});
     return;
   }
-  last.address = raw.address;
-  last.block = *block;
+  last_released_of(raw.thread) = raw.address;
   block->released_at = site;
   batch.events.push_back({site, raw.thread, block->number, 0});
 }
@@ -123,10 +138,10 @@ void EventCoder::release_unknown(const wire::RawEvent& raw, const BlockMap::Bloc
 }
 
 void EventCoder::undo(const wire::RawEvent& raw) {
-  LastRelease& last = last_release_of(raw.thread);
+  uint64_t& last = last_released_of(raw.thread);
   BlockMap::Block* block = blocks_.find(raw.address);
-  if (last.valid && last.address == raw.address && block != nullptr && !block->alive()) *block = last.block;
-  last.valid = false;
+  if (last == raw.address && block != nullptr && !block->alive()) BlockMap::revive(*block);
+  last = kNothing;
 }
 
 // The front event allocates: if its address is still alive, then the release must be somewhere behind, since times of two
@@ -165,23 +180,27 @@ inline bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool las
 inline model::SiteId EventCoder::site_of(const wire::RawEvent& raw) {
   const uint32_t key = site_key(raw.kind, raw.function);
   if (raw.stack >= agent_.nodes.size()) {
-    return add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
+    return find_or_add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
   }
   NodeSite& known = at_grown(node_sites_, raw.stack, NodeSite{});
   if (known.key == key) [[likely]]
     return known.site;
-  known = {key, add_site(key, stack_of(raw.stack))};
+  known = {key, find_or_add_site(key, stack_of(raw.stack))};
   return known.site;
 }
 
-model::SiteId EventCoder::add_site(uint32_t key, model::StackId stack) {
-  const auto [entry, is_new] =
-      sites_.try_emplace(uint64_t{key} << 32 | stack, static_cast<model::SiteId>(tables_.sites.size()));
-  if (is_new) {
-    const auto kind = static_cast<model::EventKind>(key >> 8);  // the same numbers
-    tables_.sites.push_back({kind, static_cast<wire::Function>(key & 0xff), stack});
+// The site of that stack and key: a stack has few, which are chained.
+model::SiteId EventCoder::find_or_add_site(uint32_t key, model::StackId stack) {
+  model::SiteId& first = at_grown(first_sites_, stack, kUnset);
+  const auto kind = static_cast<model::EventKind>(key >> 8);  // the same numbers
+  const auto function = static_cast<wire::Function>(key & 0xff);
+  for (model::SiteId site = first; site != kUnset; site = next_sites_[site]) {
+    if (tables_.sites[site].kind == kind && tables_.sites[site].function == function) return site;
   }
-  return entry->second;
+  const auto site = static_cast<model::SiteId>(tables_.sites.size());
+  tables_.sites.push_back({kind, function, stack});
+  at_grown(next_sites_, site, kUnset) = first;
+  return first = site;
 }
 
 // The trace's number of an agent's stack: from the first ancestor that has one down to this node.
@@ -198,12 +217,27 @@ model::StackId EventCoder::stack_of(uint32_t node) {
   for (auto entry = path.rbegin(); entry != path.rend(); ++entry) {
     const uint64_t code_index = wire::node_code(agent_.nodes[*entry].load(std::memory_order_acquire));
     const model::CodeId code = code_of(static_cast<uint32_t>(code_index));
-    const auto [known, is_new] =
-        stacks_.try_emplace(uint64_t{stack} << 32 | code, static_cast<model::StackId>(tables_.stacks.size()));
-    if (is_new) tables_.stacks.push_back({stack, code});
-    stack = stack_ids_[*entry] = known->second;
+    stack = stack_ids_[*entry] = find_or_add_stack({stack, code});
   }
   return stack;
+}
+
+model::StackId EventCoder::find_or_add_stack(const model::Stack& stack) {
+  const auto next = static_cast<model::StackId>(tables_.stacks.size());
+  if (doubles_) {
+    const auto [known, is_new] = stacks_.try_emplace(stack_key(stack), next);
+    if (!is_new) return known->second;
+  }
+  tables_.stacks.push_back(stack);
+  return next;
+}
+
+void EventCoder::expect_doubles() {
+  if (doubles_) return;
+  doubles_ = true;
+  for (size_t stack = wire::kRootCount; stack < tables_.stacks.size(); ++stack) {
+    stacks_.try_emplace(stack_key(tables_.stacks[stack]), static_cast<model::StackId>(stack));
+  }
 }
 
 model::CodeId EventCoder::code_of(uint32_t index) {
@@ -221,9 +255,9 @@ model::CodeId EventCoder::code_of(uint32_t index) {
   return known->second;
 }
 
-EventCoder::LastRelease& EventCoder::last_release_of(uint32_t thread) {
+inline uint64_t& EventCoder::last_released_of(uint32_t thread) {
   constexpr uint32_t kMostThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
-  return at_grown(last_releases_, thread % kMostThreads, LastRelease{});
+  return at_grown(last_released_, thread % kMostThreads, kNothing);
 }
 
 }  // namespace heaptap::intake

@@ -45,28 +45,28 @@ class EventCoder {
   // Events were lost: a release that fits no block may be a good one.
   void set_incomplete(bool incomplete) { incomplete_ = incomplete; }
 
+  // The agent may give a stack two numbers, which happens where two threads (or a thread and its signal handler) find it at
+  // the same time: they become one. Must be called before the first event of a second stream is taken.
+  void expect_doubles();
+
   // Blocks that were handed out again without a release having been seen.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
 
  private:
-  struct LastRelease {
-    uint64_t address = 0;
-    BlockMap::Block block{};
-    bool valid = false;
-  };
-
   void mark_time(uint64_t ticks, const ClockScale& clock, model::EventBatch& batch);
+  [[nodiscard]] uint64_t next_mark(const ClockScale& clock) const;
   void append(const wire::RawEvent& raw, model::EventBatch& batch);
-  void allocate(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch);
   void release(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch);
   void release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, model::EventBatch& batch);
   void undo(const wire::RawEvent& raw);
+  void prefetch(const wire::RawEvent& raw) const;
   bool settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
   model::SiteId site_of(const wire::RawEvent& raw);
-  model::SiteId add_site(uint32_t key, model::StackId stack);
+  model::SiteId find_or_add_site(uint32_t key, model::StackId stack);
+  model::StackId find_or_add_stack(const model::Stack& stack);
   model::StackId stack_of(uint32_t node);
   model::CodeId code_of(uint32_t index);
-  LastRelease& last_release_of(uint32_t thread);
+  uint64_t& last_released_of(uint32_t thread);
 
   AgentTables agent_;
   model::Tables& tables_;
@@ -76,6 +76,7 @@ class EventCoder {
   BlockMap blocks_;
   model::BlockNumber next_block_ = 1;
   uint64_t time_ns_ = 0;
+  uint64_t next_mark_ticks_ = 0;  // before that there is no new time to mark
   uint64_t missed_releases_ = 0;
   uint64_t searches_for_interior_ = 0;
 
@@ -83,13 +84,15 @@ class EventCoder {
     uint32_t key = 0;
     model::SiteId site = 0;
   };
-  std::vector<NodeSite> node_sites_;       // by agent node
-  std::vector<model::StackId> stack_ids_;  // by agent node; kUnset
-  std::vector<model::CodeId> code_ids_;    // by agent code index
-  boost::unordered_flat_map<uint64_t, model::SiteId> sites_;
-  boost::unordered_flat_map<uint64_t, model::StackId> stacks_;
+  std::vector<NodeSite> node_sites_;        // by agent node
+  std::vector<model::StackId> stack_ids_;   // by agent node; kUnset
+  std::vector<model::CodeId> code_ids_;     // by agent code index
+  std::vector<model::SiteId> first_sites_;  // by stack: its newest site; kUnset
+  std::vector<model::SiteId> next_sites_;   // by site: the next one of its stack
+  bool doubles_ = false;
+  boost::unordered_flat_map<uint64_t, model::StackId> stacks_;  // where doubles are expected
   boost::unordered_flat_map<uint64_t, model::CodeId> codes_;
-  std::vector<LastRelease> last_releases_;  // by thread
+  std::vector<uint64_t> last_released_;  // by thread: the address of the block that it released last
 };
 
 }  // namespace heaptap::intake

@@ -32,28 +32,131 @@ void find_released(const model::EventBatch& batch, const std::vector<model::Site
 
 }  // namespace
 
-const ByteBuffer& EventFrameWriter::write(const model::EventBatch& batch, const std::vector<model::Site>& sites,
-                                          uint64_t resolution_ns) {
-  for (ByteBuffer* column : {&payload_, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_}) column->clear();
-  payload_.varint(batch.events.size());
-  payload_.varint(batch.first_block);
-  write_marks(batch, resolution_ns);
-  write_threads(batch);
-  write_events(batch, sites);
-  write_addresses(batch, sites);
-  write_bad_releases(batch);
+void EventFrameWriter::add(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
+  if (event_count_ == 0) first_block_ = next_block_ = batch.first_block;
+  if (states_.size() < sites.size()) states_.resize(sites.size());
+  add_marks(batch);
+  add_threads(batch);
+  for (model::BadRelease bad : batch.bad_releases) {
+    bad.event += static_cast<uint32_t>(event_count_);
+    bad_.push_back(bad);
+  }
+  add_events(batch, sites);
+  event_count_ += batch.events.size();
+}
+
+// Every batch begins with a mark; in the middle of a frame it may say nothing new.
+void EventFrameWriter::add_marks(const model::EventBatch& batch) {
+  for (model::TimeMark mark : batch.time_marks) {
+    if (!marks_.empty() && mark.first_event == 0 && marks_.back().time_ns == mark.time_ns) continue;
+    mark.first_event += static_cast<uint32_t>(event_count_);
+    marks_.push_back(mark);
+  }
+}
+
+void EventFrameWriter::add_threads(const model::EventBatch& batch) {
+  for (const model::Event& event : batch.events) {
+    if (event.thread != thread_) {
+      end_thread_run();
+      thread_ = event.thread;
+    }
+    ++thread_run_;
+  }
+}
+
+void EventFrameWriter::end_thread_run() {
+  if (thread_run_ == 0) return;
+  threads_.varint(thread_);
+  threads_.varint(thread_run_);
+  thread_run_ = 0;
+}
+
+void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
+  constexpr size_t kAhead = 8;
+  const auto fresh_from = static_cast<SiteModel::LocalSite>(frame_sites_.size() + 1);
+  locals_.resize(batch.events.size());
+  for (size_t i = 0; i < batch.events.size(); ++i) {
+    if (i + kAhead < batch.events.size()) __builtin_prefetch(&states_[batch.events[i + kAhead].site], 1);
+    const model::Event& event = batch.events[i];
+    SiteState& site = states_[event.site];
+    if (site.local == 0) [[unlikely]]
+      begin_site(event.site, sites[event.site]);
+    locals_[i] = site.local;
+    add_values(event, site);
+  }
+  sites_.put(locals_, fresh_from);
+}
+
+void EventFrameWriter::begin_site(model::SiteId site, const model::Site& facts) {
+  states_[site] = {0, sites_.add(site), facts.kind, wire::facts_of(facts.function).family};
+  frame_sites_.push_back(site);
+}
+
+inline void EventFrameWriter::add_values(const model::Event& event, SiteState& site) {
+  switch (site.kind) {
+    case EventKind::kAllocate:
+      sizes_.varint(event.value + 1 == site.last_size ? 0 : event.value + 1);
+      site.last_size = event.value + 1;
+      allocated_.push_back(event.address);
+      families_.push_back(static_cast<uint8_t>(site.family));
+      ++next_block_;
+      break;
+    case EventKind::kRelease: {
+      ages_.varint(event.value == model::kUnknownBlock ? 0 : next_block_ - event.value);
+      if (event.value >= first_block_) {
+        uint8_t& family = families_[event.value - first_block_];
+        family &= static_cast<uint8_t>(~kReleased);
+        if (family == static_cast<uint8_t>(site.family)) family |= kReleased;
+      }
+      break;
+    }
+    case EventKind::kUndo:
+      break;
+    case EventKind::kMap:
+    case EventKind::kUnmap:
+      ranges_.signed_varint(static_cast<int64_t>(event.address - last_range_));
+      ranges_.varint(event.value);
+      last_range_ = event.address;
+      break;
+  }
+}
+
+const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
+  payload_.clear();
+  payload_.varint(event_count_);
+  payload_.varint(first_block_);
+  write_marks(resolution_ns);
+  end_thread_run();
+  payload_.bytes(threads_.data(), threads_.size());
+  sites_.end();
+  write_addresses();
+  write_bad_releases();
   for (const ByteBuffer* column :
        {&sites_.ranks, &sites_.misses, &sites_.fresh, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_}) {
     append_column(*column);
   }
+  clear();
   return payload_;
 }
 
-void EventFrameWriter::write_marks(const model::EventBatch& batch, uint64_t resolution_ns) {
-  payload_.varint(batch.time_marks.size());
+void EventFrameWriter::clear() {
+  for (ByteBuffer* column : {&threads_, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_}) column->clear();
+  sites_.begin();
+  for (const model::SiteId site : frame_sites_) states_[site] = {};
+  frame_sites_.clear();
+  allocated_.clear();
+  families_.clear();
+  marks_.clear();
+  bad_.clear();
+  event_count_ = 0;
+  last_range_ = 0;
+}
+
+void EventFrameWriter::write_marks(uint64_t resolution_ns) {
+  payload_.varint(marks_.size());
   uint32_t event = 0;
   uint64_t time = 0;
-  for (const model::TimeMark& mark : batch.time_marks) {
+  for (const model::TimeMark& mark : marks_) {
     payload_.varint(mark.first_event - event);
     payload_.varint(mark.time_ns / resolution_ns - time);
     event = mark.first_event;
@@ -61,62 +164,19 @@ void EventFrameWriter::write_marks(const model::EventBatch& batch, uint64_t reso
   }
 }
 
-void EventFrameWriter::write_threads(const model::EventBatch& batch) {
-  for (size_t i = 0; i < batch.events.size();) {
-    size_t end = i + 1;
-    while (end < batch.events.size() && batch.events[end].thread == batch.events[i].thread) ++end;
-    payload_.varint(batch.events[i].thread);
-    payload_.varint(end - i);
-    i = end;
-  }
-}
-
-void EventFrameWriter::write_events(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
-  last_sizes_.assign(sites.size(), 0);
-  sites_.begin(sites.size());
-  model::BlockNumber next = batch.first_block;
-  uint64_t range = 0;
-  for (const model::Event& event : batch.events) {
-    sites_.put(event.site);
-    switch (sites[event.site].kind) {
-      case EventKind::kAllocate: {
-        uint64_t& last = last_sizes_[event.site];
-        sizes_.varint(event.value + 1 == last ? 0 : event.value + 1);
-        last = event.value + 1;
-        ++next;
-        break;
-      }
-      case EventKind::kRelease:
-        ages_.varint(event.value == model::kUnknownBlock ? 0 : next - event.value);
-        break;
-      case EventKind::kUndo:
-        break;
-      case EventKind::kMap:
-      case EventKind::kUnmap:
-        ranges_.signed_varint(static_cast<int64_t>(event.address - range));
-        ranges_.varint(event.value);
-        range = event.address;
-        break;
-    }
-  }
-  sites_.end();
-}
-
-void EventFrameWriter::write_addresses(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
-  find_released(batch, sites, released_);
-  size_t allocation = 0;
+void EventFrameWriter::write_addresses() {
   uint64_t address = 0;
-  for (const model::Event& event : batch.events) {
-    if (sites[event.site].kind != EventKind::kAllocate || released_[allocation++]) continue;
-    addresses_.signed_varint(static_cast<int64_t>(event.address - address));
-    address = event.address;
+  for (size_t i = 0; i < allocated_.size(); ++i) {
+    if ((families_[i] & kReleased) != 0) continue;
+    addresses_.signed_varint(static_cast<int64_t>(allocated_[i] - address));
+    address = allocated_[i];
   }
 }
 
-void EventFrameWriter::write_bad_releases(const model::EventBatch& batch) {
-  bad_releases_.varint(batch.bad_releases.size());
+void EventFrameWriter::write_bad_releases() {
+  bad_releases_.varint(bad_.size());
   uint32_t event = 0;
-  for (const model::BadRelease& bad : batch.bad_releases) {
+  for (const model::BadRelease& bad : bad_) {
     bad_releases_.varint(bad.event - event);
     bad_releases_.varint(static_cast<uint64_t>(bad.kind));
     bad_releases_.varint(bad.address);

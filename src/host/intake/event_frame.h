@@ -16,6 +16,7 @@
 #include "host/intake/site_coder.h"
 #include "host/model/event.h"
 #include "host/model/tables.h"
+#include "wire/functions.h"
 #include "wire/varint.h"
 
 namespace heaptap::intake {
@@ -24,23 +25,57 @@ class EventFrameWriter {
  public:
   explicit EventFrameWriter(int level) : compressor_(level) {}
 
-  // The payload, valid until the next call.
+  // Adds a batch to the frame; batches of a few thousand events stay in the processor's cache on their way. The first one
+  // says the number of the frame's first block.
+  void add(const model::EventBatch& batch, const std::vector<model::Site>& sites);
+  [[nodiscard]] size_t event_count() const { return event_count_; }
+  // The frame's payload, valid until the next call. The next batch begins another frame.
+  const ByteBuffer& finish(uint64_t resolution_ns);
+  // A frame of one batch.
   const ByteBuffer& write(const model::EventBatch& batch, const std::vector<model::Site>& sites,
-                          uint64_t resolution_ns);
+                          uint64_t resolution_ns) {
+    add(batch, sites);
+    return finish(resolution_ns);
+  }
 
  private:
-  void write_marks(const model::EventBatch& batch, uint64_t resolution_ns);
-  void write_threads(const model::EventBatch& batch);
-  void write_events(const model::EventBatch& batch, const std::vector<model::Site>& sites);
-  void write_addresses(const model::EventBatch& batch, const std::vector<model::Site>& sites);
-  void write_bad_releases(const model::EventBatch& batch);
+  // What a frame knows about a site.
+  struct SiteState {
+    uint64_t last_size = 0;  // + 1
+    SiteModel::LocalSite local = 0;
+    model::EventKind kind{};
+    wire::Family family{};
+  };
+  static constexpr uint8_t kReleased = 0x80;  // with an allocation's family: in this frame, by its own family's release
+
+  void add_marks(const model::EventBatch& batch);
+  void add_threads(const model::EventBatch& batch);
+  void add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites);
+  void begin_site(model::SiteId site, const model::Site& facts);
+  void add_values(const model::Event& event, SiteState& site);
+  void end_thread_run();
+  void write_marks(uint64_t resolution_ns);
+  void write_addresses();
+  void write_bad_releases();
   void append_column(const ByteBuffer& column);
+  void clear();
 
   Compressor compressor_;
-  ByteBuffer payload_, sizes_, ages_, addresses_, ranges_, bad_releases_;
+  ByteBuffer payload_, threads_, sizes_, ages_, addresses_, ranges_, bad_releases_;
   SiteEncoder sites_;
-  std::vector<bool> released_;
-  std::vector<uint64_t> last_sizes_;  // by site: size + 1 of its last allocation in this frame
+  size_t event_count_ = 0;
+  model::BlockNumber first_block_ = 1;
+  model::BlockNumber next_block_ = 1;
+  uint64_t last_range_ = 0;
+  model::ThreadId thread_ = 0;  // of the run at the end
+  size_t thread_run_ = 0;
+  std::vector<SiteState> states_;             // by site
+  std::vector<model::SiteId> frame_sites_;    // that have a local number
+  std::vector<SiteModel::LocalSite> locals_;  // of a batch's events
+  std::vector<uint64_t> allocated_;           // address of each of the frame's allocations
+  std::vector<uint8_t> families_;             // and its function's family, with kReleased
+  std::vector<model::TimeMark> marks_;
+  std::vector<model::BadRelease> bad_;
 };
 
 class EventFrameReader {

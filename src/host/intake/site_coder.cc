@@ -4,19 +4,32 @@
 
 namespace heaptap::intake {
 
-void SiteEncoder::put(model::SiteId site) {
-  SiteModel::LocalSite local = model_.local(site);
-  const uint8_t rank = model_.rank(local);
-  ranks.bytes(&rank, 1);
-  if (rank == SiteModel::kMiss) {
-    misses_.push_back(local);
-    if (local == 0) {
-      local = model_.add(site);
-      fresh.signed_varint(static_cast<int64_t>(site) - static_cast<int64_t>(previous_fresh_));
-      previous_fresh_ = site;
-    }
+void SiteEncoder::begin() {
+  model_.reset();
+  ranks.clear();
+  fresh.clear();
+  misses_.clear();
+  previous_fresh_ = 0;
+}
+
+SiteModel::LocalSite SiteEncoder::add(model::SiteId site) {
+  fresh.signed_varint(static_cast<int64_t>(site) - static_cast<int64_t>(previous_fresh_));
+  previous_fresh_ = site;
+  return model_.add();
+}
+
+void SiteEncoder::put(std::span<const SiteModel::LocalSite> sites, SiteModel::LocalSite fresh_from) {
+  constexpr size_t kAhead = 8;
+  uint8_t* rank_of = ranks.append(sites.size());
+  for (size_t i = 0; i < sites.size(); ++i) {
+    if (i + kAhead < sites.size()) model_.prefetch(sites[i + kAhead]);
+    const SiteModel::LocalSite site = sites[i];
+    const bool is_fresh = site == fresh_from;
+    fresh_from += is_fresh ? 1 : 0;
+    const uint8_t rank = rank_of[i] = model_.rank(site);
+    if (rank == SiteModel::kMiss) misses_.push_back(is_fresh ? 0 : site);
+    model_.advance(site, rank);
   }
-  model_.advance(local, rank);
 }
 
 void SiteEncoder::end() {
@@ -32,7 +45,9 @@ void SiteEncoder::end() {
 
 bool SiteDecoder::begin(size_t site_count, size_t event_count, const std::vector<uint8_t>& ranks,
                         const std::vector<uint8_t>& misses, const std::vector<uint8_t>& fresh) {
-  model_.reset(site_count);
+  model_.reset();
+  local_.assign(site_count, 0);
+  sites_.assign(1, 0);
   site_count_ = site_count;
   rank_ = ranks.data();
   misses_ = misses.data();
@@ -55,7 +70,7 @@ bool SiteDecoder::next(model::SiteId& site) {
     return false;
   }
   model_.advance(local, rank);
-  site = model_.site(local);
+  site = sites_[local];
   return true;
 }
 
@@ -64,12 +79,13 @@ bool SiteDecoder::next_miss(SiteModel::LocalSite& local) {
     local |= uint32_t{misses_[plane * miss_count_ + miss_]} << (8 * plane);
   }
   ++miss_;
-  if (local != 0) return local < model_.local_count();
+  if (local != 0) return local < model_.count();
   const int64_t site = fresh_.signed_varint() + static_cast<int64_t>(previous_fresh_);
   if (!fresh_.ok() || site < 0 || site >= static_cast<int64_t>(site_count_)) return false;
   previous_fresh_ = static_cast<model::SiteId>(site);
-  if (model_.local(previous_fresh_) != 0) return false;
-  local = model_.add(previous_fresh_);
+  if (local_[previous_fresh_] != 0) return false;
+  local = local_[previous_fresh_] = model_.add();
+  sites_.push_back(previous_fresh_);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "host/intake/byte_buffer.h"
@@ -18,24 +19,17 @@ class SiteModel {
   static constexpr uint8_t kMiss = 4;  // ranks are 0 to 3
   using LocalSite = uint32_t;          // number within the frame, from 1 on; 0: none
 
-  void reset(size_t site_count) {
-    local_.assign(site_count, 0);
-    sites_.assign(1, 0);
+  void reset() {
     followers_.assign(1, {});
     previous_ = 0;
   }
-
-  [[nodiscard]] LocalSite local(model::SiteId site) const { return local_[site]; }
-  [[nodiscard]] LocalSite local_count() const { return static_cast<LocalSite>(sites_.size()); }
-  [[nodiscard]] model::SiteId site(LocalSite local) const { return sites_[local]; }
-
-  LocalSite add(model::SiteId site) {
-    const auto local = static_cast<LocalSite>(sites_.size());
-    local_[site] = local;
-    sites_.push_back(site);
+  // How many local numbers there are, 0 included.
+  [[nodiscard]] LocalSite count() const { return static_cast<LocalSite>(followers_.size()); }
+  LocalSite add() {
     followers_.push_back({});
-    return local;
+    return count() - 1;
   }
+  void prefetch(LocalSite local) const { __builtin_prefetch(&followers_[local], 1); }
 
   // The rank of a site that follows the previous one, or kMiss.
   [[nodiscard]] uint8_t rank(LocalSite local) const {
@@ -58,22 +52,18 @@ class SiteModel {
 
  private:
   using Followers = std::array<LocalSite, 4>;
-  std::vector<LocalSite> local_;      // by site
-  std::vector<model::SiteId> sites_;  // by local number
   std::vector<Followers> followers_;  // by local number, the latest first
   LocalSite previous_ = 0;
 };
 
 class SiteEncoder {
  public:
-  void begin(size_t site_count) {
-    model_.reset(site_count);
-    ranks.clear();
-    fresh.clear();
-    misses_.clear();
-    previous_fresh_ = 0;
-  }
-  void put(model::SiteId site);
+  SiteEncoder() { begin(); }
+  void begin();
+  // A site that is new in the frame: gives its local number.
+  SiteModel::LocalSite add(model::SiteId site);
+  // The sites of the next events, all known by now. `fresh_from`: which local number was the next one before these events.
+  void put(std::span<const SiteModel::LocalSite> sites, SiteModel::LocalSite fresh_from);
   // Lays the misses out: one byte plane after the other, as many as the frame's sites need.
   void end();
 
@@ -99,6 +89,8 @@ class SiteDecoder {
   bool next_miss(SiteModel::LocalSite& local);
 
   SiteModel model_;
+  std::vector<SiteModel::LocalSite> local_;  // by site
+  std::vector<model::SiteId> sites_;         // by local number
   size_t site_count_ = 0;
   const uint8_t* rank_ = nullptr;
   const uint8_t* misses_ = nullptr;

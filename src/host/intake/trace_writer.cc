@@ -46,23 +46,28 @@ base::Result<> TraceWriter::begin(const model::Capture& capture) {
   return write_frame(wire::FrameType::kCapture, payload_, false);
 }
 
-base::Result<> TraceWriter::write(const model::EventBatch& batch, const model::Tables& tables) {
+void TraceWriter::add(const model::EventBatch& batch, const model::Tables& tables) {
+  event_writer_.add(batch, tables.sites);
+}
+
+base::Result<> TraceWriter::flush(const model::Tables& tables) {
+  const uint64_t events = event_writer_.event_count();
   HEAPTAP_TRY(write_tables(tables));
-  if (batch.events.empty()) return {};
-  HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.write(batch, tables.sites, resolution_ns_), false));
-  event_count_ += batch.events.size();
+  if (events == 0) return {};
+  HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.finish(resolution_ns_), false));
+  event_count_ += events;
   return {};
 }
 
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
-  HEAPTAP_TRY(write_tables(tables));
+  HEAPTAP_TRY(flush(tables));
   ScanFrameWriter frames(scan, event_count_);
   while (const ByteBuffer* payload = frames.next()) HEAPTAP_TRY(write_frame(wire::FrameType::kScan, *payload, true));
   return {};
 }
 
 base::Result<> TraceWriter::finish(const model::Capture& capture, const model::Tables& tables) {
-  HEAPTAP_TRY(write_tables(tables));
+  HEAPTAP_TRY(flush(tables));
   payload_.clear();
   write_capture_end(payload_, capture);
   HEAPTAP_TRY(write_frame(wire::FrameType::kEnd, payload_, false));

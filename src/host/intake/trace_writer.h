@@ -26,14 +26,24 @@ class TraceWriter {
 
   // First; once.
   base::Result<> begin(const model::Capture& capture);
-  // New entries of the tables, then the batch. After a failure the file ends behind its last whole frame and takes no
+  // Adds a batch to the frame that is being made.
+  void add(const model::EventBatch& batch, const model::Tables& tables);
+  [[nodiscard]] size_t events_pending() const { return event_writer_.event_count(); }
+  // New entries of the tables, then the frame. After a failure the file ends behind its last whole frame and takes no
   // more; each further call fails in the same way.
-  base::Result<> write(const model::EventBatch& batch, const model::Tables& tables);
-  // A leak scan, at the place among the events that has been reached. (So its own events_before is not asked.)
+  base::Result<> flush(const model::Tables& tables);
+  // The batch in a frame of its own.
+  base::Result<> write(const model::EventBatch& batch, const model::Tables& tables) {
+    add(batch, tables);
+    return flush(tables);
+  }
+  // A leak scan, at the place among the events that has been reached: what was added is flushed before. (So its own
+  // events_before is not asked.)
   base::Result<> write_scan(const model::HeapScan& scan, const model::Tables& tables);
   // The facts of the end, and the index.
   base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
 
+  [[nodiscard]] uint64_t events_written() const { return event_count_; }
   [[nodiscard]] uint64_t bytes_written() const { return offset_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
