@@ -368,6 +368,56 @@ TEST(Roots, OfAnAlternateStackAndOfTheStackThatWasInterrupted) {
   munmap(shared, 4096);
 }
 
+void wait_in_context() { wait_forever(); }
+
+ucontext_t main_context;
+ucontext_t other_context;
+
+void hold_and_switch_back() {
+  void* volatile holder[64];  // so much that the context doesn't look like one that hasn't begun
+  for (void* volatile& pointer : holder) pointer = nullptr;
+  holder[50] = malloc(kBlockBytes);
+  static_cast<Told*>(global_holder)->tell(0, holder[50]);
+  swapcontext(&other_context, &main_context);
+  wait_in_context();
+}
+
+TEST(Roots, OfAContextThatWaitsAreAboveItsStackPointer) {
+  const ChildProcess child([](int out) {
+    constexpr size_t kBytes = 65536;
+    Told told;
+    global_holder = &told;
+    void* stack = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    auto* dead = static_cast<void* volatile*>(stack);
+    dead[10] = malloc(kBlockBytes);
+    told.tell(1, dead[10]);
+    told.tell(2, stack);
+    told.tell(3, &other_context);
+    getcontext(&other_context);
+    other_context.uc_stack.ss_sp = stack;
+    other_context.uc_stack.ss_size = kBytes;
+    makecontext(&other_context, hold_and_switch_back, 0);
+    swapcontext(&main_context, &other_context);
+    clear_stack();
+    send(out, told);
+    wait_forever();
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_for_state(child.id(), "S");
+  const auto heap = blocks_at({told.at(0), told.at(1)});
+  const AddressRange mapped[] = {{told.at(2), told.at(2) + 65536}};
+  const wire::StackArea areas[] = {{told.at(2), told.at(2) + 65536, told.at(3), 0, RootKind::kContextStack}};
+  RootQuery query{};
+  query.heap = heap;
+  query.mapped = mapped;
+  query.stacks = areas;
+  Findings findings(child.id(), query);
+  EXPECT_TRUE(findings.holders_of(told.at(0)).contains(RootKind::kContextStack));
+  EXPECT_FALSE(findings.holders_of(told.at(1)).contains(RootKind::kContextStack));
+  EXPECT_FALSE(findings.holders_of(told.at(1)).contains(RootKind::kMapping));
+}
+
 [[gnu::noinline]] void wait_in_known_function(int out) {
   Told told;
   told.tell(0, reinterpret_cast<void*>(&wait_in_known_function));
