@@ -187,15 +187,16 @@ TEST(SiteCoder, GivesBackAnySequence) {
 TEST(SiteCoder, RefusesStreamsThatDoNotHoldTogether) {
   SiteDecoder decoder;
   model::SiteId site = 0;
-  EXPECT_FALSE(decoder.begin(5, 2, {4}, {0}, {0})) << "fewer ranks than events";
-  EXPECT_FALSE(decoder.begin(5, 1, {4}, {}, {0})) << "a miss without a number";
-  EXPECT_FALSE(decoder.begin(5, 2, {4, 4}, {0, 0, 0}, {0})) << "half a plane";
-  const std::vector<uint8_t> miss{4};
+  EXPECT_FALSE(decoder.begin(5, 1, {3, 3}, {0, 0}, {0})) << "more ranks than events";
+  EXPECT_FALSE(decoder.begin(5, 2, {8}, {}, {})) << "a run of rank 0 that ends behind the events";
+  EXPECT_FALSE(decoder.begin(5, 1, {3}, {}, {0})) << "a miss without a number";
+  EXPECT_FALSE(decoder.begin(5, 2, {3, 3}, {0, 0, 0}, {0})) << "half a plane";
+  const std::vector<uint8_t> miss{3};
   const std::vector<uint8_t> zero{0};
   const std::vector<uint8_t> unknown{9};
   const std::vector<uint8_t> beyond{20};  // zigzag: +10
   const std::vector<uint8_t> none;
-  ASSERT_TRUE(decoder.begin(5, 1, zero, none, none));
+  ASSERT_TRUE(decoder.begin(5, 1, none, none, none));
   EXPECT_FALSE(decoder.next(site)) << "the rank of a follower that never was";
   ASSERT_TRUE(decoder.begin(5, 1, miss, unknown, none));
   EXPECT_FALSE(decoder.next(site)) << "a site that never came";

@@ -127,12 +127,11 @@ const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
   payload_.varint(first_block_);
   write_marks(resolution_ns);
   end_thread_run();
-  payload_.bytes(threads_.data(), threads_.size());
   sites_.end();
   write_addresses();
   write_bad_releases();
-  for (const ByteBuffer* column :
-       {&sites_.ranks, &sites_.misses, &sites_.fresh, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_}) {
+  for (const ByteBuffer* column : {&time_marks_, &threads_, &sites_.ranks, &sites_.misses, &sites_.fresh, &sizes_,
+                                   &ages_, &addresses_, &ranges_, &bad_releases_}) {
     append_column(*column);
   }
   clear();
@@ -140,7 +139,8 @@ const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
 }
 
 void EventFrameWriter::clear() {
-  for (ByteBuffer* column : {&threads_, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_}) column->clear();
+  for (ByteBuffer* column : {&time_marks_, &threads_, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_})
+    column->clear();
   sites_.begin();
   for (const model::SiteId site : frame_sites_) states_[site] = {};
   frame_sites_.clear();
@@ -153,13 +153,15 @@ void EventFrameWriter::clear() {
 }
 
 void EventFrameWriter::write_marks(uint64_t resolution_ns) {
-  payload_.varint(marks_.size());
+  time_marks_.varint(marks_.size());
   uint32_t event = 0;
+  for (const model::TimeMark& mark : marks_) {
+    time_marks_.varint(mark.first_event - event);
+    event = mark.first_event;
+  }
   uint64_t time = 0;
   for (const model::TimeMark& mark : marks_) {
-    payload_.varint(mark.first_event - event);
-    payload_.varint(mark.time_ns / resolution_ns - time);
-    event = mark.first_event;
+    time_marks_.varint(mark.time_ns / resolution_ns - time);
     time = mark.time_ns / resolution_ns;
   }
 }
@@ -209,11 +211,12 @@ bool EventFrameReader::read(wire::VarintReader& in, const model::Tables& tables,
   batch.first_block = in.varint();
   if (!in.ok() || count > kMostEvents || batch.first_block == 0) return false;
   batch.events.resize(count);
-  const bool columns = read_marks(in, resolution_ns, batch) && read_threads(in, batch) && read_column(in, &ranks_) &&
+  const bool columns = read_column(in, &marks_) && read_column(in, &threads_) && read_column(in, &ranks_) &&
                        read_column(in, &misses_) && read_column(in, &fresh_) && read_column(in, &sizes_) &&
                        read_column(in, &ages_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
                        read_column(in, &ranges_) && read_column(in, &bad_releases_);
-  return columns && sites_.begin(tables.sites.size(), count, ranks_.bytes, misses_.bytes, fresh_.bytes) &&
+  return columns && read_marks(marks_.reader, resolution_ns, batch) && read_threads(threads_.reader, batch) &&
+         sites_.begin(tables.sites.size(), count, ranks_.bytes, misses_.bytes, fresh_.bytes) &&
          read_events(tables, batch) && (!with_addresses || read_addresses(tables, batch)) &&
          read_bad_releases(tables, batch);
 }
@@ -223,18 +226,19 @@ bool EventFrameReader::read_marks(wire::VarintReader& in, uint64_t resolution_ns
   if (!in.ok() || count > in.left()) return false;
   batch.time_marks.clear();
   uint64_t event = 0;
-  uint64_t time = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t events_on = in.varint();
-    const uint64_t time_on = in.varint();
     event += events_on;
+    if (events_on > batch.events.size() || event > batch.events.size()) return false;
+    batch.time_marks.push_back({static_cast<uint32_t>(event), 0});
+  }
+  uint64_t time = 0;
+  for (model::TimeMark& mark : batch.time_marks) {
+    const uint64_t time_on = in.varint();
     time += time_on;
     constexpr uint64_t kLongest = uint64_t{1} << 62;  // ns, over a century
-    if (events_on > batch.events.size() || event > batch.events.size() || time_on > kLongest / resolution_ns ||
-        time > kLongest / resolution_ns) {
-      return false;
-    }
-    batch.time_marks.push_back({static_cast<uint32_t>(event), time * resolution_ns});
+    if (time_on > kLongest / resolution_ns || time > kLongest / resolution_ns) return false;
+    mark.time_ns = time * resolution_ns;
   }
   const bool has_start = batch.events.empty() || (count > 0 && batch.time_marks[0].first_event == 0);
   return in.ok() && has_start;

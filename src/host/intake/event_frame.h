@@ -1,7 +1,7 @@
 // The payload of an event frame: a batch of events as columns, each compressed by itself so that a reader may leave out
 // what it doesn't need. A frame needs nothing of the frames before it but the tables. Writer and reader.
 //
-//   counts │ time marks │ thread runs │ columns: ranks, misses, fresh, sizes, ages, addresses, ranges, bad releases
+//   counts │ columns: time marks, thread runs, ranks, misses, fresh, sizes, ages, addresses, ranges, bad releases
 //
 //   ranks, misses, fresh   the site of each event, see site_coder.h
 //   sizes      of each allocation: 0 if it is that of the site's last allocation in this frame, else size + 1
@@ -61,7 +61,7 @@ class EventFrameWriter {
   void clear();
 
   Compressor compressor_;
-  ByteBuffer payload_, threads_, sizes_, ages_, addresses_, ranges_, bad_releases_;
+  ByteBuffer payload_, time_marks_, threads_, sizes_, ages_, addresses_, ranges_, bad_releases_;
   SiteEncoder sites_;
   size_t event_count_ = 0;
   model::BlockNumber first_block_ = 1;
@@ -97,7 +97,7 @@ class EventFrameReader {
   bool read_bad_releases(const model::Tables& tables, model::EventBatch& batch);
 
   Decompressor decompressor_;
-  Column ranks_, misses_, fresh_, sizes_, ages_, addresses_, ranges_, bad_releases_;
+  Column marks_, threads_, ranks_, misses_, fresh_, sizes_, ages_, addresses_, ranges_, bad_releases_;
   SiteDecoder sites_;
   std::vector<bool> released_;
   std::vector<uint64_t> last_sizes_;

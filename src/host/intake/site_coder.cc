@@ -9,6 +9,7 @@ void SiteEncoder::begin() {
   ranks.clear();
   fresh.clear();
   misses_.clear();
+  zeros_ = 0;
   previous_fresh_ = 0;
 }
 
@@ -20,13 +21,18 @@ SiteModel::LocalSite SiteEncoder::add(model::SiteId site) {
 
 void SiteEncoder::put(std::span<const SiteModel::LocalSite> sites, SiteModel::LocalSite fresh_from) {
   constexpr size_t kAhead = 8;
-  uint8_t* rank_of = ranks.append(sites.size());
   for (size_t i = 0; i < sites.size(); ++i) {
     if (i + kAhead < sites.size()) model_.prefetch(sites[i + kAhead]);
     const SiteModel::LocalSite site = sites[i];
     const bool is_fresh = site == fresh_from;
     fresh_from += is_fresh ? 1 : 0;
-    const uint8_t rank = rank_of[i] = model_.rank(site);
+    const uint8_t rank = model_.rank(site);
+    if (rank == 0) {
+      ++zeros_;
+    } else {
+      ranks.varint(zeros_ << 2 | (rank - 1u));
+      zeros_ = 0;
+    }
     if (rank == SiteModel::kMiss) misses_.push_back(is_fresh ? 0 : site);
     model_.advance(site, rank);
   }
@@ -49,24 +55,53 @@ bool SiteDecoder::begin(size_t site_count, size_t event_count, const std::vector
   local_.assign(site_count, 0);
   sites_.assign(1, 0);
   site_count_ = site_count;
-  rank_ = ranks.data();
   misses_ = misses.data();
-  miss_count_ = static_cast<size_t>(std::count(ranks.begin(), ranks.end(), SiteModel::kMiss));
+  miss_count_ = 0;
+  ranks_ = wire::VarintReader(ranks.data(), ranks.size());
+  const bool sound = count_misses(ranks_, event_count);
+  read_rank();
   miss_planes_ = miss_count_ > 0 ? misses.size() / miss_count_ : 0;
   miss_ = 0;
   fresh_ = wire::VarintReader(fresh.data(), fresh.size());
   previous_fresh_ = 0;
-  return ranks.size() == event_count && miss_planes_ <= 4 && misses.size() == miss_planes_ * miss_count_ &&
+  return sound && miss_planes_ <= 4 && misses.size() == miss_planes_ * miss_count_ &&
          (miss_count_ == 0 || miss_planes_ > 0);
 }
 
+bool SiteDecoder::count_misses(wire::VarintReader ranks, size_t event_count) {
+  size_t events = 0;
+  while (!ranks.at_end()) {
+    const uint64_t coded = ranks.varint();
+    if (!ranks.ok() || coded >> 2 >= event_count - events) return false;
+    events += (coded >> 2) + 1;
+    miss_count_ += (coded & 3) + 1 == SiteModel::kMiss ? 1 : 0;
+  }
+  return true;
+}
+
+void SiteDecoder::read_rank() {
+  if (ranks_.at_end()) {
+    zeros_ = UINT64_MAX;  // the rest
+    return;
+  }
+  const uint64_t coded = ranks_.varint();
+  zeros_ = coded >> 2;
+  next_rank_ = static_cast<uint8_t>((coded & 3) + 1);
+}
+
 bool SiteDecoder::next(model::SiteId& site) {
-  const uint8_t rank = *rank_++;
+  uint8_t rank = 0;
+  if (zeros_ > 0) {
+    --zeros_;
+  } else {
+    rank = next_rank_;
+    read_rank();
+  }
   SiteModel::LocalSite local = 0;
   if (rank < SiteModel::kMiss) [[likely]] {
     local = model_.follower(rank);
     if (local == 0) return false;
-  } else if (rank > SiteModel::kMiss || !next_miss(local)) {
+  } else if (!next_miss(local)) {
     return false;
   }
   model_.advance(local, rank);

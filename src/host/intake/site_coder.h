@@ -1,6 +1,6 @@
 // The sites of a frame's events as three streams that compress well. Programs repeat themselves: after a site, one of the
 // few that followed it before comes next in nine of ten cases. Each event is the rank of its site among the last four
-// that followed the previous event's site, or a miss; misses name the site by its number in this frame, or as new.
+// that followed the previous event's site, or a miss (most are rank 0, of which only the number in a row is written); misses name the site by its number in this frame, or as new.
 // Encoder and decoder keep the same state, which begins empty in each frame.
 #pragma once
 #include <array>
@@ -67,12 +67,13 @@ class SiteEncoder {
   // Lays the misses out: one byte plane after the other, as many as the frame's sites need.
   void end();
 
-  ByteBuffer ranks;   // a byte an event
+  ByteBuffer ranks;   // of each rank but 0: how many of 0 came before it, and the rank
   ByteBuffer misses;  // a number a miss: the local site, 0 for a new one; in byte planes
   ByteBuffer fresh;   // of each new one the distance of its number from the last new one's
 
  private:
   SiteModel model_;
+  uint64_t zeros_ = 0;  // ranks of 0 at the end
   std::vector<uint32_t> misses_;
   model::SiteId previous_fresh_ = 0;
 };
@@ -86,13 +87,17 @@ class SiteDecoder {
   bool next(model::SiteId& site);
 
  private:
+  bool count_misses(wire::VarintReader ranks, size_t event_count);
+  void read_rank();
   bool next_miss(SiteModel::LocalSite& local);
 
   SiteModel model_;
   std::vector<SiteModel::LocalSite> local_;  // by site
   std::vector<model::SiteId> sites_;         // by local number
   size_t site_count_ = 0;
-  const uint8_t* rank_ = nullptr;
+  wire::VarintReader ranks_;
+  uint64_t zeros_ = 0;     // that come before the next other rank
+  uint8_t next_rank_ = 0;  // the one behind them
   const uint8_t* misses_ = nullptr;
   size_t miss_count_ = 0;
   size_t miss_planes_ = 0;
