@@ -18,6 +18,8 @@ enum class RootKind : uint8_t {
 };
 inline constexpr unsigned kRootKindCount = 7;
 constexpr uint8_t root_bit(RootKind kind) { return static_cast<uint8_t>(1u << static_cast<unsigned>(kind)); }
+inline constexpr const char* kRootKindNames[kRootKindCount] = {
+    "global", "mapping", "stack", "register", "thread-local", "alternate-stack", "context-stack"};
 inline constexpr uint8_t kAllRootKinds = (1u << kRootKindCount) - 1;
 
 // How a word points to a block.

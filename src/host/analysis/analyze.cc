@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "host/analysis/entries.h"
+#include "host/analysis/leak_scan.h"
 #include "host/analysis/listing.h"
 #include "host/analysis/stack_names.h"
 #include "host/base/units.h"
@@ -91,7 +92,10 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& q
   report.sort_key = name_of(query.sort);
   report.totals = totals_of(**ledger);
   if (query.statistics) list_statistics(report, **ledger, reader.tables());
-  const Listing listing(**ledger, reader.tables(), names, query);
+  const auto leaks = judge_leaks(reader, query, names, **ledger);
+  if (!leaks) return std::unexpected(leaks.error());
+  if (*leaks != nullptr) fill(report.leaks, **leaks, reader.scans().size());
+  const Listing listing(**ledger, reader.tables(), names, query, *leaks != nullptr ? &(*leaks)->counts : nullptr);
   listing.list_stacks(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);

@@ -8,6 +8,7 @@
 #include "host/analysis/sort_key.h"
 #include "host/base/result.h"
 #include "host/intake/trace_reader.h"
+#include "host/leaks/classify.h"
 #include "host/report/report.h"
 #include "host/symbols/resolver.h"
 
@@ -23,13 +24,17 @@ struct Query {
 
   // What of it is listed.
   SortKey sort = SortKey::kUsage;
-  size_t limit = 0;        // stacks and blocks; 0: all
-  uint32_t depth = 0;      // frames of a stack; 0: all
-  bool stacks = true;      // list stacks at all
-  bool blocks = false;     // list live blocks
-  bool errors = false;     // list bad releases, with their stacks
-  bool live_only = false;  // only stacks that still hold something
-  bool statistics = true;  // sizes, lifetimes, the timeline and threads; without them it is faster
+  size_t limit = 0;         // stacks and blocks; 0: all
+  uint32_t depth = 0;       // frames of a stack; 0: all
+  bool stacks = true;       // list stacks at all
+  bool blocks = false;      // list live blocks
+  bool errors = false;      // list bad releases, with their stacks
+  bool leaks_only = false;  // only stacks with leaks; without a scan those that still hold something
+  bool statistics = true;   // sizes, lifetimes, the timeline and threads; without them it is faster
+
+  // Leaks, where the trace has a scan of the target's memory.
+  uint32_t scan = 0;  // number of the scan; 0: the last one
+  leaks::LeakOptions leaks = {};
 
   symbols::ResolverOptions symbols = {};
   std::function<void(uint64_t done, uint64_t total)> progress = {};

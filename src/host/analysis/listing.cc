@@ -63,7 +63,23 @@ report::StackEntry Listing::counts_of(uint64_t id) const {
     stack.mismatched_frees += tally.mismatched_frees;
     stack.lifetime_ns += tally.lifetime_ns;
   }
+  if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
   return stack;
+}
+
+report::StackLeaks Listing::leaks_of(uint64_t id) const {
+  report::StackLeaks sum;
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    if (const report::StackLeaks* of_site = leaks_->of(site)) sum += *of_site;
+  }
+  return sum;
+}
+
+bool Listing::is_listed(const report::StackEntry& stack) const {
+  if (stack.allocations == 0) return false;
+  if (!query_.leaks_only) return true;
+  if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_mapping(stack.id);
+  return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
 }
 
 std::vector<uint32_t> Listing::threads_of(uint64_t id) const {
@@ -99,10 +115,7 @@ void Listing::list_stacks(report::Report& report) const {
   std::vector<SortPlace> places;
   for (uint64_t id = 1; id <= index_.group_count(); ++id) {
     const report::StackEntry stack = counts_of(id);
-    if (stack.allocations == 0 || (query_.live_only && (stack.live_blocks == 0 || is_mapping(id)))) {
-      continue;
-    }
-    places.push_back(place_of(stack, query_.sort));
+    if (is_listed(stack)) places.push_back(place_of(stack, query_.sort));
   }
   report.stack_count = places.size();
   if (!query_.stacks) {

@@ -1,6 +1,7 @@
 // The lists of a Report whose entries have names and stacks: stacks, bad releases, live blocks.
 #pragma once
 #include "host/analysis/analyze.h"
+#include "host/analysis/leak_counts.h"
 #include "host/analysis/stack_index.h"
 #include "host/analysis/stack_names.h"
 #include "host/ledger/ledger.h"
@@ -10,8 +11,10 @@ namespace heaptap::analysis {
 
 class Listing {
  public:
-  Listing(const ledger::Ledger& ledger, const model::Tables& tables, StackNames& names, const Query& query)
-      : ledger_(ledger), tables_(tables), names_(names), query_(query), index_(tables) {}
+  // `leaks`: null where no scan was made.
+  Listing(const ledger::Ledger& ledger, const model::Tables& tables, StackNames& names, const Query& query,
+          const LeakCounts* leaks)
+      : ledger_(ledger), tables_(tables), names_(names), query_(query), leaks_(leaks), index_(tables) {}
 
   // Each fills its part of the report. Stacks that weren't asked for are counted only.
   void list_stacks(report::Report& report) const;
@@ -20,7 +23,9 @@ class Listing {
 
  private:
   [[nodiscard]] bool is_mapping(uint64_t id) const;
+  [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
   [[nodiscard]] report::StackEntry counts_of(uint64_t id) const;
+  [[nodiscard]] report::StackLeaks leaks_of(uint64_t id) const;
   [[nodiscard]] std::vector<uint32_t> threads_of(uint64_t id) const;
   void name(report::StackEntry& stack) const;
   [[nodiscard]] report::ErrorEntry error_of(const ledger::ReleaseError& error) const;
@@ -31,6 +36,7 @@ class Listing {
   const model::Tables& tables_;
   StackNames& names_;
   const Query& query_;
+  const LeakCounts* leaks_;
   StackIndex index_;
 };
 

@@ -19,11 +19,16 @@ constexpr std::array<std::pair<std::string_view, SortKey>, 10> kNames{{{"allocat
                                                                        {"usage", SortKey::kUsage}}};
 
 uint64_t leaked_bytes(const report::StackEntry& stack) {
-  return stack.leaks ? stack.leaks->definite.bytes + stack.leaks->indirect.bytes : stack.live_bytes;
+  return stack.leaks ? stack.leaks->definite.bytes + stack.leaks->below.bytes : stack.live_bytes;
 }
 
 uint64_t leaked_blocks(const report::StackEntry& stack) {
-  return stack.leaks ? stack.leaks->definite.blocks + stack.leaks->indirect.blocks : stack.live_blocks;
+  return stack.leaks ? stack.leaks->definite.blocks + stack.leaks->below.blocks : stack.live_blocks;
+}
+
+// What is lost comes before what is only lost below others, or may be lost.
+uint64_t doubtful_bytes(const report::StackEntry& stack) {
+  return stack.leaks ? stack.leaks->possible.bytes + stack.leaks->indirect.bytes : 0;
 }
 
 // What is compared first and, where that is equal, next.
@@ -37,7 +42,7 @@ std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey ke
     case SortKey::kMismatched:
       return {stack.mismatched_frees, stack.allocations};
     case SortKey::kLeakedBytes:
-      return {leaked_bytes(stack), leaked_blocks(stack)};
+      return {leaked_bytes(stack), stack.leaks ? doubtful_bytes(stack) : leaked_blocks(stack)};
     case SortKey::kLeaks:
       return {leaked_blocks(stack), leaked_bytes(stack)};
     case SortKey::kStacks:

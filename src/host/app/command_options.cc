@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "host/base/units.h"
+#include "wire/heap_scan.h"
 
 namespace heaptap::app {
 namespace {
@@ -125,6 +126,27 @@ void add_color(CLI::App& app, ColorMode& color) {
 void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
   app.add_flag_callback("--" + name, [&value] { value = true; }, help + " (default)");
   app.add_flag_callback("--no-" + name, [&value] { value = false; });
+}
+
+void add_root_kinds(CLI::App& app, uint8_t& roots) {
+  std::string names;
+  for (const char* name : wire::kRootKindNames) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  app.add_option_function<std::vector<std::string>>(
+         "--no-roots",
+         [&roots, names](const std::vector<std::string>& kinds) {
+           for (const std::string& kind : kinds) {
+             const auto* const found =
+                 std::find(std::begin(wire::kRootKindNames), std::end(wire::kRootKindNames), kind);
+             if (found == std::end(wire::kRootKindNames)) {
+               throw CLI::ValidationError("--no-roots", fmt::format("'{}' is no kind of root: use {}", kind, names));
+             }
+             const auto nth = static_cast<unsigned>(found - std::begin(wire::kRootKindNames));
+             roots = static_cast<uint8_t>(roots & ~(1u << nth));
+           }
+         },
+         "Pointers there keep nothing alive: " + names)
+      ->delimiter(',')
+      ->type_name("KIND");
 }
 
 void add_sort(CLI::App& app, analysis::SortKey& sort) {

@@ -27,6 +27,9 @@ void add_color(CLI::App& app, ColorMode& color);
 void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help);
 void add_sort(CLI::App& app, analysis::SortKey& sort);
 
+// --no-roots KIND: what doesn't keep a block alive.
+void add_root_kinds(CLI::App& app, uint8_t& roots);
+
 // One value for each time that the option is given.
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                       const std::string& help);

@@ -115,6 +115,7 @@ target::LogOptions log_options(const RunOptions& options) {
 
 struct EndReport {
   std::string text;
+  uint64_t leaks = 0;   // blocks that are lost for certain
   uint64_t errors = 0;  // bad, double and mismatched releases
 };
 
@@ -127,6 +128,10 @@ base::Result<EndReport> summary_of(const RunOptions& options, const std::string&
   query.limit = options.json ? options.count : options.count != 0 ? options.count : 10;
   query.errors = options.sanity;
   query.statistics = false;
+  if (!options.json && !reader->scans().empty()) {
+    query.leaks_only = true;
+    query.sort = analysis::SortKey::kLeakedBytes;
+  }
   query.symbols = {options.symbols, options.sysroots, options.debuginfod};
   query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
   auto report = analysis::analyze(*reader, query);
@@ -136,6 +141,7 @@ base::Result<EndReport> summary_of(const RunOptions& options, const std::string&
   const report::Totals& totals = report->totals;
   return EndReport{options.json ? report::render_json(*report, report::View::kSummary, render)
                                 : report::render_end_summary(*report, render),
+                   report->leaks.scanned ? report->leaks.definite.blocks : 0,
                    totals.bad_frees + totals.double_frees + totals.mismatched_frees};
 }
 
@@ -150,15 +156,14 @@ bool report_end(const RunOptions& options, const std::vector<FinishedTrace>& tra
   }
   if (traces.empty() || traces.front().path.empty()) return false;
   link_latest(traces.front().path);
-  const bool counts_errors = options.sanity && options.error_exitcode.has_value();
-  if (options.quiet && !counts_errors) return false;
+  if (options.quiet && !options.error_exitcode) return false;
   const auto summary = summary_of(options, traces.front().path);
   if (!summary) say(summary.error());
   if (summary && !options.quiet) print_error(summary->text);
   for (size_t i = 1; i < traces.size() && options.verbose; ++i) {
     print_error(fmt::format("heaptap: process {} is in {}\n", traces[i].pid, traces[i].path));
   }
-  return counts_errors && summary && summary->errors > 0;
+  return options.error_exitcode && summary && (summary->leaks > 0 || (options.sanity && summary->errors > 0));
 }
 
 base::Result<int> run(const RunOptions& options) {

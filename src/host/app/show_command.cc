@@ -38,7 +38,8 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query.blocks = view == View::kBlocks;
   query.statistics = !query.stacks && !query.blocks;
   query.errors = query.errors && view == View::kSummary;
-  query.live_only = view == View::kLeaks;
+  query.leaks_only = view == View::kLeaks;
+  if (query.leaks_only && !options.sorted) query.sort = analysis::SortKey::kLeakedBytes;
   if (!options.json && query.limit == 0 && view != View::kTree) {
     query.limit = view == View::kSummary ? 10 : 20;
   }

@@ -13,6 +13,7 @@ struct ShowOptions {
   std::string trace;
   analysis::Query query;
   bool json = false;
+  bool sorted = false;  // a sort key was given
   bool bottom_up = false;
   bool quiet = false;  // no warnings
   ColorMode color = ColorMode::kAuto;

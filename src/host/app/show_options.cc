@@ -41,6 +41,12 @@ void add_filters(CLI::App& app, ShowOptions& options) {
   add_duration(app, "--to", options.query.to_ns, "As it was at this time");
 }
 
+void add_leaks(CLI::App& app, ShowOptions& options) {
+  app.add_option("--scan", options.query.scan, "Leaks as the scan with this number saw them (default: the last one)")
+      ->type_name("N");
+  add_root_kinds(app, options.query.leaks.roots);
+}
+
 void add_display(CLI::App& app, ShowOptions& options) {
   app.add_flag("--json", options.json, "As JSON");
   add_sort(app, options.query.sort);
@@ -67,6 +73,7 @@ base::Result<Command> parse_show(const Arguments& arguments) {
   app.add_option("VIEW TRACE", words,
                  "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file");
   add_filters(app, options);
+  add_leaks(app, options);
   add_display(app, options);
   const auto parsed = parse_with(app, kUsage, arguments);
   if (!parsed) {
@@ -75,6 +82,7 @@ base::Result<Command> parse_show(const Arguments& arguments) {
   if (*parsed) {
     return **parsed;
   }
+  options.sorted = app.count("--sort") > 0;
   if (words.empty() || words.size() > 2) {
     return base::fail_as(base::ErrorKind::kUsage, "show: {}\nusage: {}",
                          words.empty() ? "no view and no trace given" : "one view and one trace, please", kUsage);

@@ -61,21 +61,40 @@ const symbols::Frame* telling_frame(const StackEntry& stack) {
   return own != nullptr || stack.frames.empty() ? own : &stack.frames.front();
 }
 
+// What is listed of a stack: its leaks where a scan was made, else what is alive.
+BlockCount listed_of(const StackEntry& stack) {
+  if (!stack.leaks) return {stack.live_blocks, stack.live_bytes};
+  return stack.leaks->definite.blocks != 0 ? BlockCount(stack.leaks->definite) += stack.leaks->below
+                                           : stack.leaks->possible;
+}
+
 std::vector<std::string> stack_lines(const Report& report, size_t most) {
   std::vector<std::string> lines;
   for (const StackEntry& stack : report.stacks) {
     if (lines.size() >= most) {
       break;
     }
-    if (stack.mapping || stack.live_blocks == 0) {
+    const BlockCount count = listed_of(stack);
+    if (stack.mapping || count.blocks == 0) {
       continue;
     }
     const symbols::Frame* frame = telling_frame(stack);
-    lines.push_back(fmt::format("  {:>10} in {}: {} from {}", format_bytes(stack.live_bytes),
-                                counted(stack.live_blocks, "block"), stack.function,
+    const bool possible = stack.leaks && stack.leaks->definite.blocks == 0;
+    lines.push_back(fmt::format("  {:>10} in {}{}: {} from {}", format_bytes(count.bytes),
+                                counted(count.blocks, "block"), possible ? " (possibly)" : "", stack.function,
                                 frame == nullptr ? "an unknown caller" : describe(*frame, kNameWidth)));
   }
   return lines;
+}
+
+std::string leaks_line(const Leaks& leaks) {
+  const auto amount = [](const BlockCount& count) {
+    return fmt::format("{} in {}", format_bytes(count.bytes), counted(count.blocks, "block"));
+  };
+  std::string text = fmt::format("lost for certain {}, below that {}, possibly {}", amount(leaks.definite),
+                                 amount(leaks.indirect), amount(leaks.possible));
+  if (leaks.suppressed.blocks != 0) text += ", suppressed " + amount(leaks.suppressed);
+  return text;
 }
 
 // What was lost, wrong, or could not be seen.
@@ -131,6 +150,10 @@ std::string render_end_summary(const Report& report, const RenderOptions& option
     lines.push_back(fmt::format("mapped with mmap: at most {}, now {}", format_bytes(report.totals.peak_mapped_bytes),
                                 format_bytes(report.totals.mapped_live_bytes)));
   }
+  if (report.leaks.scanned) {
+    const bool any = report.leaks.definite.blocks + report.leaks.possible.blocks != 0;
+    lines.push_back(any ? ink.red(leaks_line(report.leaks)) : leaks_line(report.leaks));
+  }
   const std::vector<std::string> remarks = remark_lines(report);
   const size_t room = kMostLines - lines.size() - remarks.size() - 2;
   const std::vector<std::string> stacks = stack_lines(report, std::min<size_t>(room - 1, 5));
@@ -143,7 +166,8 @@ std::string render_end_summary(const Report& report, const RenderOptions& option
   }
   const std::string path = quoted(report.trace_path);
   lines.push_back("trace: " + safe_text(path));
-  lines.push_back("next:  heaptap show summary " + safe_text(path));
+  const bool leaks = report.leaks.definite.blocks + report.leaks.possible.blocks != 0;
+  lines.push_back(fmt::format("next:  heaptap show {} {}", leaks ? "leaks" : "summary", safe_text(path)));
   std::string text;
   for (const std::string& line : lines) {
     text += "heaptap: " + line + "\n";

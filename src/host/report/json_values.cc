@@ -23,7 +23,25 @@ Json origin_json(const ErrorEntry::Origin& origin) {
 Json leaks_json(const std::optional<StackLeaks>& leaks) {
   return {{"definite", leaks ? count_json(leaks->definite) : unknown_count()},
           {"indirect", leaks ? count_json(leaks->indirect) : unknown_count()},
-          {"possible", leaks ? count_json(leaks->possible) : unknown_count()}};
+          {"possible", leaks ? count_json(leaks->possible) : unknown_count()},
+          {"reachable", leaks ? count_json(leaks->reachable) : unknown_count()},
+          {"suppressed", leaks ? count_json(leaks->suppressed) : unknown_count()},
+          {"below", leaks ? count_json(leaks->below) : unknown_count()}};
+}
+
+Json scan_json(const ScanFacts& scan) {
+  return {{"number", scan.number},
+          {"at_end", scan.at_end},
+          {"time_ns", scan.time_ns},
+          {"stopped_ns", scan.stopped_ns},
+          {"total_ns", scan.total_ns},
+          {"read_bytes", scan.read_bytes},
+          {"skipped_bytes", scan.skipped_bytes},
+          {"threads", scan.threads},
+          {"blocks", scan.blocks},
+          {"pointers", scan.pointers},
+          {"stored_bytes", scan.stored_bytes},
+          {"notes", scan.notes}};
 }
 
 }  // namespace
@@ -108,7 +126,10 @@ Json json_of(const Leaks& leaks) {
           {"indirect", count(leaks.indirect)},
           {"possible", count(leaks.possible)},
           {"reachable", count(leaks.reachable)},
-          {"suppressed", count(leaks.suppressed)}};
+          {"suppressed", count(leaks.suppressed)},
+          {"scan", leaks.scanned ? scan_json(leaks.scan) : Json(nullptr)},
+          {"scan_count", leaks.scan_count},
+          {"unused_suppressions", leaks.unused_suppressions}};
 }
 
 Json target_json(const model::Capture& capture) {

@@ -106,4 +106,26 @@ std::string counted(uint64_t count, const char* noun) {
   return fmt::format("{} {}{}", base::format_count(count), noun, count == 1 ? "" : "s");
 }
 
+std::string row_text(const char* name, const std::string& value, const std::string& rest) {
+  std::string line = fmt::format("  {:<16}{:>15}   {}", name, value, rest);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string stacks_text(const TextContext& context, size_t most,
+                        std::string (*text_of)(const TextContext&, const StackEntry&)) {
+  const Report& report = context.report;
+  const size_t shown = std::min(report.stacks.size(), most);
+  std::string text;
+  for (size_t index = 0; index < shown; ++index) {
+    text += '\n';
+    text += text_of(context, report.stacks[index]);
+  }
+  if (shown < report.stack_count) {
+    text += context.ink.dim(fmt::format("\n({} more: -n N shows more)", counted(report.stack_count - shown, "stack"))) +
+            "\n";
+  }
+  return text;
+}
+
 }  // namespace heaptap::report

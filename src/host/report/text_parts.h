@@ -34,6 +34,16 @@ std::string function_text(const std::string& function, const std::string& varian
 // "12.5%"; "-" of nothing.
 std::string percent(uint64_t part, uint64_t whole);
 
+// A line of totals: name, value, and what there is to say about it.
+std::string row_text(const char* name, const std::string& value, const std::string& rest);
+
+// The report's stacks, at most so many, each as `text_of` writes it; and how many there are besides.
+std::string stacks_text(const TextContext& context, size_t most,
+                        std::string (*text_of)(const TextContext&, const StackEntry&));
+
+// What the leak scan found, in totals; empty where none was made.
+std::string leak_totals_text(const TextContext& context);
+
 // "1 block", "2 blocks".
 std::string counted(uint64_t count, const char* noun);
 

@@ -1,4 +1,4 @@
-// The views that list stacks: summary, top, leaks; and the bad releases.
+// The views that list stacks: summary and top; and the bad releases.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,38 +13,32 @@ namespace {
 using base::format_bytes;
 using base::format_count;
 
-std::string row(const char* name, const std::string& value, const std::string& rest) {
-  std::string line = fmt::format("  {:<16}{:>15}   {}", name, value, rest);
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
-}
-
 std::string totals_text(const TextContext& context) {
   const Totals& totals = context.report.totals;
   std::string text;
-  text += row("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
-  text += row("temporary", format_count(totals.temporary_allocations),
-              percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
-  text += row("releases", format_count(totals.frees), "");
-  text += row("peak", format_bytes(totals.peak_live_bytes),
-              fmt::format("{} after {}; at most {} at one time", counted(totals.peak_live_bytes, "byte"),
-                          base::format_duration(totals.peak_time_ns), counted(totals.peak_live_blocks, "block")));
-  text += row("still live", format_bytes(totals.live_bytes),
-              fmt::format("{} in {}", counted(totals.live_bytes, "byte"), counted(totals.live_blocks, "block")));
+  text += row_text("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
+  text += row_text("temporary", format_count(totals.temporary_allocations),
+                   percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
+  text += row_text("releases", format_count(totals.frees), "");
+  text += row_text("peak", format_bytes(totals.peak_live_bytes),
+                   fmt::format("{} after {}; at most {} at one time", counted(totals.peak_live_bytes, "byte"),
+                               base::format_duration(totals.peak_time_ns), counted(totals.peak_live_blocks, "block")));
+  text += row_text("still live", format_bytes(totals.live_bytes),
+                   fmt::format("{} in {}", counted(totals.live_bytes, "byte"), counted(totals.live_blocks, "block")));
   if (totals.peak_mapped_bytes != 0) {
-    text += row("mapped", format_bytes(totals.mapped_live_bytes),
-                fmt::format("by mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
+    text += row_text("mapped", format_bytes(totals.mapped_live_bytes),
+                     fmt::format("by mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
   }
   if (totals.unknown_frees != 0) {
-    text += row("unknown", format_count(totals.unknown_frees), "releases of blocks from before the capture");
+    text += row_text("unknown", format_count(totals.unknown_frees), "releases of blocks from before the capture");
   }
   const auto error = [&](const char* name, uint64_t count, const char* what) {
-    if (count != 0) text += context.ink.red(row(name, format_count(count), what));
+    if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));
   };
   error("bad frees", totals.bad_frees, "of what was never allocated, or into the middle of a block");
   error("double frees", totals.double_frees, "");
   error("mismatched", totals.mismatched_frees, "releases that don't fit the allocation (malloc with delete, ...)");
-  return text;
+  return text + leak_totals_text(context);
 }
 
 std::string stack_text(const TextContext& context, const StackEntry& stack) {
@@ -59,21 +53,6 @@ std::string stack_text(const TextContext& context, const StackEntry& stack) {
   return text + "\n" + frames_text(context, stack);
 }
 
-std::string stacks_text(const TextContext& context, size_t most) {
-  const Report& report = context.report;
-  const size_t shown = std::min(report.stacks.size(), most);
-  std::string text;
-  for (size_t index = 0; index < shown; ++index) {
-    text += '\n';
-    text += stack_text(context, report.stacks[index]);
-  }
-  if (shown < report.stack_count) {
-    text += context.ink.dim(fmt::format("\n({} more: -n N shows more)", counted(report.stack_count - shown, "stack"))) +
-            "\n";
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string text_summary(const TextContext& context) {
@@ -81,31 +60,9 @@ std::string text_summary(const TextContext& context) {
   std::string text = title_of(context) + "\n" + totals_text(context);
   if (!report.stacks.empty()) {
     text += fmt::format("\n{}\n", context.ink.bold("Stacks by " + report.sort_key));
-    text += stacks_text(context, context.rows(10));
+    text += stacks_text(context, context.rows(10), stack_text);
   }
   return text + text_errors(context) + remarks_of(context);
-}
-
-std::string text_leaks(const TextContext& context) {
-  const Report& report = context.report;
-  std::string text = title_of(context) + "\n";
-  if (report.leaks.scanned) {
-    const auto kind = [&](const char* name, const BlockCount& count) {
-      text += row(name, format_bytes(count.bytes), "in " + counted(count.blocks, "block"));
-    };
-    kind("definitely lost", report.leaks.definite);
-    kind("indirectly lost", report.leaks.indirect);
-    kind("possibly lost", report.leaks.possible);
-    kind("reachable", report.leaks.reachable);
-    kind("suppressed", report.leaks.suppressed);
-  } else {
-    text += context.ink.yellow(
-        "No leak scan was made: this is what was not released, whether something still points to it or not.");
-    text += '\n';
-    text +=
-        row("still live", format_bytes(report.totals.live_bytes), "in " + counted(report.totals.live_blocks, "block"));
-  }
-  return text + stacks_text(context, context.rows(20)) + remarks_of(context);
 }
 
 std::string text_top(const TextContext& context) {

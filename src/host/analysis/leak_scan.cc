@@ -1,0 +1,70 @@
+#include "host/analysis/leak_scan.h"
+
+#include <algorithm>
+
+namespace heaptap::analysis {
+namespace {
+
+base::Result<size_t> index_of(const intake::TraceReader& reader, uint32_t number) {
+  const std::vector<intake::ScanSummary>& scans = reader.scans();
+  if (number == 0) return scans.size() - 1;
+  const auto found = std::find_if(scans.begin(), scans.end(),
+                                  [&](const intake::ScanSummary& scan) { return scan.facts.number == number; });
+  if (found != scans.end()) return static_cast<size_t>(found - scans.begin());
+  return base::fail_as(base::ErrorKind::kUsage, "--scan {}: the trace has {} scan{}{}", number, scans.size(),
+                       scans.size() == 1 ? "" : "s",
+                       scans.empty() ? "; `heaptap leaks PID` makes one while the program runs" : "");
+}
+
+// Numbers of the blocks that pass the ledger's own filters.
+std::vector<model::BlockNumber> numbers_of(const ledger::Ledger& ledger) {
+  std::vector<model::BlockNumber> numbers;
+  numbers.reserve(ledger.blocks().live_blocks());
+  ledger.blocks().for_each([&](model::BlockNumber number, const ledger::Block&) { numbers.push_back(number); });
+  return numbers;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,
+                                                       StackNames& names, const ledger::Ledger& ledger) {
+  if (reader.scans().empty() && query.scan == 0) return nullptr;
+  const auto index = index_of(reader, query.scan);
+  if (!index) return std::unexpected(index.error());
+  auto scan = reader.load_scan(*index);
+  if (!scan) return std::unexpected(std::move(scan).error());
+  const model::Tables& tables = reader.tables();
+  LeakCounts::Rules rules{.options = query.leaks};
+  if (names.filters()) {
+    rules.counts = [&](model::SiteId site) { return names.passes(tables, tables.sites[site]); };
+  }
+  std::vector<model::BlockNumber> numbers;
+  if (query.thread != 0 || query.from_ns != 0 || query.to_ns != ~uint64_t{0}) {
+    numbers = numbers_of(ledger);
+    rules.counts_block = [&](const model::ScannedBlock& block) {
+      return std::binary_search(numbers.begin(), numbers.end(), block.number);
+    };
+  }
+  LeakCounts counts(*scan, rules);
+  return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{reader.scans()[*index], std::move(*scan), std::move(counts)});
+}
+
+void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count) {
+  judged.counts.fill(leaks);
+  const model::HeapScan& facts = judged.summary.facts;
+  leaks.scan_count = static_cast<uint32_t>(scan_count);
+  leaks.scan = {.number = facts.number,
+                .at_end = facts.reason == model::ScanReason::kEnd,
+                .time_ns = facts.time_ns,
+                .stopped_ns = facts.stopped_ns,
+                .total_ns = facts.total_ns,
+                .read_bytes = facts.read_bytes,
+                .skipped_bytes = facts.skipped_bytes,
+                .threads = facts.threads,
+                .blocks = judged.summary.block_count,
+                .pointers = judged.summary.pointer_count,
+                .stored_bytes = judged.summary.stored_bytes,
+                .notes = facts.notes};
+}
+
+}  // namespace heaptap::analysis

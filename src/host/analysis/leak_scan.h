@@ -1,0 +1,26 @@
+// Takes the leak scan that a query asks for out of a trace, and counts what it says.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "host/analysis/analyze.h"
+#include "host/analysis/leak_counts.h"
+#include "host/analysis/stack_names.h"
+#include "host/ledger/ledger.h"
+
+namespace heaptap::analysis {
+
+struct JudgedLeaks {
+  intake::ScanSummary summary;
+  model::HeapScan scan;
+  LeakCounts counts;
+};
+
+// Null: the trace has no scan (an error where the query names one that isn't there). `ledger` tells which blocks pass filters
+// that a scan knows nothing of.
+base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,
+                                                       StackNames& names, const ledger::Ledger& ledger);
+
+void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count);
+
+}  // namespace heaptap::analysis
