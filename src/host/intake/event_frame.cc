@@ -306,6 +306,7 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
         break;
     }
   }
+  allocations_ = next - batch.first_block;
   return sizes_.reader.ok() && ages_.reader.ok() && ranges_.reader.ok();
 }
 

@@ -83,6 +83,8 @@ class EventFrameReader {
   // Fills the batch; false where the payload is damaged (the batch is then of no use).
   bool read(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns, bool with_addresses,
             model::EventBatch& batch);
+  // How many allocations are in the batch that was read last.
+  [[nodiscard]] uint64_t allocations() const { return allocations_; }
 
  private:
   struct Column {
@@ -101,6 +103,7 @@ class EventFrameReader {
   SiteDecoder sites_;
   std::vector<bool> released_;
   std::vector<uint64_t> last_sizes_;
+  uint64_t allocations_ = 0;
 };
 
 }  // namespace heaptap::intake

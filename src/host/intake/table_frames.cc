@@ -124,29 +124,33 @@ void write_sites(ByteBuffer& out, const std::vector<model::Site>& sites, size_t 
 }
 
 bool read_sites(wire::VarintReader& in, model::Tables& tables) {
+  return read_sites(in, tables.stacks.size(), tables.sites);
+}
+
+bool read_sites(wire::VarintReader& in, uint64_t stack_count, std::vector<model::Site>& sites) {
   uint64_t count = 0;
   if (!read_count(in, count)) return false;
-  const size_t first = tables.sites.size();
-  tables.sites.resize(first + count, model::Site{});
+  const size_t first = sites.size();
+  sites.resize(first + count, model::Site{});
   bool sound = true;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t kind = in.varint();
     sound = sound && kind >= 1 && kind <= static_cast<uint64_t>(model::EventKind::kUnmap);
-    tables.sites[first + i].kind = static_cast<model::EventKind>(kind);
+    sites[first + i].kind = static_cast<model::EventKind>(kind);
   }
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t function = in.varint();
     sound = sound && function < wire::kFunctionCount;
-    tables.sites[first + i].function = static_cast<wire::Function>(function);
+    sites[first + i].function = static_cast<wire::Function>(function);
   }
   int64_t stack = 0;
   for (uint64_t i = 0; i < count && sound; ++i) {
     stack += in.signed_varint();
-    sound = stack >= 0 && static_cast<uint64_t>(stack) < tables.stacks.size();
-    tables.sites[first + i].stack = static_cast<model::StackId>(stack);
+    sound = stack >= 0 && static_cast<uint64_t>(stack) < stack_count;
+    sites[first + i].stack = static_cast<model::StackId>(stack);
   }
   sound = sound && in.ok();
-  if (!sound) tables.sites.resize(first);
+  if (!sound) sites.resize(first);
   return sound;
 }
 

@@ -28,6 +28,9 @@ bool read_modules(wire::VarintReader& in, model::Tables& tables);
 bool read_codes(wire::VarintReader& in, model::Tables& tables);
 bool read_stacks(wire::VarintReader& in, model::Tables& tables);
 bool read_sites(wire::VarintReader& in, model::Tables& tables);
+// The same for one who doesn't know the stacks, with the number of them or kAnyStack.
+inline constexpr uint64_t kAnyStack = uint64_t{1} << 32;
+bool read_sites(wire::VarintReader& in, uint64_t stack_count, std::vector<model::Site>& sites);
 bool read_threads(wire::VarintReader& in, model::Tables& tables);
 
 // Tables as they are before the first frame: with the roots.

@@ -9,8 +9,8 @@
 
 #include "host/base/check.h"
 #include "host/intake/capture_frames.h"
-#include "host/intake/compression.h"
-#include "host/intake/event_frame.h"
+#include "host/intake/frame_reader.h"
+#include "host/intake/frames_ahead.h"
 #include "host/intake/scan_list.h"
 #include "host/intake/table_frames.h"
 #include "host/intake/trace_index.h"
@@ -28,17 +28,6 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // Reads `bytes` at `offset`; fewer only at the file's end or on an error.
-  size_t read_at(uint64_t offset, uint8_t* to, size_t bytes) const {
-    size_t done = 0;
-    while (done < bytes) {
-      const ssize_t result = pread(descriptor_, to + done, bytes - done, static_cast<off_t>(offset + done));
-      if (result < 0 && errno == EINTR) continue;
-      if (result <= 0) break;
-      done += static_cast<size_t>(result);
-    }
-    return done;
-  }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
@@ -49,13 +38,14 @@ class File {
 
 class TraceReader::Impl {
  public:
-  Impl(std::string path, int descriptor, uint64_t bytes) : path_(std::move(path)), file_(descriptor), bytes_(bytes) {
+  Impl(std::string path, int descriptor, uint64_t bytes)
+      : path_(std::move(path)), file_(descriptor), bytes_(bytes), frame_reader_(descriptor, bytes) {
     reset();
   }
 
   base::Result<> check_head() const {
     uint8_t head[wire::kFileHeadBytes];
-    const size_t got = file_.read_at(0, head, sizeof(head));
+    const size_t got = read_at(file_.descriptor(), 0, head, sizeof(head));
     if (got < sizeof(head) || __builtin_memcmp(head, wire::kFileMagic, 8) != 0) {
       return base::fail("{} is not a heaptap trace{}", path_, got == 0 ? ": it is empty" : "");
     }
@@ -75,14 +65,14 @@ class TraceReader::Impl {
     frames_ = read_trace_index(file_.descriptor(), bytes_).frames;
     scans_ = list_scans(frames_, bytes_, [this](const FramePlace& place, wire::VarintReader& payload) {
       Frame frame;
-      if (!read_frame(place.offset, frame) || frame.head.type != place.type) return false;
+      if (!frame_reader_.read(place.offset, frame) || frame.head.type != place.type) return false;
       payload = frame.payload;
       return true;
     });
     for (const FramePlace& place : frames_) {
       Frame frame;
       const bool facts = place.type == wire::FrameType::kCapture || place.type == wire::FrameType::kEnd;
-      if (!facts || !read_frame(place.offset, frame) || frame.head.type != place.type) continue;
+      if (!facts || !frame_reader_.read(place.offset, frame) || frame.head.type != place.type) continue;
       wire::VarintReader payload = frame.payload;
       read_capture(payload, capture_);
     }
@@ -90,24 +80,17 @@ class TraceReader::Impl {
 
   base::Result<> replay(EventSink& sink, const ReplayOptions& options) {
     reset();
+    FramesAhead frames(file_.descriptor(), bytes_, options.addresses,
+                       options.decoder_thread.value_or(FramesAhead::has_processors()));
     uint64_t offset = wire::kFileHeadBytes;
-    uint32_t number = 0;
-    bool saw_index = false;
-    for (Frame frame; offset < bytes_ && !saw_index; ++number) {
-      const char* wrong = nullptr;
-      if (!read_frame(offset, frame)) {
-        wrong = offset + frame_bytes_wanted_ > bytes_ ? "the file ends in the middle of a frame" : "a frame is damaged";
-      } else if (frame.head.number != number) {
-        wrong = "frames are missing";
-      } else if (!take(frame, sink, options)) {
-        wrong = "a frame's contents don't hold together";
-      }
+    while (const DecodedFrame* frame = frames.next()) {
+      const char* wrong = frame->wrong;
+      if (wrong == nullptr && !take(*frame, sink)) wrong = kUnsound;
       if (wrong != nullptr) {
-        note_damage(wrong, offset);
+        note_damage(wrong, frame->offset);
         return {};
       }
-      saw_index = frame.head.type == wire::FrameType::kIndex;
-      offset += wire::kFrameHeadBytes + frame.head.stored_bytes;
+      offset = frame->end;
       if (options.progress) options.progress(offset, bytes_);
     }
     if (!capture_.ended) note_damage("the trace ends without its last frame: the recording was cut off", offset);
@@ -126,12 +109,13 @@ class TraceReader::Impl {
     };
     for (size_t i = 0; i < head; ++i) {
       if (!extends_tables(frames_[i].type)) continue;
-      if (!read_frame(frames_[i].offset, frame) || !take_entries(frame, tables)) return unusable(i);
+      if (!frame_reader_.read(frames_[i].offset, frame) || !take_entries(frame.head.type, frame.payload, tables))
+        return unusable(i);
     }
     ScanFrameReader reader;
     size_t at = head;
     for (; at <= head + summary.frame_count; ++at) {
-      if (!read_frame(frames_[at].offset, frame) || frame.head.type != wire::FrameType::kScan ||
+      if (!frame_reader_.read(frames_[at].offset, frame) || frame.head.type != wire::FrameType::kScan ||
           !reader.add(frame.payload, tables)) {
         return unusable(at);
       }
@@ -145,11 +129,6 @@ class TraceReader::Impl {
   [[nodiscard]] const model::Tables& tables() const { return tables_; }
 
  private:
-  struct Frame {
-    wire::FrameHead head;
-    wire::VarintReader payload;  // decompressed; valid until the next frame is read
-  };
-
   void reset() {
     tables_ = empty_tables();
     capture_ = {};
@@ -161,41 +140,21 @@ class TraceReader::Impl {
     capture_.damage = fmt::format("{} (at byte {} of {}); what is before it was read", what, offset, bytes_);
   }
 
-  bool read_frame(uint64_t offset, Frame& frame) {
-    uint8_t head[wire::kFrameHeadBytes];
-    frame_bytes_wanted_ = sizeof(head);
-    if (file_.read_at(offset, head, sizeof(head)) != sizeof(head) || !wire::read_frame_head(head, frame.head))
-      return false;
-    frame_bytes_wanted_ += frame.head.stored_bytes;
-    if (offset + frame_bytes_wanted_ > bytes_) return false;
-    stored_.resize(frame.head.stored_bytes);
-    if (file_.read_at(offset + sizeof(head), stored_.data(), stored_.size()) != stored_.size()) return false;
-    if (!wire::checksum_matches(head, frame.head, stored_.data())) return false;
-    if (frame.head.codec == wire::Codec::kNone) {
-      frame.payload = wire::VarintReader(stored_.data(), stored_.size());
-      return true;
-    }
-    if (frame.head.codec != wire::Codec::kZstd ||
-        !decompressor_.decompress(stored_.data(), stored_.size(), frame.head.raw_bytes, raw_)) {
-      return false;
-    }
-    frame.payload = wire::VarintReader(raw_.data(), raw_.size());
-    return true;
-  }
-
-  bool take(Frame& frame, EventSink& sink, const ReplayOptions& options) {
-    switch (frame.head.type) {
+  bool take(const DecodedFrame& frame, EventSink& sink) {
+    wire::VarintReader payload = frame.reader();
+    switch (frame.type) {
       case wire::FrameType::kCapture:
         capture_.command.clear();
-        return read_capture(frame.payload, capture_) && capture_.time_resolution_ns > 0;
+        return read_capture(payload, capture_) && capture_.time_resolution_ns > 0;
       case wire::FrameType::kEnd:
-        return read_capture(frame.payload, capture_);
+        return read_capture(payload, capture_);
       case wire::FrameType::kEvents:
-        return take_events(frame, sink, options);
+        sink.on_batch(frame.batch, tables_);
+        return true;
       case wire::FrameType::kScan:
         return true;  // load_scan reads these
       default:
-        return take_entries(frame, tables_);
+        return take_entries(frame.type, payload, tables_);
     }
   }
 
@@ -203,56 +162,31 @@ class TraceReader::Impl {
     return type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads;
   }
 
-  static bool take_entries(Frame& frame, model::Tables& tables) {
-    switch (frame.head.type) {
+  static bool take_entries(wire::FrameType type, wire::VarintReader& payload, model::Tables& tables) {
+    switch (type) {
       case wire::FrameType::kModules:
-        return read_modules(frame.payload, tables);
+        return read_modules(payload, tables);
       case wire::FrameType::kCodes:
-        return read_codes(frame.payload, tables);
+        return read_codes(payload, tables);
       case wire::FrameType::kStacks:
-        return read_stacks(frame.payload, tables);
+        return read_stacks(payload, tables);
       case wire::FrameType::kSites:
-        return read_sites(frame.payload, tables);
+        return read_sites(payload, tables);
       case wire::FrameType::kThreads:
-        return read_threads(frame.payload, tables);
+        return read_threads(payload, tables);
       default:
         return true;  // an index, or a type that a newer minor version added
     }
   }
 
-  bool take_events(Frame& frame, EventSink& sink, const ReplayOptions& options) {
-    if (capture_.time_resolution_ns == 0 ||
-        !event_reader_.read(frame.payload, tables_, capture_.time_resolution_ns, options.addresses, batch_)) {
-      return false;
-    }
-    if (batch_.first_block != next_block(batch_)) return false;
-    sink.on_batch(batch_, tables_);
-    return true;
-  }
-
-  // The number that this batch has to begin with; counts its allocations for the next one.
-  model::BlockNumber next_block(const model::EventBatch& batch) {
-    if (batch.first_block == 1) blocks_ = 1;
-    const model::BlockNumber first = blocks_;
-    for (const model::Event& event : batch.events) {
-      blocks_ += tables_.sites[event.site].kind == model::EventKind::kAllocate ? 1 : 0;
-    }
-    return first;
-  }
-
   std::string path_;
   File file_;
   uint64_t bytes_;
-  uint64_t frame_bytes_wanted_ = 0;
+  FrameReader frame_reader_;
   model::Capture capture_;
   model::Tables tables_;
-  model::EventBatch batch_;
-  model::BlockNumber blocks_ = 1;
   std::vector<FramePlace> frames_;
   ScanList scans_;
-  std::vector<uint8_t> stored_, raw_;
-  Decompressor decompressor_;
-  EventFrameReader event_reader_;
 };
 
 base::Result<TraceReader> TraceReader::open(const std::string& path) {

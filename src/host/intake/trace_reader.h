@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class EventSink {
 
 struct ReplayOptions {
   bool addresses = false;  // fill Event::address of allocations (costs time)
+  // Frames are decoded by a thread of their own, ahead of the sink (which is always called in the caller's). Changes
+  // nothing of what comes. Empty: where there is more than one processor.
+  std::optional<bool> decoder_thread = {};
   // Called now and then with the bytes read so far and the file's size.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };

@@ -1,0 +1,38 @@
+// Reads single frames of a trace file: checked and decompressed. Each reader has its own buffers; several may share a file.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "host/intake/compression.h"
+#include "wire/frame.h"
+#include "wire/varint.h"
+
+namespace heaptap::intake {
+
+struct Frame {
+  wire::FrameHead head;
+  wire::VarintReader payload;  // decompressed; valid until its reader reads the next one
+};
+
+// Reads `bytes` at `offset`; fewer only at the file's end or on an error.
+size_t read_at(int descriptor, uint64_t offset, uint8_t* to, size_t bytes);
+
+class FrameReader {
+ public:
+  // The descriptor stays the caller's.
+  FrameReader(int descriptor, uint64_t file_bytes) : descriptor_(descriptor), file_bytes_(file_bytes) {}
+
+  // False: there is no whole, undamaged frame.
+  bool read(uint64_t offset, Frame& frame);
+  // Of a frame that couldn't be read: the file ends within it.
+  [[nodiscard]] bool is_cut_off() const { return frame_end_ > file_bytes_; }
+
+ private:
+  int descriptor_;
+  uint64_t file_bytes_;
+  uint64_t frame_end_ = 0;
+  std::vector<uint8_t> stored_, raw_;
+  Decompressor decompressor_;
+};
+
+}  // namespace heaptap::intake
