@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const bool damaged = reader->capture().truncated;
   FUZZ_EXPECT(damaged == !reader->capture().damage.empty());
   CheckingSink with_addresses;
-  FUZZ_EXPECT(reader->replay(with_addresses, {.addresses = true, .progress = {}}).has_value());
+  FUZZ_EXPECT(reader->replay(with_addresses, {.addresses = true, .decoder_thread = false, .progress = {}}).has_value());
   for (size_t i = 0; i < std::min<size_t>(reader->scans().size(), 4); ++i) {
     const auto scan = reader->load_scan(i);
     if (!scan) FUZZ_EXPECT(!scan.error().message.empty());

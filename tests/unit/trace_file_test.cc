@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "host/intake/trace_index.h"
 #include "host/intake/trace_reader.h"
@@ -172,6 +173,50 @@ TEST_F(TraceFile, EveryChangedByteIsNoticedOrDoesNotMatter) {
     }
   }
   EXPECT_GT(unnoticed, 0u);
+}
+
+// What a replay gives, with the decoder in a thread of its own and without.
+void expect_same_either_way(const std::string& path) {
+  auto ahead = TraceReader::open(path);
+  auto inline_reader = TraceReader::open(path);
+  ASSERT_TRUE(ahead && inline_reader);
+  Collected with_thread;
+  Collected without;
+  ASSERT_TRUE(ahead->replay(with_thread, {.addresses = true, .decoder_thread = true, .progress = {}}));
+  ASSERT_TRUE(inline_reader->replay(without, {.addresses = true, .decoder_thread = false, .progress = {}}));
+  ASSERT_EQ(with_thread.batches.size(), without.batches.size());
+  for (size_t i = 0; i < without.batches.size(); ++i) expect_same(with_thread.batches[i], without.batches[i]);
+  expect_same(ahead->tables(), inline_reader->tables());
+  expect_same(ahead->capture(), inline_reader->capture());
+  EXPECT_EQ(ahead->capture().damage, inline_reader->capture().damage);
+}
+
+TEST_F(TraceFile, GivesTheSameWithAndWithoutADecoderThread) {
+  Maker maker(17);
+  write(maker, 5, 60);
+  const std::string whole = bytes();
+  expect_same_either_way(path_);
+  for (size_t at = wire::kFileHeadBytes; at < whole.size(); at += 5) {
+    replace(whole.substr(0, at));
+    expect_same_either_way(path_);
+    replace(whole);
+    change_byte(at, static_cast<char>(whole[at] ^ 0x11));
+    expect_same_either_way(path_);
+  }
+}
+
+struct Thrower : EventSink {
+  void on_batch(const EventBatch&, const Tables&) override { throw std::runtime_error("enough"); }
+};
+
+TEST_F(TraceFile, ASinkMayThrowWhileTheDecoderIsAhead) {
+  Maker maker(18);
+  write(maker, 8, 300);
+  auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader);
+  Thrower thrower;
+  EXPECT_THROW((void)reader->replay(thrower, {.decoder_thread = true, .progress = {}}), std::runtime_error);
+  expect_same_either_way(path_);
 }
 
 TEST_F(TraceFile, MissingAndRepeatedFramesAreNoticed) {
