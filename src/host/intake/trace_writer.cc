@@ -12,7 +12,7 @@ namespace heaptap::intake {
 namespace {
 
 constexpr int kTableLevel = 3;  // of zstd
-constexpr int kEventLevel = 1;
+constexpr int kEventLevel = 2;
 
 }  // namespace
 
