@@ -17,6 +17,7 @@ struct ThreadAnchor {
   uint32_t level;                         // how many of them are at work right now
   uintptr_t inside_real;                  // stack address of the hook whose real function may call others; 0: none
   ThreadState* states[kLevels];
+  uint64_t last_block;  // that it allocated; only with --aggregate
 };
 
 struct ModuleFacts {

@@ -36,6 +36,15 @@ inline uint64_t time_for(ThreadState& state) {
   return now;
 }
 
+// An event of a block, in the totals. Releases need no stack: who allocated the block has one.
+inline void count(StreamHold& hold, ThreadState& state, const Observation& observation, uint32_t stack) {
+  TotalsBook& totals = g_session.totals;
+  if (observation.kind == wire::RecordKind::kAllocate)
+    return totals.allocate(state.totals, hold.anchor(), observation, stack);
+  if (observation.kind == wire::RecordKind::kRelease) return totals.release(state.totals, hold.anchor(), observation);
+  totals.undo(state.totals, observation);
+}
+
 bool is_omitted(uintptr_t return_address) {
   const Module* module = g_session.unwind.modules.find(return_address - 1);
   return module != nullptr && module->omitted;
@@ -55,6 +64,10 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (session.loader_code.holds(site.return_address) && session.unwind.modules.changed()) [[unlikely]] {
     session.unwind.refresh_modules();
   }
+  const bool counts = session.totals.is_on() && observation.kind <= wire::RecordKind::kUndo;
+  if (counts && observation.kind != wire::RecordKind::kAllocate && !hold.is_nested()) {
+    return count(hold, *state, observation, 0);
+  }
   const Frame caller{.slot = site.slot,
                      .key = site.return_address & wire::kCodeAddressMask,
                      .sp = site.slot + sizeof(uintptr_t),
@@ -67,6 +80,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(session.own_code)) [[unlikely]] {
     hold.end_levels_below();
   }
+  if (counts) return count(hold, *state, observation, stack);
 
   constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
   if (static_cast<size_t>(state->end - state->cursor) < kMostBytes) [[unlikely]] {

@@ -98,6 +98,20 @@ class Socket {
   long descriptor_;
 };
 
+bool totals_are_sound(const wire::LogHeader& log, size_t bytes) {
+  if (log.totals_offset == 0) return true;
+  if (log.totals_offset + sizeof(wire::TotalsHeader) > bytes) return false;
+  const auto& totals =
+      *reinterpret_cast<const wire::TotalsHeader*>(reinterpret_cast<const uint8_t*>(&log) + log.totals_offset);
+  return totals.entry_capacity >= wire::kFunctionCount && totals.entry_capacity <= wire::kMostEntries &&
+         totals.line_count >= wire::kFewestLines &&
+         totals.threads_offset + sizeof(wire::TotalsThread) * wire::kOwnThreads <= bytes &&
+         totals.entries_offset + sizeof(wire::TotalsEntry) * totals.entry_capacity <= bytes &&
+         totals.rare_offset + sizeof(wire::TotalsRare) * totals.entry_capacity <= bytes &&
+         totals.pages_offset + wire::page_count(totals.line_count) <= bytes &&
+         totals.lines_offset + sizeof(wire::BlockLine) * totals.line_count <= bytes;
+}
+
 bool layout_is_sound(const wire::LogHeader& log, size_t bytes) {
   return log.magic == wire::kLogMagic && log.version == wire::kLogVersion && log.total_bytes == bytes &&
          log.slot_count > 0 && log.slots_offset + uint64_t{log.slot_count} * sizeof(wire::StreamSlot) <= bytes &&
@@ -107,7 +121,7 @@ bool layout_is_sound(const wire::LogHeader& log, size_t bytes) {
          (log.stack_area_capacity & (log.stack_area_capacity - 1)) == 0 &&
          log.stack_areas_offset + uint64_t{log.stack_area_capacity} * sizeof(wire::StackAreaEntry) <= bytes &&
          log.own_areas_offset + uint64_t{log.own_area_capacity} * sizeof(wire::OwnArea) <= bytes &&
-         log.chunks_offset + uint64_t{log.chunk_count} * wire::kChunkBytes <= bytes;
+         log.chunks_offset + uint64_t{log.chunk_count} * wire::kChunkBytes <= bytes && totals_are_sound(log, bytes);
 }
 
 // Asks the collector for a log. Null where there is none for this process.
@@ -156,7 +170,8 @@ bool use_log(wire::LogHeader* log) {
   const uint32_t asked = log->depth_limit;
   unwind.depth_limit = asked > 0 && asked < CallStack::kMostFrames ? asked : CallStack::kMostFrames;
   if (!unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + log->codes_offset), log) ||
-      !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + log->nodes_offset), log)) {
+      !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + log->nodes_offset), log) ||
+      !session.totals.start(log)) {
     return false;
   }
   // A forked child has its parent's modules, and can't ask for them: the lock on their list may be held for ever by a thread

@@ -7,6 +7,7 @@
 
 #include "agent/call_stack.h"
 #include "agent/door.h"
+#include "agent/totals.h"
 #include "wire/handshake.h"
 #include "wire/log.h"
 
@@ -45,6 +46,7 @@ struct Session {
   char socket_name[108] = {};
   uint8_t socket_name_bytes = 0;
   UnwindTables unwind;
+  TotalsBook totals;
 };
 
 extern SessionPage g_session_page;

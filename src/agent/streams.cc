@@ -19,7 +19,9 @@ constexpr uint32_t kFirstSweep = 32;
 constexpr uint32_t kUnknownThread = 0;  // such a state stays in use to the end
 
 void end_stream(ThreadState& state) {
-  state.slot->state.store(static_cast<uint32_t>(wire::StreamState::kEnded), std::memory_order_release);
+  // Without a chunk the collector never heard of it.
+  const wire::StreamState next = state.chunk != nullptr ? wire::StreamState::kEnded : wire::StreamState::kFree;
+  state.slot->state.store(static_cast<uint32_t>(next), std::memory_order_release);
   state.in_use.store(0, std::memory_order_release);
   g_registry.in_use.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -149,24 +151,34 @@ uint32_t thread_number_of(const ThreadAnchor& anchor) {
   return g_session.log->thread_count.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+bool begin_first_chunk(ThreadState& state) {
+  wire::StreamSlot& slot = *state.slot;
+  const uint32_t index = claim_chunk(slot);
+  if (index == wire::kNoChunk) return false;
+  begin_chunk(state, index);
+  slot.first_chunk = index;
+  slot.lost_events.store(0, std::memory_order_relaxed);
+  slot.started_at.store(state.base_time, std::memory_order_relaxed);
+  slot.state.store(static_cast<uint32_t>(wire::StreamState::kActive), std::memory_order_release);
+  return true;
+}
+
 bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
   auto* slot = claim<wire::StreamSlot*>(nullptr, claim_slot);
   if (slot == nullptr) return false;
   state.slot = slot;
   slot->busy.store(1, std::memory_order_relaxed);
-  const uint32_t index = claim_chunk(*slot);
-  if (index == wire::kNoChunk) {
-    slot->state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
-    return false;
-  }
-  begin_chunk(state, index);
   slot->thread_id = state.thread_id;
   slot->thread_number = thread_number_of(anchor);
-  slot->first_chunk = index;
-  slot->lost_events.store(0, std::memory_order_relaxed);
-  slot->started_at.store(state.base_time, std::memory_order_relaxed);
-  slot->state.store(static_cast<uint32_t>(wire::StreamState::kActive), std::memory_order_release);
-  return true;
+  if (g_session.totals.is_on()) {  // most threads never need a chunk then
+    state.chunk = nullptr;
+    state.cursor = state.end = nullptr;
+    g_session.totals.begin_thread(state.totals, slot->thread_number, state.thread_id);
+    return true;
+  }
+  if (begin_first_chunk(state)) return true;
+  slot->state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
+  return false;
 }
 
 void count_lost_without_stream() { g_session.log->lost_events.fetch_add(1, std::memory_order_relaxed); }
@@ -205,6 +217,11 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
 }
 
 __attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes) {
+  if (state.chunk == nullptr) {
+    if (begin_first_chunk(state)) return true;
+    count_lost_without_stream();
+    return false;
+  }
   const uint32_t index = claim_chunk(*state.slot);
   if (index == wire::kNoChunk) {
     state.slot->lost_events.fetch_add(1, std::memory_order_relaxed);

@@ -7,6 +7,7 @@
 #include "agent/call_stack.h"
 #include "agent/door.h"
 #include "agent/session.h"
+#include "agent/totals.h"
 #include "wire/log.h"
 
 namespace heaptap::agent {
@@ -18,6 +19,7 @@ struct ThreadState {
   uint8_t* end;     // of the chunk
   uint64_t base_time;
   CallStack call_stack;
+  TotalsState totals;
   uint64_t last_time;  // as it was read last
   uint32_t time_uses;  // how many more records may take it
   // Kept by the registry.
@@ -68,6 +70,7 @@ class StreamHold {
 
   // Null: nothing can be recorded here; it was counted.
   [[nodiscard]] ThreadState* state() const { return state_; }
+  [[nodiscard]] ThreadAnchor& anchor() const { return anchor_; }
 
  private:
   // A thread's first event, or one at a level of its own.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "arch/native.h"
+#include "wire/totals.h"
 
 namespace heaptap::target {
 namespace {
@@ -21,18 +22,67 @@ struct Sizes {
   uint64_t chunks = 4096;
   uint64_t stack_areas = 2048;
   uint64_t own_areas = 8192;
+  uint64_t entries = 0;  // of totals; 0: none
+  uint64_t block_lines = 0;
 };
 
 constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
+
+uint64_t totals_bytes_of(const Sizes& sizes) {
+  if (sizes.entries == 0) return 0;
+  return whole_pages(sizeof(wire::TotalsHeader)) + whole_pages(wire::kOwnThreads * sizeof(wire::TotalsThread)) +
+         whole_pages(sizes.entries * sizeof(wire::TotalsEntry)) +
+         whole_pages(sizes.entries * sizeof(wire::TotalsRare)) + whole_pages(wire::page_count(sizes.block_lines)) +
+         whole_pages(sizes.block_lines * sizeof(wire::BlockLine));
+}
 
 uint64_t total_of(const Sizes& sizes) {
   return 4096 + whole_pages(sizes.slots * sizeof(wire::StreamSlot)) + whole_pages(sizes.modules_bytes) +
          whole_pages(sizes.codes * sizeof(wire::CodeEntry)) + whole_pages(sizes.nodes * sizeof(wire::StackNode)) +
          whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry)) +
-         whole_pages(sizes.own_areas * sizeof(wire::OwnArea)) + sizes.chunks * wire::kChunkBytes;
+         whole_pages(sizes.own_areas * sizeof(wire::OwnArea)) + sizes.chunks * wire::kChunkBytes +
+         totals_bytes_of(sizes);
+}
+
+// A prime number of lines: then every step leads through all of them.
+uint64_t prime_up_to(uint64_t number) {
+  const auto is_prime = [](uint64_t candidate) {
+    for (uint64_t factor = 3; factor * factor <= candidate; factor += 2) {
+      if (candidate % factor == 0) return false;
+    }
+    return true;
+  };
+  number -= 1 - number % 2;
+  while (!is_prime(number)) number -= 2;
+  return number;
+}
+
+// How a fixed memory is shared out. A live block takes 16 bytes, a stack 80 and 8 for each frame that it doesn't share.
+Sizes totals_sizes(uint64_t bytes) {
+  const auto part = [bytes](uint64_t of_128, uint64_t entry_bytes, uint64_t most) {
+    return std::min(bytes / 128 * of_128 / entry_bytes, most);
+  };
+  Sizes sizes;
+  sizes.slots = part(2, sizeof(wire::StreamSlot), 16384);
+  sizes.modules_bytes = part(4, 1, 1u << 20) & ~uint64_t{7};
+  sizes.codes = part(5, sizeof(wire::CodeEntry), 1u << 23);
+  sizes.nodes = part(22, sizeof(wire::StackNode), 1u << 26);
+  sizes.chunks = part(3, wire::kChunkBytes, 1024);
+  if (bytes < (8u << 20)) {
+    sizes.stack_areas = 256;
+    sizes.own_areas = 512;
+  }
+  sizes.entries = part(28, sizeof(wire::TotalsEntry) + sizeof(wire::TotalsRare), wire::kMostEntries);
+  sizes.block_lines = wire::kFewestLines;
+  const uint64_t taken = total_of(sizes);
+  constexpr uint64_t kLineBytes = sizeof(wire::BlockLine) + 1;  // with its share of the pages
+  if (bytes > taken) sizes.block_lines += std::min((bytes - taken) / kLineBytes, uint64_t{1} << 28);
+  sizes.block_lines = prime_up_to(sizes.block_lines);
+  return sizes;
 }
 
 Sizes sizes_for(const LogOptions& options) {
+  if (options.totals_bytes > 0) return totals_sizes(std::max(options.totals_bytes, kLeastTotalsBytes));
   constexpr uint64_t kFewestChunks = 64;
   Sizes sizes;
   sizes.chunks = std::clamp<uint64_t>(options.chunk_memory_bytes / wire::kChunkBytes, kFewestChunks, 1u << 22);
@@ -44,6 +94,25 @@ Sizes sizes_for(const LogOptions& options) {
     sizes.chunks = std::max(sizes.chunks / 2, kFewestChunks);
   }
   return sizes;
+}
+
+void lay_out_totals(wire::LogHeader& log, const Sizes& sizes) {
+  const uint64_t start = log.chunks_offset + sizes.chunks * wire::kChunkBytes;
+  log.totals_offset = start;
+  auto& totals = *reinterpret_cast<wire::TotalsHeader*>(reinterpret_cast<uint8_t*>(&log) + start);
+  totals.entry_capacity = static_cast<uint32_t>(sizes.entries);
+  totals.line_count = static_cast<uint32_t>(sizes.block_lines);
+  totals.threads_offset = start + whole_pages(sizeof(wire::TotalsHeader));
+  totals.entries_offset = totals.threads_offset + whole_pages(wire::kOwnThreads * sizeof(wire::TotalsThread));
+  totals.rare_offset = totals.entries_offset + whole_pages(sizes.entries * sizeof(wire::TotalsEntry));
+  totals.pages_offset = totals.rare_offset + whole_pages(sizes.entries * sizeof(wire::TotalsRare));
+  totals.lines_offset = totals.pages_offset + whole_pages(wire::page_count(sizes.block_lines));
+  totals.entry_count.store(wire::kFunctionCount, std::memory_order_relaxed);
+  auto* entries = reinterpret_cast<wire::TotalsEntry*>(reinterpret_cast<uint8_t*>(&log) + totals.entries_offset);
+  for (uint8_t function = 0; function < wire::kFunctionCount; ++function) {
+    constexpr auto kOther = static_cast<uint32_t>(wire::StackEnd::kTableFull);
+    entries[function].key.store(wire::make_entry_key(kOther, 0, function), std::memory_order_relaxed);
+  }
 }
 
 void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options) {
@@ -65,6 +134,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.own_areas_offset = log.stack_areas_offset + whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry));
   log.own_area_capacity = static_cast<uint32_t>(sizes.own_areas);
   log.chunks_offset = log.own_areas_offset + whole_pages(sizes.own_areas * sizeof(wire::OwnArea));
+  if (sizes.entries > 0) lay_out_totals(log, sizes);
   log.depth_limit = options.depth_limit;
   log.overflow_policy = options.overflow_policy;
   constexpr uint32_t kOverflowWaitMs = 2000;

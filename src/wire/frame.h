@@ -30,9 +30,10 @@ enum class FrameType : uint8_t {
   kSites = 5,
   kThreads = 6,
   kEvents = 7,
-  kEnd = 8,    // facts known at the end: fields
-  kIndex = 9,  // where the frames are
-  kScan = 10,  // a leak scan: a head, and its parts in the frames behind
+  kEnd = 8,      // facts known at the end: fields
+  kIndex = 9,    // where the frames are
+  kScan = 10,    // a leak scan: a head, and its parts in the frames behind
+  kTotals = 11,  // totals per site, in place of the events of blocks; a later one replaces an earlier one
 };
 
 enum class Codec : uint8_t { kNone = 0, kZstd = 1 };

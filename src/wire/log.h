@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 1;
+inline constexpr uint32_t kLogVersion = 2;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMostThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -50,6 +50,7 @@ struct LogHeader {
   uint32_t overflow_wait_ms;   // bound of one wait for a free chunk
   uint32_t flags;              // SessionFlag
   char omitted_objects[1024];  // names separated by '\n', ends with '\0'
+  uint64_t totals_offset;      // see wire/totals.h; 0: there are none, blocks' events are records
 
   // Counted by the agent, read by the collector at any time.
   alignas(64) std::atomic<uint32_t> code_count;

@@ -1,5 +1,5 @@
 """Runs the target programs with and without heaptap: output and status are equal, and the expectations in the program
-hold for its trace. Arguments: names of programs (default: all)."""
+hold for its trace. Arguments: names of programs (default: all). HEAPTAP_AGGREGATE=1: with --aggregate."""
 import itertools
 import os
 import pathlib
@@ -12,6 +12,9 @@ import heaptap_test
 import leak_expectations
 from heaptap_test import LONG, TARGET_SOURCES, TARGETS
 
+
+# With --aggregate: what is kept then has to hold too, and to be null where it isn't known.
+AGGREGATE = os.environ.get("HEAPTAP_AGGREGATE") == "1"
 
 # Where a stack that is whole may end: the first functions of a process and of a thread, or one without a name.
 FIRST_FUNCTIONS = {"_start", "_dl_start_user", "clone", "__clone", "clone3", "__clone3", "?"}
@@ -39,7 +42,8 @@ class Targets(heaptap_test.TestCase):
         bare = heaptap_test.run(command, stdin=target.stdin, env=env, cwd=folders[0])
         self.assertEqual(bare.status, run.status, f"without heaptap: {bare}")
         trace = folders[1].parent / f"{folders[1].name}.htap"
-        traced = heaptap_test.heaptap("run", "-q", *target.options, "-o", trace, "--", *command, stdin=target.stdin, env=env,
+        options = [*target.options, *(["--aggregate"] if AGGREGATE else [])]
+        traced = heaptap_test.heaptap("run", "-q", *options, "-o", trace, "--", *command, stdin=target.stdin, env=env,
                                       cwd=folders[1], timeout_s=heaptap_test.TIMEOUT_S + 20 * bare.seconds)
         for what in ("status", "stdout", "stderr"):
             self.assertEqual(getattr(traced, what), getattr(bare, what), f"{what} under heaptap and without it differ\n{traced}")

@@ -18,3 +18,4 @@ pkg_check_modules(HEAPTAP_TEST_ELFUTILS REQUIRED IMPORTED_TARGET libdw libelf)
 target_link_libraries(unwind_test PRIVATE PkgConfig::HEAPTAP_TEST_ELFUTILS)
 # Compiled into the test, so that sanitizers watch it here.
 heaptap_core_test(log_test ${PROJECT_SOURCE_DIR}/src/target/log_memory.cc ${PROJECT_SOURCE_DIR}/src/target/log_reader.cc)
+heaptap_core_test(live_blocks_test)

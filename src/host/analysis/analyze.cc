@@ -1,6 +1,8 @@
 #include "host/analysis/analyze.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "host/analysis/entries.h"
 #include "host/analysis/leak_scan.h"
@@ -18,10 +20,34 @@ class LedgerSink : public intake::EventSink {
  public:
   explicit LedgerSink(ledger::Ledger& ledger) : ledger_(ledger) {}
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override { ledger_.add(batch, tables); }
+  void on_totals(const model::Totals& totals, const model::Tables& /*tables*/) override { totals_ = totals; }
+  // After the last of both.
+  void finish(const model::Tables& tables) {
+    if (totals_) ledger_.add_totals(*totals_, tables);
+    ledger_.finish();
+  }
+  [[nodiscard]] const std::optional<model::Totals>& totals() const { return totals_; }
 
  private:
   ledger::Ledger& ledger_;
+  std::optional<model::Totals> totals_;
 };
+
+// What can't be had from totals.
+base::Result<> check_totals(const model::Totals& totals, const Query& query) {
+  if (query.from_ns != 0 || query.to_ns != ~uint64_t{0}) {
+    return base::fail_as(base::ErrorKind::kUsage, "--from and --to need times, which are not kept with --aggregate");
+  }
+  const bool shared = std::any_of(totals.sites.begin(), totals.sites.end(),
+                                  [](const model::SiteTotals& entry) { return entry.thread == 0; });
+  if (query.thread != 0 && shared) {
+    return base::fail_as(
+        base::ErrorKind::kUsage,
+        "--thread: this trace was made with --aggregate, and its memory didn't suffice to keep all threads "
+        "apart; a larger --aggregate-memory does");
+  }
+  return {};
+}
 
 ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names) {
   ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns,
@@ -64,7 +90,8 @@ base::Result<std::unique_ptr<ledger::Ledger>> replay(intake::TraceReader& reader
   auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names));
   LedgerSink sink(*ledger);
   HEAPTAP_TRY(reader.replay(sink, {.addresses = addresses, .progress = query.progress}));
-  ledger->finish();
+  if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
+  sink.finish(reader.tables());
   return ledger;
 }
 
@@ -72,7 +99,8 @@ base::Result<std::unique_ptr<ledger::Ledger>> replay(intake::TraceReader& reader
 base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(intake::TraceReader& reader, const Query& query,
                                                               StackNames& names) {
   auto ledger = replay(reader, query, names, query.blocks);
-  if (ledger && query.errors && !query.blocks && (*ledger)->totals().mismatched_frees != 0) {
+  if (ledger && query.errors && !query.blocks && !(*ledger)->gaps().events &&
+      (*ledger)->totals().mismatched_frees != 0) {
     return replay(reader, query, names, true);
   }
   return ledger;
@@ -91,6 +119,8 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& q
   report.filter = filter_text(query);
   report.sort_key = name_of(query.sort);
   report.totals = totals_of(**ledger);
+  report.has_events = !(*ledger)->gaps().events;
+  report.sizes_known = !(*ledger)->gaps().sizes;
   if (query.statistics) list_statistics(report, **ledger, reader.tables());
   const auto leaks = judge_leaks(reader, query, names, **ledger);
   if (!leaks) return std::unexpected(leaks.error());

@@ -6,6 +6,7 @@ namespace heaptap::analysis {
 
 report::Totals totals_of(const ledger::Ledger& ledger) {
   const ledger::Totals& totals = ledger.totals();
+  const ledger::Gaps& gaps = ledger.gaps();
   return {.allocations = totals.allocations,
           .frees = totals.frees,
           .allocated_bytes = totals.allocated_bytes,
@@ -20,7 +21,12 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
           .double_frees = totals.double_frees,
           .mismatched_frees = totals.mismatched_frees,
           .unknown_frees = totals.unknown_frees,
-          .peak_time_ns = totals.peak_time_ns};
+          .peak_time_ns = totals.peak_time_ns,
+          .live_known = !gaps.live,
+          .peak_known = !gaps.peak,
+          .peak_time_known = !gaps.events,
+          .temporary_known = !gaps.temporary,
+          .bad_frees_known = !gaps.bad_releases};
 }
 
 std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger) {

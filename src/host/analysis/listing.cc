@@ -48,6 +48,8 @@ bool Listing::is_mapping(uint64_t id) const {
 report::StackEntry Listing::counts_of(uint64_t id) const {
   report::StackEntry stack;
   stack.id = id;
+  stack.times_known = !ledger_.gaps().events;
+  stack.temporary_known = !ledger_.gaps().temporary;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     if (site >= ledger_.tallies().size()) {
       continue;
@@ -62,6 +64,9 @@ report::StackEntry Listing::counts_of(uint64_t id) const {
     stack.temporary_allocations += tally.temporary_allocations;
     stack.mismatched_frees += tally.mismatched_frees;
     stack.lifetime_ns += tally.lifetime_ns;
+    const ledger::SiteGaps gaps = ledger_.gaps_of(site);
+    stack.live_known = stack.live_known && !gaps.live;
+    stack.threads_known = stack.threads_known && !gaps.threads;
   }
   if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
   return stack;
@@ -158,7 +163,7 @@ void Listing::list_errors(report::Report& report) const {
   for (const ledger::ReleaseError& error : merged) {
     report.errors.push_back(error_of(error));
   }
-  report.errors_requested = true;
+  report.errors_requested = !ledger_.gaps().events;
   report.errors_dropped = ledger_.errors().dropped();
 }
 

@@ -65,8 +65,10 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
       tables_(intake::empty_tables()),
       reader_(log_->header()),
       coder_(agent_tables(log_->header()), tables_, kTimeResolutionNs, capture_.from_start),
+      totals_(log_->header()),
       start_monotonic_ns_(clock_ns(CLOCK_MONOTONIC)) {
   clock_.start_ticks = arch::native::read_clock();
+  if (totals_.is_on()) coder_.expect_doubles();
 }
 
 uint64_t Recording::poll() {
@@ -81,6 +83,13 @@ uint64_t Recording::poll() {
     write_frame();
     last_write_ns_ = now;
   }
+  if (totals_.is_on() && now >= next_totals_ns_) {
+    if (next_totals_ns_ != 0) write_totals();
+    // What takes long is done less often.
+    constexpr uint64_t kRest = 50;
+    const uint64_t end = clock_ns(CLOCK_MONOTONIC);
+    next_totals_ns_ = end + std::max(kLongestUnwrittenNs, (end - now) * kRest);
+  }
   return bytes;
 }
 
@@ -89,6 +98,7 @@ base::Result<> Recording::finish(const model::ExitStatus& exit) {
   while (reader_.drain(raw_, true) > 0 || !reader_.is_empty()) code_events(false);
   code_events(true);
   write_frame();
+  if (totals_.is_on()) write_totals();
   fill_capture(exit);
   if (written_) written_ = writer_->finish(capture_, tables_);
   return written_;
@@ -121,6 +131,16 @@ void Recording::write_frame() {
   if (written_) written_ = writer_->flush(tables_);
 }
 
+// What the target keeps, as it is now: the trace's later totals take the place of earlier ones.
+void Recording::write_totals() {
+  read_modules();
+  read_threads();
+  model::Totals totals = totals_.read(coder_, capture_.from_start);
+  totals.time_ns = clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
+  if (written_) written_ = writer_->write_totals(totals, tables_);
+  last_totals_ = std::move(totals);
+}
+
 void Recording::read_modules() {
   const wire::LogHeader& log = log_->header();
   const uint32_t end = log.modules_bytes.load(std::memory_order_acquire);
@@ -149,17 +169,23 @@ void Recording::read_modules() {
 void Recording::read_threads() {
   constexpr unsigned kMostNamesAsked = 200;
   unsigned names_asked = 0;
+  // Where threads come in crowds, most are gone by now, and asking for their names costs more than they do.
   for (const target::StreamEnd& seen : reader_.take_new_threads()) {
-    constexpr uint32_t kMostThreads = 1u << 28;  // more than any process has had: not what an agent writes
-    if (seen.thread_number >= kMostThreads) continue;
-    if (seen.thread_number >= threads_known_.size()) threads_known_.resize(seen.thread_number + size_t{1024});
-    if (threads_known_[seen.thread_number]) continue;
-    threads_known_[seen.thread_number] = true;
-    // Where threads come in crowds, most are gone by now, and asking for their names costs more than they do.
-    const bool ask = names_asked++ < kMostNamesAsked;
-    tables_.threads.push_back(
-        {seen.thread_number, seen.thread_id, ask ? thread_name(capture_.pid, seen.thread_id) : ""});
+    add_thread(seen.thread_number, seen.thread_id, names_asked++ < kMostNamesAsked);
   }
+  if (!totals_.is_on()) return;
+  for (const TotalsCollector::Thread& seen : totals_.take_new_threads()) {
+    add_thread(seen.number, seen.kernel_id, names_asked++ < kMostNamesAsked);
+  }
+}
+
+void Recording::add_thread(uint32_t number, uint32_t kernel_id, bool ask_name) {
+  constexpr uint32_t kMostThreads = 1u << 28;  // more than any process has had: not what an agent writes
+  if (number >= kMostThreads) return;
+  if (number >= threads_known_.size()) threads_known_.resize(number + size_t{1024});
+  if (threads_known_[number]) return;
+  threads_known_[number] = true;
+  tables_.threads.push_back({number, kernel_id, ask_name ? thread_name(capture_.pid, kernel_id) : ""});
 }
 
 void Recording::update_clock() {
@@ -187,7 +213,7 @@ void Recording::note_what_was_not_seen() {
   const auto state = static_cast<wire::AgentState>(log.agent_state.load(std::memory_order_acquire));
   if (state == wire::AgentState::kNotConnected) {
     notes.emplace_back("the agent was never loaded into the program: nothing was recorded");
-  } else if (capture_.event_count == 0) {
+  } else if (capture_.event_count == 0 && last_totals_.sites.empty()) {
     notes.emplace_back(
         "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator "
         "inside "
@@ -199,6 +225,9 @@ void Recording::note_what_was_not_seen() {
                     "the functions "
                     "that heaptap watches; they count as freed then",
                     coder_.missed_releases()));
+  }
+  if (totals_.is_on()) {
+    for (std::string& note : totals_.notes(last_totals_)) notes.push_back(std::move(note));
   }
   if (reader_.damaged_streams() > 0) {
     notes.push_back(

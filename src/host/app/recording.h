@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/app/totals_collector.h"
 #include "host/base/result.h"
 #include "host/intake/event_coder.h"
 #include "host/intake/trace_writer.h"
@@ -35,8 +36,10 @@ class Recording {
   void code_events(bool last);
   void add_batch();
   void write_frame();
+  void write_totals();
   void read_modules();
   void read_threads();
+  void add_thread(uint32_t number, uint32_t kernel_id, bool ask_name);
   void update_clock();
   void fill_capture(const model::ExitStatus& exit);
   void note_what_was_not_seen();
@@ -47,9 +50,12 @@ class Recording {
   model::Tables tables_;
   target::LogReader reader_;
   intake::EventCoder coder_;
+  TotalsCollector totals_;
   intake::ClockScale clock_;
   uint64_t start_monotonic_ns_;
   uint64_t last_write_ns_ = 0;
+  uint64_t next_totals_ns_ = 0;  // monotonic
+  model::Totals last_totals_;
   uint32_t modules_read_ = 0;  // bytes
   std::vector<wire::RawEvent> raw_;
   std::vector<bool> threads_known_;  // by number

@@ -36,7 +36,9 @@ base::Result<> refuse_what_is_missing(const RunOptions& options) {
     return base::fail_as(ErrorKind::kUsage,
                          "--suppressions is not available in this version: no leak scan is made yet");
   }
-  if (options.aggregate) return base::fail_as(ErrorKind::kUsage, "--aggregate is not available in this version");
+  if (options.aggregate && options.aggregate_memory_bytes < target::kLeastTotalsBytes) {
+    return base::fail_as(ErrorKind::kUsage, "--aggregate-memory: at least 1M is needed");
+  }
   return {};
 }
 
@@ -101,10 +103,11 @@ base::Result<> look_up_user(const std::string& name, target::LaunchOptions& laun
 target::LogOptions log_options(const RunOptions& options) {
   target::LogOptions log;
   if (options.log_memory_bytes > 0) log.chunk_memory_bytes = options.log_memory_bytes;
+  if (options.aggregate) log.totals_bytes = options.aggregate_memory_bytes;
   log.depth_limit = options.depth;
   log.overflow_policy = options.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
   log.flags = (options.follow_fork ? wire::kFollowFork : 0u) | (options.follow_exec ? wire::kFollowExec : 0u) |
-              (options.no_cpp ? wire::kNoCpp : 0u) | (options.leak_scan ? wire::kScanAtEnd : 0u);
+              (options.no_cpp ? wire::kNoCpp : 0u) | (options.leak_scan && !options.aggregate ? wire::kScanAtEnd : 0u);
   for (const std::string& object : options.omit) log.omitted_objects += object + "\n";
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {

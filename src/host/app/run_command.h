@@ -28,6 +28,7 @@ struct RunOptions {
   bool no_cpp = false;            // malloc under operator new is the event
   bool sanity = false;            // list mismatched and bad releases
   bool aggregate = false;         // totals in the target, no event log
+  uint64_t aggregate_memory_bytes = 16u << 20;
   bool drop_on_overflow = false;  // else wait
   uint64_t log_memory_bytes = 0;  // 0: by default
 

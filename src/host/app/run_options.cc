@@ -20,6 +20,8 @@ void add_recording(CLI::App& app, RunOptions& options) {
   app.add_flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
   app.add_flag("--sanity", options.sanity, "List mismatched and bad releases");
   app.add_flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");
+  add_size(app, "--aggregate-memory", options.aggregate_memory_bytes,
+           "All memory that --aggregate shares with the target (default: 16M)");
   app.add_option_function<std::string>(
          "--on-overflow", [&options](const std::string& text) { options.drop_on_overflow = text == "drop"; },
          "When the log is full: wait (default) or drop events")

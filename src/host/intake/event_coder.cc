@@ -177,7 +177,7 @@ inline bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool las
   return true;
 }
 
-inline model::SiteId EventCoder::site_of(const wire::RawEvent& raw) {
+model::SiteId EventCoder::site_of(const wire::RawEvent& raw) {
   const uint32_t key = site_key(raw.kind, raw.function);
   if (raw.stack >= agent_.nodes.size()) {
     return find_or_add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));

@@ -49,6 +49,9 @@ class EventCoder {
   // the same time: they become one. Must be called before the first event of a second stream is taken.
   void expect_doubles();
 
+  // The trace's site of an event, which may be a new one.
+  model::SiteId site_of(const wire::RawEvent& raw);
+
   // Blocks that were handed out again without a release having been seen.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
 
@@ -61,7 +64,6 @@ class EventCoder {
   void undo(const wire::RawEvent& raw);
   void prefetch(const wire::RawEvent& raw) const;
   bool settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
-  model::SiteId site_of(const wire::RawEvent& raw);
   model::SiteId find_or_add_site(uint32_t key, model::StackId stack);
   model::StackId find_or_add_stack(const model::Stack& stack);
   model::StackId stack_of(uint32_t node);

@@ -13,6 +13,7 @@
 #include "host/intake/frames_ahead.h"
 #include "host/intake/scan_list.h"
 #include "host/intake/table_frames.h"
+#include "host/intake/totals_frame.h"
 #include "host/intake/trace_index.h"
 #include "wire/frame.h"
 
@@ -151,6 +152,8 @@ class TraceReader::Impl {
       case wire::FrameType::kEvents:
         sink.on_batch(frame.batch, tables_);
         return true;
+      case wire::FrameType::kTotals:
+        return take_totals(payload, sink);
       case wire::FrameType::kScan:
         return true;  // load_scan reads these
       default:
@@ -177,6 +180,13 @@ class TraceReader::Impl {
       default:
         return true;  // an index, or a type that a newer minor version added
     }
+  }
+
+  bool take_totals(wire::VarintReader& payload, EventSink& sink) {
+    model::Totals totals;
+    if (!read_totals(payload, tables_, totals)) return false;
+    sink.on_totals(totals, tables_);
+    return true;
   }
 
   std::string path_;

@@ -12,6 +12,7 @@
 #include "host/model/event.h"
 #include "host/model/heap_scan.h"
 #include "host/model/tables.h"
+#include "host/model/totals.h"
 
 namespace heaptap::intake {
 
@@ -20,6 +21,8 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void on_batch(const model::EventBatch& batch, const model::Tables& tables) = 0;
+  // Totals in place of blocks' events; the last ones hold.
+  virtual void on_totals(const model::Totals& /*totals*/, const model::Tables& /*tables*/) {}
 };
 
 struct ReplayOptions {

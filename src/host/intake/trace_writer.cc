@@ -7,6 +7,7 @@
 
 #include "host/intake/capture_frames.h"
 #include "host/intake/scan_frames.h"
+#include "host/intake/totals_frame.h"
 
 namespace heaptap::intake {
 namespace {
@@ -63,6 +64,24 @@ base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model:
   HEAPTAP_TRY(flush(tables));
   ScanFrameWriter frames(scan, event_count_);
   while (const ByteBuffer* payload = frames.next()) HEAPTAP_TRY(write_frame(wire::FrameType::kScan, *payload, true));
+  return {};
+}
+
+base::Result<> TraceWriter::write_totals(const model::Totals& totals, const model::Tables& tables) {
+  if (!index_.empty() && index_.back().type == wire::FrameType::kTotals) HEAPTAP_TRY(take_back_last_frame());
+  HEAPTAP_TRY(write_tables(tables));
+  payload_.clear();
+  intake::write_totals(payload_, totals);
+  return write_frame(wire::FrameType::kTotals, payload_, true);
+}
+
+base::Result<> TraceWriter::take_back_last_frame() {
+  if (!failure_.empty()) return std::unexpected(base::Error{failure_});
+  const uint64_t offset = index_.back().offset;
+  if (ftruncate(descriptor_, static_cast<off_t>(offset)) != 0) return {};  // it stays, and a later one counts
+  offset_ = offset;
+  index_.pop_back();
+  --frame_number_;
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "host/model/event.h"
 #include "host/model/heap_scan.h"
 #include "host/model/tables.h"
+#include "host/model/totals.h"
 #include "wire/frame.h"
 
 namespace heaptap::intake {
@@ -40,6 +41,8 @@ class TraceWriter {
   // A leak scan, at the place among the events that has been reached: what was added is flushed before. (So its own
   // events_before is not asked.)
   base::Result<> write_scan(const model::HeapScan& scan, const model::Tables& tables);
+  // The totals as they are now. Totals that were the last thing written give way to them.
+  base::Result<> write_totals(const model::Totals& totals, const model::Tables& tables);
   // The facts of the end, and the index.
   base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
 
@@ -58,6 +61,7 @@ class TraceWriter {
   base::Result<> write_tables(const model::Tables& tables);
   base::Result<> write_frame(wire::FrameType type, const ByteBuffer& payload, bool compress);
   base::Result<> write_index();
+  base::Result<> take_back_last_frame();
   base::Result<> append(const void* data, size_t bytes);
 
   std::string path_;

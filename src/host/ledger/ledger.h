@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/ledger/block_table.h"
+#include "host/ledger/gaps.h"
 #include "host/ledger/lifetime_histogram.h"
 #include "host/ledger/mapping_table.h"
 #include "host/ledger/release_errors.h"
@@ -17,6 +18,7 @@
 #include "host/ledger/timeline.h"
 #include "host/model/event.h"
 #include "host/model/tables.h"
+#include "host/model/totals.h"
 
 namespace heaptap::ledger {
 
@@ -42,6 +44,9 @@ class Ledger {
 
   void add(const model::EventBatch& batch, const model::Tables& tables);
 
+  // A trace's last totals, which it has in place of blocks' events; after the last batch.
+  void add_totals(const model::Totals& totals, const model::Tables& tables);
+
   // After the last batch, before the results are read.
   void finish();
 
@@ -59,6 +64,10 @@ class Ledger {
   [[nodiscard]] const LifetimeHistogram& lifetimes() const { return lifetimes_; }
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
   [[nodiscard]] std::vector<TimelineBin> timeline_bins() const { return timeline_.bins(state()); }
+  [[nodiscard]] const Gaps& gaps() const { return gaps_; }
+  [[nodiscard]] SiteGaps gaps_of(model::SiteId site) const {
+    return site < site_gaps_.size() ? site_gaps_[site] : SiteGaps{};
+  }
 
  private:
   // A release that a kUndo may still take back.
@@ -84,6 +93,8 @@ class Ledger {
     bool can_be_undone = false;
   };
 
+  void add_site(const model::SiteTotals& entry);
+  ThreadTally& thread_tally(model::ThreadId thread);
   void learn(const model::Tables& tables);
   void learn_threads(model::ThreadId thread);
   void set_time(uint64_t time_ns);
@@ -161,6 +172,8 @@ class Ledger {
   LifetimeHistogram lifetimes_;
   Timeline timeline_;
   ReleaseErrors errors_;
+  Gaps gaps_;
+  std::vector<SiteGaps> site_gaps_;  // by SiteId; empty where the trace has events
 };
 
 }  // namespace heaptap::ledger

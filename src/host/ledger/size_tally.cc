@@ -44,10 +44,21 @@ void SizeTally::restored(uint64_t size) {
   }
 }
 
+void SizeTally::add_live(uint64_t size, uint64_t blocks) {
+  if (size < kSmallSizes) {
+    small_[size].live_blocks += blocks;
+    return;
+  }
+  SizeClassCount& size_class = large_classes_[static_cast<size_t>(std::bit_width(size))];
+  size_class.live_blocks += blocks;
+  size_class.live_bytes += size * blocks;
+  if (large_.size() < kDistinctLarge || large_.contains(size)) large_[size].live_blocks += blocks;
+}
+
 std::vector<SizeTally::Exact> SizeTally::exact() const {
   std::vector<Exact> sizes;
   for (uint64_t size = 0; size < kSmallSizes; ++size) {
-    if (small_[size].allocations > 0) {
+    if (small_[size].allocations > 0 || small_[size].live_blocks > 0) {
       sizes.push_back({size, small_[size]});
     }
   }
@@ -73,12 +84,12 @@ std::vector<SizeClassCount> SizeTally::classes() const {
   for (size_t width = 0; width < classes.size(); ++width) {
     classes[width].lowest = width == 0 ? 0 : uint64_t{1} << (width - 1);
     classes[width].highest = width == 0 ? 0 : classes[width].lowest + (classes[width].lowest - 1);
-    if (classes[width].allocations > 0) {
+    if (classes[width].allocations > 0 || classes[width].live_blocks > 0) {
       last = width + 1;
     }
   }
   for (size_t width = 0; width < last; ++width) {
-    if (!used.empty() || classes[width].allocations > 0) {
+    if (!used.empty() || classes[width].allocations > 0 || classes[width].live_blocks > 0) {
       used.push_back(classes[width]);
     }
   }

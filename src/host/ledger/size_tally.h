@@ -45,6 +45,8 @@ class SizeTally {
     }
   }
   void restored(uint64_t size);
+  // Blocks that are alive and whose allocations weren't counted here.
+  void add_live(uint64_t size, uint64_t blocks);
 
   struct Exact {
     uint64_t size;

@@ -71,6 +71,9 @@ Weight choose_weight(const Report& report) {
   if (report.sort_key == "total" || report.sort_key == "average") {
     return Weight::kAllocatedBytes;
   }
+  if (!report.has_events) {
+    return report.totals.live_known && report.totals.live_bytes != 0 ? Weight::kLiveBytes : Weight::kAllocatedBytes;
+  }
   return report.totals.live_bytes != 0 ? Weight::kLiveBytes : Weight::kPeakBytes;
 }
 

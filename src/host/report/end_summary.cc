@@ -21,15 +21,18 @@ constexpr size_t kMostRemarks = 3;
 std::string totals_line(const Report& report) {
   const Totals& totals = report.totals;
   return fmt::format("{}, {} in total, {} temporary ({})", counted(totals.allocations, "allocation"),
-                     format_bytes(totals.allocated_bytes), format_count(totals.temporary_allocations),
-                     percent(totals.temporary_allocations, totals.allocations));
+                     format_bytes(totals.allocated_bytes),
+                     totals.temporary_known ? format_count(totals.temporary_allocations) : "an unknown number",
+                     totals.temporary_known ? percent(totals.temporary_allocations, totals.allocations) : "-");
 }
 
 std::string peak_line(const Report& report) {
   const Totals& totals = report.totals;
-  return fmt::format("peak {} after {}, still live {} in {}", format_bytes(totals.peak_live_bytes),
-                     base::format_duration(totals.peak_time_ns), format_bytes(totals.live_bytes),
-                     counted(totals.live_blocks, "block"));
+  const std::string after = totals.peak_time_known ? " after " + base::format_duration(totals.peak_time_ns) : "";
+  if (!totals.live_known) return "peak and what is still live are not known";
+  return fmt::format("peak {}{}, still live {} in {}",
+                     or_unknown(totals.peak_known, format_bytes(totals.peak_live_bytes)), after,
+                     format_bytes(totals.live_bytes), counted(totals.live_blocks, "block"));
 }
 
 // A frame of the C or C++ library says less than its caller, and so does one of a container that was compiled into the
@@ -75,7 +78,7 @@ std::vector<std::string> stack_lines(const Report& report, size_t most) {
       break;
     }
     const BlockCount count = listed_of(stack);
-    if (stack.mapping || count.blocks == 0) {
+    if (stack.mapping || count.blocks == 0 || !stack.live_known) {
       continue;
     }
     const symbols::Frame* frame = telling_frame(stack);

@@ -71,15 +71,15 @@ Json json_of(const StackEntry& stack) {
           {"function", stack.function},
           {"variant", stack.variant},
           {"allocations", stack.allocations},
-          {"frees", stack.frees},
+          {"frees", known(stack.live_known, stack.frees)},
           {"allocated_bytes", stack.allocated_bytes},
-          {"live_blocks", stack.live_blocks},
-          {"live_bytes", stack.live_bytes},
-          {"peak_bytes", stack.peak_bytes},
-          {"temporary_allocations", stack.temporary_allocations},
+          {"live_blocks", known(stack.live_known, stack.live_blocks)},
+          {"live_bytes", known(stack.live_known, stack.live_bytes)},
+          {"peak_bytes", known(stack.times_known, stack.peak_bytes)},
+          {"temporary_allocations", known(stack.temporary_known, stack.temporary_allocations)},
           {"mismatched_frees", stack.mismatched_frees},
-          {"lifetime_ns", stack.lifetime_ns},
-          {"threads", stack.threads},
+          {"lifetime_ns", known(stack.times_known, stack.lifetime_ns)},
+          {"threads", known(stack.threads_known, stack.threads)},
           {"leaks", leaks_json(stack.leaks)},
           {"frames", json_of(stack.frames)},
           {"ends_early", or_null(stack.ends_early)}};
@@ -103,18 +103,18 @@ Json json_of(const ErrorEntry& error) {
 
 Json json_of(const Totals& totals) {
   return {{"allocations", totals.allocations},
-          {"frees", totals.frees},
+          {"frees", known(totals.live_known, totals.frees)},
           {"allocated_bytes", totals.allocated_bytes},
-          {"temporary_allocations", totals.temporary_allocations},
-          {"live_blocks", totals.live_blocks},
-          {"live_bytes", totals.live_bytes},
-          {"peak_live_bytes", totals.peak_live_bytes},
-          {"peak_live_blocks", totals.peak_live_blocks},
-          {"peak_time_ns", totals.peak_time_ns},
+          {"temporary_allocations", known(totals.temporary_known, totals.temporary_allocations)},
+          {"live_blocks", known(totals.live_known, totals.live_blocks)},
+          {"live_bytes", known(totals.live_known, totals.live_bytes)},
+          {"peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes)},
+          {"peak_live_blocks", known(totals.peak_known, totals.peak_live_blocks)},
+          {"peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns)},
           {"mapped_live_bytes", totals.mapped_live_bytes},
           {"peak_mapped_bytes", totals.peak_mapped_bytes},
-          {"bad_frees", totals.bad_frees},
-          {"double_frees", totals.double_frees},
+          {"bad_frees", known(totals.bad_frees_known, totals.bad_frees)},
+          {"double_frees", known(totals.bad_frees_known, totals.double_frees)},
           {"mismatched_frees", totals.mismatched_frees},
           {"unknown_frees", totals.unknown_frees}};
 }
@@ -148,7 +148,8 @@ Json target_json(const model::Capture& capture) {
           {"exit", exit}};
 }
 
-Json capture_json(const model::Capture& capture) {
+Json capture_json(const Report& report) {
+  const model::Capture& capture = report.capture;
   return {{"via", capture.via},
           {"complete", capture.ended && !capture.truncated && capture.lost_events == 0 && capture.from_start},
           {"from_start", capture.from_start},
@@ -156,6 +157,7 @@ Json capture_json(const model::Capture& capture) {
           {"duration_ns", capture.ended ? Json(capture.duration_ns) : Json(nullptr)},
           {"time_resolution_ns", capture.time_resolution_ns},
           {"events", capture.ended ? Json(capture.event_count) : Json(nullptr)},
+          {"events_kept", report.has_events},
           {"lost_events", capture.lost_events},
           {"truncated", capture.truncated},
           {"damage", or_null(capture.damage)},
@@ -167,7 +169,7 @@ JsonDocument::JsonDocument(const char* view, const Report& report) {
   member("format", std::string("heaptap-") + view);
   member("version", 1);
   member("target", target_json(report.capture));
-  member("capture", capture_json(report.capture));
+  member("capture", capture_json(report));
   member("filter", or_null(report.filter));
 }
 

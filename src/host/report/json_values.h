@@ -12,6 +12,9 @@ using Json = nlohmann::ordered_json;
 // One line of JSON; what isn't UTF-8 becomes the replacement character.
 std::string to_text(const Json& value);
 
+// The value, or null where it isn't known.
+inline Json known(bool is_known, const Json& value) { return is_known ? value : Json(nullptr); }
+
 Json json_of(const symbols::Frame& frame);
 Json json_of(const std::vector<symbols::Frame>& frames);
 Json json_of(const StackEntry& stack);
@@ -19,7 +22,7 @@ Json json_of(const ErrorEntry& error);
 Json json_of(const Totals& totals);
 Json json_of(const Leaks& leaks);
 Json target_json(const model::Capture& capture);
-Json capture_json(const model::Capture& capture);
+Json capture_json(const Report& report);
 
 // A JSON object, written member by member, so that a long list is never in memory as a tree of values. An entry of a list is
 // one line.

@@ -82,53 +82,70 @@ std::string stats(const Report& report) {
 
 std::string sizes(const Report& report) {
   JsonDocument document("sizes", report);
-  document.list("classes", report.size_classes, [](const SizeClass& size) -> Json {
-    return {{"lowest", size.lowest},           {"highest", size.highest},
-            {"allocations", size.allocations}, {"allocated_bytes", size.allocated_bytes},
-            {"live_blocks", size.live_blocks}, {"live_bytes", size.live_bytes}};
+  if (!report.sizes_known) {
+    for (const char* name : {"classes", "sizes", "uncounted_allocations"}) document.member(name, nullptr);
+    return document.finish();
+  }
+  const bool counts = report.has_events;
+  document.list("classes", report.size_classes, [counts](const SizeClass& size) -> Json {
+    return {{"lowest", size.lowest},
+            {"highest", size.highest},
+            {"allocations", known(counts, size.allocations)},
+            {"allocated_bytes", known(counts, size.allocated_bytes)},
+            {"live_blocks", size.live_blocks},
+            {"live_bytes", size.live_bytes}};
   });
-  document.list("sizes", report.top_sizes, [](const ExactSize& size) -> Json {
-    return {{"size", size.size}, {"allocations", size.allocations}, {"live_blocks", size.live_blocks}};
+  document.list("sizes", report.top_sizes, [counts](const ExactSize& size) -> Json {
+    return {{"size", size.size}, {"allocations", known(counts, size.allocations)}, {"live_blocks", size.live_blocks}};
   });
-  document.member("uncounted_allocations", report.uncounted_allocations);
+  document.member("uncounted_allocations", known(counts, report.uncounted_allocations));
   return document.finish();
 }
 
 std::string lifetimes(const Report& report) {
   JsonDocument document("lifetimes", report);
-  document.list("lifetimes", report.lifetimes, [](const LifetimeClass& lifetime) -> Json {
-    return {{"lowest_ns", lifetime.lowest_ns},
-            {"highest_ns", lifetime.highest_ns == 0 ? Json(nullptr) : Json(lifetime.highest_ns)},
-            {"blocks", lifetime.blocks},
-            {"bytes", lifetime.bytes}};
-  });
-  document.member("live_blocks", report.totals.live_blocks);
-  document.member("live_bytes", report.totals.live_bytes);
+  if (!report.has_events)
+    document.member("lifetimes", nullptr);
+  else
+    document.list("lifetimes", report.lifetimes, [](const LifetimeClass& lifetime) -> Json {
+      return {{"lowest_ns", lifetime.lowest_ns},
+              {"highest_ns", lifetime.highest_ns == 0 ? Json(nullptr) : Json(lifetime.highest_ns)},
+              {"blocks", lifetime.blocks},
+              {"bytes", lifetime.bytes}};
+    });
+  document.member("live_blocks", known(report.totals.live_known, report.totals.live_blocks));
+  document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
   return document.finish();
 }
 
 std::string timeline(const Report& report) {
   JsonDocument document("timeline", report);
   document.member("start_ns", report.timeline_start_ns);
-  document.list("points", report.timeline, [](const TimelinePoint& point) -> Json {
-    return {{"time_ns", point.time_ns},          {"live_bytes", point.live_bytes},
-            {"live_blocks", point.live_blocks},  {"peak_live_bytes", point.peak_live_bytes},
-            {"allocations", point.allocations},  {"frees", point.frees},
-            {"mapped_bytes", point.mapped_bytes}};
-  });
+  if (!report.has_events)
+    document.member("points", nullptr);
+  else
+    document.list("points", report.timeline, [](const TimelinePoint& point) -> Json {
+      return {{"time_ns", point.time_ns},          {"live_bytes", point.live_bytes},
+              {"live_blocks", point.live_blocks},  {"peak_live_bytes", point.peak_live_bytes},
+              {"allocations", point.allocations},  {"frees", point.frees},
+              {"mapped_bytes", point.mapped_bytes}};
+    });
   return document.finish();
 }
 
 std::string blocks(const Report& report) {
   JsonDocument document("blocks", report);
-  document.member("live_blocks", report.totals.live_blocks);
-  document.member("live_bytes", report.totals.live_bytes);
-  document.list("blocks", report.blocks, [](const BlockEntry& block) -> Json {
-    return {{"number", block.number},     {"address", address_json(block.address)},
-            {"size", block.size},         {"allocated_at_ns", block.allocated_at_ns},
-            {"thread", block.thread},     {"stack", block.stack_id},
-            {"function", block.function}, {"caller", json_of(block.caller)}};
-  });
+  document.member("live_blocks", known(report.totals.live_known, report.totals.live_blocks));
+  document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
+  if (!report.has_events)
+    document.member("blocks", nullptr);
+  else
+    document.list("blocks", report.blocks, [](const BlockEntry& block) -> Json {
+      return {{"number", block.number},     {"address", address_json(block.address)},
+              {"size", block.size},         {"allocated_at_ns", block.allocated_at_ns},
+              {"thread", block.thread},     {"stack", block.stack_id},
+              {"function", block.function}, {"caller", json_of(block.caller)}};
+    });
   return document.finish();
 }
 

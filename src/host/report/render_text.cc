@@ -5,6 +5,11 @@ namespace heaptap::report {
 
 std::string render_text(const Report& report, View view, const RenderOptions& options) {
   const TextContext context{report, options, Ink(options.color)};
+  if (!report.has_events) {
+    if (view == View::kLifetimes) return text_not_kept(context, "lifetimes");
+    if (view == View::kTimeline) return text_not_kept(context, "the timeline");
+    if (view == View::kBlocks) return text_not_kept(context, "single blocks");
+  }
   switch (view) {
     case View::kSummary:
       return text_summary(context);

@@ -78,6 +78,12 @@ struct Totals {
   uint64_t mismatched_frees = 0;
   uint64_t unknown_frees = 0;
   uint64_t peak_time_ns = 0;
+  // Where not, the numbers of that name mean nothing.
+  bool live_known = true;  // frees, live_blocks, live_bytes
+  bool peak_known = true;  // peak_live_bytes, peak_live_blocks
+  bool peak_time_known = true;
+  bool temporary_known = true;
+  bool bad_frees_known = true;  // which are double, and which bad
 };
 
 struct StackEntry {
@@ -97,6 +103,10 @@ struct StackEntry {
   std::vector<uint32_t> threads;
   std::optional<StackLeaks> leaks;  // empty where no scan was made
   std::vector<symbols::Frame> frames;
+  bool live_known = true;   // frees, live_blocks, live_bytes
+  bool times_known = true;  // peak_bytes, lifetime_ns
+  bool threads_known = true;
+  bool temporary_known = true;
   std::string ends_early;  // why there are no further frames; empty where the stack is whole
 };
 
@@ -171,6 +181,9 @@ struct BlockEntry {
 
 struct Report {
   model::Capture capture;
+  bool has_events =
+      true;  // false: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released
+  bool sizes_known = true;
   Totals totals;
   Leaks leaks;
   std::vector<ErrorEntry> errors;

@@ -86,7 +86,7 @@ std::string text_leaks(const TextContext& context) {
     text += context.ink.yellow(
         "No leak scan was made: this is what was not released, whether something still points to it or not.");
     text += '\n';
-    text += row_text("still live", format_bytes(report.totals.live_bytes),
+    text += row_text("still live", or_unknown(report.totals.live_known, format_bytes(report.totals.live_bytes)),
                      "in " + counted(report.totals.live_blocks, "block"));
   }
   return text + stacks_text(context, context.rows(20), stack_with_leaks) + remarks_of(context);

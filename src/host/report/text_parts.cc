@@ -63,6 +63,9 @@ std::string remarks_of(const TextContext& context) {
     warn(fmt::format("{} counted but not listed: too many different ones",
                      counted(context.report.errors_dropped, "bad release")));
   }
+  if (!context.report.totals.bad_frees_known && context.report.filter.empty()) {
+    warn("of some bad releases it is not known whether they were double: --aggregate forgets released blocks");
+  }
   for (const std::string& note : capture.notes) {
     warn(note);
   }
@@ -96,6 +99,12 @@ std::string frames_text(const TextContext& context, const StackEntry& stack) {
 
 std::string function_text(const std::string& function, const std::string& variant) {
   return variant.empty() ? function : fmt::format("{} ({})", function, variant);
+}
+
+std::string text_not_kept(const TextContext& context, const char* what) {
+  return title_of(context) + "\n" +
+         context.ink.yellow(fmt::format("{}: not kept with --aggregate (`heaptap run` without it keeps them)", what)) +
+         "\n" + remarks_of(context);
 }
 
 std::string percent(uint64_t part, uint64_t whole) {

@@ -31,6 +31,12 @@ std::string frames_text(const TextContext& context, const std::vector<symbols::F
 // "malloc", "operator new (nothrow)".
 std::string function_text(const std::string& function, const std::string& variant);
 
+// The text, or that the number isn't known.
+inline std::string or_unknown(bool is_known, const std::string& text) { return is_known ? text : "not known"; }
+
+// A view of what a trace with totals only doesn't have.
+std::string text_not_kept(const TextContext& context, const char* what);
+
 // "12.5%"; "-" of nothing.
 std::string percent(uint64_t part, uint64_t whole);
 

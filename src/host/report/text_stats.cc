@@ -57,24 +57,28 @@ std::string text_stats(const TextContext& context) {
   const model::Capture& capture = context.report.capture;
   std::string text = title_of(context) + "\n";
   text += fact("allocations", format_count(totals.allocations));
-  text += fact("releases", format_count(totals.frees));
+  text += fact("releases", or_unknown(totals.live_known, format_count(totals.frees)));
   text += fact("allocated",
                fmt::format("{} ({})", format_bytes(totals.allocated_bytes), counted(totals.allocated_bytes, "byte")));
   text += fact("average size", per(totals.allocated_bytes, totals.allocations) + " bytes");
-  text += fact("temporary", fmt::format("{} ({})", format_count(totals.temporary_allocations),
-                                        percent(totals.temporary_allocations, totals.allocations)));
+  text += fact("temporary", or_unknown(totals.temporary_known,
+                                       fmt::format("{} ({})", format_count(totals.temporary_allocations),
+                                                   percent(totals.temporary_allocations, totals.allocations))));
   const double seconds = static_cast<double>(capture.duration_ns) / 1e9;
   text += fact("allocations a second",
                seconds <= 0 ? "-" : fmt::format("{:.0f}", static_cast<double>(totals.allocations) / seconds));
-  text += fact("peak", fmt::format("{} ({}) after {}", format_bytes(totals.peak_live_bytes),
-                                   counted(totals.peak_live_bytes, "byte"), format_duration(totals.peak_time_ns)));
-  text += fact("most blocks at one time", format_count(totals.peak_live_blocks));
-  text += fact("still live", fmt::format("{} ({}) in {}", format_bytes(totals.live_bytes),
-                                         counted(totals.live_bytes, "byte"), counted(totals.live_blocks, "block")));
+  const std::string after = totals.peak_time_known ? " after " + format_duration(totals.peak_time_ns) : "";
+  text += fact("peak", or_unknown(totals.peak_known, fmt::format("{} ({}){}", format_bytes(totals.peak_live_bytes),
+                                                                 counted(totals.peak_live_bytes, "byte"), after)));
+  text += fact("most blocks at one time", or_unknown(totals.peak_known, format_count(totals.peak_live_blocks)));
+  text += fact("still live", or_unknown(totals.live_known, fmt::format("{} ({}) in {}", format_bytes(totals.live_bytes),
+                                                                       counted(totals.live_bytes, "byte"),
+                                                                       counted(totals.live_blocks, "block"))));
   text += fact("mapped at the end", format_bytes(totals.mapped_live_bytes));
   text += fact("mapped at most", format_bytes(totals.peak_mapped_bytes));
   text += fact("bad / double releases",
-               fmt::format("{} / {}", format_count(totals.bad_frees), format_count(totals.double_frees)));
+               or_unknown(totals.bad_frees_known,
+                          fmt::format("{} / {}", format_count(totals.bad_frees), format_count(totals.double_frees))));
   text += fact("mismatched / unknown",
                fmt::format("{} / {}", format_count(totals.mismatched_frees), format_count(totals.unknown_frees)));
   text += fact("different stacks", format_count(context.report.stack_count));
@@ -91,21 +95,25 @@ std::string text_stats(const TextContext& context) {
 
 std::string text_sizes(const TextContext& context) {
   const Report& report = context.report;
+  if (!report.sizes_known) return text_not_kept(context, "sizes of only some blocks, or of more than the memory held");
   uint64_t most = 0;
   for (const SizeClass& size : report.size_classes) most = std::max(most, size.allocations);
   TextTable classes(
       {{"FROM"}, {"TO"}, {"ALLOCATIONS"}, {"SHARE"}, {"BYTES"}, {"LIVE"}, {"BLOCKS"}, {"", Align::kLeft}});
   for (const SizeClass& size : report.size_classes) {
-    classes.add({format_count(size.lowest), format_count(size.highest), format_count(size.allocations),
-                 percent(size.allocations, report.totals.allocations), format_bytes(size.allocated_bytes),
-                 format_bytes(size.live_bytes), format_count(size.live_blocks), bar(size.allocations, most, 30)});
+    const bool counts = report.has_events;
+    classes.add({format_count(size.lowest), format_count(size.highest), counts ? format_count(size.allocations) : "-",
+                 counts ? percent(size.allocations, report.totals.allocations) : "-",
+                 counts ? format_bytes(size.allocated_bytes) : "-", format_bytes(size.live_bytes),
+                 format_count(size.live_blocks), bar(size.allocations, most, 30)});
   }
   TextTable sizes({{"SIZE"}, {"ALLOCATIONS"}, {"SHARE"}, {"LIVE BLOCKS"}});
   const size_t shown = std::min(report.top_sizes.size(), context.rows(20));
   for (size_t index = 0; index < shown; ++index) {
     const ExactSize& size = report.top_sizes[index];
-    sizes.add({format_count(size.size), format_count(size.allocations),
-               percent(size.allocations, report.totals.allocations), format_count(size.live_blocks)});
+    const bool counts = report.has_events;
+    sizes.add({format_count(size.size), counts ? format_count(size.allocations) : "-",
+               counts ? percent(size.allocations, report.totals.allocations) : "-", format_count(size.live_blocks)});
   }
   std::string text = title_of(context) + "\n" + classes.render(context.ink) + "\n" + sizes.render(context.ink);
   if (shown < report.top_sizes.size()) {
@@ -113,6 +121,7 @@ std::string text_sizes(const TextContext& context) {
         context.ink.dim(fmt::format("  ({} more: -n N shows more)", counted(report.top_sizes.size() - shown, "size"))) +
         "\n";
   }
+  if (!report.has_events) text += "\nallocations by size: not kept with --aggregate\n";
   return text + remarks_of(context);
 }
 

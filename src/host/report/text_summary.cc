@@ -13,18 +13,31 @@ namespace {
 using base::format_bytes;
 using base::format_count;
 
+std::string peak_text(const Totals& totals) {
+  if (!totals.peak_known) return row_text("peak", "not known", "");
+  const std::string after = totals.peak_time_known ? " after " + base::format_duration(totals.peak_time_ns) : "";
+  return row_text("peak", format_bytes(totals.peak_live_bytes),
+                  fmt::format("{}{}; at most {} at one time", counted(totals.peak_live_bytes, "byte"), after,
+                              counted(totals.peak_live_blocks, "block")));
+}
+
 std::string totals_text(const TextContext& context) {
   const Totals& totals = context.report.totals;
   std::string text;
   text += row_text("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
-  text += row_text("temporary", format_count(totals.temporary_allocations),
-                   percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
-  text += row_text("releases", format_count(totals.frees), "");
-  text += row_text("peak", format_bytes(totals.peak_live_bytes),
-                   fmt::format("{} after {}; at most {} at one time", counted(totals.peak_live_bytes, "byte"),
-                               base::format_duration(totals.peak_time_ns), counted(totals.peak_live_blocks, "block")));
-  text += row_text("still live", format_bytes(totals.live_bytes),
-                   fmt::format("{} in {}", counted(totals.live_bytes, "byte"), counted(totals.live_blocks, "block")));
+  if (totals.temporary_known) {
+    text += row_text("temporary", format_count(totals.temporary_allocations),
+                     percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
+  } else {
+    text += row_text("temporary", "not known", "threads were not kept apart (a larger --aggregate-memory does)");
+  }
+  text += row_text("releases", or_unknown(totals.live_known, format_count(totals.frees)), "");
+  text += peak_text(totals);
+  text +=
+      totals.live_known
+          ? row_text("still live", format_bytes(totals.live_bytes),
+                     fmt::format("{} in {}", counted(totals.live_bytes, "byte"), counted(totals.live_blocks, "block")))
+          : row_text("still live", "not known", "");
   if (totals.peak_mapped_bytes != 0) {
     text += row_text("mapped", format_bytes(totals.mapped_live_bytes),
                      fmt::format("by mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
@@ -35,19 +48,24 @@ std::string totals_text(const TextContext& context) {
   const auto error = [&](const char* name, uint64_t count, const char* what) {
     if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));
   };
-  error("bad frees", totals.bad_frees, "of what was never allocated, or into the middle of a block");
-  error("double frees", totals.double_frees, "");
+  if (totals.bad_frees_known) {
+    error("bad frees", totals.bad_frees, "of what was never allocated, or into the middle of a block");
+    error("double frees", totals.double_frees, "");
+  }
   error("mismatched", totals.mismatched_frees, "releases that don't fit the allocation (malloc with delete, ...)");
   return text + leak_totals_text(context);
 }
 
 std::string stack_text(const TextContext& context, const StackEntry& stack) {
   const std::string function = function_text(stack.function, stack.variant);
-  std::string text = "  " + context.ink.bold(fmt::format("#{}  {} live in {}", stack.id, format_bytes(stack.live_bytes),
-                                                         counted(stack.live_blocks, "block")));
-  text += fmt::format("  of {} in {} of {}, {} at the peak", format_bytes(stack.allocated_bytes),
-                      counted(stack.allocations, "call"), function, format_bytes(stack.peak_bytes));
-  if (stack.temporary_allocations != 0) {
+  const std::string live = stack.live_known ? fmt::format("{} live in {}", format_bytes(stack.live_bytes),
+                                                          counted(stack.live_blocks, "block"))
+                                            : "what is live is not known,";
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, live));
+  text += fmt::format("  of {} in {} of {}", format_bytes(stack.allocated_bytes), counted(stack.allocations, "call"),
+                      function);
+  if (stack.times_known) text += fmt::format(", {} at the peak", format_bytes(stack.peak_bytes));
+  if (stack.temporary_known && stack.temporary_allocations != 0) {
     text += fmt::format(", {} temporary", format_count(stack.temporary_allocations));
   }
   return text + "\n" + frames_text(context, stack);
@@ -78,9 +96,11 @@ std::string text_top(const TextContext& context) {
   const size_t shown = std::min(context.report.stacks.size(), context.rows(20));
   for (size_t index = 0; index < shown; ++index) {
     const StackEntry& stack = context.report.stacks[index];
-    table.add({format_bytes(stack.live_bytes), format_count(stack.live_blocks), format_bytes(stack.peak_bytes),
-               format_bytes(stack.allocated_bytes), format_count(stack.allocations),
-               format_count(stack.temporary_allocations), fmt::format("#{}", stack.id), stack.function,
+    table.add({stack.live_known ? format_bytes(stack.live_bytes) : "?",
+               stack.live_known ? format_count(stack.live_blocks) : "?",
+               stack.times_known ? format_bytes(stack.peak_bytes) : "-", format_bytes(stack.allocated_bytes),
+               format_count(stack.allocations), stack.temporary_known ? format_count(stack.temporary_allocations) : "?",
+               fmt::format("#{}", stack.id), stack.function,
                stack.frames.empty() ? "" : describe(stack.frames.front(), kNameWidth)});
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);

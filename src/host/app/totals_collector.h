@@ -1,0 +1,47 @@
+// Reads the totals that an agent keeps in the log's shared memory (--aggregate). What it reads is another process's memory
+// and is trusted in nothing.
+#pragma once
+#include <vector>
+
+#include "host/intake/event_coder.h"
+#include "host/model/totals.h"
+#include "wire/log.h"
+#include "wire/totals.h"
+
+namespace heaptap::app {
+
+class TotalsCollector {
+ public:
+  // Off where the log has no totals.
+  explicit TotalsCollector(const wire::LogHeader& log);
+  [[nodiscard]] bool is_on() const { return header_ != nullptr; }
+
+  // As it is now. While the target runs, what is happening just then may be half in it.
+  [[nodiscard]] model::Totals read(intake::EventCoder& coder, bool from_start) const;
+
+  struct Thread {
+    uint32_t number;
+    uint32_t kernel_id;
+  };
+  // Threads seen since the last call.
+  std::vector<Thread> take_new_threads();
+
+  // What found no place in the memory, one sentence each.
+  [[nodiscard]] std::vector<std::string> notes(const model::Totals& totals) const;
+
+ private:
+  void read_sites(intake::EventCoder& coder, model::Totals& totals) const;
+  void read_live_sizes(model::Totals& totals) const;
+
+  const wire::TotalsHeader* header_ = nullptr;
+  const wire::TotalsThread* threads_ = nullptr;
+  const wire::TotalsEntry* entries_ = nullptr;
+  const wire::TotalsRare* rare_ = nullptr;
+  const wire::BlockLine* lines_ = nullptr;
+  const std::atomic<uint8_t>* pages_ = nullptr;
+  uint32_t entry_capacity_ = 0;  // copies: the log's own fields may change under us
+  uint32_t line_count_ = 0;
+  std::vector<bool> threads_known_;
+};
+
+}  // namespace heaptap::app

@@ -1,0 +1,118 @@
+// Totals per stack, kept in the log's shared memory in place of records (--aggregate). Freestanding; both sides include it.
+//
+//   log.totals_offset ▸ ┌ TotalsHeader ┬ TotalsThread[] ┬ TotalsEntry[] ┬ TotalsRare[] ┬ pages ┬ BlockLine[] ┐
+//
+// An entry counts what one thread allocated at one site, so that its own additions need no lock; a block knows its entry by
+// number. Entries of thread 0 belong to all threads that have none of their own. The first kFunctionCount entries, one for
+// each function, take what finds no place: "other stacks". The collector treats all of this as hostile.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "wire/functions.h"
+
+namespace heaptap::wire {
+
+inline constexpr uint32_t kOwnThreads = 1024;  // threads below this number may have entries of their own
+inline constexpr uint32_t kMostEntries = 1u << 20;
+
+// The first thread's counters are written without a lock, those of all others with one.
+struct LiveCounters {
+  alignas(64) std::atomic<uint64_t> bytes;
+  std::atomic<uint64_t> blocks;
+};
+
+struct TotalsHeader {
+  // Written by the collector before it hands the memory over.
+  uint32_t entry_capacity;
+  uint32_t line_count;
+  uint64_t threads_offset;  // all offsets count from the LogHeader
+  uint64_t entries_offset;
+  uint64_t rare_offset;
+  uint64_t lines_offset;
+  uint64_t pages_offset;  // a byte for each kPageLines lines: 0 where none of them was ever used
+
+  alignas(64) std::atomic<uint32_t> entry_count;
+  LiveCounters live_first;  // of the first thread: allocated less released; may be less than nothing
+  LiveCounters live_others;
+  alignas(64) std::atomic<uint64_t> peak_bytes;  // the largest sum of both, as the thread saw it that allocated
+  std::atomic<uint64_t> peak_blocks;
+  alignas(64) std::atomic<uint64_t> double_releases;
+  std::atomic<uint64_t> bad_releases;       // of what was never allocated, or into a block
+  std::atomic<uint64_t> unclear_releases;   // one of these two: the table has forgotten
+  std::atomic<uint64_t> unknown_releases;   // after a block was not kept: perhaps of that one
+  std::atomic<uint64_t> missed_releases;    // handed out again without a release having been seen
+  std::atomic<uint64_t> unclear_temporary;  // counted as temporary, perhaps wrongly
+  std::atomic<uint64_t> unkept_blocks;      // found no place in the lines
+};
+
+struct TotalsThread {
+  std::atomic<uint64_t> kernel_id;
+  std::atomic<uint64_t> releases;  // made by it, of whosever blocks; of number 0: by all others
+};
+
+// 64 bytes: one cache line.
+struct alignas(64) TotalsEntry {
+  std::atomic<uint64_t> key;  // make_entry_key(); 0: not in use
+  std::atomic<uint64_t> allocations;
+  std::atomic<uint64_t> allocated_bytes;
+  std::atomic<uint64_t> own_releases;  // by the entry's thread
+  std::atomic<uint64_t> own_released_bytes;
+  std::atomic<uint64_t> other_releases;
+  std::atomic<uint64_t> other_released_bytes;
+  std::atomic<uint64_t> temporary;
+};
+static_assert(sizeof(TotalsEntry) == 64);
+
+struct TotalsRare {
+  std::atomic<uint64_t> mismatched;
+  std::atomic<uint64_t> unkept_blocks;  // their releases won't be seen
+};
+
+constexpr uint64_t make_entry_key(uint32_t stack, uint32_t thread, uint8_t function) {
+  return uint64_t{stack} << 32 | uint64_t{thread} << 8 | function;
+}
+constexpr uint32_t entry_stack(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
+constexpr uint32_t entry_thread(uint64_t key) { return static_cast<uint32_t>(key >> 8) & 0xffffff; }
+constexpr uint8_t entry_function(uint64_t key) { return static_cast<uint8_t>(key); }
+
+//  63      52 51  50    49   48  47                            0
+// ┌──────────┬──────┬──────┬────┬──────────────────────────────┐
+// │ passed   │ gone │  -   │dead│ address                      │  what: `passed` and `gone` in a line's first place only
+// ├──────────┴──────┴──────┴────┴───────────┬──────────────────┤
+// │ size in bytes (44)                      │ entry (20)       │  where
+// └─────────────────────────────────────────┴──────────────────┘
+struct BlockPlace {
+  std::atomic<uint64_t> what;
+  std::atomic<uint64_t> where;
+};
+inline constexpr uint64_t kBlockAddress = (uint64_t{1} << 48) - 1;
+inline constexpr uint64_t kBlockDead = uint64_t{1} << 48;  // was released; who it was is still known
+inline constexpr uint64_t kDeadGone = uint64_t{1} << 51;   // a dead block's place in this line was given away
+inline constexpr uint64_t kPassedOne = uint64_t{1} << 52;  // blocks that found this line full and went further
+inline constexpr uint64_t kMostPassed = 4000;              // from there on it isn't counted any more, and stays
+inline constexpr uint64_t kMostBlockBytes = (uint64_t{1} << 44) - 1;
+inline constexpr uint32_t kLinePlaces = 4;
+inline constexpr uint32_t kPageLines = 64;
+inline constexpr uint32_t kFewestLines = 127;
+constexpr uint64_t page_count(uint64_t lines) { return lines / kPageLines + 1; }
+
+struct alignas(64) BlockLine {
+  BlockPlace places[kLinePlaces];
+};
+static_assert(sizeof(BlockLine) == 64);
+
+constexpr uint64_t make_where(uint32_t entry, uint64_t size_bytes) { return size_bytes << 20 | entry; }
+constexpr uint32_t where_entry(uint64_t where) { return static_cast<uint32_t>(where) & (kMostEntries - 1); }
+constexpr uint64_t where_size(uint64_t where) { return where >> 20; }
+constexpr bool is_live_block(uint64_t what) { return (what & kBlockAddress) != 0 && (what & kBlockDead) == 0; }
+
+inline constexpr Family kFamilyOf[] = {
+    Family::kNone,
+#define HEAPTAP_FUNCTION(enumerator, symbol, name, variant, role, family) Family::k##family,
+#include "wire/functions.def"
+};
+
+}  // namespace heaptap::wire
