@@ -3,14 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "target/address_range.h"
 #include "wire/log.h"
 
 namespace heaptap::target {
-
-struct AddressRange {
-  uint64_t begin;
-  uint64_t end;
-};
 
 // Stacks that the program set up for itself: alternate ones of signals, and those of contexts (some may be gone meanwhile).
 std::vector<wire::StackArea> read_stack_areas(const wire::LogHeader& log);

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "arch/native.h"
+#include "host/app/process_scan.h"
 #include "host/intake/table_frames.h"
 
 namespace heaptap::app {
@@ -94,14 +95,47 @@ uint64_t Recording::poll() {
 }
 
 base::Result<> Recording::finish(const model::ExitStatus& exit) {
-  update_clock();
-  while (reader_.drain(raw_, true) > 0 || !reader_.is_empty()) code_events(false);
-  code_events(true);
+  take_all();
   write_frame();
   if (totals_.is_on()) write_totals();
   fill_capture(exit);
   if (written_) written_ = writer_->finish(capture_, tables_);
   return written_;
+}
+
+// Of a process that is gone, or stands still.
+void Recording::take_all() {
+  update_clock();
+  while (reader_.drain(raw_, true) > 0 || !reader_.is_empty()) code_events(false);
+  code_events(true);
+}
+
+base::Result<uint32_t> Recording::scan(pid_t process, const std::optional<wire::EndingNotice>& ending) {
+  poll();  // so that little is left to be done while it stands still
+  const ScanTarget target{.process = process, .ending = ending, .log = log_->header()};
+  uint64_t time_ns = 0;
+  auto scan = scan_process(target, [this, &time_ns] {
+    take_all();
+    read_modules();
+    read_threads();
+    time_ns = clock_.to_ns(arch::native::read_clock());
+    Recorded recorded{.blocks = {}, .mapped = coder_.mapped(), .tables = tables_};
+    coder_.blocks().for_each_live([&](uint64_t address, const intake::BlockMap::Block& block) {
+      recorded.blocks.push_back({address, block.size, block.number, block.allocated_at, 0});
+    });
+    return recorded;
+  });
+  if (!scan) {
+    if (ending) capture_.notes.push_back(scan.error().message);
+    return std::unexpected(std::move(scan).error());
+  }
+  scan->number = ++scan_count_;
+  scan->reason = ending ? model::ScanReason::kEnd : model::ScanReason::kAsked;
+  scan->time_ns = time_ns;
+  write_frame();
+  if (written_) written_ = writer_->write_scan(*scan, tables_);
+  if (!written_) return std::unexpected(written_.error());
+  return scan->number;
 }
 
 void Recording::code_events(bool last) {

@@ -1,7 +1,10 @@
 // One process being recorded: its log, and the trace that is written from it.
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +30,17 @@ class Recording {
 
   // Takes what the agent wrote meanwhile. Returns how many bytes of records that was.
   uint64_t poll();
+  // Looks for leaks: stops the process, takes what its agent wrote, reads its memory, and writes what that says into the
+  // trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the number of
+  // the scan.
+  base::Result<uint32_t> scan(pid_t process, const std::optional<wire::EndingNotice>& ending);
   // Takes the rest and ends the trace. Errors of writing show up here.
   base::Result<> finish(const model::ExitStatus& exit);
 
  private:
   Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<intake::TraceWriter> writer,
             model::Capture capture);
+  void take_all();
   void code_events(bool last);
   void add_batch();
   void write_frame();
@@ -61,6 +69,7 @@ class Recording {
   std::vector<bool> threads_known_;  // by number
   model::EventBatch batch_;
   base::Result<> written_;  // the first failure
+  uint32_t scan_count_ = 0;
 };
 
 }  // namespace heaptap::app

@@ -8,9 +8,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 
 #include "host/app/trace_name.h"
 #include "wire/architecture.h"
@@ -21,6 +24,8 @@ namespace {
 constexpr int kLongestPauseMs = 20;
 constexpr uint64_t kBacklogBytes = 1024 * 1024;  // a drain that brought that many left some behind
 constexpr uint64_t kBusyBytes = 256 * 1024;  // a drain that brought that many records is followed by the next one soon
+
+constexpr std::chrono::milliseconds kProgressTick{wire::kEndingPatienceMs / 8};
 
 std::atomic<pid_t> g_forward_to{0};
 std::atomic<int> g_stop_requested{0};
@@ -144,12 +149,27 @@ void Supervisor::look_at_endings() {
     const auto notice = target::take_ending(log);
     if (!notice) continue;
     scan_at_end(process, *notice);
-    target::finish_ending(log);
+    target::finish_ending(log);  // where it waits still
   }
 }
 
-// No scan is made yet: the program goes on at once.
-void Supervisor::scan_at_end(Process& process, const wire::EndingNotice&) { process.recording->poll(); }
+void Supervisor::scan_at_end(Process& process, const wire::EndingNotice& notice) {
+  const auto progress = keep_showing_progress();
+  (void)process.recording->scan(process.pid, notice);  // a failure is noted in the trace
+}
+
+// While the result lives, programs that wait see that this one is at work. Nothing else may change `processes_` meanwhile.
+std::jthread Supervisor::keep_showing_progress() {
+  return std::jthread([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ticks;
+    while (!stop.stop_requested()) {
+      show_progress();
+      ticks.wait_for(lock, stop, kProgressTick, [] { return false; });
+    }
+  });
+}
 
 void Supervisor::show_progress() {
   for (Process& process : processes_) target::show_progress(process.recording->log().header());

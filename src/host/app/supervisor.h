@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host/app/recording.h"
@@ -61,6 +62,7 @@ class Supervisor {
   void scan_at_end(Process& process, const wire::EndingNotice& notice);
   // Tells all programs that wait that this one is at work.
   void show_progress();
+  std::jthread keep_showing_progress();
   void end_processes();
   void end(Process& process, const model::ExitStatus& exit);
   model::Capture describe(const wire::Hello& hello, pid_t pid) const;

@@ -47,6 +47,14 @@ class BlockMap {
     block.released_at = kAlive;
   }
 
+  // Calls visit(address, block) for each live block, in no order.
+  template <typename Visit>
+  void for_each_live(Visit visit) const {
+    for (const Place& place : places_) {
+      if (place.key != 0 && place.block.alive()) visit(place.key - 1, place.block);
+    }
+  }
+
   // The live block that holds this address inside it; null: none. Looks at all of them.
   const Block* find_around(uint64_t address) const;
 

@@ -94,7 +94,11 @@ inline void EventCoder::append(const wire::RawEvent& raw, model::EventBatch& bat
       batch.events.push_back({site, raw.thread, 0, 0});
       break;
     case wire::RecordKind::kMap:
+      mapped_.add(raw.address, raw.size_bytes);
+      batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
+      break;
     case wire::RecordKind::kUnmap:
+      mapped_.remove(raw.address, raw.size_bytes);
       batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
       break;
     default:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/intake/block_map.h"
+#include "host/intake/mapped_ranges.h"
 #include "host/model/event.h"
 #include "host/model/tables.h"
 #include "wire/log.h"
@@ -41,6 +42,10 @@ class EventCoder {
   // address that is still alive as long as its release may be yet to come; `last`: nothing is. Returns how many it took.
   size_t take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
               model::EventBatch& batch);
+
+  // What is alive and mapped after the events that were taken.
+  [[nodiscard]] const BlockMap& blocks() const { return blocks_; }
+  [[nodiscard]] const MappedRanges& mapped() const { return mapped_; }
 
   // Events were lost: a release that fits no block may be a good one.
   void set_incomplete(bool incomplete) { incomplete_ = incomplete; }
@@ -76,6 +81,7 @@ class EventCoder {
   bool from_start_;
   bool incomplete_ = false;
   BlockMap blocks_;
+  MappedRanges mapped_;
   model::BlockNumber next_block_ = 1;
   uint64_t time_ns_ = 0;
   uint64_t next_mark_ticks_ = 0;  // before that there is no new time to mark

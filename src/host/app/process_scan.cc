@@ -1,0 +1,166 @@
+#include "host/app/process_scan.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "host/leaks/heap_scanner.h"
+#include "target/area_reader.h"
+#include "target/ending_desk.h"
+#include "target/process_memory.h"
+#include "target/root_finder.h"
+#include "target/stopped_process.h"
+
+namespace heaptap::app {
+namespace {
+
+uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The scanner's view of the process, which counts what it was given.
+class ProcessReader : public leaks::MemoryReader {
+ public:
+  explicit ProcessReader(target::ProcessMemory& memory) : memory_(memory) {}
+
+  size_t read(uint64_t address, std::span<uint8_t> to) override {
+    const size_t bytes = memory_.read(address, to);
+    read_bytes_ += bytes;
+    return bytes;
+  }
+
+  std::vector<leaks::AddressRange> touched(leaks::AddressRange range) override {
+    std::vector<leaks::AddressRange> result;
+    uint64_t kept = 0;
+    for (const target::AddressRange& part : memory_.touched_ranges(range.begin, range.end)) {
+      result.push_back({part.begin, part.end});
+      kept += std::min(part.end, range.end) - std::max(part.begin, range.begin);
+    }
+    skipped_bytes_ += range.end - range.begin - std::min(kept, range.end - range.begin);
+    return result;
+  }
+
+  [[nodiscard]] uint64_t read_bytes() const { return read_bytes_; }
+  [[nodiscard]] uint64_t skipped_bytes() const { return skipped_bytes_; }
+
+ private:
+  target::ProcessMemory& memory_;
+  uint64_t read_bytes_ = 0;
+  uint64_t skipped_bytes_ = 0;
+};
+
+// Where live blocks lie, small gaps included: enough to tell heaps from other memory.
+std::vector<target::AddressRange> heap_ranges(const std::vector<model::ScannedBlock>& blocks) {
+  constexpr uint64_t kPage = 4096;
+  std::vector<target::AddressRange> ranges;
+  for (const model::ScannedBlock& block : blocks) {
+    const uint64_t end = block.address + std::max<uint64_t>(block.size, 1);
+    if (!ranges.empty() && block.address <= ranges.back().end + kPage) {
+      ranges.back().end = std::max(ranges.back().end, end);
+    } else {
+      ranges.push_back({block.address, end});
+    }
+  }
+  return ranges;
+}
+
+std::vector<target::AddressRange> mapped_ranges(const intake::MappedRanges& mapped) {
+  std::vector<target::AddressRange> ranges;
+  mapped.for_each([&](uint64_t begin, uint64_t end) { ranges.push_back({begin, end}); });
+  return ranges;
+}
+
+// Index of the module with this address or load bias, the last one that was loaded; kNoModule: none.
+template <typename Is>
+uint32_t module_index(const model::Tables& tables, Is is) {
+  for (size_t i = tables.modules.size(); i > 0; --i) {
+    if (is(tables.modules[i - 1])) return static_cast<uint32_t>(i - 1);
+  }
+  return wire::kNoModule;
+}
+
+// A code address as tables have it, with the generation of the module that is there now.
+uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact) {
+  const uint32_t index = module_index(
+      tables, [&](const model::Module& module) { return address >= module.start && address < module.end; });
+  const uint64_t generation = index == wire::kNoModule ? 0 : tables.modules[index].generation;
+  return (address & wire::kCodeAddressMask) | (generation & 0x7fff) << 48 | (is_exact ? wire::kCodeExact : 0);
+}
+
+leaks::ScanInput scan_input(Recorded recorded, const target::Roots& roots) {
+  leaks::ScanInput input;
+  input.blocks = std::move(recorded.blocks);
+  input.root_ranges = roots.ranges;
+  input.root_words = roots.words;
+  input.frames = roots.frames;
+  uint32_t last_thread = 0;
+  for (wire::StackFrame& frame :
+       input.frames) {  // the first one of a thread is where it is, others are return addresses
+    frame.code = code_entry(recorded.tables, frame.code, frame.thread_id != last_thread);
+    last_thread = frame.thread_id;
+  }
+  for (const target::ThreadLocalSegment& segment : roots.thread_locals) {
+    const uint32_t module =
+        module_index(recorded.tables, [&](const model::Module& known) { return known.bias == segment.module_base; });
+    if (segment.segment_offset == 0) {
+      input.thread_local_segments.push_back({{segment.begin, segment.end}, module});
+    }
+  }
+  for (const target::AddressRange& range : roots.read_only_data)
+    input.read_only_data.push_back({range.begin, range.end});
+  for (const model::Thread& thread : recorded.tables.threads)
+    input.threads.push_back({thread.kernel_id, thread.number});
+  return input;
+}
+
+// Yama may forbid to look at a process that is no child of ours; one that waits at its end can allow it.
+std::expected<target::StoppedProcess, std::string> stop(const ScanTarget& target) {
+  auto stopped = target::StoppedProcess::stop(target.process);
+  if (!stopped && target.ending && target::ask_access(target.log, getpid())) {
+    return target::StoppedProcess::stop(target.process);
+  }
+  return stopped;
+}
+
+}  // namespace
+
+base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::function<Recorded()>& take_records) {
+  const uint64_t begun_ns = now_ns();
+  auto stopped = stop(target);
+  if (!stopped) return base::fail("no leak scan: {}", stopped.error());
+  Recorded recorded = take_records();
+  std::sort(recorded.blocks.begin(), recorded.blocks.end(),
+            [](const auto& a, const auto& b) { return a.address < b.address; });
+  const auto heap = heap_ranges(recorded.blocks);
+  const auto mapped = mapped_ranges(recorded.mapped);
+  const auto own = target::read_own_areas(target.log);
+  const auto stacks = target::read_stack_areas(target.log);
+  target::RootQuery query{.heap = heap, .mapped = mapped, .own = own, .stacks = stacks, .ending = {}};
+  if (target.ending) query.ending = target::EndingThread{target.ending->thread_id, target.ending->live_sp};
+  target::ProcessMemory memory(stopped->live_thread());
+  const target::Roots roots = target::find_roots(*stopped, memory, query);
+  leaks::HeapScanner scanner(scan_input(std::move(recorded), roots));
+  ProcessReader reader(memory);
+  scanner.collect(reader);
+  const auto threads = static_cast<uint32_t>(stopped->threads().size());
+  std::vector<std::string> notes = stopped->notes();
+  stopped->release();
+  const uint64_t stopped_ns = stopped->stopped_ns();
+  if (target.ending && !target::finish_ending(target.log)) {
+    return base::fail("no leak scan: the program didn't wait at its end until its memory had been read");
+  }
+  model::HeapScan scan = scanner.resolve();
+  scan.stopped_ns = stopped_ns;
+  scan.total_ns = now_ns() - begun_ns;
+  scan.read_bytes = reader.read_bytes();
+  scan.skipped_bytes = reader.skipped_bytes();
+  scan.threads = threads;
+  notes.insert(notes.end(), roots.notes.begin(), roots.notes.end());
+  scan.notes.insert(scan.notes.end(), notes.begin(), notes.end());
+  return scan;
+}
+
+}  // namespace heaptap::app

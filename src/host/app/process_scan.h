@@ -1,0 +1,34 @@
+// A look at the memory of a recorded process, for leaks: from a process that stands still to a scan as data.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "host/base/result.h"
+#include "host/intake/mapped_ranges.h"
+#include "host/model/heap_scan.h"
+#include "host/model/tables.h"
+#include "wire/log.h"
+
+namespace heaptap::app {
+
+struct ScanTarget {
+  pid_t process;
+  std::optional<wire::EndingNotice> ending;  // it waits at its end
+  wire::LogHeader& log;
+};
+
+// What the recording knows once all that the process did up to the stop has been taken from its log.
+struct Recorded {
+  std::vector<model::ScannedBlock> blocks;
+  const intake::MappedRanges& mapped;
+  const model::Tables& tables;
+};
+
+// Stops the process, calls `take_records` and looks. The process goes on, or ends, as soon as its memory is read. The caller
+// fills in number, time and reason.
+base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::function<Recorded()>& take_records);
+
+}  // namespace heaptap::app
