@@ -24,6 +24,25 @@ std::vector<model::BlockNumber> numbers_of(const ledger::Ledger& ledger) {
   return numbers;
 }
 
+bool is_loader(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld64.so") ||
+         name.starts_with("ld.so") || (name.starts_with("ld-") && name.ends_with(".so"));
+}
+
+// What the loader allocates for itself is no program's leak. It keeps much of it by addresses inside, some in memory of
+// threads that ended (tables of thread-local storage, until the next thread takes them over).
+std::vector<uint8_t> loader_sites(const model::Tables& tables) {
+  std::vector<uint8_t> sites(tables.sites.size(), 0);
+  for (size_t i = 0; i < sites.size(); ++i) {
+    const model::StackId stack = tables.sites[i].stack;
+    if (stack < wire::kRootCount) continue;
+    const model::Module* module = tables.module_of(tables.codes[tables.stacks[stack].code]);
+    sites[i] = module != nullptr && is_loader(module->path) ? 1 : 0;
+  }
+  return sites;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,
@@ -35,6 +54,7 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& read
   if (!scan) return std::unexpected(std::move(scan).error());
   const model::Tables& tables = reader.tables();
   LeakCounts::Rules rules{.options = query.leaks};
+  rules.options.held_sites = loader_sites(tables);
   if (names.filters()) {
     rules.counts = [&](model::SiteId site) { return names.passes(tables, tables.sites[site]); };
   }

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "host/app/leaks_command.h"
 #include "host/app/run_command.h"
 #include "host/app/show_command.h"
 #include "host/base/result.h"
@@ -15,7 +16,7 @@ struct PrintText {
   std::string text;
 };
 
-using Command = std::variant<PrintText, RunOptions, ShowOptions>;
+using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions>;
 
 // `arguments` without the program's own name.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);

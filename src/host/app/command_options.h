@@ -12,6 +12,11 @@ using Arguments = std::vector<std::string>;
 
 base::Result<Command> parse_run(const Arguments& arguments);
 base::Result<Command> parse_show(const Arguments& arguments);
+base::Result<Command> parse_leaks(const Arguments& arguments);
+
+// What `show` and `leaks` have in common.
+void add_leak_options(CLI::App& app, ShowOptions& options);
+void add_display_options(CLI::App& app, ShowOptions& options);
 
 // Lets CLI11 parse; gives help as text, and errors with the cause, a suggestion and the command's usage.
 // Nothing: parsed.

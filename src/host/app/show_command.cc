@@ -59,6 +59,11 @@ base::Result<report::Report> read_report(const ShowOptions& options) {
   auto report = analysis::analyze(*reader, query_of(options, progress));
   if (report) {
     report->trace_path = options.trace;
+    if (options.running && !report->capture.ended) {
+      report->capture.running = true;
+      report->capture.truncated = false;
+      report->capture.damage.clear();
+    }
   }
   return report;
 }

@@ -15,7 +15,8 @@ struct ShowOptions {
   bool json = false;
   bool sorted = false;  // a sort key was given
   bool bottom_up = false;
-  bool quiet = false;  // no warnings
+  bool quiet = false;    // no warnings
+  bool running = false;  // the trace is being written: that it has no end is no damage
   ColorMode color = ColorMode::kAuto;
 };
 

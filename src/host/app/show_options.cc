@@ -41,13 +41,15 @@ void add_filters(CLI::App& app, ShowOptions& options) {
   add_duration(app, "--to", options.query.to_ns, "As it was at this time");
 }
 
-void add_leaks(CLI::App& app, ShowOptions& options) {
+}  // namespace
+
+void add_leak_options(CLI::App& app, ShowOptions& options) {
   app.add_option("--scan", options.query.scan, "Leaks as the scan with this number saw them (default: the last one)")
       ->type_name("N");
   add_root_kinds(app, options.query.leaks.roots);
 }
 
-void add_display(CLI::App& app, ShowOptions& options) {
+void add_display_options(CLI::App& app, ShowOptions& options) {
   app.add_flag("--json", options.json, "As JSON");
   add_sort(app, options.query.sort);
   app.add_option("-n,--count", options.query.limit, "Show at most N stacks, blocks, …")->type_name("N");
@@ -63,8 +65,6 @@ void add_display(CLI::App& app, ShowOptions& options) {
   app.set_config("--config", "", "Read options from an INI or TOML file", false);
 }
 
-}  // namespace
-
 base::Result<Command> parse_show(const Arguments& arguments) {
   ShowOptions options;
   options.query.errors = true;
@@ -73,8 +73,8 @@ base::Result<Command> parse_show(const Arguments& arguments) {
   app.add_option("VIEW TRACE", words,
                  "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file");
   add_filters(app, options);
-  add_leaks(app, options);
-  add_display(app, options);
+  add_leak_options(app, options);
+  add_display_options(app, options);
   const auto parsed = parse_with(app, kUsage, arguments);
   if (!parsed) {
     return std::unexpected(parsed.error());

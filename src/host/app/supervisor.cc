@@ -85,6 +85,7 @@ int Supervisor::watch(const target::Launched& program) {
     accept_agents();
     drain();
     look_at_endings();
+    answer_calls();
     end_processes();
     if (program_ended_ && g_stop_requested.load(std::memory_order_relaxed) != 0) {
       for (Process& process : processes_) end(process, {});
@@ -100,7 +101,10 @@ int Supervisor::watch(const target::Launched& program) {
 void Supervisor::wait_for_news() {
   std::vector<pollfd> waits{{server_.socket(), POLLIN, 0}, {bell_.descriptor(), POLLIN, 0}};
   if (!program_ended_) waits.push_back({program_.descriptor, POLLIN, 0});
-  for (const Process& process : processes_) waits.push_back({process.descriptor, POLLIN, 0});
+  for (const Process& process : processes_) {
+    waits.push_back({process.descriptor, POLLIN, 0});
+    waits.push_back({process.control->descriptor(), POLLIN, 0});
+  }
   const bool records = !processes_.empty();
   poll(waits.data(), waits.size(), records ? pause_ms_ : 1000);
   bell_.silence();
@@ -126,7 +130,8 @@ void Supervisor::begin(const target::AgentRequest& request) {
   if (!target::AgentServer::answer(request, &(*recording)->log())) return;
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, request.process, 0));
   bell_.add((*recording)->log().header());
-  processes_.push_back({request.process, descriptor, std::move(*recording)});
+  processes_.push_back(
+      {request.process, descriptor, std::move(*recording), std::make_unique<ControlSocket>(request.process)});
 }
 
 void Supervisor::drain() {
@@ -156,6 +161,18 @@ void Supervisor::look_at_endings() {
 void Supervisor::scan_at_end(Process& process, const wire::EndingNotice& notice) {
   const auto progress = keep_showing_progress();
   (void)process.recording->scan(process.pid, notice);  // a failure is noted in the trace
+}
+
+void Supervisor::answer_calls() {
+  for (Process& process : processes_) {
+    while (auto call = process.control->accept()) {
+      const auto progress = keep_showing_progress();
+      const auto number = process.recording->scan(process.pid, std::nullopt);
+      std::error_code ignored;
+      call->answer(number ? ScanAnswer{*number, std::filesystem::absolute(process.recording->path(), ignored).string()}
+                          : ScanAnswer{0, number.error().message});
+    }
+  }
 }
 
 // While the result lives, programs that wait see that this one is at work. Nothing else may change `processes_` meanwhile.
@@ -189,7 +206,8 @@ void Supervisor::end_processes() {
     });
     if (!known && !failed) {  // the agent was never loaded: a trace that says so
       if (auto recording = make_recording(describe({}, program_.process))) {
-        processes_.push_back({program_.process, -1, std::move(*recording)});
+        processes_.push_back(
+            {program_.process, -1, std::move(*recording), std::make_unique<ControlSocket>(program_.process)});
       }
     }
   }

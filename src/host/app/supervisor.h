@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "host/app/control_socket.h"
 #include "host/app/recording.h"
 #include "host/base/result.h"
 #include "target/agent_server.h"
@@ -51,6 +52,7 @@ class Supervisor {
     pid_t pid = 0;
     int descriptor = -1;  // pidfd
     std::unique_ptr<Recording> recording;
+    std::unique_ptr<ControlSocket> control;
   };
 
   void wait_for_news();
@@ -60,6 +62,8 @@ class Supervisor {
   void look_at_endings();
   // The process comes to its end and waits. Whatever takes long calls show_progress().
   void scan_at_end(Process& process, const wire::EndingNotice& notice);
+  // `heaptap leaks` asks for a scan.
+  void answer_calls();
   // Tells all programs that wait that this one is at work.
   void show_progress();
   std::jthread keep_showing_progress();

@@ -19,6 +19,7 @@ class Classifier {
   Classification run() {
     mark_reachable();
     mark_possible();
+    mark_held();
     const std::vector<uint32_t> lost = lost_by_number();
     const std::vector<uint32_t> starts = search_starts(lost);
     std::fill(result_.leaders.begin(), result_.leaders.end(), kNoBlock);
@@ -62,6 +63,13 @@ class Classifier {
     uncertain_ = {};
     spread(scan_, result_.states, queue,
            [this](uint32_t, uint32_t index) { return take(scan_.pointers[index].to, BlockState::kPossible); });
+  }
+
+  void mark_held() {
+    if (options_.held_sites.empty()) return;
+    for (size_t i = 0; i < scan_.blocks.size(); ++i) {
+      if (options_.holds(scan_.blocks[i].site)) result_.states[i] = BlockState::kReachable;
+    }
   }
 
   [[nodiscard]] std::vector<uint32_t> lost_by_number() const {

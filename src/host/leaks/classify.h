@@ -1,6 +1,6 @@
 // Which blocks are lost. Concluded from a scan alone, so that it can be done again with other options.
 //
-//   reachable   a path of certain pointers leads from a root to it
+//   reachable   a path of certain pointers leads from a root to it, or its site is one whose blocks are always held
 //   possible    paths lead to it, but each has a pointer into the middle of a block, which may be chance
 //   definite    lost: no path at all, and no other lost block leads to it, but those that it leads to itself (a cycle)
 //   indirect    lost below a definitely lost one: it would be found again with it
@@ -31,8 +31,11 @@ inline constexpr uint8_t kAllHeuristics =
 struct LeakOptions {
   uint8_t roots = wire::kAllRootKinds;  // bits of wire::root_bit: which kinds of roots keep blocks alive
   uint8_t heuristics = kAllHeuristics;  // bits of pointer_bit: pointers of a kind left out count as kInterior
+  // By site, 1: its blocks are held by something that no scan sees. What they lead to is not held for that alone.
+  std::vector<uint8_t> held_sites = {};
 
   [[nodiscard]] bool is_root(wire::RootKind kind) const { return (roots & wire::root_bit(kind)) != 0; }
+  [[nodiscard]] bool holds(model::SiteId site) const { return site < held_sites.size() && held_sites[site] != 0; }
   [[nodiscard]] bool is_certain(wire::PointerKind kind) const {
     return kind == wire::PointerKind::kStart || (heuristics & pointer_bit(kind)) != 0;
   }

@@ -10,6 +10,7 @@
 namespace heaptap::report {
 
 std::string exit_text(const model::Capture& capture) {
+  if (capture.running) return "still running";
   if (capture.truncated) {
     return "the trace is cut off";
   }

@@ -1,0 +1,148 @@
+#include "host/app/control_socket.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace heaptap::app {
+namespace {
+
+constexpr uint32_t kMagic = 0x4c544348;  // "HCTL"
+constexpr uint32_t kVersion = 1;
+constexpr size_t kMostText = 8192;
+enum class Request : uint32_t { kScan = 1 };
+
+struct RequestMessage {
+  uint32_t magic;
+  uint32_t version;
+  Request request;
+  uint32_t reserved;
+};
+
+struct AnswerMessage {
+  uint32_t magic;
+  uint32_t scan;
+  uint32_t text_bytes;
+  uint32_t reserved;
+  char text[kMostText];
+};
+
+struct Address {
+  sockaddr_un name{};
+  socklen_t bytes;
+};
+
+Address address_for(pid_t process) {
+  Address address;
+  const std::string name = fmt::format("heaptap.control.{}", process);
+  address.name.sun_family = AF_UNIX;
+  std::memcpy(address.name.sun_path + 1, name.data(), name.size());  // a leading NUL: the abstract namespace
+  address.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+bool is_trusted(int connection) {
+  ucred peer{};
+  socklen_t bytes = sizeof(peer);
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+         (peer.uid == 0 || peer.uid == geteuid());
+}
+
+class Connection {
+ public:
+  Connection() : descriptor_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {}
+  ~Connection() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  [[nodiscard]] int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+base::Error nobody_traces(pid_t process) {
+  struct stat facts{};
+  if (stat(fmt::format("/proc/{}", process).c_str(), &facts) != 0) {
+    return {fmt::format("there is no process {}: `pgrep -n NAME` finds a program's pid", process)};
+  }
+  return {
+      fmt::format("process {} isn't being traced by you: start it with `heaptap run PROGRAM`, then ask for its leaks "
+                  "from here",
+                  process)};
+}
+
+}  // namespace
+
+ControlCall::ControlCall(ControlCall&& other) noexcept : connection_(std::exchange(other.connection_, -1)) {}
+
+ControlCall::~ControlCall() {
+  if (connection_ >= 0) close(connection_);
+}
+
+void ControlCall::answer(const ScanAnswer& answer) {
+  AnswerMessage message{.magic = kMagic, .scan = answer.number, .text_bytes = 0, .reserved = 0, .text = {}};
+  message.text_bytes = static_cast<uint32_t>(std::min(answer.text.size(), kMostText));
+  std::memcpy(message.text, answer.text.data(), message.text_bytes);
+  // Who asked may be gone.
+  (void)send(connection_, &message, offsetof(AnswerMessage, text) + message.text_bytes, MSG_NOSIGNAL);
+}
+
+ControlSocket::ControlSocket(pid_t process)
+    : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  const Address address = address_for(process);
+  if (socket_ >= 0 && (bind(socket_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0 ||
+                       listen(socket_, 8) != 0)) {
+    close(std::exchange(socket_, -1));
+  }
+}
+
+ControlSocket::~ControlSocket() {
+  if (socket_ >= 0) close(socket_);
+}
+
+std::optional<ControlCall> ControlSocket::accept() {
+  if (socket_ < 0) return std::nullopt;
+  const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (connection < 0) return std::nullopt;
+  ControlCall call(connection);
+  const timeval limit{1, 0};
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+  RequestMessage message{};
+  const bool is_whole = is_trusted(connection) && recv(connection, &message, sizeof(message), 0) == sizeof(message);
+  const bool is_ours = is_whole && message.magic == kMagic && message.version == kVersion;
+  if (!is_ours || message.request != Request::kScan) return std::nullopt;
+  return call;
+}
+
+base::Result<ScanAnswer> ask_for_scan(pid_t process) {
+  const Connection connection;
+  const Address address = address_for(process);
+  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0) {
+    return std::unexpected(nobody_traces(process));
+  }
+  if (!is_trusted(connection.get())) {
+    return base::fail("process {} is traced by another user: ask as that user, or as root", process);
+  }
+  const RequestMessage request{kMagic, kVersion, Request::kScan, 0};
+  AnswerMessage answer{};
+  ssize_t bytes = send(connection.get(), &request, sizeof(request), MSG_NOSIGNAL);
+  if (bytes == sizeof(request)) bytes = recv(connection.get(), &answer, sizeof(answer), 0);
+  const auto head = static_cast<ssize_t>(offsetof(AnswerMessage, text));
+  if (bytes < head || answer.magic != kMagic || bytes != head + static_cast<ssize_t>(answer.text_bytes)) {
+    return base::fail("the heaptap that traces process {} gave no answer: {}", process,
+                      bytes < 0 ? base::reason_of(errno) : "it or the process came to its end meanwhile");
+  }
+  return ScanAnswer{answer.scan, std::string(answer.text, answer.text_bytes)};
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,134 @@
+"""`heaptap leaks PID`, repeated scans of one session, and exit statuses that leaks decide."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from heaptap_test import HEAPTAP, TARGETS  # noqa: E402
+
+
+def shown(view, trace, *options):
+    run = subprocess.run([HEAPTAP, "show", view, "--json", *options, trace], capture_output=True, text=True, check=True)
+    return json.loads(run.stdout)
+
+
+class Running:
+    """A target that loses a block for each line that it is sent, and answers each one."""
+
+    def __init__(self, folder):
+        self.trace = os.path.join(folder, "running.htap")
+        self.process = subprocess.Popen([HEAPTAP, "run", "-q", "-o", self.trace, "--", os.path.join(TARGETS, "loses_on_demand")],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process.stdout.readline()
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as children:
+            self.pid = int(children.read().split()[0])
+
+    def ask(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def leaks(self, *options):
+        return subprocess.run([HEAPTAP, "leaks", str(self.pid), *options], capture_output=True, text=True)
+
+    def end(self):
+        if self.process.returncode is None:
+            self.process.communicate()
+        return self.process.returncode
+
+
+class LeaksNow(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.target = Running(self.folder.name)
+        self.addCleanup(self.target.end)
+
+    def test_each_scan_sees_what_was_lost_until_then(self):
+        for lost in range(1, 4):
+            self.assertEqual(self.target.ask("lose"), "lose")
+            answer = self.target.leaks("--json")
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            leaks = json.loads(answer.stdout)["leaks"]
+            self.assertEqual(leaks["definite"], {"blocks": lost, "bytes": 100 * lost})
+            self.assertEqual((leaks["scan"]["number"], leaks["scan"]["at_end"]), (lost, False))
+        self.assertEqual(self.target.end(), 0)
+        leaks = shown("leaks", self.target.trace)["leaks"]
+        self.assertEqual((leaks["scan_count"], leaks["scan"]["at_end"]), (4, True))
+        self.assertEqual(leaks["definite"]["blocks"], 3)
+        first = shown("leaks", self.target.trace, "--scan", "1")["leaks"]
+        self.assertEqual(first["definite"]["blocks"], 1)
+
+    def test_what_is_held_is_not_lost_until_it_is_dropped(self):
+        self.target.ask("hold")
+        self.assertEqual(json.loads(self.target.leaks("--json").stdout)["leaks"]["definite"]["blocks"], 0)
+        self.target.ask("drop")
+        self.assertEqual(json.loads(self.target.leaks("--json").stdout)["leaks"]["definite"]["blocks"], 1)
+
+    def test_text_says_that_the_program_still_runs(self):
+        self.target.ask("lose")
+        answer = self.target.leaks()
+        self.assertIn("still running", answer.stdout)
+        self.assertIn("100 B in 1 block definitely lost", answer.stdout)
+        self.assertIn("loses_on_demand.c", answer.stdout)
+
+    def test_the_sum_of_kinds_is_what_is_alive(self):
+        for word in ("lose", "hold", "lose"):
+            self.target.ask(word)
+        report = json.loads(self.target.leaks("--json").stdout)
+        leaks = report["leaks"]
+        kinds = sum(leaks[kind]["blocks"] for kind in ("definite", "indirect", "possible", "reachable", "suppressed"))
+        self.assertEqual(kinds, report["totals"]["live_blocks"])
+
+    def test_a_hundred_scans_do_the_program_no_harm(self):
+        for number in range(100):
+            self.target.ask("lose")
+            self.assertEqual(self.target.leaks("-q").returncode, 0)
+        self.assertEqual(self.target.end(), 0)
+        self.assertEqual(shown("leaks", self.target.trace)["leaks"]["definite"]["blocks"], 100)
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, *arguments):
+        run = subprocess.run([HEAPTAP, "leaks", *arguments], capture_output=True, text=True)
+        self.assertEqual(run.stdout, "")
+        return run.returncode, run.stderr
+
+    def test_a_process_that_nobody_traces(self):
+        status, text = self.refused(str(os.getpid()))
+        self.assertEqual(status, 125)
+        self.assertIn("isn't being traced", text)
+        self.assertIn("heaptap run", text)
+
+    def test_no_process(self):
+        status, text = self.refused("4194303")
+        self.assertEqual(status, 125)
+        self.assertIn("no process 4194303", text)
+
+    def test_no_pid(self):
+        for arguments in ((), ("x",), ("-5",), ("0",)):
+            status, _ = self.refused(*arguments)
+            self.assertEqual(status, 2, arguments)
+
+
+class ExitStatus(unittest.TestCase):
+    def run_target(self, name, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [HEAPTAP, "run", "-q", "-o", os.path.join(folder, "t.htap"), *options, "--", os.path.join(TARGETS, name)]
+            return subprocess.run(command, capture_output=True).returncode
+
+    def test_leaks_change_it_only_if_asked(self):
+        self.assertEqual(self.run_target("leak_definite"), 0)
+        self.assertEqual(self.run_target("leak_definite", "--error-exitcode", "23"), 23)
+        self.assertEqual(self.run_target("leak_definite", "--error-exitcode", "23", "--no-leak-scan"), 0)
+
+    def test_no_leak_no_error(self):
+        self.assertEqual(self.run_target("malloc_family", "--error-exitcode", "23", "--no-leak-scan"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
