@@ -1,9 +1,10 @@
 // From an address to the block there, in few and predictable steps:
 //
-//   tops_     one for 512 GiB of addresses ─▸ regions_   one for 2 MiB ─▸ leaves_   one entry for 1 KiB
+//   tops_     one for 8 GiB of addresses ─▸ regions_   one for 2 MiB ─▸ leaves_   one entry for 1 KiB
 //
 // A leaf's entry is the number of blocks that begin before its KiB, so the blocks that begin in it are between its entry and
-// the next one; where in it, is in starts_. A region in the middle of a large block needs no leaf. Private to leaks/.
+// the next one; where in it, is in starts_. A region in the middle of a large block needs no leaf. What a small heap needs is
+// small too: 130 KiB of tops_, 16 KiB for each that is in use. Private to leaks/.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -57,7 +58,7 @@ class BlockIndex {
   }
 
  private:
-  static constexpr unsigned kTopBits = 39;
+  static constexpr unsigned kTopBits = 33;
   static constexpr unsigned kRegionBits = 21;
   static constexpr unsigned kEntryBits = 10;
   static constexpr uint64_t kLowMask = (1u << kEntryBits) - 1;
