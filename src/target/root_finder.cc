@@ -6,6 +6,7 @@
 
 #include "arch/native.h"
 #include "target/allocator_memory.h"
+#include "target/kernel_words.h"
 #include "target/module_image.h"
 #include "target/range_labels.h"
 #include "target/stack_walk.h"
@@ -49,6 +50,7 @@ class RootFinder {
     for (const StoppedThread& thread : process_.threads()) label_thread(thread);
     leave_out_main_stack_of_ended_leader();
     label_contexts();
+    add_kernel_words();
     for (const AddressRange& range : query_.own) labels_.erase(range);
     collect_ranges();
     walk_stacks();
@@ -69,6 +71,7 @@ class RootFinder {
   void label_thread_locals(const StoppedThread& thread, std::optional<AddressRange> area);
   void leave_out_main_stack_of_ended_leader();
   void label_contexts();
+  void add_kernel_words();
   void collect_ranges();
   void walk_stacks();
 
@@ -278,6 +281,12 @@ void RootFinder::label_contexts() {
     }
     labels_.paint(range, RootKind::kContextStack, thread_id);
     if (range.contains(live)) labels_.erase({range.begin, live});
+  }
+}
+
+void RootFinder::add_kernel_words() {
+  for (const uint64_t word : find_kernel_words(process_.live_thread())) {
+    roots_.words.push_back({word, 0, 0, RootKind::kKernel});
   }
 }
 

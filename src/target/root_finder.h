@@ -1,9 +1,9 @@
 // Where in a stopped process pointers can be that hold blocks by themselves.
 //
 // Roots: modules' writable data; other memory that is no heap; stacks from the stack pointer (less the red zone) to their
-// end; registers; thread-local storage. No roots: what an allocator keeps for itself or has free; dead stack; stacks of
-// threads that ended; what the agent has. Memory whose origin isn't known counts as a root: better a leak that isn't seen
-// than a false alarm.
+// end; registers; thread-local storage; words that the kernel keeps (epoll). No roots: what an allocator keeps for itself or
+// has free; dead stack; stacks of threads that ended; what the agent has. Memory whose origin isn't known counts as a root:
+// better a leak that isn't seen than a false alarm.
 #pragma once
 #include <optional>
 #include <span>
@@ -44,7 +44,7 @@ struct Roots {
   // Ascending, apart from each other, without `heap` and `own`. Not everything in them was ever touched: ask
   // ProcessMemory::touched_ranges before reading.
   std::vector<wire::RootRange> ranges;
-  // Registers. With DWARF's number of the thread pointer: what the C library holds for the thread (its table of
+  // Registers, and what the kernel keeps. With DWARF's number of the thread pointer: what the C library holds for the thread (its table of
   // thread-local blocks and these blocks); of the stack pointer: also the alternate stack that the kernel knows.
   std::vector<wire::RootWord> words;
   std::vector<wire::StackFrame> frames;

@@ -15,11 +15,12 @@ enum class RootKind : uint8_t {
   kThreadLocal = 4,  // static and dynamic thread-local storage, and what the C library keeps for the thread beside it
   kAlternateStack = 5,  // of sigaltstack
   kContextStack = 6,    // of an inactive ucontext
+  kKernel = 7,          // no memory: a word that the kernel keeps for the program, and gives back with an event
 };
-inline constexpr unsigned kRootKindCount = 7;
+inline constexpr unsigned kRootKindCount = 8;
 constexpr uint8_t root_bit(RootKind kind) { return static_cast<uint8_t>(1u << static_cast<unsigned>(kind)); }
 inline constexpr const char* kRootKindNames[kRootKindCount] = {
-    "global", "mapping", "stack", "register", "thread-local", "alternate-stack", "context-stack"};
+    "global", "mapping", "stack", "register", "thread-local", "alternate-stack", "context-stack", "kernel"};
 inline constexpr uint8_t kAllRootKinds = (1u << kRootKindCount) - 1;
 
 // How a word points to a block.
@@ -45,11 +46,12 @@ struct RootRange {
   uint32_t thread_id;  // the kernel's; 0: of no thread
 };
 
-// A value that is a root by itself: a register.
+// A value that is a root by itself: a register, or what the kernel keeps.
 struct RootWord {
   uint64_t value;
   uint32_t thread_id;
-  uint16_t register_number;  // as DWARF numbers the CPU's
+  uint16_t register_number;  // as DWARF numbers the CPU's; else 0
+  RootKind kind = RootKind::kRegister;
 };
 
 // Memory that a thread's code runs on besides the thread's own stack, as the program told the kernel or the C library.

@@ -63,7 +63,7 @@ class Findings {
   std::set<RootKind> holders_of(uint64_t address) {
     std::set<RootKind> kinds;
     for (const wire::RootWord& word : roots_.words) {
-      if (word.value == address) kinds.insert(RootKind::kRegister);
+      if (word.value == address) kinds.insert(word.kind);
     }
     for (const wire::RootRange& range : roots_.ranges) {
       for (const AddressRange& part : memory_.touched_ranges(range.begin, range.end)) {

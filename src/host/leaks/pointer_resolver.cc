@@ -50,7 +50,7 @@ void PointerResolver::add(const wire::RootWord& word) {
   if (to == kNoBlock) return;
   add_root(word.thread_id, {.to = to,
                             .kind = kind,
-                            .root = wire::RootKind::kRegister,
+                            .root = word.kind,
                             .thread = 0,
                             .address = word.register_number,
                             .frame_code = 0});
