@@ -69,6 +69,18 @@ std::vector<pid_t> list_threads(pid_t process) {
   return threads;
 }
 
+uint64_t read_first_stack_pointer(pid_t thread) {
+  const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/stat");
+  // Field 28; the second one is a name in brackets, with anything in it.
+  constexpr int kFieldsBehindName = 26;
+  size_t at = text.rfind(')');
+  for (int i = 0; i < kFieldsBehindName && at != text.npos; ++i) at = text.find(' ', at + 1);
+  if (at == text.npos) return 0;
+  uint64_t address = 0;
+  std::from_chars(text.data() + at + 1, text.data() + text.size(), address);
+  return address;
+}
+
 std::optional<KernelPlace> read_kernel_place(pid_t thread) {
   const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/syscall");
   // "NUMBER ARG1 … ARG6 SP PC", or "-1 SP PC" outside of system calls, or "running".

@@ -28,6 +28,9 @@ struct KernelPlace {
 };
 std::optional<KernelPlace> read_kernel_place(pid_t thread);
 
+// Where the process's first stack began: the arguments and the environment lie above. 0: not told.
+uint64_t read_first_stack_pointer(pid_t thread);
+
 // A whole file of /proc, at most `most_bytes`; empty if it can't be read.
 std::string read_proc_file(const std::string& path, size_t most_bytes = size_t{64} << 20);
 

@@ -8,6 +8,7 @@
 #include "target/allocator_memory.h"
 #include "target/kernel_words.h"
 #include "target/module_image.h"
+#include "target/process_status.h"
 #include "target/range_labels.h"
 #include "target/stack_walk.h"
 #include "target/thread_area.h"
@@ -27,12 +28,23 @@ bool lies_in(uint64_t address, std::span<const AddressRange> ascending) {
 
 bool is_our_log(const Mapping& mapping) { return mapping.name.starts_with("/memfd:heaptap-log"); }
 
-// Memory that processes share without a file on a disk: pointers there may be this program's.
+// Not a device's: to read that may have effects.
 bool is_shared_memory(const Mapping& mapping) {
-  for (const char* begin : {"/memfd:", "/dev/zero", "/dev/shm/", "/SYSV", "anon_inode:[io_uring]"}) {
-    if (mapping.name.starts_with(begin)) return true;
+  const std::string& name = mapping.name;
+  if (name.starts_with("/dev/zero") || name.starts_with("/dev/shm/") || name == "anon_inode:[io_uring]") return true;
+  for (const char* devices : {"/dev/", "/sys/", "/proc/", "/dmabuf"}) {
+    if (name.starts_with(devices)) return false;
   }
-  return mapping.name.empty();
+  return name.empty() || name.starts_with('/');
+}
+
+// A database's file, say. To read all of it would hold the program up for long.
+bool is_large_file(const Mapping& mapping, ProcessMemory& memory) {
+  constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+  if (mapping.range.size() <= kMostBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:")) return false;
+  uint64_t touched = 0;
+  for (const AddressRange& part : memory.touched_ranges(mapping.range.begin, mapping.range.end)) touched += part.size();
+  return touched > kMostBytes;
 }
 
 class RootFinder {
@@ -106,14 +118,15 @@ void RootFinder::label_mappings() {
                             !mapping.name.starts_with("[anon") && !mapping.is_kernels("[heap]");
     if (is_special || is_our_log(mapping) || (mapping.has_file() && !mapping.writable)) continue;
     if (mapping.shared && !mapping.writable) continue;
-    if (mapping.shared && !is_shared_memory(mapping)) {
-      left_out += mapping.name.starts_with("/dev/") ? 0 : 1;
+    if (mapping.shared && !is_shared_memory(mapping)) continue;
+    if (mapping.shared && is_large_file(mapping, memory_)) {
+      ++left_out;
       continue;
     }
     labels_.paint(mapping.range, RootKind::kMapping);
   }
   if (left_out != 0) {
-    roots_.notes.push_back(std::to_string(left_out) + " shared mappings of files were not searched for pointers");
+    roots_.notes.push_back(std::to_string(left_out) + " large shared mappings of files were not searched for pointers");
   }
 }
 
@@ -152,7 +165,7 @@ void RootFinder::label_mapped(AddressRange range) {
   }
 }
 
-// glibc keeps their stacks for threads to come. A guard lies below each.
+// glibc keeps their stacks for threads to come, and with them their tables of thread-local blocks. A guard lies below each.
 void RootFinder::leave_out_ended_threads() {
   std::unordered_set<uint64_t> alive;
   for (const StoppedThread& thread : process_.threads()) alive.insert(thread.thread_pointer);
@@ -164,6 +177,9 @@ void RootFinder::leave_out_ended_threads() {
     const auto block = find_control_block(memory_, mapping);
     if (!block || alive.contains(*block) || runs_on(mapping.range)) continue;
     labels_.erase(mapping.range);
+    if (const uint64_t table = thread_local_table_memory(memory_, *block); table != 0) {
+      roots_.words.push_back({table, 0, cpu::kThreadPointerNumber});
+    }
     if (waits_for_join(memory_, *block)) labels_.paint({*block, mapping.range.end}, RootKind::kThreadLocal);
   }
 }
@@ -258,7 +274,11 @@ void RootFinder::leave_out_main_stack_of_ended_leader() {
     const bool leader_lives = std::ranges::any_of(process_.threads(), [&](const StoppedThread& thread) {
       return thread.thread_id == static_cast<uint32_t>(process_.process());
     });
-    if (mapping.is_kernels("[stack]") && !leader_lives && !runs_on(mapping.range)) labels_.erase(mapping.range);
+    if (!mapping.is_kernels("[stack]") || leader_lives || runs_on(mapping.range)) continue;
+    // The environment and the arguments stay above it.
+    const uint64_t begin = read_first_stack_pointer(process_.live_thread());
+    labels_.erase(mapping.range);
+    if (mapping.range.contains(begin)) labels_.paint({begin, mapping.range.end}, RootKind::kMapping);
   }
 }
 

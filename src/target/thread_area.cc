@@ -84,6 +84,12 @@ std::optional<uint64_t> find_control_block(ProcessMemory& memory, const Mapping&
   return std::nullopt;
 }
 
+uint64_t thread_local_table_memory(const ProcessMemory& memory, uint64_t control_block) {
+  constexpr uint64_t kHead = 16;  // how many entries there are
+  const uint64_t entries = memory.value<uint64_t>(control_block + 8).value_or(0);
+  return entries < kPageBytes ? 0 : entries - kHead;
+}
+
 bool waits_for_join(const ProcessMemory& memory, uint64_t control_block) {
   // glibc: the thread's number becomes 0 when it ends, and -1 when it was joined. One that is detached is joined to itself.
   constexpr uint64_t kThreadNumber = 720;

@@ -21,6 +21,9 @@ std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, uint64
 // The control block near the end of a mapping that glibc made for a thread. Whether the thread still runs is not said.
 std::optional<uint64_t> find_control_block(ProcessMemory& memory, const Mapping& mapping);
 
+// What was allocated for the table of thread-local blocks (DTV) of this control block's thread, by glibc. 0: none.
+uint64_t thread_local_table_memory(const ProcessMemory& memory, uint64_t control_block);
+
 // Whether the ended thread of this control block waits for pthread_join: then its result is still held there.
 bool waits_for_join(const ProcessMemory& memory, uint64_t control_block);
 

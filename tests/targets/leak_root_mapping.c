@@ -10,6 +10,9 @@
 // RUN file unmapped
 // RUN shared_file held
 // RUN shared_file dropped
+// RUN disk_file held
+// RUN disk_file dropped
+// RUN disk_file unmapped
 #define _GNU_SOURCE
 #include "leak.h"
 
@@ -22,7 +25,12 @@ NOINLINE static void map(char** arguments) {
     file = memfd_create("mapped", MFD_CLOEXEC);
     REQUIRE(file >= 0 && ftruncate(file, SIZE) == 0);
   }
-  int shared = said(arguments, "shared") || said(arguments, "shared_file");
+  if (said(arguments, "disk_file")) {
+    char name[] = "mapped-XXXXXX";
+    file = mkstemp(name);
+    REQUIRE(file >= 0 && unlink(name) == 0 && ftruncate(file, SIZE) == 0);
+  }
+  int shared = said(arguments, "shared") || said(arguments, "shared_file") || said(arguments, "disk_file");
   int flags = (shared ? MAP_SHARED : MAP_PRIVATE) | (file < 0 ? MAP_ANONYMOUS : 0);
   area = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, flags, file, 0);
   REQUIRE(area != MAP_FAILED);
