@@ -92,6 +92,50 @@ class LeaksNow(unittest.TestCase):
         self.assertEqual(shown("leaks", self.target.trace)["leaks"]["definite"]["blocks"], 100)
 
 
+class RootKinds(unittest.TestCase):
+    """Each kind of root is switched off: what only it holds is lost then, and nothing else changes."""
+
+    CASES = (
+        ("leak_root_bss held", "global"),
+        ("leak_root_data held", "global"),
+        ("leak_root_library held", "global"),
+        ("leak_root_mapping private held", "mapping"),
+        ("leak_root_mapping shared held", "mapping"),
+        ("leak_root_main_stack held", "stack"),
+        ("leak_root_thread_stack read held", "stack"),
+        ("leak_root_thread_stack epoll held", "stack"),
+        ("leak_root_register rbx held", "register"),
+        ("leak_root_register xmm8 held", "register"),
+        ("leak_root_static_tls main held", "thread-local"),
+        ("leak_root_dynamic_tls thread held", "thread-local"),
+        ("leak_root_thread_specific main first held", "thread-local"),
+        ("leak_root_alternate_stack mapped held", "alternate-stack"),
+        ("leak_root_context mapped held", "context-stack"),
+    )
+
+    def lost_at(self, trace, source, *options):
+        report = shown("leaks", trace, *options)
+        lost = 0
+        for stack in report["stacks"]:
+            if any(frame["file"] and frame["file"].endswith(source) for frame in stack["frames"]):
+                lost += stack["leaks"]["definite"]["blocks"] + stack["leaks"]["indirect"]["blocks"]
+        return lost
+
+    def test_switched_off(self):
+        kinds = ("global", "mapping", "stack", "register", "thread-local", "alternate-stack", "context-stack")
+        for case, kind in self.CASES:
+            name, *arguments = case.split()
+            with self.subTest(case), tempfile.TemporaryDirectory() as folder:
+                trace = os.path.join(folder, "t.htap")
+                command = [HEAPTAP, "run", "-q", "-o", trace, "--", os.path.join(TARGETS, name), *arguments]
+                subprocess.run(command, capture_output=True, check=True)
+                self.assertEqual(self.lost_at(trace, name + ".c"), 0)
+                self.assertGreater(self.lost_at(trace, name + ".c", "--no-roots", kind), 0)
+                others = ",".join(other for other in kinds if other != kind and other != "global")
+                if kind in ("global", "mapping"):
+                    self.assertEqual(self.lost_at(trace, name + ".c", "--no-roots", others.replace("mapping,", "")), 0)
+
+
 class Refusals(unittest.TestCase):
     def refused(self, *arguments):
         run = subprocess.run([HEAPTAP, "leaks", *arguments], capture_output=True, text=True)

@@ -146,6 +146,9 @@ void add_root_kinds(CLI::App& app, uint8_t& roots) {
          },
          "Pointers there keep nothing alive: " + names)
       ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("KIND");
 }
 
