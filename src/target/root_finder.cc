@@ -201,7 +201,7 @@ void RootFinder::label_thread(const StoppedThread& thread) {
   }
   for (const wire::StackArea& other : query_.stacks) {
     if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
-    roots_.words.push_back({other.begin, thread.thread_id, cpu::kStackPointerNumber});
+    roots_.words.push_back({other.begin, thread.thread_id, cpu::kStackPointerNumber, wire::RootKind::kAlternateStack});
   }
 }
 
@@ -257,7 +257,7 @@ void RootFinder::label_thread_locals(const StoppedThread& thread, std::optional<
   labels_.paint({std::max(table.static_begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
   const auto hold = [&](AddressRange range, uint64_t start) {
     if (!lies_in(start, query_.heap)) labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
-    roots_.words.push_back({start, thread.thread_id, cpu::kThreadPointerNumber});
+    roots_.words.push_back({start, thread.thread_id, cpu::kThreadPointerNumber, wire::RootKind::kThreadLocal});
   };
   if (table.range.size() != 0) hold(table.range, table.range.begin);
   for (const ThreadLocalBlock& block : table.blocks) {
