@@ -11,7 +11,7 @@ NOINLINE static void lose() {
   blocks.clear();
 }
 NOINLINE static void clear() {
-  kept = new std::vector<void*>;                            // LEAK reachable 1 24
+  kept = new std::vector<void*>;                               // LEAK reachable 1 24
   for (int i = 0; i < 8; i++) kept->push_back(calloc(1, 41));  // LEAK definite 8 328 | reachable 9 392
   kept->clear();
 }

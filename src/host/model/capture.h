@@ -42,7 +42,7 @@ struct Capture {
   uint64_t trace_bytes = 0;     // size of the file
 
   // Found while reading.
-  bool running = false;  // the recording goes on: this is what there is of it so far
+  bool running = false;    // the recording goes on: this is what there is of it so far
   bool truncated = false;  // the file ends early or is damaged
   std::string damage;      // what is wrong and from which byte on
 };
