@@ -191,7 +191,8 @@ const Variable* ModuleFile::variable_at(uint64_t address, bool is_thread_local) 
   load_variables();
   auto variable = find_variable(address, is_thread_local);
   if (!variable) return nullptr;
-  return &known_variables_[is_thread_local].try_emplace(variable->begin, *std::move(variable)).first->second;
+  const uint64_t begin = variable->begin;
+  return &known_variables_[is_thread_local].try_emplace(begin, *std::move(variable)).first->second;
 }
 
 std::optional<Variable> ModuleFile::find_variable(uint64_t address, bool is_thread_local) {
