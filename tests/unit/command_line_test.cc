@@ -136,7 +136,7 @@ TEST(CommandLine, SaysWhatIsWrong) {
 }
 
 TEST(CommandLine, SaysWhichCommandsAreNotThereYet) {
-  for (const char* name : {"report", "diff", "export", "check", "connect", "discover", "console"}) {
+  for (const char* name : {"report", "diff", "export", "connect", "discover", "console"}) {
     EXPECT_NE(refused({name, "x"}).find("not available"), std::string::npos) << name;
   }
 }
@@ -148,6 +148,44 @@ TEST(CommandLine, HelpsWithEachCommand) {
   EXPECT_NE(parsed<PrintText>({"run", "--help"}).text.find("--follow-fork"), std::string::npos);
   EXPECT_NE(parsed<PrintText>({"show", "-h"}).text.find("--bottom-up"), std::string::npos);
   EXPECT_EQ(parsed<PrintText>({"--version"}).text.rfind("heaptap ", 0), 0u);
+}
+
+TEST(CommandLine, ChoosesOneViewOfTheLeaks) {
+  using report::View;
+  const ShowOptions why = parsed<ShowOptions>({"show", "leaks", "a.htap", "--why", "#b12"});
+  EXPECT_EQ(why.view, View::kHolders);
+  EXPECT_EQ(why.query.why->value, 12u);
+  const ShowOptions retained = parsed<ShowOptions>({"show", "leaks", "--retained", "a.htap"});
+  EXPECT_EQ(retained.view, View::kRetained);
+  EXPECT_EQ(retained.trace, "a.htap");
+  EXPECT_EQ(retained.query.retained, analysis::RetainedBy::kBlock);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--retained=type", "a.htap"}).query.retained,
+            analysis::RetainedBy::kType);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--globals", "a.htap"}).view, View::kGlobals);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--scans", "a.htap"}).view, View::kScans);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--since", "1", "a.htap"}).view, View::kScanChanges);
+  const ShowOptions generate = parsed<ShowOptions>({"show", "leaks", "--gen-suppressions", "a.htap"});
+  EXPECT_EQ(generate.view, View::kLeaks);
+  EXPECT_EQ(generate.query.generate, analysis::SuppressionSyntax::kValgrind);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--gen-suppressions=lsan", "a.htap"}).query.generate,
+            analysis::SuppressionSyntax::kLsan);
+  EXPECT_NE(refused({"show", "leaks", "--gen-suppressions=odd", "a.htap"}).find("lsan"), std::string::npos);
+  EXPECT_NE(refused({"show", "leaks", "--retained=odd", "a.htap"}).find("stack"), std::string::npos);
+  EXPECT_NE(refused({"show", "leaks", "--why", "odd", "a.htap"}).find("address"), std::string::npos);
+  EXPECT_NE(refused({"show", "leaks", "--scans", "--globals", "a.htap"}).find("one at a time"), std::string::npos);
+  EXPECT_NE(refused({"show", "summary", "--scans", "a.htap"}).find("show leaks"), std::string::npos);
+}
+
+TEST(CommandLine, ReadsTheLimitsOfCheck) {
+  const CheckOptions options = parsed<CheckOptions>(
+      {"check", "a.htap", "--max-leaked", "0", "--max-peak=100M", "--max-allocations", "7", "--suppressions", "x"});
+  EXPECT_EQ(options.leaked_bytes, 0u);
+  EXPECT_EQ(options.peak_bytes, 100u << 20);
+  EXPECT_EQ(options.allocations, 7u);
+  EXPECT_FALSE(options.live_bytes.has_value());
+  EXPECT_NE(refused({"check", "a.htap"}).find("--max-leaked 0"), std::string::npos);
+  EXPECT_NE(refused({"check", "--max-leaked", "0"}).find("no trace"), std::string::npos);
+  refused({"check", "a.htap", "--max-peak", "much"});
 }
 
 }  // namespace

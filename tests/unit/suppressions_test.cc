@@ -199,17 +199,6 @@ TEST(Suppressions, AGapTakesAnyNumberOfFrames) {
   EXPECT_FALSE(hidden_by(entry("fun:malloc\nfun:b"), frames));
 }
 
-TEST(Suppressions, CountWhatTheyHidAndKnowWhichHidNothing) {
-  Suppressions suppressions = from(kLsanFile);
-  EXPECT_EQ(suppressions.suppress({Function::kNew, kCppStack}, BlockState::kDefinite, 3, 48), 1U);
-  EXPECT_EQ(suppressions.suppress({Function::kNew, kCppStack}, BlockState::kIndirect, 2, 32), 1U);
-  EXPECT_FALSE(suppressions.suppress({Function::kMalloc, {}}, BlockState::kDefinite, 1, 1));
-  EXPECT_EQ(suppressions.use_of(1).stacks, 2U);
-  EXPECT_EQ(suppressions.use_of(1).blocks, 5U);
-  EXPECT_EQ(suppressions.use_of(1).bytes, 80U);
-  EXPECT_EQ(suppressions.unused(), (std::vector<size_t>{0, 2, 3}));
-}
-
 TEST(Suppressions, ErrorsNameLineCauseAndCure) {
   const auto expect_error = [](std::string_view text, std::string_view place, std::string_view words) {
     const std::string message = error_of(text);

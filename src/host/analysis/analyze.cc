@@ -8,6 +8,7 @@
 #include "host/analysis/leak_scan.h"
 #include "host/analysis/listing.h"
 #include "host/analysis/stack_names.h"
+#include "host/analysis/view_context.h"
 #include "host/base/units.h"
 #include "host/ledger/ledger.h"
 
@@ -106,6 +107,28 @@ base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(intake::TraceReade
   return ledger;
 }
 
+template <typename View>
+base::Result<> store(base::Result<View> made, std::optional<View>& place) {
+  if (!made) return std::unexpected(std::move(made).error());
+  place = *std::move(made);
+  return {};
+}
+
+// The views of a scan that were asked for.
+base::Result<> fill_views(report::Report& report, intake::TraceReader& reader, const Query& query, StackNames& names,
+                          const ledger::Ledger& ledger, const JudgedLeaks& judged) {
+  if (!query.why && !query.retained && !query.globals && !query.scan_list && query.since == 0) return {};
+  const StackIndex index(reader.tables());
+  BlockNames blocks(reader.capture(), reader.tables(), index, names);
+  const ViewContext context{reader, query, names, ledger, index, judged, blocks};
+  if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
+  if (query.retained) report.retained = retained_view(context);
+  if (query.globals) report.globals = globals_view(context);
+  if (query.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
+  if (query.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
+  return {};
+}
+
 }  // namespace
 
 base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& query) {
@@ -124,9 +147,11 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& q
   if (query.statistics) list_statistics(report, **ledger, reader.tables());
   const auto leaks = judge_leaks(reader, query, names, **ledger);
   if (!leaks) return std::unexpected(leaks.error());
-  if (*leaks != nullptr) fill(report.leaks, **leaks, reader.scans().size());
+  if (*leaks != nullptr) fill(report.leaks, **leaks, reader.scans().size(), query.suppressions);
   const Listing listing(**ledger, reader.tables(), names, query, *leaks != nullptr ? &(*leaks)->counts : nullptr);
   listing.list_stacks(report);
+  if (*leaks != nullptr) HEAPTAP_TRY(fill_views(report, reader, query, names, **ledger, **leaks));
+  if (query.generate) listing.generate_suppressions(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);
   report.hints = names.hints(kMostHints);

@@ -3,9 +3,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "host/analysis/sort_key.h"
+#include "host/analysis/suppression_writer.h"
+#include "host/analysis/suppressions.h"
 #include "host/base/result.h"
 #include "host/intake/trace_reader.h"
 #include "host/leaks/classify.h"
@@ -13,6 +16,17 @@
 #include "host/symbols/resolver.h"
 
 namespace heaptap::analysis {
+
+// Which block is asked about: the one around an address, the one with a number, or the largest one of a stack.
+struct BlockQuestion {
+  enum class By : uint8_t { kAddress, kNumber, kStack };
+  By by = By::kAddress;
+  uint64_t value = 0;
+};
+// "0x7f001234", "#b12" or "b12", "#12" or "12".
+base::Result<BlockQuestion> parse_block_question(std::string_view text);
+
+enum class RetainedBy : uint8_t { kBlock, kStack, kType };
 
 struct Query {
   // Which allocations are counted.
@@ -35,6 +49,13 @@ struct Query {
   // Leaks, where the trace has a scan of the target's memory.
   uint32_t scan = 0;  // number of the scan; 0: the last one
   leaks::LeakOptions leaks = {};
+  Suppressions suppressions = {};
+  std::optional<SuppressionSyntax> generate = {};  // write suppressions for the listed leaks
+  std::optional<BlockQuestion> why = {};           // who holds this block
+  std::optional<RetainedBy> retained = {};         // what would go if this went
+  bool globals = false;                            // what only global variables hold
+  bool scan_list = false;                          // what each scan found
+  uint32_t since = 0;                              // what is lost in `scan` and wasn't in this one; 0: don't compare
 
   symbols::ResolverOptions symbols = {};
   std::function<void(uint64_t done, uint64_t total)> progress = {};

@@ -1,6 +1,7 @@
 #include "host/analysis/leak_counts.h"
 
 #include <algorithm>
+#include <array>
 
 namespace heaptap::analysis {
 namespace {
@@ -29,26 +30,31 @@ report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
 }  // namespace
 
 LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules)
-    : classes_(leaks::classify(scan, rules.options)), suppressed_(scan.blocks.size()) {
-  if (rules.suppresses) suppress(scan, rules);
+    : classes_(leaks::classify(scan, rules.options)) {
+  if (rules.suppressor) suppress(scan, rules);
   count(scan, rules);
 }
 
 // What is lost below a suppressed leak is suppressed with it: it would be found again if that were mended.
 void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
-  enum : uint8_t { kUnknown, kNo, kYes };
-  std::vector<uint8_t> answers;
-  const auto asks = [&](model::SiteId site) {
-    if (site >= answers.size()) answers.resize(site + size_t{1});
-    if (answers[site] == kUnknown) answers[site] = rules.suppresses(site) ? kYes : kNo;
-    return answers[site] == kYes;
+  constexpr uint32_t kNotAsked = kNotSuppressed - 1;
+  std::vector<std::array<uint32_t, leaks::kBlockStateCount>> answers;
+  const auto ask = [&](model::SiteId site, BlockState state) {
+    if (site >= answers.size()) answers.resize(site + size_t{1}, {kNotAsked, kNotAsked, kNotAsked, kNotAsked});
+    uint32_t& answer = answers[site][static_cast<size_t>(state)];
+    if (answer == kNotAsked) answer = rules.suppressor(site, state);
+    return answer;
   };
+  suppressed_by_.assign(scan.blocks.size(), kNotSuppressed);
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
-    if (classes_.states[i] != BlockState::kReachable && asks(scan.blocks[i].site)) suppressed_[i] = 1;
+    if (classes_.states[i] != BlockState::kReachable) suppressed_by_[i] = ask(scan.blocks[i].site, classes_.states[i]);
   }
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
     const uint32_t leader = classes_.leaders[i];
-    if (leader != leaks::kNoBlock && suppressed_[leader] != 0) suppressed_[i] = 1;
+    if (leader != leaks::kNoBlock && suppressed_by_[i] == kNotSuppressed) suppressed_by_[i] = suppressed_by_[leader];
+    if (suppressed_by_[i] == kNotSuppressed) continue;
+    if (suppressed_by_[i] >= hidden_.size()) hidden_.resize(suppressed_by_[i] + size_t{1});
+    add(hidden_[suppressed_by_[i]], scan.blocks[i].size);
   }
 }
 
@@ -56,14 +62,18 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
   const auto counts = [&](const model::ScannedBlock& block) {
     return (!rules.counts || rules.counts(block.site)) && (!rules.counts_block || rules.counts_block(block));
   };
+  if (rules.counts || rules.counts_block) {
+    for (const model::ScannedBlock& block : scan.blocks) counted_.push_back(counts(block) ? 1 : 0);
+  }
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
     const model::ScannedBlock& block = scan.blocks[i];
-    if (!counts(block)) continue;
+    if (!is_counted(static_cast<uint32_t>(i))) continue;
+    const bool suppressed = is_suppressed(static_cast<uint32_t>(i));
     if (block.site >= sites_.size()) sites_.resize(block.site + size_t{1});
     report::StackLeaks& site = sites_[block.site];
     const BlockState state = classes_.states[i];
-    add(suppressed_[i] != 0 ? site.suppressed : count_for(site, state), block.size);
-    if (state != BlockState::kIndirect || suppressed_[i] != 0) continue;
+    add(suppressed ? site.suppressed : count_for(site, state), block.size);
+    if (state != BlockState::kIndirect || suppressed) continue;
     const model::SiteId above = scan.blocks[classes_.leaders[i]].site;
     if (above >= sites_.size()) sites_.resize(above + size_t{1});
     add(sites_[above].below, block.size);

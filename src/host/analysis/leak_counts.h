@@ -13,10 +13,13 @@ class LeakCounts {
  public:
   // Whether the blocks of a site count at all, and whether its leaks are known ones.
   using SitePredicate = std::function<bool(model::SiteId)>;
+  // Which suppression hides the leaks of a site that are lost in this way, by its number; kNotSuppressed: none.
+  using Suppressor = std::function<uint32_t(model::SiteId, leaks::BlockState)>;
+  static constexpr uint32_t kNotSuppressed = 0xffffffff;
   struct Rules {
     leaks::LeakOptions options;
-    SitePredicate counts = nullptr;      // null: all
-    SitePredicate suppresses = nullptr;  // null: none. Asked once for each site with a leak
+    SitePredicate counts = nullptr;   // null: all
+    Suppressor suppressor = nullptr;  // null: none. Asked once for each site and state of its leaks
     std::function<bool(const model::ScannedBlock&)> counts_block = nullptr;
   };
 
@@ -24,7 +27,14 @@ class LeakCounts {
 
   [[nodiscard]] const leaks::Classification& classes() const { return classes_; }
   // Suppressed leaks are none.
-  [[nodiscard]] bool is_suppressed(uint32_t block) const { return suppressed_[block] != 0; }
+  [[nodiscard]] bool is_suppressed(uint32_t block) const {
+    return !suppressed_by_.empty() && suppressed_by_[block] != kNotSuppressed;
+  }
+  [[nodiscard]] bool is_counted(uint32_t block) const { return counted_.empty() || counted_[block] != 0; }
+  // What the suppression with this number hid, also of blocks that the rules don't count.
+  [[nodiscard]] report::BlockCount hidden_by(uint32_t suppression) const {
+    return suppression < hidden_.size() ? hidden_[suppression] : report::BlockCount{};
+  }
   // Null: the scan has no block of it.
   [[nodiscard]] const report::StackLeaks* of(model::SiteId site) const {
     return site < sites_.size() ? &sites_[site] : nullptr;
@@ -37,7 +47,9 @@ class LeakCounts {
   void count(const model::HeapScan& scan, const Rules& rules);
 
   leaks::Classification classes_;
-  std::vector<uint8_t> suppressed_;  // by block
+  std::vector<uint32_t> suppressed_by_;     // by block; empty where nothing can be suppressed
+  std::vector<uint8_t> counted_;            // by block; empty where all are
+  std::vector<report::BlockCount> hidden_;  // by suppression
   std::vector<report::StackLeaks> sites_;
 };
 

@@ -16,6 +16,19 @@ base::Result<size_t> index_of(const intake::TraceReader& reader, uint32_t number
                        scans.empty() ? "; `heaptap leaks PID` makes one while the program runs" : "");
 }
 
+bool needs_scan(const Query& query) {
+  return query.generate || query.why || query.retained || query.globals || query.scan_list || query.since != 0;
+}
+
+std::unexpected<base::Error> no_scan(const intake::TraceReader& reader) {
+  std::string why;
+  for (const std::string& note : reader.scan_notes()) why += "; " + note;
+  return base::fail(
+      "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan), `heaptap "
+      "leaks PID` makes one while it runs",
+      why);
+}
+
 // Numbers of the blocks that pass the ledger's own filters.
 std::vector<model::BlockNumber> numbers_of(const ledger::Ledger& ledger) {
   std::vector<model::BlockNumber> numbers;
@@ -43,10 +56,35 @@ std::vector<uint8_t> loader_sites(const model::Tables& tables) {
   return sites;
 }
 
+// The site's whole stack counts, also where it is shown only in part.
+LeakCounts::Suppressor suppressor_of(const Suppressions& suppressions, const model::Tables& tables, StackNames& names) {
+  return [&](model::SiteId site, leaks::BlockState state) {
+    const model::Site& entry = tables.sites[site];
+    const std::vector<symbols::Frame> frames = names.frames_of(tables, entry.stack, 0);
+    const auto found = suppressions.find({entry.function, frames}, state);
+    return found ? static_cast<uint32_t>(*found) : LeakCounts::kNotSuppressed;
+  };
+}
+
+// Suppressions for what is only reachable can't hide a leak, so that they didn't says nothing.
+void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, const LeakCounts& counts) {
+  for (size_t i = 0; i < suppressions.list().size(); ++i) {
+    const Suppression& entry = suppressions.list()[i];
+    const report::BlockCount hidden = counts.hidden_by(static_cast<uint32_t>(i));
+    const std::string place = fmt::format("{}:{}", entry.file, entry.line);
+    if (hidden.blocks != 0) {
+      leaks.suppressions.push_back({place, entry.name, hidden});
+    } else if ((entry.states & ~leak_bit(leaks::BlockState::kReachable)) != 0) {
+      leaks.unused_suppressions.push_back(fmt::format("{}: {}", place, entry.name));
+    }
+  }
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,
                                                        StackNames& names, const ledger::Ledger& ledger) {
+  if (reader.scans().empty() && needs_scan(query)) return no_scan(reader);
   if (reader.scans().empty() && query.scan == 0) return nullptr;
   const auto index = index_of(reader, query.scan);
   if (!index) return std::unexpected(index.error());
@@ -58,6 +96,7 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& read
   if (names.filters()) {
     rules.counts = [&](model::SiteId site) { return names.passes(tables, tables.sites[site]); };
   }
+  if (!query.suppressions.empty()) rules.suppressor = suppressor_of(query.suppressions, tables, names);
   std::vector<model::BlockNumber> numbers;
   if (query.thread != 0 || query.from_ns != 0 || query.to_ns != ~uint64_t{0}) {
     numbers = numbers_of(ledger);
@@ -69,22 +108,27 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& read
   return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{reader.scans()[*index], std::move(*scan), std::move(counts)});
 }
 
-void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count) {
+report::ScanFacts facts_of(const intake::ScanSummary& summary) {
+  const model::HeapScan& facts = summary.facts;
+  return {.number = facts.number,
+          .at_end = facts.reason == model::ScanReason::kEnd,
+          .time_ns = facts.time_ns,
+          .stopped_ns = facts.stopped_ns,
+          .total_ns = facts.total_ns,
+          .read_bytes = facts.read_bytes,
+          .skipped_bytes = facts.skipped_bytes,
+          .threads = facts.threads,
+          .blocks = summary.block_count,
+          .pointers = summary.pointer_count,
+          .stored_bytes = summary.stored_bytes,
+          .notes = facts.notes};
+}
+
+void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count, const Suppressions& suppressions) {
   judged.counts.fill(leaks);
-  const model::HeapScan& facts = judged.summary.facts;
+  list_suppressions(leaks, suppressions, judged.counts);
   leaks.scan_count = static_cast<uint32_t>(scan_count);
-  leaks.scan = {.number = facts.number,
-                .at_end = facts.reason == model::ScanReason::kEnd,
-                .time_ns = facts.time_ns,
-                .stopped_ns = facts.stopped_ns,
-                .total_ns = facts.total_ns,
-                .read_bytes = facts.read_bytes,
-                .skipped_bytes = facts.skipped_bytes,
-                .threads = facts.threads,
-                .blocks = judged.summary.block_count,
-                .pointers = judged.summary.pointer_count,
-                .stored_bytes = judged.summary.stored_bytes,
-                .notes = facts.notes};
+  leaks.scan = facts_of(judged.summary);
 }
 
 }  // namespace heaptap::analysis

@@ -16,11 +16,13 @@ struct JudgedLeaks {
   LeakCounts counts;
 };
 
-// Null: the trace has no scan (an error where the query names one that isn't there). `ledger` tells which blocks pass filters
+// Null: the trace has no scan (an error where the query needs one, or names one that isn't there). `ledger` tells which blocks pass filters
 // that a scan knows nothing of.
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,
                                                        StackNames& names, const ledger::Ledger& ledger);
 
-void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count);
+report::ScanFacts facts_of(const intake::ScanSummary& summary);
+
+void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count, const Suppressions& suppressions);
 
 }  // namespace heaptap::analysis

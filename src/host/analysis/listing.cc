@@ -143,6 +143,23 @@ uint64_t Listing::content_of(model::SiteId site) const {
   return uint64_t{static_cast<uint8_t>(entry.function)} << 32 | index_.same_as(entry.stack);
 }
 
+void Listing::generate_suppressions(report::Report& report) const {
+  std::vector<std::vector<symbols::Frame>> frames(report.stacks.size());
+  std::vector<LeakToSuppress> leaks;
+  for (size_t i = 0; i < report.stacks.size(); ++i) {
+    if (!report.stacks[i].leaks) continue;
+    const model::Site& site = tables_.sites[index_.first_site(report.stacks[i].id)];
+    frames[i] = names_.frames_of(tables_, site.stack, 0);
+    const report::StackLeaks& found = *report.stacks[i].leaks;
+    for (const auto& [state, count] : {std::pair{leaks::BlockState::kDefinite, found.definite},
+                                       std::pair{leaks::BlockState::kIndirect, found.indirect},
+                                       std::pair{leaks::BlockState::kPossible, found.possible}}) {
+      if (count.blocks != 0) leaks.push_back({{site.function, frames[i]}, state, count.blocks, count.bytes});
+    }
+  }
+  report.generated_suppressions = write_suppressions(*query_.generate, leaks);
+}
+
 void Listing::list_errors(report::Report& report) const {
   std::map<std::array<uint64_t, 4>, size_t> known;
   std::vector<ledger::ReleaseError> merged;

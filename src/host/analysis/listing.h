@@ -20,6 +20,8 @@ class Listing {
   void list_stacks(report::Report& report) const;
   void list_errors(report::Report& report) const;
   void list_blocks(report::Report& report) const;
+  // For the leaks of the stacks that are in the report.
+  void generate_suppressions(report::Report& report) const;
 
  private:
   [[nodiscard]] bool is_mapping(uint64_t id) const;

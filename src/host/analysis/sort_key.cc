@@ -7,12 +7,13 @@
 namespace heaptap::analysis {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SortKey>, 10> kNames{{{"allocations", SortKey::kAllocations},
+constexpr std::array<std::pair<std::string_view, SortKey>, 11> kNames{{{"allocations", SortKey::kAllocations},
                                                                        {"average", SortKey::kAverage},
                                                                        {"bad-frees", SortKey::kBadFrees},
                                                                        {"leaked-bytes", SortKey::kLeakedBytes},
                                                                        {"leaks", SortKey::kLeaks},
                                                                        {"mismatched", SortKey::kMismatched},
+                                                                       {"peak", SortKey::kPeak},
                                                                        {"stacks", SortKey::kStacks},
                                                                        {"total", SortKey::kTotal},
                                                                        {"time", SortKey::kTime},
@@ -45,6 +46,8 @@ std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey ke
       return {leaked_bytes(stack), stack.leaks ? doubtful_bytes(stack) : leaked_blocks(stack)};
     case SortKey::kLeaks:
       return {leaked_blocks(stack), leaked_bytes(stack)};
+    case SortKey::kPeak:
+      return {stack.peak_bytes, stack.live_bytes};
     case SortKey::kStacks:
       return {0, 0};
     case SortKey::kTotal:

@@ -17,6 +17,7 @@ enum class SortKey {
   kLeakedBytes,  // definitely lost bytes; live ones where no scan was made
   kLeaks,        // the same in blocks
   kMismatched,
+  kPeak,    // bytes held at the process's peak
   kStacks,  // in order of first occurrence
   kTotal,   // allocated bytes
   kTime,    // how long its blocks lived, summed

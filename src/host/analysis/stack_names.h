@@ -22,6 +22,7 @@ class StackNames {
   // Whether one frame of the stack (or the called function itself) has the function's name, and one the module's.
   bool passes(const model::Tables& tables, const model::Site& site);
 
+  [[nodiscard]] symbols::Resolver& resolver() { return resolver_; }
   [[nodiscard]] std::vector<std::string> hints(size_t limit) const { return resolver_.hints(limit); }
 
  private:

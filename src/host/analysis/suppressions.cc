@@ -181,16 +181,7 @@ base::Result<> Suppressions::add(std::string_view text, const std::string& file)
   auto parsed = parse_suppressions(text, file);
   if (!parsed) return std::unexpected(std::move(parsed).error());
   for (Suppression& each : *parsed) list_.push_back(std::move(each));
-  uses_.resize(list_.size());
   return {};
-}
-
-std::vector<size_t> Suppressions::unused() const {
-  std::vector<size_t> indexes;
-  for (size_t i = 0; i < list_.size(); ++i) {
-    if (uses_[i].stacks == 0) indexes.push_back(i);
-  }
-  return indexes;
 }
 
 std::optional<size_t> Suppressions::find(const NamedStack& stack, leaks::BlockState state) const {
@@ -200,15 +191,14 @@ std::optional<size_t> Suppressions::find(const NamedStack& stack, leaks::BlockSt
   return std::nullopt;
 }
 
-std::optional<size_t> Suppressions::suppress(const NamedStack& stack, leaks::BlockState state, uint64_t blocks,
-                                             uint64_t bytes) {
-  const auto index = find(stack, state);
-  if (index) {
-    ++uses_[*index].stacks;
-    uses_[*index].blocks += blocks;
-    uses_[*index].bytes += bytes;
+base::Result<Suppressions> read_suppressions(const std::vector<std::string>& paths) {
+  Suppressions all;
+  for (const std::string& path : paths) {
+    if (auto read = all.read(path); !read) {
+      return base::fail_as(base::ErrorKind::kUsage, "--suppressions: {}", read.error().message);
+    }
   }
-  return index;
+  return all;
 }
 
 }  // namespace heaptap::analysis

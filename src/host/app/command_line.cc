@@ -16,6 +16,7 @@ constexpr std::string_view kHelp =
   heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of
                                                 summary leaks top tree stats sizes lifetimes timeline blocks
   heaptap leaks PID [--json] [options]          look for leaks now, in a process that is being traced
+  heaptap check TRACE --max-leaked 0 [options]  fail if a trace is beyond a limit: leaks, peak, ...
   heaptap help [COMMAND]                        this text, or the options of a command
   heaptap --version
 
@@ -23,7 +24,7 @@ The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FIL
 heaptap.latest.htap links to the newest one.
 )";
 
-constexpr std::array<std::string_view, 11> kPlanned{"attach",   "report",  "diff", "export", "check", "connect",
+constexpr std::array<std::string_view, 10> kPlanned{"attach",   "report",  "diff", "export", "connect",
                                                     "discover", "console", "top",  "doctor", "serve"};
 
 base::Result<Command> parse_help(const Arguments& arguments);
@@ -32,6 +33,7 @@ base::Result<Command> parse_named(const std::string& name, const Arguments& rest
   if (name == "run") return parse_run(rest);
   if (name == "show") return parse_show(rest);
   if (name == "leaks") return parse_leaks(rest);
+  if (name == "check") return parse_check(rest);
   if (name == "help") return parse_help(rest);
   return base::fail_as(base::ErrorKind::kUsage,
                        "`{}` is not available in this version of heaptap; `heaptap help` lists what is. (A program "
@@ -40,7 +42,7 @@ base::Result<Command> parse_named(const std::string& name, const Arguments& rest
 }
 
 bool is_command(const std::string& name) {
-  return name == "run" || name == "show" || name == "leaks" || name == "help" ||
+  return name == "run" || name == "show" || name == "leaks" || name == "check" || name == "help" ||
          std::find(kPlanned.begin(), kPlanned.end(), name) != kPlanned.end();
 }
 

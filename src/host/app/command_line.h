@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "host/app/check_command.h"
 #include "host/app/leaks_command.h"
 #include "host/app/run_command.h"
 #include "host/app/show_command.h"
@@ -16,7 +17,7 @@ struct PrintText {
   std::string text;
 };
 
-using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions>;
+using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions>;
 
 // `arguments` without the program's own name.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);

@@ -153,18 +153,22 @@ void add_root_kinds(CLI::App& app, uint8_t& roots) {
 }
 
 void add_sort(CLI::App& app, analysis::SortKey& sort) {
-  add_parsed(
-      app, "--sort",
-      "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, stacks, total, time or usage",
-      [&sort](const std::string& text) -> base::Result<> {
-        const auto key = analysis::parse_sort_key(text);
-        if (!key) {
-          return std::unexpected(key.error());
-        }
-        sort = *key;
-        return {};
-      })
+  add_parsed(app, "--sort",
+             "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, peak, stacks, total, "
+             "time or usage",
+             [&sort](const std::string& text) -> base::Result<> {
+               const auto key = analysis::parse_sort_key(text);
+               if (!key) {
+                 return std::unexpected(key.error());
+               }
+               sort = *key;
+               return {};
+             })
       ->type_name("KEY");
+}
+
+void add_suppressions(CLI::App& app, std::vector<std::string>& files) {
+  add_list(app, "--suppressions", files, "Leaks that are known (LSan or Valgrind syntax)")->type_name("FILE");
 }
 
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
@@ -172,6 +176,16 @@ CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::s
   return app.add_option(name, values, help + " (repeatable)")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Option* add_limit(CLI::App& app, const std::string& name, std::optional<uint64_t>& bytes,
+                       const std::string& help) {
+  return add_parsed(app, name, help, [&bytes](const std::string& text) -> base::Result<> {
+    const auto size = base::parse_size(text);
+    if (!size) return std::unexpected(size.error());
+    bytes = *size;
+    return {};
+  });
 }
 
 CLI::Option* add_size(CLI::App& app, const std::string& name, uint64_t& bytes, const std::string& help) {

@@ -12,6 +12,7 @@ using Arguments = std::vector<std::string>;
 
 base::Result<Command> parse_run(const Arguments& arguments);
 base::Result<Command> parse_show(const Arguments& arguments);
+base::Result<Command> parse_check(const Arguments& arguments);
 base::Result<Command> parse_leaks(const Arguments& arguments);
 
 // What `show` and `leaks` have in common.
@@ -35,9 +36,14 @@ void add_sort(CLI::App& app, analysis::SortKey& sort);
 // --no-roots KIND: what doesn't keep a block alive.
 void add_root_kinds(CLI::App& app, uint8_t& roots);
 
+void add_suppressions(CLI::App& app, std::vector<std::string>& files);
+
 // One value for each time that the option is given.
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                       const std::string& help);
+
+// A size that may be missing.
+CLI::Option* add_limit(CLI::App& app, const std::string& name, std::optional<uint64_t>& bytes, const std::string& help);
 
 // A size such as 64M, a duration such as 30s.
 CLI::Option* add_size(CLI::App& app, const std::string& name, uint64_t& bytes, const std::string& help);

@@ -32,10 +32,6 @@ base::Result<> refuse_what_is_missing(const RunOptions& options) {
     return base::fail_as(ErrorKind::kUsage,
                          "--via ptrace is not available in this version; leave it out (--via agent)");
   }
-  if (!options.suppressions.empty()) {
-    return base::fail_as(ErrorKind::kUsage,
-                         "--suppressions is not available in this version: no leak scan is made yet");
-  }
   if (options.aggregate && options.aggregate_memory_bytes < target::kLeastTotalsBytes) {
     return base::fail_as(ErrorKind::kUsage, "--aggregate-memory: at least 1M is needed");
   }
@@ -122,7 +118,8 @@ struct EndReport {
   uint64_t errors = 0;  // bad, double and mismatched releases
 };
 
-base::Result<EndReport> summary_of(const RunOptions& options, const std::string& trace) {
+base::Result<EndReport> summary_of(const RunOptions& options, const analysis::Suppressions& suppressions,
+                                   const std::string& trace) {
   auto reader = intake::TraceReader::open(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
@@ -131,6 +128,7 @@ base::Result<EndReport> summary_of(const RunOptions& options, const std::string&
   query.limit = options.json ? options.count : options.count != 0 ? options.count : 10;
   query.errors = options.sanity;
   query.statistics = false;
+  query.suppressions = suppressions;
   if (!options.json && !reader->scans().empty()) {
     query.leaks_only = true;
     query.sort = analysis::SortKey::kLeakedBytes;
@@ -151,7 +149,8 @@ base::Result<EndReport> summary_of(const RunOptions& options, const std::string&
 void say(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
 
 // What is printed when all is over. True: it found what --error-exitcode is for.
-bool report_end(const RunOptions& options, const std::vector<FinishedTrace>& traces) {
+bool report_end(const RunOptions& options, const analysis::Suppressions& suppressions,
+                const std::vector<FinishedTrace>& traces) {
   for (const FinishedTrace& trace : traces) {
     if (!trace.failure.empty()) {
       say({trace.failure});
@@ -160,7 +159,7 @@ bool report_end(const RunOptions& options, const std::vector<FinishedTrace>& tra
   if (traces.empty() || traces.front().path.empty()) return false;
   link_latest(traces.front().path);
   if (options.quiet && !options.error_exitcode) return false;
-  const auto summary = summary_of(options, traces.front().path);
+  const auto summary = summary_of(options, suppressions, traces.front().path);
   if (!summary) say(summary.error());
   if (summary && !options.quiet) print_error(summary->text);
   for (size_t i = 1; i < traces.size() && options.verbose; ++i) {
@@ -171,6 +170,8 @@ bool report_end(const RunOptions& options, const std::vector<FinishedTrace>& tra
 
 base::Result<int> run(const RunOptions& options) {
   HEAPTAP_TRY(refuse_what_is_missing(options));
+  const auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(suppressions.error());
   const auto program = find_program(options.command.front());
   if (!program) return std::unexpected(program.error());
   const auto agent = find_agent();
@@ -199,7 +200,7 @@ base::Result<int> run(const RunOptions& options) {
   }
   const int status = supervisor.watch(launched);
   close(launched.descriptor);
-  if (report_end(options, supervisor.traces())) return *options.error_exitcode;
+  if (report_end(options, *suppressions, supervisor.traces())) return *options.error_exitcode;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

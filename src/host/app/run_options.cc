@@ -48,8 +48,7 @@ void add_surroundings(CLI::App& app, RunOptions& options) {
 }
 
 void add_reporting(CLI::App& app, RunOptions& options) {
-  add_list(app, "--suppressions", options.suppressions, "Leaks that are known (LSan or Valgrind syntax)")
-      ->type_name("FILE");
+  add_suppressions(app, options.suppressions);
   app.add_option("--error-exitcode", options.error_exitcode, "Exit with N if there are leaks or bad releases")
       ->check(CLI::Range(0, 255).description(""))
       ->type_name("N");

@@ -3,32 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <filesystem>
-
 #include "host/app/exit_status.h"
 #include "host/app/terminal.h"
+#include "host/app/trace_file.h"
 
 namespace heaptap::app {
 namespace {
 
 using report::View;
-
-base::Result<intake::TraceReader> open_trace(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    return base::fail(
-        "can't read '{}': there is no such file. `heaptap run PROGRAM` writes a trace, heaptap.latest.htap "
-        "links to the newest one",
-        path);
-  }
-  if (status.type() == std::filesystem::file_type::directory) {
-    return base::fail("can't read '{}': it is a directory. Name a trace in it (*.htap)", path);
-  }
-  return intake::TraceReader::open(path);
-}
 
 // What the view needs, and no more.
 analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
@@ -36,16 +18,20 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   const View view = options.view;
   query.stacks = view == View::kSummary || view == View::kLeaks || view == View::kTop || view == View::kTree;
   query.blocks = view == View::kBlocks;
-  query.statistics = !query.stacks && !query.blocks;
+  query.statistics =
+      view == View::kStats || view == View::kSizes || view == View::kLifetimes || view == View::kTimeline;
   query.errors = query.errors && view == View::kSummary;
   query.leaks_only = view == View::kLeaks;
   if (query.leaks_only && !options.sorted) query.sort = analysis::SortKey::kLeakedBytes;
-  if (!options.json && query.limit == 0 && view != View::kTree) {
+  if (!options.json && !query.generate && query.limit == 0 && view != View::kTree) {
     query.limit = view == View::kSummary ? 10 : 20;
   }
   if (view == View::kTree) {
     query.limit = 0;
   }
+  // There are as many as live blocks, and each has a name.
+  constexpr size_t kMostRetained = 1000;
+  if (view == View::kRetained && query.limit == 0) query.limit = kMostRetained;
   query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
   return query;
 }
@@ -56,7 +42,11 @@ base::Result<report::Report> read_report(const ShowOptions& options) {
     return std::unexpected(std::move(reader).error());
   }
   ProgressLine progress;
-  auto report = analysis::analyze(*reader, query_of(options, progress));
+  analysis::Query query = query_of(options, progress);
+  auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.suppressions = *std::move(suppressions);
+  auto report = analysis::analyze(*reader, query);
   if (report) {
     report->trace_path = options.trace;
     if (options.running && !report->capture.ended) {
@@ -68,11 +58,10 @@ base::Result<report::Report> read_report(const ShowOptions& options) {
   return report;
 }
 
-base::Result<> print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return base::fail("can't write the report to the standard output: {}", base::reason_of(errno));
-  }
-  return {};
+std::string text_of(const ShowOptions& options, const report::Report& report, const report::RenderOptions& render) {
+  if (options.query.generate) return report.generated_suppressions;
+  return options.json ? report::render_json(report, options.view, render)
+                      : report::render_text(report, options.view, render);
 }
 
 int complain(const base::Error& error) {
@@ -93,9 +82,7 @@ int show_trace(const ShowOptions& options) {
   }
   const report::RenderOptions render{
       .color = use_color(options.color, STDOUT_FILENO), .bottom_up = options.bottom_up, .limit = options.query.limit};
-  const std::string text = options.json ? report::render_json(*report, options.view, render)
-                                        : report::render_text(*report, options.view, render);
-  if (const auto printed = print(text); !printed) {
+  if (const auto printed = print_output(text_of(options, *report, render)); !printed) {
     return complain(printed.error());
   }
   return 0;

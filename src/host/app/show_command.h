@@ -13,7 +13,8 @@ struct ShowOptions {
   std::string trace;
   analysis::Query query;
   bool json = false;
-  bool sorted = false;  // a sort key was given
+  std::vector<std::string> suppressions;  // files
+  bool sorted = false;                    // a sort key was given
   bool bottom_up = false;
   bool quiet = false;    // no warnings
   bool running = false;  // the trace is being written: that it has no end is no damage

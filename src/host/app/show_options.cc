@@ -47,7 +47,91 @@ void add_leak_options(CLI::App& app, ShowOptions& options) {
   app.add_option("--scan", options.query.scan, "Leaks as the scan with this number saw them (default: the last one)")
       ->type_name("N");
   add_root_kinds(app, options.query.leaks.roots);
+  add_suppressions(app, options.suppressions);
 }
+
+namespace {
+
+// Options whose value may be left out; empty where they weren't given.
+struct OptionTexts {
+  std::string syntax;
+  std::string retained_by;
+};
+
+// These show something else than the list of leaks.
+void add_leak_views(CLI::App& app, ShowOptions& options, OptionTexts& texts) {
+  analysis::Query& query = options.query;
+  app.add_flag("--gen-suppressions{valgrind}", texts.syntax,
+               "leaks: print only suppressions for those listed; =lsan in LSan's syntax instead of Valgrind's");
+  app.add_option_function<std::string>(
+         "--why",
+         [&query](const std::string& text) {
+           const auto question = analysis::parse_block_question(text);
+           if (!question) throw CLI::ValidationError("--why", question.error().message);
+           query.why = *question;
+         },
+         "leaks: who holds the block around this address (0x...), block (#b12) or largest block of a stack (#12)")
+      ->type_name("WHAT");
+  app.add_flag("--retained{block}", texts.retained_by,
+               "leaks: what would go if a block went; =stack, =type: all blocks of a stack, of a type");
+  app.add_flag("--globals", query.globals, "leaks: what only global variables hold, by variable");
+  app.add_flag("--scans", query.scan_list, "leaks: what each scan of the trace found");
+  app.add_option("--since", query.since, "leaks: what was not lost yet in scan N, what still is, what no longer is")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
+}
+
+base::Result<> take_texts(const OptionTexts& texts, analysis::Query& query) {
+  using analysis::RetainedBy;
+  using analysis::SuppressionSyntax;
+  const auto wrong = [](const char* option, const std::string& text, const char* words) {
+    return base::fail_as(base::ErrorKind::kUsage, "show: {}={}: it takes {}\nusage: {}", option, text, words, kUsage);
+  };
+  if (texts.syntax == "lsan") {
+    query.generate = SuppressionSyntax::kLsan;
+  } else if (texts.syntax == "valgrind") {
+    query.generate = SuppressionSyntax::kValgrind;
+  } else if (!texts.syntax.empty()) {
+    return wrong("--gen-suppressions", texts.syntax, "valgrind or lsan");
+  }
+  if (texts.retained_by == "block") {
+    query.retained = RetainedBy::kBlock;
+  } else if (texts.retained_by == "stack") {
+    query.retained = RetainedBy::kStack;
+  } else if (texts.retained_by == "type") {
+    query.retained = RetainedBy::kType;
+  } else if (!texts.retained_by.empty()) {
+    return wrong("--retained", texts.retained_by, "block, stack or type");
+  }
+  return {};
+}
+
+// The view that the options choose. At most one of them may be given, and only for the leaks.
+base::Result<View> leak_view(const ShowOptions& options, View view) {
+  const analysis::Query& query = options.query;
+  View chosen = View::kLeaks;
+  int count = query.generate ? 1 : 0;
+  const auto choose = [&](bool given, View as) {
+    if (!given) return;
+    chosen = as;
+    ++count;
+  };
+  choose(query.why.has_value(), View::kHolders);
+  choose(query.retained.has_value(), View::kRetained);
+  choose(query.globals, View::kGlobals);
+  choose(query.scan_list, View::kScans);
+  choose(query.since != 0, View::kScanChanges);
+  if (count == 0) return view;
+  if (view != View::kLeaks || count > 1) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "show: --why, --retained, --globals, --scans, --since and --gen-suppressions belong to `show "
+                         "leaks`, one at a time\nusage: {}",
+                         kUsage);
+  }
+  return chosen;
+}
+
+}  // namespace
 
 void add_display_options(CLI::App& app, ShowOptions& options) {
   app.add_flag("--json", options.json, "As JSON");
@@ -67,6 +151,7 @@ void add_display_options(CLI::App& app, ShowOptions& options) {
 
 base::Result<Command> parse_show(const Arguments& arguments) {
   ShowOptions options;
+  OptionTexts texts;
   options.query.errors = true;
   std::vector<std::string> words;
   CLI::App app("Read a trace: " + std::string(kUsage), "show");
@@ -74,6 +159,7 @@ base::Result<Command> parse_show(const Arguments& arguments) {
                  "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file");
   add_filters(app, options);
   add_leak_options(app, options);
+  add_leak_views(app, options, texts);
   add_display_options(app, options);
   const auto parsed = parse_with(app, kUsage, arguments);
   if (!parsed) {
@@ -87,7 +173,12 @@ base::Result<Command> parse_show(const Arguments& arguments) {
     return base::fail_as(base::ErrorKind::kUsage, "show: {}\nusage: {}",
                          words.empty() ? "no view and no trace given" : "one view and one trace, please", kUsage);
   }
-  const auto view = view_of(words[0]);
+  const auto named = view_of(words[0]);
+  if (!named) {
+    return std::unexpected(named.error());
+  }
+  HEAPTAP_TRY(take_texts(texts, options.query));
+  const auto view = leak_view(options, *named);
   if (!view) {
     return std::unexpected(view.error());
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -56,6 +57,13 @@ void ProgressLine::update(uint64_t done, uint64_t total) {
 }
 
 void print_error(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+base::Result<> print_output(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return base::fail("can't write the report to the standard output: {}", base::reason_of(errno));
+  }
+  return {};
+}
 
 void occupy_standard_descriptors() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {

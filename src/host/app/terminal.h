@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "host/base/result.h"
+
 namespace heaptap::app {
 
 enum class ColorMode { kAuto, kAlways, kNever };
@@ -12,6 +14,9 @@ bool use_color(ColorMode mode, int file_descriptor);
 
 // Writes to stderr; that it can't be written to is no error.
 void print_error(const std::string& text);
+
+// Writes to stdout, which has to work: a report is of no use where it is cut off.
+base::Result<> print_output(const std::string& text);
 
 // Gives descriptors 0 to 2 that are closed a meaning, so that no file of heaptap's gets their number and with it what is
 // meant for the terminal. A program that is started finds them closed as they were.

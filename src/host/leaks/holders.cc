@@ -65,4 +65,20 @@ HolderPath Holders::path_to(uint32_t block) const {
   return path;
 }
 
+std::vector<HolderStep> way_between(const model::HeapScan& scan, uint32_t from, uint32_t to) {
+  std::vector<HolderStep> before(scan.blocks.size(), {kNoBlock, 0});
+  std::vector<uint32_t> queue{from};
+  spread(scan, before, queue, [&](uint32_t block, uint32_t index) {
+    HolderStep& step = before[scan.pointers[index].to];
+    if (step.block != kNoBlock || before[to].block != kNoBlock) return false;
+    step = {block, index};
+    return true;
+  });
+  std::vector<HolderStep> steps;
+  if (from == to || before[to].block == kNoBlock) return steps;
+  for (uint32_t block = to; block != from; block = before[block].block) steps.push_back(before[block]);
+  std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
 }  // namespace heaptap::leaks

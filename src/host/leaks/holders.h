@@ -27,6 +27,17 @@ class Holders {
   // A reachable block's way has certain pointers alone, a possibly lost one's has uncertain ones.
   [[nodiscard]] HolderPath path_to(uint32_t block) const;
 
+  // The last pointer of the way to a block.
+  struct Link {
+    uint32_t block;  // that it lies in; kNoBlock: it is a root, or nothing holds the block
+    uint32_t
+        pointer;  // index into HeapScan::pointers, of a root into HeapScan::roots; kNoBlock: nothing holds the block
+  };
+  [[nodiscard]] Link link_of(uint32_t block) const {
+    if (distances_[block] == 0) return {kNoBlock, kNoBlock};
+    return {parents_[block], pointers_[block]};
+  }
+
   // How many pointers the way has, the root's included; 0: no root leads there.
   [[nodiscard]] uint32_t distance(uint32_t block) const { return distances_[block]; }
 
@@ -41,5 +52,8 @@ class Holders {
   std::vector<uint32_t> parents_;   // the block before it; kNoBlock: a root is
   std::vector<uint32_t> pointers_;  // index into the scan's pointers, where a root is before it, into its roots
 };
+
+// A shortest way from one block to another, by pointers of any kind; empty where there is none.
+[[nodiscard]] std::vector<HolderStep> way_between(const model::HeapScan& scan, uint32_t from, uint32_t to);
 
 }  // namespace heaptap::leaks

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "host/base/units.h"
+#include "host/report/telling_frame.h"
 #include "host/report/text_parts.h"
 #include "host/report/text_safe.h"
 
@@ -35,35 +36,6 @@ std::string peak_line(const Report& report) {
                      format_bytes(totals.live_bytes), counted(totals.live_blocks, "block"));
 }
 
-// A frame of the C or C++ library says less than its caller, and so does one of a container that was compiled into the
-// program: its code stands in the system's headers.
-bool of_system(const symbols::Frame& frame) {
-  const std::string_view module(frame.module);
-  const std::string_view name = module.substr(module.rfind('/') + 1);
-  for (const std::string_view library : {"libc.so", "ld-linux", "libstdc++.so", "libc++.so", "libgcc_s.so"}) {
-    if (name.starts_with(library)) {
-      return true;
-    }
-  }
-  return frame.file.starts_with("/usr/");
-}
-
-// The frame that people look for first: the innermost one of the program's own code with a line, else without one, else
-// simply the innermost one.
-const symbols::Frame* telling_frame(const StackEntry& stack) {
-  const symbols::Frame* own = nullptr;
-  for (const symbols::Frame& frame : stack.frames) {
-    if (of_system(frame)) {
-      continue;
-    }
-    if (!frame.file.empty()) {
-      return &frame;
-    }
-    own = own == nullptr ? &frame : own;
-  }
-  return own != nullptr || stack.frames.empty() ? own : &stack.frames.front();
-}
-
 // What is listed of a stack: its leaks where a scan was made, else what is alive.
 BlockCount listed_of(const StackEntry& stack) {
   if (!stack.leaks) return {stack.live_blocks, stack.live_bytes};
@@ -81,7 +53,7 @@ std::vector<std::string> stack_lines(const Report& report, size_t most) {
     if (stack.mapping || count.blocks == 0 || !stack.live_known) {
       continue;
     }
-    const symbols::Frame* frame = telling_frame(stack);
+    const symbols::Frame* frame = telling_frame(stack.frames);
     const bool possible = stack.leaks && stack.leaks->definite.blocks == 0;
     lines.push_back(fmt::format("  {:>10} in {}{}: {} from {}", format_bytes(count.bytes),
                                 counted(count.blocks, "block"), possible ? " (possibly)" : "", stack.function,

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 namespace heaptap::report {
-namespace {
 
 Json count_json(const BlockCount& count) { return {{"blocks", count.blocks}, {"bytes", count.bytes}}; }
+
+namespace {
 
 Json unknown_count() { return {{"blocks", nullptr}, {"bytes", nullptr}}; }
 
@@ -29,6 +30,16 @@ Json leaks_json(const std::optional<StackLeaks>& leaks) {
           {"below", leaks ? count_json(leaks->below) : unknown_count()}};
 }
 
+Json suppressions_json(const std::vector<SuppressionEntry>& suppressions) {
+  Json list = Json::array();
+  for (const SuppressionEntry& entry : suppressions) {
+    list.push_back({{"place", entry.place}, {"text", entry.text}, {"hidden", count_json(entry.hidden)}});
+  }
+  return list;
+}
+
+}  // namespace
+
 Json scan_json(const ScanFacts& scan) {
   return {{"number", scan.number},
           {"at_end", scan.at_end},
@@ -43,8 +54,6 @@ Json scan_json(const ScanFacts& scan) {
           {"stored_bytes", scan.stored_bytes},
           {"notes", scan.notes}};
 }
-
-}  // namespace
 
 std::string to_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -129,6 +138,7 @@ Json json_of(const Leaks& leaks) {
           {"suppressed", count(leaks.suppressed)},
           {"scan", leaks.scanned ? scan_json(leaks.scan) : Json(nullptr)},
           {"scan_count", leaks.scan_count},
+          {"suppressions", suppressions_json(leaks.suppressions)},
           {"unused_suppressions", leaks.unused_suppressions}};
 }
 

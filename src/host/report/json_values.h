@@ -21,6 +21,8 @@ Json json_of(const StackEntry& stack);
 Json json_of(const ErrorEntry& error);
 Json json_of(const Totals& totals);
 Json json_of(const Leaks& leaks);
+Json count_json(const BlockCount& count);
+Json scan_json(const ScanFacts& scan);
 Json target_json(const model::Capture& capture);
 Json capture_json(const Report& report);
 
@@ -49,5 +51,12 @@ class JsonDocument {
   void begin(const char* name);
   std::string text_ = "{";
 };
+
+// The views of a leak scan, one each.
+std::string json_holders(const Report& report);
+std::string json_retained(const Report& report);
+std::string json_globals(const Report& report);
+std::string json_scans(const Report& report);
+std::string json_scan_changes(const Report& report);
 
 }  // namespace heaptap::report

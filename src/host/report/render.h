@@ -7,7 +7,23 @@
 
 namespace heaptap::report {
 
-enum class View { kSummary, kLeaks, kTop, kTree, kStats, kSizes, kLifetimes, kTimeline, kBlocks };
+enum class View {
+  kSummary,
+  kLeaks,
+  kTop,
+  kTree,
+  kStats,
+  kSizes,
+  kLifetimes,
+  kTimeline,
+  kBlocks,
+  // Of a leak scan, where the report has what they show.
+  kHolders,
+  kRetained,
+  kGlobals,
+  kScans,
+  kScanChanges
+};
 
 struct RenderOptions {
   bool color = false;      // text: with the terminal's colours

@@ -171,6 +171,16 @@ std::string render_json(const Report& report, View view, const RenderOptions& op
       return timeline(report);
     case View::kBlocks:
       return blocks(report);
+    case View::kHolders:
+      return json_holders(report);
+    case View::kRetained:
+      return json_retained(report);
+    case View::kGlobals:
+      return json_globals(report);
+    case View::kScans:
+      return json_scans(report);
+    case View::kScanChanges:
+      return json_scan_changes(report);
   }
   return "";
 }

@@ -29,6 +29,16 @@ std::string render_text(const Report& report, View view, const RenderOptions& op
       return text_timeline(context);
     case View::kBlocks:
       return text_blocks(context);
+    case View::kHolders:
+      return text_holders(context);
+    case View::kRetained:
+      return text_retained(context);
+    case View::kGlobals:
+      return text_globals(context);
+    case View::kScans:
+      return text_scans(context);
+    case View::kScanChanges:
+      return text_scan_changes(context);
   }
   return "";
 }

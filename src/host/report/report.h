@@ -7,60 +7,11 @@
 #include <vector>
 
 #include "host/model/capture.h"
+#include "host/report/leak_counts.h"
+#include "host/report/leak_views.h"
 #include "host/symbols/resolver.h"
 
 namespace heaptap::report {
-
-struct BlockCount {
-  uint64_t blocks = 0;
-  uint64_t bytes = 0;
-  BlockCount& operator+=(const BlockCount& other) {
-    blocks += other.blocks;
-    bytes += other.bytes;
-    return *this;
-  }
-};
-
-// One look at the target's memory.
-struct ScanFacts {
-  uint32_t number = 0;  // counts the trace's scans from 1
-  bool at_end = false;  // of the program; else it was asked for meanwhile
-  uint64_t time_ns = 0;
-  uint64_t stopped_ns = 0;  // how long the target stood still
-  uint64_t total_ns = 0;
-  uint64_t read_bytes = 0;
-  uint64_t skipped_bytes = 0;  // never touched, or as its file has it
-  uint32_t threads = 0;
-  uint64_t blocks = 0;
-  uint64_t pointers = 0;
-  uint64_t stored_bytes = 0;       // in the trace
-  std::vector<std::string> notes;  // what couldn't be seen
-};
-
-struct Leaks {
-  bool scanned = false;
-  BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
-  ScanFacts scan;
-  uint32_t scan_count = 0;  // of the trace
-  std::vector<std::string> unused_suppressions;
-};
-
-// Of the blocks of one stack that were alive at the scan.
-struct StackLeaks {
-  BlockCount definite, indirect, possible, reachable, suppressed;
-  BlockCount below;  // indirectly lost ones, of whatever stack, that this stack's definitely lost ones lead to
-
-  [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
-  StackLeaks& operator+=(const StackLeaks& other) {
-    definite += other.definite;
-    indirect += other.indirect;
-    possible += other.possible;
-    reachable += other.reachable;
-    suppressed += other.suppressed;
-    below += other.below;
-    return *this;
-  }
-};
 
 struct Totals {
   uint64_t allocations = 0;
@@ -200,9 +151,15 @@ struct Report {
   std::vector<ThreadEntry> threads;
   std::vector<BlockEntry> blocks;  // alive; empty unless asked for
   std::string trace_path;
-  std::string filter;              // what the report was narrowed down to, in words; empty where it is everything
-  std::string sort_key;            // of the stacks
-  std::vector<std::string> hints;  // what would make the report better, ready to print
+  std::string filter;    // what the report was narrowed down to, in words; empty where it is everything
+  std::string sort_key;  // of the stacks
+  std::optional<Holders> holders;
+  std::optional<Retained> retained;
+  std::optional<Globals> globals;
+  std::optional<std::vector<ScanEntry>> scans;
+  std::optional<ScanChanges> scan_changes;
+  std::string generated_suppressions;  // for the leaks that are listed, where they were asked for
+  std::vector<std::string> hints;      // what would make the report better, ready to print
 };
 
 }  // namespace heaptap::report

@@ -63,6 +63,11 @@ std::string text_sizes(const TextContext& context);
 std::string text_lifetimes(const TextContext& context);
 std::string text_timeline(const TextContext& context);
 std::string text_blocks(const TextContext& context);
+std::string text_holders(const TextContext& context);
+std::string text_retained(const TextContext& context);
+std::string text_globals(const TextContext& context);
+std::string text_scans(const TextContext& context);
+std::string text_scan_changes(const TextContext& context);
 std::string text_errors(const TextContext& context);
 
 }  // namespace heaptap::report

@@ -1,0 +1,141 @@
+#include "host/app/check_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "host/analysis/analyze.h"
+#include "host/app/exit_status.h"
+#include "host/app/trace_file.h"
+#include "host/report/verdict.h"
+
+namespace heaptap::app {
+namespace {
+
+using report::LimitKind;
+
+constexpr int kExitBeyond = 1;
+
+uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kLeaked:
+      return report.leaks.definite.bytes + report.leaks.indirect.bytes +
+             (options.possible ? report.leaks.possible.bytes : 0);
+    case LimitKind::kPeak:
+      return report.totals.peak_live_bytes;
+    case LimitKind::kLive:
+      return report.totals.live_bytes;
+    case LimitKind::kAllocations:
+      break;
+  }
+  return report.totals.allocations;
+}
+
+analysis::SortKey sort_of(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kLeaked:
+      return analysis::SortKey::kLeakedBytes;
+    case LimitKind::kPeak:
+      return analysis::SortKey::kPeak;
+    case LimitKind::kLive:
+      return analysis::SortKey::kUsage;
+    case LimitKind::kAllocations:
+      break;
+  }
+  return analysis::SortKey::kAllocations;
+}
+
+base::Result<> need_scan(const CheckOptions& options, const intake::TraceReader& reader) {
+  if (!options.leaked_bytes || !reader.scans().empty()) return {};
+  std::string why;
+  for (const std::string& note : reader.scan_notes()) why += "; " + note;
+  return base::fail(
+      "--max-leaked: '{}' has no leak scan{}, so what leaked isn't known: record it again without --no-leak-scan, or "
+      "use --max-live",
+      options.trace, why);
+}
+
+std::vector<std::string> remarks_of(const report::Report& report) {
+  std::vector<std::string> remarks;
+  if (report.capture.lost_events != 0) {
+    remarks.push_back(fmt::format("{} events were lost: the figures are too small", report.capture.lost_events));
+  }
+  if (report.capture.truncated) {
+    remarks.push_back("the trace is cut off or damaged, what stands before that counts: " + report.capture.damage);
+  }
+  for (const std::string& line : report.leaks.unused_suppressions) {
+    remarks.push_back("a suppression that matched nothing: " + line);
+  }
+  return remarks;
+}
+
+// Totals that were kept in the target don't know everything.
+base::Result<> need_figures(const CheckOptions& options, const report::Totals& totals) {
+  const char* missing = options.peak_bytes && !totals.peak_known   ? "--max-peak"
+                        : options.live_bytes && !totals.live_known ? "--max-live"
+                                                                   : nullptr;
+  if (missing == nullptr) return {};
+  return base::fail("{}: '{}' doesn't say, since it was recorded with --aggregate; record it again without", missing,
+                    options.trace);
+}
+
+// The trace is read once for the figures, and again for the stacks of each limit that was broken.
+base::Result<report::Verdict> judge(const CheckOptions& options) {
+  auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  auto reader = open_trace(options.trace);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  HEAPTAP_TRY(need_scan(options, *reader));
+  analysis::Query query;
+  query.stacks = query.statistics = false;
+  query.limit = options.stacks;
+  query.scan = options.scan;
+  query.leaks = options.leaks;
+  query.suppressions = *std::move(suppressions);
+  query.symbols = options.symbols;
+  const auto figures = analysis::analyze(*reader, query);
+  if (!figures) return std::unexpected(figures.error());
+  HEAPTAP_TRY(need_figures(options, figures->totals));
+  report::Verdict verdict{
+      .trace_path = options.trace, .possible_counts = options.possible, .limits = {}, .remarks = remarks_of(*figures)};
+  query.stacks = options.stacks != 0;
+  const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
+    if (!limit) return {};
+    verdict.limits.push_back({kind, figure_of(*figures, options, kind), *limit, {}});
+    if (!verdict.limits.back().broken() || !query.stacks) return {};
+    query.sort = sort_of(kind);
+    query.leaks_only = kind == LimitKind::kLeaked;
+    auto listed = analysis::analyze(*reader, query);
+    if (!listed) return std::unexpected(std::move(listed).error());
+    verdict.limits.back().stacks = std::move(listed->stacks);
+    return {};
+  };
+  HEAPTAP_TRY(add(LimitKind::kLeaked, options.leaked_bytes));
+  HEAPTAP_TRY(add(LimitKind::kPeak, options.peak_bytes));
+  HEAPTAP_TRY(add(LimitKind::kLive, options.live_bytes));
+  HEAPTAP_TRY(add(LimitKind::kAllocations, options.allocations));
+  return verdict;
+}
+
+}  // namespace
+
+int check_trace(const CheckOptions& options) {
+  const auto verdict = judge(options);
+  if (!verdict) {
+    print_error(fmt::format("heaptap: {}\n", verdict.error().message));
+    return exit_status_of(verdict.error().kind);
+  }
+  if (!options.quiet) {
+    const std::string text = options.json
+                                 ? report::render_verdict_json(*verdict)
+                                 : report::render_verdict(*verdict, {.color = use_color(options.color, STDOUT_FILENO)});
+    if (const auto printed = print_output(text); !printed) {
+      print_error(fmt::format("heaptap: {}\n", printed.error().message));
+      return kExitFailed;
+    }
+  }
+  return verdict->passed() ? 0 : kExitBeyond;
+}
+
+}  // namespace heaptap::app

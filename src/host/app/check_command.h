@@ -1,0 +1,37 @@
+// `heaptap check`: a gate. Compares a trace's figures with limits.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/app/terminal.h"
+#include "host/leaks/classify.h"
+#include "host/symbols/resolver.h"
+
+namespace heaptap::app {
+
+struct CheckOptions {
+  std::string trace;
+
+  // The most that is allowed; empty: anything.
+  std::optional<uint64_t> leaked_bytes;  // definitely and indirectly lost
+  std::optional<uint64_t> peak_bytes;
+  std::optional<uint64_t> live_bytes;
+  std::optional<uint64_t> allocations;
+
+  bool possible = false;  // what is possibly lost is leaked, too
+  uint32_t scan = 0;      // number of the scan; 0: the last one
+  leaks::LeakOptions leaks;
+  std::vector<std::string> suppressions;  // files
+  symbols::ResolverOptions symbols;
+  size_t stacks = 3;  // that are shown of each limit that was broken
+  bool json = false;
+  bool quiet = false;
+  ColorMode color = ColorMode::kAuto;
+};
+
+// Returns heaptap's exit status: 0 within the limits, 1 beyond one.
+int check_trace(const CheckOptions& options);
+
+}  // namespace heaptap::app

@@ -1,0 +1,67 @@
+// What a leak scan counted: of all blocks, and of those of one stack.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heaptap::report {
+
+struct BlockCount {
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+  BlockCount& operator+=(const BlockCount& other) {
+    blocks += other.blocks;
+    bytes += other.bytes;
+    return *this;
+  }
+};
+
+// One look at the target's memory.
+struct ScanFacts {
+  uint32_t number = 0;  // counts the trace's scans from 1
+  bool at_end = false;  // of the program; else it was asked for meanwhile
+  uint64_t time_ns = 0;
+  uint64_t stopped_ns = 0;  // how long the target stood still
+  uint64_t total_ns = 0;
+  uint64_t read_bytes = 0;
+  uint64_t skipped_bytes = 0;  // never touched, or as its file has it
+  uint32_t threads = 0;
+  uint64_t blocks = 0;
+  uint64_t pointers = 0;
+  uint64_t stored_bytes = 0;       // in the trace
+  std::vector<std::string> notes;  // what couldn't be seen
+};
+
+struct SuppressionEntry {
+  std::string place;  // "known.supp:3"
+  std::string text;   // its name, or its line
+  BlockCount hidden;
+};
+
+struct Leaks {
+  bool scanned = false;
+  BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
+  ScanFacts scan;
+  uint32_t scan_count = 0;                       // of the trace
+  std::vector<SuppressionEntry> suppressions;    // that hid something
+  std::vector<std::string> unused_suppressions;  // "known.supp:3: leak:foo"
+};
+
+// Of the blocks of one stack that were alive at the scan.
+struct StackLeaks {
+  BlockCount definite, indirect, possible, reachable, suppressed;
+  BlockCount below;  // indirectly lost ones, of whatever stack, that this stack's definitely lost ones lead to
+
+  [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
+  StackLeaks& operator+=(const StackLeaks& other) {
+    definite += other.definite;
+    indirect += other.indirect;
+    possible += other.possible;
+    reachable += other.reachable;
+    suppressed += other.suppressed;
+    below += other.below;
+    return *this;
+  }
+};
+
+}  // namespace heaptap::report

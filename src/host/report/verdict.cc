@@ -1,0 +1,101 @@
+#include "host/report/verdict.h"
+
+#include <fmt/format.h>
+
+#include "host/base/units.h"
+#include "host/report/json_values.h"
+#include "host/report/telling_frame.h"
+#include "host/report/text_parts.h"
+#include "host/report/text_safe.h"
+
+namespace heaptap::report {
+namespace {
+
+const char* name_of(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kLeaked:
+      return "leaked";
+    case LimitKind::kPeak:
+      return "peak";
+    case LimitKind::kLive:
+      return "live";
+    case LimitKind::kAllocations:
+      break;
+  }
+  return "allocations";
+}
+
+// "48 B" or "1.5 KiB (1,536 bytes)".
+std::string figure_text(LimitKind kind, uint64_t figure) {
+  if (kind == LimitKind::kAllocations) return base::format_count(figure);
+  const std::string text = base::format_bytes(figure);
+  return figure < 1024 ? text : fmt::format("{} ({} bytes)", text, base::format_count(figure));
+}
+
+// What the stack did for the figure.
+BlockCount share_of(const Verdict& verdict, LimitKind kind, const StackEntry& stack) {
+  switch (kind) {
+    case LimitKind::kLeaked: {
+      BlockCount share = stack.leaks ? stack.leaks->lost() : BlockCount{};
+      if (verdict.possible_counts && stack.leaks) share += stack.leaks->possible;
+      return share;
+    }
+    case LimitKind::kPeak:
+      return {0, stack.peak_bytes};
+    case LimitKind::kLive:
+      return {stack.live_blocks, stack.live_bytes};
+    case LimitKind::kAllocations:
+      break;
+  }
+  return {stack.allocations, 0};
+}
+
+std::string share_text(const Verdict& verdict, LimitKind kind, const StackEntry& stack) {
+  const BlockCount share = share_of(verdict, kind, stack);
+  if (kind == LimitKind::kAllocations) return counted(share.blocks, "allocation");
+  const std::string bytes = base::format_bytes(share.bytes);
+  return kind == LimitKind::kPeak ? bytes : fmt::format("{} in {}", bytes, counted(share.blocks, "block"));
+}
+
+}  // namespace
+
+std::string render_verdict(const Verdict& verdict, const RenderOptions& options) {
+  const Ink ink(options.color);
+  std::string text;
+  for (const LimitEntry& limit : verdict.limits) {
+    const std::string line = fmt::format("{}: {} {}, limit {}", limit.broken() ? "FAIL" : "ok", name_of(limit.kind),
+                                         figure_text(limit.kind, limit.figure), figure_text(limit.kind, limit.limit));
+    text += (limit.broken() ? ink.red(line) : line) + "\n";
+    for (const StackEntry& stack : limit.stacks) {
+      const symbols::Frame* frame = telling_frame(stack.frames);
+      text += fmt::format("  #{}  {} by {} from {}\n", stack.id, share_text(verdict, limit.kind, stack),
+                          function_text(stack.function, stack.variant),
+                          frame == nullptr ? "an unknown caller" : describe(*frame, kNameWidth));
+    }
+  }
+  for (const std::string& remark : verdict.remarks) text += ink.yellow("! " + safe_text(remark)) + "\n";
+  return text;
+}
+
+std::string render_verdict_json(const Verdict& verdict) {
+  Json limits = Json::array();
+  for (const LimitEntry& limit : verdict.limits) {
+    Json stacks = Json::array();
+    for (const StackEntry& stack : limit.stacks) stacks.push_back(json_of(stack));
+    limits.push_back({{"limit", name_of(limit.kind)},
+                      {"figure", limit.figure},
+                      {"most", limit.limit},
+                      {"broken", limit.broken()},
+                      {"stacks", std::move(stacks)}});
+  }
+  const Json value = {{"format", "heaptap-check"},
+                      {"version", 1},
+                      {"trace", verdict.trace_path},
+                      {"passed", verdict.passed()},
+                      {"possible_counts", verdict.possible_counts},
+                      {"limits", std::move(limits)},
+                      {"remarks", verdict.remarks}};
+  return to_text(value) + "\n";
+}
+
+}  // namespace heaptap::report

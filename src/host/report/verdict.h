@@ -1,0 +1,40 @@
+// What `heaptap check` says: which limits hold, and which stacks broke the others.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/report/render.h"
+#include "host/report/report.h"
+
+namespace heaptap::report {
+
+enum class LimitKind : uint8_t { kLeaked, kPeak, kLive, kAllocations };
+
+struct LimitEntry {
+  LimitKind kind = LimitKind::kLeaked;
+  uint64_t figure = 0;
+  uint64_t limit = 0;
+  std::vector<StackEntry> stacks;  // of a limit that was broken: those that did most for it
+
+  [[nodiscard]] bool broken() const { return figure > limit; }
+};
+
+struct Verdict {
+  std::string trace_path;
+  bool possible_counts = false;  // as leaked
+  std::vector<LimitEntry> limits;
+  std::vector<std::string> remarks;  // what makes the figures doubtful
+
+  [[nodiscard]] bool passed() const {
+    for (const LimitEntry& limit : limits) {
+      if (limit.broken()) return false;
+    }
+    return true;
+  }
+};
+
+std::string render_verdict(const Verdict& verdict, const RenderOptions& options);
+std::string render_verdict_json(const Verdict& verdict);
+
+}  // namespace heaptap::report

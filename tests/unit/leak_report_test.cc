@@ -1,0 +1,198 @@
+// Golden files of the views of a leak scan, and of a gate's verdict. HEAPTAP_UPDATE_GOLDEN=1 writes them anew.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "host/report/render.h"
+#include "host/report/verdict.h"
+
+namespace heaptap::report {
+namespace {
+
+symbols::Frame frame(const std::string& function, const std::string& file = "", uint32_t line = 0) {
+  symbols::Frame made;
+  made.function = function;
+  made.module = "/opt/shop/bin/shop";
+  made.offset = 0x1000 + line;
+  made.address = 0x555500001000 + line;
+  made.file = file;
+  made.line = line;
+  return made;
+}
+
+const symbols::Frame kServe = frame("shop::serve(int)", "/src/shop/serve.cc", 12);
+
+NamedBlock block(uint64_t number, uint64_t size, const std::string& type = "", const std::string& state = "reachable") {
+  return {.number = number,
+          .address = 0x5000 + number * 0x100,
+          .size = size,
+          .state = state,
+          .suppressed = false,
+          .type = type,
+          .stack_id = 2,
+          .function = "operator new",
+          .caller = kServe};
+}
+
+NamedRoot global() {
+  NamedRoot root;
+  root.kind = "global";
+  root.name = "shop::cache";
+  root.file = "/src/shop/cache.cc";
+  root.line = 7;
+  root.module = "/opt/shop/bin/shop";
+  root.offset = 16;
+  root.address = 0x555500004010;
+  return root;
+}
+
+NamedRoot stack_root() {
+  NamedRoot root;
+  root.kind = "stack";
+  root.thread = 3;
+  root.thread_name = "wor\x1bker";
+  root.address = 0x7ffc00001000;
+  root.frame = frame("run_loop", "/src/shop/loop.cc", 40);
+  return root;
+}
+
+ScanFacts scan(uint32_t number, bool at_end) {
+  ScanFacts facts;
+  facts.number = number;
+  facts.at_end = at_end;
+  facts.time_ns = number * 1'000'000'000ull;
+  facts.stopped_ns = 1'500'000;
+  facts.blocks = 1000 * number;
+  return facts;
+}
+
+Report example() {
+  Report report;
+  report.capture.command = {"./shop"};
+  report.capture.pid = 4711;
+  report.capture.ended = true;
+  report.capture.exit.code = 0;
+  report.leaks.scanned = true;
+  report.leaks.scan = scan(2, true);
+  report.leaks.scan_count = 2;
+  report.leaks.definite = {2, 48};
+  report.leaks.suppressed = {1, 24};
+  report.leaks.suppressions = {{"known.supp:1", "leak:libodd", {1, 24}}};
+  report.leaks.unused_suppressions = {"known.supp:2: leak:gone\x1b[31m"};
+  HolderChain chain{.root = global(), .pointer = "start", .steps = {}, .left_out = 0};
+  chain.steps = {{block(1, 1024, "std::vector<shop::Order*>"), 24, "interior"},
+                 {block(5, 48, "evil\x1b[31m\xff"), 8, "start"}};
+  Holders holders;
+  holders.asked = "#2";
+  holders.block = block(12, 64, "shop::Order");
+  holders.of_stack = {3, 160};
+  holders.same_root = {2, 112};
+  holders.held = chain;
+  report.holders = holders;
+  RetainedEntry entry;
+  entry.own = {1, 1024};
+  entry.retained = {30, 9000};
+  entry.block = block(1, 1024, "std::vector<shop::Order*>");
+  report.retained = Retained{.by = "block", .entries = {entry}, .entry_count = 40, .held = {1000, 90'000}};
+  NamedRoot unknown = global();
+  unknown.name = unknown.file = "";
+  unknown.offset = 0x4010;
+  report.globals = Globals{.entries = {{global(), {1, 1024}, {30, 9000}}, {unknown, {2, 64}, {2, 64}}},
+                           .entry_count = 2,
+                           .held = {40, 9600},
+                           .shared = {8, 536}};
+  report.scans = {{scan(1, false), {1, 24}, {}, {}, {10, 1000}, {}},
+                  {scan(2, true), {2, 48}, {1, 8}, {}, {9, 9}, {1, 24}}};
+  ChangedStack changed{.id = 2, .function = "malloc", .variant = "", .change = {}, .frames = {kServe}};
+  changed.change = {.appeared = {1, 24}, .remained = {1, 24}, .gone = {}};
+  ScanChanges changes{
+      .from = scan(1, false), .to = scan(2, true), .total = changed.change, .stacks = {changed}, .stack_count = 3};
+  report.scan_changes = changes;
+  return report;
+}
+
+// Of a lost block, and one that a stack held before.
+Report lost_example() {
+  Report report = example();
+  Holders& holders = *report.holders;
+  holders = {};
+  holders.asked = "0x5c08";
+  holders.offset = 8;
+  holders.block = block(12, 64, "", "indirect");
+  holders.below = HolderChain{
+      .root = {}, .pointer = "", .steps = {{block(5, 48), 8, "start"}, {block(6, 48), 0, "start"}}, .left_out = 998};
+  holders.earlier_scan = 1;
+  holders.earlier = HolderChain{.root = stack_root(), .pointer = "start", .steps = {}, .left_out = 0};
+  return report;
+}
+
+Verdict verdict() {
+  Verdict made{.trace_path = "a.htap", .possible_counts = true, .limits = {}, .remarks = {"2 events were lost"}};
+  StackEntry stack;
+  stack.id = 2;
+  stack.function = "malloc";
+  stack.allocations = 7;
+  stack.peak_bytes = 5000;
+  stack.leaks = StackLeaks{};
+  stack.leaks->definite = {2, 48};
+  stack.leaks->possible = {1, 8};
+  stack.frames = {kServe};
+  made.limits = {{LimitKind::kLeaked, 56, 0, {stack}},
+                 {LimitKind::kPeak, 5000, 4096, {stack}},
+                 {LimitKind::kLive, 48, 100, {}},
+                 {LimitKind::kAllocations, 7, 6, {stack}}};
+  return made;
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(HEAPTAP_GOLDEN_DIRECTORY) + "/" + name;
+  if (std::getenv("HEAPTAP_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
+  std::ostringstream golden;
+  golden << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text, golden.str()) << path;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << path;
+  EXPECT_EQ(text.find(" \n"), std::string::npos) << path;
+}
+
+struct NamedView {
+  View view;
+  const char* name;
+};
+
+constexpr NamedView kViews[] = {{View::kHolders, "holders"},
+                                {View::kRetained, "retained"},
+                                {View::kGlobals, "globals"},
+                                {View::kScans, "scans"},
+                                {View::kScanChanges, "scan-changes"}};
+
+TEST(LeakReport, RendersEachViewAsItsGoldenFile) {
+  for (const NamedView& each : kViews) {
+    expect_golden(std::string("leaks_") + each.name + ".txt", render_text(example(), each.view, {}));
+    expect_golden(std::string("leaks_") + each.name + ".json", render_json(example(), each.view, {}));
+  }
+  expect_golden("leaks_holders_lost.txt", render_text(lost_example(), View::kHolders, {}));
+  expect_golden("leaks_suppressed.txt", render_text(example(), View::kLeaks, {}));
+  expect_golden("leaks_suppressed.json", render_json(example(), View::kLeaks, {}));
+}
+
+TEST(LeakReport, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
+  for (const NamedView& each : kViews) {
+    const auto full = nlohmann::json::parse(render_json(example(), each.view, {}));
+    EXPECT_EQ(full["format"], std::string("heaptap-") + each.name);
+    EXPECT_EQ(nlohmann::json::parse(render_json(Report{}, each.view, {}))["version"], 1);
+    EXPECT_NE(render_text(Report{}, each.view, {}), "");
+  }
+}
+
+TEST(Verdict, ShowsEachLimitAndWhatBrokeIt) {
+  expect_golden("check.txt", render_verdict(verdict(), {}));
+  expect_golden("check.json", render_verdict_json(verdict()));
+  EXPECT_FALSE(verdict().passed());
+  EXPECT_TRUE(Verdict{}.passed());
+}
+
+}  // namespace
+}  // namespace heaptap::report
