@@ -25,6 +25,17 @@ analysis::Query everything(unsigned variant) {
   return query;
 }
 
+// What needs a scan; where there is none it is refused.
+analysis::Query of_scan(unsigned variant) {
+  analysis::Query query = everything(variant);
+  query.globals = query.scan_list = true;
+  query.since = variant & 1;
+  query.generate = analysis::SuppressionSyntax::kValgrind;
+  query.retained = static_cast<analysis::RetainedBy>(variant % 3);
+  query.why = analysis::BlockQuestion{.by = analysis::BlockQuestion::By::kNumber, .value = 1 + (variant & 7)};
+  return query;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
@@ -32,10 +43,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   auto reader = intake::TraceReader::open(file.path());
   if (!reader) return 0;
   const unsigned variant = size_bytes > 15 ? bytes[15] : 0;  // a byte of the head that a reader passes over
-  const auto report = analysis::analyze(*reader, everything(variant));
+  auto report = analysis::analyze(*reader, of_scan(variant));
+  if (!report) report = analysis::analyze(*reader, everything(variant));
   if (!report) return 0;
   for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
-                          View::kLifetimes, View::kTimeline, View::kBlocks}) {
+                          View::kLifetimes, View::kTimeline, View::kBlocks, View::kHolders, View::kRetained,
+                          View::kGlobals, View::kScans, View::kScanChanges}) {
     const report::RenderOptions options{.color = (variant & 32) != 0, .bottom_up = (variant & 64) != 0};
     FUZZ_EXPECT(!report::render_text(*report, view, options).empty());
     FUZZ_EXPECT(report::render_json(*report, view, options).starts_with("{"));

@@ -63,6 +63,7 @@ std::string root_text(const NamedRoot& root) {
   if (root.kind == "mapping") return fmt::format("memory mapped at {:#x}", root.address);
   if (root.kind == "alternate-stack") return "alternate stack" + thread_text(root) + frame_text(root);
   if (root.kind == "context-stack") return fmt::format("context stack at {:#x}", root.address);
+  if (root.kind == "kernel") return "a word that the kernel keeps for an event (epoll, a timer)";
   return "stack" + thread_text(root) + frame_text(root);
 }
 

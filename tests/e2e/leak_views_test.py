@@ -1,0 +1,117 @@
+"""What is asked of a trace with a leak scan: suppressions, who holds what, what would go with what, and the gate."""
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from heaptap_test import built, heaptap
+
+
+class LeakViews(heaptap_test.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.trace = self.folder / "shop.htap"
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+
+    def text(self, *arguments, status=0):
+        outcome = heaptap(*arguments, cwd=self.folder)
+        self.assertEqual(outcome.status, status, str(outcome))
+        return (outcome.stdout if status in (0, 1) else outcome.stderr).decode()
+
+    def leaks(self, *options):
+        return json.loads(self.text("show", "leaks", "--json", *options, self.trace))
+
+    def lost(self, *options):
+        leaks = self.leaks(*options)["leaks"]
+        return {kind: leaks[kind]["bytes"] for kind in ("definite", "indirect", "possible", "suppressed")}
+
+    def stack_of(self, function):
+        stacks = json.loads(self.text("show", "summary", "--json", self.trace))["stacks"]
+        return next(stack["id"] for stack in stacks if any((frame["function"] or "").startswith(function) for frame in stack["frames"])
+                    and stack["live_blocks"])
+
+    def test_a_suppression_hides_a_leak_and_what_is_below_it(self):
+        file = self.folder / "known.supp"
+        file.write_text("leak:reserve\nleak:there_is_no_such_function\n")
+        self.assertEqual(self.lost(), {"definite": 160, "indirect": 64, "possible": 0, "suppressed": 0})
+        self.assertEqual(self.lost("--suppressions", file), {"definite": 128, "indirect": 0, "possible": 0, "suppressed": 96})
+        leaks = self.leaks("--suppressions", file)["leaks"]
+        self.assertEqual(leaks["suppressions"], [{"place": f"{file}:1", "text": "leak:reserve", "hidden": {"blocks": 3, "bytes": 96}}])
+        self.assertEqual(leaks["unused_suppressions"], [f"{file}:2: leak:there_is_no_such_function"])
+
+    def test_generated_suppressions_hide_what_was_listed(self):
+        for syntax in ("--gen-suppressions", "--gen-suppressions=lsan"):
+            file = self.folder / "made.supp"
+            file.write_text(self.text("show", "leaks", syntax, self.trace))
+            self.assertEqual(self.lost("--suppressions", file), {"definite": 0, "indirect": 0, "possible": 0, "suppressed": 224})
+            file.write_text(self.text("show", "leaks", syntax, "--function", "print_receipt", self.trace))
+            self.assertEqual(self.lost("--suppressions", file), {"definite": 32, "indirect": 64, "possible": 0, "suppressed": 128})
+            self.assertEqual(self.text("check", self.trace, "--max-leaked", "96", "--suppressions", file), "ok: leaked 96 B, limit 96 B\n")
+
+    def test_a_run_reads_suppressions_before_the_program_starts(self):
+        marker = self.folder / "started"
+        missing = heaptap("run", "--suppressions", "none.supp", "--", "/usr/bin/touch", marker, cwd=self.folder)
+        self.assertEqual((missing.status, missing.stdout), (2, b""))
+        self.assertIn(b"none.supp", missing.stderr)
+        self.assertFalse(marker.exists())
+        file = self.folder / "known.supp"
+        file.write_text("leak:reserve\nleak:print_receipt\n")
+        outcome = heaptap("run", "--suppressions", file, "--error-exitcode", "9", "-o", "b.htap", "--", built("leak_shop"), cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertIn(b"suppressed 224 B in 5 blocks", outcome.stderr)
+
+    def test_why_names_the_way_from_a_variable(self):
+        stack = self.stack_of("std::vector<int, std::allocator<int> >")
+        holders = self.leaks("--why", f"#{stack}")
+        self.assertEqual(holders["format"], "heaptap-holders")
+        self.assertEqual(holders["held"]["root"]["name"], "orders")
+        self.assertTrue(holders["held"]["root"]["file"].endswith("leak_shop.cc"))
+        self.assertEqual(holders["block"]["type"], "std::vector<int>")
+        self.assertEqual(holders["held"]["steps"][-1]["block"]["type"], "Order")
+        self.assertEqual(holders["of_stack"], holders["same_root"])
+        text = self.text("show", "leaks", "--why", holders["block"]["address"], self.trace)
+        self.assertIn("global orders (leak_shop.cc:19)\n  -> ", text)
+
+    def test_why_says_below_what_a_block_is_lost(self):
+        blocks = json.loads(self.text("show", "blocks", "--json", self.trace))["blocks"]
+        seats = sorted(block["number"] for block in blocks if (block["caller"]["function"] or "").startswith("reserve"))
+        first, last = (self.leaks("--why", f"#b{number}") for number in (seats[0], seats[-1]))
+        self.assertEqual((first["block"]["state"], last["block"]["state"]), ("indirect", "definite"))
+        self.assertEqual([step["block"]["number"] for step in first["below"]["steps"]], seats[:0:-1])
+        self.assertIsNone(last["below"])
+        self.assertIsNone(first["held"])
+
+    def test_retained_sizes(self):
+        types = {entry["type"]: entry for entry in self.leaks("--retained=type")["entries"]}
+        self.assertEqual(types["Order"]["own"]["blocks"], 4)
+        self.assertEqual(types["Order"]["retained"]["bytes"],
+                         sum(types[name]["own"]["bytes"] for name in ("Order", "std::vector<int>", "std::string")))
+        blocks = self.leaks("--retained")["entries"]
+        self.assertEqual(blocks, sorted(blocks, key=lambda entry: -entry["retained"]["bytes"]))
+        variables = {entry["variable"]["name"]: entry for entry in self.leaks("--globals")["entries"]}
+        self.assertEqual(variables["orders"]["retained"]["blocks"], 17)
+        self.assertEqual(variables["banner"]["retained"]["bytes"], 8)
+
+    def test_the_gate(self):
+        text = self.text("check", self.trace, "--max-leaked", "0", status=1)
+        self.assertIn("FAIL: leaked 224 B, limit 0 B\n", text)
+        self.assertIn("print_receipt(int) at leak_shop.cc:30", text)
+        self.assertEqual(self.text("check", self.trace, "--max-leaked", "1K", "--max-peak", "1M").count("ok: "), 2)
+        verdict = json.loads(self.text("check", "--json", self.trace, "--max-allocations", "3", status=1))
+        self.assertEqual((verdict["passed"], verdict["limits"][0]["limit"]), (False, "allocations"))
+        self.assertEqual(self.text("check", "-q", self.trace, "--max-leaked", "0", status=1), "")
+        self.text("check", self.trace, status=2)
+        self.text("check", "there-is-none.htap", "--max-leaked", "0", status=125)
+
+    def test_without_a_scan_the_cure_is_named(self):
+        heaptap("run", "-q", "--no-leak-scan", "-o", "b.htap", "--", built("leak_shop"), cwd=self.folder)
+        for arguments in (("check", "b.htap", "--max-leaked", "0"), ("show", "leaks", "b.htap", "--why", "#1"),
+                          ("show", "leaks", "b.htap", "--gen-suppressions"), ("show", "leaks", "b.htap", "--scans")):
+            self.assertIn("--no-leak-scan", self.text(*arguments, status=125))
+
+
+if __name__ == "__main__":
+    unittest.main()
