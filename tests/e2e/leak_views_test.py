@@ -1,6 +1,7 @@
 """What is asked of a trace with a leak scan: suppressions, who holds what, what would go with what, and the gate."""
 import json
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -111,6 +112,38 @@ class LeakViews(heaptap_test.TestCase):
         for arguments in (("check", "b.htap", "--max-leaked", "0"), ("show", "leaks", "b.htap", "--why", "#1"),
                           ("show", "leaks", "b.htap", "--gen-suppressions"), ("show", "leaks", "b.htap", "--scans")):
             self.assertIn("--no-leak-scan", self.text(*arguments, status=125))
+
+
+class RepeatedScans(heaptap_test.TestCase):
+    def test_what_is_new_still_there_and_gone(self):
+        trace = self.folder / "running.htap"
+        target = subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", trace, "--", built("loses_on_demand")], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        target.stdout.readline()
+        pid = pathlib.Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text().split()[0]
+        for number, words in enumerate((["lose"], ["lose", "hold"], ["drop"]), 1):
+            for word in words:
+                target.stdin.write(word + "\n")
+                target.stdin.flush()
+                target.stdout.readline()
+            outcome = heaptap("leaks", pid, "-q")
+            self.assertEqual(outcome.status, 0, f"scan {number}\n{outcome}")
+        target.communicate()
+        shown = lambda *options: json.loads(heaptap("show", "leaks", "--json", *options, trace).stdout)
+        scans = shown("--scans")["scans"]
+        self.assertEqual([scan["definite"]["bytes"] for scan in scans], [100, 200, 300, 300])
+        self.assertEqual([scan["at_end"] for scan in scans], [False, False, False, True])
+        lost = shown("--since", "2")["lost"]
+        self.assertEqual((lost["new"], lost["still_there"], lost["gone"]),
+                         ({"blocks": 1, "bytes": 100}, {"blocks": 2, "bytes": 200}, {"blocks": 0, "bytes": 0}))
+        self.assertEqual(shown("--since", "1", "--scan", "2")["lost"]["new"]["blocks"], 1)
+        block = next(block["number"] for block in json.loads(heaptap("show", "blocks", "--json", trace).stdout)["blocks"][::-1]
+                     if block["size"] == 100)
+        why = shown("--why", f"#b{block}")
+        self.assertEqual(why["block"]["state"], "definite")
+        self.assertEqual((why["earlier_scan"], why["earlier"]["root"]["name"]), (2, "held"))
+        self.assertEqual(heaptap("show", "leaks", "--since", "4", trace).status, 2)
+        self.assertEqual(heaptap("show", "leaks", "--since", "9", trace).status, 2)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "host/leaks/classify.h"
 #include "host/leaks/dominators.h"
 #include "host/leaks/holders.h"
+#include "host/leaks/retained.h"
 #include "host/leaks/scan_difference.h"
 
 namespace {
@@ -251,6 +252,73 @@ TEST(Dominators, AgreesWithTakingEachBlockAwayOnRandomGraphs) {
       if (parent != kNoBlock) {
         EXPECT_GE(result.retained_bytes[parent], result.retained_bytes[i]);
       }
+    }
+  });
+}
+
+TEST(Holders, WaysBetweenTwoBlocksAreAsShortAsASearchByRoundsSays) {
+  for_random_scans(20, [](const model::HeapScan& scan, const LeakOptions&) {
+    for (uint32_t from = 0; from < scan.blocks.size(); ++from) {
+      Set set(scan.blocks.size());
+      set[from] = true;
+      const Set below = closure(scan, set, {}, false);
+      for (uint32_t to = 0; to < scan.blocks.size(); ++to) {
+        const std::vector<HolderStep> way = way_between(scan, from, to);
+        EXPECT_EQ(way.empty(), to == from || !below[to]);
+        for (size_t step = 0; step < way.size(); ++step) {
+          EXPECT_EQ(scan.pointers[way[step].pointer].to, step + 1 < way.size() ? way[step + 1].block : to);
+        }
+        if (!way.empty()) {
+          EXPECT_EQ(way.front().block, from);
+        }
+      }
+    }
+  });
+}
+
+TEST(Retained, GroupsCountABlockOnceThatSeveralOfThemDominate) {
+  for_random_scans(40, [](const model::HeapScan& scan, const LeakOptions& options) {
+    const Dominators dominators = find_dominators(scan, options);
+    constexpr uint32_t kGroups = 3;
+    std::vector<uint32_t> groups;
+    for (const model::ScannedBlock& block : scan.blocks)
+      groups.push_back(static_cast<uint32_t>(block.number % kGroups));
+    std::vector<uint64_t> expected(kGroups);
+    for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
+      bool seen[kGroups] = {};
+      if (dominators.retained_blocks[i] == 0) continue;
+      for (uint32_t at = i; at != kNoBlock; at = dominators.parents[at]) seen[groups[at]] = true;
+      for (uint32_t group = 0; group < kGroups; ++group) expected[group] += seen[group] ? scan.blocks[i].size : 0;
+    }
+    const std::vector<GroupTotal> result = retained_by_groups(scan, dominators, groups, kGroups);
+    for (uint32_t group = 0; group < kGroups; ++group) EXPECT_EQ(result[group].retained.bytes, expected[group]);
+  });
+}
+
+TEST(Retained, RootsOfAGroupRetainWhatIsNotHeldWithoutThem) {
+  for_random_scans(40, [](const model::HeapScan& scan, const LeakOptions& options) {
+    constexpr uint32_t kGroups = 3;
+    std::vector<uint32_t> groups;
+    for (size_t i = 0; i < scan.roots.size(); ++i) {
+      groups.push_back(i % 4 == 3 ? kNoGroup : static_cast<uint32_t>(i % 4));
+    }
+    const std::vector<BlockTotal> result = retained_by_roots(scan, groups, kGroups, options);
+    const Set held = closure(scan, from_roots(scan, options, false), options, false);
+    for (uint32_t group = 0; group < kGroups; ++group) {
+      model::HeapScan rest = scan;
+      rest.roots.clear();
+      for (size_t i = 0; i < scan.roots.size(); ++i) {
+        if (groups[i] != group) rest.roots.push_back(scan.roots[i]);
+      }
+      const Set without = closure(rest, from_roots(rest, options, false), options, false);
+      BlockTotal expected;
+      for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
+        if (!held[i] || without[i]) continue;
+        ++expected.blocks;
+        expected.bytes += scan.blocks[i].size;
+      }
+      EXPECT_EQ(result[group].bytes, expected.bytes);
+      EXPECT_EQ(result[group].blocks, expected.blocks);
     }
   });
 }

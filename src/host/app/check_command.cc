@@ -16,6 +16,7 @@ namespace {
 using report::LimitKind;
 
 constexpr int kExitBeyond = 1;
+constexpr size_t kMostOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
 
 uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
   switch (kind) {
@@ -56,6 +57,16 @@ base::Result<> need_scan(const CheckOptions& options, const intake::TraceReader&
       options.trace, why);
 }
 
+std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, LimitKind kind,
+                                               std::vector<report::StackEntry> stacks) {
+  std::erase_if(stacks, [&](const report::StackEntry& stack) {
+    const report::BlockCount share = report::share_of(kind, options.possible, stack);
+    return stack.mapping || share.blocks + share.bytes == 0;
+  });
+  if (stacks.size() > options.stacks) stacks.resize(options.stacks);
+  return stacks;
+}
+
 std::vector<std::string> remarks_of(const report::Report& report) {
   std::vector<std::string> remarks;
   if (report.capture.lost_events != 0) {
@@ -89,7 +100,7 @@ base::Result<report::Verdict> judge(const CheckOptions& options) {
   HEAPTAP_TRY(need_scan(options, *reader));
   analysis::Query query;
   query.stacks = query.statistics = false;
-  query.limit = options.stacks;
+  query.limit = options.stacks + kMostOthers;
   query.scan = options.scan;
   query.leaks = options.leaks;
   query.suppressions = *std::move(suppressions);
@@ -108,7 +119,7 @@ base::Result<report::Verdict> judge(const CheckOptions& options) {
     query.leaks_only = kind == LimitKind::kLeaked;
     auto listed = analysis::analyze(*reader, query);
     if (!listed) return std::unexpected(std::move(listed).error());
-    verdict.limits.back().stacks = std::move(listed->stacks);
+    verdict.limits.back().stacks = telling_stacks(options, kind, std::move(listed->stacks));
     return {};
   };
   HEAPTAP_TRY(add(LimitKind::kLeaked, options.leaked_bytes));

@@ -27,7 +27,8 @@ struct DominatorTree {
 };
 
 // The scan with a block of no size for each group, which stands between the group's roots and what they point to.
-model::HeapScan with_groups(const model::HeapScan& scan, std::span<const uint32_t> groups, uint32_t count) {
+model::HeapScan with_groups(const model::HeapScan& scan, std::span<const uint32_t> groups, uint32_t count,
+                            const LeakOptions& options) {
   model::HeapScan made;
   made.blocks = scan.blocks;
   made.pointers = scan.pointers;
@@ -35,6 +36,7 @@ model::HeapScan with_groups(const model::HeapScan& scan, std::span<const uint32_
   std::vector<std::vector<model::BlockPointer>> pointers(count);
   for (size_t i = 0; i < scan.roots.size(); ++i) {
     model::RootPointer root = scan.roots[i];
+    if (!options.is_root(root.root)) continue;
     if (groups[i] != kNoGroup) {
       std::vector<model::BlockPointer>& of_group = pointers[groups[i]];
       of_group.push_back({.to = root.to, .offset = 0, .kind = root.kind});
@@ -87,7 +89,7 @@ std::vector<BlockTotal> retained_by_roots(const model::HeapScan& scan, std::span
                                           const LeakOptions& options) {
   std::vector<BlockTotal> totals(count);
   if (scan.pointers_begin.empty()) return totals;
-  const Dominators dominators = find_dominators(with_groups(scan, groups, count), options);
+  const Dominators dominators = find_dominators(with_groups(scan, groups, count, options), options);
   for (uint32_t group = 0; group < count; ++group) {
     const size_t block = scan.blocks.size() + group;
     if (dominators.retained_blocks[block] == 0) continue;

@@ -32,12 +32,20 @@ std::string figure_text(LimitKind kind, uint64_t figure) {
   return figure < 1024 ? text : fmt::format("{} ({} bytes)", text, base::format_count(figure));
 }
 
-// What the stack did for the figure.
-BlockCount share_of(const Verdict& verdict, LimitKind kind, const StackEntry& stack) {
+std::string share_text(const Verdict& verdict, LimitKind kind, const StackEntry& stack) {
+  const BlockCount share = share_of(kind, verdict.possible_counts, stack);
+  if (kind == LimitKind::kAllocations) return counted(share.blocks, "allocation");
+  const std::string bytes = base::format_bytes(share.bytes);
+  return kind == LimitKind::kPeak ? bytes : fmt::format("{} in {}", bytes, counted(share.blocks, "block"));
+}
+
+}  // namespace
+
+BlockCount share_of(LimitKind kind, bool possible_counts, const StackEntry& stack) {
   switch (kind) {
     case LimitKind::kLeaked: {
       BlockCount share = stack.leaks ? stack.leaks->lost() : BlockCount{};
-      if (verdict.possible_counts && stack.leaks) share += stack.leaks->possible;
+      if (possible_counts && stack.leaks) share += stack.leaks->possible;
       return share;
     }
     case LimitKind::kPeak:
@@ -49,15 +57,6 @@ BlockCount share_of(const Verdict& verdict, LimitKind kind, const StackEntry& st
   }
   return {stack.allocations, 0};
 }
-
-std::string share_text(const Verdict& verdict, LimitKind kind, const StackEntry& stack) {
-  const BlockCount share = share_of(verdict, kind, stack);
-  if (kind == LimitKind::kAllocations) return counted(share.blocks, "allocation");
-  const std::string bytes = base::format_bytes(share.bytes);
-  return kind == LimitKind::kPeak ? bytes : fmt::format("{} in {}", bytes, counted(share.blocks, "block"));
-}
-
-}  // namespace
 
 std::string render_verdict(const Verdict& verdict, const RenderOptions& options) {
   const Ink ink(options.color);

@@ -34,6 +34,9 @@ struct Verdict {
   }
 };
 
+// What a stack did for a limit's figure.
+BlockCount share_of(LimitKind kind, bool possible_counts, const StackEntry& stack);
+
 std::string render_verdict(const Verdict& verdict, const RenderOptions& options);
 std::string render_verdict_json(const Verdict& verdict);
 
