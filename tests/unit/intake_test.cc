@@ -5,6 +5,7 @@
 
 #include "host/intake/capture_frames.h"
 #include "host/intake/event_frame.h"
+#include "host/intake/release_guess.h"
 #include "host/intake/site_coder.h"
 #include "host/intake/table_frames.h"
 #include "random_events.h"
@@ -204,6 +205,61 @@ TEST(SiteCoder, RefusesStreamsThatDoNotHoldTogether) {
   EXPECT_FALSE(decoder.next(site)) << "a site outside the table";
   ASSERT_TRUE(decoder.begin(5, 1, miss, zero, none));
   EXPECT_FALSE(decoder.next(site)) << "a new site that isn't named";
+}
+
+TEST(ReleaseGuess, IsTheNewestLiveBlockOfTheSiteWhoseBlockWasReleasedHereLast) {
+  constexpr uint32_t kNodes = 1, kNames = 2, kRelease = 3;
+  ReleaseGuess guess;
+  guess.begin();
+  for (int site = 0; site < 3; ++site) guess.add_site();
+  for (const uint32_t site : {kNodes, kNodes, kNames, kNodes}) guess.allocate(site);  // blocks 1 to 4
+  EXPECT_EQ(guess.guess(kRelease), 0u) << "nothing was released here";
+  guess.release(kRelease, 1);
+  EXPECT_EQ(guess.guess(kRelease), 4u);
+  guess.release(kRelease, 4);
+  EXPECT_EQ(guess.guess(kRelease), 2u) << "passes over what is released";
+  guess.release(kRelease, 3);
+  EXPECT_EQ(guess.guess(kRelease), 0u) << "no other block of that site is alive";
+  guess.release(kRelease, 4);
+  guess.release(kRelease, 99);
+  EXPECT_EQ(guess.guess(kRelease), 0u) << "released before, and none of the frame's: they change nothing";
+  guess.release(kRelease, 2);
+  guess.allocate(kNodes);
+  EXPECT_EQ(guess.guess(kRelease), 5u);
+}
+
+TEST(EventFrame, GivesBackReleasesInAnyOrder) {
+  Tables tables = empty_tables();
+  for (const EventKind kind : {EventKind::kAllocate, EventKind::kAllocate, EventKind::kRelease, EventKind::kRelease}) {
+    tables.sites.push_back({kind, Function::kMalloc, 0});
+  }
+  std::mt19937 random(9);
+  EventFrameWriter writer(1);
+  EventFrameReader reader;
+  model::BlockNumber next = 1;
+  for (int frame = 0; frame < 20; ++frame) {
+    EventBatch batch;
+    batch.first_block = next;
+    batch.time_marks = {{0, 0}};
+    std::vector<model::BlockNumber> live;
+    for (int i = 0; i < 2000; ++i) {
+      if (live.empty() || random() % 2 == 0) {
+        batch.events.push_back({static_cast<model::SiteId>(random() % 2), 1, 32, 0});
+        live.push_back(next++);
+        continue;
+      }
+      // The newest, or any; sometimes one that is released already or belongs to an earlier frame.
+      const size_t which = random() % 3 == 0 ? random() % live.size() : live.size() - 1;
+      const bool odd = random() % 16 == 0;
+      batch.events.push_back(
+          {static_cast<model::SiteId>(2 + random() % 2), 1, odd ? 1 + random() % (next - 1) : live[which], 0});
+      if (!odd) live.erase(live.begin() + static_cast<ptrdiff_t>(which));
+    }
+    EventBatch read;
+    wire::VarintReader in = reader_of(writer.write(batch, tables.sites, kResolutionNs));
+    ASSERT_TRUE(reader.read(in, tables, kResolutionNs, false, read));
+    expect_same(read, batch);
+  }
 }
 
 TEST(EventFrame, GivesBackRandomBatches) {

@@ -11,6 +11,11 @@ using model::EventKind;
 
 // Events a frame may hold: bounds what a damaged count can make a reader allocate.
 constexpr uint64_t kMostEvents = 1u << 20;
+constexpr uint64_t kMostBlocks = UINT64_MAX - kMostEvents;  // numbers of blocks don't wrap within a frame
+
+// In the column of ages; all above is kUnknown + the age.
+constexpr uint64_t kGuessed = 0;
+constexpr uint64_t kUnknown = 1;
 
 // Which of the batch's allocations, counted from its first one, a release in the same batch names that matches them: of
 // what is released by the wrong function the address is told.
@@ -89,6 +94,7 @@ void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vec
 
 void EventFrameWriter::begin_site(model::SiteId site, const model::Site& facts) {
   states_[site] = {0, sites_.add(site), facts.kind, wire::facts_of(facts.function).family};
+  guess_.add_site();
   frame_sites_.push_back(site);
 }
 
@@ -99,17 +105,12 @@ inline void EventFrameWriter::add_values(const model::Event& event, SiteState& s
       site.last_size = event.value + 1;
       allocated_.push_back(event.address);
       families_.push_back(static_cast<uint8_t>(site.family));
+      guess_.allocate(site.local);
       ++next_block_;
       break;
-    case EventKind::kRelease: {
-      ages_.varint(event.value == model::kUnknownBlock ? 0 : next_block_ - event.value);
-      if (event.value >= first_block_) {
-        uint8_t& family = families_[event.value - first_block_];
-        family &= static_cast<uint8_t>(~kReleased);
-        if (family == static_cast<uint8_t>(site.family)) family |= kReleased;
-      }
+    case EventKind::kRelease:
+      add_release(event, site);
       break;
-    }
     case EventKind::kUndo:
       break;
     case EventKind::kMap:
@@ -119,6 +120,19 @@ inline void EventFrameWriter::add_values(const model::Event& event, SiteState& s
       last_range_ = event.address;
       break;
   }
+}
+
+inline void EventFrameWriter::add_release(const model::Event& event, const SiteState& site) {
+  if (event.value < first_block_) {
+    ages_.varint(event.value == model::kUnknownBlock ? kUnknown : kUnknown + (next_block_ - event.value));
+    return;
+  }
+  const uint64_t block = event.value - first_block_ + 1;
+  ages_.varint(block == guess_.guess(site.local) ? kGuessed : kUnknown + (next_block_ - event.value));
+  guess_.release(site.local, block);
+  uint8_t& family = families_[block - 1];
+  family &= static_cast<uint8_t>(~kReleased);
+  if (family == static_cast<uint8_t>(site.family)) family |= kReleased;
 }
 
 const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
@@ -142,6 +156,7 @@ void EventFrameWriter::clear() {
   for (ByteBuffer* column : {&time_marks_, &threads_, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_})
     column->clear();
   sites_.begin();
+  guess_.begin();
   for (const model::SiteId site : frame_sites_) states_[site] = {};
   frame_sites_.clear();
   allocated_.clear();
@@ -209,7 +224,7 @@ bool EventFrameReader::read(wire::VarintReader& in, const model::Tables& tables,
                             bool with_addresses, model::EventBatch& batch) {
   const uint64_t count = in.varint();
   batch.first_block = in.varint();
-  if (!in.ok() || count > kMostEvents || batch.first_block == 0) return false;
+  if (!in.ok() || count > kMostEvents || batch.first_block == 0 || batch.first_block > kMostBlocks) return false;
   batch.events.resize(count);
   const bool columns = read_column(in, &marks_) && read_column(in, &threads_) && read_column(in, &ranks_) &&
                        read_column(in, &misses_) && read_column(in, &fresh_) && read_column(in, &sizes_) &&
@@ -275,10 +290,12 @@ bool EventFrameReader::read_column(wire::VarintReader& in, Column* column) {
 
 bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatch& batch) {
   last_sizes_.assign(tables.sites.size(), 0);
+  guess_.begin();
   model::BlockNumber next = batch.first_block;
   uint64_t range = 0;
   for (model::Event& event : batch.events) {
     if (!sites_.next(event.site)) return false;
+    if (sites_.local() == guess_.site_count()) guess_.add_site();
     event.value = 0;
     event.address = 0;
     switch (tables.sites[event.site].kind) {
@@ -288,15 +305,13 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
         if (coded != 0) last = coded;
         if (last == 0) return false;
         event.value = last - 1;
+        guess_.allocate(sites_.local());
         ++next;
         break;
       }
-      case EventKind::kRelease: {
-        const uint64_t age = ages_.reader.varint();
-        if (age >= next) return false;
-        event.value = age == 0 ? model::kUnknownBlock : next - age;
+      case EventKind::kRelease:
+        if (!read_release(batch.first_block, next, event)) return false;
         break;
-      }
       case EventKind::kUndo:
         break;
       case EventKind::kMap:
@@ -308,6 +323,19 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
   }
   allocations_ = next - batch.first_block;
   return sizes_.reader.ok() && ages_.reader.ok() && ranges_.reader.ok();
+}
+
+inline bool EventFrameReader::read_release(model::BlockNumber first, model::BlockNumber next, model::Event& event) {
+  const uint64_t coded = ages_.reader.varint();
+  if (coded == kUnknown) {
+    event.value = model::kUnknownBlock;
+    return true;
+  }
+  const ReleaseGuess::FrameBlock guessed = coded == kGuessed ? guess_.guess(sites_.local()) : 0;
+  if (coded == kGuessed ? guessed == 0 : coded - kUnknown >= next) return false;
+  event.value = coded == kGuessed ? first + guessed - 1 : next - (coded - kUnknown);
+  if (event.value >= first) guess_.release(sites_.local(), event.value - first + 1);
+  return true;
 }
 
 bool EventFrameReader::read_addresses(const model::Tables& tables, model::EventBatch& batch) {

@@ -5,7 +5,8 @@
 //
 //   ranks, misses, fresh   the site of each event, see site_coder.h
 //   sizes      of each allocation: 0 if it is that of the site's last allocation in this frame, else size + 1
-//   ages       of each release: how many allocations ago its block was made (1: the last one), 0 for one that isn't known
+//   ages       of each release: 0 if its block is the guessed one (release_guess.h), 1 for one that isn't known, else 1 +
+//              how many allocations ago its block was made (1: the last one)
 //   addresses  of each allocation that no release in this frame names: distance from the last such one, in zigzag form.
 //              Of blocks that come and go within a frame the address is not kept
 //   ranges     of each map and unmap: distance of the start from the last one's in zigzag form, length
@@ -13,6 +14,7 @@
 #pragma once
 #include "host/intake/byte_buffer.h"
 #include "host/intake/compression.h"
+#include "host/intake/release_guess.h"
 #include "host/intake/site_coder.h"
 #include "host/model/event.h"
 #include "host/model/tables.h"
@@ -23,7 +25,7 @@ namespace heaptap::intake {
 
 class EventFrameWriter {
  public:
-  explicit EventFrameWriter(int level) : compressor_(level) {}
+  explicit EventFrameWriter(int level) : compressor_(level) { guess_.begin(); }
 
   // Adds a batch to the frame; batches of a few thousand events stay in the processor's cache on their way. The first one
   // says the number of the frame's first block.
@@ -53,6 +55,7 @@ class EventFrameWriter {
   void add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites);
   void begin_site(model::SiteId site, const model::Site& facts);
   void add_values(const model::Event& event, SiteState& site);
+  void add_release(const model::Event& event, const SiteState& site);
   void end_thread_run();
   void write_marks(uint64_t resolution_ns);
   void write_addresses();
@@ -63,6 +66,7 @@ class EventFrameWriter {
   Compressor compressor_;
   ByteBuffer payload_, time_marks_, threads_, sizes_, ages_, addresses_, ranges_, bad_releases_;
   SiteEncoder sites_;
+  ReleaseGuess guess_;
   size_t event_count_ = 0;
   model::BlockNumber first_block_ = 1;
   model::BlockNumber next_block_ = 1;
@@ -95,12 +99,14 @@ class EventFrameReader {
   bool read_threads(wire::VarintReader& in, model::EventBatch& batch);
   bool read_column(wire::VarintReader& in, Column* column);
   bool read_events(const model::Tables& tables, model::EventBatch& batch);
+  bool read_release(model::BlockNumber first, model::BlockNumber next, model::Event& event);
   bool read_addresses(const model::Tables& tables, model::EventBatch& batch);
   bool read_bad_releases(const model::Tables& tables, model::EventBatch& batch);
 
   Decompressor decompressor_;
   Column marks_, threads_, ranks_, misses_, fresh_, sizes_, ages_, addresses_, ranges_, bad_releases_;
   SiteDecoder sites_;
+  ReleaseGuess guess_;
   std::vector<bool> released_;
   std::vector<uint64_t> last_sizes_;
   uint64_t allocations_ = 0;

@@ -29,6 +29,7 @@ class SiteModel {
     followers_.push_back({});
     return count() - 1;
   }
+  [[nodiscard]] LocalSite previous() const { return previous_; }
   void prefetch(LocalSite local) const { __builtin_prefetch(&followers_[local], 1); }
 
   // The rank of a site that follows the previous one, or kMiss.
@@ -85,6 +86,8 @@ class SiteDecoder {
              const std::vector<uint8_t>& misses, const std::vector<uint8_t>& fresh);
   // The next event's site. False: damage.
   bool next(model::SiteId& site);
+  // Its number within the frame.
+  [[nodiscard]] SiteModel::LocalSite local() const { return model_.previous(); }
 
  private:
   bool count_misses(wire::VarintReader ranks, size_t event_count);
