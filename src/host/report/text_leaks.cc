@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "host/base/units.h"
+#include "host/report/text_blocks.h"
 #include "host/report/text_parts.h"
 #include "host/report/text_safe.h"
 
@@ -9,11 +10,6 @@ namespace heaptap::report {
 namespace {
 
 using base::format_bytes;
-
-// "48 B in 2 blocks"
-std::string amount(const BlockCount& count) {
-  return fmt::format("{} in {}", format_bytes(count.bytes), counted(count.blocks, "block"));
-}
 
 std::string leaks_of_stack(const TextContext& context, const StackEntry& stack) {
   const StackLeaks& leaks = *stack.leaks;
