@@ -32,12 +32,35 @@ namespace {
 // Of the outermost exit or quick_exit that this thread is in: below it the stack is dead. 0: none.
 __attribute__((tls_model("initial-exec"))) __thread uintptr_t g_exit_slot;
 
-void note_exit(uintptr_t slot) {
-  if (g_exit_slot == 0) g_exit_slot = slot;
+// What the caller of the outermost exit had in the registers that calls preserve: its variables, perhaps. The scan finds them
+// here, as in all thread-local memory.
+constexpr size_t kPreservedRegisters = 6;
+__attribute__((tls_model("initial-exec"))) __thread volatile uintptr_t g_exit_registers[kPreservedRegisters];
+
+constexpr size_t kPassedRegisters = 7;  // that may have arguments
+
+void note_registers(const uintptr_t* arguments) {
+  for (size_t i = 0; i < kPreservedRegisters; ++i) g_exit_registers[i] = arguments[kPassedRegisters + i];
+}
+
+// Of a function that passes through: copies of registers lie right below.
+uintptr_t return_slot(const uintptr_t* arguments) {
+  return reinterpret_cast<uintptr_t>(arguments + kPassedRegisters + kPreservedRegisters);
+}
+
+void note_exit(const uintptr_t* arguments) {
+  if (g_exit_slot != 0) return;
+  g_exit_slot = return_slot(arguments);
+  note_registers(arguments);
 }
 
 void offer(wire::EndingKind kind, uintptr_t live_sp) {
   offer_scan({.kind = kind, .thread_id = 0, .live_sp = live_sp, .interrupted_sp = live_sp, .signal = 0, .reserved = 0});
+}
+
+void offer_direct_exit(const uintptr_t* arguments) {
+  note_registers(arguments);
+  offer(wire::EndingKind::kDirectExit, return_slot(arguments));
 }
 
 // libc calls main and, with what it returns, exit: the same place on the stack then holds another return address, a few
@@ -91,9 +114,6 @@ template <typename Real>
 void* or_end(Real* real) {
   return real != nullptr ? reinterpret_cast<void*>(real) : reinterpret_cast<void*>(&end_without_libc);
 }
-
-// Of a function that passes through: its arguments' copy lies right below.
-uintptr_t return_slot(const uintptr_t* arguments) { return reinterpret_cast<uintptr_t>(arguments + 7); }
 
 // The kernel has only one for a thread, the one that was set last.
 void note_alternate_stack(const wire::StackArea& now, uint64_t before) {
@@ -149,24 +169,22 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   constexpr uintptr_t kSetModeFilter = 1;
   if (arguments[0] == __NR_seccomp && arguments[1] <= kSetModeFilter) note_filter();
-  if (arguments[0] == __NR_exit_group) {
-    offer(heaptap::wire::EndingKind::kDirectExit, return_slot(arguments));
-  }
+  if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
   return or_fail(find<long()>(g_call, "syscall"));
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_exit(const uintptr_t* arguments) {
-  note_exit(return_slot(arguments));
+  note_exit(arguments);
   return or_end(find<void(int)>(g_exit, "exit"));
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_quick_exit(const uintptr_t* arguments) {
-  note_exit(return_slot(arguments));
+  note_exit(arguments);
   return or_end(find<void(int)>(g_quick_exit, "quick_exit"));
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_direct_exit(const uintptr_t* arguments) {
-  offer(heaptap::wire::EndingKind::kDirectExit, return_slot(arguments));
+  offer_direct_exit(arguments);
   return or_end(find<void(int)>(g_direct_exit, "_exit"));
 }
 

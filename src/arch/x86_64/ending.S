@@ -1,6 +1,6 @@
 // Entries of the door that must leave the stack and the registers as they are: each asks heaptap_… where to go on, and
 // jumps there. No frame of the agent's is left on the stack. The argument of heaptap_…: the six argument registers in order,
-// then rax; it may change them. And the return from the agent's own signal handlers.
+// then rax; it may change them; then the six registers that calls preserve. And the return from the agent's own signal handlers.
 
         .macro pass_through name, chooser
         .globl  \name
@@ -8,6 +8,12 @@
 \name:
         .cfi_startproc
         endbr64
+        pushq   %r15
+        pushq   %r14
+        pushq   %r13
+        pushq   %r12
+        pushq   %rbp
+        pushq   %rbx
         pushq   %rax
         pushq   %r9
         pushq   %r8
@@ -15,7 +21,7 @@
         pushq   %rdx
         pushq   %rsi
         pushq   %rdi
-        .cfi_adjust_cfa_offset 56
+        .cfi_adjust_cfa_offset 104
         movq    %rsp, %rdi
         call    \chooser
         movq    %rax, %r11
@@ -26,7 +32,8 @@
         popq    %r8
         popq    %r9
         popq    %rax
-        .cfi_adjust_cfa_offset -56
+        addq    $48, %rsp
+        .cfi_adjust_cfa_offset -104
         jmp     *%r11
         .cfi_endproc
         .size   \name, . - \name
