@@ -102,6 +102,7 @@ class RootFinder {
   std::vector<ModuleImage> modules_;
   ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_);
   std::vector<AddressRange> mapped_;  // ascending
+  AddressRange main_stack_{};         // empty: none
   RangeLabels labels_;
   Roots roots_;
 };
@@ -114,6 +115,7 @@ void RootFinder::sort_ranges() {
 void RootFinder::label_mappings() {
   size_t left_out = 0;
   for (const Mapping& mapping : memory_.map()) {
+    if (mapping.is_kernels("[stack]")) main_stack_ = mapping.range;
     const bool is_special = !mapping.has_file() && mapping.name.starts_with("[") &&
                             !mapping.name.starts_with("[anon") && !mapping.is_kernels("[heap]");
     if (is_special || is_our_log(mapping) || (mapping.has_file() && !mapping.writable)) continue;
@@ -140,6 +142,11 @@ void RootFinder::label_modules() {
 }
 
 void RootFinder::leave_out_allocators() {
+  if (!query_.heap_is_complete) {
+    roots_.notes.emplace_back(
+        "not all blocks are known: what else lies in the heap counts as roots, so leaks may be missed");
+    return;
+  }
   for (const Mapping& mapping : memory_.map()) {
     if (mapping.has_file() || mapping.shared || lies_in(mapping.range.begin, mapped_)) continue;
     const bool is_anonymous = mapping.name.empty() || mapping.name.starts_with("[anon") || mapping.is_kernels("[heap]");
@@ -188,12 +195,9 @@ void RootFinder::label_thread(const StoppedThread& thread) {
   const std::optional<AddressRange> area =
       thread.registers_known ? find_thread_area(memory_, thread.thread_pointer) : std::nullopt;
   const bool is_main = thread.thread_id == static_cast<uint32_t>(process_.process());
-  std::optional<AddressRange> stack = area;
-  const Mapping* own = find_mapping(memory_.map(), thread.stack_pointer);
-  for (const Mapping& mapping : memory_.map()) {
-    if (mapping.is_kernels("[stack]") && (is_main || own == &mapping)) stack = mapping.range;
-  }
-  if (stack) label_stack(thread, *stack);
+  const bool on_main_stack = main_stack_.size() != 0 && (is_main || main_stack_.contains(thread.stack_pointer));
+  const AddressRange stack = on_main_stack ? main_stack_ : area.value_or(AddressRange{});
+  if (stack.size() != 0) label_stack(thread, stack);
   if (thread.registers_known) label_thread_locals(thread, area);
   // Of the thread that ends the process they are the agent's.
   if (!is_ending(thread)) {
@@ -270,16 +274,14 @@ void RootFinder::label_thread_locals(const StoppedThread& thread, std::optional<
 }
 
 void RootFinder::leave_out_main_stack_of_ended_leader() {
-  for (const Mapping& mapping : memory_.map()) {
-    const bool leader_lives = std::ranges::any_of(process_.threads(), [&](const StoppedThread& thread) {
-      return thread.thread_id == static_cast<uint32_t>(process_.process());
-    });
-    if (!mapping.is_kernels("[stack]") || leader_lives || runs_on(mapping.range)) continue;
-    // The environment and the arguments stay above it.
-    const uint64_t begin = read_first_stack_pointer(process_.live_thread());
-    labels_.erase(mapping.range);
-    if (mapping.range.contains(begin)) labels_.paint({begin, mapping.range.end}, RootKind::kMapping);
-  }
+  const bool leader_lives = std::ranges::any_of(process_.threads(), [&](const StoppedThread& thread) {
+    return thread.thread_id == static_cast<uint32_t>(process_.process());
+  });
+  if (main_stack_.size() == 0 || leader_lives || runs_on(main_stack_)) return;
+  // The environment and the arguments stay above it.
+  const uint64_t begin = read_first_stack_pointer(process_.live_thread());
+  labels_.erase(main_stack_);
+  if (main_stack_.contains(begin)) labels_.paint({begin, main_stack_.end}, RootKind::kMapping);
 }
 
 void RootFinder::label_contexts() {
@@ -319,6 +321,7 @@ void RootFinder::collect_ranges() {
       if (begin < end) roots_.ranges.push_back({begin, end, *label.kind, label.thread_id});
     };
     uint64_t begin = range.begin;
+    if (!query_.heap_is_complete && *label.kind == RootKind::kMapping) return add(begin, range.end);
     for (auto at = block; at != query_.heap.end() && at->begin < range.end; ++at) {
       add(begin, std::min(at->begin, range.end));
       begin = std::max(begin, at->end);

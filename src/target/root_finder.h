@@ -24,7 +24,10 @@ struct EndingThread {
 };
 
 struct RootQuery {
-  std::span<const AddressRange> heap;    // in which live blocks lie; ascending, apart from each other
+  std::span<const AddressRange> heap;  // in which live blocks lie; ascending, apart from each other
+  // False: some were allocated before the recording began, or weren't recorded. Then all that isn't a known block counts as a
+  // root in the allocators' memory too.
+  bool heap_is_complete = true;
   std::span<const AddressRange> mapped;  // by the program's own calls of mmap
   std::span<const AddressRange> own;     // the agent's
   std::span<const wire::StackArea> stacks;
@@ -41,7 +44,7 @@ struct ThreadLocalSegment {
 };
 
 struct Roots {
-  // Ascending, apart from each other, without `heap` and `own`. Not everything in them was ever touched: ask
+  // Ascending, apart from each other, without `own`; without `heap`, or with it in mappings if that isn't complete. Not everything in them was ever touched: ask
   // ProcessMemory::touched_ranges before reading.
   std::vector<wire::RootRange> ranges;
   // Registers, and what the kernel keeps. With DWARF's number of the thread pointer: what the C library holds for the thread (its table of

@@ -138,7 +138,12 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
   const auto mapped = mapped_ranges(recorded.mapped);
   const auto own = target::read_own_areas(target.log);
   const auto stacks = target::read_stack_areas(target.log);
-  target::RootQuery query{.heap = heap, .mapped = mapped, .own = own, .stacks = stacks, .ending = {}};
+  target::RootQuery query{.heap = heap,
+                          .heap_is_complete = target.heap_is_complete,
+                          .mapped = mapped,
+                          .own = own,
+                          .stacks = stacks,
+                          .ending = {}};
   if (target.ending) query.ending = target::EndingThread{target.ending->thread_id, target.ending->live_sp};
   target::ProcessMemory memory(stopped->live_thread());
   const target::Roots roots = target::find_roots(*stopped, memory, query);

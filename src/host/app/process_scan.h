@@ -18,6 +18,7 @@ struct ScanTarget {
   pid_t process;
   std::optional<wire::EndingNotice> ending;  // it waits at its end
   wire::LogHeader& log;
+  bool heap_is_complete = true;  // all of its blocks were recorded
 };
 
 // What the recording knows once all that the process did up to the stop has been taken from its log.

@@ -112,7 +112,9 @@ void Recording::take_all() {
 
 base::Result<uint32_t> Recording::scan(pid_t process, const std::optional<wire::EndingNotice>& ending) {
   poll();  // so that little is left to be done while it stands still
-  const ScanTarget target{.process = process, .ending = ending, .log = log_->header()};
+  const wire::LogHeader& log = log_->header();
+  const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && log.omitted_objects[0] == '\0';
+  const ScanTarget target{.process = process, .ending = ending, .log = log_->header(), .heap_is_complete = is_complete};
   uint64_t time_ns = 0;
   auto scan = scan_process(target, [this, &time_ns] {
     take_all();
