@@ -288,6 +288,13 @@ class Output(heaptap_test.TestCase):
             self.assertEqual(first.status, 0, str(first))
             self.assertEqual(first.stdout, second.stdout)
 
+    def test_report_at_the_end_is_the_one_made_later(self):
+        for program in ("one_leak", "leak_realloc", "realloc_across_threads", "leak_mixed_threads", "mismatched"):
+            trace = self.folder / f"{program}.htap"
+            at_end = heaptap("run", "--json", "--sanity", "-o", trace, "--", built(program))
+            later = heaptap("show", "summary", "--json", trace)
+            self.assertEqual(at_end.stderr, later.stdout, program)
+
     def test_text_and_json_agree(self):
         heaptap("run", "-q", "-o", self.trace, "--", built("one_leak"))
         text = heaptap("show", "summary", self.trace)
