@@ -7,6 +7,7 @@ namespace {
 
 constexpr uint64_t kArenaAlignment = uint64_t{64} << 20;
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kMostMainHeapBytes = uint64_t{1} << 46;
 constexpr uint64_t kBins = 127;
 constexpr uint64_t kBinsBytes = kBins * 16;
 constexpr uint64_t kBeforeBins = 112;      // lock, flags, fastbins, top, last_remainder
@@ -88,6 +89,15 @@ std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const Mo
     }
   }
   return found;
+}
+
+uint64_t end_of_main_heap(const ProcessMemory& memory, AddressRange main_arena) {
+  constexpr uint64_t kTop = kBeforeBins - 16;  // the last chunk; it reaches to the end
+  const uint64_t top = memory.value<uint64_t>(main_arena.begin + kTop).value_or(0);
+  if (top < kPageBytes || main_arena.contains(top)) return 0;  // no memory yet: top is a bin
+  const uint64_t size = memory.value<uint64_t>(top + 8).value_or(0) & ~uint64_t{7};
+  const uint64_t end = top + size;
+  return size < kMostMainHeapBytes && end % kPageBytes == 0 ? end : 0;
 }
 
 std::vector<AddressRange> find_heap_parts(ProcessMemory& memory, const Mapping& mapping,

@@ -103,6 +103,7 @@ class RootFinder {
   ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_);
   std::vector<AddressRange> mapped_;  // ascending
   AddressRange main_stack_{};         // empty: none
+  uint64_t main_heap_end_ = 0;        // 0: not known
   RangeLabels labels_;
   Roots roots_;
 };
@@ -135,7 +136,10 @@ void RootFinder::label_mappings() {
 void RootFinder::label_modules() {
   for (const ModuleImage& module : modules_) {
     for (const AddressRange& data : module.writable) labels_.paint(data, RootKind::kGlobal);
-    for (const AddressRange& arena : find_main_arenas(memory_, module)) labels_.erase(arena);
+    for (const AddressRange& arena : find_main_arenas(memory_, module)) {
+      labels_.erase(arena);
+      main_heap_end_ = std::max(main_heap_end_, end_of_main_heap(memory_, arena));
+    }
     for (const AddressRange& data : module.read_only) roots_.read_only_data.push_back(data);
   }
   std::ranges::sort(roots_.read_only_data, {}, &AddressRange::begin);
@@ -157,7 +161,10 @@ void RootFinder::leave_out_allocators() {
                                  [&](const AddressRange& r) { return r.contains(mapping.range.begin); });
     });
     if (is_data) continue;
-    for (const AddressRange& part : find_heap_parts(memory_, mapping, query_.heap)) labels_.erase(part);
+    for (const AddressRange& part : find_heap_parts(memory_, mapping, query_.heap)) {
+      const bool goes_on = mapping.is_kernels("[heap]") && part.contains(main_heap_end_);
+      labels_.erase({part.begin, goes_on ? main_heap_end_ : part.end});
+    }
   }
 }
 
