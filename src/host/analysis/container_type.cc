@@ -25,7 +25,9 @@ size_t behind_arguments(std::string_view text, size_t begin) {
   size_t depth = 0;
   for (size_t at = begin; at < text.size(); ++at) {
     if (text[at] == '<' || text[at] == '(') ++depth;
-    if ((text[at] == '>' || text[at] == ')') && depth > 0 && --depth == 0) return at + 1;
+    if ((text[at] != '>' && text[at] != ')') || depth == 0) continue;
+    --depth;
+    if (depth == 0) return at + 1;
   }
   return text.npos;
 }

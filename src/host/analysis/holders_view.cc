@@ -191,8 +191,9 @@ base::Result<BlockQuestion> parse_block_question(std::string_view text) {
     question.by = kAddress;
     digits.remove_prefix(2);
   }
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, question.value, question.by == kAddress ? 16 : 10);
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
+  const auto [stop, error] = std::from_chars(begin, end, question.value, question.by == kAddress ? 16 : 10);
   if (error == std::errc() && stop == end) return question;
   return base::fail_as(base::ErrorKind::kUsage,
                        "'{}' is neither an address (0x7f001234), nor a block (#b12), nor a stack (#12)", text);
