@@ -169,6 +169,7 @@ TEST(CommandLine, ChoosesOneViewOfTheLeaks) {
   EXPECT_EQ(generate.query.generate, analysis::SuppressionSyntax::kValgrind);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--gen-suppressions=lsan", "a.htap"}).query.generate,
             analysis::SuppressionSyntax::kLsan);
+  EXPECT_NE(parsed<PrintText>({"help", "show"}).text.find("--retained[=block] "), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--gen-suppressions=odd", "a.htap"}).find("lsan"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--retained=odd", "a.htap"}).find("stack"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--why", "odd", "a.htap"}).find("address"), std::string::npos);

@@ -24,7 +24,8 @@ std::unexpected<base::Error> no_scan(const intake::TraceReader& reader) {
   std::string why;
   for (const std::string& note : reader.scan_notes()) why += "; " + note;
   return base::fail(
-      "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan), `heaptap "
+      "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan or "
+      "--aggregate), `heaptap "
       "leaks PID` makes one while it runs",
       why);
 }

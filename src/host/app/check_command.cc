@@ -52,7 +52,8 @@ base::Result<> need_scan(const CheckOptions& options, const intake::TraceReader&
   std::string why;
   for (const std::string& note : reader.scan_notes()) why += "; " + note;
   return base::fail(
-      "--max-leaked: '{}' has no leak scan{}, so what leaked isn't known: record it again without --no-leak-scan, or "
+      "--max-leaked: '{}' has no leak scan{}, so what leaked isn't known: record it again without --no-leak-scan and "
+      "--aggregate, or "
       "use --max-live",
       options.trace, why);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <regex>
 
 #include "host/base/units.h"
 #include "wire/heap_scan.h"
@@ -81,6 +82,12 @@ base::Result<> store(base::Result<uint64_t> value, uint64_t& target) {
   return {};
 }
 
+// CLI11 writes an option whose value may be left out as --name{value}.
+std::string help_of(const CLI::App& app) {
+  static const std::regex kOptionalValue(R"((--[a-z-]+)\{(\w+)\} )");
+  return std::regex_replace(app.help(), kOptionalValue, "$1[=$2]");
+}
+
 }  // namespace
 
 base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments) {
@@ -90,7 +97,7 @@ base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::stri
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    return PrintText{app.help()};
+    return PrintText{help_of(app)};
   } catch (const CLI::ParseError& error) {
     std::string cause = error.what();
     std::replace(cause.begin(), cause.end(), '\n', ' ');
