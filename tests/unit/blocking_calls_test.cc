@@ -100,9 +100,8 @@ int listening_at(const std::string& path) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   path.copy(name.sun_path, sizeof(name.sun_path) - 1);
-  bind(listener, reinterpret_cast<const sockaddr*>(&name), sizeof(name));
-  listen(listener, 0);
-  return listener;
+  const bool bound = bind(listener, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
+  return bound && listen(listener, 0) == 0 ? listener : -1;
 }
 
 int connect_to(const std::string& path, int client) {

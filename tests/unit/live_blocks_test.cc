@@ -67,18 +67,20 @@ TEST(LiveBlocks, AnAddressThatIsAliveStillIsReplaced) {
 
 TEST(LiveBlocks, IsFilledNearlyToTheEndAndSaysWhenItIsFull) {
   constexpr uint32_t kLines = 1021;
+  constexpr uint32_t kPlaces = kLines * wire::kLinePlaces;
+  constexpr uint32_t kBlocks = 2 * kPlaces;
   Table table(kLines);
   uint32_t placed = 0;
   uint32_t full = 0;
-  for (uint64_t i = 0; i < kLines * wire::kLinePlaces * 2; ++i) {
+  for (uint64_t i = 0; i < kBlocks; ++i) {
     const Insert result = table.insert(0x7f00'0000'0000 + i * 48, 1, i);
     placed += result == Insert::kPlaced ? 1 : 0;
     full += result == Insert::kFull ? 1 : 0;
   }
-  EXPECT_EQ(placed + full, kLines * wire::kLinePlaces * 2);
-  EXPECT_GE(placed, kLines * wire::kLinePlaces * 9 / 10);
+  EXPECT_EQ(placed + full, kBlocks);
+  EXPECT_GE(placed, kPlaces * 9 / 10);
   uint32_t taken = 0;
-  for (uint64_t i = 0; i < kLines * wire::kLinePlaces * 2; ++i) {
+  for (uint64_t i = 0; i < kBlocks; ++i) {
     taken += table.take(0x7f00'0000'0000 + i * 48) == Take::kTaken ? 1 : 0;
   }
   EXPECT_EQ(taken, placed);
