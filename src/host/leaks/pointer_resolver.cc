@@ -48,12 +48,8 @@ void PointerResolver::add(const wire::RootWord& word) {
   if (!index_.may_hold(word.value)) return;
   const auto [to, kind] = target_of(word.value);
   if (to == kNoBlock) return;
-  add_root(word.thread_id, {.to = to,
-                            .kind = kind,
-                            .root = word.kind,
-                            .thread = 0,
-                            .address = word.register_number,
-                            .frame_code = 0});
+  add_root(word.thread_id,
+           {.to = to, .kind = kind, .root = word.kind, .thread = 0, .address = word.register_number, .frame_code = 0});
 }
 
 PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
