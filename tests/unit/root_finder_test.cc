@@ -127,7 +127,7 @@ TEST(Roots, AreNotInWhatTheAgentHas) {
     Told told;
     hold_in_places(told);
     clear_stack();
-    told.tell(3, const_cast<void**>(&global_holder));
+    told.tell(3, static_cast<const void*>(const_cast<void**>(&global_holder)));
     send(out, told);
     wait_forever();
   });
@@ -262,14 +262,14 @@ TEST(Roots, AreNotInFreedMemoryOfAnyArena) {
       auto* freed = static_cast<void**>(malloc(5000));
       freed[100] = block;
       told.tell(0, block);
-      free(freed);
+      free(static_cast<void*>(freed));
       block = nullptr;
     }).join();
     void* block = malloc(kBlockBytes);
     auto* freed = static_cast<void**>(malloc(5000));
     freed[100] = block;
     told.tell(1, block);
-    free(freed);
+    free(static_cast<void*>(freed));
     void* large = malloc(1 << 20);
     told.tell(2, large);
     block = nullptr;
