@@ -227,7 +227,7 @@ TEST(StoppedProcess, WaitsNotForAThreadThatWaitsForAVforkedChild) {
   ASSERT_EQ(pipe(hold), 0);
   ChildProcess child([&](int out) {
     close(hold[1]);
-    if (vfork() == 0) {
+    if (vfork() == 0) {  // NOLINT(bugprone-unsafe-functions): a parent that waits like this is what is tested
       [[maybe_unused]] const ssize_t sent = write(out, "x", 1);
       char byte;
       [[maybe_unused]] const ssize_t got = read(hold[0], &byte, 1);
