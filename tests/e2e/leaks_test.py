@@ -87,7 +87,8 @@ class LeaksNow(unittest.TestCase):
     def test_a_hundred_scans_do_the_program_no_harm(self):
         for number in range(100):
             self.target.ask("lose")
-            self.assertEqual(self.target.leaks("-q").returncode, 0)
+            answer = self.target.leaks("-q")
+            self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual(self.target.end(), 0)
         self.assertEqual(shown("leaks", self.target.trace)["leaks"]["definite"]["blocks"], 100)
 

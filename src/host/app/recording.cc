@@ -111,6 +111,7 @@ void Recording::take_all() {
 }
 
 base::Result<uint32_t> Recording::scan(pid_t process, const std::optional<wire::EndingNotice>& ending) {
+  end_was_seen_ = end_was_seen_ || ending.has_value();
   poll();  // so that little is left to be done while it stands still
   const wire::LogHeader& log = log_->header();
   const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && log.omitted_objects[0] == '\0';
@@ -254,6 +255,13 @@ void Recording::note_what_was_not_seen() {
         "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator "
         "inside "
         "its executable, which a preloaded agent can't see");
+  }
+  const bool wanted_scan = state != wire::AgentState::kNotConnected && (log.flags & wire::kScanAtEnd) != 0;
+  if (wanted_scan && !end_was_seen_) {
+    notes.emplace_back(
+        "no leak scan was made at the end: the program was killed, or executed another program, or ended by a system "
+        "call "
+        "of its own");
   }
   if (coder_.missed_releases() > 0) {
     notes.push_back(

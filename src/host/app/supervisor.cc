@@ -55,6 +55,14 @@ model::ExitStatus exit_of(int status) {
   return exit;
 }
 
+// What waitpid tells of a process may also be that a scan has stopped it just now.
+bool has_ended(pid_t pid, int& status) {
+  int news = 0;
+  if (waitpid(pid, &news, WNOHANG) != pid || (!WIFEXITED(news) && !WIFSIGNALED(news))) return false;
+  status = news;
+  return true;
+}
+
 std::vector<std::string> command_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
   std::vector<std::string> command;
@@ -127,11 +135,12 @@ void Supervisor::begin(const target::AgentRequest& request) {
     target::AgentServer::answer(request, nullptr);
     return;
   }
+  auto control =
+      std::make_unique<ControlSocket>(request.process);  // before the program can go on: it can be asked for at once
   if (!target::AgentServer::answer(request, &(*recording)->log())) return;
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, request.process, 0));
   bell_.add((*recording)->log().header());
-  processes_.push_back(
-      {request.process, descriptor, std::move(*recording), std::make_unique<ControlSocket>(request.process)});
+  processes_.push_back({request.process, descriptor, std::move(*recording), std::move(control)});
 }
 
 void Supervisor::drain() {
@@ -193,7 +202,7 @@ void Supervisor::show_progress() {
 }
 
 void Supervisor::end_processes() {
-  if (!program_ended_ && waitpid(program_.process, &program_status_, WNOHANG) == program_.process) {
+  if (!program_ended_ && has_ended(program_.process, program_status_)) {
     program_ended_ = true;
     g_forward_to.store(0, std::memory_order_relaxed);
     set_handler(SIGINT, forward_signal);
