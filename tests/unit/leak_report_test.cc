@@ -65,7 +65,7 @@ ScanFacts scan(uint32_t number, bool at_end) {
   facts.at_end = at_end;
   facts.time_ns = number * 1'000'000'000ull;
   facts.stopped_ns = 1'500'000;
-  facts.blocks = 1000 * number;
+  facts.blocks = uint64_t{1000} * number;
   return facts;
 }
 

@@ -44,7 +44,7 @@ class ScanScript : public testing::Test {
     model::HeapScan made = make_scan(static_cast<uint32_t>(blocks_.size()), edges, roots);
     made.blocks = blocks_;
     made.number = static_cast<uint32_t>(scans_.size() + 1);
-    made.time_ns = 1'000'000 * made.number;
+    made.time_ns = uint64_t{1'000'000} * made.number;
     made.reason = model::ScanReason::kAsked;
     scans_.push_back(std::move(made));
     return scans_.back();
