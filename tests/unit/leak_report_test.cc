@@ -1,27 +1,16 @@
 // Golden files of the views of a leak scan, and of a gate's verdict. HEAPTAP_UPDATE_GOLDEN=1 writes them anew.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "golden.h"
 #include "host/report/render.h"
 #include "host/report/verdict.h"
 
 namespace heaptap::report {
 namespace {
 
-symbols::Frame frame(const std::string& function, const std::string& file = "", uint32_t line = 0) {
-  symbols::Frame made;
-  made.function = function;
-  made.module = "/opt/shop/bin/shop";
-  made.offset = 0x1000 + line;
-  made.address = 0x555500001000 + line;
-  made.file = file;
-  made.line = line;
-  return made;
-}
+using test::frame;
 
 const symbols::Frame kServe = frame("shop::serve(int)", "/src/shop/serve.cc", 12);
 
@@ -147,14 +136,10 @@ Verdict verdict() {
   return made;
 }
 
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(HEAPTAP_GOLDEN_DIRECTORY) + "/" + name;
-  if (std::getenv("HEAPTAP_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
-  std::ostringstream golden;
-  golden << std::ifstream(path).rdbuf();
-  EXPECT_EQ(text, golden.str()) << path;
-  EXPECT_EQ(text.find('\x1b'), std::string::npos) << path;
-  EXPECT_EQ(text.find(" \n"), std::string::npos) << path;
+void expect_plain(const std::string& name, const std::string& text) {
+  test::expect_golden(name, text);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << name;
+  EXPECT_EQ(text.find(" \n"), std::string::npos) << name;
 }
 
 struct NamedView {
@@ -170,12 +155,12 @@ constexpr NamedView kViews[] = {{View::kHolders, "holders"},
 
 TEST(LeakReport, RendersEachViewAsItsGoldenFile) {
   for (const NamedView& each : kViews) {
-    expect_golden(std::string("leaks_") + each.name + ".txt", render_text(example(), each.view, {}));
-    expect_golden(std::string("leaks_") + each.name + ".json", render_json(example(), each.view, {}));
+    expect_plain(std::string("leaks_") + each.name + ".txt", render_text(example(), each.view, {}));
+    expect_plain(std::string("leaks_") + each.name + ".json", render_json(example(), each.view, {}));
   }
-  expect_golden("leaks_holders_lost.txt", render_text(lost_example(), View::kHolders, {}));
-  expect_golden("leaks_suppressed.txt", render_text(example(), View::kLeaks, {}));
-  expect_golden("leaks_suppressed.json", render_json(example(), View::kLeaks, {}));
+  expect_plain("leaks_holders_lost.txt", render_text(lost_example(), View::kHolders, {}));
+  expect_plain("leaks_suppressed.txt", render_text(example(), View::kLeaks, {}));
+  expect_plain("leaks_suppressed.json", render_json(example(), View::kLeaks, {}));
 }
 
 TEST(LeakReport, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
@@ -188,8 +173,8 @@ TEST(LeakReport, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
 }
 
 TEST(Verdict, ShowsEachLimitAndWhatBrokeIt) {
-  expect_golden("check.txt", render_verdict(verdict(), {}));
-  expect_golden("check.json", render_verdict_json(verdict()));
+  expect_plain("check.txt", render_verdict(verdict(), {}));
+  expect_plain("check.json", render_verdict_json(verdict()));
   EXPECT_FALSE(verdict().passed());
   EXPECT_TRUE(Verdict{}.passed());
 }

@@ -1,11 +1,9 @@
 // Golden files: HEAPTAP_UPDATE_GOLDEN=1 writes them anew.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "golden.h"
 #include "host/report/call_tree.h"
 #include "host/report/render.h"
 #include "host/report/text_safe.h"
@@ -13,16 +11,8 @@
 namespace heaptap::report {
 namespace {
 
-symbols::Frame frame(const std::string& function, const std::string& file = "", uint32_t line = 0) {
-  symbols::Frame made;
-  made.function = function;
-  made.module = "/opt/shop/bin/shop";
-  made.offset = 0x1000 + line;
-  made.address = 0x555500001000 + line;
-  made.file = file;
-  made.line = line;
-  return made;
-}
+using test::expect_golden;
+using test::frame;
 
 StackEntry stack(uint64_t id, uint64_t live, std::vector<symbols::Frame> frames) {
   StackEntry made;
@@ -104,16 +94,6 @@ Report example() {
   report.hints = {"libodd.so is stripped: install libodd-dbgsym"};
   report.trace_path = "heaptap.shop.4711.htap";
   return report;
-}
-
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(HEAPTAP_GOLDEN_DIRECTORY) + "/" + name;
-  if (std::getenv("HEAPTAP_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path) << text;
-  }
-  std::ostringstream golden;
-  golden << std::ifstream(path).rdbuf();
-  EXPECT_EQ(text, golden.str()) << path;
 }
 
 struct NamedView {

@@ -116,8 +116,8 @@ class HoldersView {
     const uint32_t root = root_of(block);
     for (uint32_t i = 0; i < scan_.blocks.size(); ++i) {
       if (context_.index.id_of(scan_.blocks[i].site) != stack) continue;
-      add(made.of_stack, scan_.blocks[i].size);
-      if (root != kNoBlock && root_of(i) == root) add(made.same_root, scan_.blocks[i].size);
+      made.of_stack.add_block(scan_.blocks[i].size);
+      if (root != kNoBlock && root_of(i) == root) made.same_root.add_block(scan_.blocks[i].size);
     }
   }
 

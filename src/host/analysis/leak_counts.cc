@@ -8,11 +8,6 @@ namespace {
 
 using leaks::BlockState;
 
-void add(report::BlockCount& count, uint64_t bytes) {
-  ++count.blocks;
-  count.bytes += bytes;
-}
-
 report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
   switch (state) {
     case BlockState::kDefinite:
@@ -54,7 +49,7 @@ void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
     if (leader != leaks::kNoBlock && suppressed_by_[i] == kNotSuppressed) suppressed_by_[i] = suppressed_by_[leader];
     if (suppressed_by_[i] == kNotSuppressed) continue;
     if (suppressed_by_[i] >= hidden_.size()) hidden_.resize(suppressed_by_[i] + size_t{1});
-    add(hidden_[suppressed_by_[i]], scan.blocks[i].size);
+    hidden_[suppressed_by_[i]].add_block(scan.blocks[i].size);
   }
 }
 
@@ -72,11 +67,11 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     if (block.site >= sites_.size()) sites_.resize(block.site + size_t{1});
     report::StackLeaks& site = sites_[block.site];
     const BlockState state = classes_.states[i];
-    add(suppressed ? site.suppressed : count_for(site, state), block.size);
+    (suppressed ? site.suppressed : count_for(site, state)).add_block(block.size);
     if (state != BlockState::kIndirect || suppressed) continue;
     const model::SiteId above = scan.blocks[classes_.leaders[i]].site;
     if (above >= sites_.size()) sites_.resize(above + size_t{1});
-    add(sites_[above].below, block.size);
+    sites_[above].below.add_block(block.size);
   }
 }
 

@@ -127,7 +127,7 @@ GlobalGroups group_globals(const ViewContext& context) {
     }
     made.of_roots.push_back(place->second);
     if (pointed.emplace(place->second, root.to).second) {
-      add(made.direct[place->second], scan.blocks[root.to].size);
+      made.direct[place->second].add_block(scan.blocks[root.to].size);
     }
   }
   return made;
@@ -140,7 +140,7 @@ report::Retained retained_view(const ViewContext& context) {
   const leaks::Dominators dominators = leaks::find_dominators(scan, context.query.leaks);
   report::Retained made;
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
-    if (dominators.retained_blocks[i] != 0) add(made.held, scan.blocks[i].size);
+    if (dominators.retained_blocks[i] != 0) made.held.add_block(scan.blocks[i].size);
   }
   switch (*context.query.retained) {
     case RetainedBy::kBlock:
@@ -165,7 +165,7 @@ report::Globals globals_view(const ViewContext& context) {
   const std::vector<uint8_t> held =
       leaks::held_only_by(scan, wire::root_bit(wire::RootKind::kGlobal), context.query.leaks);
   for (size_t i = 0; i < held.size(); ++i) {
-    if (held[i] != 0) add(made.held, scan.blocks[i].size);
+    if (held[i] != 0) made.held.add_block(scan.blocks[i].size);
   }
   const GlobalGroups groups = group_globals(context);
   const auto count = static_cast<uint32_t>(groups.variables.size());

@@ -25,8 +25,8 @@ class Changes {
     for (const uint32_t block : blocks) {
       if (judged.counts.is_suppressed(block) || !judged.counts.is_counted(block)) continue;
       const model::ScannedBlock& lost = judged.scan.blocks[block];
-      add(total_.*which, lost.size);
-      add(stacks_[context_.index.id_of(lost.site)].*which, lost.size);
+      (total_.*which).add_block(lost.size);
+      (stacks_[context_.index.id_of(lost.site)].*which).add_block(lost.size);
     }
   }
 

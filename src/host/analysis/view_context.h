@@ -19,11 +19,6 @@ struct ViewContext {
   BlockNames& blocks;
 };
 
-inline void add(report::BlockCount& count, uint64_t bytes) {
-  ++count.blocks;
-  count.bytes += bytes;
-}
-
 // The number of entries to list, out of so many.
 inline size_t listed(const Query& query, size_t count) {
   return query.limit == 0 || count < query.limit ? count : query.limit;

@@ -1,10 +1,10 @@
 #include "host/app/process_scan.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "host/base/clock.h"
 #include "host/leaks/heap_scanner.h"
 #include "target/area_reader.h"
 #include "target/ending_desk.h"
@@ -14,12 +14,6 @@
 
 namespace heaptap::app {
 namespace {
-
-uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 // The scanner's view of the process, which counts what it was given.
 class ProcessReader : public leaks::MemoryReader {
@@ -128,7 +122,7 @@ std::expected<target::StoppedProcess, std::string> stop(const ScanTarget& target
 }  // namespace
 
 base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::function<Recorded()>& take_records) {
-  const uint64_t begun_ns = now_ns();
+  const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
   auto stopped = stop(target);
   if (!stopped) return base::fail("no leak scan: {}", stopped.error());
   Recorded recorded = take_records();
@@ -159,7 +153,7 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
   }
   model::HeapScan scan = scanner.resolve();
   scan.stopped_ns = stopped_ns;
-  scan.total_ns = now_ns() - begun_ns;
+  scan.total_ns = base::clock_ns(CLOCK_MONOTONIC) - begun_ns;
   scan.read_bytes = reader.read_bytes();
   scan.skipped_bytes = reader.skipped_bytes();
   scan.threads = threads;

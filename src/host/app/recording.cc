@@ -1,7 +1,6 @@
 #include "host/app/recording.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "arch/native.h"
 #include "host/app/process_scan.h"
+#include "host/base/clock.h"
 #include "host/intake/table_frames.h"
 
 namespace heaptap::app {
@@ -20,12 +20,6 @@ constexpr size_t kFrameEvents = 262144;
 constexpr uint64_t kMostPollBytes = 1024 * 1024;
 constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;  // so that a collector that dies takes little with it
 constexpr uint64_t kTimeResolutionNs = 100'000;
-
-uint64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 template <typename T>
 std::span<const T> table_in(const wire::LogHeader& log, uint64_t offset, uint32_t count) {
@@ -53,7 +47,7 @@ base::Result<std::unique_ptr<Recording>> Recording::create(const target::LogOpti
   auto writer = intake::TraceWriter::create(path, overwrite);
   if (!writer) return std::unexpected(std::move(writer).error());
   capture.time_resolution_ns = kTimeResolutionNs;
-  capture.start_unix_ns = clock_ns(CLOCK_REALTIME);
+  capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   HEAPTAP_TRY((*writer)->begin(capture));
   return std::unique_ptr<Recording>(new Recording(std::move(log), std::move(*writer), std::move(capture)));
 }
@@ -67,7 +61,7 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
       reader_(log_->header()),
       coder_(agent_tables(log_->header()), tables_, kTimeResolutionNs, capture_.from_start),
       totals_(log_->header()),
-      start_monotonic_ns_(clock_ns(CLOCK_MONOTONIC)) {
+      start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
   clock_.start_ticks = arch::native::read_clock();
   if (totals_.is_on()) coder_.expect_doubles();
 }
@@ -79,7 +73,7 @@ uint64_t Recording::poll() {
     bytes += reader_.drain(raw_, false);
     code_events(false);
   } while (reader_.has_unread() && bytes < kMostPollBytes);
-  const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+  const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > kLongestUnwrittenNs) {
     write_frame();
     last_write_ns_ = now;
@@ -88,7 +82,7 @@ uint64_t Recording::poll() {
     if (next_totals_ns_ != 0) write_totals();
     // What takes long is done less often.
     constexpr uint64_t kRest = 50;
-    const uint64_t end = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t end = base::clock_ns(CLOCK_MONOTONIC);
     next_totals_ns_ = end + std::max(kLongestUnwrittenNs, (end - now) * kRest);
   }
   return bytes;
@@ -173,7 +167,7 @@ void Recording::write_totals() {
   read_modules();
   read_threads();
   model::Totals totals = totals_.read(coder_, capture_.from_start);
-  totals.time_ns = clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
+  totals.time_ns = base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
   if (written_) written_ = writer_->write_totals(totals, tables_);
   last_totals_ = std::move(totals);
 }
@@ -227,17 +221,17 @@ void Recording::add_thread(uint32_t number, uint32_t kernel_id, bool ask_name) {
 
 void Recording::update_clock() {
   const uint64_t ticks = arch::native::read_clock() - clock_.start_ticks;
-  const uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
+  const uint64_t elapsed = base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
   if (ticks > 0) clock_.ns_per_tick = static_cast<double>(elapsed) / static_cast<double>(ticks);
 }
 
 void Recording::fill_capture(const model::ExitStatus& exit) {
   capture_.ended = true;
   capture_.exit = exit;
-  capture_.duration_ns = clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
+  capture_.duration_ns = base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
   capture_.lost_events = reader_.lost_events() + capture_.event_count - writer_->events_written();
   capture_.log_bytes_used = uint64_t{reader_.most_chunks_used()} * wire::kChunkBytes;
-  capture_.collector_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  capture_.collector_cpu_ns = base::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   capture_.collector_peak_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;

@@ -9,6 +9,10 @@ namespace heaptap::report {
 struct BlockCount {
   uint64_t blocks = 0;
   uint64_t bytes = 0;
+  void add_block(uint64_t size) {
+    ++blocks;
+    bytes += size;
+  }
   BlockCount& operator+=(const BlockCount& other) {
     blocks += other.blocks;
     bytes += other.bytes;
