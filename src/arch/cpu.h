@@ -1,0 +1,118 @@
+// What a tracer has to know of the CPU of its target: registers as ptrace gives them, breakpoints, instructions, calls. One
+// object a CPU. Facts and computations only, no I/O: who calls reads and writes the target. All CPUs compile on every host.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <span>
+
+#include "wire/architecture.h"
+
+namespace heaptap::arch {
+
+// A thread's general registers as PTRACE_GETREGSET with NT_PRSTATUS gives them: of a 32-bit thread the 32-bit form.
+struct RegisterImage {
+  static constexpr size_t kMostBytes = 512;
+  alignas(8) uint8_t bytes[kMostBytes] = {};
+  size_t size = 0;
+};
+
+// The target's memory, as far as an instruction or a call's convention needs it. False: not readable or writable as a whole.
+class TargetMemory {
+ public:
+  virtual bool read(uint64_t address, void* to, size_t bytes) = 0;
+  virtual bool write(uint64_t address, const void* from, size_t bytes) = 0;
+
+ protected:
+  ~TargetMemory() = default;
+};
+
+// Where the program goes on after an instruction.
+enum class Flow : uint8_t {
+  kNext,          // behind it
+  kJump,          // at `target`
+  kBranch,        // at `target` or behind it
+  kCall,          // comes back behind it
+  kIndirectJump,  // where a register or memory says
+  kReturn,
+  kStop,     // nowhere
+  kUnknown,  // the instruction isn't understood; its length is 0
+};
+
+struct Instruction {
+  uint8_t length_bytes = 0;
+  Flow flow = Flow::kUnknown;
+  bool can_emulate = false;
+  uint64_t target = 0;
+};
+
+// At a function's first instruction: where the call returns to.
+struct CallPlace {
+  uint64_t return_address = 0;
+  uint64_t slot = 0;  // where that lies on the stack; 0: in a register
+  // The stack pointer at the function's first instruction, and once it has returned.
+  uint64_t entry_stack_pointer = 0;
+  uint64_t caller_stack_pointer = 0;
+};
+
+// A word to be written with PTRACE_POKEUSER.
+struct UserAreaWord {
+  uint64_t offset;
+  uint64_t value;
+};
+
+class Cpu {
+ public:
+  [[nodiscard]] virtual wire::Architecture architecture() const = 0;
+  [[nodiscard]] virtual uint16_t elf_machine() const = 0;  // e_machine of its programs
+  [[nodiscard]] virtual unsigned word_bytes() const = 0;
+  [[nodiscard]] virtual bool is_big_endian() const = 0;
+  // Whether these are the registers of a thread that runs this CPU's code (by size, and by mode where a CPU has several).
+  [[nodiscard]] virtual bool runs(const RegisterImage& registers) const = 0;
+
+  [[nodiscard]] virtual uint64_t program_counter(const RegisterImage& registers) const = 0;
+  [[nodiscard]] virtual uint64_t stack_pointer(const RegisterImage& registers) const = 0;
+  [[nodiscard]] virtual uint64_t frame_pointer(const RegisterImage& registers) const = 0;
+  [[nodiscard]] virtual uint64_t result(const RegisterImage& registers) const = 0;  // of a function that returns
+  virtual void set_program_counter(RegisterImage& registers, uint64_t address) const = 0;
+
+  // What is put in the place of an instruction. It is no longer than the shortest instruction, and writing it is safe while
+  // other threads run there.
+  [[nodiscard]] virtual std::span<const uint8_t> breakpoint() const = 0;
+  // Of the breakpoint at which a thread with these registers has stopped.
+  [[nodiscard]] virtual uint64_t breakpoint_address(const RegisterImage& registers) const = 0;
+
+  // `bytes` are those at `address`, as far as they are known; no instruction needs more than kMostInstructionBytes.
+  static constexpr size_t kMostInstructionBytes = 16;
+  [[nodiscard]] virtual Instruction decode(uint64_t address, std::span<const uint8_t> bytes) const = 0;
+  // Does what the instruction at `address` would do, program counter included. False: it can't be emulated, or memory that
+  // it needs isn't there; then registers and memory are as before.
+  virtual bool emulate(uint64_t address, std::span<const uint8_t> bytes, RegisterImage& registers,
+                       TargetMemory& memory) const = 0;
+
+  // Valid at a function's first instruction only. False: the stack can't be read.
+  virtual bool call_place(const RegisterImage& registers, TargetMemory& memory, CallPlace& place) const = 0;
+  virtual bool argument(const RegisterImage& registers, TargetMemory& memory, unsigned index,
+                        uint64_t& value) const = 0;
+  // At a function's return instruction: whether it is the one that ends the call with this place.
+  [[nodiscard]] virtual bool returns_from(const RegisterImage& registers, const CallPlace& place) const = 0;
+
+  // What makes a thread stop before it executes the instruction at `address`, by its own registers, without any change to
+  // memory. Empty: the CPU can't.
+  static constexpr size_t kMostWatchWords = 2;
+  virtual size_t watch_execution(uint64_t address, UserAreaWord (&words)[kMostWatchWords]) const = 0;
+  // What takes that back; and how to tell that the registers are not in use by the program: all these offsets read 0.
+  virtual size_t end_watch(UserAreaWord (&words)[kMostWatchWords]) const = 0;
+
+  // A system call that a stop interrupted and that did nothing yet: makes it start again. False: nothing to do.
+  virtual bool restart_interrupted_call(RegisterImage& registers) const = 0;
+
+ protected:
+  ~Cpu() = default;
+};
+
+// Null: no such CPU here.
+const Cpu* cpu_of(wire::Architecture architecture);
+const Cpu* cpu_of_elf(uint16_t machine, unsigned word_bytes);
+
+}  // namespace heaptap::arch

@@ -1,0 +1,94 @@
+// The objects that are loaded in a traced process, and where the functions in them are that the tracer has to watch. Found
+// by the auxiliary vector, the loader's list (r_debug) and the memory map; names come from the objects' files, their separate
+// debug files, or the process's memory. Word size and byte order are the target's. Trusts no byte.
+#pragma once
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arch/cpu.h"
+#include "target/address_range.h"
+#include "target/tracer/traced_memory.h"
+#include "wire/functions.h"
+
+namespace heaptap::tracer {
+
+// Functions that are watched for another reason than to record their calls.
+enum class Watch : uint8_t {
+  kCall,      // one of wire/functions.def
+  kResolver,  // an IFUNC's resolver: what it returns is the function
+  kExit,      // exit, quick_exit: the caller's stack ends to matter
+  kLastExit,  // _exit, _Exit: the process ends
+};
+
+struct FoundFunction {
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;  // 0: not known
+  Watch watch = Watch::kCall;
+  wire::Function function = wire::Function::kNone;  // of kCall and kResolver
+};
+
+struct LoadedObject {
+  std::string path;  // as the target sees it; "[vdso]"
+  uint64_t bias = 0;
+  uint64_t start = 0;  // of its mapped range
+  uint64_t end = 0;
+  std::array<uint8_t, 32> build_id{};
+  uint8_t build_id_bytes = 0;
+  uint8_t flags = 0;       // wire::ModuleFlag
+  bool is_loader = false;  // the dynamic loader
+  bool is_libc = false;    // defines the C library's allocation functions or their kin (mmap …) among others
+  std::vector<target::AddressRange> code;
+  std::vector<FoundFunction> functions;  // ascending by address; several of one address side by side
+  int file = -1;                         // open for reading, owned by LoadedObjects; -1: none
+  uint64_t unwind_header = 0;            // .eh_frame_hdr in memory; 0: none
+  uint64_t unwind_table = 0;             // .eh_frame in memory; 0: none or not known
+  uint64_t unwind_table_bytes = 0;
+  // .debug_frame, in `file` or in the separate debug file: what the walk reads where .eh_frame has nothing.
+  int frame_file = -1;
+  uint64_t frame_offset = 0;
+  uint64_t frame_bytes = 0;  // 0: none
+};
+
+class LoadedObjects {
+ public:
+  // `process`'s memory is read through `memory`; /proc/PROCESS/{auxv,maps,map_files,root} are read as well.
+  LoadedObjects(pid_t process, TracedMemory& memory, const arch::Cpu& cpu);
+  ~LoadedObjects();
+  LoadedObjects(const LoadedObjects&) = delete;
+  LoadedObjects& operator=(const LoadedObjects&) = delete;
+
+  // Looks again. Indices of objects() never change; one that is gone stays, with `loaded(index)` false.
+  struct Changes {
+    std::vector<uint32_t> came;
+    std::vector<uint32_t> went;
+  };
+  Changes refresh();
+
+  [[nodiscard]] const std::vector<LoadedObject>& objects() const;
+  [[nodiscard]] bool loaded(uint32_t index) const;
+  // Index of the loaded object that holds the address; -1: none.
+  [[nodiscard]] int find(uint64_t address) const;
+
+  // A breakpoint there tells when objects came or went (r_brk); 0: it isn't known (yet), or nothing is ever loaded.
+  [[nodiscard]] uint64_t change_notice() const;
+  // True from the moment the loader's list is whole (RT_CONSISTENT), or where there is no loader.
+  [[nodiscard]] bool is_consistent() const;
+  // The program's own first instruction: there all objects that it was linked with are loaded.
+  [[nodiscard]] uint64_t entry() const;
+
+  // Functions of IFUNCs that were resolved already, from the objects' relocated tables.
+  [[nodiscard]] std::vector<FoundFunction> resolved_functions();
+
+  // What couldn't be read, for the user.
+  [[nodiscard]] const std::vector<std::string>& notes() const;
+
+ private:
+  struct State;
+  State* state_;
+};
+
+}  // namespace heaptap::tracer
