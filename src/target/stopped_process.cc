@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 
+#include "arch/native.h"
 #include "target/thread_collector.h"
 
 namespace heaptap::target {
@@ -17,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 struct StoppedProcess::State {
   pid_t process = 0;
+  wire::Architecture architecture = wire::Architecture::kUnknown;
   std::vector<StoppedThread> threads;
   std::vector<std::string> notes;
   Clock::time_point began;
@@ -24,6 +26,7 @@ struct StoppedProcess::State {
   bool released = false;
   std::promise<std::string> result;  // empty: it stands still
   std::promise<void> release;
+  std::function<void()> release_held;  // of one that somebody else holds
   std::thread tracer;
 
   // In the tracing thread.
@@ -32,6 +35,7 @@ struct StoppedProcess::State {
     ThreadCollector collector(process, limits);
     std::string error = collector.stop_all();
     threads = std::move(collector.threads());
+    architecture = arch::native::kArchitecture;
     notes = std::move(collector.notes());
     const bool failed = !error.empty();
     result.set_value(std::move(error));
@@ -43,8 +47,12 @@ struct StoppedProcess::State {
   void end() {
     if (released) return;
     released = true;
-    release.set_value();
-    tracer.join();
+    if (release_held) {
+      release_held();
+    } else {
+      release.set_value();
+      tracer.join();
+    }
     ended = Clock::now();
   }
 };
@@ -69,6 +77,18 @@ std::expected<StoppedProcess, std::string> StoppedProcess::stop(pid_t process, c
   return stopped;
 }
 
+StoppedProcess StoppedProcess::held(Held process, std::function<void()> release) {
+  auto state = std::make_unique<State>();
+  state->process = process.process;
+  state->architecture = process.architecture;
+  state->threads = std::move(process.threads);
+  state->notes = std::move(process.notes);
+  state->began = Clock::now();
+  state->release_held = release ? std::move(release) : [] {};
+  std::ranges::sort(state->threads, {}, &StoppedThread::thread_id);
+  return StoppedProcess(std::move(state));
+}
+
 StoppedProcess::StoppedProcess(std::unique_ptr<State> state) : state_(std::move(state)) {}
 StoppedProcess::StoppedProcess(StoppedProcess&&) noexcept = default;
 StoppedProcess& StoppedProcess::operator=(StoppedProcess&& other) noexcept {
@@ -85,6 +105,8 @@ void StoppedProcess::release() {
 }
 
 pid_t StoppedProcess::process() const { return state_->process; }
+
+wire::Architecture StoppedProcess::architecture() const { return state_->architecture; }
 
 pid_t StoppedProcess::live_thread() const {
   return state_->threads.empty() ? state_->process : static_cast<pid_t>(state_->threads.front().thread_id);

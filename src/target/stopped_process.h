@@ -15,11 +15,13 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "target/traced_thread.h"
+#include "target/thread_state.h"
+#include "wire/architecture.h"
 
 namespace heaptap::target {
 
@@ -32,6 +34,14 @@ class StoppedProcess {
  public:
   // The error says why it can't be stopped, and what the user can do. Then the process runs as before.
   static std::expected<StoppedProcess, std::string> stop(pid_t process, const StopLimits& limits = {});
+  // One that somebody else holds, who lets it go when `release` is called, once.
+  struct Held {
+    pid_t process = 0;
+    wire::Architecture architecture = wire::Architecture::kUnknown;
+    std::vector<StoppedThread> threads;
+    std::vector<std::string> notes;
+  };
+  static StoppedProcess held(Held process, std::function<void()> release);
   StoppedProcess(StoppedProcess&&) noexcept;
   StoppedProcess& operator=(StoppedProcess&&) noexcept;
   ~StoppedProcess();
@@ -39,11 +49,12 @@ class StoppedProcess {
   void release();
 
   [[nodiscard]] pid_t process() const;
+  [[nodiscard]] wire::Architecture architecture() const;  // of the code that it runs
   // For /proc/…: of a leader that has exited, maps and mem can't be read.
   [[nodiscard]] pid_t live_thread() const;
   [[nodiscard]] const std::vector<StoppedThread>& threads() const;  // ascending by id
   [[nodiscard]] const std::vector<std::string>& notes() const;
-  // Since the first thread was asked to stop, until release() or now.
+  // Since the first thread was asked to stop, or since held(), until release() or now.
   [[nodiscard]] uint64_t stopped_ns() const;
 
  private:

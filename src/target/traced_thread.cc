@@ -81,9 +81,13 @@ bool TracedThread::read_registers(StoppedThread& result) {
 void TracedThread::read_vector_registers(StoppedThread& result) const {
   alignas(64) uint8_t image[cpu::kVectorImageBytes];
   iovec place{image, sizeof(image)};
-  if (ptrace(PTRACE_GETREGSET, thread_, reinterpret_cast<void*>(NT_X86_XSTATE), &place) != 0) return;
-  cpu::each_vector_word(image, place.iov_len, [&](const cpu::VectorWord& word) {
-    if (may_be_address(word.value)) result.registers.push_back({word.value, result.thread_id, word.dwarf});
+  if (ptrace(PTRACE_GETREGSET, thread_, reinterpret_cast<void*>(uintptr_t{cpu::kVectorRegisterSet}), &place) != 0)
+    return;
+  cpu::each_vector_word<uint64_t>(image, place.iov_len, [&](const cpu::VectorWord& word) {
+    const unsigned number = word.index < 16 ? 17 + word.index : 67 - 16 + word.index;
+    if (may_be_address(word.value)) {
+      result.registers.push_back({word.value, result.thread_id, static_cast<uint16_t>(number)});
+    }
   });
 }
 

@@ -5,23 +5,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <vector>
 
-#include "wire/heap_scan.h"
+#include "target/thread_state.h"
 
 namespace heaptap::target {
-
-struct StoppedThread {
-  uint32_t thread_id = 0;
-  // False: the thread sits in the kernel where no stop reaches it (vfork). Of its registers only stack pointer and program
-  // counter are known.
-  bool registers_known = false;
-  uint64_t stack_pointer = 0;
-  uint64_t program_counter = 0;
-  uint64_t frame_pointer = 0;
-  uint64_t thread_pointer = 0;
-  std::vector<wire::RootWord> registers;  // general and vector registers' words that aren't plainly no address
-};
 
 class TracedThread {
  public:

@@ -1,16 +1,17 @@
 // Vector registers in the memory image that XSAVE makes and PTRACE_GETREGSET(NT_X86_XSTATE) gives: where their words are.
-// Sources: Intel SDM volume 1, 13.4 (layout), volume 2, CPUID leaf 0DH (offsets); System V ABI AMD64, figure 3.36 (numbers).
+// Sources: Intel SDM volume 1, 13.4 (layout), volume 2, CPUID leaf 0DH (offsets).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 namespace heaptap::arch::x86_64 {
 
-inline constexpr size_t kVectorImageBytes = 16384;  // more than any CPU's
+inline constexpr unsigned kVectorRegisterSet = 0x202;  // NT_X86_XSTATE
+inline constexpr size_t kVectorImageBytes = 16384;     // more than any CPU's
 
 struct VectorWord {
   uint64_t value;
-  uint16_t dwarf;
+  unsigned index;  // of the register
 };
 
 // Offset of a component in the image. 0: this CPU doesn't have it.
@@ -23,30 +24,29 @@ inline uint32_t vector_component_offset(uint32_t component) {
   return size == 0 ? 0 : offset;
 }
 
-// Calls use(VectorWord) for each word of each vector register that `image` holds. Must run on the CPU that made the image.
-template <typename Use>
+// Calls use(VectorWord) for each word of each vector register that `image` holds. Must run on the CPU that made the image. A
+// 32-bit thread's image is the same.
+template <typename Word, typename Use>
 void each_vector_word(const uint8_t* image, size_t bytes, Use use) {
   // A part of `count` registers, `size` bytes of each, the first with this number.
   const auto part = [&](size_t offset, unsigned count, size_t size, unsigned first) {
     if (offset == 0 || offset + count * size > bytes) return;
     for (unsigned i = 0; i < count; ++i) {
-      for (size_t at = 0; at < size; at += 8) {
-        uint64_t value;
-        __builtin_memcpy(&value, image + offset + i * size + at, 8);
-        use(VectorWord{value, static_cast<uint16_t>(first + i)});
+      for (size_t at = 0; at < size; at += sizeof(Word)) {
+        Word value;
+        __builtin_memcpy(&value, image + offset + i * size + at, sizeof(Word));
+        use(VectorWord{value, first + i});
       }
     }
   };
   constexpr size_t kHeader = 512;  // XSTATE_BV: which components hold something
-  constexpr unsigned kXmm0 = 17;
-  constexpr unsigned kXmm16 = 67;
-  part(160, 16, 16, kXmm0);
+  part(160, 16, 16, 0);
   if (bytes < kHeader + 64) return;
   uint64_t present;
   __builtin_memcpy(&present, image + kHeader, 8);
-  if ((present & 1u << 2) != 0) part(vector_component_offset(2), 16, 16, kXmm0);   // upper halves of ymm
-  if ((present & 1u << 6) != 0) part(vector_component_offset(6), 16, 32, kXmm0);   // upper halves of zmm0-15
-  if ((present & 1u << 7) != 0) part(vector_component_offset(7), 16, 64, kXmm16);  // zmm16-31
+  if ((present & 1u << 2) != 0) part(vector_component_offset(2), 16, 16, 0);   // upper halves of ymm
+  if ((present & 1u << 6) != 0) part(vector_component_offset(6), 16, 32, 0);   // upper halves of zmm0-15
+  if ((present & 1u << 7) != 0) part(vector_component_offset(7), 16, 64, 16);  // zmm16-31
 }
 
 }  // namespace heaptap::arch::x86_64

@@ -1,0 +1,51 @@
+// What a leak scan has to know of a CPU to look into a stopped thread and what the C library keeps for it. Facts, no I/O.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <span>
+
+#include "wire/architecture.h"
+
+namespace heaptap::arch {
+
+// A general register that a pointer to a block can live in.
+struct ScannedRegister {
+  uint16_t offset;  // in RegisterImage, one word
+  uint16_t dwarf;
+};
+
+// How PTRACE tells the address of a thread's control block.
+enum class ThreadPointerPlace : uint8_t {
+  kRegister,    // a word of the general registers
+  kDescriptor,  // PTRACE_GET_THREAD_AREA of the segment that a word of the general registers selects
+};
+
+struct ThreadFacts {
+  wire::Architecture architecture;
+  uint8_t word_bytes;
+  uint64_t lowest_address = 4096;  // the first page is never mapped
+  uint64_t highest_address;        // what is above can't be a program's pointer
+  std::span<const ScannedRegister> registers;
+  ThreadPointerPlace thread_pointer_place;
+  uint16_t thread_pointer_offset;
+  // DWARF's numbers: names for what a thread holds.
+  uint16_t stack_pointer_number;
+  uint16_t thread_pointer_number;
+  uint16_t vector_number;        // of the first 16 vector registers
+  uint16_t later_vector_number;  // of those from the 16th on
+  uint16_t vector_count;         // that the program can see
+  uint64_t red_zone_bytes;
+  // In a ucontext_t.
+  uint16_t context_stack;  // uc_stack: begin, flags, size
+  uint16_t context_stack_pointer;
+
+  [[nodiscard]] bool may_be_address(uint64_t value) const {
+    return value >= lowest_address && value <= highest_address;
+  }
+};
+
+// Null: no such CPU here.
+const ThreadFacts* thread_facts(wire::Architecture architecture);
+
+}  // namespace heaptap::arch
