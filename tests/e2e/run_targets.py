@@ -1,5 +1,6 @@
 """Runs the target programs with and without heaptap: output and status are equal, and the expectations in the program
-hold for its trace. Arguments: names of programs (default: all). HEAPTAP_AGGREGATE=1: with --aggregate."""
+hold for its trace. Arguments: names of programs (default: all). --via=ptrace: by this way. --variant=NAME: the programs that
+are built so (tests/targets/variants.txt). HEAPTAP_AGGREGATE=1: with --aggregate."""
 import itertools
 import os
 import pathlib
@@ -10,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import expectations
 import heaptap_test
 import leak_expectations
+import variants
 from heaptap_test import LONG, TARGET_SOURCES, TARGETS
 
 
@@ -17,21 +19,44 @@ from heaptap_test import LONG, TARGET_SOURCES, TARGETS
 AGGREGATE = os.environ.get("HEAPTAP_AGGREGATE") == "1"
 
 # Where a stack that is whole may end: the first functions of a process and of a thread, or one without a name.
-FIRST_FUNCTIONS = {"_start", "_dl_start_user", "clone", "__clone", "clone3", "__clone3", "?"}
+FIRST_FUNCTIONS = {"_start", "_dl_start_user", "clone", "__clone", "clone3", "__clone3", "_start_c", "start", "?"}
+
+VARIANTS = variants.read()
 
 
 class Targets(heaptap_test.TestCase):
-    def check_target(self, source):
-        target = expectations.read(source, TARGETS)
+    via = ""
+    variant = variants.USUAL
+
+    def read_target(self, source):
+        """What the program says of itself, and the folder that it is in."""
+        folder = TARGETS if self.variant == variants.USUAL else TARGETS / self.variant
+        target = expectations.read(source, folder)
+        if self.variant != variants.USUAL:
+            target.levels = []
+        if self.via == "ptrace":
+            self.skip_left_out(source)
+            variants.adapt(target, VARIANTS[self.variant].differs.get(source.stem, []))
         if target.trace == "none":
             self.skipTest("not for this test")
+        return target, folder
+
+    def skip_left_out(self, source):
+        variant = VARIANTS[self.variant]
+        if source.stem in variant.without:
+            self.skipTest(variant.without[source.stem])
+        if variant.only_c and source.suffix != ".c":
+            self.skipTest("there is no C++ library there")
+
+    def check_target(self, source):
+        target, folder = self.read_target(source)
         rounds = range(target.repeat * 10 if LONG and target.repeat > 1 else target.repeat)
         for level, run, number in itertools.product(["", *target.levels], target.runs, rounds):
             if run.long and not LONG:
                 continue
             with self.subTest(arguments=" ".join(run.arguments), level=level, number=number):
                 name = "-".join(["run", level, str(number), *run.arguments])[:60].replace("/", "_")
-                self.check_run(heaptap_test.built(source.stem, level), target, run, name)
+                self.check_run(heaptap_test.built(source.stem, level, folder), target, run, name)
 
     def check_run(self, program, target, run, name):
         env = {**os.environ, **target.environment}
@@ -42,7 +67,7 @@ class Targets(heaptap_test.TestCase):
         bare = heaptap_test.run(command, stdin=target.stdin, env=env, cwd=folders[0])
         self.assertEqual(bare.status, run.status, f"without heaptap: {bare}")
         trace = folders[1].parent / f"{folders[1].name}.htap"
-        options = [*target.options, *(["--aggregate"] if AGGREGATE else [])]
+        options = [*target.options, *(["--aggregate"] if AGGREGATE else []), *(["--via", self.via] if self.via else [])]
         traced = heaptap_test.heaptap("run", "-q", *options, "-o", trace, "--", *command, stdin=target.stdin, env=env,
                                       cwd=folders[1], timeout_s=heaptap_test.TIMEOUT_S + 20 * bare.seconds)
         for what in ("status", "stdout", "stderr"):
@@ -87,8 +112,16 @@ def _add(source):
     setattr(Targets, f"test_{source.stem}", lambda self: self.check_target(source))
 
 
-for _source in sorted([*TARGET_SOURCES.glob("*.c"), *TARGET_SOURCES.glob("*.cc")]):
-    _add(_source)
+def _main(words):
+    for word in [word for word in words if word.startswith(("--via=", "--variant="))]:
+        words.remove(word)
+        setattr(Targets, *word[2:].split("="))
+    wanted = VARIANTS[Targets.variant].programs
+    for source in sorted([*TARGET_SOURCES.glob("*.c"), *TARGET_SOURCES.glob("*.cc")]):
+        if Targets.variant == variants.USUAL or source.stem in wanted:
+            _add(source)
+    unittest.main(argv=[sys.argv[0], *(word if word.startswith("-") else f"Targets.test_{word}" for word in words)])
+
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *(word if word.startswith("-") else f"Targets.test_{word}" for word in sys.argv[1:])])
+    _main(sys.argv[1:])

@@ -103,10 +103,10 @@ def summary(trace):
         raise AssertionError(f"no JSON: {error}\n{outcome}") from None
 
 
-def built(name, level=""):
+def built(name, level="", folder=TARGETS):
     """The path of a built target program; skips the test where the program says that not every machine can build it.
     level is one of the program's LEVELS."""
-    path = TARGETS / (name + level)
+    path = folder / (name + level)
     if not path.exists():
         if "\n// NEEDS " in next(TARGET_SOURCES.glob(f"{name}.c*")).read_text():
             raise unittest.SkipTest(f"{name} was not built on this machine")

@@ -11,7 +11,7 @@ NOINLINE static void shrink(void) {
 }
 NOINLINE static void fail(void) {
   root = malloc(30);  // LEAK reachable 1 30
-  REQUIRE(!realloc(root, SIZE_MAX / 4));
+  REQUIRE(!realloc(root, SIZE_MAX / 2 + PAGE));
 }
 int main(void) {
   grow();

@@ -1,0 +1,62 @@
+"""Which target programs are built in more ways than one, and what isn't as usual there: reads tests/targets/variants.txt,
+whose comment says what its lines mean."""
+import dataclasses
+import pathlib
+import signal
+
+FILE = pathlib.Path(__file__).resolve().parent.parent / "targets" / "variants.txt"
+USUAL = "usual"  # the programs that are built in any case
+
+
+@dataclasses.dataclass
+class Variant:
+    only_c: bool = False
+    programs: list = dataclasses.field(default_factory=list)
+    without: dict = dataclasses.field(default_factory=dict)  # program -> reason
+    differs: dict = dataclasses.field(default_factory=dict)  # program -> what isn't so
+
+
+def read(file=FILE):
+    """name -> Variant; USUAL has no list of programs."""
+    variants, programs = {USUAL: Variant()}, []
+    for line in file.read_text().splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "variant":
+            name, compiler, *_ = rest.split()
+            variants[name] = Variant(only_c=compiler == "musl")
+        elif word == "programs":
+            programs += rest.split()
+        elif word in ("without", "differs"):
+            _except(variants, word, rest)
+    for name, variant in variants.items():
+        if name != USUAL:
+            variant.programs = [program for program in programs if program not in variant.without]
+    return variants
+
+
+def _except(variants, word, rest):
+    head, _, text = rest.partition(": ")
+    program, *names = head.split()
+    for name in names:
+        if word == "without":
+            variants[name].without[program] = text
+        else:
+            variants[name].differs.setdefault(program, []).append(text.rpartition(": ")[0])
+
+
+def adapt(target, differences):
+    """Changes what a program says of itself (expectations.Target) to what holds in a variant."""
+    for difference in differences:
+        word, _, rest = difference.partition(" ")
+        for run in target.runs:
+            if word == "signal":
+                run.status = 128 + getattr(signal, rest)
+            elif word == "EXPECT":
+                run.expectations = [text for text in run.expectations if not text.startswith(rest)]
+        if word == "leaks":
+            target.leaks.clean, target.leaks.lines = False, {}
+        elif word == "stacks":
+            for run in target.runs:
+                run.expectations = [text for text in run.expectations if not text.startswith("stack")]
+        elif word not in ("signal", "EXPECT"):
+            raise ValueError(f"no such difference: {difference}")
