@@ -5,6 +5,7 @@
 #include "agent/kernel.h"
 #include "agent/streams.h"
 #include "agent/words.h"
+#include "wire/log_layout.h"
 
 namespace heaptap::agent {
 
@@ -98,32 +99,6 @@ class Socket {
   long descriptor_;
 };
 
-bool totals_are_sound(const wire::LogHeader& log, size_t bytes) {
-  if (log.totals_offset == 0) return true;
-  if (log.totals_offset + sizeof(wire::TotalsHeader) > bytes) return false;
-  const auto& totals =
-      *reinterpret_cast<const wire::TotalsHeader*>(reinterpret_cast<const uint8_t*>(&log) + log.totals_offset);
-  return totals.entry_capacity >= wire::kFunctionCount && totals.entry_capacity <= wire::kMostEntries &&
-         totals.line_count >= wire::kFewestLines &&
-         totals.threads_offset + sizeof(wire::TotalsThread) * wire::kOwnThreads <= bytes &&
-         totals.entries_offset + sizeof(wire::TotalsEntry) * totals.entry_capacity <= bytes &&
-         totals.rare_offset + sizeof(wire::TotalsRare) * totals.entry_capacity <= bytes &&
-         totals.pages_offset + wire::page_count(totals.line_count) <= bytes &&
-         totals.lines_offset + sizeof(wire::BlockLine) * totals.line_count <= bytes;
-}
-
-bool layout_is_sound(const wire::LogHeader& log, size_t bytes) {
-  return log.magic == wire::kLogMagic && log.version == wire::kLogVersion && log.total_bytes == bytes &&
-         log.slot_count > 0 && log.slots_offset + uint64_t{log.slot_count} * sizeof(wire::StreamSlot) <= bytes &&
-         log.modules_offset + log.modules_capacity <= bytes &&
-         log.codes_offset + uint64_t{log.code_capacity} * 8 <= bytes &&
-         log.nodes_offset + uint64_t{log.node_capacity} * 8 <= bytes && log.stack_area_capacity > 0 &&
-         (log.stack_area_capacity & (log.stack_area_capacity - 1)) == 0 &&
-         log.stack_areas_offset + uint64_t{log.stack_area_capacity} * sizeof(wire::StackAreaEntry) <= bytes &&
-         log.own_areas_offset + uint64_t{log.own_area_capacity} * sizeof(wire::OwnArea) <= bytes &&
-         log.chunks_offset + uint64_t{log.chunk_count} * wire::kChunkBytes <= bytes && totals_are_sound(log, bytes);
-}
-
 // Asks the collector for a log. Null where there is none for this process.
 wire::LogHeader* ask_for_log(wire::StartReason reason) {
   Socket socket;
@@ -146,7 +121,7 @@ wire::LogHeader* ask_for_log(wire::StartReason reason) {
   }
   kernel::close(descriptor);
   auto* log = static_cast<wire::LogHeader*>(memory);
-  if (log != nullptr && !layout_is_sound(*log, welcome.log_bytes)) {
+  if (log != nullptr && !wire::layout_is_sound(*log, welcome.log_bytes)) {
     kernel::unmap(memory, welcome.log_bytes);
     return nullptr;
   }

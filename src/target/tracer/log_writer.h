@@ -16,7 +16,8 @@ class LogStream;
 
 class LogWriter {
  public:
-  // Takes over the mapping of `bytes` at `log`. Null: it is no log that can be written.
+  // Takes over the mapping of `bytes` at `log`. Null: it is no log of records that can be written; the mapping stays the
+  // caller's.
   static std::unique_ptr<LogWriter> create(wire::LogHeader* log, size_t bytes);
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
@@ -38,6 +39,11 @@ class LogWriter {
     uint64_t time = 0;
   };
   void write(LogStream* stream, const Event& event);
+
+  // For an event that is written later than its time: gives the time now, and keeps the collector from handing on what
+  // others write after it, until the stream's next write() or withdraw(); bounded (LogReader's kStallTicks).
+  uint64_t announce(LogStream* stream);
+  void withdraw(LogStream* stream);
 
   // A module that came. Gives the generation of its range (wire::CodeEntry): counted up where another object was there.
   uint32_t add_module(const LoadedObject& object);

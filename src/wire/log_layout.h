@@ -1,0 +1,44 @@
+// Whether a log's header describes parts that lie within its memory: what a writer asks before it uses them. Freestanding.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/ending.h"
+#include "wire/log.h"
+#include "wire/totals.h"
+
+namespace heaptap::wire {
+
+// Whether `count` pieces of `each` bytes from `offset` on lie within `bytes`.
+constexpr bool part_fits(uint64_t offset, uint64_t count, uint64_t each, uint64_t bytes) {
+  return offset <= bytes && (each == 0 || count <= (bytes - offset) / each);
+}
+
+inline bool totals_are_sound(const LogHeader& log, size_t bytes) {
+  if (log.totals_offset == 0) return true;
+  if (!part_fits(log.totals_offset, 1, sizeof(TotalsHeader), bytes)) return false;
+  const auto& totals =
+      *reinterpret_cast<const TotalsHeader*>(reinterpret_cast<const uint8_t*>(&log) + log.totals_offset);
+  return totals.entry_capacity >= kFunctionCount && totals.entry_capacity <= kMostEntries &&
+         totals.line_count >= kFewestLines &&
+         part_fits(totals.threads_offset, kOwnThreads, sizeof(TotalsThread), bytes) &&
+         part_fits(totals.entries_offset, totals.entry_capacity, sizeof(TotalsEntry), bytes) &&
+         part_fits(totals.rare_offset, totals.entry_capacity, sizeof(TotalsRare), bytes) &&
+         part_fits(totals.pages_offset, page_count(totals.line_count), 1, bytes) &&
+         part_fits(totals.lines_offset, totals.line_count, sizeof(BlockLine), bytes);
+}
+
+// `bytes`: of the memory that the header begins, at least the header's own.
+inline bool layout_is_sound(const LogHeader& log, size_t bytes) {
+  const uint32_t areas = log.stack_area_capacity;
+  return log.magic == kLogMagic && log.version == kLogVersion && log.total_bytes == bytes && log.slot_count > 0 &&
+         part_fits(log.slots_offset, log.slot_count, sizeof(StreamSlot), bytes) &&
+         part_fits(log.modules_offset, log.modules_capacity, 1, bytes) &&
+         part_fits(log.codes_offset, log.code_capacity, sizeof(CodeEntry), bytes) &&
+         part_fits(log.nodes_offset, log.node_capacity, sizeof(StackNode), bytes) && areas > 0 &&
+         (areas & (areas - 1)) == 0 && part_fits(log.stack_areas_offset, areas, sizeof(StackAreaEntry), bytes) &&
+         part_fits(log.own_areas_offset, log.own_area_capacity, sizeof(OwnArea), bytes) &&
+         part_fits(log.chunks_offset, log.chunk_count, kChunkBytes, bytes) && totals_are_sound(log, bytes);
+}
+
+}  // namespace heaptap::wire
