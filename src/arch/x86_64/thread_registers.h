@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/x86/interrupted_call.h"
+
 namespace heaptap::arch::x86_64 {
 
 // Indices into user_regs_struct.
@@ -57,9 +59,9 @@ constexpr bool does_nothing_when_interrupted(uint64_t number) {
 }
 
 // Whether the thread comes out of such a call with EINTR. The stop may be the only reason. Then the result is to become
-// kRestartUnlessHandled: the kernel starts the call again, or makes EINTR of it if there is a handler to be run first.
-constexpr uint64_t kInterrupted = static_cast<uint64_t>(-4);             // -EINTR
-constexpr uint64_t kRestartUnlessHandled = static_cast<uint64_t>(-514);  // -ERESTARTNOHAND
+// kRestartUnlessHandled.
+using x86::kInterrupted;
+using x86::kRestartUnlessHandled;
 constexpr bool was_interrupted(const UserRegisters& registers) {
   return runs_native_code(registers) && registers.words[kUserResult] == kInterrupted &&
          does_nothing_when_interrupted(registers.words[kUserSystemCall]);

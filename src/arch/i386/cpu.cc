@@ -1,0 +1,54 @@
+// Sources: System V ABI Intel386, 2.2.3 (arguments); Linux arch/x86/include/asm/segment.h (segments of user space).
+#include "arch/i386/cpu.h"
+
+#include <elf.h>
+
+#include "arch/i386/thread_registers.h"
+#include "arch/x86/common_cpu.h"
+
+namespace heaptap::arch::i386 {
+namespace {
+
+constexpr x86::ImageLayout kLayout = {
+    .word_bytes = 4,
+    .words = kUserRegisterCount,
+    .general_count = 8,
+    .general = {kUserResult, 1, 2, 0, kUserStackPointer, kUserFramePointer, 3, 4},
+    .program_counter = kUserProgramCounter,
+    .flags = kUserFlags,
+    .code_segment = kUserCodeSegment,
+    .user_code_segment = 0x23,
+    .system_call = kUserSystemCall,
+};
+
+class I386Cpu final : public x86::CommonCpu {
+ public:
+  constexpr I386Cpu() : CommonCpu(x86::Mode::k32, kLayout) {}
+
+  wire::Architecture architecture() const override { return wire::Architecture::kI386; }
+  uint16_t elf_machine() const override { return EM_386; }
+
+  bool argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t& value) const override {
+    return stack_argument(registers, memory, index, value);
+  }
+
+ private:
+  // Those of a program's own making may begin anywhere.
+  bool add_segments(const RegisterImage& registers, x86::MachineState&) const override {
+    constexpr uint64_t kUserData = 0x2b;
+    const auto is_flat = [&](unsigned index) { return (word(registers, index) & 0xffff) == kUserData; };
+    return is_flat(kUserDataSegment) && is_flat(kUserStackSegment);
+  }
+
+  bool does_nothing_when_interrupted(uint64_t system_call) const override {
+    return i386::does_nothing_when_interrupted(system_call);
+  }
+};
+
+constexpr I386Cpu kCpu;
+
+}  // namespace
+
+const Cpu& cpu() { return kCpu; }
+
+}  // namespace heaptap::arch::i386

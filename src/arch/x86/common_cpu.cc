@@ -1,0 +1,141 @@
+#include "arch/x86/common_cpu.h"
+
+#include "arch/x86/action.h"
+#include "arch/x86/emulate.h"
+#include "arch/x86/interrupted_call.h"
+
+namespace heaptap::arch::x86 {
+namespace {
+
+constexpr uint8_t kBreakpoint[] = {0xcc};
+
+// Of a 64-bit tracer's `struct user` (arch/x86/include/asm/user_64.h, u_debugreg), also for the 32-bit threads that it traces.
+constexpr uint64_t kDebugRegisters = 848;
+constexpr uint64_t debug_register(unsigned number) { return kDebugRegisters + 8 * number; }
+// DR7: register 0 counts for this thread; what it watches is execution, of length 0 (Intel SDM volume 3, 18.2.4).
+constexpr uint64_t kWatchFirst = 1;
+
+}  // namespace
+
+uint64_t CommonCpu::word(const RegisterImage& registers, unsigned index) const {
+  return load_little_endian(registers.bytes + size_t{layout_.word_bytes} * index, layout_.word_bytes);
+}
+
+void CommonCpu::set_word(RegisterImage& registers, unsigned index, uint64_t value) const {
+  store_little_endian(registers.bytes + size_t{layout_.word_bytes} * index, layout_.word_bytes, value);
+}
+
+bool CommonCpu::runs(const RegisterImage& registers) const {
+  return registers.size == size_t{layout_.word_bytes} * layout_.words &&
+         word(registers, layout_.code_segment) == layout_.user_code_segment;
+}
+
+uint64_t CommonCpu::program_counter(const RegisterImage& registers) const {
+  return word(registers, layout_.program_counter);
+}
+
+uint64_t CommonCpu::stack_pointer(const RegisterImage& registers) const {
+  return word(registers, layout_.general[kSp]);
+}
+
+uint64_t CommonCpu::frame_pointer(const RegisterImage& registers) const {
+  return word(registers, layout_.general[kBp]);
+}
+
+uint64_t CommonCpu::result(const RegisterImage& registers) const { return word(registers, layout_.general[kAx]); }
+
+void CommonCpu::set_program_counter(RegisterImage& registers, uint64_t address) const {
+  set_word(registers, layout_.program_counter, address);
+}
+
+std::span<const uint8_t> CommonCpu::breakpoint() const { return kBreakpoint; }
+
+// It has been executed: the thread stands behind it.
+uint64_t CommonCpu::breakpoint_address(const RegisterImage& registers) const {
+  return low_bytes(program_counter(registers) - sizeof(kBreakpoint), layout_.word_bytes);
+}
+
+Instruction CommonCpu::decode(uint64_t address, std::span<const uint8_t> bytes) const {
+  Parts parts;
+  if (!take_apart(mode_, bytes, parts)) return {};
+  Instruction instruction = flow_of(parts, address);
+  if (instruction.flow != Flow::kUnknown) instruction.can_emulate = action_of(parts).operation != Operation::kNone;
+  return instruction;
+}
+
+bool CommonCpu::emulate(uint64_t address, std::span<const uint8_t> bytes, RegisterImage& registers,
+                        TargetMemory& memory) const {
+  Parts parts;
+  if (!take_apart(mode_, bytes, parts)) return false;
+  MachineState state = state_of(registers);
+  if (!add_segments(registers, state) || !x86::emulate(parts, address, state, memory)) return false;
+  keep(state, registers);
+  return true;
+}
+
+MachineState CommonCpu::state_of(const RegisterImage& registers) const {
+  MachineState state;
+  for (unsigned i = 0; i < layout_.general_count; ++i) state.general[i] = word(registers, layout_.general[i]);
+  state.program_counter = word(registers, layout_.program_counter);
+  state.flags = word(registers, layout_.flags);
+  return state;
+}
+
+void CommonCpu::keep(const MachineState& state, RegisterImage& registers) const {
+  for (unsigned i = 0; i < layout_.general_count; ++i) set_word(registers, layout_.general[i], state.general[i]);
+  set_word(registers, layout_.program_counter, state.program_counter);
+  set_word(registers, layout_.flags, state.flags);
+}
+
+bool CommonCpu::stack_word(TargetMemory& memory, uint64_t address, uint64_t& value) const {
+  uint8_t raw[8];
+  if (!memory.read(address, raw, layout_.word_bytes)) return false;
+  value = load_little_endian(raw, layout_.word_bytes);
+  return true;
+}
+
+bool CommonCpu::stack_argument(const RegisterImage& registers, TargetMemory& memory, unsigned index,
+                               uint64_t& value) const {
+  const uint64_t distance = uint64_t{layout_.word_bytes} * (uint64_t{index} + 1);
+  return stack_word(memory, low_bytes(stack_pointer(registers) + distance, layout_.word_bytes), value);
+}
+
+bool CommonCpu::call_place(const RegisterImage& registers, TargetMemory& memory, CallPlace& place) const {
+  const uint64_t slot = stack_pointer(registers);
+  uint64_t return_address = 0;
+  if (!stack_word(memory, slot, return_address)) return false;
+  place = {.return_address = return_address,
+           .slot = slot,
+           .entry_stack_pointer = slot,
+           .caller_stack_pointer = low_bytes(slot + layout_.word_bytes, layout_.word_bytes)};
+  return true;
+}
+
+// A return instruction finds its address where the call has put it.
+bool CommonCpu::returns_from(const RegisterImage& registers, const CallPlace& place) const {
+  return stack_pointer(registers) == place.entry_stack_pointer;
+}
+
+// The address first, so that nothing else is watched in between; back the other way round.
+size_t CommonCpu::watch_execution(uint64_t address, UserAreaWord (&words)[kMostWatchWords]) const {
+  words[0] = {debug_register(0), address};
+  words[1] = {debug_register(7), kWatchFirst};
+  return 2;
+}
+
+size_t CommonCpu::end_watch(UserAreaWord (&words)[kMostWatchWords]) const {
+  words[0] = {debug_register(7), 0};
+  words[1] = {debug_register(0), 0};
+  return 2;
+}
+
+// The stop may be the only reason for EINTR.
+bool CommonCpu::restart_interrupted_call(RegisterImage& registers) const {
+  const uint64_t interrupted = low_bytes(kInterrupted, layout_.word_bytes);
+  if (!runs(registers) || result(registers) != interrupted) return false;
+  if (!does_nothing_when_interrupted(word(registers, layout_.system_call))) return false;
+  set_word(registers, layout_.general[kAx], kRestartUnlessHandled);
+  return true;
+}
+
+}  // namespace heaptap::arch::x86

@@ -1,0 +1,58 @@
+// Sources: System V ABI AMD64, 3.2.3 (arguments); Linux arch/x86/include/asm/user_64.h (user_regs_struct).
+#include "arch/x86_64/cpu.h"
+
+#include <elf.h>
+
+#include "arch/x86/common_cpu.h"
+#include "arch/x86_64/thread_registers.h"
+
+namespace heaptap::arch::x86_64 {
+namespace {
+
+constexpr uint8_t kGsBase = 22;
+constexpr x86::ImageLayout kLayout = {
+    .word_bytes = 8,
+    .words = kUserRegisterCount,
+    .general_count = 16,
+    .general = {kUserResult, 11, 12, 5, kUserStackPointer, kUserFramePointer, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0},
+    .program_counter = kUserProgramCounter,
+    .flags = 18,
+    .code_segment = kUserCodeSegment,
+    .user_code_segment = 0x33,
+    .system_call = kUserSystemCall,
+};
+
+class X86_64Cpu final : public x86::CommonCpu {
+ public:
+  constexpr X86_64Cpu() : CommonCpu(x86::Mode::k64, kLayout) {}
+
+  wire::Architecture architecture() const override { return wire::Architecture::kX86_64; }
+  uint16_t elf_machine() const override { return EM_X86_64; }
+
+  bool argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t& value) const override {
+    constexpr uint8_t kArguments[] = {14, 13, 12, 11, 9, 8};  // rdi, rsi, rdx, rcx, r8, r9
+    constexpr unsigned kInRegisters = sizeof(kArguments);
+    if (index >= kInRegisters) return stack_argument(registers, memory, index - kInRegisters, value);
+    value = word(registers, kArguments[index]);
+    return true;
+  }
+
+ private:
+  bool add_segments(const RegisterImage& registers, x86::MachineState& state) const override {
+    state.fs_base = word(registers, kUserThreadPointer);
+    state.gs_base = word(registers, kGsBase);
+    return true;
+  }
+
+  bool does_nothing_when_interrupted(uint64_t system_call) const override {
+    return x86_64::does_nothing_when_interrupted(system_call);
+  }
+};
+
+constexpr X86_64Cpu kCpu;
+
+}  // namespace
+
+const Cpu& cpu() { return kCpu; }
+
+}  // namespace heaptap::arch::x86_64

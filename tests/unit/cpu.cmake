@@ -1,0 +1,9 @@
+# What the tracer knows of its targets' CPUs: instructions against objdump and against the CPU itself.
+function(heaptap_cpu_test name)
+  add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.cc)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
+  target_link_libraries(${name} PRIVATE heaptap_target_side heaptap_warnings GTest::gtest_main)
+  gtest_discover_tests(${name})
+endfunction()
+
+heaptap_cpu_test(cpu_decode_test)
