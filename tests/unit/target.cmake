@@ -7,6 +7,7 @@ function(heaptap_target_test name)
 endfunction()
 
 heaptap_target_test(blocking_calls_test)
+target_sources(blocking_calls_test PRIVATE ${CMAKE_CURRENT_LIST_DIR}/blocking_calls.cc)
 heaptap_target_test(stopped_process_test)
 heaptap_target_test(process_memory_test)
 heaptap_target_test(root_finder_test)

@@ -1,0 +1,58 @@
+"""Compares two summaries of the same program: what both ways of capture see has to be equal, number by number."""
+import collections
+
+SUMS = ("allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes", "temporary_allocations", "peak_bytes")
+LOST = ("definite", "indirect", "possible")
+_MAPPING = ("mmap", "mmap64", "mremap")
+
+
+def _places(frames):
+    """Where a stack comes from: module and offset of each frame."""
+    return tuple((frame.get("module"), frame.get("offset") if frame.get("module") else None) for frame in frames)
+
+
+def stacks(report, mapped):
+    """(function, places) -> numbers, summed; of mmap and its kin where `mapped`, else of the others."""
+    found = collections.defaultdict(collections.Counter)
+    for stack in report["stacks"]:
+        if (stack["function"] in _MAPPING) != mapped:
+            continue
+        numbers = found[stack["function"], _places(stack["frames"])]
+        numbers.update({key: stack[key] for key in SUMS})
+        if report["leaks"]["scanned"] and not mapped:
+            numbers.update({f"{kind} {unit}": stack["leaks"][kind][unit] for kind in LOST for unit in ("blocks", "bytes")})
+    return found
+
+
+def _errors(report):
+    return collections.Counter((error["kind"], error["function"], _places(error["frames"])) for error in report["errors"])
+
+
+def _show(key):
+    function, places = key[-2:]
+    return f"{function} from " + " < ".join(f"{(module or '?').rpartition('/')[2]}+{offset}" for module, offset in places[:8])
+
+
+def _differing(one, other, show):
+    for key in sorted({*one, *other}, key=repr):
+        if one.get(key) != other.get(key):
+            yield f"{show(key)}: {_brief(one.get(key))} and {_brief(other.get(key))}"
+
+
+def _brief(numbers):
+    return {key: number for key, number in numbers.items() if number} if isinstance(numbers, dict) else numbers
+
+
+def differences(one, other, mapped=True):
+    """Sentences; none where the two are equal. `mapped`: mmap and its kin as well."""
+    left, right = ({key: number for key, number in report["totals"].items()
+                    if key != "peak_time_ns" and (mapped or "mapped" not in key)} for report in (one, other))
+    yield from _differing(left, right, lambda key: f"totals.{key}")
+    left, right = (stacks(report, False) for report in (one, other))
+    yield from _differing(left, right, _show)
+    if mapped:
+        left, right = (stacks(report, True) for report in (one, other))
+        yield from _differing(left, right, _show)
+    yield from _differing(_errors(one), _errors(other), lambda key: f"{key[0]} {_show(key)}")
+    left, right = ({key: report["leaks"][key] for key in ("scanned", *LOST, "reachable")} for report in (one, other))
+    yield from _differing(left, right, lambda key: f"leaks.{key}")

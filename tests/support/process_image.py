@@ -1,0 +1,88 @@
+"""What of a running process must be the same before and after somebody looked into it: code, mappings, signals, run state."""
+import contextlib
+import hashlib
+import os
+import pathlib
+import re
+import time
+
+
+def threads(pid):
+    return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
+
+
+def mappings(pid):
+    """(line, start, end, permissions) of all that isn't made and unmade while the program runs: files, the kernel's, code."""
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        place, permissions, _, _, inode, *name = line.split(maxsplit=5)
+        start, end = (int(part, 16) for part in place.split("-"))
+        if inode != "0" or "x" in permissions or name in (["[vdso]"], ["[vvar]"]):
+            yield line, start, end, permissions
+
+
+def code(pid):
+    """start -> digest of each executable mapping."""
+    digests = {}
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for _, start, end, permissions in mappings(pid):
+            if "x" in permissions and start < 1 << 63:
+                with contextlib.suppress(OSError):  # [vsyscall]
+                    memory.seek(start)
+                    digests[start] = hashlib.sha256(memory.read(end - start)).hexdigest()
+    return digests
+
+
+def status(pid, thread):
+    """The lines of /proc/PID/task/TID/status."""
+    text = pathlib.Path(f"/proc/{pid}/task/{thread}/status").read_text()
+    return dict(re.findall(r"^(\w+):\s*(.*)$", text, re.MULTILINE))
+
+
+class Image:
+    """Of a process whose threads stay the same."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.code = code(pid)
+        self.mappings = [line for line, *_ in mappings(pid)]
+        self.threads = threads(pid)
+        # C libraries block all signals for a moment in fork and the like: what is there most of the time counts.
+        self.masks = {thread: self._usual_mask(thread) for thread in self.threads}
+
+    def _usual_mask(self, thread):
+        seen = [self._masks(thread) for _ in range(9)]
+        return max(seen, key=seen.count)
+
+    def _masks(self, thread):
+        lines = status(self.pid, thread)
+        return tuple(lines[name] for name in ("SigBlk", "SigIgn", "SigCgt"))
+
+    def differences(self, patience_s=10):
+        """How the process isn't as it was, as sentences. What may still be under way has `patience_s` to come about."""
+        end = time.monotonic() + patience_s
+        while True:
+            found = [*self._traced(), *self._masked()]
+            if not found or time.monotonic() > end:
+                break
+            time.sleep(0.01)
+        if [line for line, *_ in mappings(self.pid)] != self.mappings:
+            found.append("the mappings differ")
+        now = code(self.pid)
+        found += [f"the code at {start:#x} differs" for start in self.code if now.get(start) != self.code[start]]
+        if threads(self.pid) != self.threads:
+            found.append(f"other threads: {threads(self.pid)}, not {self.threads}")
+        return found
+
+    def _traced(self):
+        for thread in threads(self.pid):
+            with contextlib.suppress(FileNotFoundError):
+                lines = status(self.pid, thread)
+                if lines["TracerPid"] != "0":
+                    yield f"thread {thread} is traced by {lines['TracerPid']}"
+                if lines["State"][0] in "tT":
+                    yield f"thread {thread} is stopped: {lines['State']}"
+
+    def _masked(self):
+        for thread, masks in self.masks.items():
+            if self._masks(thread) != masks:
+                yield f"signals of thread {thread}: {self._masks(thread)}, not {masks}"
