@@ -93,6 +93,12 @@ def heaptap(*arguments, **options):
     return run([HEAPTAP, *arguments], **options)
 
 
+def require_tracer():
+    """Skips the module's tests where this heaptap can't trace by ptrace yet."""
+    if b"not available in this version" in heaptap("run", "--via", "ptrace", "-o", "/dev/null", "--", "/bin/true").stderr:
+        raise unittest.SkipTest("this heaptap can't trace by ptrace")
+
+
 def summary(trace):
     """The summary of a trace as JSON; an AssertionError that shows heaptap's words where there is none."""
     outcome = heaptap("show", "summary", "--json", trace)

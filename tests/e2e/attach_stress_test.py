@@ -1,0 +1,135 @@
+"""Attaches by ptrace to a program that does all at once (tests/targets/busy.c), and lets it go or dies: the program goes on
+as it was, with its code, mappings, signals and outcomes. HEAPTAP_LONG=1: a thousand times, killed two hundred times."""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import debug_registers
+import expectations
+import heaptap_test
+from heaptap_test import HEAPTAP, LONG, TARGETS, summary
+from process_image import Image, status, threads
+
+ROUNDS = 1000 if LONG else 30
+KILLS = 200 if LONG else 15
+
+
+def setUpModule():
+    heaptap_test.require_tracer()
+
+
+class Busy:
+    """The program, until it is asked to end."""
+
+    def __init__(self, test, variant=""):
+        path = TARGETS / variant / "busy"
+        if not path.exists():
+            test.skipTest(f"{path} was not built")
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        test.addCleanup(self._end)
+        self.pid = self.process.pid
+        test.assertEqual(self.process.stdout.readline(), b"ready\n")
+        while len(threads(self.pid)) < 12:
+            time.sleep(0.001)
+        self.image = Image(self.pid)
+
+    def _end(self):
+        heaptap_test.end(self.process)
+        self.process.communicate()
+
+    def finish(self):
+        """Its status and what it says of itself."""
+        out, _ = self.process.communicate(b"end\n", timeout=60)
+        return self.process.returncode, out
+
+
+class AttachStress(heaptap_test.TestCase):
+    def attach(self, pids, seconds):
+        words = [word for pid in pids for word in ("-p", str(pid))]
+        return heaptap_test.heaptap("attach", "--via", "ptrace", "-q", "--no-leak-scan", "--force", "-o",
+                                    self.folder / "%p.htap", "--duration", f"{int(seconds * 1000)}ms", *words)
+
+    def assert_as_before(self, busy, after):
+        code = busy.process.poll()
+        if code is not None:
+            self.fail(f"{after}: the program ended with {code}: {busy.process.stdout.read()}")
+        self.assertEqual(busy.image.differences(), [], after)
+
+    def assert_ends_well(self, busy):
+        self.assert_as_before(busy, "at the end")
+        if debug_registers.known():
+            # Not of those that wait with limits: this look interrupts them.
+            for thread in [*threads(busy.pid)[:4], *threads(busy.pid)[-2:]]:
+                self.assertEqual(debug_registers.addresses(thread)[1] & 0xFF, 0, f"debug registers of thread {thread} are set")
+        self.assertEqual(busy.finish(), (0, b"all is well\n"))
+
+    def assert_trace_is_true(self, pid):
+        report = summary(self.folder / f"{pid}.htap")
+        self.assertEqual(list(expectations.conservation(report)), [])
+        self.assertEqual(report["capture"]["lost_events"], 0)
+        self.assertTrue(report["capture"]["complete"], report["capture"])
+        totals = report["totals"]
+        self.assertEqual([totals[key] for key in ("bad_frees", "double_frees", "mismatched_frees")], [0, 0, 0])
+        return totals["allocations"]
+
+    def rounds(self, variant, count):
+        busy, chance, allocations = Busy(self, variant), random.Random(count), 0
+        for number in range(count):
+            outcome = self.attach([busy.pid], chance.choice((0, 0.01, 0.05, 0.1)))
+            self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
+            self.assert_as_before(busy, f"round {number}")
+            if number % 10 == 0:
+                allocations += self.assert_trace_is_true(busy.pid)
+        self.assertGreater(allocations, 0)
+        self.assert_ends_well(busy)
+
+    def test_attach_and_detach_leave_it_as_it_was(self):
+        self.rounds("", ROUNDS)
+
+    def test_so_with_static_and_32_bit_programs(self):
+        for variant in ("static64", "dynamic32", "musl_static"):
+            with self.subTest(variant=variant):
+                self.rounds(variant, ROUNDS // 10)
+
+    def test_several_at_once(self):
+        programs = [Busy(self) for _ in range(3)]
+        for number in range(ROUNDS // 10):
+            outcome = self.attach([busy.pid for busy in programs], 0.05)
+            self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
+            for busy in programs:
+                self.assert_as_before(busy, f"round {number}")
+        for busy in programs:
+            self.assert_trace_is_true(busy.pid)
+            self.assert_ends_well(busy)
+
+    def test_heaptap_killed_at_any_moment(self):
+        busy, chance = Busy(self), random.Random(7)
+        for number in range(KILLS):
+            heaptap = subprocess.Popen([HEAPTAP, "attach", "--via", "ptrace", "-q", "--force", "-o", self.trace, "-p", str(busy.pid)],
+                                       stderr=subprocess.PIPE)
+            time.sleep(chance.random() ** 2 * 0.4)
+            heaptap.kill()
+            heaptap.communicate()
+            self.assert_as_before(busy, f"killed {number} times")
+        self.assert_ends_well(busy)
+
+    def test_a_stopped_program_stays_stopped(self):
+        busy = Busy(self)
+        os.kill(busy.pid, signal.SIGSTOP)
+        while status(busy.pid, busy.pid)["State"][0] != "T":
+            time.sleep(0.001)
+        outcome = self.attach([busy.pid], 0.05)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertTrue(status(busy.pid, busy.pid)["State"].startswith("T "), status(busy.pid, busy.pid)["State"])
+        os.kill(busy.pid, signal.SIGCONT)
+        self.assert_ends_well(busy)
+
+
+if __name__ == "__main__":
+    unittest.main()

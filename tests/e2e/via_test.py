@@ -1,0 +1,70 @@
+"""The same program by the agent and by ptrace: equal totals, equal stacks by module and offset, equal leaks and errors.
+Where two runs by the agent differ already (threads, time), nothing is compared. HEAPTAP_LONG=1: all programs."""
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import comparison
+import expectations
+import heaptap_test
+import variants
+from heaptap_test import LONG, TARGET_SOURCES, TARGETS, summary
+
+# One of each kind; what they show stands in them.
+PROGRAMS = """malloc_family standard_family realloc_rules zero_sizes failed_calls operator_new operator_delete mismatched
+    bad_free_double bad_free_interior bad_free_unknown libc_allocations own_operator_new tail_calls no_frame_pointers
+    frame_pointers_only inlined_frames large_frames recursion longjmp_frames exceptions coroutines ucontext_stacks stripped
+    signal_raise signal_unwind dlopen_loop constructors preinit_array binding_lazy binding_now static_libstdcxx noise peak
+    large_blocks qsort_callback jemalloc_linked map_functions map_remap leak_definite leak_chain leak_cycle leak_tree
+    leak_interior leak_realloc leak_shop leak_containers leak_root_bss leak_root_library leak_clean_iostream
+    leak_clean_locale leak_exceptions leak_coroutine""".split()
+
+# Where the two see different things by their nature, and why.
+DIFFERENT = {}
+
+
+class Via(heaptap_test.TestCase):
+    def compare(self, name):
+        source = next(TARGET_SOURCES.glob(f"{name}.c*"))
+        target = expectations.read(source, TARGETS)
+        if target.trace == "none" or name in variants.read()[variants.USUAL].without:
+            self.skipTest("not for this test")
+        if name in DIFFERENT:
+            self.skipTest(DIFFERENT[name])
+        program = heaptap_test.built(name)
+        for number, run in enumerate(target.runs):
+            if run.long and not LONG:
+                continue
+            with self.subTest(arguments=run.arguments):
+                agent, again, ptrace = (self.report(program, target, run, via, f"{number}-{attempt}")
+                                        for attempt, via in enumerate(("agent", "agent", "ptrace")))
+                if differing := list(comparison.differences(agent, again)):
+                    self.skipTest(f"two runs by the agent differ: {differing[0]}")
+                found = list(comparison.differences(agent, ptrace))
+                self.assertEqual(found, [], "agent and ptrace differ:\n" + "\n".join(found[:30]))
+
+    def report(self, program, target, run, via, name):
+        trace = self.folder / f"{name}.htap"
+        folder = self.folder / name
+        folder.mkdir()
+        outcome = heaptap_test.heaptap("run", "-q", *target.options, "--via", via, "-o", trace, "--", program, *run.arguments,
+                                       stdin=target.stdin, env={**os.environ, **target.environment}, cwd=folder)
+        self.assertEqual(outcome.status, run.status, f"by {via}: {outcome}")
+        return summary(trace)
+
+
+def setUpModule():
+    heaptap_test.require_tracer()
+
+
+def _add(name):
+    setattr(Via, f"test_{name}", lambda self: self.compare(name))
+
+
+for _name in sorted({source.stem for source in TARGET_SOURCES.glob("*.c*")} if LONG else PROGRAMS):
+    _add(_name)
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *(word if word.startswith("-") else f"Via.test_{word}" for word in sys.argv[1:])])
