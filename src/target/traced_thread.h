@@ -18,8 +18,7 @@ class TracedThread {
 
   [[nodiscard]] pid_t id() const { return thread_; }
   [[nodiscard]] State state() const { return state_; }
-  // Whose code it runs, once its registers have been read. Null: of a CPU that isn't known here.
-  [[nodiscard]] const arch::Cpu* cpu() const { return cpu_; }
+  [[nodiscard]] bool runs_other_code() const { return runs_other_code_; }  // 32-bit code
 
   // 0 or errno. The thread runs on.
   [[nodiscard]] int seize() const;
@@ -33,12 +32,14 @@ class TracedThread {
   void detach();
 
  private:
+  void read_vector_registers(StoppedThread& result) const;
+
   pid_t thread_;
   bool is_leader_;
   State state_ = State::kRunning;
   int signal_ = 0;              // that it was about to get
   bool group_stopped_ = false;  // it had been stopped before us (SIGSTOP)
-  const arch::Cpu* cpu_ = nullptr;
+  bool runs_other_code_ = false;
 };
 
 }  // namespace heaptap::target

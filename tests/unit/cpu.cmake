@@ -7,4 +7,3 @@ function(heaptap_cpu_test name)
 endfunction()
 
 heaptap_cpu_test(cpu_decode_test)
-heaptap_cpu_test(cpu_emulate_test)
