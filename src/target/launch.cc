@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "wire/handshake.h"
@@ -59,14 +61,70 @@ bool become_user(const LaunchOptions& options) {
   return options.user == static_cast<uid_t>(-1) || setuid(options.user) == 0;
 }
 
-// In the child: becomes the program, or tells the parent why not.
+// One way from the parent to the child and one back. The child's ends close when it executes the program.
+struct Pipes {
+  int go[2]{-1, -1};      // a byte: go on
+  int report[2]{-1, -1};  // an int: 0 stands ready, else errno of what failed
+
+  Pipes() {
+    if (pipe2(go, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) error = errno;
+  }
+  ~Pipes() {
+    for (int* end : {&go[0], &go[1], &report[0], &report[1]}) close_end(*end);
+  }
+  Pipes(const Pipes&) = delete;
+  Pipes& operator=(const Pipes&) = delete;
+
+  static void close_end(int& end) {
+    if (end >= 0) close(end);
+    end = -1;
+  }
+  // None: the child executed its program.
+  std::optional<int> next_report() const {
+    int value = 0;
+    ssize_t got = -1;
+    do {
+      got = read(report[0], &value, sizeof(value));
+    } while (got < 0 && errno == EINTR);
+    return got == sizeof(value) ? std::optional(value) : std::nullopt;
+  }
+
+  int error = 0;
+};
+
+// In the child: waits until the parent lets it go on. False: the parent doesn't want it any more.
+bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
+  if (options.tracer > 0) prctl(PR_SET_PTRACER, options.tracer, 0, 0, 0);  // refused where there is no Yama
+  const int ready = 0;
+  char word = 0;
+  Pipes::close_end(pipes.go[1]);
+  return write(pipes.report[1], &ready, sizeof(ready)) == sizeof(ready) && read(pipes.go[0], &word, 1) == 1;
+}
+
+// In the child: becomes the program, or tells the parent why not. Signals stay blocked while it waits: none of heaptap's
+// handlers may run here.
 [[noreturn]] void execute(const LaunchOptions& options, char** arguments, char** environment, const sigset_t& mask,
-                          int report) {
+                          Pipes& pipes) {
+  const bool is_user = become_user(options);
+  if (is_user && options.before_execution && !wait_before_execution(options, pipes)) _exit(127);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
-  if (become_user(options)) execve(options.program.c_str(), arguments, environment);
+  if (is_user) execve(options.program.c_str(), arguments, environment);
   const int reason = errno;
-  [[maybe_unused]] const ssize_t sent = write(report, &reason, sizeof(reason));
+  [[maybe_unused]] const ssize_t sent = write(pipes.report[1], &reason, sizeof(reason));
   _exit(127);
+}
+
+// The child's way up to the program, seen from the parent.
+void accompany(const LaunchOptions& options, pid_t child, Pipes& pipes, Launched& launched) {
+  std::optional<int> report = pipes.next_report();
+  if (options.before_execution && report == 0) {
+    const auto agreed = options.before_execution(child);
+    if (!agreed) launched.refusal = agreed.error();
+    if (agreed && write(pipes.go[1], "", 1) != 1) launched.error = errno;
+    Pipes::close_end(pipes.go[1]);
+    report = pipes.next_report();
+  }
+  if (report) launched.error = *report;
 }
 
 }  // namespace
@@ -77,11 +135,9 @@ Launched launch(const LaunchOptions& options) {
   const std::vector<char*> argument_pointers = pointers_to(arguments);
   const std::vector<char*> environment_pointers = pointers_to(environment);
   Launched launched;
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) {
-    launched.error = errno;
-    return launched;
-  }
+  Pipes pipes;
+  launched.error = pipes.error;
+  if (pipes.error != 0) return launched;
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -89,20 +145,18 @@ Launched launch(const LaunchOptions& options) {
   const pid_t child = fork();
   if (child == 0) {
     execute(options, const_cast<char**>(argument_pointers.data()), const_cast<char**>(environment_pointers.data()),
-            before, report[1]);
+            before, pipes);
   }
   launched.error = child < 0 ? errno : 0;
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  close(report[1]);
-  int reason = 0;
-  if (child > 0 && read(report[0], &reason, sizeof(reason)) == sizeof(reason)) {
-    launched.error = reason;
+  Pipes::close_end(pipes.report[1]);  // go[0] stays open, so that writing to a child that was killed raises no SIGPIPE
+  if (child > 0) accompany(options, child, pipes, launched);
+  if (child > 0 && (launched.error != 0 || !launched.refusal.empty())) {
     waitpid(child, nullptr, 0);
   } else if (child > 0) {
     launched.process = child;
     launched.descriptor = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   }
-  close(report[0]);
   return launched;
 }
 
