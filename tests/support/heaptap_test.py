@@ -95,8 +95,9 @@ def heaptap(*arguments, **options):
 
 def require_tracer():
     """Skips the module's tests where this heaptap can't trace by ptrace yet."""
-    if b"not available in this version" in heaptap("run", "--via", "ptrace", "-o", "/dev/null", "--", "/bin/true").stderr:
-        raise unittest.SkipTest("this heaptap can't trace by ptrace")
+    with tempfile.TemporaryDirectory(prefix="heaptap-test-") as folder:
+        if b"not available in this version" in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=folder).stderr:
+            raise unittest.SkipTest("this heaptap can't trace by ptrace")
 
 
 def summary(trace):

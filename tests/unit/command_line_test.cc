@@ -42,6 +42,38 @@ TEST(CommandLine, TakesAProgramWhoseNameBeginsWithADash) {
   EXPECT_EQ(parsed<RunOptions>({"run", "--", "--"}).command, (Words{"--"}));
 }
 
+TEST(CommandLine, AttachTakesProcessesInBothWaysEachOnce) {
+  const RunOptions options =
+      parsed<RunOptions>({"attach", "12", "-p", "13", "-q", "14", "--pid=12", "--duration", "250ms"});
+  EXPECT_EQ(options.processes, (std::vector<pid_t>{12, 14, 13}));
+  EXPECT_EQ(options.duration_ns, 250'000'000u);
+  EXPECT_TRUE(options.quiet);
+  EXPECT_TRUE(options.command.empty());
+}
+
+TEST(CommandLine, AttachAndRunTakeProcessesTogetherWithACommand) {
+  for (const Words& words :
+       {Words{"attach", "12", "-f", "--", "./app", "-q"}, Words{"run", "-f", "-p", "12", "./app", "-q"}}) {
+    const RunOptions options = parsed<RunOptions>(words);
+    EXPECT_EQ(options.processes, std::vector<pid_t>{12});
+    EXPECT_EQ(options.command, (Words{"./app", "-q"}));
+    EXPECT_TRUE(options.follow_fork);
+    EXPECT_FALSE(options.quiet);
+    EXPECT_FALSE(options.duration_ns.has_value());
+  }
+}
+
+TEST(CommandLine, RefusesWhatIsNoProcess) {
+  EXPECT_NE(refused({"attach"}).find("No PID"), std::string::npos);
+  EXPECT_NE(refused({"attach", "--", "./app"}).find("No PID"), std::string::npos);
+  for (const char* word : {"12x", "0", "99999999999", "1.5", "self"}) {
+    EXPECT_NE(refused({"attach", word}).find(word), std::string::npos) << word;
+    EXPECT_NE(refused({"run", "-p", word, "./app"}).find(word), std::string::npos) << word;
+  }
+  refused({"attach", "-12"});
+  refused({"attach", "12", "--duration", "soon"});
+}
+
 TEST(CommandLine, ReadsTheOptionsOfRun) {
   const RunOptions options = parsed<RunOptions>({"run",
                                                  "-o",

@@ -13,6 +13,7 @@ constexpr std::string_view kHelp =
     R"(heaptap shows where the memory of a C or C++ program goes, who still holds it, and what leaks.
 
   heaptap run [options] [--] PROGRAM [ARG...]   trace a program (`heaptap PROGRAM` means the same)
+  heaptap attach [options] PID...               trace what runs already; Ctrl-C or --duration 30s lets go of it
   heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of
                                                 summary leaks top tree stats sizes lifetimes timeline blocks
   heaptap leaks PID [--json] [options]          look for leaks now, in a process that is being traced
@@ -24,13 +25,14 @@ The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FIL
 heaptap.latest.htap links to the newest one.
 )";
 
-constexpr std::array<std::string_view, 10> kPlanned{"attach",   "report",  "diff", "export", "connect",
-                                                    "discover", "console", "top",  "doctor", "serve"};
+constexpr std::array<std::string_view, 9> kPlanned{"report",  "diff", "export", "connect", "discover",
+                                                   "console", "top",  "doctor", "serve"};
 
 base::Result<Command> parse_help(const Arguments& arguments);
 
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest) {
   if (name == "run") return parse_run(rest);
+  if (name == "attach") return parse_attach(rest);
   if (name == "show") return parse_show(rest);
   if (name == "leaks") return parse_leaks(rest);
   if (name == "check") return parse_check(rest);
@@ -42,7 +44,7 @@ base::Result<Command> parse_named(const std::string& name, const Arguments& rest
 }
 
 bool is_command(const std::string& name) {
-  return name == "run" || name == "show" || name == "leaks" || name == "check" || name == "help" ||
+  return name == "run" || name == "attach" || name == "show" || name == "leaks" || name == "check" || name == "help" ||
          std::find(kPlanned.begin(), kPlanned.end(), name) != kPlanned.end();
 }
 

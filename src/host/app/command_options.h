@@ -11,6 +11,7 @@ namespace heaptap::app {
 using Arguments = std::vector<std::string>;
 
 base::Result<Command> parse_run(const Arguments& arguments);
+base::Result<Command> parse_attach(const Arguments& arguments);
 base::Result<Command> parse_show(const Arguments& arguments);
 base::Result<Command> parse_check(const Arguments& arguments);
 base::Result<Command> parse_leaks(const Arguments& arguments);

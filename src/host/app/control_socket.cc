@@ -76,9 +76,9 @@ base::Error nobody_traces(pid_t process) {
     return {fmt::format("there is no process {}: `pgrep -n NAME` finds a program's pid", process)};
   }
   return {
-      fmt::format("process {} isn't being traced by you: start it with `heaptap run PROGRAM`, then ask for its leaks "
-                  "from here",
-                  process)};
+      fmt::format("process {} isn't being traced by you: start it with `heaptap run PROGRAM`, or trace it with "
+                  "`heaptap attach {}`, then ask for its leaks from here",
+                  process, process)};
 }
 
 }  // namespace

@@ -1,16 +1,12 @@
 #include "host/app/process_scan.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "host/base/clock.h"
 #include "host/leaks/heap_scanner.h"
 #include "target/area_reader.h"
-#include "target/ending_desk.h"
 #include "target/process_memory.h"
 #include "target/root_finder.h"
-#include "target/stopped_process.h"
 
 namespace heaptap::app {
 namespace {
@@ -110,20 +106,11 @@ leaks::ScanInput scan_input(Recorded recorded, const target::Roots& roots) {
   return input;
 }
 
-// Yama may forbid to look at a process that is no child of ours; one that waits at its end can allow it.
-std::expected<target::StoppedProcess, std::string> stop(const ScanTarget& target) {
-  auto stopped = target::StoppedProcess::stop(target.process);
-  if (!stopped && target.ending && target::ask_access(target.log, getpid())) {
-    return target::StoppedProcess::stop(target.process);
-  }
-  return stopped;
-}
-
 }  // namespace
 
 base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::function<Recorded()>& take_records) {
   const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
-  auto stopped = stop(target);
+  auto stopped = target.access.stop();
   if (!stopped) return base::fail("no leak scan: {}", stopped.error());
   Recorded recorded = take_records();
   std::sort(recorded.blocks.begin(), recorded.blocks.end(),
@@ -148,7 +135,7 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
   std::vector<std::string> notes = stopped->notes();
   stopped->release();
   const uint64_t stopped_ns = stopped->stopped_ns();
-  if (target.ending && !target::finish_ending(target.log)) {
+  if (target.ending && !target.access.finish_ending()) {
     return base::fail("no leak scan: the program didn't wait at its end until its memory had been read");
   }
   model::HeapScan scan = scanner.resolve();

@@ -1,21 +1,29 @@
 // A look at the memory of a recorded process, for leaks: from a process that stands still to a scan as data.
 #pragma once
-#include <sys/types.h>
-
+#include <expected>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "host/base/result.h"
 #include "host/intake/mapped_ranges.h"
 #include "host/model/heap_scan.h"
 #include "host/model/tables.h"
+#include "target/stopped_process.h"
 #include "wire/log.h"
 
 namespace heaptap::app {
 
+// How a process is made to stand still, and let go at its end: that depends on who records it.
+struct ScanAccess {
+  std::function<std::expected<target::StoppedProcess, std::string>()> stop;
+  // Lets it end. False: it did without waiting, so that what was read of its memory can't be relied on.
+  std::function<bool()> finish_ending;
+};
+
 struct ScanTarget {
-  pid_t process;
+  const ScanAccess& access;
   std::optional<wire::EndingNotice> ending;  // it waits at its end
   wire::LogHeader& log;
   bool heap_is_complete = true;  // all of its blocks were recorded

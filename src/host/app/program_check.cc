@@ -2,8 +2,10 @@
 
 #include <elf.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -48,13 +50,6 @@ base::Result<> check_file(const std::string& path) {
     return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is not executable; make it so with: chmod +x {}", path,
                    path);
   }
-  if ((status.st_mode & (S_ISUID | S_ISGID)) != 0 && status.st_uid != geteuid()) {
-    return fail_as(
-        ErrorKind::kNotExecutable,
-        "can't record {}: it is a {} program, into which the loader preloads nothing; run heaptap as that user, "
-        "or record a copy of it without the bit (cp {} . )",
-        path, (status.st_mode & S_ISUID) != 0 ? "setuid" : "setgid", path);
-  }
   return {};
 }
 
@@ -85,39 +80,65 @@ base::Result<std::string> read_head(const std::string& path, size_t bytes) {
   return head;
 }
 
-bool has_interpreter(const std::string& path, const Elf64_Ehdr& header) {
+// The loader that the program asks for; empty: it has none, or the file is damaged.
+std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
+  constexpr size_t kMostBytes = 4096;
   std::ifstream file(path, std::ios::binary);
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
     file.seekg(static_cast<std::streamoff>(header.e_phoff + uint64_t{i} * header.e_phentsize));
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return false;
-    if (segment.p_type == PT_INTERP) return true;
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return {};
+    if (segment.p_type != PT_INTERP) continue;
+    std::string name(std::min<size_t>(segment.p_filesz, kMostBytes), '\0');
+    file.seekg(static_cast<std::streamoff>(segment.p_offset));
+    if (!file.read(name.data(), static_cast<std::streamsize>(name.size()))) return {};
+    return name.c_str();
   }
-  return false;
+  return {};
 }
 
-base::Result<> check_elf(const std::string& path, const std::string& head) {
+// A program that gets privileges of its own when it is executed. Then the loader preloads nothing; and the kernel gives it
+// none if somebody traces it who isn't privileged himself, so that it would not be the same program any more.
+base::Result<> check_privileges(const std::string& path, Program& program) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return {};  // the next look at it says why
+  const bool changes_user = (status.st_mode & (S_ISUID | S_ISGID)) != 0 && status.st_uid != geteuid();
+  const bool has_capabilities = geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+  if (!changes_user && !has_capabilities) return {};
+  const char* const kind = !changes_user                     ? "has file capabilities"
+                           : (status.st_mode & S_ISUID) != 0 ? "is a setuid program"
+                                                             : "is a setgid program";
+  if (geteuid() != 0) {
+    return fail_as(ErrorKind::kNotExecutable,
+                   "can't record {}: it {}, so the loader preloads nothing into it, and traced by an ordinary user it "
+                   "would run without its privileges; use sudo heaptap run --user $USER ..., or record a copy that has "
+                   "none (cp {} .)",
+                   path, kind, path);
+  }
+  program.no_agent = fmt::format("{}, into which the loader preloads nothing", kind);
+  return {};
+}
+
+base::Result<> check_elf(const std::string& path, const std::string& head, Program& program) {
   if (head.size() < sizeof(Elf64_Ehdr) && head.size() < sizeof(Elf32_Ehdr)) {
     return fail_as(ErrorKind::kNotExecutable, "can't run {}: the file is cut off in the ELF header", path);
   }
-  if (head[EI_CLASS] == ELFCLASS32) {
-    return fail_as(
-        ErrorKind::kNotExecutable,
-        "can't record {}: it is a 32-bit program and this heaptap's agent is for 64-bit x86-64 programs; build a "
-        "64-bit one (without -m32)",
-        path);
-  }
-  Elf64_Ehdr header{};
+  Elf64_Ehdr header{};  // its first fields are those of the 32-bit one
   std::memcpy(&header, head.data(), std::min(sizeof(header), head.size()));
-  if (header.e_machine != EM_X86_64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+  const bool is_32_bit = head[EI_CLASS] == ELFCLASS32;
+  if (header.e_machine != (is_32_bit ? EM_386 : EM_X86_64) || header.e_ident[EI_DATA] != ELFDATA2LSB) {
     return fail_as(ErrorKind::kNotExecutable, "can't record {}: it is a program for another CPU (ELF machine {})", path,
                    header.e_machine);
   }
-  if (!has_interpreter(path, header)) {
-    return fail_as(ErrorKind::kNotExecutable,
-                   "can't record {}: it is statically linked, so the loader can't preload the agent into it; link it "
-                   "dynamically (without -static)",
-                   path);
+  if (is_32_bit) {
+    program.no_agent = "is a 32-bit program, and this heaptap's agent is for 64-bit ones";
+    return {};
+  }
+  const std::string loader = loader_of(path, header);
+  if (loader.empty()) {
+    program.no_agent = "is statically linked, so the loader can't preload the agent into it";
+  } else if (!loader.ends_with("/ld-linux-x86-64.so.2")) {
+    program.no_agent = fmt::format("has a loader of another libc ({}), and the agent is for glibc's", loader);
   }
   return {};
 }
@@ -127,7 +148,7 @@ base::Result<> check_elf(const std::string& path, const std::string& head) {
 base::Result<Program> find_program(const std::string& name) {
   auto path = search_path(name);
   if (!path) return std::unexpected(std::move(path).error());
-  Program program{*path, {}};
+  Program program{*path, {}, {}};
   std::string file = *path;
   for (int depth = 0; depth < kMostInterpreters; ++depth) {
     if (auto sound = check_file(file); !sound) {
@@ -138,7 +159,8 @@ base::Result<Program> find_program(const std::string& name) {
     const auto head = read_head(file, 256);
     if (!head) return std::unexpected(head.error());
     if (head->starts_with("\177ELF")) {
-      HEAPTAP_TRY(check_elf(file, *head));
+      HEAPTAP_TRY(check_elf(file, *head, program));
+      HEAPTAP_TRY(check_privileges(file, program));
       return program;
     }
     const std::vector<std::string> interpreter = interpreter_of(*head);
@@ -152,7 +174,7 @@ base::Result<Program> find_program(const std::string& name) {
     if (depth == 0 && asks_env(interpreter)) {
       const auto found = search_path(interpreter[1]);
       if (!found) return std::unexpected(found.error());
-      program = {*found, {interpreter[1], file}};
+      program = {*found, {interpreter[1], file}, {}};
       file = *found;
     } else {
       file = interpreter[0];

@@ -12,10 +12,12 @@ struct Program {
   // What stands before the user's arguments in place of the program's own name: a script whose first line asks env for
   // its interpreter is run by that interpreter at once, since env would only execute it. Empty for all others.
   std::vector<std::string> first_arguments;
+  // Why the agent can't be in it, as the rest of a sentence about the program: "is statically linked". Empty: it can.
+  std::string no_agent;
 };
 
-// Finds the program as a shell would, and refuses what can't be run or can't be recorded with the agent: each error names
-// the cause and what can be done.
+// Finds the program as a shell would, and refuses what can't be run or can't be recorded in any way: each error names the
+// cause and what can be done.
 base::Result<Program> find_program(const std::string& name);
 
 }  // namespace heaptap::app

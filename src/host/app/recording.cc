@@ -8,7 +8,6 @@
 #include <fstream>
 
 #include "arch/native.h"
-#include "host/app/process_scan.h"
 #include "host/base/clock.h"
 #include "host/intake/table_frames.h"
 
@@ -104,12 +103,12 @@ void Recording::take_all() {
   code_events(true);
 }
 
-base::Result<uint32_t> Recording::scan(pid_t process, const std::optional<wire::EndingNotice>& ending) {
+base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::optional<wire::EndingNotice>& ending) {
   end_was_seen_ = end_was_seen_ || ending.has_value();
   poll();  // so that little is left to be done while it stands still
   const wire::LogHeader& log = log_->header();
   const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && log.omitted_objects[0] == '\0';
-  const ScanTarget target{.process = process, .ending = ending, .log = log_->header(), .heap_is_complete = is_complete};
+  const ScanTarget target{.access = access, .ending = ending, .log = log_->header(), .heap_is_complete = is_complete};
   uint64_t time_ns = 0;
   auto scan = scan_process(target, [this, &time_ns] {
     take_all();
@@ -238,24 +237,37 @@ void Recording::fill_capture(const model::ExitStatus& exit) {
   note_what_was_not_seen();
 }
 
-void Recording::note_what_was_not_seen() {
-  const wire::LogHeader& log = log_->header();
+void Recording::note(std::string text) {
   std::vector<std::string>& notes = capture_.notes;
+  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
+}
+
+// Of a log that an agent in the program writes.
+void Recording::note_what_no_agent_saw() {
+  const wire::LogHeader& log = log_->header();
   const auto state = static_cast<wire::AgentState>(log.agent_state.load(std::memory_order_acquire));
   if (state == wire::AgentState::kNotConnected) {
-    notes.emplace_back("the agent was never loaded into the program: nothing was recorded");
+    note("the agent was never loaded into the program: nothing was recorded");
   } else if (capture_.event_count == 0 && last_totals_.sites.empty()) {
-    notes.emplace_back(
+    note(
         "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator "
-        "inside "
-        "its executable, which a preloaded agent can't see");
+        "inside its executable, which a preloaded agent can't see");
   }
   const bool wanted_scan = state != wire::AgentState::kNotConnected && (log.flags & wire::kScanAtEnd) != 0;
   if (wanted_scan && !end_was_seen_) {
-    notes.emplace_back(
+    note(
         "no leak scan was made at the end: the program was killed, or executed another program, or ended by a system "
-        "call "
-        "of its own");
+        "call of its own");
+  }
+}
+
+void Recording::note_what_was_not_seen() {
+  const wire::LogHeader& log = log_->header();
+  std::vector<std::string>& notes = capture_.notes;
+  if (capture_.via == "agent") {
+    note_what_no_agent_saw();
+  } else if ((log.flags & wire::kScanAtEnd) != 0 && scan_count_ == 0) {
+    note("no leak scan was made at the end: the program was killed, or executed another program");
   }
   if (coder_.missed_releases() > 0) {
     notes.push_back(

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "host/app/process_scan.h"
 #include "host/app/totals_collector.h"
 #include "host/base/result.h"
 #include "host/intake/event_coder.h"
@@ -28,12 +29,14 @@ class Recording {
   [[nodiscard]] const model::Capture& capture() const { return capture_; }
   [[nodiscard]] const std::string& path() const { return writer_->path(); }
 
-  // Takes what the agent wrote meanwhile. Returns how many bytes of records that was.
+  // Takes what was recorded meanwhile. Returns how many bytes of records that was.
   uint64_t poll();
-  // Looks for leaks: stops the process, takes what its agent wrote, reads its memory, and writes what that says into the
-  // trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the number of
-  // the scan.
-  base::Result<uint32_t> scan(pid_t process, const std::optional<wire::EndingNotice>& ending);
+  // Looks for leaks: stops the process, takes what was recorded up to then, reads its memory, and writes what that says
+  // into the trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the
+  // number of the scan.
+  base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::EndingNotice>& ending);
+  // What couldn't be seen, for the trace.
+  void note(std::string text);
   // Takes the rest and ends the trace. Errors of writing show up here.
   base::Result<> finish(const model::ExitStatus& exit);
 
@@ -51,6 +54,7 @@ class Recording {
   void update_clock();
   void fill_capture(const model::ExitStatus& exit);
   void note_what_was_not_seen();
+  void note_what_no_agent_saw();
 
   std::unique_ptr<target::LogMemory> log_;
   std::unique_ptr<intake::TraceWriter> writer_;

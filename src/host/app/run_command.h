@@ -1,5 +1,8 @@
-// `heaptap run`: starts a program, records it, and says at the end what was found.
+// `heaptap run` and `heaptap attach`: records a program that is started, processes that run, or both, and says at the end
+// what was found.
 #pragma once
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,7 +15,9 @@
 namespace heaptap::app {
 
 struct RunOptions {
-  std::vector<std::string> command;  // the program and its arguments; at least one
+  std::vector<std::string> command;     // the program and its arguments
+  std::vector<pid_t> processes;         // that run already; each once
+  std::optional<uint64_t> duration_ns;  // then all are let go
 
   // The trace.
   std::string output;  // empty: heaptap.<program>.<pid>.htap; %p pid, %h host name
@@ -52,7 +57,7 @@ struct RunOptions {
   ColorMode color = ColorMode::kAuto;
 };
 
-// Returns heaptap's exit status.
+// With a command, or processes, or both. Returns heaptap's exit status.
 int run_program(const RunOptions& options);
 
 }  // namespace heaptap::app

@@ -1,10 +1,26 @@
-// The options of `heaptap run`.
+// The options of `heaptap run` and `heaptap attach`: the same, with what they work on said in different ways.
+#include <algorithm>
+#include <charconv>
+
 #include "host/app/command_options.h"
 
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage = "heaptap run [options] [--] PROGRAM [ARG...]";
+constexpr const char* kRunUsage = "heaptap run [options] [--] PROGRAM [ARG...]";
+constexpr const char* kAttachUsage = "heaptap attach [options] PID... [-- PROGRAM [ARG...]]";
+
+// What is written before it is taken apart.
+struct Words {
+  std::vector<std::string> named;      // processes, behind `attach`
+  std::vector<std::string> processes;  // and with -p
+  uint64_t duration_ns = 0;
+};
+
+void add_processes(CLI::App& app, Words& words) {
+  add_list(app, "-p,--pid", words.processes, "Record this process, which runs already")->type_name("PID");
+  add_duration(app, "--duration", words.duration_ns, "Let go of what is recorded after this time (30s, 5m, 1h)");
+}
 
 void add_recording(CLI::App& app, RunOptions& options) {
   app.add_option("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)")->type_name("FILE");
@@ -61,31 +77,73 @@ void add_reporting(CLI::App& app, RunOptions& options) {
   app.set_config("--config", "", "Read options from an INI or TOML file", false);
 }
 
+base::Result<std::vector<pid_t>> parse_processes(const std::string& command, const Arguments& words) {
+  std::vector<pid_t> processes;
+  for (const std::string& word : words) {
+    pid_t process = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), process);
+    if (error != std::errc() || end != word.data() + word.size() || process <= 0) {
+      return base::fail_as(base::ErrorKind::kUsage, "{}: '{}' is no PID; `pgrep -n NAME` finds a program's", command,
+                           word);
+    }
+    if (std::ranges::find(processes, process) == processes.end()) processes.push_back(process);
+  }
+  return processes;
+}
+
+// What stands before the traced program's command line is `own`; from `begin` on, it is that.
+base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Arguments& arguments, size_t begin,
+                                      Words& words, RunOptions& options) {
+  const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto parsed = parse_with(app, usage, Arguments(arguments.begin(), split));
+  if (!parsed) return std::unexpected(parsed.error());
+  if (*parsed) return **parsed;
+  options.command.assign(split, arguments.end());
+  if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
+  words.processes.insert(words.processes.begin(), words.named.begin(), words.named.end());
+  auto processes = parse_processes(app.get_name(), words.processes);
+  if (!processes) return std::unexpected(std::move(processes).error());
+  options.processes = std::move(*processes);
+  if (app.count("--duration") > 0) options.duration_ns = words.duration_ns;
+  return options;
+}
+
 }  // namespace
 
 base::Result<Command> parse_run(const Arguments& arguments) {
   RunOptions options;
-  CLI::App app("Trace a program from its start: " + std::string(kUsage), "run");
+  Words words;
+  CLI::App app("Trace a program from its start: " + std::string(kRunUsage), "run");
   add_recording(app, options);
   add_surroundings(app, options);
   add_reporting(app, options);
-  const size_t begin = program_begin(app, arguments);
-  const Arguments own(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(begin));
-  const auto parsed = parse_with(app, kUsage, own);
-  if (!parsed) {
-    return std::unexpected(parsed.error());
+  add_processes(app, words);
+  auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options);
+  if (!command) return command;
+  if (options.command.empty() && options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
+    return base::fail_as(base::ErrorKind::kUsage, "run: no program to trace\nusage: {}", kRunUsage);
   }
-  if (*parsed) {
-    return **parsed;
+  return command;
+}
+
+base::Result<Command> parse_attach(const Arguments& arguments) {
+  RunOptions options;
+  Words words;
+  CLI::App app("Trace processes that run already, and let go of them at Ctrl-C or after --duration: " +
+                   std::string(kAttachUsage),
+               "attach");
+  app.add_option("PID", words.named, "The processes");
+  add_recording(app, options);
+  add_surroundings(app, options);
+  add_reporting(app, options);
+  add_processes(app, words);
+  const auto dashes = static_cast<size_t>(std::ranges::find(arguments, "--") - arguments.begin());
+  auto command = parse_recording(app, kAttachUsage, arguments, dashes, words, options);
+  if (!command) return command;
+  if (options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
+    return base::fail_as(base::ErrorKind::kUsage, "attach: which process? No PID given\nusage: {}", kAttachUsage);
   }
-  options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(begin), arguments.end());
-  if (!options.command.empty() && options.command.front() == "--") {
-    options.command.erase(options.command.begin());
-  }
-  if (options.command.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "run: no program to trace\nusage: {}", kUsage);
-  }
-  return options;
+  return command;
 }
 
 }  // namespace heaptap::app

@@ -1,0 +1,133 @@
+#include "host/app/agent_intake.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace heaptap::app {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressTick{wire::kEndingPatienceMs / 8};
+
+ScanAccess access_to(RecordedProcess& process, bool is_ending) {
+  wire::LogHeader& log = process.recording->log().header();
+  const auto stop = [&log, pid = process.pid, is_ending] {
+    auto stopped = target::StoppedProcess::stop(pid);
+    // Yama may forbid to look at a process that is no child of ours; one that waits at its end can allow it.
+    if (!stopped && is_ending && target::ask_access(log, getpid())) return target::StoppedProcess::stop(pid);
+    return stopped;
+  };
+  return {stop, [&log] { return target::finish_ending(log); }};
+}
+
+}  // namespace
+
+AgentIntake::AgentIntake(RecordedProcesses& processes, target::AgentServer& server)
+    : processes_(processes), server_(server) {
+  processes_.before_end([this](RecordedProcess& process) { forget(process); });
+}
+
+AgentIntake::~AgentIntake() {
+  processes_.before_end({});
+  for (const auto& [pid, descriptor] : descriptors_) {
+    if (descriptor >= 0) close(descriptor);
+  }
+}
+
+void AgentIntake::add_waits(std::vector<pollfd>& waits) const {
+  waits.push_back({server_.socket(), POLLIN, 0});
+  waits.push_back({bell_.descriptor(), POLLIN, 0});
+  for (const auto& [pid, descriptor] : descriptors_) waits.push_back({descriptor, POLLIN, 0});
+}
+
+void AgentIntake::take_news() {
+  bell_.silence();
+  while (auto request = server_.accept()) begin(*request);
+  look_at_endings();
+}
+
+void AgentIntake::begin(const target::AgentRequest& request) {
+  processes_.end(request.process, {});  // one that executed another program: a recording of its own
+  const wire::Hello& hello = request.hello;
+  RecordedProcess* const process =
+      processes_.begin({.process = request.process,
+                        .parent = hello.parent_pid,
+                        .architecture = static_cast<wire::Architecture>(hello.architecture),
+                        .word_bytes = hello.word_bytes,
+                        .from_start = hello.reason == wire::StartReason::kStart});
+  if (process == nullptr) {
+    target::AgentServer::answer(request, nullptr);
+    return;
+  }
+  if (!target::AgentServer::answer(request, &process->recording->log())) {
+    processes_.drop(request.process);
+    return;
+  }
+  descriptors_[request.process] = static_cast<int>(syscall(SYS_pidfd_open, request.process, 0));
+  bell_.add(process->recording->log().header());
+}
+
+void AgentIntake::forget(RecordedProcess& process) {
+  bell_.remove(process.recording->log().header());
+  const auto found = descriptors_.find(process.pid);
+  if (found == descriptors_.end()) return;
+  if (found->second >= 0) close(found->second);
+  descriptors_.erase(found);
+}
+
+void AgentIntake::look_at_endings() {
+  for (RecordedProcess& process : processes_.all()) {
+    wire::LogHeader& log = process.recording->log().header();
+    const auto notice = target::take_ending(log);
+    if (!notice) continue;
+    {
+      const auto progress = keep_showing_progress();
+      (void)process.recording->scan(access_to(process, true), notice);  // a failure is noted in the trace
+    }
+    target::finish_ending(log);  // where it waits still
+  }
+}
+
+base::Result<uint32_t> AgentIntake::scan(RecordedProcess& process) {
+  const auto progress = keep_showing_progress();
+  return process.recording->scan(access_to(process, false), std::nullopt);
+}
+
+bool AgentIntake::has_left(const RecordedProcess& process) {
+  const auto found = descriptors_.find(process.pid);
+  if (processes_.program().is(process.pid) && (found == descriptors_.end() || found->second >= 0)) {
+    return processes_.program().ended;
+  }
+  if (found == descriptors_.end() || found->second < 0) return true;
+  pollfd news{found->second, POLLIN, 0};
+  return poll(&news, 1, 0) > 0;
+}
+
+void AgentIntake::let_go(RecordedProcess& process) {
+  const auto found = descriptors_.find(process.pid);
+  if (found == descriptors_.end()) return;
+  if (const int descriptor = std::exchange(found->second, -1); descriptor >= 0) close(descriptor);
+}
+
+// While the result lives, programs that wait see that this one is at work. Nothing else may change the processes meanwhile.
+std::jthread AgentIntake::keep_showing_progress() {
+  return std::jthread([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ticks;
+    while (!stop.stop_requested()) {
+      show_progress();
+      ticks.wait_for(lock, stop, kProgressTick, [] { return false; });
+    }
+  });
+}
+
+void AgentIntake::show_progress() {
+  for (RecordedProcess& process : processes_.all()) target::show_progress(process.recording->log().header());
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,38 @@
+// Recordings that agents in the processes ask for.
+#pragma once
+#include <map>
+#include <thread>
+
+#include "host/app/intake.h"
+#include "target/agent_server.h"
+#include "target/ending_desk.h"
+
+namespace heaptap::app {
+
+class AgentIntake : public Intake {
+ public:
+  AgentIntake(RecordedProcesses& processes, target::AgentServer& server);
+  ~AgentIntake() override;
+
+  void add_waits(std::vector<pollfd>& waits) const override;
+  void take_news() override;
+  base::Result<uint32_t> scan(RecordedProcess& process) override;
+  bool has_left(const RecordedProcess& process) override;
+  void let_go(RecordedProcess& process) override;
+  void accept_no_more() override {}
+
+ private:
+  void begin(const target::AgentRequest& request);
+  void forget(RecordedProcess& process);
+  void look_at_endings();
+  // Tells all programs that wait that this one is at work.
+  void show_progress();
+  std::jthread keep_showing_progress();
+
+  RecordedProcesses& processes_;
+  target::AgentServer& server_;
+  target::EndingBell bell_;
+  std::map<pid_t, int> descriptors_;  // pidfds; -1: let go, or gone when it was opened
+};
+
+}  // namespace heaptap::app

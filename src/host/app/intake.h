@@ -1,0 +1,37 @@
+// Where recordings come from: agents that ask for a log, or the tracer that stops what it watches.
+#pragma once
+#include <poll.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "host/app/recorded_processes.h"
+#include "host/base/result.h"
+#include "wire/ending.h"
+
+namespace heaptap::app {
+
+class Intake {
+ public:
+  Intake() = default;
+  virtual ~Intake() = default;
+  Intake(const Intake&) = delete;
+  Intake& operator=(const Intake&) = delete;
+
+  virtual void add_waits(std::vector<pollfd>& waits) const = 0;
+  // Begins recordings, and looks at processes that come to their end.
+  virtual void take_news() = 0;
+  // Nothing is under way that may still become a recording, or a word why it can't.
+  [[nodiscard]] virtual bool is_settled() const { return true; }
+  // A look at the memory now.
+  virtual base::Result<uint32_t> scan(RecordedProcess& process) = 0;
+  // Nothing more comes of this process.
+  virtual bool has_left(const RecordedProcess& process) = 0;
+  // Lets one go on unrecorded: soon it has left.
+  virtual void let_go(RecordedProcess& process) = 0;
+  // From now on no recording begins.
+  virtual void accept_no_more() = 0;
+};
+
+}  // namespace heaptap::app

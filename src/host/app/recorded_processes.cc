@@ -1,0 +1,117 @@
+#include "host/app/recorded_processes.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "host/app/trace_name.h"
+
+namespace heaptap::app {
+namespace {
+
+std::vector<std::string> command_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+  std::vector<std::string> command;
+  for (std::string argument; std::getline(file, argument, '\0');) command.push_back(argument);
+  return command;
+}
+
+std::string executable_of(pid_t pid) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), ignored).string();
+}
+
+}  // namespace
+
+model::ExitStatus exit_of(int wait_status) {
+  model::ExitStatus exit;
+  if (WIFEXITED(wait_status)) exit.code = WEXITSTATUS(wait_status);
+  if (WIFSIGNALED(wait_status)) exit.signal = WTERMSIG(wait_status);
+  return exit;
+}
+
+RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
+  const model::Capture capture = describe(beginning);
+  auto recording = Recording::create(options_.log, capture, choose_path(capture), options_.overwrite);
+  if (!recording) {
+    traces_.push_back({"", capture.pid, recording.error().message});
+    return nullptr;
+  }
+  // Before the process can go on: it can be asked for at once.
+  auto control = std::make_unique<ControlSocket>(beginning.process);
+  processes_.push_back({beginning.process, std::move(*recording), std::move(control), {}});
+  return &processes_.back();
+}
+
+RecordedProcess* RecordedProcesses::find(pid_t process) {
+  const auto found = std::ranges::find(processes_, process, &RecordedProcess::pid);
+  return found == processes_.end() ? nullptr : &*found;
+}
+
+bool RecordedProcesses::knows(pid_t process) const {
+  return std::ranges::any_of(processes_, [&](const RecordedProcess& other) { return other.pid == process; }) ||
+         std::ranges::any_of(traces_,
+                             [&](const FinishedTrace& trace) { return trace.pid == static_cast<uint32_t>(process); });
+}
+
+void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
+  RecordedProcess* const found = find(process);
+  if (found == nullptr) return;
+  const auto written = found->recording->finish(exit);
+  if (before_end_) before_end_(*found);
+  traces_.push_back(
+      {found->recording->path(), static_cast<uint32_t>(process), written ? std::string() : written.error().message});
+  drop(process);
+}
+
+void RecordedProcesses::drop(pid_t process) {
+  std::erase_if(processes_, [&](const RecordedProcess& other) { return other.pid == process; });
+}
+
+uint64_t RecordedProcesses::drain() {
+  uint64_t most = 0;
+  for (const RecordedProcess& process : processes_) most = std::max(most, process.recording->poll());
+  return most;
+}
+
+std::vector<FinishedTrace> RecordedProcesses::take_traces(const std::vector<pid_t>& first) {
+  const auto rank = [&first](const FinishedTrace& trace) {
+    return std::ranges::find(first, static_cast<pid_t>(trace.pid)) - first.begin();
+  };
+  std::ranges::stable_sort(traces_, {}, rank);
+  return std::move(traces_);
+}
+
+model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
+  const pid_t pid = beginning.process;
+  const bool is_start = program_.is(pid) && !knows(pid) && beginning.from_start;
+  model::Capture capture;
+  capture.command = is_start ? options_.command : command_of(pid);
+  capture.executable = is_start ? options_.executable : executable_of(pid);
+  if (capture.command.empty()) capture.command = {capture.executable};
+  capture.pid = static_cast<uint32_t>(pid);
+  capture.parent_pid = static_cast<uint32_t>(beginning.parent);
+  capture.host_name = host_name();
+  capture.architecture = wire::name_of(beginning.architecture);
+  capture.word_bytes = beginning.word_bytes != 0 ? beginning.word_bytes : 8;
+  capture.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+  capture.via = options_.via;
+  capture.from_start = beginning.from_start;
+  capture.heaptap_version = HEAPTAP_VERSION;
+  return capture;
+}
+
+std::string RecordedProcesses::choose_path(const model::Capture& capture) {
+  const std::string& program = capture.command.empty() ? capture.executable : capture.command.front();
+  for (unsigned nth = 0;; ++nth) {
+    std::string path = trace_path(options_.output, program, capture.pid, nth);
+    const bool taken =
+        used_paths_.contains(path) || (options_.output.empty() && !options_.overwrite && std::filesystem::exists(path));
+    if (!taken) return *used_paths_.insert(std::move(path)).first;
+  }
+}
+
+}  // namespace heaptap::app

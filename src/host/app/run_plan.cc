@@ -1,0 +1,63 @@
+#include "host/app/run_plan.h"
+
+#include "host/app/output_check.h"
+#include "host/app/process_check.h"
+#include "target/log_memory.h"
+
+namespace heaptap::app {
+namespace {
+
+using base::ErrorKind;
+using base::fail_as;
+
+base::Result<> check_options(const RunOptions& options) {
+  if (options.aggregate && options.aggregate_memory_bytes < target::kLeastTotalsBytes) {
+    return fail_as(ErrorKind::kUsage, "--aggregate-memory: at least 1M is needed");
+  }
+  if (options.command.empty()) {
+    const char* const of_program = !options.user.empty() ? "--user" : !options.environment.empty() ? "-E" : nullptr;
+    if (of_program != nullptr) {
+      return fail_as(ErrorKind::kUsage,
+                     "{} is for a program that heaptap starts; of what runs already it changes nothing", of_program);
+    }
+  }
+  return {};
+}
+
+// Why the agent can't do it, as a sentence; empty: it can.
+std::string why_no_agent(const RunOptions& options, const std::optional<Program>& program) {
+  if (!options.processes.empty()) return "the agent can't be put into a program that runs already";
+  if (program && !program->no_agent.empty()) return fmt::format("{} {}", program->path, program->no_agent);
+  if (options.duration_ns) return "--duration lets go of a program that runs on, and an agent stays in it to its end";
+  return {};
+}
+
+}  // namespace
+
+base::Result<RunPlan> make_plan(const RunOptions& options) {
+  HEAPTAP_TRY(check_options(options));
+  RunPlan plan;
+  if (!options.command.empty()) {
+    auto program = find_program(options.command.front());
+    if (!program) return std::unexpected(std::move(program).error());
+    plan.program = std::move(*program);
+  }
+  const std::string no_agent = why_no_agent(options, plan.program);
+  plan.by_tracer = options.via == "ptrace" || (options.via.empty() && !no_agent.empty());
+  if (options.via == "agent" && !no_agent.empty()) {
+    const bool is_program = options.processes.empty() && !options.duration_ns;
+    return fail_as(is_program ? ErrorKind::kNotExecutable : ErrorKind::kUsage,
+                   "--via agent: {}; leave out --via agent, then ptrace is used", no_agent);
+  }
+  if (plan.by_tracer && options.aggregate) {
+    return fail_as(ErrorKind::kUsage, "--aggregate: the totals are kept by the agent{}; leave out {}",
+                   options.via == "ptrace" ? "" : ", and " + no_agent,
+                   options.via == "ptrace" ? "--via ptrace or --aggregate" : "--aggregate");
+  }
+  if (plan.by_tracer && options.via.empty()) plan.why = no_agent;
+  HEAPTAP_TRY(check_output(options));
+  HEAPTAP_TRY(check_processes(options.processes));
+  return plan;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,21 @@
+// What `run` and `attach` are going to do: whether that makes sense, and how it is captured. Found out before anything is
+// started or stopped.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "host/app/program_check.h"
+#include "host/app/run_command.h"
+#include "host/base/result.h"
+
+namespace heaptap::app {
+
+struct RunPlan {
+  std::optional<Program> program;  // none: only processes that run already
+  bool by_tracer = false;          // with ptrace, not with the agent
+  std::string why;                 // where that wasn't asked for: a sentence
+};
+
+base::Result<RunPlan> make_plan(const RunOptions& options);
+
+}  // namespace heaptap::app

@@ -1,0 +1,155 @@
+#include "host/app/tracer_intake.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "host/app/exit_status.h"
+#include "host/app/terminal.h"
+
+namespace heaptap::app {
+namespace {
+
+using tracer::Left;
+
+ScanAccess access_to(tracer::TracerLine& line, pid_t process) {
+  return {[&line, process] { return line.hold(process); },
+          [&line, process] {
+            line.end_may_go_on(process);
+            return true;
+          }};
+}
+
+std::string how_it_ended(int status) {
+  return WIFSIGNALED(status) ? fmt::format("signal {} ended it", WTERMSIG(status))
+                             : fmt::format("status {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+void TracerIntake::attach(pid_t process) {
+  asked_.insert(process);
+  line_.attach(process);
+}
+
+void TracerIntake::add_waits(std::vector<pollfd>& waits) const {
+  if (!is_broken_) waits.push_back({line_.descriptor(), POLLIN, 0});
+}
+
+void TracerIntake::take_news() {
+  while (!is_broken_) {
+    const auto message = line_.receive();
+    if (!message) return;
+    std::visit([this](const auto& news) { take(news); }, *message);
+  }
+}
+
+void TracerIntake::take(const tracer::LogWanted& message) {
+  processes_.end(message.process, {});  // one that executed another program: a recording of its own
+  left_.erase(message.process);
+  RecordedProcess* process = nullptr;
+  if (accepts_) {
+    using Reason = tracer::LogWanted::Reason;
+    process = processes_.begin({.process = message.process,
+                                .parent = message.parent,
+                                .architecture = message.architecture,
+                                .word_bytes = message.word_bytes,
+                                .from_start = message.reason == Reason::kStart || message.reason == Reason::kExec});
+  }
+  if (process != nullptr) {
+    line_.give_log(message.process, process->recording->log());
+    process->recording->log().close_descriptor();
+    return;
+  }
+  line_.refuse_log(message.process);
+  if (asked_.erase(message.process) > 0 && accepts_) ++failures_;
+}
+
+void TracerIntake::take(const tracer::Attached& message) {
+  if (asked_.erase(message.process) == 0 || !options_.announce) return;
+  const RecordedProcess* const process = processes_.find(message.process);
+  print_error(fmt::format("heaptap: recording process {}{}{}\n", message.process,
+                          process == nullptr ? "" : " (" + process->recording->capture().command.front() + ")",
+                          options_.way_out));
+}
+
+void TracerIntake::take(const tracer::NotAttached& message) {
+  if (asked_.erase(message.process) > 0) {
+    ++failures_;
+    print_error(fmt::format("heaptap: process {} isn't recorded: {}\n", message.process, message.text));
+  }
+  give_up(message.process, message.text);
+}
+
+void TracerIntake::give_up(pid_t pid, const std::string& why) {
+  RecordedProcess* process = processes_.find(pid);
+  // Where the program itself isn't recorded its trace says so.
+  const bool is_program = processes_.program().is(pid);
+  if (process == nullptr && is_program && !processes_.knows(pid)) process = processes_.begin({.process = pid});
+  if (process != nullptr) process->recording->note(why);
+  left_[pid] = is_program ? Left::Reason::kExecuted : Left::Reason::kFailed;  // the program's end will be in the trace
+}
+
+void TracerIntake::take(const tracer::Ending& message) {
+  RecordedProcess* const process = processes_.find(message.process);
+  if (process != nullptr) {
+    (void)process->recording->scan(access_to(line_, message.process),
+                                   message.notice);  // a failure is noted in the trace
+  }
+  line_.end_may_go_on(message.process);  // where it waits still
+}
+
+void TracerIntake::take(const Left& message) {
+  RecordedProcess* const process = processes_.find(message.process);
+  if (asked_.erase(message.process) > 0) ++failures_;
+  if (process == nullptr) return;
+  left_[message.process] = message.reason;
+  if (message.wait_status) process->exit = exit_of(*message.wait_status);
+  if (message.reason == Left::Reason::kFailed) {
+    process->recording->note("the tracer had to let go of the process before its end: later events are missing");
+  }
+}
+
+void TracerIntake::take(const tracer::Noted& message) {
+  if (RecordedProcess* const process = processes_.find(message.process)) process->recording->note(message.text);
+}
+
+void TracerIntake::take(const tracer::TracerGone& message) {
+  is_broken_ = true;
+  failures_ += static_cast<unsigned>(asked_.size());
+  asked_.clear();
+  if (processes_.empty() && !processes_.program().runs()) return;  // nothing is lost
+  const std::string why = fmt::format("the tracer came to an unexpected end ({})", how_it_ended(message.wait_status));
+  print_error(fmt::format("heaptap: {}: what it traced is not recorded any more\n", why));
+  for (RecordedProcess& process : processes_.all()) {
+    if (left_.contains(process.pid)) continue;
+    process.recording->note(why + ": later events are missing");
+    left_[process.pid] = Left::Reason::kFailed;
+  }
+}
+
+base::Result<uint32_t> TracerIntake::scan(RecordedProcess& process) {
+  if (left_.contains(process.pid)) return base::fail("no leak scan: process {} isn't traced any more", process.pid);
+  return process.recording->scan(access_to(line_, process.pid), std::nullopt);
+}
+
+bool TracerIntake::has_left(const RecordedProcess& process) {
+  const StartedProgram& program = processes_.program();
+  const bool is_program = program.is(process.pid);
+  const auto left = left_.find(process.pid);
+  if (left == left_.end()) return is_broken_ && (!is_program || program.ended);
+  // How the program ends is part of its trace, also where it executes one that isn't recorded.
+  return left->second != Left::Reason::kExecuted || !is_program || program.ended;
+}
+
+void TracerIntake::let_go(RecordedProcess& process) {
+  if (!left_.contains(process.pid)) line_.detach(process.pid);
+}
+
+void TracerIntake::accept_no_more() {
+  accepts_ = false;
+  line_.detach_all();
+}
+
+}  // namespace heaptap::app
