@@ -111,6 +111,16 @@ class Cpu {
   ~Cpu() = default;
 };
 
+// A word of the target, in its size and byte order. False: it can't be read.
+inline bool read_word(const Cpu& cpu, TargetMemory& memory, uint64_t address, uint64_t& value) {
+  uint8_t bytes[8] = {};
+  const unsigned count = cpu.word_bytes();
+  if (!memory.read(address, bytes, count)) return false;
+  value = 0;
+  for (unsigned i = 0; i < count; ++i) value = value << 8 | bytes[cpu.is_big_endian() ? i : count - 1 - i];
+  return true;
+}
+
 // Null: no such CPU here.
 const Cpu* cpu_of(wire::Architecture architecture);
 const Cpu* cpu_of_elf(uint16_t machine, unsigned word_bytes);

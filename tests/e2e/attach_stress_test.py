@@ -27,17 +27,15 @@ def setUpModule():
 class Busy:
     """The program, until it is asked to end."""
 
-    def __init__(self, test, variant=""):
+    def __init__(self, test, variant="", *arguments):
         path = TARGETS / variant / "busy"
         if not path.exists():
             test.skipTest(f"{path} was not built")
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([path, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         test.addCleanup(self._end)
         self.pid = self.process.pid
         test.assertEqual(self.process.stdout.readline(), b"ready\n")
-        while len(threads(self.pid)) < 12:
-            time.sleep(0.001)
-        self.image = Image(self.pid)
+        self.image = Image(self.pid, threads(self.pid)[:12])
 
     def _end(self):
         heaptap_test.end(self.process)
@@ -96,6 +94,14 @@ class AttachStress(heaptap_test.TestCase):
         for variant in ("static64", "dynamic32", "musl_static"):
             with self.subTest(variant=variant):
                 self.rounds(variant, ROUNDS // 10)
+
+    def test_threads_that_come_and_go(self):
+        busy = Busy(self, "", "threads")
+        for number in range(ROUNDS):
+            outcome = self.attach([busy.pid], 0.01)
+            self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
+            self.assert_as_before(busy, f"round {number}")
+        self.assertEqual(busy.finish(), (0, b"all is well\n"))
 
     def test_several_at_once(self):
         programs = [Busy(self) for _ in range(3)]

@@ -17,9 +17,21 @@ PROGRAMS = """malloc_family standard_family realloc_rules zero_sizes failed_call
     bad_free_double bad_free_interior bad_free_unknown libc_allocations own_operator_new tail_calls no_frame_pointers
     frame_pointers_only inlined_frames large_frames recursion longjmp_frames exceptions coroutines ucontext_stacks stripped
     signal_raise signal_unwind dlopen_loop constructors preinit_array binding_lazy binding_now static_libstdcxx noise peak
-    large_blocks qsort_callback jemalloc_linked map_functions map_remap leak_definite leak_chain leak_cycle leak_tree
+    large_blocks qsort_callback jemalloc_linked jemalloc_preloaded map_functions map_remap leak_definite leak_chain leak_cycle leak_tree
     leak_interior leak_realloc leak_shop leak_containers leak_root_bss leak_root_library leak_clean_iostream
     leak_clean_locale leak_exceptions leak_coroutine""".split()
+
+# What people have on their machines, without symbols.
+SYSTEM = {
+    "ls": ["/bin/ls", "-l", "/"],
+    "sh": ["/bin/sh", "-c", "x=1; for i in a b c; do x=$x$i; done; echo $x"],
+    "bash": ["/bin/bash", "-c", "x=1; for i in a b c; do x=$x$i; done; echo $x"],
+    "perl": ["/usr/bin/perl", "-e", "my %h; $h{$_ % 7} .= $_ for 1..200; print sort values %h"],
+    "sqlite3": ["/usr/bin/sqlite3", ":memory:", "create table t(a); insert into t values(1),(2); select sum(a) from t"],
+    "sed": ["/bin/sed", "-n", "s/a/b/p", "/etc/passwd"],
+    "sort": ["/usr/bin/sort", "--parallel=1", "/etc/passwd"],
+    "cpp": ["/usr/bin/cpp", "-dM", "/dev/null"],
+}
 
 # Where the two see different things by their nature, and why.
 DIFFERENT = {}
@@ -35,23 +47,31 @@ class Via(heaptap_test.TestCase):
             self.skipTest(DIFFERENT[name])
         program = heaptap_test.built(name)
         for number, run in enumerate(target.runs):
-            if run.long and not LONG:
-                continue
-            with self.subTest(arguments=run.arguments):
-                agent, again, ptrace = (self.report(program, target, run, via, f"{number}-{attempt}")
-                                        for attempt, via in enumerate(("agent", "agent", "ptrace")))
-                if differing := list(comparison.differences(agent, again)):
-                    self.skipTest(f"two runs by the agent differ: {differing[0]}")
-                found = list(comparison.differences(agent, ptrace))
-                self.assertEqual(found, [], "agent and ptrace differ:\n" + "\n".join(found[:30]))
+            if not run.long or LONG:
+                with self.subTest(arguments=run.arguments):
+                    self.compare_command([program, *run.arguments], target, run.status, str(number))
 
-    def report(self, program, target, run, via, name):
+    def compare_system(self, name):
+        command = SYSTEM[name]
+        if not os.path.exists(command[0]):
+            self.skipTest(f"{command[0]} isn't there")
+        self.compare_command(command, expectations.Target([], ["--no-leak-scan"], b"", {"PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}, "", None), 0, name)
+
+    def compare_command(self, command, target, status, name):
+        agent, again, ptrace = (self.report(command, target, status, via, f"{name}-{number}")
+                                for number, via in enumerate(("agent", "agent", "ptrace")))
+        if differing := list(comparison.differences(agent, again)):
+            self.skipTest(f"two runs by the agent differ: {differing[0]}")
+        found = list(comparison.differences(agent, ptrace))
+        self.assertEqual(found, [], "agent and ptrace differ:\n" + "\n".join(found[:30]))
+
+    def report(self, command, target, status, via, name):
         trace = self.folder / f"{name}.htap"
         folder = self.folder / name
         folder.mkdir()
-        outcome = heaptap_test.heaptap("run", "-q", *target.options, "--via", via, "-o", trace, "--", program, *run.arguments,
+        outcome = heaptap_test.heaptap("run", "-q", *target.options, "--via", via, "-o", trace, "--", *command,
                                        stdin=target.stdin, env={**os.environ, **target.environment}, cwd=folder)
-        self.assertEqual(outcome.status, run.status, f"by {via}: {outcome}")
+        self.assertEqual(outcome.status, status, f"by {via}: {outcome}")
         return summary(trace)
 
 
@@ -59,12 +79,10 @@ def setUpModule():
     heaptap_test.require_tracer()
 
 
-def _add(name):
-    setattr(Via, f"test_{name}", lambda self: self.compare(name))
-
-
 for _name in sorted({source.stem for source in TARGET_SOURCES.glob("*.c*")} if LONG else PROGRAMS):
-    _add(_name)
+    setattr(Via, f"test_{_name}", lambda self, name=_name: self.compare(name))
+for _name in SYSTEM:
+    setattr(Via, f"test_system_{_name}", lambda self, name=_name: self.compare_system(name))
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *(word if word.startswith("-") else f"Via.test_{word}" for word in sys.argv[1:])])

@@ -39,13 +39,13 @@ def status(pid, thread):
 
 
 class Image:
-    """Of a process whose threads stay the same."""
+    """Of a process; `stay` are those of its threads that live as long as it does."""
 
-    def __init__(self, pid):
+    def __init__(self, pid, stay):
         self.pid = pid
         self.code = code(pid)
         self.mappings = [line for line, *_ in mappings(pid)]
-        self.threads = threads(pid)
+        self.threads = stay
         # C libraries block all signals for a moment in fork and the like: what is there most of the time counts.
         self.masks = {thread: self._usual_mask(thread) for thread in self.threads}
 
@@ -69,8 +69,8 @@ class Image:
             found.append("the mappings differ")
         now = code(self.pid)
         found += [f"the code at {start:#x} differs" for start in self.code if now.get(start) != self.code[start]]
-        if threads(self.pid) != self.threads:
-            found.append(f"other threads: {threads(self.pid)}, not {self.threads}")
+        if gone := {*self.threads} - {*threads(self.pid)}:
+            found.append(f"threads are gone: {gone}")
         return found
 
     def _traced(self):

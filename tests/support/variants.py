@@ -26,11 +26,13 @@ def read(file=FILE):
             variants[name] = Variant(only_c=compiler == "musl")
         elif word == "programs":
             programs += rest.split()
+        elif word == "only":
+            name, *variants[name].programs = rest.split()
         elif word in ("without", "differs"):
             _except(variants, word, rest)
     for name, variant in variants.items():
         if name != USUAL:
-            variant.programs = [program for program in programs if program not in variant.without]
+            variant.programs = [program for program in variant.programs or programs if program not in variant.without]
     return variants
 
 

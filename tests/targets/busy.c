@@ -141,6 +141,21 @@ static void* waiter(void* number) {
   return NULL;
 }
 
+// Threads that live for a moment, where the program is asked for them.
+static void* short_thread(void* seed) {
+  unsigned own = (unsigned)(intptr_t)seed;
+  allocate_once(&own, 3);
+  return NULL;
+}
+static void* maker(void* unused) {
+  for (intptr_t i = 0; !ending; i++) {
+    pthread_t id;
+    REQUIRE(pthread_create(&id, NULL, short_thread, (void*)i) == 0);
+    REQUIRE(pthread_join(id, NULL) == 0);
+  }
+  return NULL;
+}
+
 static pthread_t threads[16];
 static int started;
 static void start(void* (*body)(void*), intptr_t number) {
@@ -155,7 +170,7 @@ static void await_all(void) {
     usleep(1000);
   }
 }
-int main(void) {
+int main(int count, char** arguments) {
   struct sigaction action = {.sa_handler = on_profile, .sa_flags = SA_RESTART};
   struct itimerval every = {{0, 2000}, {0, 2000}};
   REQUIRE(sigaction(SIGPROF, &action, NULL) == 0);
@@ -164,6 +179,7 @@ int main(void) {
   for (int i = 0; i < 6; i++) start(waiter, i);
   start(forker, 0);
   start(spawner, 0);
+  if (count > 1 && !strcmp(arguments[1], "threads")) start(maker, 0);
   await_all();
   say("ready\n");
   char line[16];

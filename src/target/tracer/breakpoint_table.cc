@@ -1,0 +1,50 @@
+#include "target/tracer/breakpoint_table.h"
+
+#include <algorithm>
+
+namespace heaptap::tracer {
+
+BreakpointTable::~BreakpointTable() { lift_all(memory_); }
+
+Site* BreakpointTable::find(uint64_t address) {
+  const auto known = sites_.find(address);
+  return known == sites_.end() ? nullptr : known->second.get();
+}
+
+Site* BreakpointTable::add(uint64_t address, uint32_t object) {
+  if (Site* known = find(address)) return known;
+  auto site = std::make_unique<Site>();
+  site->address = address;
+  site->object = object;
+  site->code_bytes = site->code.size();
+  while (site->code_bytes > 0 && !memory_.read(address, site->code.data(), site->code_bytes)) --site->code_bytes;
+  if (!cpu_.decode(address, site->instruction()).can_emulate) return nullptr;
+  return sites_.emplace(address, std::move(site)).first->second.get();
+}
+
+bool BreakpointTable::plant(Site& site) {
+  if (!site.planted) site.planted = memory_.write(site.address, cpu_.breakpoint().data(), cpu_.breakpoint().size());
+  return site.planted;
+}
+
+void BreakpointTable::forget(uint32_t object) {
+  std::erase_if(sites_, [object](const auto& entry) { return entry.second->object == object; });
+}
+
+void BreakpointTable::lift_all(arch::TargetMemory& memory) const {
+  const std::span<const uint8_t> breakpoint = cpu_.breakpoint();
+  std::array<uint8_t, arch::Cpu::kMostInstructionBytes> there{};
+  for (const auto& [address, site] : sites_) {
+    // Only what is still ours: the memory may have been given to something else.
+    if (!memory.read(address, there.data(), breakpoint.size())) continue;
+    if (std::ranges::equal(std::span(there).first(breakpoint.size()), breakpoint)) {
+      memory.write(address, site->code.data(), breakpoint.size());
+    }
+  }
+}
+
+void BreakpointTable::copy_from(const BreakpointTable& parent) {
+  for (const auto& [address, site] : parent.sites_) sites_.emplace(address, std::make_unique<Site>(*site));
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,61 @@
+// The breakpoints in one address space: what lies below them, and what it means to stop there. Owns them: what is planted is
+// taken out again when this ends, wherever it is still there.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "arch/cpu.h"
+#include "target/tracer/loaded_objects.h"
+
+namespace heaptap::tracer {
+
+struct Site {
+  uint64_t address = 0;
+  uint32_t object = 0;                                           // index into LoadedObjects
+  std::array<uint8_t, arch::Cpu::kMostInstructionBytes> code{};  // as it was
+  size_t code_bytes = 0;
+  bool planted = false;
+  // What stopping here means; all that apply.
+  std::vector<FoundFunction> functions;  // these are called
+  bool tracks_return = true;             // of them
+  bool is_return = false;                // some function ends
+  bool is_tail_jump = false;             // some function may go on elsewhere
+  bool is_change_notice = false;         // objects came or went
+
+  [[nodiscard]] std::span<const uint8_t> instruction() const { return {code.data(), code_bytes}; }
+};
+
+class BreakpointTable {
+ public:
+  BreakpointTable(const arch::Cpu& cpu, arch::TargetMemory& memory) : cpu_(cpu), memory_(memory) {}
+  ~BreakpointTable();
+  BreakpointTable(const BreakpointTable&) = delete;
+  BreakpointTable& operator=(const BreakpointTable&) = delete;
+
+  [[nodiscard]] Site* find(uint64_t address);
+  // The site at that address, a new one that isn't planted yet if there was none. Null: its instruction can't be read, or
+  // can't be emulated.
+  Site* add(uint64_t address, uint32_t object);
+  bool plant(Site& site);
+  // Forgets the sites of an object whose memory is gone.
+  void forget(uint32_t object);
+  // Takes all out of `memory`: this address space's, or a copy of it that a fork made.
+  void lift_all(arch::TargetMemory& memory) const;
+  // All sites as they are, of a copy of the address space that a fork made.
+  void copy_from(const BreakpointTable& parent);
+  // This address space is gone: there is nothing to be taken out.
+  void abandon() { sites_.clear(); }
+
+  [[nodiscard]] const auto& sites() const { return sites_; }
+
+ private:
+  const arch::Cpu& cpu_;
+  arch::TargetMemory& memory_;
+  std::unordered_map<uint64_t, std::unique_ptr<Site>> sites_;
+};
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,260 @@
+#include "target/tracer/call_observer.h"
+
+#include <cstring>
+
+#include "arch/native.h"
+#include "wire/functions.h"
+
+namespace heaptap::tracer {
+namespace {
+
+using wire::Function;
+using wire::RecordKind;
+using wire::Role;
+
+constexpr uint64_t kPageBytes = 4096;  // mappings are counted in these, whatever the target's are
+constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
+
+// Which argument says what; -1: none does.
+struct Arguments {
+  int block = -1;
+  int size = -1;
+  int count = -1;  // of elements of that size
+  int old_size = -1;
+  int flags = -1;   // of mremap
+  int result = -1;  // where the result is stored
+};
+
+constexpr Arguments arguments_of(Function function) {
+  switch (function) {
+    case Function::kCalloc:
+      return {.size = 1, .count = 0};
+    case Function::kRealloc:
+      return {.block = 0, .size = 1};
+    case Function::kReallocarray:
+      return {.block = 0, .size = 2, .count = 1};
+    case Function::kPosixMemalign:
+      return {.size = 2, .result = 0};
+    case Function::kAlignedAlloc:
+    case Function::kMemalign:
+    case Function::kMmap:
+    case Function::kMmap64:
+    case Function::kMunmap:
+      return {.block = 0, .size = 1};
+    case Function::kMremap:
+      return {.block = 0, .size = 2, .old_size = 1, .flags = 3};
+    default:
+      break;
+  }
+  return wire::facts_of(function).role == Role::kRelease ? Arguments{.block = 0} : Arguments{.size = 0};
+}
+
+// For what is only tried.
+class ReadOnly final : public arch::TargetMemory {
+ public:
+  explicit ReadOnly(arch::TargetMemory& memory) : memory_(memory) {}
+  bool read(uint64_t address, void* to, size_t bytes) override { return memory_.read(address, to, bytes); }
+  bool write(uint64_t /*address*/, const void* /*from*/, size_t /*bytes*/) override { return false; }
+
+ private:
+  arch::TargetMemory& memory_;
+};
+
+}  // namespace
+
+void CallObserver::entered(const Site& site) {
+  const FoundFunction& called = site.functions.front();
+  arch::CallPlace place;
+  if (!space_.cpu().call_place(registers_, space_.memory(), place)) return;
+  if (PendingCall* outer = thread_.calls.enclosing(place, called, space_.memory(), space_.cpu())) {
+    const bool ends_here = outer->goes_on_in_release && !site.tracks_return &&
+                           outer->place.entry_stack_pointer == place.entry_stack_pointer;
+    if (ends_here) thread_.calls.pop(outer);
+    return;
+  }
+  begin(called, site, place);
+}
+
+void CallObserver::begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place) {
+  PendingCall call{.called = called, .place = place};
+  const Role role = wire::facts_of(called.function).role;
+  const bool maps = role == Role::kMap || role == Role::kUnmap || role == Role::kRemap;
+  if (called.watch == Watch::kResolver) {
+    thread_.calls.push(call);
+    return;
+  }
+  if (maps && space_.is_allocators(place.return_address)) return;
+  const Arguments arguments = arguments_of(called.function);
+  call.is_event = !space_.omits(place.return_address);
+  call.block = argument(role == Role::kAllocate ? arguments.result : arguments.block);
+  call.size_bytes = argument(arguments.size);
+  if (arguments.count >= 0) call.size_bytes *= argument(arguments.count);
+  call.old_size_bytes = argument(arguments.old_size);
+  call.leaves_old = (argument(arguments.flags) & 4) != 0 /* MREMAP_DONTUNMAP */ || call.old_size_bytes == 0;
+  if (call.is_event && !(role == Role::kRelease && call.block == 0)) call.stack = walk(place);
+  if (role == Role::kRelease) {
+    begin_release(call, site.tracks_return);
+  } else if (role == Role::kReallocate) {
+    begin_reallocation(call);
+  } else if (role == Role::kUnmap || role == Role::kRemap) {
+    begin_mapping(call);
+  } else {
+    thread_.calls.push(call);
+  }
+}
+
+void CallObserver::begin_release(PendingCall call, bool tracks_return) {
+  if (call.block != 0) write(RecordKind::kRelease, call, call.block, 0, 0);
+  if (tracks_return) thread_.calls.push(call);
+}
+
+void CallObserver::begin_reallocation(PendingCall call) {
+  call.releases = call.block != 0;
+  if (call.releases) write(RecordKind::kRelease, call, call.block, 0, 0);
+  thread_.calls.push(call);
+}
+
+// What is unmapped counts from before the call on, but is only known to have been unmapped after it.
+void CallObserver::begin_mapping(PendingCall call) {
+  call.began_at = arch::native::read_clock();
+  thread_.calls.push(call);
+}
+
+CallObserver::Resolved CallObserver::returning() {
+  const PendingCall* ending = thread_.calls.ending(space_.cpu(), registers_);
+  return ending != nullptr ? end(ending) : Resolved{};
+}
+
+CallObserver::Resolved CallObserver::returned() {
+  const PendingCall* call = thread_.calls.innermost();
+  if (call == nullptr || call->place.return_address != space_.cpu().program_counter(registers_)) {
+    thread_.end_watch(space_.cpu());  // it was left without a return
+    return {};
+  }
+  // A call further in may return to the same place.
+  if (space_.cpu().stack_pointer(registers_) < call->place.caller_stack_pointer) return {};
+  return end(call);
+}
+
+CallObserver::Resolved CallObserver::end(const PendingCall* ending) {
+  const PendingCall call = *ending;
+  thread_.calls.pop(ending);
+  if (thread_.watch_reason == WatchReason::kReturn) thread_.end_watch(space_.cpu());
+  const uint64_t result = space_.cpu().result(registers_);
+  if (call.called.watch == Watch::kResolver) return {.address = result, .function = call.called.function};
+  if (call.is_event) finish(call, result);
+  return {};
+}
+
+void CallObserver::finish(const PendingCall& call, uint64_t result) {
+  switch (wire::facts_of(call.called.function).role) {
+    case Role::kAllocate:
+      finish_allocation(call, result);
+      break;
+    case Role::kReallocate:
+      if (result != 0) {
+        write(RecordKind::kAllocate, call, result, call.size_bytes, 0);
+      } else if (call.releases && call.size_bytes != 0) {
+        write(RecordKind::kUndo, call, call.block, 0, 0);
+      }
+      break;
+    case Role::kMap:
+    case Role::kUnmap:
+    case Role::kRemap:
+      finish_mapping(call, result);
+      break;
+    case Role::kRelease:
+    case Role::kNone:
+      break;
+  }
+}
+
+void CallObserver::finish_allocation(const PendingCall& call, uint64_t result) {
+  if (call.called.function == Function::kPosixMemalign) {
+    constexpr uint64_t kIntMask = 0xffffffff;  // its status
+    const bool failed = (result & kIntMask) != 0;
+    if (failed || !arch::read_word(space_.cpu(), space_.memory(), call.block, result)) return;
+  }
+  if (result != 0) write(RecordKind::kAllocate, call, result, call.size_bytes, 0);
+}
+
+void CallObserver::finish_mapping(const PendingCall& call, uint64_t result) {
+  const unsigned word_bits = space_.cpu().word_bytes() * 8;
+  const uint64_t failed = UINT64_MAX >> (64 - word_bits);
+  const Role role = wire::facts_of(call.called.function).role;
+  if (role == Role::kUnmap) {
+    constexpr uint64_t kIntMask = 0xffffffff;
+    if ((result & kIntMask) == 0)
+      write(RecordKind::kUnmap, call, call.block, whole_pages(call.size_bytes), call.began_at);
+    return;
+  }
+  if (result == failed) return;
+  if (role == Role::kRemap && !call.leaves_old) {
+    write(RecordKind::kUnmap, call, call.block, whole_pages(call.old_size_bytes), call.began_at);
+  }
+  write(RecordKind::kMap, call, result, whole_pages(call.size_bytes), 0);
+}
+
+uint64_t CallObserver::jumped(const Site& site) {
+  const uint64_t stack_pointer = space_.cpu().stack_pointer(registers_);
+  PendingCall* call = thread_.calls.innermost();
+  if (call == nullptr || call->place.entry_stack_pointer != stack_pointer) return 0;
+  const uint64_t there = behind_stubs(space_.cpu().program_counter(registers_));
+  const uint64_t start = call->called.address;
+  if (there >= start && there < start + call->called.size_bytes) return 0;  // a jump by a table, within the function
+  if (const Site* next = space_.breakpoints().find(there); next != nullptr && !next->functions.empty()) {
+    if (next->tracks_return) return 0;
+    call->goes_on_in_release = true;
+    return 0;
+  }
+  return site.is_tail_jump ? call->place.return_address : 0;
+}
+
+uint64_t CallObserver::behind_stubs(uint64_t address) {
+  constexpr unsigned kMostSteps = 4;
+  const arch::Cpu& cpu = space_.cpu();
+  ReadOnly memory(space_.memory());
+  arch::RegisterImage registers = registers_;
+  for (unsigned step = 0; step < kMostSteps && space_.breakpoints().find(address) == nullptr; ++step) {
+    uint8_t bytes[arch::Cpu::kMostInstructionBytes];
+    const size_t count = space_.memory().read_some(address, bytes, sizeof(bytes));
+    const bool jumps = cpu.decode(address, {bytes, count}).flow == arch::Flow::kIndirectJump;
+    arch::RegisterImage before = registers;
+    if (!cpu.emulate(address, {bytes, count}, registers, memory)) break;
+    const uint64_t next = cpu.program_counter(registers);
+    cpu.set_program_counter(before, next);
+    // Besides jumps only a landing pad belongs to a stub, which does nothing.
+    if (!jumps && std::memcmp(before.bytes, registers.bytes, registers.size) != 0) break;
+    address = next;
+  }
+  return address;
+}
+
+void CallObserver::write(RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes,
+                         uint64_t time) {
+  if (!call.is_event) return;
+  if (thread_.stream == nullptr) thread_.stream = space_.log().open_stream(static_cast<uint32_t>(thread_.id()));
+  space_.log().write(thread_.stream, {.kind = kind,
+                                      .function = call.called.function,
+                                      .address = address,
+                                      .size_bytes = size_bytes,
+                                      .stack = call.stack,
+                                      .time = time});
+}
+
+uint64_t CallObserver::argument(int index) {
+  uint64_t value = 0;
+  if (index >= 0) space_.cpu().argument(registers_, space_.memory(), static_cast<unsigned>(index), value);
+  return value;
+}
+
+uint32_t CallObserver::walk(const arch::CallPlace& place) {
+  if (thread_.last_stack == nullptr) thread_.last_stack = space_.walk().make_last_stack();
+  return space_.walk().walk({.return_address = place.return_address,
+                             .slot = place.slot,
+                             .stack_pointer = place.caller_stack_pointer,
+                             .frame_pointer = space_.cpu().frame_pointer(registers_)},
+                            *thread_.last_stack);
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,48 @@
+// One traced process: what it is doing, as far as the tracer is concerned.
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "target/tracer/address_space.h"
+#include "target/tracer/tracee.h"
+#include "target/tracer/tracer_line.h"
+
+namespace heaptap::tracer {
+
+enum class Phase : uint8_t {
+  kBeforeExec,   // it runs ours, until it executes the program
+  kWaitsForLog,  // then it stands still, if it wasn't running already
+  kTraced,
+  kLeaving,  // breakpoints are out; threads are let go as they stop
+};
+
+class TracedProcess {
+ public:
+  TracedProcess(pid_t process, pid_t its_parent, Phase begin) : id(process), parent(its_parent), phase(begin) {}
+
+  const pid_t id;
+  const pid_t parent;
+  Phase phase;
+  LogWanted::Reason reason = LogWanted::Reason::kStart;
+  std::shared_ptr<AddressSpace> space;        // null: none is known yet
+  std::shared_ptr<AddressSpace> copied_from;  // by a fork, with the breakpoints in it; until it has begun
+  bool is_guest = false;                      // in its parent's address space, without a log of its own (vfork)
+  bool was_recorded = false;                  // it had a log: heaptap is told when it leaves
+  Left::Reason left_reason = Left::Reason::kDetached;
+
+  // Its end.
+  std::optional<wire::EndingNotice> exit_call;
+  Tracee* ending = nullptr;  // waits until its memory has been looked at
+  bool end_was_told = false;
+
+  // A leak scan.
+  using Clock = std::chrono::steady_clock;
+  bool is_held = false;
+  bool is_stopping = false;  // held, but not all threads have stopped
+  Clock::time_point asked_at{};
+};
+
+}  // namespace heaptap::tracer

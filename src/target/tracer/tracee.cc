@@ -1,0 +1,143 @@
+#include "target/tracer/tracee.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "target/process_status.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr uint64_t signal_bit(int number) { return uint64_t{1} << (number - 1); }
+
+void* as_pointer(uint64_t value) { return reinterpret_cast<void*>(value); }
+
+std::string own_file(pid_t thread, const char* name) { return "/proc/" + std::to_string(thread) + "/" + name; }
+
+// A hexadecimal field of /proc/TID/status.
+uint64_t mask_field(std::string_view status, std::string_view name) {
+  const size_t at = status.find(name);
+  uint64_t value = 0;
+  if (at != std::string_view::npos) {
+    const char* first = status.data() + at + name.size();
+    std::from_chars(first, status.data() + status.size(), value, 16);
+  }
+  return value;
+}
+
+}  // namespace
+
+int Tracee::seize(pid_t id) {
+  constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+  return ptrace(PTRACE_SEIZE, id, nullptr, kOptions) == 0 ? 0 : errno;
+}
+
+bool Tracee::read_registers(arch::RegisterImage& registers) const {
+  iovec place{registers.bytes, sizeof(registers.bytes)};
+  if (ptrace(PTRACE_GETREGSET, id_, NT_PRSTATUS, &place) != 0) return false;
+  registers.size = place.iov_len;
+  return true;
+}
+
+bool Tracee::write_registers(const arch::RegisterImage& registers) const {
+  iovec place{const_cast<uint8_t*>(registers.bytes), registers.size};
+  return ptrace(PTRACE_SETREGSET, id_, NT_PRSTATUS, &place) == 0;
+}
+
+void Tracee::go_on() {
+  stopped = false;
+  group_stopped = false;
+  ptrace(PTRACE_CONT, id_, nullptr, static_cast<long>(std::exchange(signal, 0)));
+}
+
+void Tracee::stay_stopped() {
+  stopped = false;
+  ptrace(PTRACE_LISTEN, id_, nullptr, nullptr);
+}
+
+void Tracee::interrupt() const { ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr); }
+
+void Tracee::detach() { ptrace(PTRACE_DETACH, id_, nullptr, static_cast<long>(std::exchange(signal, 0))); }
+
+bool Tracee::watch(const arch::Cpu& cpu, uint64_t address, WatchReason reason, uint64_t stack_pointer) {
+  arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
+  const size_t used = cpu.end_watch(words);
+  for (size_t i = 0; i < used; ++i) {
+    errno = 0;
+    const long value = ptrace(PTRACE_PEEKUSER, id_, as_pointer(words[i].offset), nullptr);
+    if (errno != 0 || value != 0) return false;
+  }
+  const size_t count = cpu.watch_execution(address, words);
+  for (size_t i = 0; i < count; ++i) {
+    if (ptrace(PTRACE_POKEUSER, id_, as_pointer(words[i].offset), words[i].value) != 0) {
+      end_watch(cpu);
+      return false;
+    }
+  }
+  if (count == 0) return false;
+  watch_reason = reason;
+  watch_address = address;
+  watch_stack_pointer = stack_pointer;
+  return true;
+}
+
+void Tracee::end_watch(const arch::Cpu& cpu) {
+  arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
+  const size_t count = cpu.end_watch(words);
+  for (size_t i = 0; i < count; ++i) ptrace(PTRACE_POKEUSER, id_, as_pointer(words[i].offset), words[i].value);
+  watch_reason = WatchReason::kNone;
+}
+
+// The kernel doesn't say what was blocked before. A mask with all but SIGTRAP is one that was filled as a whole.
+void Tracee::restore_signal_mask() const {
+  constexpr uint64_t kFew = signal_bit(SIGILL) | signal_bit(SIGABRT) | signal_bit(SIGBUS) | signal_bit(SIGFPE) |
+                            signal_bit(SIGSEGV) | signal_bit(SIGHUP) | signal_bit(SIGQUIT) | signal_bit(SIGPIPE);
+  uint64_t mask = 0;
+  if (ptrace(PTRACE_GETSIGMASK, id_, sizeof(mask), &mask) != 0) return;
+  if ((mask & kFew) != kFew || (mask & signal_bit(SIGTRAP)) != 0) return;
+  mask |= signal_bit(SIGTRAP);
+  ptrace(PTRACE_SETSIGMASK, id_, sizeof(mask), &mask);
+}
+
+bool Tracee::waits_in_kernel() const {
+  const auto status = target::read_thread_status(id_);
+  if (!status || (status->state != 'S' && status->state != 'D')) return false;
+  const std::string call = target::read_proc_file(own_file(id_, "syscall"), 256);
+  // "running", or the call's number; -1: in the kernel for another reason.
+  return !call.empty() && call[0] >= '0' && call[0] <= '9';
+}
+
+bool Tracee::has_pending_trap() const {
+  const std::string status = target::read_proc_file(own_file(id_, "status"), 8192);
+  // One that is blocked wasn't sent by a breakpoint, which doesn't mind.
+  return (mask_field(status, "\nSigPnd:\t") & ~mask_field(status, "\nSigBlk:\t") & signal_bit(SIGTRAP)) != 0;
+}
+
+bool Tracee::would_end_by(int number) const {
+  for (const int harmless : {SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU}) {
+    if (number == harmless) return false;
+  }
+  const std::string status = target::read_proc_file(own_file(id_, "status"), 8192);
+  return ((mask_field(status, "\nSigCgt:\t") | mask_field(status, "\nSigIgn:\t")) & signal_bit(number)) == 0;
+}
+
+int Tracee::last_processor() const {
+  const std::string stat = target::read_proc_file(own_file(id_, "stat"), 2048);
+  // The 39th field; the second one, in parentheses, may hold anything.
+  size_t at = stat.rfind(')');
+  for (int field = 2; field < 39 && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
+  int processor = -1;
+  if (at != std::string::npos) std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), processor);
+  return processor;
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,73 @@
+// One thread that the tracer holds by ptrace: what is asked of the kernel about it, and what is remembered of it. All calls
+// come from the tracer's one thread.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "arch/cpu.h"
+#include "target/tracer/call_walk.h"
+#include "target/tracer/log_writer.h"
+#include "target/tracer/pending_calls.h"
+
+namespace heaptap::tracer {
+
+class TracedProcess;
+
+// Why a thread has a watch on an instruction, in its debug registers.
+enum class WatchReason : uint8_t { kNone, kReturn, kHandlerReturn };
+
+class Tracee {
+ public:
+  Tracee(pid_t id, TracedProcess& process) : id_(id), process_(&process) {}
+
+  // 0 or errno. The thread runs on, and whatever it makes is traced as well.
+  static int seize(pid_t id);
+
+  [[nodiscard]] pid_t id() const { return id_; }
+  void take_id(pid_t id) { id_ = id; }  // of the leader whose place it took by exec
+  [[nodiscard]] TracedProcess& process() const { return *process_; }
+
+  // Of a thread that is stopped. False: it is gone.
+  bool read_registers(arch::RegisterImage& registers) const;
+  bool write_registers(const arch::RegisterImage& registers) const;
+  void go_on();         // with the signal that it was about to get
+  void stay_stopped();  // as the stop signal wants it that it was sent
+  void interrupt() const;
+  void detach();
+
+  // Stops it at the instruction before that is executed. False: the program uses these registers itself.
+  bool watch(const arch::Cpu& cpu, uint64_t address, WatchReason reason, uint64_t stack_pointer);
+  void end_watch(const arch::Cpu& cpu);
+
+  // A breakpoint in a thread that blocks SIGTRAP makes the kernel unblock it: blocks it again.
+  void restore_signal_mask() const;
+  // Whether it waits in a system call: then no breakpoint has been hit that wasn't told.
+  [[nodiscard]] bool waits_in_kernel() const;
+  [[nodiscard]] bool has_pending_trap() const;
+  // Whether this signal, if it gets it now, ends the process.
+  [[nodiscard]] bool would_end_by(int signal) const;
+  [[nodiscard]] int last_processor() const;
+
+  bool stopped = false;
+  bool is_new = false;          // made by another one; its first stop is to come
+  bool group_stopped = false;   // by SIGSTOP and the like
+  bool asked_to_stop = false;   // interrupt() was called, the stop is to come
+  bool left_in_kernel = false;  // let go as soon as it comes out of a system call, or the tracer ends
+  int signal = 0;               // that it was about to get
+
+  WatchReason watch_reason = WatchReason::kNone;
+  uint64_t watch_address = 0;
+  uint64_t watch_stack_pointer = 0;
+
+  PendingCalls calls;
+  LogStream* stream = nullptr;
+  std::unique_ptr<LastStack, void (*)(LastStack*)> last_stack{nullptr, nullptr};
+
+ private:
+  pid_t id_;
+  TracedProcess* process_;
+};
+
+}  // namespace heaptap::tracer

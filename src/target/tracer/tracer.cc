@@ -1,0 +1,206 @@
+#include "target/tracer/tracer.h"
+
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "target/tracer/call_observer.h"
+
+namespace heaptap::tracer {
+namespace {
+
+// The kernel's reasons for a SIGTRAP that is one of ours: a breakpoint instruction, a breakpoint in the debug registers.
+bool is_ours(pid_t thread) {
+  constexpr int kKernel = 0x80;
+  siginfo_t reason{};
+  if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) != 0) return false;
+  return reason.si_code == kKernel || reason.si_code == TRAP_BRKPT || reason.si_code == TRAP_HWBKPT;
+}
+
+}  // namespace
+
+void Tracer::run() {
+  while (!closing_ || !may_end()) {
+    if (bell_.rang()) {
+      read_packets();
+      for (const auto& [id, process] : processes_) {
+        if (process->is_stopping) check_held(*process);
+      }
+    }
+    int status = 0;
+    const pid_t id = waitpid(-1, &status, __WALL);
+    if (id > 0) {
+      answer(id, status);
+    } else if (errno == ECHILD && !closing_) {
+      pause();  // the bell's signal ends it
+    }
+  }
+}
+
+void Tracer::answer(pid_t id, int status) {
+  if (WIFEXITED(status) || WIFSIGNALED(status)) return answer_end(id, status);
+  const int event = status >> 16;
+  const int signal = WSTOPSIG(status);
+  if (event == PTRACE_EVENT_EXEC) return answer_exec(id);
+  const auto known = threads_.find(id);
+  if (known == threads_.end()) {
+    early_[id] = status;
+    return;
+  }
+  Tracee& thread = *known->second;
+  thread.stopped = true;
+  if (event != 0) return answer_event(thread, event, signal);
+  if (signal == SIGTRAP) return answer_trap(thread);
+  answer_signal(thread, signal);
+}
+
+void Tracer::answer_event(Tracee& thread, int event, int signal) {
+  if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK) {
+    answer_child(thread, event);
+    return resume(thread);
+  }
+  if (event == PTRACE_EVENT_STOP) {
+    thread.group_stopped = signal != SIGTRAP;
+    thread.asked_to_stop = false;
+    if (thread.is_new) {
+      thread.is_new = false;
+      return begin_child(thread);
+    }
+    if (thread.process().is_stopping) return check_held(thread.process());
+  }
+  resume(thread);
+}
+
+void Tracer::answer_trap(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  arch::RegisterImage registers;
+  if (!thread.read_registers(registers)) return;  // it was killed: its end is to come
+  Site* site = nullptr;
+  bool is_watch = false;
+  if (process.space != nullptr && process.space->cpu().runs(registers)) {
+    const arch::Cpu& cpu = process.space->cpu();
+    is_watch = thread.watch_reason != WatchReason::kNone && cpu.program_counter(registers) == thread.watch_address;
+    site = process.space->breakpoints().find(cpu.breakpoint_address(registers));
+  }
+  if ((site == nullptr && !is_watch) || !is_ours(thread.id())) return answer_signal(thread, SIGTRAP);
+  thread.restore_signal_mask();
+  if (is_watch) {
+    answer_watch(thread, registers);
+  } else {
+    process.space->cpu().set_program_counter(registers, site->address);
+    // When it leaves, the instruction is there again.
+    if (process.phase != Phase::kLeaving) return answer_breakpoint(thread, *site, registers);
+    thread.write_registers(registers);
+  }
+  resume(thread);
+}
+
+void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers) {
+  seat_.follow(thread);
+  TracedProcess& process = thread.process();
+  AddressSpace& space = *process.space;
+  CallObserver observer(space, thread, registers);
+  bool waits = false;
+  if (site.is_change_notice) {
+    space.look_at_objects();
+    tell_notes(process);
+  }
+  if (site.is_return) {
+    const CallObserver::Resolved resolved = observer.returning();
+    if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+  }
+  if (!site.functions.empty()) {
+    const Watch watch = site.functions.front().watch;
+    if (watch == Watch::kExit || watch == Watch::kLastExit) {
+      waits = answer_exit_call(thread, site, registers);
+    } else {
+      observer.entered(site);
+    }
+  }
+  if (!space.cpu().emulate(site.address, site.instruction(), registers, space.memory())) {
+    // It would fault: so that it does, the instruction is put back, and stays.
+    space.memory().write(site.address, site.instruction().data(), space.cpu().breakpoint().size());
+  }
+  if (site.is_tail_jump) {
+    const uint64_t returns_to = observer.jumped(site);
+    if (returns_to != 0 && !thread.watch(space.cpu(), returns_to, WatchReason::kReturn, 0)) call_is_lost(thread);
+  }
+  thread.write_registers(registers);
+  if (!waits) resume(thread);
+}
+
+void Tracer::answer_watch(Tracee& thread, arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  const uint64_t stack_pointer = space.cpu().stack_pointer(registers);
+  if (thread.watch_reason == WatchReason::kHandlerReturn) {
+    if (stack_pointer != thread.watch_stack_pointer) return;  // the handler itself came by
+    thread.calls.handler_returned();
+    thread.end_watch(space.cpu());
+    return;
+  }
+  const CallObserver::Resolved resolved = CallObserver(space, thread, registers).returned();
+  if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+}
+
+// Its return can't be seen.
+void Tracer::call_is_lost(Tracee& thread) {
+  const PendingCall* call = thread.calls.innermost();
+  if (call->is_event) thread.process().space->log().header().lost_events.fetch_add(1, std::memory_order_relaxed);
+  thread.calls.pop(call);
+}
+
+void Tracer::answer_signal(Tracee& thread, int signal) {
+  thread.signal = signal;
+  TracedProcess& process = thread.process();
+  if (process.phase == Phase::kTraced && !process.is_guest) {
+    wire::EndingNotice notice{};
+    notice.kind = wire::EndingKind::kSignal;
+    notice.signal = static_cast<uint32_t>(signal);
+    if (options_.scan_at_end && thread.would_end_by(signal) && tell_end(thread, notice)) return;
+    if (!thread.calls.is_empty()) {
+      // Whatever the handler calls is no part of the call that it interrupts.
+      thread.calls.interrupt();
+      const arch::Cpu& cpu = process.space->cpu();
+      arch::RegisterImage registers;
+      if (thread.watch_reason == WatchReason::kNone && thread.read_registers(registers)) {
+        thread.watch(cpu, cpu.program_counter(registers), WatchReason::kHandlerReturn, cpu.stack_pointer(registers));
+      }
+    }
+  }
+  resume(thread);
+}
+
+void Tracer::answer_end(pid_t id, int status) {
+  early_.erase(id);
+  TracedProcess* process = find_process(id);
+  forget_thread(id);
+  if (process == nullptr) return;
+  // The leader's end is told when all other threads have ended.
+  if (process->was_recorded) {
+    Packet packet;
+    packet.header = {.kind = PacketKind::kLeft, .process = id};
+    packet.header.reason =
+        static_cast<uint32_t>(process->phase == Phase::kLeaving ? process->left_reason : Left::Reason::kEnded);
+    packet.header.wait_status = status;
+    send(packet);
+  }
+  if (process->space != nullptr && !process->is_guest) process->space->breakpoints().abandon();
+  forget_process(id);
+}
+
+void Tracer::resume(Tracee& thread) {
+  const TracedProcess& process = thread.process();
+  const bool awaits_log = process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach;
+  if (process.phase == Phase::kLeaving) return let_go(thread);
+  if (awaits_log || process.is_held || process.ending == &thread) return;
+  if (thread.group_stopped) {
+    thread.stay_stopped();
+  } else {
+    thread.go_on();
+  }
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,104 @@
+// The tracer: holds processes by ptrace, answers their stops at breakpoints, and does what heaptap tells it. One thread does
+// all of it, since ptrace binds a process to the thread that seized it.
+//
+//   wait for a stop ▸ breakpoint? ▸ CallObserver ▸ log ▸ emulate the instruction ▸ go on
+//                   ▸ new thread, fork, exec, signal, end
+#pragma once
+#include <sys/types.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "target/tracer/line_packet.h"
+#include "target/tracer/seat.h"
+#include "target/tracer/traced_process.h"
+#include "target/tracer/tracee.h"
+
+namespace heaptap::tracer {
+
+// How the thread that waits for stops learns that something else is to be looked at.
+class Doorbell {
+ public:
+  virtual bool rang() = 0;                 // since the last call
+  virtual void want_ticks(bool want) = 0;  // it rings every few milliseconds
+ protected:
+  ~Doorbell() = default;
+};
+
+class Tracer {
+ public:
+  // `socket`: to heaptap.
+  Tracer(int socket, const TracerOptions& options, Doorbell& bell) : socket_(socket), options_(options), bell_(bell) {}
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  // Returns when heaptap is gone or wants no more, and nothing is traced any longer that could run into a breakpoint.
+  void run();
+
+ private:
+  // Stops: tracer.cc.
+  void answer(pid_t id, int status);
+  void answer_event(Tracee& thread, int event, int signal);
+  void answer_trap(Tracee& thread);
+  void answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers);
+  void answer_watch(Tracee& thread, arch::RegisterImage& registers);
+  void answer_signal(Tracee& thread, int signal);
+  void answer_end(pid_t id, int status);
+  void call_is_lost(Tracee& thread);
+  void resume(Tracee& thread);
+
+  // What heaptap says, and what becomes of processes: tracer_processes.cc.
+  void read_packets();
+  void obey(Packet& packet);
+  void attach(pid_t process);
+  std::string try_to_attach(pid_t process);
+  void attach_before_exec(pid_t process);
+  void give_log(Packet& packet);
+  void refuse_log(pid_t process);
+  void end_may_go_on(pid_t process);
+  void want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread);
+  void answer_child(Tracee& maker, int event);
+  void begin_child(Tracee& child);
+  void answer_exec(pid_t id);
+  // The process comes to its end: heaptap is told once. True: the thread waits.
+  bool tell_end(Tracee& thread, const wire::EndingNotice& notice);
+  bool answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
+  void tell_notes(TracedProcess& process);
+
+  // Letting go, and holding for a scan: tracer_leaving.cc.
+  void leave(TracedProcess& process, Left::Reason reason);
+  void leave_all();
+  void let_go(Tracee& thread);
+  void check_left(TracedProcess& process);
+  void forget_thread(pid_t id);
+  void forget_process(pid_t id);
+  [[nodiscard]] bool may_end();
+  void hold(pid_t process);
+  void check_held(TracedProcess& process);
+  void tell_held(TracedProcess& process);
+  void release(pid_t process);
+  static void restart_call(Tracee& thread);
+
+  Tracee& add_thread(pid_t id, TracedProcess& process);
+  TracedProcess& add_process(pid_t id, pid_t parent, Phase phase);
+  [[nodiscard]] TracedProcess* find_process(pid_t id);
+  [[nodiscard]] std::vector<Tracee*> threads_of(const TracedProcess& process);
+  void send(const Packet& packet);
+  void tell(PacketKind kind, pid_t process, const std::string& text);
+
+  int socket_;
+  TracerOptions options_;
+  Doorbell& bell_;
+  bool closing_ = false;  // heaptap is gone, or wants no more
+  TracedProcess::Clock::time_point closing_since_{};
+  std::map<pid_t, std::unique_ptr<TracedProcess>> processes_;
+  std::unordered_map<pid_t, std::unique_ptr<Tracee>> threads_;
+  std::unordered_map<pid_t, int> early_;  // stops of children whose makers haven't told of them yet
+  Seat seat_;
+};
+
+}  // namespace heaptap::tracer

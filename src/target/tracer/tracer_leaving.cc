@@ -1,0 +1,189 @@
+// Letting processes go as they were, and holding them for a leak scan.
+#include <csignal>
+
+#include "target/process_status.h"
+#include "target/thread_state.h"
+#include "target/tracer/tracer.h"
+
+namespace heaptap::tracer {
+namespace {
+
+using Clock = TracedProcess::Clock;
+constexpr std::chrono::seconds kLongestLeaving{5};
+constexpr std::chrono::milliseconds kDeepInKernel{200};
+constexpr std::chrono::seconds kLongestStopping{5};
+
+}  // namespace
+
+// First the breakpoints, in memory that runs on; then each thread, as soon as it stands where it can be let go. One that
+// waits in a system call is left there: it can't have met a breakpoint, and there is none any more that it could meet. The
+// kernel lets it go when this process ends.
+void Tracer::leave(TracedProcess& process, Left::Reason reason) {
+  if (process.phase == Phase::kLeaving) return;
+  process.left_reason = reason;
+  if (process.space != nullptr && !process.is_guest) {
+    process.space->breakpoints().lift_all(process.space->memory());
+    for (const auto& [id, other] : processes_) {
+      if (other->is_guest && other->space == process.space) leave(*other, reason);
+    }
+  }
+  process.phase = Phase::kLeaving;
+  process.is_held = process.is_stopping = false;
+  process.ending = nullptr;
+  for (Tracee* thread : threads_of(process)) {
+    if (thread->stopped) {
+      let_go(*thread);
+    } else if (!thread->is_new && !thread->group_stopped && thread->waits_in_kernel()) {
+      thread->left_in_kernel = true;
+    } else if (!thread->is_new) {
+      thread->asked_to_stop = true;
+      thread->interrupt();
+    }
+  }
+  check_left(process);
+}
+
+void Tracer::leave_all() {
+  if (closing_) return;
+  closing_ = true;
+  closing_since_ = Clock::now();
+  bell_.want_ticks(true);
+  std::vector<pid_t> ids;
+  for (const auto& [id, process] : processes_) ids.push_back(id);
+  for (const pid_t id : ids) {
+    if (TracedProcess* process = find_process(id)) leave(*process, Left::Reason::kDetached);
+  }
+}
+
+// The thread is stopped, and its process's breakpoints are out.
+void Tracer::let_go(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  // The stop that was asked for may come before that of a breakpoint which was met already.
+  if (thread.has_pending_trap()) {
+    thread.go_on();
+    thread.asked_to_stop = true;
+    return thread.interrupt();
+  }
+  if (process.space != nullptr) {
+    if (thread.watch_reason != WatchReason::kNone) thread.end_watch(process.space->cpu());
+    restart_call(thread);
+  }
+  thread.detach();
+  forget_thread(thread.id());
+  check_left(process);
+}
+
+void Tracer::check_left(TracedProcess& process) {
+  for (const Tracee* thread : threads_of(process)) {
+    if (!thread->left_in_kernel) return;
+  }
+  if (process.was_recorded) {
+    process.was_recorded = false;
+    Packet packet;
+    packet.header = {.kind = PacketKind::kLeft, .process = process.id};
+    packet.header.reason = static_cast<uint32_t>(process.left_reason);
+    send(packet);
+  }
+  if (threads_of(process).empty()) forget_process(process.id);
+}
+
+bool Tracer::may_end() {
+  if (Clock::now() - closing_since_ > kLongestLeaving) return true;
+  for (const auto& [id, thread] : threads_) {
+    if (!thread->left_in_kernel) return false;
+  }
+  return early_.empty();
+}
+
+void Tracer::forget_thread(pid_t id) {
+  const auto known = threads_.find(id);
+  if (known == threads_.end()) return;
+  Tracee& thread = *known->second;
+  TracedProcess& process = thread.process();
+  if (thread.stream != nullptr) process.space->log().end_stream(thread.stream);
+  if (process.ending == &thread) process.ending = nullptr;
+  threads_.erase(known);
+  if (process.is_stopping) check_held(process);
+}
+
+void Tracer::forget_process(pid_t id) {
+  const TracedProcess* process = find_process(id);
+  if (process == nullptr) return;
+  for (const Tracee* thread : threads_of(*process)) forget_thread(thread->id());
+  processes_.erase(id);
+}
+
+void Tracer::hold(pid_t id) {
+  TracedProcess* process = find_process(id);
+  if (process == nullptr || process->phase != Phase::kTraced) {
+    return tell(PacketKind::kNotHeld, id, "process " + std::to_string(id) + " is not traced any more");
+  }
+  process->is_held = process->is_stopping = true;
+  process->asked_at = Clock::now();
+  bell_.want_ticks(true);
+  for (Tracee* thread : threads_of(*process)) {
+    if (thread->stopped || thread->is_new) continue;
+    thread->asked_to_stop = true;
+    thread->interrupt();
+  }
+  check_held(*process);
+}
+
+void Tracer::check_held(TracedProcess& process) {
+  const auto passed = Clock::now() - process.asked_at;
+  for (const Tracee* thread : threads_of(process)) {
+    if (thread->stopped) continue;
+    const auto status = target::read_thread_status(thread->id());
+    const bool is_deep = status && status->state == 'D' && passed > kDeepInKernel;
+    if (is_deep || !status) continue;
+    if (passed < kLongestStopping) return;
+    process.is_stopping = false;
+    bell_.want_ticks(closing_);
+    tell(PacketKind::kNotHeld, process.id,
+         "thread " + std::to_string(thread->id()) + " of process " + std::to_string(process.id) + " doesn't stop");
+    return release(process.id);
+  }
+  process.is_stopping = false;
+  bell_.want_ticks(closing_);
+  tell_held(process);
+}
+
+void Tracer::tell_held(TracedProcess& process) {
+  for (const Tracee* thread : threads_of(process)) {
+    Packet packet;
+    packet.header = {.kind = PacketKind::kHeldThread, .process = process.id};
+    packet.thread.thread_id = static_cast<uint32_t>(thread->id());
+    if (!thread->stopped || !target::read_stopped_thread(thread->id(), process.space->cpu(), packet.thread)) {
+      const auto place = target::read_kernel_place(thread->id());
+      if (!place) continue;
+      packet.thread.stack_pointer = place->stack_pointer;
+      packet.thread.program_counter = place->program_counter;
+    }
+    send(packet);
+  }
+  Packet packet;
+  packet.header = {.kind = PacketKind::kHeld, .process = process.id};
+  packet.header.architecture = process.space->cpu().architecture();
+  send(packet);
+}
+
+void Tracer::release(pid_t id) {
+  TracedProcess* process = find_process(id);
+  if (process == nullptr || !process->is_held) return;
+  process->is_held = process->is_stopping = false;
+  for (Tracee* thread : threads_of(*process)) {
+    if (!thread->stopped) continue;
+    if (thread->signal == 0) restart_call(*thread);
+    resume(*thread);
+  }
+}
+
+// A system call that only our stop interrupted starts again.
+void Tracer::restart_call(Tracee& thread) {
+  arch::RegisterImage registers;
+  const arch::Cpu& cpu = thread.process().space->cpu();
+  if (thread.group_stopped || !thread.read_registers(registers) || !cpu.runs(registers)) return;
+  if (cpu.restart_interrupted_call(registers)) thread.write_registers(registers);
+}
+
+}  // namespace heaptap::tracer
