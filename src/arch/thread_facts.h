@@ -39,6 +39,11 @@ struct ThreadFacts {
   // In a ucontext_t.
   uint16_t context_stack;  // uc_stack: begin, flags, size
   uint16_t context_stack_pointer;
+  // glibc's struct pthread: its size (of 2.36; others are a little smaller or larger), and where the thread's number is.
+  uint16_t glibc_control_block_bytes;
+  uint16_t glibc_thread_number;
+  // glibc's struct malloc_state: where its bins are.
+  uint16_t glibc_bins;
 
   [[nodiscard]] bool may_be_address(uint64_t value) const {
     return value >= lowest_address && value <= highest_address;

@@ -5,14 +5,16 @@
 namespace heaptap::target {
 namespace {
 
-constexpr uint64_t kArenaAlignment = uint64_t{64} << 20;
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMostMainHeapBytes = uint64_t{1} << 46;
 constexpr uint64_t kBins = 127;
-constexpr uint64_t kBinsBytes = kBins * 16;
-constexpr uint64_t kBeforeBins = 112;      // lock, flags, fastbins, top, last_remainder
-constexpr uint64_t kBinmapBytes = 16;      // then the next arena
-constexpr uint64_t kBehindBins = 16 + 40;  // binmap, next, next_free, attached_threads, two sizes
+constexpr uint64_t kBinsWords = kBins * 2;
+constexpr uint64_t kBinmapBytes = 16;  // then the next arena
+
+// HEAP_MAX_SIZE
+uint64_t arena_alignment(const ProcessMemory& memory) {
+  return memory.word_bytes() == sizeof(uint32_t) ? uint64_t{1} << 20 : uint64_t{64} << 20;
+}
 
 struct ArenaHead {
   uint64_t arena;
@@ -23,25 +25,30 @@ struct ArenaHead {
 
 // The head of the heap at this address, if it is one: its arena begins in a heap that says the same.
 std::optional<ArenaHead> arena_head_at(const ProcessMemory& memory, uint64_t address) {
-  const auto head = memory.value<ArenaHead>(address);
-  if (!head || head->arena % 16 != 0 || head->size > kArenaAlignment || head->protected_size > kArenaAlignment ||
-      head->size == 0 || head->size % kPageBytes != 0 || head->protected_size < head->size) {
+  const uint64_t word = memory.word_bytes();
+  const auto words = memory.words({address, address + 4 * word});
+  if (words.size() < 4) return std::nullopt;
+  const ArenaHead head{words[0], words[1], words[2], words[3]};
+  const uint64_t alignment = arena_alignment(memory);
+  if (head.arena % (2 * word) != 0 || head.size > alignment || head.protected_size > alignment || head.size == 0 ||
+      head.size % kPageBytes != 0 || head.protected_size < head.size) {
     return std::nullopt;
   }
-  const uint64_t first = head->arena & ~(kArenaAlignment - 1);
+  const uint64_t first = head.arena & ~(alignment - 1);
   constexpr uint64_t kLargestHead = 64;
-  if (head->arena - first < sizeof(ArenaHead) || head->arena - first > kLargestHead) return std::nullopt;
-  if (memory.value<uint64_t>(first) != head->arena) return std::nullopt;
+  if (head.arena - first < 4 * word || head.arena - first > kLargestHead) return std::nullopt;
+  if (memory.word(first) != head.arena) return std::nullopt;
   return head;
 }
 
 bool is_arena(const ProcessMemory& memory, uint64_t address) {
-  return memory.value<uint64_t>(address & ~(kArenaAlignment - 1)) == address;
+  return memory.word(address & ~(arena_alignment(memory) - 1)) == address;
 }
 
 void find_arenas(ProcessMemory& memory, AddressRange range, std::vector<AddressRange>& parts) {
-  uint64_t at = (range.begin + kArenaAlignment - 1) & ~(kArenaAlignment - 1);
-  for (; at >= range.begin && at < range.end; at += kArenaAlignment) {
+  const uint64_t alignment = arena_alignment(memory);
+  uint64_t at = (range.begin + alignment - 1) & ~(alignment - 1);
+  for (; at >= range.begin && at < range.end; at += alignment) {
     if (memory.touched_ranges(at, at + kPageBytes).empty()) continue;
     const auto head = arena_head_at(memory, at);
     if (head) parts.push_back({at, std::min(at + std::max(head->size, head->protected_size), range.end)});
@@ -50,52 +57,53 @@ void find_arenas(ProcessMemory& memory, AddressRange range, std::vector<AddressR
 
 // The memory of a block that glibc mapped for it alone.
 std::optional<AddressRange> own_memory_of_block(const ProcessMemory& memory, uint64_t block) {
-  struct Head {
-    uint64_t offset;
-    uint64_t size;
-  };
   constexpr uint64_t kIsMapped = 2;
-  const auto head = memory.value<Head>(block - sizeof(Head));
-  if (!head || (head->size & 7) != kIsMapped) return std::nullopt;
-  const uint64_t size = head->size & ~uint64_t{7};
-  const uint64_t begin = block - sizeof(Head) - head->offset;
-  if (begin % kPageBytes != 0 || (head->offset + size) % kPageBytes != 0 || size == 0) return std::nullopt;
-  return AddressRange{begin, block - sizeof(Head) + size};
+  const uint64_t chunk = block - uint64_t{2} * memory.word_bytes();
+  const auto head = memory.words({chunk, block});  // offset, size
+  if (head.size() < 2 || (head[1] & 7) != kIsMapped) return std::nullopt;
+  const uint64_t size = head[1] & ~uint64_t{7};
+  const uint64_t begin = chunk - head[0];
+  if (begin % kPageBytes != 0 || (head[0] + size) % kPageBytes != 0 || size == 0) return std::nullopt;
+  return AddressRange{begin, chunk + size};
 }
 
 }  // namespace
 
-std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const ModuleImage& module) {
+std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const arch::ThreadFacts& facts,
+                                           const ModuleImage& module) {
+  const uint64_t word = memory.word_bytes();
   std::vector<AddressRange> found;
   for (const AddressRange& segment : module.writable) {
     const std::vector<uint64_t> words = memory.words(segment);
     const auto is_empty_bin = [&](size_t i) {
-      const uint64_t self = segment.begin + i * 8 - 16;
+      const uint64_t self = segment.begin + (i - 2) * word;
       return words[i] == self && words[i + 1] == self;
     };
-    size_t run = 0;  // of empty bins that end here, where few others lie between them
-    for (size_t i = kBinsBytes / 8; i + 8 < words.size(); ++i) {
+    for (size_t i = kBinsWords; i + 8 < words.size(); ++i) {
       // The last bin is always empty, and nothing behind it looks like one.
       if (!is_empty_bin(i - 2) || is_empty_bin(i)) continue;
-      const size_t first = i - kBinsBytes / 8;
-      run = 0;
-      for (size_t bin = 0; bin < kBins; ++bin) run += is_empty_bin(first + 2 * bin) ? 1 : 0;
+      const size_t first = i - kBinsWords;
+      size_t empty = 0;
+      for (size_t bin = 0; bin < kBins; ++bin) empty += is_empty_bin(first + 2 * bin) ? 1 : 0;
       constexpr size_t kEnough = 32;
-      if (run < kEnough) continue;
-      const uint64_t bins = segment.begin + first * 8;
-      const uint64_t next = words[i + kBinmapBytes / 8];
-      if (next != bins - kBeforeBins && next != bins - kBeforeBins + 8 && !is_arena(memory, next)) continue;
-      found.push_back({bins - kBeforeBins, bins + kBinsBytes + kBehindBins});
+      if (empty < kEnough) continue;
+      const uint64_t bins = segment.begin + first * word;
+      const uint64_t begin = bins - facts.glibc_bins;
+      const uint64_t next = words[i + kBinmapBytes / word];
+      if (next != begin && next != begin + word && !is_arena(memory, next)) continue;
+      const uint64_t behind_bins = kBinmapBytes + 5 * word;  // binmap, next, next_free, attached_threads, two sizes
+      found.push_back({begin, bins + kBinsWords * word + behind_bins});
     }
   }
   return found;
 }
 
-uint64_t end_of_main_heap(const ProcessMemory& memory, AddressRange main_arena) {
-  constexpr uint64_t kTop = kBeforeBins - 16;  // the last chunk; it reaches to the end
-  const uint64_t top = memory.value<uint64_t>(main_arena.begin + kTop).value_or(0);
+uint64_t end_of_main_heap(const ProcessMemory& memory, const arch::ThreadFacts& facts, AddressRange main_arena) {
+  const uint64_t word = memory.word_bytes();
+  // The last chunk; it reaches to the end.
+  const uint64_t top = memory.word(main_arena.begin + facts.glibc_bins - 2 * word).value_or(0);
   if (top < kPageBytes || main_arena.contains(top)) return 0;  // no memory yet: top is a bin
-  const uint64_t size = memory.value<uint64_t>(top + 8).value_or(0) & ~uint64_t{7};
+  const uint64_t size = memory.word(top + word).value_or(0) & ~uint64_t{7};
   const uint64_t end = top + size;
   return size < kMostMainHeapBytes && end % kPageBytes == 0 ? end : 0;
 }

@@ -10,17 +10,19 @@
 #include <span>
 #include <vector>
 
+#include "arch/thread_facts.h"
 #include "target/module_image.h"
 #include "target/process_memory.h"
 
 namespace heaptap::target {
 
 // The words of glibc's main arena, where a module's data hold one.
-std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const ModuleImage& module);
+std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const arch::ThreadFacts& facts,
+                                           const ModuleImage& module);
 
 // Where the heap of this main arena that brk made ends, as the arena knows it: what lies behind it, the program got from brk by
 // itself. 0: not known.
-uint64_t end_of_main_heap(const ProcessMemory& memory, AddressRange main_arena);
+uint64_t end_of_main_heap(const ProcessMemory& memory, const arch::ThreadFacts& facts, AddressRange main_arena);
 
 // Parts of the anonymous mapping that are an allocator's. `heap`: where blocks lie, ascending.
 std::vector<AddressRange> find_heap_parts(ProcessMemory& memory, const Mapping& mapping,

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "arch/native.h"
+#include "arch/i386/registers.h"
+#include "arch/x86_64/registers.h"
 #include "unwind/cfi.h"
 
 namespace heaptap::target {
 namespace {
 
-using Cpu = arch::native::Unwinding;
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMostEntryBytes = 65536;
 constexpr uint64_t kMostFunctions = 1u << 22;
@@ -54,6 +54,7 @@ uint64_t CfiCopy::fill_entry(uint64_t address) {
   return reader.ok() ? distance : 0;
 }
 
+template <typename Cpu>
 unwind::Row CfiCopy::row_for(uint64_t pc) {
   constexpr unwind::Row kNoTable{unwind::RowKind::kNoTable, 0, 0, 0};
   if (copy_ == nullptr) return kNoTable;
@@ -64,5 +65,8 @@ unwind::Row CfiCopy::row_for(uint64_t pc) {
   if (distance != 0) fill_entry(entry + 4 - distance);
   return unwind::find_row<Cpu>(tables, pc);
 }
+
+template unwind::Row CfiCopy::row_for<arch::x86_64::Unwinding>(uint64_t);
+template unwind::Row CfiCopy::row_for<arch::i386::Unwinding>(uint64_t);
 
 }  // namespace heaptap::target

@@ -15,6 +15,8 @@ class CfiCopy {
   CfiCopy(const CfiCopy&) = delete;
   CfiCopy& operator=(const CfiCopy&) = delete;
 
+  // `Cpu` is an arch's Unwinding: that of the target.
+  template <typename Cpu>
   unwind::Row row_for(uint64_t pc);
 
  private:

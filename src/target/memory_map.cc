@@ -1,5 +1,7 @@
 #include "target/memory_map.h"
 
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -27,6 +29,7 @@ std::optional<Mapping> parse_line(std::string_view line) {
   }
   mapping.readable = line[0] == 'r';
   mapping.writable = line[1] == 'w';
+  mapping.executable = line[2] == 'x';
   mapping.shared = line[3] == 's';
   line.remove_prefix(5);
   uint64_t major = 0;
@@ -35,6 +38,7 @@ std::optional<Mapping> parse_line(std::string_view line) {
       !take_number(line, 16, ' ', minor)) {
     return std::nullopt;
   }
+  mapping.device = makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), mapping.inode);
   if (error != std::errc()) return std::nullopt;
   line.remove_prefix(static_cast<size_t>(end - line.data()));

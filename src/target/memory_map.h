@@ -15,8 +15,10 @@ struct Mapping {
   AddressRange range;
   bool readable = false;
   bool writable = false;
+  bool executable = false;
   bool shared = false;
   uint64_t offset = 0;  // in the file
+  dev_t device = 0;     // that holds the file
   uint64_t inode = 0;   // 0: no file
   std::string name;     // as the kernel prints it: a path, "[heap]", "[anon:…]", or empty
 

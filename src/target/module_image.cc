@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -16,17 +17,44 @@ constexpr unsigned kMostHeaders = 128;
 uint64_t page_begin(uint64_t address) { return address & ~(kPageBytes - 1); }
 uint64_t page_end(uint64_t address) { return page_begin(address + kPageBytes - 1); }
 
-std::vector<Elf64_Phdr> read_headers(const ProcessMemory& memory, uint64_t address) {
-  const auto header = memory.value<Elf64_Ehdr>(address);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-      header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum > kMostHeaders || header->e_phoff > kPageBytes) {
+constexpr unsigned char kByteOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+
+// Both classes of headers become one.
+Elf64_Phdr as_wide(const Elf64_Phdr& header) { return header; }
+Elf64_Phdr as_wide(const Elf32_Phdr& header) {
+  return {.p_type = header.p_type,
+          .p_flags = header.p_flags,
+          .p_offset = header.p_offset,
+          .p_vaddr = header.p_vaddr,
+          .p_paddr = header.p_paddr,
+          .p_filesz = header.p_filesz,
+          .p_memsz = header.p_memsz,
+          .p_align = header.p_align};
+}
+
+template <typename FileHeader, typename ProgramHeader>
+std::vector<Elf64_Phdr> read_headers_of(const ProcessMemory& memory, uint64_t address, unsigned char elf_class) {
+  const auto header = memory.value<FileHeader>(address);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != elf_class ||
+      header->e_ident[EI_DATA] != kByteOrder || header->e_phentsize != sizeof(ProgramHeader) ||
+      header->e_phnum > kMostHeaders || header->e_phoff > kPageBytes) {
     return {};
   }
-  std::vector<Elf64_Phdr> headers(header->e_phnum);
-  const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(headers.data()), headers.size() * sizeof(Elf64_Phdr));
-  headers.resize(memory.read(address + header->e_phoff, bytes) / sizeof(Elf64_Phdr));
-  std::erase_if(headers, [](const Elf64_Phdr& entry) { return entry.p_memsz > kMostBytes || entry.p_memsz == 0; });
-  return headers;
+  std::vector<ProgramHeader> headers(header->e_phnum);
+  const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(headers.data()), headers.size() * sizeof(ProgramHeader));
+  headers.resize(memory.read(address + header->e_phoff, bytes) / sizeof(ProgramHeader));
+  std::vector<Elf64_Phdr> result;
+  for (const ProgramHeader& entry : headers) {
+    if (entry.p_memsz <= kMostBytes && entry.p_memsz != 0) result.push_back(as_wide(entry));
+  }
+  return result;
+}
+
+std::vector<Elf64_Phdr> read_headers(const ProcessMemory& memory, uint64_t address) {
+  if (memory.word_bytes() == sizeof(uint32_t)) {
+    return read_headers_of<Elf32_Ehdr, Elf32_Phdr>(memory, address, ELFCLASS32);
+  }
+  return read_headers_of<Elf64_Ehdr, Elf64_Phdr>(memory, address, ELFCLASS64);
 }
 
 // A file that the program only reads has such headers too, but its segments aren't where they say.

@@ -29,6 +29,7 @@ struct ModuleImage {
   std::vector<AddressRange> code;
 };
 
+// Those whose word length and byte order are those of `memory`.
 std::vector<ModuleImage> find_modules(const ProcessMemory& memory);
 
 }  // namespace heaptap::target

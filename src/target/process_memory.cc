@@ -9,8 +9,9 @@
 
 namespace heaptap::target {
 
-ProcessMemory::ProcessMemory(pid_t thread)
+ProcessMemory::ProcessMemory(pid_t thread, unsigned word_bytes)
     : thread_(thread),
+      word_bytes_(word_bytes),
       file_(open(("/proc/" + std::to_string(thread) + "/mem").c_str(), O_RDONLY | O_CLOEXEC)),
       map_(read_memory_map(thread)),
       pages_(thread) {}
@@ -52,11 +53,23 @@ std::vector<AddressRange> ProcessMemory::touched_ranges(uint64_t begin, uint64_t
   return parts;
 }
 
-std::vector<uint64_t> ProcessMemory::words(AddressRange range) const {
-  std::vector<uint64_t> result(range.end > range.begin ? range.size() / sizeof(uint64_t) : 0);
-  const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(result.data()), result.size() * sizeof(uint64_t));
-  result.resize(read(range.begin, bytes) / sizeof(uint64_t));
+std::optional<uint64_t> ProcessMemory::word(uint64_t address) const {
+  if (word_bytes_ == sizeof(uint32_t)) return value<uint32_t>(address);
+  return value<uint64_t>(address);
+}
+
+template <typename Word>
+std::vector<Word> ProcessMemory::words_of(AddressRange range) const {
+  std::vector<Word> result(range.end > range.begin ? range.size() / sizeof(Word) : 0);
+  const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(result.data()), result.size() * sizeof(Word));
+  result.resize(read(range.begin, bytes) / sizeof(Word));
   return result;
+}
+
+std::vector<uint64_t> ProcessMemory::words(AddressRange range) const {
+  if (word_bytes_ != sizeof(uint32_t)) return words_of<uint64_t>(range);
+  const std::vector<uint32_t> words = words_of<uint32_t>(range);
+  return {words.begin(), words.end()};
 }
 
 }  // namespace heaptap::target

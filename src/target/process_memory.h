@@ -16,8 +16,8 @@ namespace heaptap::target {
 
 class ProcessMemory {
  public:
-  // `thread` is any live thread of the process (StoppedProcess::live_thread). Reads the memory map, once.
-  explicit ProcessMemory(pid_t thread);
+  // `thread` is any live thread of the process (StoppedProcess::live_thread), `word_bytes` 4 or 8. Reads the memory map, once.
+  explicit ProcessMemory(pid_t thread, unsigned word_bytes = sizeof(uint64_t));
   ~ProcessMemory();
   ProcessMemory(const ProcessMemory&) = delete;
   ProcessMemory& operator=(const ProcessMemory&) = delete;
@@ -40,8 +40,10 @@ class ProcessMemory {
     return result;
   }
 
-  // As many words as can be read.
+  // The target's words, in its length: one (none where it can't be read), and as many of a range as can be read.
+  [[nodiscard]] std::optional<uint64_t> word(uint64_t address) const;
   [[nodiscard]] std::vector<uint64_t> words(AddressRange range) const;
+  [[nodiscard]] unsigned word_bytes() const { return word_bytes_; }
 
   [[nodiscard]] const std::vector<Mapping>& map() const { return map_; }
   [[nodiscard]] PageMap& pages() { return pages_; }
@@ -49,7 +51,11 @@ class ProcessMemory {
  private:
   size_t read_unreadable(uint64_t address, std::span<uint8_t> to) const;
 
+  template <typename Word>
+  [[nodiscard]] std::vector<Word> words_of(AddressRange range) const;
+
   pid_t thread_;
+  unsigned word_bytes_;
   int file_;  // /proc/PID/mem
   std::vector<Mapping> map_;
   PageMap pages_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arch/native.h"
+#include "arch/thread_facts.h"
 #include "target/allocator_memory.h"
 #include "target/kernel_words.h"
 #include "target/module_image.h"
@@ -16,10 +17,7 @@
 namespace heaptap::target {
 namespace {
 
-namespace cpu = arch::native;
 using wire::RootKind;
-
-constexpr uint64_t kRedZone = cpu::Unwinding::kRedZoneBytes;
 
 bool lies_in(uint64_t address, std::span<const AddressRange> ascending) {
   const auto behind = std::ranges::upper_bound(ascending, address, {}, &AddressRange::begin);
@@ -50,7 +48,12 @@ bool is_large_file(const Mapping& mapping, ProcessMemory& memory) {
 class RootFinder {
  public:
   RootFinder(const StoppedProcess& process, ProcessMemory& memory, const RootQuery& query)
-      : process_(process), memory_(memory), query_(query), modules_(find_modules(memory)) {}
+      : process_(process),
+        memory_(memory),
+        query_(query),
+        facts_(facts_of(process)),
+        modules_(find_modules(memory)),
+        musl_(runs_on_musl()) {}
 
   Roots find() {
     sort_ranges();
@@ -71,6 +74,11 @@ class RootFinder {
   }
 
  private:
+  static const arch::ThreadFacts& facts_of(const StoppedProcess& process) {
+    const arch::ThreadFacts* facts = arch::thread_facts(process.architecture());
+    return facts != nullptr ? *facts : *arch::thread_facts(arch::native::kArchitecture);
+  }
+
   void sort_ranges();
   void label_mappings();
   void label_modules();
@@ -86,6 +94,7 @@ class RootFinder {
   void add_kernel_words();
   void collect_ranges();
   void walk_stacks();
+  [[nodiscard]] bool runs_on_musl() const;
 
   [[nodiscard]] std::optional<uint64_t> interrupted_stack_pointer(AddressRange alternate, uint64_t from) const;
   [[nodiscard]] bool is_ending(const StoppedThread& thread) const {
@@ -99,14 +108,22 @@ class RootFinder {
   const StoppedProcess& process_;
   ProcessMemory& memory_;
   const RootQuery& query_;
+  const arch::ThreadFacts& facts_;
   std::vector<ModuleImage> modules_;
-  ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_);
+  bool musl_;
+  ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_, musl_);
   std::vector<AddressRange> mapped_;  // ascending
   AddressRange main_stack_{};         // empty: none
   uint64_t main_heap_end_ = 0;        // 0: not known
   RangeLabels labels_;
   Roots roots_;
 };
+
+bool RootFinder::runs_on_musl() const {
+  return std::ranges::any_of(process_.threads(), [&](const StoppedThread& thread) {
+    return thread.registers_known && is_musl_thread(memory_, thread.thread_pointer);
+  });
+}
 
 void RootFinder::sort_ranges() {
   mapped_.assign(query_.mapped.begin(), query_.mapped.end());
@@ -136,9 +153,9 @@ void RootFinder::label_mappings() {
 void RootFinder::label_modules() {
   for (const ModuleImage& module : modules_) {
     for (const AddressRange& data : module.writable) labels_.paint(data, RootKind::kGlobal);
-    for (const AddressRange& arena : find_main_arenas(memory_, module)) {
+    for (const AddressRange& arena : find_main_arenas(memory_, facts_, module)) {
       labels_.erase(arena);
-      main_heap_end_ = std::max(main_heap_end_, end_of_main_heap(memory_, arena));
+      main_heap_end_ = std::max(main_heap_end_, end_of_main_heap(memory_, facts_, arena));
     }
     for (const AddressRange& data : module.read_only) roots_.read_only_data.push_back(data);
   }
@@ -192,15 +209,15 @@ void RootFinder::leave_out_ended_threads() {
     if (!block || alive.contains(*block) || runs_on(mapping.range)) continue;
     labels_.erase(mapping.range);
     if (const uint64_t table = thread_local_table_memory(memory_, *block); table != 0) {
-      roots_.words.push_back({table, 0, cpu::kThreadPointerNumber});
+      roots_.words.push_back({table, 0, facts_.thread_pointer_number});
     }
-    if (waits_for_join(memory_, *block)) labels_.paint({*block, mapping.range.end}, RootKind::kThreadLocal);
+    if (waits_for_join(memory_, facts_, *block)) labels_.paint({*block, mapping.range.end}, RootKind::kThreadLocal);
   }
 }
 
 void RootFinder::label_thread(const StoppedThread& thread) {
   const std::optional<AddressRange> area =
-      thread.registers_known ? find_thread_area(memory_, thread.thread_pointer) : std::nullopt;
+      thread.registers_known ? find_thread_area(memory_, facts_, thread.thread_pointer) : std::nullopt;
   const bool is_main = thread.thread_id == static_cast<uint32_t>(process_.process());
   const bool on_main_stack = main_stack_.size() != 0 && (is_main || main_stack_.contains(thread.stack_pointer));
   const AddressRange stack = on_main_stack ? main_stack_ : area.value_or(AddressRange{});
@@ -212,17 +229,18 @@ void RootFinder::label_thread(const StoppedThread& thread) {
   }
   for (const wire::StackArea& other : query_.stacks) {
     if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
-    roots_.words.push_back({other.begin, thread.thread_id, cpu::kStackPointerNumber, wire::RootKind::kAlternateStack});
+    roots_.words.push_back(
+        {other.begin, thread.thread_id, facts_.stack_pointer_number, wire::RootKind::kAlternateStack});
   }
 }
 
 void RootFinder::label_stack(const StoppedThread& thread, AddressRange stack) {
-  uint64_t live = thread.stack_pointer - kRedZone;
+  uint64_t live = thread.stack_pointer - facts_.red_zone_bytes;
   for (const wire::StackArea& other : query_.stacks) {
     const AddressRange range{other.begin, other.end};
     if (other.kind != RootKind::kAlternateStack || !range.contains(thread.stack_pointer)) continue;
     const auto interrupted = interrupted_stack_pointer(range, thread.stack_pointer);
-    live = interrupted ? *interrupted - kRedZone : stack.begin;
+    live = interrupted ? *interrupted - facts_.red_zone_bytes : stack.begin;
   }
   if (is_ending(thread)) live = query_.ending->live_sp;
   // On a stack of the program's own making: then all of this one may be in use.
@@ -240,20 +258,21 @@ void RootFinder::label_alternate_stack(const StoppedThread& thread) {
     if (lies_in(range.begin, query_.heap)) continue;
     labels_.erase(range);
     if (!range.contains(thread.stack_pointer)) continue;
-    labels_.paint({std::max(range.begin, thread.stack_pointer - kRedZone), range.end}, RootKind::kAlternateStack,
-                  thread.thread_id);
+    labels_.paint({std::max(range.begin, thread.stack_pointer - facts_.red_zone_bytes), range.end},
+                  RootKind::kAlternateStack, thread.thread_id);
   }
 }
 
 // A signal's frame on an alternate stack says which stack it is on, and what was interrupted. The outermost one counts.
 std::optional<uint64_t> RootFinder::interrupted_stack_pointer(AddressRange alternate, uint64_t from) const {
-  constexpr size_t kStackInContext = 16 / 8;  // uc_stack: begin, flags, size
-  constexpr size_t kStackPointerInContext = cpu::Unwinding::kSignalStackPointer / 8;
-  const auto words = memory_.words({from & ~uint64_t{7}, alternate.end});
+  const uint64_t word = memory_.word_bytes();
+  const size_t stack = facts_.context_stack / word;  // begin, flags, size
+  const size_t stack_pointer = facts_.context_stack_pointer / word;
+  const auto words = memory_.words({from & ~(word - 1), alternate.end});
   std::optional<uint64_t> found;
-  for (size_t i = 0; i + kStackPointerInContext < words.size(); ++i) {
-    if (words[i + kStackInContext] != alternate.begin || words[i + kStackInContext + 2] != alternate.size()) continue;
-    const uint64_t interrupted = words[i + kStackPointerInContext];
+  for (size_t i = 0; i + stack_pointer < words.size(); ++i) {
+    if (words[i + stack] != alternate.begin || words[i + stack + 2] != alternate.size()) continue;
+    const uint64_t interrupted = words[i + stack_pointer];
     if (!alternate.contains(interrupted)) found = interrupted;
   }
   return found;
@@ -264,11 +283,11 @@ void RootFinder::label_thread_locals(const StoppedThread& thread, std::optional<
   const ThreadLocalTable table = read_thread_local_table(memory_, pointer, thread_local_modules_);
   const Mapping* mapping = find_mapping(memory_.map(), pointer);
   if (mapping == nullptr) return;
-  const uint64_t end = area ? area->end : std::min(pointer + kControlBlockBytes, mapping->range.end);
+  const uint64_t end = area ? area->end : std::min(pointer + facts_.glibc_control_block_bytes, mapping->range.end);
   labels_.paint({std::max(table.static_begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
   const auto hold = [&](AddressRange range, uint64_t start) {
     if (!lies_in(start, query_.heap)) labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
-    roots_.words.push_back({start, thread.thread_id, cpu::kThreadPointerNumber, wire::RootKind::kThreadLocal});
+    roots_.words.push_back({start, thread.thread_id, facts_.thread_pointer_number, wire::RootKind::kThreadLocal});
   };
   if (table.range.size() != 0) hold(table.range, table.range.begin);
   for (const ThreadLocalBlock& block : table.blocks) {
@@ -300,10 +319,10 @@ void RootFinder::label_contexts() {
     uint64_t live = 0;
     uint32_t thread_id = area.thread_id;
     if (running != process_.threads().end()) {
-      live = running->stack_pointer - kRedZone;
+      live = running->stack_pointer - facts_.red_zone_bytes;
       thread_id = running->thread_id;
     } else {
-      live = memory_.value<uint64_t>(area.context + cpu::Unwinding::kSignalStackPointer).value_or(0);
+      live = memory_.word(area.context + facts_.context_stack_pointer).value_or(0);
       // As makecontext left it: not begun yet, or its state is kept in another context.
       constexpr uint64_t kFresh = 256;
       if (range.end - live < kFresh) live = 0;
@@ -315,7 +334,9 @@ void RootFinder::label_contexts() {
 
 void RootFinder::add_kernel_words() {
   for (const uint64_t word : find_kernel_words(process_.live_thread())) {
-    roots_.words.push_back({word, 0, 0, RootKind::kKernel});
+    // Of the kernel's 64 bits a shorter word is the first half (epoll_data, sigval).
+    const uint64_t mask = memory_.word_bytes() == sizeof(uint32_t) ? 0xffffffff : ~uint64_t{0};
+    roots_.words.push_back({word & mask, 0, 0, RootKind::kKernel});
   }
 }
 
@@ -324,7 +345,8 @@ void RootFinder::collect_ranges() {
   labels_.each([&](AddressRange range, const RangeLabels::Label& label) {
     block = std::ranges::upper_bound(block, query_.heap.end(), range.begin, {}, &AddressRange::end);
     const auto add = [&](uint64_t begin, uint64_t end) {
-      begin = (begin + 7) & ~uint64_t{7};
+      const uint64_t word = memory_.word_bytes();
+      begin = (begin + word - 1) & ~(word - 1);
       if (begin < end) roots_.ranges.push_back({begin, end, *label.kind, label.thread_id});
     };
     uint64_t begin = range.begin;
@@ -338,7 +360,7 @@ void RootFinder::collect_ranges() {
 }
 
 void RootFinder::walk_stacks() {
-  StackWalk walk(memory_, modules_);
+  StackWalk walk(memory_, modules_, process_.architecture());
   for (const StoppedThread& thread : process_.threads()) {
     const size_t before = roots_.frames.size();
     walk.walk(thread, roots_.frames);

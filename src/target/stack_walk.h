@@ -9,6 +9,7 @@
 #include "target/process_memory.h"
 #include "target/stopped_process.h"
 #include "unwind/row.h"
+#include "wire/architecture.h"
 #include "wire/heap_scan.h"
 
 namespace heaptap::target {
@@ -17,7 +18,8 @@ class CfiCopy;
 
 class StackWalk {
  public:
-  StackWalk(const ProcessMemory& memory, const std::vector<ModuleImage>& modules);
+  // `architecture`: of the code that the threads run. Of one that isn't known here there are no frames.
+  StackWalk(const ProcessMemory& memory, const std::vector<ModuleImage>& modules, wire::Architecture architecture);
   ~StackWalk();
   StackWalk(const StackWalk&) = delete;
   StackWalk& operator=(const StackWalk&) = delete;
@@ -40,10 +42,11 @@ class StackWalk {
 
   unwind::Row row_for(uint64_t pc);
   bool step(const unwind::Row& row, Registers& registers);
-  bool step_out_of_signal(Registers& registers);
+  bool step_out_of_signal(uint64_t code, Registers& registers);
   bool word(uint64_t address, uint64_t& value);
 
   const ProcessMemory& memory_;
+  wire::Architecture architecture_;
   std::vector<Module> code_;  // ascending
   std::unordered_map<const ModuleImage*, std::unique_ptr<CfiCopy>> copies_;
   std::unordered_map<uint64_t, unwind::Row> rows_;

@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "arch/native.h"
+#include "arch/thread_facts.h"
 #include "target/thread_collector.h"
 
 namespace heaptap::target {
@@ -35,7 +35,7 @@ struct StoppedProcess::State {
     ThreadCollector collector(process, limits);
     std::string error = collector.stop_all();
     threads = std::move(collector.threads());
-    architecture = arch::native::kArchitecture;
+    architecture = collector.architecture();
     notes = std::move(collector.notes());
     const bool failed = !error.empty();
     result.set_value(std::move(error));
@@ -107,6 +107,11 @@ void StoppedProcess::release() {
 pid_t StoppedProcess::process() const { return state_->process; }
 
 wire::Architecture StoppedProcess::architecture() const { return state_->architecture; }
+
+unsigned StoppedProcess::word_bytes() const {
+  const arch::ThreadFacts* facts = arch::thread_facts(state_->architecture);
+  return facts == nullptr ? sizeof(uintptr_t) : facts->word_bytes;
+}
 
 pid_t StoppedProcess::live_thread() const {
   return state_->threads.empty() ? state_->process : static_cast<pid_t>(state_->threads.front().thread_id);

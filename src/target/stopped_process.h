@@ -50,6 +50,7 @@ class StoppedProcess {
 
   [[nodiscard]] pid_t process() const;
   [[nodiscard]] wire::Architecture architecture() const;  // of the code that it runs
+  [[nodiscard]] unsigned word_bytes() const;
   // For /proc/…: of a leader that has exited, maps and mem can't be read.
   [[nodiscard]] pid_t live_thread() const;
   [[nodiscard]] const std::vector<StoppedThread>& threads() const;  // ascending by id

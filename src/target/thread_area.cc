@@ -23,19 +23,17 @@ std::vector<LoadedObject> list_loaded_objects(const ProcessMemory& memory, const
   for (const ModuleImage& module : modules) {
     if (module.dynamic == 0 || chain != 0) continue;
     constexpr uint64_t kMostEntries = 256;
-    const auto words = memory.words({module.dynamic, module.dynamic + kMostEntries * sizeof(Elf64_Dyn)});
+    const auto words = memory.words({module.dynamic, module.dynamic + kMostEntries * 2 * memory.word_bytes()});
     for (size_t i = 0; i + 1 < words.size() && words[i] != DT_NULL; i += 2) {
-      if (words[i] == DT_DEBUG && words[i + 1] != 0) chain = memory.value<uint64_t>(words[i + 1] + 8).value_or(0);
+      if (words[i] == DT_DEBUG && words[i + 1] != 0)
+        chain = memory.word(words[i + 1] + memory.word_bytes()).value_or(0);
     }
   }
-  struct LinkMap {
-    uint64_t bias, name, dynamic, next;
-  };
   while (chain != 0 && objects.size() < kMostModules) {
-    const auto link = memory.value<LinkMap>(chain);
-    if (!link) break;
-    objects.push_back({link->bias, chain});
-    chain = link->next;
+    const auto link = memory.words({chain, chain + uint64_t{4} * memory.word_bytes()});  // bias, name, dynamic, next
+    if (link.size() < 4) break;
+    objects.push_back({link[0], chain});
+    chain = link[3];
   }
   return objects;
 }
@@ -58,8 +56,9 @@ std::optional<ThreadLocalModule> read_numbering(const ProcessMemory& memory, uin
 
 }  // namespace
 
-std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, uint64_t thread_pointer) {
-  const auto words = memory.words({thread_pointer, thread_pointer + kControlBlockBytes});
+std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, const arch::ThreadFacts& facts,
+                                             uint64_t thread_pointer) {
+  const auto words = memory.words({thread_pointer, thread_pointer + facts.glibc_control_block_bytes});
   constexpr uint64_t kLargestStack = uint64_t{1} << 40;
   for (size_t i = 0; i + 1 < words.size(); ++i) {
     const AddressRange area{words[i], words[i] + words[i + 1]};
@@ -71,6 +70,15 @@ std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, uint64
   return std::nullopt;
 }
 
+bool is_musl_thread(const ProcessMemory& memory, uint64_t thread_pointer) {
+  const auto points_to_itself = [&](uint64_t address) {
+    return address >= kPageBytes && memory.word(address) == address;
+  };
+  const unsigned word = memory.word_bytes();
+  const auto head = memory.words({thread_pointer, thread_pointer + uint64_t{4} * word});  // self, table, previous, next
+  return head.size() == 4 && head[0] == thread_pointer && points_to_itself(head[2]) && points_to_itself(head[3]);
+}
+
 std::optional<uint64_t> find_control_block(ProcessMemory& memory, const Mapping& mapping) {
   constexpr uint64_t kSearched = 2 * kPageBytes;
   if (mapping.range.size() < 2 * kSearched) return std::nullopt;
@@ -78,31 +86,33 @@ std::optional<uint64_t> find_control_block(ProcessMemory& memory, const Mapping&
   if (memory.touched_ranges(end.begin, end.end).empty()) return std::nullopt;
   const auto words = memory.words(end);
   for (size_t i = 0; i + 2 < words.size(); i += 2) {
-    const uint64_t address = end.begin + i * 8;
+    const uint64_t address = end.begin + i * memory.word_bytes();
     if (words[i] == address && words[i + 2] == address) return address;
   }
   return std::nullopt;
 }
 
 uint64_t thread_local_table_memory(const ProcessMemory& memory, uint64_t control_block) {
-  constexpr uint64_t kHead = 16;  // how many entries there are
-  const uint64_t entries = memory.value<uint64_t>(control_block + 8).value_or(0);
-  return entries < kPageBytes ? 0 : entries - kHead;
+  if (is_musl_thread(memory, control_block)) return 0;
+  const uint64_t entries = memory.word(control_block + memory.word_bytes()).value_or(0);
+  const uint64_t head = uint64_t{2} * memory.word_bytes();  // how many entries there are
+  return entries < kPageBytes ? 0 : entries - head;
 }
 
-bool waits_for_join(const ProcessMemory& memory, uint64_t control_block) {
+bool waits_for_join(const ProcessMemory& memory, const arch::ThreadFacts& facts, uint64_t control_block) {
+  if (is_musl_thread(memory, control_block)) return true;  // of others the memory is gone
   // glibc: the thread's number becomes 0 when it ends, and -1 when it was joined. One that is detached is joined to itself.
-  constexpr uint64_t kThreadNumber = 720;
-  const auto number = memory.value<int32_t>(control_block + kThreadNumber);
+  const uint64_t place = control_block + facts.glibc_thread_number;
+  const auto number = memory.value<int32_t>(place);
   if (!number || *number != 0) return false;
-  const auto words = memory.words({control_block + kThreadNumber, control_block + kControlBlockBytes});
+  const auto words = memory.words({place, control_block + facts.glibc_control_block_bytes});
   return std::ranges::find(words, control_block) == words.end();
 }
 
-ThreadLocalModules find_thread_local_modules(const ProcessMemory& memory, const std::vector<ModuleImage>& modules) {
+ThreadLocalModules find_thread_local_modules(const ProcessMemory& memory, const std::vector<ModuleImage>& modules,
+                                             bool musl) {
   ThreadLocalModules result;
-  result.musl =
-      std::ranges::any_of(modules, [](const ModuleImage& module) { return module.path.contains("/ld-musl"); });
+  result.musl = musl;
   const std::vector<LoadedObject> objects = list_loaded_objects(memory, modules);
   for (const LoadedObject& object : objects) {
     const auto module = std::ranges::find(modules, object.bias, &ModuleImage::bias);
@@ -121,23 +131,25 @@ ThreadLocalModules find_thread_local_modules(const ProcessMemory& memory, const 
 
 ThreadLocalTable read_thread_local_table(const ProcessMemory& memory, uint64_t thread_pointer,
                                          const ThreadLocalModules& modules) {
+  const unsigned word = memory.word_bytes();
   ThreadLocalTable table;
   table.static_begin = thread_pointer;
-  const uint64_t entries = memory.value<uint64_t>(thread_pointer + 8).value_or(0);
-  if (entries < kPageBytes || entries % 8 != 0) return table;
+  const uint64_t entries = memory.word(thread_pointer + word).value_or(0);
+  if (entries < kPageBytes || entries % word != 0) return table;
   const uint64_t entry_words = modules.musl ? 1 : 2;  // glibc: block, what to free
-  const uint64_t head = modules.musl ? 0 : 16;        // glibc: how many entries there are
-  uint64_t count = memory.value<uint64_t>(entries - head).value_or(0);
+  const uint64_t head = modules.musl ? 0 : 2 * word;  // glibc: how many entries there are
+  const uint64_t count = memory.word(entries - head).value_or(0);
   if (count == 0 || count > kMostModules) return table;
-  const auto words = memory.words({entries, entries + (count + 1) * entry_words * 8});
-  table.range = {entries - head, entries + words.size() * 8};
+  const auto words = memory.words({entries, entries + (count + 1) * entry_words * word});
+  table.range = {entries - head, entries + words.size() * word};
   for (uint64_t number = 1; number * entry_words + entry_words <= words.size(); ++number) {
     const auto module = std::ranges::find(modules.modules, number, &ThreadLocalModule::number);
     const bool known = module != modules.modules.end();
     uint64_t begin = words[number * entry_words];
     if (known && module->static_offset != 0) begin = thread_pointer - module->static_offset;
+    const uint64_t not_yet = word == sizeof(uint32_t) ? 0xffffffff : ~uint64_t{0};  // glibc: allocated at first use
     constexpr uint64_t kHighest = uint64_t{1} << 47;
-    if (begin < kPageBytes || begin >= kHighest) continue;
+    if (begin < kPageBytes || begin >= kHighest || begin == not_yet) continue;
     const bool is_static = begin < thread_pointer && thread_pointer - begin < kMostStaticBytes &&
                            (!known || module->static_offset != 0 || modules.modules.size() == 1);
     const uint64_t allocated = modules.musl ? 0 : words[number * 2 + 1];

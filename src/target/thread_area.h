@@ -2,30 +2,33 @@
 //
 //   begin ▸ [guard] stack … [static thread-local variables] [control block, at the thread pointer] ▸ end
 //
-// Sources: ELF Handling For Thread-Local Storage, 3.4.6; glibc nptl/descr.h, sysdeps/x86_64/nptl/tls.h; musl
+// Sources: ELF Handling For Thread-Local Storage, 3.4; glibc nptl/descr.h, sysdeps/{x86_64,i386}/nptl/tls.h; musl
 // src/internal/pthread_impl.h. Fields that move between versions are found by what they hold.
 #pragma once
 #include <optional>
 #include <vector>
 
+#include "arch/thread_facts.h"
 #include "target/module_image.h"
 #include "target/process_memory.h"
 
 namespace heaptap::target {
 
-inline constexpr uint64_t kControlBlockBytes = 2304;  // of glibc 2.36; older ones are smaller, musl's too
-
 // The memory that a thread was made in, guard included. None: it wasn't made by pthread_create (the main thread).
-std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, uint64_t thread_pointer);
+std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, const arch::ThreadFacts& facts,
+                                             uint64_t thread_pointer);
 
-// The control block near the end of a mapping that glibc made for a thread. Whether the thread still runs is not said.
+// Whether musl made the thread: its control block leads to its neighbours in a ring of all threads.
+bool is_musl_thread(const ProcessMemory& memory, uint64_t thread_pointer);
+
+// The control block near the end of a mapping that the C library made for a thread. Whether the thread still runs is not said.
 std::optional<uint64_t> find_control_block(ProcessMemory& memory, const Mapping& mapping);
 
 // What was allocated for the table of thread-local blocks (DTV) of this control block's thread, by glibc. 0: none.
 uint64_t thread_local_table_memory(const ProcessMemory& memory, uint64_t control_block);
 
 // Whether the ended thread of this control block waits for pthread_join: then its result is still held there.
-bool waits_for_join(const ProcessMemory& memory, uint64_t control_block);
+bool waits_for_join(const ProcessMemory& memory, const arch::ThreadFacts& facts, uint64_t control_block);
 
 // A module with thread-local variables, as the loader numbers it.
 struct ThreadLocalModule {
@@ -38,7 +41,8 @@ struct ThreadLocalModules {
   std::vector<ThreadLocalModule> modules;
   bool musl = false;
 };
-ThreadLocalModules find_thread_local_modules(const ProcessMemory& memory, const std::vector<ModuleImage>& modules);
+ThreadLocalModules find_thread_local_modules(const ProcessMemory& memory, const std::vector<ModuleImage>& modules,
+                                             bool musl);
 
 // One thread's table of blocks (DTV).
 struct ThreadLocalBlock {

@@ -40,9 +40,21 @@ std::string ThreadCollector::try_to_stop_all() {
     }
   } while (!read_all_registers());
   if (stopped_.empty()) return name_of(process_) + " has ended";
-  const auto other = std::ranges::find_if(traced_, [](const auto& entry) { return entry.second.runs_other_code(); });
-  if (other != traced_.end())
-    return name_of(process_) + " runs code of another architecture, which can't be looked at yet";
+  return find_architecture();
+}
+
+// Threads whose registers aren't known say nothing about it.
+std::string ThreadCollector::find_architecture() {
+  bool is_known = false;
+  for (const auto& [id, thread] : traced_) {
+    if (thread.state() != TracedThread::State::kStopped || in_kernel_.contains(id)) continue;
+    const auto runs = thread.cpu() == nullptr ? wire::Architecture::kUnknown : thread.cpu()->architecture();
+    if (runs == wire::Architecture::kUnknown || (is_known && runs != architecture_)) {
+      return name_of(process_) + " runs code of several architectures, or of one that can't be looked at yet";
+    }
+    architecture_ = runs;
+    is_known = true;
+  }
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/native.h"
 #include "target/stopped_process.h"
 #include "target/traced_thread.h"
 
@@ -23,6 +24,7 @@ class ThreadCollector {
   // After stop_all().
   [[nodiscard]] std::vector<StoppedThread>& threads() { return stopped_; }
   [[nodiscard]] std::vector<std::string>& notes() { return notes_; }
+  [[nodiscard]] wire::Architecture architecture() const { return architecture_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -31,11 +33,13 @@ class ThreadCollector {
   [[nodiscard]] std::string adopt_new_threads(bool& found);
   [[nodiscard]] std::string wait_until_stopped();
   [[nodiscard]] bool read_all_registers();
+  [[nodiscard]] std::string find_architecture();
   [[nodiscard]] std::string why_refused(pid_t thread, int reason) const;
   void leave_in_kernel(TracedThread& thread);
 
   pid_t process_;
   StopLimits limits_;
+  wire::Architecture architecture_ = arch::native::kArchitecture;
   Clock::time_point started_ = Clock::now();
   std::map<pid_t, TracedThread> traced_;
   std::map<pid_t, StoppedThread> in_kernel_;

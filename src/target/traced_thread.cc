@@ -1,9 +1,6 @@
 #include "target/traced_thread.h"
 
-#include <elf.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -15,10 +12,16 @@
 namespace heaptap::target {
 namespace {
 
-namespace cpu = arch::native;
+namespace native = arch::native;
 
-// The first page is never mapped, the upper half is the kernel's.
-bool may_be_address(uint64_t value) { return value >= 4096 && value >> 47 == 0; }
+// Null: none of those that are known here.
+const arch::Cpu* cpu_that_runs(const arch::RegisterImage& registers) {
+  for (const wire::Architecture architecture : {wire::Architecture::kX86_64, wire::Architecture::kI386}) {
+    const arch::Cpu* cpu = arch::cpu_of(architecture);
+    if (cpu != nullptr && cpu->runs(registers)) return cpu;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -54,41 +57,17 @@ TracedThread::State TracedThread::poll() {
 }
 
 bool TracedThread::read_registers(StoppedThread& result) {
-  cpu::UserRegisters registers{};
-  iovec place{&registers, sizeof(registers)};
-  if (ptrace(PTRACE_GETREGSET, thread_, reinterpret_cast<void*>(NT_PRSTATUS), &place) != 0) {
+  arch::RegisterImage registers;
+  if (!target::read_registers(thread_, registers)) {
     state_ = State::kRunning;
     return false;
   }
-  runs_other_code_ = !cpu::runs_native_code(registers);
-  if (!group_stopped_ && cpu::was_interrupted(registers)) {
-    ptrace(PTRACE_POKEUSER, thread_, cpu::kUserResult * sizeof(uint64_t), cpu::kRestartUnlessHandled);
+  cpu_ = cpu_that_runs(registers);
+  if (cpu_ == nullptr) return true;
+  if (!group_stopped_ && cpu_->restart_interrupted_call(registers)) {
+    ptrace(PTRACE_POKEUSER, thread_, native::kUserResult * sizeof(uint64_t), native::kRestartUnlessHandled);
   }
-  result.thread_id = static_cast<uint32_t>(thread_);
-  result.registers_known = true;
-  result.stack_pointer = registers.words[cpu::kUserStackPointer];
-  result.program_counter = registers.words[cpu::kUserProgramCounter];
-  result.frame_pointer = registers.words[cpu::kUserFramePointer];
-  result.thread_pointer = registers.words[cpu::kUserThreadPointer];
-  for (const cpu::GeneralRegister& known : cpu::kGeneralRegisters) {
-    const uint64_t value = registers.words[known.index];
-    if (may_be_address(value)) result.registers.push_back({value, result.thread_id, known.dwarf});
-  }
-  read_vector_registers(result);
-  return true;
-}
-
-void TracedThread::read_vector_registers(StoppedThread& result) const {
-  alignas(64) uint8_t image[cpu::kVectorImageBytes];
-  iovec place{image, sizeof(image)};
-  if (ptrace(PTRACE_GETREGSET, thread_, reinterpret_cast<void*>(uintptr_t{cpu::kVectorRegisterSet}), &place) != 0)
-    return;
-  cpu::each_vector_word<uint64_t>(image, place.iov_len, [&](const cpu::VectorWord& word) {
-    const unsigned number = word.index < 16 ? 17 + word.index : 67 - 16 + word.index;
-    if (may_be_address(word.value)) {
-      result.registers.push_back({word.value, result.thread_id, static_cast<uint16_t>(number)});
-    }
-  });
+  return read_stopped_thread(thread_, *cpu_, result);
 }
 
 void TracedThread::detach() {

@@ -18,7 +18,8 @@ class TracedThread {
 
   [[nodiscard]] pid_t id() const { return thread_; }
   [[nodiscard]] State state() const { return state_; }
-  [[nodiscard]] bool runs_other_code() const { return runs_other_code_; }  // 32-bit code
+  // Whose code it runs, once its registers have been read. Null: of a CPU that isn't known here.
+  [[nodiscard]] const arch::Cpu* cpu() const { return cpu_; }
 
   // 0 or errno. The thread runs on.
   [[nodiscard]] int seize() const;
@@ -32,14 +33,12 @@ class TracedThread {
   void detach();
 
  private:
-  void read_vector_registers(StoppedThread& result) const;
-
   pid_t thread_;
   bool is_leader_;
   State state_ = State::kRunning;
   int signal_ = 0;              // that it was about to get
   bool group_stopped_ = false;  // it had been stopped before us (SIGSTOP)
-  bool runs_other_code_ = false;
+  const arch::Cpu* cpu_ = nullptr;
 };
 
 }  // namespace heaptap::target

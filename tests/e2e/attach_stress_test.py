@@ -14,7 +14,7 @@ import debug_registers
 import expectations
 import heaptap_test
 from heaptap_test import HEAPTAP, LONG, TARGETS, summary
-from process_image import Image, status, threads
+from process_image import Image, code_of_files, status, threads, tracers
 
 ROUNDS = 1000 if LONG else 30
 KILLS = 200 if LONG else 15
@@ -124,6 +124,22 @@ class AttachStress(heaptap_test.TestCase):
             heaptap.communicate()
             self.assert_as_before(busy, f"killed {number} times")
         self.assert_ends_well(busy)
+
+    def test_heaptap_killed_that_has_started_the_program(self):
+        as_it_is = code_of_files(Busy(self).pid)
+        for number in range(KILLS // 5):
+            heaptap = subprocess.Popen([HEAPTAP, "run", "--via", "ptrace", "-q", "--force", "-o", self.trace, "--", TARGETS / "busy"],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.addCleanup(heaptap_test.end, heaptap)
+            self.assertEqual(heaptap.stdout.readline(), b"ready\n")
+            program = next(pid for pid in heaptap_test.descendants(heaptap.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/busy"))
+            heaptap.kill()
+            end = time.monotonic() + 10
+            while tracers(program) and time.monotonic() < end:
+                time.sleep(0.01)
+            self.assertEqual(tracers(program), set(), f"killed {number} times")
+            self.assertEqual(code_of_files(program), as_it_is)
+            self.assertEqual(heaptap.communicate(b"end\n", timeout=60)[0], b"all is well\n")
 
     def test_a_stopped_program_stays_stopped(self):
         busy = Busy(self)

@@ -20,22 +20,36 @@ def mappings(pid):
             yield line, start, end, permissions
 
 
-def code(pid):
-    """start -> digest of each executable mapping."""
+def code(pid, place=lambda line, start: start):
+    """`place` -> digest of each executable mapping."""
     digests = {}
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-        for _, start, end, permissions in mappings(pid):
+        for line, start, end, permissions in mappings(pid):
             if "x" in permissions and start < 1 << 63:
                 with contextlib.suppress(OSError):  # [vsyscall]
                     memory.seek(start)
-                    digests[start] = hashlib.sha256(memory.read(end - start)).hexdigest()
+                    digests[place(line, start)] = hashlib.sha256(memory.read(end - start)).hexdigest()
     return digests
+
+
+def code_of_files(pid):
+    """The same by what is mapped, so that it can be compared with another process's."""
+    return code(pid, lambda line, start: tuple(line.split()[2:]))
 
 
 def status(pid, thread):
     """The lines of /proc/PID/task/TID/status."""
     text = pathlib.Path(f"/proc/{pid}/task/{thread}/status").read_text()
     return dict(re.findall(r"^(\w+):\s*(.*)$", text, re.MULTILINE))
+
+
+def tracers(pid):
+    """Who traces threads of the process."""
+    found = set()
+    for thread in threads(pid):
+        with contextlib.suppress(FileNotFoundError):
+            found.add(status(pid, thread)["TracerPid"])
+    return found - {"0"}
 
 
 class Image:

@@ -7,3 +7,4 @@ function(heaptap_cpu_test name)
 endfunction()
 
 heaptap_cpu_test(cpu_decode_test)
+heaptap_cpu_test(cpu_emulate_test)

@@ -358,7 +358,7 @@ TEST(WordFilter, TheVectorOneEqualsThePortableOne) {
     }
     std::vector<uint32_t> fast(words.size()), slow(words.size());
     const auto count = static_cast<uint32_t>(words.size());
-    fast.resize(best_word_filter()(words.data(), count, begin, end, fast.data()));
+    fast.resize(best_word_filter<uint64_t>()(words.data(), count, begin, end, fast.data()));
     slow.resize(select_words_portably(words.data(), count, begin, end, slow.data()));
     ASSERT_EQ(fast, slow);
   }

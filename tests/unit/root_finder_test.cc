@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "arch/native.h"
 #include "child_process.h"
 #include "target/allocator_memory.h"
 #include "target/module_image.h"
@@ -307,7 +308,8 @@ TEST(Roots, AreNotInTheMainArena) {
   Findings findings(child.id(), RootQuery{});
   std::vector<AddressRange> arenas;
   for (const ModuleImage& module : find_modules(findings.memory())) {
-    for (const AddressRange& arena : find_main_arenas(findings.memory(), module)) {
+    for (const AddressRange& arena :
+         find_main_arenas(findings.memory(), *arch::thread_facts(arch::native::kArchitecture), module)) {
       EXPECT_NE(module.path.find("libc"), std::string::npos);
       arenas.push_back(arena);
     }

@@ -14,3 +14,8 @@ heaptap_target_test(root_finder_test)
 heaptap_target_test(kernel_words_test)
 heaptap_target_test(launch_test)
 heaptap_target_test(traced_memory_test)
+
+add_subdirectory(${CMAKE_CURRENT_LIST_DIR}/held)
+heaptap_target_test(loaded_objects_test)
+target_compile_definitions(loaded_objects_test PRIVATE HELD_DIR="${HELD_DIR}")
+add_dependencies(loaded_objects_test held_programs)

@@ -26,6 +26,9 @@ inline constexpr ThreadFacts kThreadFacts = {
     .red_zone_bytes = Unwinding::kRedZoneBytes,
     .context_stack = 16,
     .context_stack_pointer = Unwinding::kSignalStackPointer,
+    .glibc_control_block_bytes = 2304,
+    .glibc_thread_number = 720,
+    .glibc_bins = 112,
 };
 
 }  // namespace heaptap::arch::x86_64

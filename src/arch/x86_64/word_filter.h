@@ -5,11 +5,14 @@
 
 namespace heaptap::arch::x86_64 {
 
-// This CPU can run select_words().
+// This CPU can run these.
 [[nodiscard]] bool has_word_filter();
 
 // Writes the index of each word in [begin, end) to `found`, ascending; room for `count` is there. Returns how many there are.
 // `begin` and `end` are below 2^63, and not 0.
 size_t select_words(const uint64_t* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
+
+// The same of a 32-bit target's words. `begin` and `end` are at most 2^32.
+size_t select_short_words(const uint32_t* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
 
 }  // namespace heaptap::arch::x86_64

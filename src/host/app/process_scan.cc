@@ -126,9 +126,11 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
                           .stacks = stacks,
                           .ending = {}};
   if (target.ending) query.ending = target::EndingThread{target.ending->thread_id, target.ending->live_sp};
-  target::ProcessMemory memory(stopped->live_thread());
+  target::ProcessMemory memory(stopped->live_thread(), stopped->word_bytes());
   const target::Roots roots = target::find_roots(*stopped, memory, query);
-  leaks::HeapScanner scanner(scan_input(std::move(recorded), roots));
+  leaks::ScanInput input = scan_input(std::move(recorded), roots);
+  input.word_bytes = stopped->word_bytes();
+  leaks::HeapScanner scanner(std::move(input));
   ProcessReader reader(memory);
   scanner.collect(reader);
   const auto threads = static_cast<uint32_t>(stopped->threads().size());

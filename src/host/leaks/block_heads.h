@@ -12,14 +12,18 @@ namespace heaptap::leaks {
 class BlockHeads {
  public:
   static constexpr size_t kHeadWords = 3;
-  static constexpr uint64_t kCookieBytes = 8;       // in front of an array's elements
-  static constexpr uint64_t kStringHeadBytes = 24;  // length, capacity and reference count in front of the characters
+  static constexpr uint64_t kMostCookieBytes = 8;
 
   BlockHeads() = default;
-  explicit BlockHeads(size_t blocks) : patterns_(blocks, 0) {}
+  BlockHeads(size_t blocks, unsigned word_bytes) : word_bytes_(word_bytes), patterns_(blocks, 0) {}
+
+  [[nodiscard]] unsigned word_bytes() const { return word_bytes_; }
+  // What new[] keeps in front of an array's elements.
+  [[nodiscard]] uint64_t cookie_bytes() const { return word_bytes_; }
 
   // `words`: of the block's beginning, with 0 for what is behind its end.
-  void note(uint32_t block, uint64_t size, const uint64_t words[kHeadWords]);
+  template <typename Word>
+  void note(uint32_t block, uint64_t size, const Word (&words)[kHeadWords]);
 
   // A word of an object (block) with a vtable, behind its first, that points to a vtable as well. Positions ascend.
   void note_inner_vtable(uint64_t position) { inner_vtables_.push_back(position); }
@@ -35,7 +39,13 @@ class BlockHeads {
   static constexpr uint8_t kStdString = 2;
   static constexpr uint8_t kLength64 = 4;
   static constexpr uint8_t kEmptyArray = 8;
+  static constexpr uint8_t kWideLength = 16;  // a length of 64 bits where words are shorter
+  static constexpr uint64_t kWideLengthBytes = 8;
 
+  // Length, capacity and reference count in front of a string's characters.
+  [[nodiscard]] uint64_t string_head_bytes() const { return uint64_t{3} * word_bytes_; }
+
+  unsigned word_bytes_ = 8;
   std::vector<uint8_t> patterns_;
   std::vector<uint64_t> inner_vtables_;
 };

@@ -1,5 +1,5 @@
 // Words that may be pointers, kept until there is time to look at them. 8 bytes each: the value in the upper 48 bits, below it
-// the distance from the last word, in words. A value of 0 says that the whole next entry is a position (or where the
+// the distance from the last word, in units of 4 bytes. A value of 0 says that the whole next entry is a position (or where the
 // memory behind it belongs to). Private to leaks/.
 #pragma once
 #include <cstdint>
@@ -22,9 +22,9 @@ class CandidateLog {
     put(origin);
   }
 
-  // `value` is below 2^48 and not 0; positions are multiples of 8 and ascend, or else begin() was called.
+  // `value` is below 2^48 and not 0; positions are multiples of kPositionBytes and ascend, or else begin() was called.
   void add(uint64_t value, uint64_t position) {
-    const uint64_t distance = (position - last_position_) / sizeof(uint64_t);
+    const uint64_t distance = (position - last_position_) / kPositionBytes;
     last_position_ = position;
     if (distance >= kMostDistance) [[unlikely]] {
       put(kPosition);
@@ -54,6 +54,7 @@ class CandidateLog {
 
  private:
   static constexpr size_t kChunkEntries = size_t{1} << 17;
+  static constexpr uint64_t kPositionBytes = 4;  // the shortest word
   static constexpr unsigned kDistanceBits = 16;
   static constexpr uint64_t kMostDistance = 1u << kDistanceBits;
   static constexpr uint64_t kPosition = 1;
@@ -77,7 +78,7 @@ class CandidateLog {
       pending_ = entry;
     } else {
       read_.value = entry >> kDistanceBits;
-      read_.position += (entry & (kMostDistance - 1)) * sizeof(uint64_t);
+      read_.position += (entry & (kMostDistance - 1)) * kPositionBytes;
       take(static_cast<const Candidate&>(read_));
     }
   }

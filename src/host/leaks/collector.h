@@ -26,6 +26,8 @@ struct CollectorParts {
   size_t most_log_bytes;
 };
 
+// `Word`: as long as the target's, uint32_t or uint64_t.
+template <typename Word>
 class Collector {
  public:
   Collector(const CollectorParts& parts, MemoryReader& reader);
@@ -36,29 +38,31 @@ class Collector {
 
  private:
   // Large enough that a system call costs little, small enough that the words are still in the core's cache.
-  static constexpr size_t kBufferWords = 32768;
+  static constexpr size_t kBufferWords = (size_t{256} << 10) / sizeof(Word);
 
   template <typename Use>
   void read(AddressRange range, Use use);
-  void note_heads(uint64_t base, std::span<const uint64_t> words);
-  void note_head(uint32_t block, uint64_t base, std::span<const uint64_t> words);
-  void select_in_blocks(uint64_t base, std::span<const uint64_t> words, bool pointers);
-  void select_in_range(uint64_t base, std::span<const uint64_t> words, wire::RootKind kind);
-  std::span<const uint32_t> select(std::span<const uint64_t> words, AddressRange range);
-  void note_if_inner_vtable(uint32_t block, uint64_t position, uint64_t value);
+  void note_heads(uint64_t base, std::span<const Word> words);
+  void note_head(uint32_t block, uint64_t base, std::span<const Word> words);
+  void select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers);
+  void select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind);
+  std::span<const uint32_t> select(std::span<const Word> words, AddressRange range);
   // Notes the heads of all blocks from `next` on, then resolves what is in the log.
   void make_room(uint64_t next, std::span<const AddressRange> pieces);
   [[nodiscard]] bool is_in_block(uint64_t position) const;
 
   CollectorParts parts_;
   MemoryReader& reader_;
-  WordFilter filter_;
+  WordFilter<Word> filter_;
   AddressRange block_span_;
   AddressRange whole_span_;  // blocks and vtables
-  std::vector<uint64_t> buffer_;
+  std::vector<Word> buffer_;
   std::vector<uint32_t> found_;
   bool heads_complete_ = false;
   uint64_t unread_bytes_ = 0;
 };
+
+extern template class Collector<uint32_t>;
+extern template class Collector<uint64_t>;
 
 }  // namespace heaptap::leaks

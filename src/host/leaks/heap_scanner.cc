@@ -48,9 +48,10 @@ void put_in_order(std::vector<wire::RootRange>& ranges) {
 struct HeapScanner::State {
   explicit State(ScanInput input, ScanLimits limits_given)
       : limits(limits_given),
+        word_bytes(input.word_bytes),
         ranges(std::move(input.root_ranges)),
         words(std::move(input.root_words)),
-        vtables(std::move(input.read_only_data)),
+        vtables(std::move(input.read_only_data), input.word_bytes),
         names(std::move(input.frames), std::move(input.thread_local_segments), std::move(input.threads)) {
     scan.blocks = std::move(input.blocks);
     if (const size_t odd = put_in_order(scan.blocks); odd != 0) {
@@ -58,11 +59,15 @@ struct HeapScanner::State {
     }
     put_in_order(ranges);
     index = BlockIndex(scan.blocks);
-    heads = BlockHeads(scan.blocks.size());
+    heads = BlockHeads(scan.blocks.size(), word_bytes);
     resolver.emplace(scan, index, heads, names, ranges);
   }
 
+  template <typename Word>
+  void collect(MemoryReader& reader);
+
   ScanLimits limits;
+  unsigned word_bytes;
   std::vector<wire::RootRange> ranges;
   std::vector<wire::RootWord> words;
   Vtables vtables;
@@ -80,19 +85,27 @@ HeapScanner::HeapScanner(HeapScanner&&) noexcept = default;
 HeapScanner& HeapScanner::operator=(HeapScanner&&) noexcept = default;
 HeapScanner::~HeapScanner() = default;
 
-void HeapScanner::collect(MemoryReader& reader) {
-  State& state = *state_;
-  Collector collector({.scan = state.scan,
-                       .index = state.index,
-                       .vtables = state.vtables,
-                       .heads = state.heads,
-                       .log = state.log,
-                       .resolver = *state.resolver,
-                       .most_log_bytes = state.limits.candidate_bytes},
-                      reader);
+template <typename Word>
+void HeapScanner::State::collect(MemoryReader& reader) {
+  Collector<Word> collector({.scan = scan,
+                             .index = index,
+                             .vtables = vtables,
+                             .heads = heads,
+                             .log = log,
+                             .resolver = *resolver,
+                             .most_log_bytes = limits.candidate_bytes},
+                            reader);
   collector.collect_blocks();
-  collector.collect_roots(state.ranges);
+  collector.collect_roots(ranges);
   collector.add_notes();
+}
+
+void HeapScanner::collect(MemoryReader& reader) {
+  if (state_->word_bytes == sizeof(uint32_t)) {
+    state_->collect<uint32_t>(reader);
+  } else {
+    state_->collect<uint64_t>(reader);
+  }
 }
 
 model::HeapScan HeapScanner::resolve() {

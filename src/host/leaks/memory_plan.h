@@ -15,10 +15,12 @@ struct MemoryPlan {
 };
 
 // The memory of the blocks. Small gaps between them are read too: that is faster than to begin anew.
-[[nodiscard]] MemoryPlan plan_blocks(std::span<const model::ScannedBlock> blocks, MemoryReader& reader);
+[[nodiscard]] MemoryPlan plan_blocks(std::span<const model::ScannedBlock> blocks, unsigned word_bytes,
+                                     MemoryReader& reader);
 
 // A range of roots. Where `without_blocks` is set, large blocks are cut out (they were read as blocks).
 [[nodiscard]] MemoryPlan plan_range(AddressRange range, bool without_blocks,
-                                    std::span<const model::ScannedBlock> blocks, MemoryReader& reader);
+                                    std::span<const model::ScannedBlock> blocks, unsigned word_bytes,
+                                    MemoryReader& reader);
 
 }  // namespace heaptap::leaks

@@ -1,5 +1,7 @@
 #include "host/leaks/pointer_resolver.h"
 
+#include <bit>
+
 namespace heaptap::leaks {
 namespace {
 
@@ -13,7 +15,12 @@ uint64_t key_of(uint32_t to, wire::PointerKind kind, unsigned root = 0) {
 
 PointerResolver::PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads,
                                  const RootNames& names, std::span<const wire::RootRange> ranges)
-    : scan_(scan), index_(index), heads_(heads), names_(names), ranges_(ranges) {
+    : scan_(scan),
+      index_(index),
+      heads_(heads),
+      names_(names),
+      ranges_(ranges),
+      word_shift_(static_cast<unsigned>(std::countr_zero(heads.word_bytes()))) {
   scan_.pointers_begin.assign(scan_.blocks.size() + 1, 0);
 }
 
@@ -57,7 +64,7 @@ PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
   if (found.block == kNoBlock || found.is_start) return {.block = found.block};
   const model::ScannedBlock& block = scan_.blocks[found.block];
   const uint64_t offset = address - block.address;
-  const bool empty_array = offset == BlockHeads::kCookieBytes && heads_.is_empty_array(found.block);
+  const bool empty_array = offset == heads_.cookie_bytes() && heads_.is_empty_array(found.block);
   if (offset >= block.size && !empty_array) return {};
   return {.block = found.block, .kind = heads_.kind_of(address, block, found.block)};
 }
@@ -72,7 +79,7 @@ void PointerResolver::add_block_pointer(uint64_t position, uint32_t to, wire::Po
     full_ = true;
     return;
   }
-  const uint64_t offset = (position - scan_.blocks[from_].address) / sizeof(uint64_t);
+  const uint64_t offset = (position - scan_.blocks[from_].address) >> word_shift_;
   scan_.pointers.push_back({.to = to, .offset = static_cast<uint32_t>(offset), .kind = kind});
 }
 

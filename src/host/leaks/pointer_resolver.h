@@ -50,6 +50,7 @@ class PointerResolver {
   const BlockHeads& heads_;
   const RootNames& names_;
   std::span<const wire::RootRange> ranges_;
+  unsigned word_shift_;  // of a word's bytes
   std::array<Candidate, kBatch> batch_;
   size_t batched_ = 0;
   uint32_t from_ = 0;                         // the block whose pointers are being added

@@ -21,6 +21,7 @@ struct ThreadNumber {
 
 // Lists may come in any order where nothing else is said. Nothing in them is trusted: what makes no sense is left out.
 struct ScanInput {
+  unsigned word_bytes = 8;  // of the target: 4 or 8
   // All that are alive, of size zero too. `type` is found by the scan. Sorted by address if they aren't; of two at the
   // same address the last one counts.
   std::vector<model::ScannedBlock> blocks;

@@ -13,7 +13,7 @@ namespace heaptap::leaks {
 class Vtables {
  public:
   Vtables() = default;
-  explicit Vtables(std::vector<AddressRange> read_only_data);
+  Vtables(std::vector<AddressRange> read_only_data, unsigned word_bytes);
 
   // All of them are in here; empty where there is no read-only data.
   [[nodiscard]] AddressRange span() const;
@@ -23,15 +23,17 @@ class Vtables {
 
  private:
   static constexpr uint64_t kPageBytes = 4096;
-  static constexpr size_t kPageWords = kPageBytes / sizeof(uint64_t);
-  static constexpr size_t kWordsBefore = 2;                   // of a vtable, in front of its address
-  static constexpr uint64_t kMostOffset = uint64_t{1} << 32;  // to the top of an object
-  using Page = std::array<uint64_t, kPageWords / 64>;         // a bit for each word that is a vtable's address
+  static constexpr size_t kMostPageWords = kPageBytes / sizeof(uint32_t);
+  static constexpr size_t kWordsBefore = 2;                // of a vtable, in front of its address
+  using Page = std::array<uint64_t, kMostPageWords / 64>;  // a bit for each word that is a vtable's address
 
   [[nodiscard]] bool holds(uint64_t address) const;
-  [[nodiscard]] bool looks_like_one(const uint64_t* words) const;
+  template <typename Word>
+  [[nodiscard]] bool looks_like_one(const Word* words) const;
+  template <typename Word>
   [[nodiscard]] Page read_page(uint64_t page, MemoryReader& reader) const;
 
+  unsigned word_shift_ = 3;           // of a word's bytes
   std::vector<AddressRange> ranges_;  // ascending
   boost::unordered_flat_map<uint64_t, Page> pages_;
   uint64_t last_page_ = 0;

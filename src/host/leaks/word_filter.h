@@ -7,12 +7,24 @@
 namespace heaptap::leaks {
 
 // Writes the index of each word in [begin, end) to `found`, ascending; room for `count` is there. Returns how many there are.
-// `begin` and `end` are below 2^63, and not 0.
-using WordFilter = size_t (*)(const uint64_t* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
+// `Word` is as long as the target's: uint32_t or uint64_t. `begin` is not 0; it and `end` are below 2^63, of shorter words at
+// most 2^32.
+template <typename Word>
+using WordFilter = size_t (*)(const Word* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
 
-size_t select_words_portably(const uint64_t* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
+template <typename Word>
+size_t select_words_portably(const Word* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found) {
+  const uint64_t length = end - begin;
+  size_t size = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    found[size] = i;
+    size += words[i] - begin < length ? 1 : 0;
+  }
+  return size;
+}
 
 // The fastest that this CPU can run.
-[[nodiscard]] WordFilter best_word_filter();
+template <typename Word>
+[[nodiscard]] WordFilter<Word> best_word_filter();
 
 }  // namespace heaptap::leaks

@@ -32,7 +32,7 @@ struct FoundFunction {
 };
 
 struct LoadedObject {
-  std::string path;  // as the target sees it; "[vdso]"
+  std::string path;  // as the target sees it; of the vDSO what it calls itself, as the agent tells it
   uint64_t bias = 0;
   uint64_t start = 0;  // of its mapped range
   uint64_t end = 0;
@@ -43,11 +43,11 @@ struct LoadedObject {
   bool is_libc = false;    // defines the C library's allocation functions or their kin (mmap …) among others
   std::vector<target::AddressRange> code;
   std::vector<FoundFunction> functions;  // ascending by address; several of one address side by side
-  int file = -1;                         // open for reading, owned by LoadedObjects; -1: none
   uint64_t unwind_header = 0;            // .eh_frame_hdr in memory; 0: none
   uint64_t unwind_table = 0;             // .eh_frame in memory; 0: none or not known
   uint64_t unwind_table_bytes = 0;
-  // .debug_frame, in `file` or in the separate debug file: what the walk reads where .eh_frame has nothing.
+  // .debug_frame, in the object's file or in its separate debug file: what the walk reads where .eh_frame has nothing. The
+  // descriptor is LoadedObjects'.
   int frame_file = -1;
   uint64_t frame_offset = 0;
   uint64_t frame_bytes = 0;  // 0: none
@@ -61,7 +61,8 @@ class LoadedObjects {
   LoadedObjects(const LoadedObjects&) = delete;
   LoadedObjects& operator=(const LoadedObjects&) = delete;
 
-  // Looks again. Indices of objects() never change; one that is gone stays, with `loaded(index)` false.
+  // Looks again. Indices of objects() never change; one that is gone stays, with `loaded(index)` false. Where the same file
+  // is mapped at the same place again, its index comes again.
   struct Changes {
     std::vector<uint32_t> came;
     std::vector<uint32_t> went;

@@ -1,0 +1,254 @@
+// What is loaded in programs of several kinds, and where their functions are: as the programs tell themselves.
+#include "target/tracer/loaded_objects.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "child_process.h"
+#include "held_program.h"
+#include "target/tracer/elf_file.h"
+#include "wire/log.h"
+
+namespace heaptap::tracer {
+namespace {
+
+using test::HeldProgram;
+
+const std::string kFolder = HELD_DIR;
+
+// One look at a process.
+struct Look {
+  TracedMemory memory;
+  LoadedObjects objects;
+  LoadedObjects::Changes changes;
+
+  explicit Look(pid_t process, const arch::Cpu* cpu) : memory(process), objects(process, memory, *cpu) {
+    changes = objects.refresh();
+  }
+  explicit Look(pid_t process) : Look(process, cpu_of(process)) {}
+
+  static const arch::Cpu* cpu_of(pid_t process) {
+    const int file = open(("/proc/" + std::to_string(process) + "/exe").c_str(), O_RDONLY);
+    const auto elf = ElfFile::read(FileBytes(file));
+    close(file);
+    return arch::cpu_of_elf(elf->machine(), elf->form().word_bytes);
+  }
+
+  // Where calls of the function are found.
+  [[nodiscard]] std::vector<uint64_t> addresses(wire::Function function) const {
+    std::vector<uint64_t> found;
+    for (const LoadedObject& object : objects.objects()) {
+      for (const FoundFunction& entry : object.functions) {
+        if (entry.function == function && entry.watch == Watch::kCall) found.push_back(entry.address);
+      }
+    }
+    return found;
+  }
+  [[nodiscard]] const LoadedObject* object(const std::string& name) const {
+    for (const LoadedObject& entry : objects.objects()) {
+      if (entry.path.find(name) != std::string::npos) return &entry;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] const LoadedObject& program() const {
+    for (const LoadedObject& entry : objects.objects()) {
+      if ((entry.flags & wire::kModuleIsMain) != 0) return entry;
+    }
+    static const LoadedObject kNone;
+    return kNone;
+  }
+};
+
+wire::Function function_of(const std::string& symbol) {
+  for (uint8_t number = 1; number < wire::kFunctionCount; ++number) {
+    const auto function = static_cast<wire::Function>(number);
+    if (wire::facts_of(function).symbol == symbol) return function;
+  }
+  return wire::Function::kNone;
+}
+
+std::string name_of_kind(const testing::TestParamInfo<const char*>& kind) {
+  std::string name = kind.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+class HeldPrograms : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(kFolder + "/" + GetParam())) GTEST_SKIP() << "can't be built here";
+  }
+  [[nodiscard]] static bool is_static() { return std::string(GetParam()).starts_with("static"); }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, HeldPrograms,
+                         testing::Values("dynamic", "fixed", "static", "static-pie", "dynamic-32", "static-32",
+                                         "dynamic-musl", "static-musl"),
+                         name_of_kind);
+
+TEST_P(HeldPrograms, HaveTheirFunctionsWhereTheySay) {
+  HeldProgram program({kFolder + "/" + GetParam()});
+  ASSERT_TRUE(program.is_ready());
+  const Look look(program.id());
+  const uint64_t mmap = program.told().at("mmap");
+  for (const auto& [symbol, address] : program.told()) {
+    std::vector<uint64_t> expected{address};
+    if (symbol == "mmap64" && address == mmap) expected = {};  // once
+    EXPECT_EQ(look.addresses(function_of(symbol)), expected) << symbol;
+  }
+  EXPECT_TRUE(look.objects.notes().empty()) << look.objects.notes()[0];
+}
+
+TEST_P(HeldPrograms, AreListedWithTheirObjects) {
+  HeldProgram program({kFolder + "/" + GetParam()});
+  ASSERT_TRUE(program.is_ready());
+  const Look look(program.id());
+  EXPECT_EQ(look.program().path, kFolder + "/" + GetParam());
+  EXPECT_TRUE(look.objects.is_consistent());
+  EXPECT_EQ(look.objects.find(look.objects.entry()), look.objects.find(look.program().start));
+  size_t libcs = 0;
+  size_t loaders = 0;
+  for (uint32_t i = 0; i < look.objects.objects().size(); ++i) {
+    const LoadedObject& object = look.objects.objects()[i];
+    libcs += object.is_libc;
+    loaders += object.is_loader;
+    EXPECT_TRUE(look.objects.loaded(i));
+    EXPECT_EQ(look.objects.find(object.end - 1), static_cast<int>(i));
+    EXPECT_TRUE(std::ranges::is_sorted(object.functions, {}, &FoundFunction::address));
+    if (!object.is_libc) continue;
+    EXPECT_EQ(std::ranges::count(object.functions, Watch::kExit, &FoundFunction::watch) > 0, true);
+    EXPECT_EQ(std::ranges::count(object.functions, Watch::kLastExit, &FoundFunction::watch) > 0, true);
+    EXPECT_TRUE(object.unwind_header != 0 || object.unwind_table_bytes != 0);
+  }
+  EXPECT_EQ(libcs, 1u);
+  EXPECT_EQ(loaders, is_static() ? 0u : 1u);
+  if (!is_static()) {
+    const int holder = look.objects.find(look.objects.change_notice());
+    ASSERT_GE(holder, 0);
+    EXPECT_TRUE(look.objects.objects()[static_cast<size_t>(holder)].is_loader);
+  }
+}
+
+class HeldOperators : public HeldPrograms {};
+INSTANTIATE_TEST_SUITE_P(Kinds, HeldOperators, testing::Values("operators", "operators-static", "operators-32"),
+                         name_of_kind);
+
+TEST_P(HeldOperators, AreFoundUnderTheirMangledNames) {
+  HeldProgram program({kFolder + "/" + GetParam()});
+  ASSERT_TRUE(program.is_ready());
+  const Look look(program.id());
+  const auto expect = [&](const char* name, wire::Function function) {
+    EXPECT_EQ(look.addresses(function), std::vector<uint64_t>{program.told().at(name)}) << name;
+  };
+  expect("kNew", wire::Function::kNew);
+  expect("kNewAligned", wire::Function::kNewAligned);
+  expect("kNewArray", wire::Function::kNewArray);
+  expect("kDelete", wire::Function::kDelete);
+  expect("kDeleteSized", wire::Function::kDeleteSized);
+  expect("kDeleteArraySizedAligned", wire::Function::kDeleteArraySizedAligned);
+}
+
+TEST(LoadedObjects, OfAStrippedProgramComeFromItsDebugFile) {
+  HeldProgram program({kFolder + "/stripped"});
+  ASSERT_TRUE(program.is_ready());
+  const Look look(program.id());
+  EXPECT_EQ(look.addresses(wire::Function::kMalloc), std::vector<uint64_t>{program.told().at("malloc")});
+  EXPECT_TRUE(look.objects.notes().empty());
+}
+
+TEST(LoadedObjects, OfAStrippedProgramWithoutDebugFileSayWhatIsMissing) {
+  HeldProgram program({kFolder + "/bare"});
+  ASSERT_TRUE(program.is_ready());
+  const Look look(program.id());
+  EXPECT_TRUE(look.program().functions.empty());
+  ASSERT_EQ(look.objects.notes().size(), 1u);
+  EXPECT_NE(look.objects.notes()[0].find("stripped"), std::string::npos);
+  EXPECT_NE(look.objects.notes()[0].find("/usr/lib/debug/.build-id/"), std::string::npos);
+}
+
+class LoadingPrograms : public HeldPrograms {};
+INSTANTIATE_TEST_SUITE_P(Kinds, LoadingPrograms, testing::Values("dynamic", "fixed"), name_of_kind);
+
+TEST_P(LoadingPrograms, ComeAndGo) {
+  HeldProgram program({kFolder + "/" + GetParam(), "libresolv.so.2"});
+  ASSERT_TRUE(program.is_ready());
+  Look look(program.id());
+  const size_t before = look.objects.objects().size();
+  EXPECT_EQ(look.changes.came.size(), before);
+  ASSERT_TRUE(program.go_on());
+  auto changes = look.objects.refresh();
+  ASSERT_EQ(changes.came, std::vector<uint32_t>{static_cast<uint32_t>(before)});
+  EXPECT_TRUE(changes.went.empty());
+  const LoadedObject& added = look.objects.objects()[before];
+  EXPECT_TRUE(added.path.ends_with("/libresolv.so.2")) << added.path;
+  const uint64_t inside = added.start;
+  EXPECT_EQ(look.objects.find(inside), static_cast<int>(before));
+  ASSERT_TRUE(program.go_on());
+  changes = look.objects.refresh();
+  EXPECT_TRUE(changes.came.empty());
+  EXPECT_EQ(changes.went, std::vector<uint32_t>{static_cast<uint32_t>(before)});
+  EXPECT_FALSE(look.objects.loaded(static_cast<uint32_t>(before)));
+  EXPECT_EQ(look.objects.find(inside), -1);
+}
+
+TEST(LoadedObjects, OfAPreloadedAllocatorAndOfTheLibraryBehindItBothCount) {
+  HeldProgram program({kFolder + "/dynamic"}, "libjemalloc.so.2");
+  ASSERT_TRUE(program.is_ready());
+  const Look look(program.id());
+  const LoadedObject* allocator = look.object("libjemalloc.so.2");
+  if (allocator == nullptr) GTEST_SKIP() << "this machine has no libjemalloc.so.2";
+  const uint64_t told = program.told().at("malloc");
+  EXPECT_TRUE(told >= allocator->start && told < allocator->end);
+  const auto found = look.addresses(wire::Function::kMalloc);
+  EXPECT_EQ(found.size(), 2u);
+  EXPECT_EQ(std::ranges::count(found, told), 1);
+  EXPECT_FALSE(allocator->is_libc);
+}
+
+TEST(LoadedObjects, OfAProgramThatTheLoaderWasToldToStart) {
+  std::string loader;
+  {
+    HeldProgram program({kFolder + "/dynamic"});
+    const Look look(program.id());
+    for (const LoadedObject& object : look.objects.objects()) {
+      if (object.is_loader) loader = object.path;
+    }
+  }
+  HeldProgram program({loader, kFolder + "/dynamic"});
+  ASSERT_TRUE(program.is_ready());
+  const Look look(program.id());
+  EXPECT_EQ(look.program().path, kFolder + "/dynamic");
+  EXPECT_FALSE(look.program().is_loader);
+  EXPECT_EQ(look.objects.find(look.objects.entry()), look.objects.find(look.program().start));
+  EXPECT_EQ(look.addresses(wire::Function::kMalloc), std::vector<uint64_t>{program.told().at("malloc")});
+}
+
+TEST(LoadedObjects, AreNotAllThereBeforeTheLoaderHasRun) {
+  const pid_t process = fork();
+  if (process == 0) {
+    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    const std::string path = kFolder + "/dynamic";
+    execl(path.c_str(), path.c_str(), nullptr);
+    _exit(127);
+  }
+  waitpid(process, nullptr, 0);
+  {
+    const Look look(process);
+    EXPECT_FALSE(look.objects.is_consistent());
+    EXPECT_EQ(look.program().path, kFolder + "/dynamic");
+    const int holder = look.objects.find(look.objects.change_notice());
+    EXPECT_TRUE(holder >= 0 && look.objects.objects()[static_cast<size_t>(holder)].is_loader);
+    EXPECT_EQ(look.objects.find(look.objects.entry()), look.objects.find(look.program().start));
+    EXPECT_TRUE(look.addresses(wire::Function::kMalloc).empty());
+  }
+  kill(process, SIGKILL);
+  waitpid(process, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace heaptap::tracer
