@@ -1,0 +1,81 @@
+#include "target/tracer/breakpoint_table.h"
+
+#include <gtest/gtest.h>
+
+#include "code_memory.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr uint64_t kCode = 0x1000;
+constexpr uint8_t kBreakpoint = 0xcc;
+constexpr uint8_t kPush = 0x55;
+constexpr uint8_t kRet = 0xc3;
+
+class BreakpointTableTest : public testing::Test {
+ protected:
+  BreakpointTableTest() { memory_.put(kCode, code()); }
+  static std::vector<uint8_t> code() {
+    std::vector<uint8_t> bytes(64, kRet);
+    bytes[0] = kPush;
+    return bytes;
+  }
+  const arch::Cpu& cpu_ = *arch::cpu_of(wire::Architecture::kX86_64);
+  test::CodeMemory memory_;
+};
+
+TEST_F(BreakpointTableTest, WhatIsPlantedIsTakenOutAtTheEnd) {
+  {
+    BreakpointTable table(cpu_, memory_);
+    ASSERT_TRUE(table.plant(*table.add(kCode, 0)));
+    EXPECT_EQ(memory_.byte(kCode), kBreakpoint);
+    EXPECT_EQ(table.find(kCode)->instruction().front(), kPush);
+  }
+  EXPECT_EQ(memory_.byte(kCode), kPush);
+}
+
+TEST_F(BreakpointTableTest, MemoryThatHoldsSomethingElseMeanwhileIsLeftAlone) {
+  {
+    BreakpointTable table(cpu_, memory_);
+    ASSERT_TRUE(table.plant(*table.add(kCode, 0)));
+    memory_.put(kCode, {0x90, 0x90});
+  }
+  EXPECT_EQ(memory_.byte(kCode), 0x90);
+}
+
+TEST_F(BreakpointTableTest, ACopyOfTheMemoryIsCleanedTheSameWay) {
+  BreakpointTable table(cpu_, memory_);
+  ASSERT_TRUE(table.plant(*table.add(kCode, 0)));
+  test::CodeMemory copy;
+  std::vector<uint8_t> copied = code();
+  copied[0] = kBreakpoint;
+  copy.put(kCode, copied);
+  table.lift_all(copy);
+  EXPECT_EQ(copy.byte(kCode), kPush);
+  EXPECT_EQ(memory_.byte(kCode), kBreakpoint);
+}
+
+TEST_F(BreakpointTableTest, AnInstructionThatCannotBeEmulatedGetsNone) {
+  memory_.put(kCode, {0x0f, 0xa2, kRet});  // cpuid
+  BreakpointTable table(cpu_, memory_);
+  EXPECT_EQ(table.add(kCode, 0), nullptr);
+  EXPECT_EQ(table.add(0x9000, 0), nullptr);  // nor one that isn't there
+}
+
+TEST_F(BreakpointTableTest, AnInstructionAtTheEndOfItsMemoryIsKnown) {
+  memory_.put(kCode, {kPush});
+  BreakpointTable table(cpu_, memory_);
+  ASSERT_NE(table.add(kCode, 0), nullptr);
+}
+
+TEST_F(BreakpointTableTest, SitesOfAnObjectThatWentAreForgotten) {
+  BreakpointTable table(cpu_, memory_);
+  table.plant(*table.add(kCode, 1));
+  table.plant(*table.add(kCode + 1, 2));
+  table.forget(1);
+  EXPECT_EQ(table.find(kCode), nullptr);
+  EXPECT_NE(table.find(kCode + 1), nullptr);
+}
+
+}  // namespace
+}  // namespace heaptap::tracer

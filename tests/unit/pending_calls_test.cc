@@ -1,0 +1,109 @@
+#include "target/tracer/pending_calls.h"
+
+#include <gtest/gtest.h>
+
+#include "code_memory.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr uint64_t kStack = 0x7000;
+constexpr uint64_t kOperatorNew = 0x1000;
+constexpr uint64_t kMalloc = 0x2000;
+constexpr uint64_t kCaller = 0x3000;
+
+FoundFunction function_at(uint64_t address) { return {.address = address}; }
+
+class PendingCallsTest : public testing::Test {
+ protected:
+  // A call whose return address lies at `slot`.
+  arch::CallPlace called(uint64_t slot, uint64_t return_address) {
+    memory_.put_word(slot, return_address);
+    return {
+        .return_address = return_address, .slot = slot, .entry_stack_pointer = slot, .caller_stack_pointer = slot + 8};
+  }
+  void push(uint64_t function, const arch::CallPlace& place) {
+    calls_.push({.called = function_at(function), .place = place});
+  }
+  PendingCall* enclosing(uint64_t function, const arch::CallPlace& place) {
+    return calls_.enclosing(place, function_at(function), memory_, cpu_);
+  }
+
+  const arch::Cpu& cpu_ = *arch::cpu_of(wire::Architecture::kX86_64);
+  test::CodeMemory memory_;
+  PendingCalls calls_;
+};
+
+TEST_F(PendingCallsTest, ACallFurtherInIsAPartOfTheOuterOne) {
+  push(kOperatorNew, called(kStack, kCaller));
+  EXPECT_NE(enclosing(kMalloc, called(kStack - 32, kOperatorNew + 8)), nullptr);
+}
+
+TEST_F(PendingCallsTest, ATailJumpGoesOnWithTheSameCall) {
+  const arch::CallPlace place = called(kStack, kCaller);
+  push(kOperatorNew, place);
+  EXPECT_NE(enclosing(kMalloc, place), nullptr);
+}
+
+TEST_F(PendingCallsTest, TheSameFunctionAtTheSamePlaceIsANewCall) {
+  const arch::CallPlace place = called(kStack, kCaller);
+  push(kOperatorNew, place);  // it threw, and is tried again
+  EXPECT_EQ(enclosing(kOperatorNew, place), nullptr);
+  EXPECT_TRUE(calls_.is_empty());
+}
+
+TEST_F(PendingCallsTest, ACallThatWasLeftEnclosesNothingFurtherOut) {
+  push(kMalloc, called(kStack, kCaller));
+  EXPECT_EQ(enclosing(kMalloc, called(kStack + 64, kCaller + 16)), nullptr);
+  EXPECT_TRUE(calls_.is_empty());
+}
+
+TEST_F(PendingCallsTest, ACallWhoseReturnAddressIsGoneWasLeft) {
+  push(kOperatorNew, called(kStack, kCaller));
+  memory_.put_word(kStack, kCaller + 32);  // the caller calls something else
+  EXPECT_EQ(enclosing(kMalloc, called(kStack - 32, kCaller + 100)), nullptr);
+  EXPECT_TRUE(calls_.is_empty());
+}
+
+TEST_F(PendingCallsTest, AHandlersCallsAreItsOwn) {
+  push(kMalloc, called(kStack, kCaller));
+  calls_.interrupt();
+  EXPECT_EQ(enclosing(kMalloc, called(kStack - 512, kCaller + 64)), nullptr);
+  EXPECT_FALSE(calls_.is_empty());
+  calls_.handler_returned();
+  EXPECT_NE(enclosing(kMalloc, called(kStack - 32, kMalloc + 64)), nullptr);
+}
+
+class EndingCallsTest : public PendingCallsTest {
+ protected:
+  PendingCall* ending(uint64_t stack_pointer) {
+    arch::RegisterImage registers;
+    registers.size = 27 * 8;
+    std::memcpy(registers.bytes + 19 * 8, &stack_pointer, 8);  // rsp in user_regs_struct
+    return calls_.ending(cpu_, registers);
+  }
+};
+
+TEST_F(EndingCallsTest, AReturnEndsTheCallThatBeganAtItsStackPointer) {
+  push(kMalloc, called(kStack, kCaller));
+  EXPECT_EQ(ending(kStack - 64), nullptr);  // of a function further in
+  ASSERT_NE(ending(kStack), nullptr);
+  calls_.pop(ending(kStack));
+  EXPECT_TRUE(calls_.is_empty());
+}
+
+TEST_F(EndingCallsTest, AReturnBehindAHandlerEndsTheInterruptedCall) {
+  push(kMalloc, called(kStack, kCaller));
+  calls_.interrupt();
+  push(kMalloc, called(kStack - 512, kCaller + 64));
+  PendingCall* outer = ending(kStack);
+  ASSERT_NE(outer, nullptr);
+  EXPECT_EQ(outer->place.return_address, kCaller);
+  calls_.pop(outer);
+  EXPECT_TRUE(calls_.is_empty());
+}
+
+TEST_F(EndingCallsTest, WithoutACallNothingEnds) { EXPECT_EQ(ending(kStack), nullptr); }
+
+}  // namespace
+}  // namespace heaptap::tracer
