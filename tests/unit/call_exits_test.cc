@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "code_memory.h"
 
 namespace heaptap::tracer {

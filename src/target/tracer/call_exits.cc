@@ -26,9 +26,11 @@ class Code {
  private:
   void load(uint64_t address) {
     begin_ = address;
-    size_ = kWindowBytes;
+    size_ = 0;
     // A window may reach beyond what is mapped.
-    while (size_ > 0 && !memory_.read(begin_, bytes_.data(), size_)) size_ /= 2;
+    for (size_t step = kWindowBytes; step > 0; step /= 2) {
+      if (size_ + step <= kWindowBytes && memory_.read(begin_ + size_, bytes_.data() + size_, step)) size_ += step;
+    }
   }
 
   const arch::Cpu& cpu_;
