@@ -25,7 +25,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
   const uint32_t changes = tables.changes.load(std::memory_order_relaxed);
   if (changes != changes_) [[unlikely]] {
     count_ = 0;
-    forget_leaves();
+    forget_branches();
     changes_ = changes;
   }
   window_.enter(sp);
@@ -83,6 +83,16 @@ uint32_t CallStack::first_unchanged_pointer(uint32_t index, uint32_t first) cons
     user = user > 1 ? remembered_[user - 2].fp_user : 0;
   }
   return first;
+}
+
+// Of the outermost `count` frames but the innermost one of them.
+bool CallStack::are_pointers_unchanged(uint32_t count) const {
+  for (uint32_t user = remembered_[count - 2].fp_user; user > 0;) {
+    const Remembered& inner = remembered_[user];
+    if (user != count - 1 && inner.fp_slot != 0 && load(inner.fp_slot) != inner.fp) return false;
+    user = user > 1 ? remembered_[user - 2].fp_user : 0;
+  }
+  return true;
 }
 
 bool CallStack::is_unchanged(uint32_t index) const {
@@ -218,7 +228,8 @@ inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32
   for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1]);
   if (walk.crossed_signal) [[unlikely]]
     count_ = 0;
-  if (walk.fresh_count == 1 && kept > 0) remember_leaf(fresh_[0], kept, name.node);
+  if (walk.fresh_count - 1 < Branch::kMostFrames && kept > 0 && !walk.crossed_signal)
+    remember_branch(walk, kept, name.node);
   return name.node;
 }
 
@@ -251,17 +262,29 @@ __attribute__((noinline)) StackName CallStack::add_names(UnwindTables& tables, S
   return name;
 }
 
-inline void CallStack::remember_leaf(const Fresh& fresh, uint32_t kept, uint32_t node) {
-  const Remembered& parent = remembered_[kept - 1];
-  Leaf& leaf = leaf_for(fresh.word.key);
-  leaf.slot = fresh.word.slot;
-  leaf.key = fresh.word.key;
-  leaf.fp = fresh.fp;
-  leaf.kept = kept;
-  leaf.parent_node = parent.name.node;
-  leaf.node = node;
-  leaf.below = words_[kept - 1].slot;
-  leaf.needs_fp = (parent.way & (kByFramePointer | kFramePointerMatters)) != 0;
+// The walk's fresh frames may come again on the frames that it met.
+inline void CallStack::remember_branch(const Walk& walk, uint32_t kept, uint32_t node) {
+  const uint32_t last = walk.fresh_count - 1;
+  bool needs_fp = false;
+  for (uint32_t i = 0; i <= last; ++i) {  // of each, how the next one was found
+    const uint32_t way = i < last ? fresh_[i + 1].way : walk.way;
+    if ((way & kByFramePointer) == 0) continue;
+    if (fresh_[i].fp_slot != 0) return;  // a pointer that would have to be looked at
+    needs_fp = true;
+  }
+  if (kept > UINT16_MAX) return;
+  Branch& branch = branch_for(fresh_[0].word);
+  branch.top = fresh_[0].word;
+  branch.fp = fresh_[0].fp;
+  branch.fp_slot = walk.frame.fp_slot;
+  branch.below = words_[kept - 1].slot;
+  branch.parent = remembered_[kept - 1].name.node;
+  branch.node = node;
+  branch.epoch = epoch_;
+  branch.kept = static_cast<uint16_t>(kept);
+  branch.inner_count = static_cast<uint8_t>(last);
+  branch.needs_fp = needs_fp;
+  for (uint32_t i = 0; i < last; ++i) branch.inner[i] = fresh_[i + 1].word;
 }
 
 inline uint32_t CallStack::fp_user_at(uint32_t index, uint32_t way) const {
@@ -318,9 +341,11 @@ bool CallStack::reserve(uint32_t frames) {
   while (capacity < frames) capacity *= 2;
   if (capacity > kMostFrames) capacity = kMostFrames;
   constexpr size_t kEach = sizeof(Word) + sizeof(Remembered) + sizeof(Fresh);
-  auto* memory = static_cast<uint8_t*>(kernel::map_memory(capacity * kEach));
+  constexpr size_t kPadding = kWordsAtOnce * sizeof(Word);
+  auto* memory = static_cast<uint8_t*>(kernel::map_memory(kPadding + capacity * kEach));
   if (memory == nullptr) return false;
   auto* words = reinterpret_cast<Word*>(memory);
+  for (uint32_t i = 0; i < kWordsAtOnce; ++i, ++words) words->slot = reinterpret_cast<uintptr_t>(&words->key);
   auto* remembered = reinterpret_cast<Remembered*>(words + capacity);
   auto* fresh = reinterpret_cast<Fresh*>(remembered + capacity);
   if (capacity_ > 0) {
@@ -329,13 +354,13 @@ bool CallStack::reserve(uint32_t frames) {
     copy_bytes(fresh, fresh_, capacity_ * sizeof(Fresh));
   }
   // In an order that leaves something usable if a signal handler abandons this in the middle.
-  void* const old = words_;
+  auto* const old = reinterpret_cast<uint8_t*>(words_);
   words_ = words;
   remembered_ = remembered;
   fresh_ = fresh;
   const uint32_t old_capacity = capacity_;
   capacity_ = capacity;
-  if (old_capacity > 0) kernel::unmap(old, old_capacity * kEach);
+  if (old_capacity > 0) kernel::unmap(old - kPadding, kPadding + old_capacity * kEach);
   return true;
 }
 

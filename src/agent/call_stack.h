@@ -43,11 +43,10 @@ class CallStack {
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
     if (tables.changes.load(std::memory_order_relaxed) == changes_ && count_ != 0) [[likely]] {
-      tables.rules.expect(caller.key);
       window_.enter(sp);
+      const Branch& branch = branch_for({caller.slot, caller.key});
+      if (is_on_last(branch, caller)) return branch.node;
       if (is_last(caller)) return remembered_[count_ - 1].name.node;
-      const Leaf& leaf = leaf_for(caller.key);
-      if (is_on_last(leaf, caller)) return leaf.node;
     }
     return walk(tables, caller, sp);
   }
@@ -69,7 +68,7 @@ class CallStack {
   // Another thread takes this over: its own stack isn't known yet.
   void begin() {
     count_ = 0;
-    forget_leaves();
+    forget_branches();
     window_ = StackWindow();
   }
 
@@ -103,9 +102,7 @@ class CallStack {
     uint32_t code;
     uint32_t way;
   };
-  void forget_leaves() {
-    for (Leaf& leaf : leaves_) leaf.kept = 0;
-  }
+  void forget_branches() { ++epoch_; }
   struct Walk {
     Frame frame;
     uint32_t way = 0;
@@ -125,36 +122,76 @@ class CallStack {
       return false;
     return first_unchanged(count_ - 1) == 0;
   }
-  // A stack that differed from the last one in its innermost frame only: programs often go back and forth between a few
-  // places of one function.
-  struct Leaf {
-    uintptr_t slot;
-    uintptr_t key;
-    uintptr_t fp;
-    uint32_t kept;         // how many frames of the last stack it was put on; 0: none
-    uint32_t parent_node;  // of these
+  // A stack that differed from the last one in a few innermost frames only: programs go back and forth between a few ways
+  // out of one function.
+  struct Branch {
+    static constexpr uint32_t kMostFrames = 6;
+
+    Word top;           // the innermost frame
+    uintptr_t fp;       // at the hook
+    uintptr_t fp_slot;  // where the frame pointer of the frame that it was put on was read from; 0: it is the hook's
+    uintptr_t below;    // slot of that frame
+    uint32_t parent;    // node of that frame
     uint32_t node;
-    uintptr_t below;  // slot of the innermost of these
-    bool needs_fp;    // these were found, or go on, by way of the frame pointer
+    uint32_t epoch;
+    uint16_t kept;  // how many frames of the last stack it was put on
+    uint8_t inner_count;
+    bool needs_fp;                // these were found by way of the hook's frame pointer
+    Word inner[kMostFrames - 1];  // the frames between, from the innermost one outwards
   };
-  static constexpr uint32_t kLeaves = 8;
-  [[nodiscard]] Leaf& leaf_for(uintptr_t key) { return leaves_[(key ^ key >> 3) % kLeaves]; }
-  // Whether that leaf has come again, on frames that the last stack still has and that are unchanged.
-  [[nodiscard]] bool is_on_last(const Leaf& leaf, const Frame& caller) const {
-    return leaf.key == caller.key && leaf.slot == caller.slot && leaf.kept != 0 && leaf.kept < count_ &&
-           words_[leaf.kept - 1].slot == leaf.below && remembered_[leaf.kept - 1].name.node == leaf.parent_node &&
-           (!leaf.needs_fp || leaf.fp == caller.fp) && first_unchanged(leaf.kept) == 0;
+  static constexpr uint32_t kWordsAtOnce = 4;
+  static constexpr uint32_t kBranches = 256;
+  [[nodiscard]] Branch& branch_for(const Word& top) {
+    return branches_[(top.key ^ top.slot << 20) * 0x9e3779b97f4a7c15u >> 56];
   }
-  void remember_leaf(const Fresh& fresh, uint32_t kept, uint32_t node);
+  // Whether that branch has come again, on frames that the last stack still has and that are unchanged.
+  [[nodiscard]] bool is_on_last(const Branch& branch, const Frame& caller) const {
+    if (branch.top.key != caller.key || branch.top.slot != caller.slot || branch.epoch != epoch_ ||
+        branch.kept > count_) {
+      return false;
+    }
+    const Remembered& parent = remembered_[branch.kept - 1];
+    if (words_[branch.kept - 1].slot != branch.below || parent.name.node != branch.parent ||
+        (branch.needs_fp && branch.fp != caller.fp) || !window_.on_own_stack()) {
+      return false;
+    }
+    for (uint32_t i = 0; i < branch.inner_count; ++i) {
+      if (change_of(branch.inner[i]) != 0) return false;
+    }
+    if ((parent.way & kFramePointerMatters) != 0) {
+      const uintptr_t fp = branch.fp_slot != 0 ? *reinterpret_cast<const uintptr_t*>(branch.fp_slot) : caller.fp;
+      if (fp != parent.fp) return false;
+    }
+    return are_unchanged_below(branch.kept);
+  }
+  // Whether the outermost `count` frames of the last stack are as they were, on the thread's own stack. Frame pointers: but
+  // for that of the innermost one of them, which the caller knows.
+  [[nodiscard]] bool are_unchanged_below(uint32_t count) const {
+    return are_words_unchanged(count) &&
+           (count < 2 || remembered_[count - 2].fp_user == 0 || are_pointers_unchanged(count));
+  }
+  // Of the outermost `count` frames. Takes four at a time, and so the padding below the first frame.
+  [[nodiscard]] bool are_words_unchanged(uint32_t count) const {
+    for (const Word* word = words_ + count; word > words_; word -= kWordsAtOnce) {
+      const uintptr_t changes = change_of(word[-1]) | change_of(word[-2]) | change_of(word[-3]) | change_of(word[-4]);
+      if (changes != 0) return false;
+    }
+    return true;
+  }
+  static uintptr_t change_of(const Word& word) { return *reinterpret_cast<const uintptr_t*>(word.slot) ^ word.key; }
+  [[nodiscard]] bool are_pointers_unchanged(uint32_t count) const;
+  void remember_branch(const Walk& walk, uint32_t kept, uint32_t node);
   uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
   bool meets_last(Walk& walk) const;
   // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
   [[nodiscard]] uint32_t first_unchanged(uint32_t index) const {
     if (!window_.on_own_stack()) [[unlikely]]
       return first_unchanged_checked(index);
-    const Word* word = words_ + index;
-    while (word != words_ && *reinterpret_cast<const uintptr_t*>(word[-1].slot) == word[-1].key) --word;
-    const auto first = static_cast<uint32_t>(word - words_);
+    uint32_t first = 0;
+    if (!are_words_unchanged(index)) {
+      first = index;
+      while (change_of(words_[first - 1]) == 0) --first;
+    }
     return index == 0 || remembered_[index - 1].fp_user <= first ? first : first_unchanged_pointer(index, first);
   }
   [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uint32_t first) const;
@@ -181,8 +218,9 @@ class CallStack {
   uint32_t changes_ = 0;
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   bool last_is_whole_ = false;
-  Leaf leaves_[kLeaves] = {};
+  uint32_t epoch_ = 1;  // of the branches that count
   mutable StackWindow window_;
+  alignas(64) Branch branches_[kBranches] = {};
 };
 
 }  // namespace heaptap::agent
