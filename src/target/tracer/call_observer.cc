@@ -199,6 +199,9 @@ uint64_t CallObserver::jumped(const Site& site) {
   const uint64_t stack_pointer = space_.cpu().stack_pointer(registers_);
   PendingCall* call = thread_.calls.innermost();
   if (call == nullptr || call->place.entry_stack_pointer != stack_pointer) return 0;
+  // A handler that interrupted it has returned: the CPU doesn't tell that of an instruction that was begun already.
+  call->is_interrupted = false;
+  if (thread_.watch_reason == WatchReason::kHandlerReturn) thread_.end_watch(space_.cpu());
   const uint64_t there = behind_stubs(space_.cpu().program_counter(registers_));
   const uint64_t start = call->called.address;
   if (there >= start && there < start + call->called.size_bytes) return 0;  // a jump by a table, within the function
