@@ -1,5 +1,5 @@
-// Makes a Row from call frame information (.eh_frame with .eh_frame_hdr). Sources: DWARF 5, 6.4; LSB Core, 10.6.
-// Freestanding; reads the tables where they are mapped here, so the agent uses the target's own and the tracer a copy.
+// Makes a Row from call frame information: .eh_frame, found by .eh_frame_hdr or by who made an index of it (fde_scan.h), and
+// .debug_frame. Sources: DWARF 5, 6.4; LSB Core, 10.6. Freestanding; reads the tables where they are mapped here, so the agent uses the target's own and the tracer a copy.
 // `Cpu` is an arch's Unwinding. Uses about 400 bytes of stack, allocates nothing, trusts no byte.
 #pragma once
 #include <stddef.h>
@@ -36,6 +36,18 @@ struct Cie {
   uint64_t instructions_end = 0;
 };
 
+// What is different in the two sections: what marks a CIE, and how an FDE says which CIE is its own.
+struct EhFrame {
+  static constexpr uint32_t kCieId = 0;
+  // `id_address`: where an entry's second word is, `id` what it says.
+  static uint64_t cie_of(const CfiTables& /*tables*/, uint64_t id_address, uint32_t id) { return id_address - id; }
+};
+// Its addresses are those of the file: tables and pc count from there, too.
+struct DebugFrame {
+  static constexpr uint32_t kCieId = 0xffffffff;
+  static uint64_t cie_of(const CfiTables& tables, uint64_t /*id_address*/, uint32_t id) { return tables.start + id; }
+};
+
 // The range of one entry (CIE or FDE) behind its length; `id_address` gets the address of its CIE pointer or id.
 inline bool enter_entry(ByteReader& reader, uint64_t& entry_end) {
   uint64_t length = reader.fixed<uint32_t>();
@@ -46,10 +58,10 @@ inline bool enter_entry(ByteReader& reader, uint64_t& entry_end) {
   return true;
 }
 
-template <typename Cpu>
+template <typename Cpu, typename Form>
 bool parse_cie(const CfiTables& tables, uint64_t address, Cie& cie) {
   ByteReader reader = tables.reader_at(address);
-  if (!enter_entry(reader, cie.instructions_end) || reader.fixed<uint32_t>() != 0) return false;
+  if (!enter_entry(reader, cie.instructions_end) || reader.fixed<uint32_t>() != Form::kCieId) return false;
   const uint8_t version = reader.u8();
   if (version != 1 && version != 3 && version != 4) return false;
   char augmentation[8] = {};
@@ -377,21 +389,20 @@ Row make_row(const State& state) {
 
 }  // namespace cfi
 
-// The row for the instruction at pc (for a return address: pc - 1). kNoTable where no CFI covers it.
-template <typename Cpu>
-Row find_row(const CfiTables& tables, uint64_t pc) {
+// The row for the instruction at pc by the FDE at this address. kNoTable where that doesn't cover it.
+template <typename Cpu, typename Form = cfi::EhFrame>
+Row row_of_fde(const CfiTables& tables, uint64_t fde, uint64_t pc) {
   using namespace cfi;
   constexpr Row kNoTable{RowKind::kNoTable, 0, 0, 0};
-  if (tables.header == 0) return kNoTable;
-  const uint64_t fde = find_fde<Cpu>(tables, pc);
   ByteReader reader = tables.reader_at(fde);
   uint64_t fde_end = 0;
   if (fde == 0 || !enter_entry(reader, fde_end)) return kNoTable;
   const uint64_t id_address = reader.address();
-  const uint64_t distance = reader.fixed<uint32_t>();
+  const auto id = reader.fixed<uint32_t>();
   Cie cie;
-  if (distance == 0 || !parse_cie<Cpu>(tables, id_address - distance, cie)) return kNoTable;
-  const uint64_t begin = reader.pointer(cie.pointer_encoding & 0x7f, 0, sizeof(typename Cpu::Word));
+  if (id == Form::kCieId || !parse_cie<Cpu, Form>(tables, Form::cie_of(tables, id_address, id), cie)) return kNoTable;
+  const auto begin =
+      static_cast<typename Cpu::Word>(reader.pointer(cie.pointer_encoding & 0x7f, 0, sizeof(typename Cpu::Word)));
   const uint64_t range = reader.pointer(cie.pointer_encoding & kPointerFormat, 0, sizeof(typename Cpu::Word));
   if (!reader.ok() || pc < begin || pc - begin >= range) return kNoTable;
   if (cie.is_signal) return Row{RowKind::kSignal, 0, 0, 0};
@@ -406,6 +417,14 @@ Row find_row(const CfiTables& tables, uint64_t pc) {
   State state = initial;
   if (!Program<Cpu>(cie, state).run(reader, begin, pc, &initial)) return Row{RowKind::kUnsupported, 0, 0, 0};
   return make_row<Cpu>(state);
+}
+
+// The row for the instruction at pc (for a return address: pc - 1). kNoTable where no CFI covers it.
+template <typename Cpu>
+Row find_row(const CfiTables& tables, uint64_t pc) {
+  constexpr Row kNoTable{RowKind::kNoTable, 0, 0, 0};
+  if (tables.header == 0) return kNoTable;
+  return row_of_fde<Cpu>(tables, cfi::find_fde<Cpu>(tables, pc), pc);
 }
 
 }  // namespace heaptap::unwind

@@ -27,6 +27,13 @@ class NumberTable {
     ++count_;
   }
 
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.number_plus_one != 0) visit(slot.key, slot.number_plus_one - 1);
+    }
+  }
+
  private:
   struct Slot {
     uint64_t key = 0;

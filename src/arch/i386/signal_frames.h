@@ -1,0 +1,27 @@
+// Signals' frames as a walk from outside meets them: two kinds, see registers.h.
+#pragma once
+#include "arch/i386/registers.h"
+#include "arch/signal_frames.h"
+
+namespace heaptap::arch::i386 {
+
+// The first stands for those that only CFI tells.
+inline constexpr SignalTrampoline kSignalTrampolines[] = {
+    {{0xb8, 0xad, 0, 0, 0, 0xcd, 0x80},
+     sizeof(kSignalTrampoline),
+     Unwinding::kSignalFramePointer,
+     Unwinding::kSignalStackPointer,
+     Unwinding::kSignalProgramCounter},
+    {{0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80},
+     sizeof(kPlainSignalTrampoline),
+     Unwinding::kPlainSignalFramePointer,
+     Unwinding::kPlainSignalStackPointer,
+     Unwinding::kPlainSignalProgramCounter},
+};
+
+struct TracedUnwinding : Unwinding {
+  using Rules = Unwinding;
+  static constexpr const auto& kTrampolines = kSignalTrampolines;
+};
+
+}  // namespace heaptap::arch::i386

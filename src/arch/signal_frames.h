@@ -1,0 +1,25 @@
+// How a signal's frame is known, and where in it the interrupted registers are. Freestanding.
+#pragma once
+#include <stdint.h>
+
+namespace heaptap::arch {
+
+// The code that a signal handler returns to, and offsets of the interrupted registers from SP before its first instruction.
+struct SignalTrampoline {
+  static constexpr uint32_t kMostBytes = 16;
+  uint8_t code[kMostBytes];
+  uint32_t code_bytes;
+  uint64_t frame_pointer;
+  uint64_t stack_pointer;
+  uint64_t program_counter;
+
+  // `bytes` of code, kMostBytes of them.
+  [[nodiscard]] constexpr bool is(const uint8_t* bytes) const {
+    for (uint32_t i = 0; i < code_bytes; ++i) {
+      if (bytes[i] != code[i]) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace heaptap::arch
