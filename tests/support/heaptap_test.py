@@ -93,11 +93,16 @@ def heaptap(*arguments, **options):
     return run([HEAPTAP, *arguments], **options)
 
 
+def has_tracer():
+    """Whether this heaptap can trace by ptrace."""
+    with tempfile.TemporaryDirectory(prefix="heaptap-test-") as folder:
+        return b"not available in this version" not in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=folder).stderr
+
+
 def require_tracer():
     """Skips the module's tests where this heaptap can't trace by ptrace yet."""
-    with tempfile.TemporaryDirectory(prefix="heaptap-test-") as folder:
-        if b"not available in this version" in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=folder).stderr:
-            raise unittest.SkipTest("this heaptap can't trace by ptrace")
+    if not has_tracer():
+        raise unittest.SkipTest("this heaptap can't trace by ptrace")
 
 
 def summary(trace):
