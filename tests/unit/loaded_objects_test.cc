@@ -153,6 +153,22 @@ TEST_P(HeldOperators, AreFoundUnderTheirMangledNames) {
   expect("kDeleteArraySizedAligned", wire::Function::kDeleteArraySizedAligned);
 }
 
+class ChoosingPrograms : public HeldPrograms {};
+INSTANTIATE_TEST_SUITE_P(Kinds, ChoosingPrograms,
+                         testing::Values("chosen", "chosen-lazy", "chosen-static", "chosen-32"), name_of_kind);
+
+TEST_P(ChoosingPrograms, HaveTheResolverAndWhatItHasChosen) {
+  HeldProgram program({kFolder + "/" + GetParam()});
+  ASSERT_TRUE(program.is_ready());
+  Look look(program.id());
+  EXPECT_EQ(look.addresses(wire::Function::kValloc).size(), 1u);  // libc's
+  EXPECT_EQ(std::ranges::count(look.program().functions, Watch::kResolver, &FoundFunction::watch), 1);
+  const auto resolved = look.objects.resolved_functions();
+  ASSERT_EQ(resolved.size(), 1u);
+  EXPECT_EQ(resolved[0].address, program.told().at("valloc"));
+  EXPECT_EQ(resolved[0].function, wire::Function::kValloc);
+}
+
 TEST(LoadedObjects, OfAStrippedProgramComeFromItsDebugFile) {
   HeldProgram program({kFolder + "/stripped"});
   ASSERT_TRUE(program.is_ready());

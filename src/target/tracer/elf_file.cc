@@ -55,18 +55,25 @@ std::vector<ElfSegment> segments_of(const ByteSource& source, uint64_t at, unsig
   return segments;
 }
 
+// Of the strings between the sections' names.
+std::string name_at(const std::string& names, uint64_t at) {
+  return at < names.size() ? names.substr(at, names.find('\0', at) - at) : std::string();
+}
+
 template <typename Raw>
-std::vector<ElfSection> sections_of(const ByteSource& source, uint64_t at, unsigned count, unsigned names,
+std::vector<ElfSection> sections_of(const ByteSource& source, uint64_t at, unsigned count, unsigned names_index,
                                     Order order) {
-  constexpr size_t kMostNameBytes = 32;
+  constexpr uint64_t kMostNamesBytes = 1 << 20;
   const std::vector<Raw> raw_sections = read_entries<Raw>(source, at, count);
+  std::string names;
+  if (names_index < raw_sections.size()) {
+    const Raw& raw = raw_sections[names_index];
+    names.resize(static_cast<size_t>(std::min<uint64_t>(order(raw.sh_size), kMostNamesBytes)));
+    names.resize(source.read(order(raw.sh_offset), names.data(), names.size()));
+  }
   std::vector<ElfSection> sections;
   for (const Raw& raw : raw_sections) {
-    std::string name;
-    if (names < raw_sections.size()) {
-      name = read_text(source, uint64_t{order(raw_sections[names].sh_offset)} + order(raw.sh_name), kMostNameBytes);
-    }
-    sections.push_back({.name = std::move(name),
+    sections.push_back({.name = name_at(names, order(raw.sh_name)),
                         .type = order(raw.sh_type),
                         .flags = order(raw.sh_flags),
                         .address = order(raw.sh_addr),

@@ -62,7 +62,7 @@ struct ElfSegment {
 };
 
 struct ElfSection {
-  std::string name;  // at most 31 characters of it
+  std::string name;
   uint32_t type = 0;
   uint64_t flags = 0;
   uint64_t address = 0;

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "target/process_status.h"
 #include "target/tracer/dynamic_section.h"
 #include "target/tracer/loader_list.h"
 #include "target/tracer/mapped_object.h"
 #include "target/tracer/object_reader.h"
+#include "target/tracer/resolved_slots.h"
 #include "target/tracer/watched_names.h"
 #include "wire/log.h"
 
@@ -65,6 +67,7 @@ struct LoadedObjects::State {
   void sort_by_address();
   void find_roles();
   [[nodiscard]] int holder_of(uint64_t address) const;
+  [[nodiscard]] bool is_code(uint64_t address) const;
   [[nodiscard]] uint64_t pointer(uint64_t at) const;
   [[nodiscard]] uint64_t list_address() const;
 };
@@ -115,7 +118,6 @@ void LoadedObjects::State::add(pid_t thread, const MappedObject& mapped) {
                                  .path = path_of(thread, mapped),
                                  .is_program = is_program(mapped),
                                  .names = names});
-  read.object.is_libc = read.symbols.is_libc;
   for (std::string& text : read.notes) {
     if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
   }
@@ -162,6 +164,12 @@ int LoadedObjects::State::holder_of(uint64_t address) const {
   if (behind == by_address.begin()) return -1;
   const uint32_t index = *std::prev(behind);
   return address < objects[index].end ? static_cast<int>(index) : -1;
+}
+
+bool LoadedObjects::State::is_code(uint64_t address) const {
+  const int holder = holder_of(address);
+  return holder >= 0 && std::ranges::any_of(objects[static_cast<size_t>(holder)].code,
+                                            [&](const auto& range) { return range.contains(address); });
 }
 
 // The program and its loader. The kernel has started the program, and mapped the loader for it; or it has started the loader,
@@ -239,8 +247,7 @@ int LoadedObjects::find(uint64_t address) const { return state_->holder_of(addre
 
 uint64_t LoadedObjects::change_notice() const {
   const State& state = *state_;
-  const int holder = state.holder_of(state.list.change_notice);
-  if (holder >= 0) return state.list.change_notice;
+  if (state.is_code(state.list.change_notice)) return state.list.change_notice;
   const int owner = state.loader >= 0 ? state.loader : state.program;
   return owner >= 0 ? state.known[static_cast<size_t>(owner)].symbols.change_notice : 0;
 }
@@ -259,7 +266,27 @@ uint64_t LoadedObjects::entry() const {
   return state.program >= 0 ? state.known[static_cast<size_t>(state.program)].mapped.entry : 0;
 }
 
-std::vector<FoundFunction> LoadedObjects::resolved_functions() { return {}; }
+std::vector<FoundFunction> LoadedObjects::resolved_functions() {
+  const State& state = *state_;
+  std::vector<FoundFunction> resolvers;
+  for (const uint32_t i : state.by_address) {
+    std::ranges::copy_if(state.objects[i].functions, std::back_inserter(resolvers),
+                         [](const FoundFunction& function) { return function.watch == Watch::kResolver; });
+  }
+  std::vector<FoundFunction> found;
+  if (resolvers.empty()) return found;
+  const ResolvedSlots slots(state.memory, state.form, state.read_map().first, resolvers, state.names);
+  for (const uint32_t i : state.by_address) {
+    for (const FoundFunction& function : slots.of(state.known[i].mapped)) {
+      const bool is_code = state.is_code(function.address);
+      const auto is_it = [&](const FoundFunction& other) {
+        return other.address == function.address && other.function == function.function;
+      };
+      if (is_code && std::ranges::none_of(found, is_it)) found.push_back(function);
+    }
+  }
+  return found;
+}
 
 const std::vector<std::string>& LoadedObjects::notes() const { return state_->notes; }
 

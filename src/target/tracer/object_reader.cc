@@ -11,130 +11,167 @@
 namespace heaptap::tracer {
 namespace {
 
-struct FileView {
-  FileBytes bytes;
-  ElfForm form;
-  std::vector<ElfSection> sections;
-};
-
-FileView view_of(const OpenFile& file, ElfForm form) {
-  FileView view{FileBytes(file.descriptor()), form, {}};
-  const auto elf = file.is_open() ? ElfFile::read(view.bytes) : std::nullopt;
-  if (elf && elf->form() == form) view.sections = elf->read_sections(view.bytes);
-  return view;
-}
-
 bool has_content(const ElfSection* section) {
   return section != nullptr && section->type != SHT_NOBITS && section->bytes != 0;
 }
 
-bool has_compressed_frames(const FileView& view) {
-  const ElfSection* section = find_section(view.sections, ".debug_frame");
-  return find_section(view.sections, ".zdebug_frame") != nullptr ||
-         (has_content(section) && (section->flags & SHF_COMPRESSED) != 0);
+// An ELF file of the target's kind, or nothing.
+struct FileView {
+  int descriptor;
+  FileBytes bytes;
+  std::vector<ElfSection> sections;
+
+  FileView(const OpenFile& file, ElfForm form) : descriptor(file.descriptor()), bytes(descriptor) {
+    const auto elf = file.is_open() ? ElfFile::read(bytes) : std::nullopt;
+    if (elf && elf->form() == form) sections = elf->read_sections(bytes);
+  }
+
+  [[nodiscard]] const ElfSection* plain_frames() const {
+    const ElfSection* section = find_section(sections, ".debug_frame");
+    return has_content(section) && (section->flags & SHF_COMPRESSED) == 0 ? section : nullptr;
+  }
+  [[nodiscard]] bool has_compressed_frames() const {
+    const ElfSection* section = find_section(sections, ".debug_frame");
+    return find_section(sections, ".zdebug_frame") != nullptr ||
+           (has_content(section) && (section->flags & SHF_COMPRESSED) != 0);
+  }
+};
+
+class ObjectReader {
+ public:
+  ObjectReader(const ByteSource& memory, ElfForm form, const ObjectQuestion& question)
+      : memory_(memory),
+        form_(form),
+        question_(question),
+        mapped_(question.mapped),
+        finder_(question.names, question.mapped, question.is_program) {
+    take_facts();
+  }
+
+  ReadObject read();
+
+ private:
+  void take_facts();
+  void read_file();
+  void read_debug_file(const FileView& view);
+  void note_unwind_table(const FileView& view);
+  bool note_frames(const FileView& view);
+  void tell_what_is_missing();
+  void note(const std::string& text) { result_.notes.push_back(object_.path + ": " + text); }
+
+  const ByteSource& memory_;
+  ElfForm form_;
+  const ObjectQuestion& question_;
+  const MappedObject& mapped_;
+  FunctionFinder finder_;
+  ReadObject result_;
+  LoadedObject& object_ = result_.object;
+  bool has_all_symbols_ = false;
+  bool has_compressed_frames_ = false;
+};
+
+void ObjectReader::take_facts() {
+  object_.path = question_.path;
+  object_.bias = mapped_.bias;
+  object_.start = mapped_.range.begin;
+  object_.end = mapped_.range.end;
+  object_.build_id_bytes = static_cast<uint8_t>(std::min(mapped_.build_id.size(), object_.build_id.size()));
+  std::copy_n(mapped_.build_id.begin(), object_.build_id_bytes, object_.build_id.begin());
+  object_.code = mapped_.code;
+  object_.unwind_header = mapped_.unwind_header;
 }
 
-bool note_frames(const FileView& view, const OpenFile& file, LoadedObject& object) {
-  const ElfSection* section = find_section(view.sections, ".debug_frame");
-  if (!has_content(section) || (section->flags & SHF_COMPRESSED) != 0) return false;
-  object.frame_file = file.descriptor();
-  object.frame_offset = section->offset;
-  object.frame_bytes = section->bytes;
+void ObjectReader::note_unwind_table(const FileView& view) {
+  const ElfSection* section = find_section(view.sections, ".eh_frame");
+  if (!has_content(section) || (section->flags & SHF_ALLOC) == 0) return;
+  const uint64_t begin = mapped_.bias + section->address;
+  if (!mapped_.range.contains(begin) || section->bytes > mapped_.range.end - begin) return;
+  object_.unwind_table = begin;
+  object_.unwind_table_bytes = section->bytes;
+}
+
+bool ObjectReader::note_frames(const FileView& view) {
+  has_compressed_frames_ |= view.has_compressed_frames();
+  const ElfSection* section = view.plain_frames();
+  if (section == nullptr) return false;
+  object_.frame_file = view.descriptor;
+  object_.frame_offset = section->offset;
+  object_.frame_bytes = section->bytes;
   return true;
 }
 
-void note_unwind_table(const FileView& view, const MappedObject& mapped, LoadedObject& object) {
-  const ElfSection* section = find_section(view.sections, ".eh_frame");
-  if (!has_content(section) || (section->flags & SHF_ALLOC) == 0) return;
-  const uint64_t begin = mapped.bias + section->address;
-  if (!mapped.range.contains(begin) || section->bytes > mapped.range.end - begin) return;
-  object.unwind_table = begin;
-  object.unwind_table_bytes = section->bytes;
+// Symbols by the file's sections where it has some; else those that the loader uses, from memory.
+void ObjectReader::read_file() {
+  ObjectFile opened = open_object_file(question_.thread, mapped_);
+  result_.file = std::move(opened.file);
+  if (!result_.file.is_open()) {
+    note("its file can't be read (" + opened.why_not +
+         "), so only functions that it shows to other objects are seen; run heaptap where the file is, or as root");
+  }
+  const FileView view(result_.file, form_);
+  const SymbolTable dynamic = table_in_file(form_, view.sections, SHT_DYNSYM);
+  if (dynamic.count != 0) {
+    finder_.search(view.bytes, form_, dynamic, true);
+  } else if (mapped_.dynamic != 0) {
+    const DynamicSection section(memory_, form_, mapped_.dynamic, mapped_.dynamic_bytes, mapped_.bias, mapped_.range);
+    finder_.search(memory_, form_, section.symbols(memory_), true);
+  }
+  const SymbolTable full = table_in_file(form_, view.sections, SHT_SYMTAB);
+  finder_.search(view.bytes, form_, full, false);
+  has_all_symbols_ = full.count != 0;
+  note_unwind_table(view);
+  const bool has_frames = note_frames(view);
+  if (!has_frames || !has_all_symbols_) read_debug_file(view);
+  if (!has_frames) result_.file = OpenFile();
 }
 
-LoadedObject facts_of(const MappedObject& mapped, std::string path) {
-  LoadedObject object;
-  object.path = std::move(path);
-  object.bias = mapped.bias;
-  object.start = mapped.range.begin;
-  object.end = mapped.range.end;
-  object.build_id_bytes = static_cast<uint8_t>(std::min(mapped.build_id.size(), object.build_id.size()));
-  std::copy_n(mapped.build_id.begin(), object.build_id_bytes, object.build_id.begin());
-  object.code = mapped.code;
-  object.unwind_header = mapped.unwind_header;
-  return object;
+void ObjectReader::read_debug_file(const FileView& view) {
+  const DebugLink link = read_debug_link(view.bytes, form_, view.sections);
+  OpenFile file = open_debug_file(question_.thread, object_.path, mapped_.build_id, link);
+  const FileView debug(file, form_);
+  if (!has_all_symbols_) {
+    const SymbolTable full = table_in_file(form_, debug.sections, SHT_SYMTAB);
+    finder_.search(debug.bytes, form_, full, false);
+    has_all_symbols_ = full.count != 0;
+  }
+  if (object_.frame_bytes == 0 && note_frames(debug)) result_.debug_file = std::move(file);
+}
+
+void ObjectReader::tell_what_is_missing() {
+  if (object_.unwind_header == 0 && object_.unwind_table_bytes == 0 && object_.frame_bytes == 0) {
+    object_.flags |= wire::kModuleHasNoCfi;
+    if (has_compressed_frames_) {
+      note(
+          "its unwind tables are compressed, and stacks may end there; `objcopy --decompress-debug-sections` mends it");
+    }
+  }
+  if (!result_.symbols.is_static || !object_.functions.empty()) return;
+  if (has_all_symbols_) {
+    note("the program is static and has none of the functions that heaptap watches: its allocator has other names");
+  } else {
+    const std::string place = mapped_.build_id.empty() ? "" : " (" + debug_path_of(mapped_.build_id) + ")";
+    note("the program is static and stripped, and nothing tells where its malloc is: install its debug file" + place +
+         ", or run the unstripped program");
+  }
+}
+
+ReadObject ObjectReader::read() {
+  if (mapped_.is_vdso) {
+    object_.flags |= wire::kModuleIsVdso;
+  } else {
+    read_file();
+    result_.symbols = finder_.take();
+    object_.is_libc = result_.symbols.is_libc;
+    object_.functions = std::move(result_.symbols.functions);
+  }
+  tell_what_is_missing();
+  return std::move(result_);
 }
 
 }  // namespace
 
 ReadObject read_object(const ByteSource& memory, ElfForm form, const ObjectQuestion& question) {
-  const MappedObject& mapped = question.mapped;
-  ReadObject result;
-  LoadedObject& object = result.object;
-  object = facts_of(mapped, question.path);
-  if (mapped.is_vdso) {
-    object.flags = static_cast<uint8_t>(wire::kModuleIsVdso | (mapped.unwind_header == 0 ? wire::kModuleHasNoCfi : 0));
-    return result;
-  }
-  ObjectFile opened = open_object_file(question.thread, mapped);
-  result.file = std::move(opened.file);
-  const FileView view = view_of(result.file, form);
-  FunctionFinder finder(question.names, mapped, question.is_program);
-
-  const SymbolTable dynamic = table_in_file(form, view.sections, SHT_DYNSYM);
-  if (dynamic.count != 0) {
-    finder.search(view.bytes, form, dynamic, true);
-  } else if (mapped.dynamic != 0) {
-    const DynamicSection section(memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range);
-    finder.search(memory, form, section.symbols(memory), true);
-  }
-  const SymbolTable full = table_in_file(form, view.sections, SHT_SYMTAB);
-  finder.search(view.bytes, form, full, false);
-
-  note_unwind_table(view, mapped, object);
-  bool has_frames = note_frames(view, result.file, object);
-  bool has_compressed = has_compressed_frames(view);
-  bool has_symbols = full.count != 0;
-  if (!has_symbols || !has_frames) {
-    const DebugLink link = read_debug_link(view.bytes, form, view.sections);
-    result.debug_file = open_debug_file(question.thread, object.path, mapped.build_id, link);
-    const FileView debug = view_of(result.debug_file, form);
-    const SymbolTable separate = table_in_file(form, debug.sections, SHT_SYMTAB);
-    if (!has_symbols) finder.search(debug.bytes, form, separate, false);
-    has_symbols |= separate.count != 0;
-    if (!has_frames) has_frames = note_frames(debug, result.debug_file, object);
-    has_compressed |= has_compressed_frames(debug);
-  }
-  result.symbols = finder.take();
-  object.functions = std::move(result.symbols.functions);
-
-  const bool has_cfi = object.unwind_header != 0 || object.unwind_table_bytes != 0;
-  if (!has_cfi && !has_frames) {
-    object.flags |= wire::kModuleHasNoCfi;
-    if (has_compressed) {
-      result.notes.push_back(object.path +
-                             ": its only unwind tables are compressed; `objcopy --decompress-debug-sections` "
-                             "makes a debug file that heaptap reads");
-    }
-  }
-  if (!result.file.is_open()) {
-    result.notes.push_back(object.path + ": its file can't be read (" + opened.why_not +
-                           "): only the functions that it shows " +
-                           "to other objects are seen, and its stacks need .eh_frame_hdr");
-  }
-  if (result.symbols.is_static && object.functions.empty()) {
-    result.notes.push_back(
-        has_symbols
-            ? object.path +
-                  ": the program is static and defines none of the functions that heaptap watches: "
-                  "its allocator has other names"
-            : object.path + ": the program is static and stripped, nothing tells where its malloc is: install its " +
-                  "debug file" + (mapped.build_id.empty() ? "" : " (" + debug_path_of(mapped.build_id) + ")") +
-                  ", or run the unstripped program");
-  }
-  if (object.frame_file != result.file.descriptor() || !has_frames) result.file = OpenFile();
-  if (object.frame_file != result.debug_file.descriptor() || !has_frames) result.debug_file = OpenFile();
-  return result;
+  return ObjectReader(memory, form, question).read();
 }
 
 }  // namespace heaptap::tracer
