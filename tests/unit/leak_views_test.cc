@@ -293,6 +293,8 @@ TEST(ContainerTypes, AreWhatTheProgramWrote) {
 TEST(RegisterNames, AreThoseOfTheCpu) {
   EXPECT_EQ(analysis::register_name("x86_64", 3), "rbx");
   EXPECT_EQ(analysis::register_name("x86_64", 18), "xmm1");
+  EXPECT_EQ(analysis::register_name("i386", 3), "ebx");
+  EXPECT_EQ(analysis::register_name("i386", 22), "xmm1");
   EXPECT_EQ(analysis::register_name("odd", 3), "register 3");
 }
 
