@@ -19,6 +19,11 @@ class FakeMemory : public leaks::MemoryReader {
     std::memcpy(segment->second.data() + (address - segment->first), &value, sizeof value);
   }
 
+  void put_short(uint64_t address, uint32_t value) {
+    auto segment = std::prev(segments_.upper_bound(address));
+    std::memcpy(segment->second.data() + (address - segment->first), &value, sizeof value);
+  }
+
   [[nodiscard]] uint64_t get(uint64_t address) const {
     const auto segment = std::prev(segments_.upper_bound(address));
     uint64_t value = 0;

@@ -271,6 +271,102 @@ TEST_F(HeapScannerTest, UnreadableMemoryIsSteppedOverAndSaid) {
   EXPECT_EQ(result.notes.size(), 1u);
 }
 
+// A target of 32 bits, with memory from 0x10000 on, a heap up to the end of its addresses and two vtables.
+class ShortWords : public testing::Test {
+ protected:
+  static constexpr uint64_t kBegin = 0xffff'0000;
+  static constexpr uint64_t kData = 0x0804'0000;
+  static constexpr uint64_t kConstants = 0x0803'0000;
+
+  ShortWords() {
+    memory_.add(kBegin, 8192);
+    memory_.add(kData, 64);
+    memory_.add(kConstants, 512);
+    for (const uint32_t vtable : {0x110u, 0x210u}) {
+      memory_.put_short(kConstants + vtable - 4, kConstants + 0x800);
+      memory_.put_short(kConstants + vtable, 0x0805'0000);
+    }
+    memory_.put_short(kConstants + 0x210 - 8, 0u - 8);
+    input_.word_bytes = 4;
+    input_.read_only_data = {{kConstants, kConstants + 4096}};
+    input_.root_ranges = {{kData, kData + 512, RootKind::kGlobal, 0}};
+  }
+
+  void add_block(uint64_t address, uint64_t size) {
+    const uint32_t number = static_cast<uint32_t>(input_.blocks.size()) + 1;
+    input_.blocks.push_back({.address = address, .size = size, .number = number, .site = 7, .type = 0});
+  }
+
+  model::HeapScan scan() {
+    HeapScanner scanner(input_);
+    scanner.collect(memory_);
+    return scanner.resolve();
+  }
+
+  PointerKind kind_of_root(uint64_t value) {
+    memory_.put_short(kData + 4, static_cast<uint32_t>(value));
+    const model::HeapScan result = scan();
+    EXPECT_EQ(result.roots.size(), 1u);
+    return result.roots.empty() ? PointerKind::kInterior : result.roots[0].kind;
+  }
+
+  test::FakeMemory memory_;
+  ScanInput input_;
+};
+
+TEST_F(ShortWords, ArePointersAtEachFourthByte) {
+  add_block(kBegin + 64, 15);
+  add_block(kBegin + 128, 16);
+  memory_.put_short(kBegin + 64 + 4, kBegin + 128);
+  memory_.put_short(kBegin + 64 + 12, kBegin + 128 + 4);  // not a whole word of the block
+  memory_.put_short(kData + 4, kBegin + 64);
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.pointers.size(), 1u);
+  EXPECT_EQ(result.pointers[0].offset, 1u);
+  ASSERT_EQ(result.roots.size(), 1u);
+  EXPECT_EQ(result.roots[0].address, kData + 4);
+}
+
+TEST_F(ShortWords, ReachToTheEndOfAddresses) {
+  add_block(kBegin, 16);
+  add_block(0xffff'ff00, 0x100);
+  EXPECT_EQ(kind_of_root(0xffff'ff00), PointerKind::kStart);
+  EXPECT_EQ(kind_of_root(0xffff'ffff), PointerKind::kInterior);
+}
+
+TEST_F(ShortWords, FillCookiesAndHeads) {
+  add_block(kBegin, 4 + 5 * 12);
+  memory_.put_short(kBegin, 5);
+  EXPECT_EQ(kind_of_root(kBegin + 4), PointerKind::kArrayCookie);
+  EXPECT_EQ(kind_of_root(kBegin + 8), PointerKind::kInterior);
+  add_block(kBegin + 128, 12 + 31);  // a string's length, capacity and count
+  memory_.put_short(kBegin + 128, 12);
+  memory_.put_short(kBegin + 132, 30);
+  EXPECT_EQ(kind_of_root(kBegin + 128 + 12), PointerKind::kStdString);
+  add_block(kBegin + 256, 4);  // new T[0]
+  EXPECT_EQ(kind_of_root(kBegin + 256 + 4), PointerKind::kArrayCookie);
+}
+
+TEST_F(ShortWords, ALengthInFrontMayHaveEitherWidth) {
+  add_block(kBegin, 108);
+  memory_.put_short(kBegin, 104);
+  EXPECT_EQ(kind_of_root(kBegin + 4), PointerKind::kLength64);
+  EXPECT_EQ(kind_of_root(kBegin + 8), PointerKind::kInterior);
+  memory_.put_short(kBegin, 100);
+  EXPECT_EQ(kind_of_root(kBegin + 8), PointerKind::kLength64);
+  memory_.put_short(kBegin + 4, 1);
+  EXPECT_EQ(kind_of_root(kBegin + 8), PointerKind::kInterior);
+}
+
+TEST_F(ShortWords, KnowABaseClassInside) {
+  add_block(kBegin, 24);
+  memory_.put_short(kBegin, kConstants + 0x110);
+  memory_.put_short(kBegin + 12, kConstants + 0x210);
+  EXPECT_EQ(kind_of_root(kBegin + 12), PointerKind::kMultipleInheritance);
+  EXPECT_EQ(kind_of_root(kBegin + 8), PointerKind::kInterior);
+  EXPECT_EQ(scan().blocks[0].type, kConstants + 0x110);
+}
+
 bool same(const model::HeapScan& a, const model::HeapScan& b) {
   const auto same_pointer = [](const model::BlockPointer& x, const model::BlockPointer& y) {
     return x.to == y.to && x.offset == y.offset && x.kind == y.kind;
@@ -359,6 +455,24 @@ TEST(WordFilter, TheVectorOneEqualsThePortableOne) {
     std::vector<uint32_t> fast(words.size()), slow(words.size());
     const auto count = static_cast<uint32_t>(words.size());
     fast.resize(best_word_filter<uint64_t>()(words.data(), count, begin, end, fast.data()));
+    slow.resize(select_words_portably(words.data(), count, begin, end, slow.data()));
+    ASSERT_EQ(fast, slow);
+  }
+}
+
+TEST(WordFilter, TheVectorOneOfShortWordsEqualsThePortableOne) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<uint32_t> words(random() % 200);
+    const uint64_t begin = 1 + (random() >> random() % 32) % 0xffff'fffe;
+    const uint64_t end = begin + 1 + random() % ((uint64_t{1} << 32) - begin);
+    for (uint32_t& word : words) {
+      const uint64_t near[] = {begin, begin - 1, end, end - 1, 0xffff'ffff, 0, 0x8000'0000, random()};
+      word = static_cast<uint32_t>(near[random() % std::size(near)]);
+    }
+    std::vector<uint32_t> fast(words.size()), slow(words.size());
+    const auto count = static_cast<uint32_t>(words.size());
+    fast.resize(best_word_filter<uint32_t>()(words.data(), count, begin, end, fast.data()));
     slow.resize(select_words_portably(words.data(), count, begin, end, slow.data()));
     ASSERT_EQ(fast, slow);
   }
