@@ -55,6 +55,30 @@ void find_arenas(ProcessMemory& memory, AddressRange range, std::vector<AddressR
   }
 }
 
+// The pages of musl's group at the start of a page, if there is one.
+std::optional<AddressRange> group_at(const ProcessMemory& memory, uint64_t address) {
+  const uint64_t word = memory.word_bytes();
+  const uint64_t meta = memory.word(address).value_or(0);
+  if (meta < kPageBytes || meta % word != 0) return std::nullopt;
+  constexpr uint64_t kMasksBytes = 8;
+  const uint64_t bits_place = 3 * word + kMasksBytes;
+  if (memory.word(meta + 2 * word) != address) return std::nullopt;
+  const uint64_t pages = memory.word(meta + bits_place).value_or(0) >> 12;
+  if (pages == 0 || pages > kMostMainHeapBytes / kPageBytes) return std::nullopt;
+  return AddressRange{address, address + pages * kPageBytes};
+}
+
+void find_groups(ProcessMemory& memory, AddressRange range, std::vector<AddressRange>& groups) {
+  uint64_t at = range.begin;
+  for (const AddressRange& touched : memory.touched_ranges(range.begin, range.end)) {
+    for (at = std::max(at, touched.begin); at < std::min(touched.end, range.end);) {
+      const auto group = group_at(memory, at);
+      if (group) groups.push_back({group->begin, std::min(group->end, range.end)});
+      at = group ? groups.back().end : at + kPageBytes;
+    }
+  }
+}
+
 // The memory of a block that glibc mapped for it alone.
 std::optional<AddressRange> own_memory_of_block(const ProcessMemory& memory, uint64_t block) {
   constexpr uint64_t kIsMapped = 2;
@@ -109,24 +133,26 @@ uint64_t end_of_main_heap(const ProcessMemory& memory, const arch::ThreadFacts& 
 }
 
 std::vector<AddressRange> find_heap_parts(ProcessMemory& memory, const Mapping& mapping,
-                                          std::span<const AddressRange> heap) {
+                                          std::span<const AddressRange> heap, bool musl) {
   if (mapping.is_kernels("[heap]")) return {mapping.range};
-  std::vector<AddressRange> parts;
-  find_arenas(memory, mapping.range, parts);
-  const auto in_arena = [&](uint64_t address) {
-    return std::ranges::any_of(parts, [&](const AddressRange& part) { return part.contains(address); });
-  };
+  std::vector<AddressRange> shared;  // by many blocks, ascending
+  if (musl) {
+    find_groups(memory, mapping.range, shared);
+  } else {
+    find_arenas(memory, mapping.range, shared);
+  }
+  std::vector<AddressRange> parts = shared;
   auto block = std::ranges::upper_bound(heap, mapping.range.begin, {}, &AddressRange::end);
-  for (; block != heap.end() && block->begin < mapping.range.end; ++block) {
-    if (in_arena(block->begin)) {
-      // The next one outside of it.
-      const auto part = std::ranges::find_if(parts, [&](const AddressRange& p) { return p.contains(block->begin); });
-      block = std::prev(std::ranges::upper_bound(block, heap.end(), part->end - 1, {}, &AddressRange::begin));
+  while (block != heap.end() && block->begin < mapping.range.end) {
+    const auto behind = std::ranges::upper_bound(shared, block->begin, {}, &AddressRange::begin);
+    if (behind != shared.begin() && std::prev(behind)->contains(block->begin)) {
+      block = std::ranges::lower_bound(block, heap.end(), std::prev(behind)->end, {}, &AddressRange::begin);
       continue;
     }
     const auto own = own_memory_of_block(memory, block->begin);
-    if (!own) return {mapping.range};  // of an allocator that isn't glibc's
+    if (!own) return {mapping.range};  // of an allocator that isn't known here
     parts.push_back(*own);
+    ++block;
   }
   return parts;
 }

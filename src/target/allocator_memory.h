@@ -4,6 +4,10 @@
 //   main arena     in libc's data: … fastbins[10] top last_remainder bins[254] binmap next …   An empty bin points to itself.
 //   other arenas   64 MiB-aligned memory that begins with heap_info {arena, previous, size, mprotect_size}
 //   large blocks   {offset, size | 2} in front of the block, memory of their own
+// musl (src/malloc/mallocng/meta.h, from 1.2.1 on): what it keeps for itself is in memory of brk, or points to no block. Blocks
+// lie in groups:
+//   group    {meta, …} slots …                                    at the start of a page, if it has pages of its own
+//   meta     {previous, next, group, two masks, 12 bits | pages << 12}
 // Of others only this is known: what lies in one mapping with their blocks is theirs.
 #pragma once
 #include <optional>
@@ -26,6 +30,6 @@ uint64_t end_of_main_heap(const ProcessMemory& memory, const arch::ThreadFacts& 
 
 // Parts of the anonymous mapping that are an allocator's. `heap`: where blocks lie, ascending.
 std::vector<AddressRange> find_heap_parts(ProcessMemory& memory, const Mapping& mapping,
-                                          std::span<const AddressRange> heap);
+                                          std::span<const AddressRange> heap, bool musl);
 
 }  // namespace heaptap::target

@@ -70,6 +70,8 @@ void note_segment(ModuleImage& module, const Elf64_Phdr& header, AddressRange se
   const AddressRange pages{page_begin(segment.begin), page_end(segment.end)};
   if ((header.p_flags & PF_W) != 0) {
     module.writable.push_back(pages);
+    module.page_rests.push_back({pages.begin, segment.begin});
+    module.page_rests.push_back({segment.end, pages.end});
   } else if ((header.p_flags & PF_R) != 0) {
     module.read_only.push_back(segment);
   }

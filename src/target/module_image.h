@@ -20,8 +20,9 @@ struct ThreadLocalImage {
 struct ModuleImage {
   uint64_t bias = 0;  // load address minus the file's link address
   std::string path;
-  std::vector<AddressRange> writable;   // .data, .bss, and what becomes read-only after relocation
-  std::vector<AddressRange> read_only;  // constants, and what became read-only after relocation
+  std::vector<AddressRange> writable;    // .data, .bss, and what becomes read-only after relocation
+  std::vector<AddressRange> page_rests;  // what the first and last pages of `writable` have besides the segments
+  std::vector<AddressRange> read_only;   // constants, and what became read-only after relocation
   ThreadLocalImage thread_locals;
   uint64_t dynamic = 0;         // address of the dynamic section; 0: none
   uint64_t unwind_header = 0;   // .eh_frame_hdr; 0: none

@@ -95,6 +95,10 @@ class RootFinder {
   void collect_ranges();
   void walk_stacks();
   [[nodiscard]] bool runs_on_musl() const;
+  [[nodiscard]] uint64_t control_block_bytes() const {
+    constexpr uint64_t kMusls = 256;
+    return musl_ ? kMusls : facts_.glibc_control_block_bytes;
+  }
 
   [[nodiscard]] std::optional<uint64_t> interrupted_stack_pointer(AddressRange alternate, uint64_t from) const;
   [[nodiscard]] bool is_ending(const StoppedThread& thread) const {
@@ -153,6 +157,8 @@ void RootFinder::label_mappings() {
 void RootFinder::label_modules() {
   for (const ModuleImage& module : modules_) {
     for (const AddressRange& data : module.writable) labels_.paint(data, RootKind::kGlobal);
+    // musl's loader gives them to malloc.
+    if (musl_) std::ranges::for_each(module.page_rests, [&](const AddressRange& rest) { labels_.erase(rest); });
     for (const AddressRange& arena : find_main_arenas(memory_, facts_, module)) {
       labels_.erase(arena);
       main_heap_end_ = std::max(main_heap_end_, end_of_main_heap(memory_, facts_, arena));
@@ -178,7 +184,7 @@ void RootFinder::leave_out_allocators() {
                                  [&](const AddressRange& r) { return r.contains(mapping.range.begin); });
     });
     if (is_data) continue;
-    for (const AddressRange& part : find_heap_parts(memory_, mapping, query_.heap)) {
+    for (const AddressRange& part : find_heap_parts(memory_, mapping, query_.heap, musl_)) {
       const bool goes_on = mapping.is_kernels("[heap]") && part.contains(main_heap_end_);
       labels_.erase({part.begin, goes_on ? main_heap_end_ : part.end});
     }
@@ -283,7 +289,7 @@ void RootFinder::label_thread_locals(const StoppedThread& thread, std::optional<
   const ThreadLocalTable table = read_thread_local_table(memory_, pointer, thread_local_modules_);
   const Mapping* mapping = find_mapping(memory_.map(), pointer);
   if (mapping == nullptr) return;
-  const uint64_t end = area ? area->end : std::min(pointer + facts_.glibc_control_block_bytes, mapping->range.end);
+  const uint64_t end = area ? area->end : std::min(pointer + control_block_bytes(), mapping->range.end);
   labels_.paint({std::max(table.static_begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
   const auto hold = [&](AddressRange range, uint64_t start) {
     if (!lies_in(start, query_.heap)) labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);

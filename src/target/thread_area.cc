@@ -65,7 +65,8 @@ std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, const 
     // glibc: stackblock, stackblock_size; musl: map_base, map_size.
     const bool fits = words[i + 1] <= kLargestStack && area.begin % 16 == 0 && area.begin < thread_pointer &&
                       area.end > thread_pointer + 256 && area.end <= thread_pointer + 65536;
-    if (fits && thread_pointer - area.begin >= kPageBytes) return area;
+    if (!fits || thread_pointer - area.begin < kPageBytes) continue;
+    if (find_mapping(memory.map(), area.begin) != nullptr) return area;
   }
   return std::nullopt;
 }
@@ -85,7 +86,7 @@ std::optional<uint64_t> find_control_block(ProcessMemory& memory, const Mapping&
   const AddressRange end{mapping.range.end - kSearched, mapping.range.end};
   if (memory.touched_ranges(end.begin, end.end).empty()) return std::nullopt;
   const auto words = memory.words(end);
-  for (size_t i = 0; i + 2 < words.size(); i += 2) {
+  for (size_t i = 0; i + 2 < words.size(); ++i) {
     const uint64_t address = end.begin + i * memory.word_bytes();
     if (words[i] == address && words[i + 2] == address) return address;
   }
