@@ -11,12 +11,12 @@
 #include <filesystem>
 
 #include "host/analysis/analyze.h"
-#include "host/app/agent_intake.h"
+#include "host/app/agent_source.h"
 #include "host/app/end_report.h"
 #include "host/app/exit_status.h"
 #include "host/app/run_plan.h"
 #include "host/app/supervisor.h"
-#include "host/app/tracer_intake.h"
+#include "host/app/tracer_source.h"
 #include "target/agent_server.h"
 #include "target/launch.h"
 #include "wire/handshake.h"
@@ -135,8 +135,8 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   const auto launched = start(*launch);
   if (!launched) return std::unexpected(launched.error());
   RecordedProcesses processes(recording_options(options, plan));
-  AgentIntake intake(processes, server);
-  Supervisor({}, processes, intake).watch(*launched);
+  AgentSource source(processes, server);
+  Supervisor({}, processes, source).watch(*launched);
   return outcome_of(processes, {}, false);
 }
 
@@ -157,15 +157,15 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   }
   RecordedProcesses processes(recording_options(options, plan));
   const char* const way_out = options.duration_ns ? "" : "; Ctrl-C lets go of it";
-  TracerIntake intake(processes, **line, {.announce = !options.quiet, .way_out = launch ? "" : way_out});
+  TracerSource source(processes, **line, {.announce = !options.quiet, .way_out = launch ? "" : way_out});
   std::optional<std::chrono::nanoseconds> duration;
   if (options.duration_ns) duration = std::chrono::nanoseconds(*options.duration_ns);
-  Supervisor supervisor({.duration = duration, .scan_before_letting_go = options.leak_scan}, processes, intake);
-  for (const pid_t process : options.processes) intake.attach(process);
+  Supervisor supervisor({.duration = duration, .scan_before_letting_go = options.leak_scan}, processes, source);
+  for (const pid_t process : options.processes) source.attach(process);
   std::optional<target::Launched> launched;
   if (launch) {
     supervisor.settle();
-    if (intake.failures() > 0)
+    if (source.failures() > 0)
       return base::fail("{} isn't started: not all processes could be attached to", launch->program);
     launch->tracer = (*line)->process();
     launch->before_execution = [&line](pid_t child) { return (*line)->attach_before_exec(child); };
@@ -174,7 +174,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     launched = *started;
   }
   supervisor.watch(launched);
-  return outcome_of(processes, options.processes, intake.failures() > 0 || intake.is_broken());
+  return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
 }
 
 base::Result<int> run(const RunOptions& options) {

@@ -29,9 +29,9 @@ bool has_ended(pid_t pid, int& status) {
 }  // namespace
 
 void Supervisor::settle() {
-  while (!intake_.is_settled()) {
+  while (!source_.is_settled()) {
     wait_for_news();
-    intake_.take_news();
+    source_.take_news();
     adapt_pause(processes_.drain());
     end_those_that_left();
   }
@@ -43,9 +43,9 @@ void Supervisor::watch(const std::optional<target::Launched>& launched) {
   stop_signals::forward_to(launched ? program.process : 0);
   while (!is_over()) {
     wait_for_news();
-    intake_.take_news();
+    source_.take_news();
     adapt_pause(processes_.drain());
-    if (options_.duration && !let_go_at_ && intake_.is_settled()) let_go_at_ = Clock::now() + *options_.duration;
+    if (options_.duration && !let_go_at_ && source_.is_settled()) let_go_at_ = Clock::now() + *options_.duration;
     answer_calls();
     look_after_program();
     end_those_that_left();
@@ -53,11 +53,11 @@ void Supervisor::watch(const std::optional<target::Launched>& launched) {
   }
 }
 
-bool Supervisor::is_over() const { return !processes_.program().runs() && processes_.empty() && intake_.is_settled(); }
+bool Supervisor::is_over() const { return !processes_.program().runs() && processes_.empty() && source_.is_settled(); }
 
 void Supervisor::wait_for_news() {
   std::vector<pollfd> waits;
-  intake_.add_waits(waits);
+  source_.add_waits(waits);
   if (processes_.program().runs()) waits.push_back({processes_.program().descriptor, POLLIN, 0});
   for (const RecordedProcess& process : processes_.all()) waits.push_back({process.control->descriptor(), POLLIN, 0});
   poll(waits.data(), waits.size(), processes_.empty() ? kIdlePauseMs : pause_ms_);
@@ -78,7 +78,7 @@ void Supervisor::adapt_pause(uint64_t drained_bytes) {
 void Supervisor::answer_calls() {
   for (RecordedProcess& process : processes_.all()) {
     while (auto call = process.control->accept()) {
-      const auto number = intake_.scan(process);
+      const auto number = source_.scan(process);
       std::error_code ignored;
       call->answer(number ? ScanAnswer{*number, std::filesystem::absolute(process.recording->path(), ignored).string()}
                           : ScanAnswer{0, number.error().message});
@@ -91,7 +91,7 @@ void Supervisor::look_after_program() {
   if (!program.runs() || !has_ended(program.process, program.status)) return;
   program.ended = true;
   stop_signals::forward_to(0);
-  intake_.take_news();  // a program that ended before its recording came this far is in the queue still
+  source_.take_news();  // a program that ended before its recording came this far is in the queue still
   // One that never came to be recorded: a trace that says so.
   if (!processes_.knows(program.process)) (void)processes_.begin({.process = program.process});
 }
@@ -101,7 +101,7 @@ void Supervisor::end_those_that_left() {
   std::vector<std::pair<pid_t, model::ExitStatus>> gone;
   const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > kLongestLeave;
   for (const RecordedProcess& process : processes_.all()) {
-    const bool has_left = intake_.has_left(process);
+    const bool has_left = source_.has_left(process);
     if (!has_left && too_long)
       process.recording->note("the process was not let go in time: its last events may be missing");
     if (has_left || too_long) gone.emplace_back(process.pid, process.exit);
@@ -122,12 +122,12 @@ void Supervisor::let_all_go() {
   for (RecordedProcess& process : processes_.all()) {
     const bool in_a_hurry = stop_signals::requests() > 1;
     if (options_.scan_before_letting_go && !in_a_hurry) {
-      const auto scanned = intake_.scan(process);
-      if (!scanned && !intake_.has_left(process)) process.recording->note(scanned.error().message);
+      const auto scanned = source_.scan(process);
+      if (!scanned && !source_.has_left(process)) process.recording->note(scanned.error().message);
     }
-    intake_.let_go(process);
+    source_.let_go(process);
   }
-  intake_.accept_no_more();
+  source_.accept_no_more();
   let_go_since_ = Clock::now();
 }
 

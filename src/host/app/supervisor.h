@@ -6,8 +6,8 @@
 #include <chrono>
 #include <optional>
 
-#include "host/app/intake.h"
 #include "host/app/recorded_processes.h"
+#include "host/app/recording_source.h"
 #include "target/launch.h"
 
 namespace heaptap::app {
@@ -19,8 +19,8 @@ struct SupervisorOptions {
 
 class Supervisor {
  public:
-  Supervisor(SupervisorOptions options, RecordedProcesses& processes, Intake& intake)
-      : options_(options), processes_(processes), intake_(intake) {}
+  Supervisor(SupervisorOptions options, RecordedProcesses& processes, RecordingSource& source)
+      : options_(options), processes_(processes), source_(source) {}
 
   // Until all that was asked for is recorded, or can't be.
   void settle();
@@ -42,7 +42,7 @@ class Supervisor {
 
   SupervisorOptions options_;
   RecordedProcesses& processes_;
-  Intake& intake_;
+  RecordingSource& source_;
   std::optional<Clock::time_point> let_go_at_;     // planned
   std::optional<Clock::time_point> let_go_since_;  // done
   int pause_ms_ = 1;

@@ -3,16 +3,16 @@
 #include <map>
 #include <thread>
 
-#include "host/app/intake.h"
+#include "host/app/recording_source.h"
 #include "target/agent_server.h"
 #include "target/ending_desk.h"
 
 namespace heaptap::app {
 
-class AgentIntake : public Intake {
+class AgentSource : public RecordingSource {
  public:
-  AgentIntake(RecordedProcesses& processes, target::AgentServer& server);
-  ~AgentIntake() override;
+  AgentSource(RecordedProcesses& processes, target::AgentServer& server);
+  ~AgentSource() override;
 
   void add_waits(std::vector<pollfd>& waits) const override;
   void take_news() override;

@@ -5,19 +5,19 @@
 #include <set>
 #include <string>
 
-#include "host/app/intake.h"
+#include "host/app/recording_source.h"
 #include "target/tracer/tracer_line.h"
 
 namespace heaptap::app {
 
-struct TracerIntakeOptions {
+struct TracerSourceOptions {
   bool announce = false;  // say which processes are recorded, as soon as they are
   std::string way_out;    // with that: how the user ends it
 };
 
-class TracerIntake : public Intake {
+class TracerSource : public RecordingSource {
  public:
-  TracerIntake(RecordedProcesses& processes, tracer::TracerLine& line, TracerIntakeOptions options)
+  TracerSource(RecordedProcesses& processes, tracer::TracerLine& line, TracerSourceOptions options)
       : processes_(processes), line_(line), options_(std::move(options)) {}
 
   void attach(pid_t process);
@@ -47,7 +47,7 @@ class TracerIntake : public Intake {
 
   RecordedProcesses& processes_;
   tracer::TracerLine& line_;
-  TracerIntakeOptions options_;
+  TracerSourceOptions options_;
   std::set<pid_t> asked_;  // attach() was called, and no answer came yet
   std::map<pid_t, tracer::Left::Reason> left_;
   unsigned failures_ = 0;

@@ -1,4 +1,4 @@
-#include "host/app/agent_intake.h"
+#include "host/app/agent_source.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,31 +26,31 @@ ScanAccess access_to(RecordedProcess& process, bool is_ending) {
 
 }  // namespace
 
-AgentIntake::AgentIntake(RecordedProcesses& processes, target::AgentServer& server)
+AgentSource::AgentSource(RecordedProcesses& processes, target::AgentServer& server)
     : processes_(processes), server_(server) {
   processes_.before_end([this](RecordedProcess& process) { forget(process); });
 }
 
-AgentIntake::~AgentIntake() {
+AgentSource::~AgentSource() {
   processes_.before_end({});
   for (const auto& [pid, descriptor] : descriptors_) {
     if (descriptor >= 0) close(descriptor);
   }
 }
 
-void AgentIntake::add_waits(std::vector<pollfd>& waits) const {
+void AgentSource::add_waits(std::vector<pollfd>& waits) const {
   waits.push_back({server_.socket(), POLLIN, 0});
   waits.push_back({bell_.descriptor(), POLLIN, 0});
   for (const auto& [pid, descriptor] : descriptors_) waits.push_back({descriptor, POLLIN, 0});
 }
 
-void AgentIntake::take_news() {
+void AgentSource::take_news() {
   bell_.silence();
   while (auto request = server_.accept()) begin(*request);
   look_at_endings();
 }
 
-void AgentIntake::begin(const target::AgentRequest& request) {
+void AgentSource::begin(const target::AgentRequest& request) {
   processes_.end(request.process, {});  // one that executed another program: a recording of its own
   const wire::Hello& hello = request.hello;
   RecordedProcess* const process =
@@ -71,7 +71,7 @@ void AgentIntake::begin(const target::AgentRequest& request) {
   bell_.add(process->recording->log().header());
 }
 
-void AgentIntake::forget(RecordedProcess& process) {
+void AgentSource::forget(RecordedProcess& process) {
   bell_.remove(process.recording->log().header());
   const auto found = descriptors_.find(process.pid);
   if (found == descriptors_.end()) return;
@@ -79,7 +79,7 @@ void AgentIntake::forget(RecordedProcess& process) {
   descriptors_.erase(found);
 }
 
-void AgentIntake::look_at_endings() {
+void AgentSource::look_at_endings() {
   for (RecordedProcess& process : processes_.all()) {
     wire::LogHeader& log = process.recording->log().header();
     const auto notice = target::take_ending(log);
@@ -92,12 +92,12 @@ void AgentIntake::look_at_endings() {
   }
 }
 
-base::Result<uint32_t> AgentIntake::scan(RecordedProcess& process) {
+base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
   const auto progress = keep_showing_progress();
   return process.recording->scan(access_to(process, false), std::nullopt);
 }
 
-bool AgentIntake::has_left(const RecordedProcess& process) {
+bool AgentSource::has_left(const RecordedProcess& process) {
   const auto found = descriptors_.find(process.pid);
   if (processes_.program().is(process.pid) && (found == descriptors_.end() || found->second >= 0)) {
     return processes_.program().ended;
@@ -107,14 +107,14 @@ bool AgentIntake::has_left(const RecordedProcess& process) {
   return poll(&news, 1, 0) > 0;
 }
 
-void AgentIntake::let_go(RecordedProcess& process) {
+void AgentSource::let_go(RecordedProcess& process) {
   const auto found = descriptors_.find(process.pid);
   if (found == descriptors_.end()) return;
   if (const int descriptor = std::exchange(found->second, -1); descriptor >= 0) close(descriptor);
 }
 
 // While the result lives, programs that wait see that this one is at work. Nothing else may change the processes meanwhile.
-std::jthread AgentIntake::keep_showing_progress() {
+std::jthread AgentSource::keep_showing_progress() {
   return std::jthread([this](const std::stop_token& stop) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
@@ -126,7 +126,7 @@ std::jthread AgentIntake::keep_showing_progress() {
   });
 }
 
-void AgentIntake::show_progress() {
+void AgentSource::show_progress() {
   for (RecordedProcess& process : processes_.all()) target::show_progress(process.recording->log().header());
 }
 

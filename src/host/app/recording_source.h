@@ -12,12 +12,12 @@
 
 namespace heaptap::app {
 
-class Intake {
+class RecordingSource {
  public:
-  Intake() = default;
-  virtual ~Intake() = default;
-  Intake(const Intake&) = delete;
-  Intake& operator=(const Intake&) = delete;
+  RecordingSource() = default;
+  virtual ~RecordingSource() = default;
+  RecordingSource(const RecordingSource&) = delete;
+  RecordingSource& operator=(const RecordingSource&) = delete;
 
   virtual void add_waits(std::vector<pollfd>& waits) const = 0;
   // Begins recordings, and looks at processes that come to their end.

@@ -1,4 +1,4 @@
-#include "host/app/tracer_intake.h"
+#include "host/app/tracer_source.h"
 
 #include <sys/wait.h>
 
@@ -28,16 +28,16 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
-void TracerIntake::attach(pid_t process) {
+void TracerSource::attach(pid_t process) {
   asked_.insert(process);
   line_.attach(process);
 }
 
-void TracerIntake::add_waits(std::vector<pollfd>& waits) const {
+void TracerSource::add_waits(std::vector<pollfd>& waits) const {
   if (!is_broken_) waits.push_back({line_.descriptor(), POLLIN, 0});
 }
 
-void TracerIntake::take_news() {
+void TracerSource::take_news() {
   while (!is_broken_) {
     const auto message = line_.receive();
     if (!message) return;
@@ -45,7 +45,7 @@ void TracerIntake::take_news() {
   }
 }
 
-void TracerIntake::take(const tracer::LogWanted& message) {
+void TracerSource::take(const tracer::LogWanted& message) {
   processes_.end(message.process, {});  // one that executed another program: a recording of its own
   left_.erase(message.process);
   RecordedProcess* process = nullptr;
@@ -66,7 +66,7 @@ void TracerIntake::take(const tracer::LogWanted& message) {
   if (asked_.erase(message.process) > 0 && accepts_) ++failures_;
 }
 
-void TracerIntake::take(const tracer::Attached& message) {
+void TracerSource::take(const tracer::Attached& message) {
   if (asked_.erase(message.process) == 0 || !options_.announce) return;
   const RecordedProcess* const process = processes_.find(message.process);
   print_error(fmt::format("heaptap: recording process {}{}{}\n", message.process,
@@ -74,7 +74,7 @@ void TracerIntake::take(const tracer::Attached& message) {
                           options_.way_out));
 }
 
-void TracerIntake::take(const tracer::NotAttached& message) {
+void TracerSource::take(const tracer::NotAttached& message) {
   if (asked_.erase(message.process) > 0) {
     ++failures_;
     print_error(fmt::format("heaptap: process {} isn't recorded: {}\n", message.process, message.text));
@@ -82,7 +82,7 @@ void TracerIntake::take(const tracer::NotAttached& message) {
   give_up(message.process, message.text);
 }
 
-void TracerIntake::give_up(pid_t pid, const std::string& why) {
+void TracerSource::give_up(pid_t pid, const std::string& why) {
   RecordedProcess* process = processes_.find(pid);
   // Where the program itself isn't recorded its trace says so.
   const bool is_program = processes_.program().is(pid);
@@ -91,7 +91,7 @@ void TracerIntake::give_up(pid_t pid, const std::string& why) {
   left_[pid] = is_program ? Left::Reason::kExecuted : Left::Reason::kFailed;  // the program's end will be in the trace
 }
 
-void TracerIntake::take(const tracer::Ending& message) {
+void TracerSource::take(const tracer::Ending& message) {
   RecordedProcess* const process = processes_.find(message.process);
   if (process != nullptr) {
     (void)process->recording->scan(access_to(line_, message.process),
@@ -100,7 +100,7 @@ void TracerIntake::take(const tracer::Ending& message) {
   line_.end_may_go_on(message.process);  // where it waits still
 }
 
-void TracerIntake::take(const Left& message) {
+void TracerSource::take(const Left& message) {
   RecordedProcess* const process = processes_.find(message.process);
   if (asked_.erase(message.process) > 0) ++failures_;
   if (process == nullptr) return;
@@ -111,11 +111,11 @@ void TracerIntake::take(const Left& message) {
   }
 }
 
-void TracerIntake::take(const tracer::Noted& message) {
+void TracerSource::take(const tracer::Noted& message) {
   if (RecordedProcess* const process = processes_.find(message.process)) process->recording->note(message.text);
 }
 
-void TracerIntake::take(const tracer::TracerGone& message) {
+void TracerSource::take(const tracer::TracerGone& message) {
   is_broken_ = true;
   failures_ += static_cast<unsigned>(asked_.size());
   asked_.clear();
@@ -129,12 +129,12 @@ void TracerIntake::take(const tracer::TracerGone& message) {
   }
 }
 
-base::Result<uint32_t> TracerIntake::scan(RecordedProcess& process) {
+base::Result<uint32_t> TracerSource::scan(RecordedProcess& process) {
   if (left_.contains(process.pid)) return base::fail("no leak scan: process {} isn't traced any more", process.pid);
   return process.recording->scan(access_to(line_, process.pid), std::nullopt);
 }
 
-bool TracerIntake::has_left(const RecordedProcess& process) {
+bool TracerSource::has_left(const RecordedProcess& process) {
   const StartedProgram& program = processes_.program();
   const bool is_program = program.is(process.pid);
   const auto left = left_.find(process.pid);
@@ -143,11 +143,11 @@ bool TracerIntake::has_left(const RecordedProcess& process) {
   return left->second != Left::Reason::kExecuted || !is_program || program.ended;
 }
 
-void TracerIntake::let_go(RecordedProcess& process) {
+void TracerSource::let_go(RecordedProcess& process) {
   if (!left_.contains(process.pid)) line_.detach(process.pid);
 }
 
-void TracerIntake::accept_no_more() {
+void TracerSource::accept_no_more() {
   accepts_ = false;
   line_.detach_all();
 }
