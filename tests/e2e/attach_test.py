@@ -501,8 +501,10 @@ class Run(heaptap_test.TestCase):
 
     def test_program_that_cannot_be_executed(self):
         program = self.folder / "program"
-        shutil.copy(built("static_program"), program)
-        program.write_bytes(program.read_bytes()[:64] + bytes(1000))
+        image = bytearray(built("static_program").read_bytes())
+        image[54:56] = bytes(2)  # the size of a program header
+        program.write_bytes(image)
+        program.chmod(0o755)
         outcome = heaptap("run", "--via", "ptrace", "-o", self.trace, "--", program)
         self.assertEqual(outcome.status, 126, str(outcome))
 

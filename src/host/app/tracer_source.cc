@@ -34,11 +34,11 @@ void TracerSource::attach(pid_t process) {
 }
 
 void TracerSource::add_waits(std::vector<pollfd>& waits) const {
-  if (!is_broken_) waits.push_back({line_.descriptor(), POLLIN, 0});
+  if (!is_gone_) waits.push_back({line_.descriptor(), POLLIN, 0});
 }
 
 void TracerSource::take_news() {
-  while (!is_broken_) {
+  while (!is_gone_) {
     const auto message = line_.receive();
     if (!message) return;
     std::visit([this](const auto& news) { take(news); }, *message);
@@ -116,16 +116,19 @@ void TracerSource::take(const tracer::Noted& message) {
 }
 
 void TracerSource::take(const tracer::TracerGone& message) {
-  is_broken_ = true;
-  failures_ += static_cast<unsigned>(asked_.size());
+  is_gone_ = true;
+  const auto is_left = [this](const RecordedProcess& process) { return left_.contains(process.pid); };
+  const auto unanswered = static_cast<unsigned>(asked_.size());
+  const bool had_work = accepts_ && (processes_.program().runs() || unanswered > 0);
   asked_.clear();
-  if (processes_.empty() && !processes_.program().runs()) return;  // nothing is lost
+  if (!had_work && std::ranges::all_of(processes_.all(), is_left)) return;
+  is_broken_ = true;
+  failures_ += unanswered;
   const std::string why = fmt::format("the tracer came to an unexpected end ({})", how_it_ended(message.wait_status));
   print_error(fmt::format("heaptap: {}: what it traced is not recorded any more\n", why));
   for (RecordedProcess& process : processes_.all()) {
-    if (left_.contains(process.pid)) continue;
-    process.recording->note(why + ": later events are missing");
-    left_[process.pid] = Left::Reason::kFailed;
+    if (!left_.contains(process.pid)) process.recording->note(why + ": later events are missing");
+    left_.emplace(process.pid, Left::Reason::kFailed);
   }
 }
 
@@ -138,7 +141,7 @@ bool TracerSource::has_left(const RecordedProcess& process) {
   const StartedProgram& program = processes_.program();
   const bool is_program = program.is(process.pid);
   const auto left = left_.find(process.pid);
-  if (left == left_.end()) return is_broken_ && (!is_program || program.ended);
+  if (left == left_.end()) return is_gone_ && (!is_program || program.ended);
   // How the program ends is part of its trace, also where it executes one that isn't recorded.
   return left->second != Left::Reason::kExecuted || !is_program || program.ended;
 }

@@ -52,6 +52,7 @@ class TracerSource : public RecordingSource {
   std::map<pid_t, tracer::Left::Reason> left_;
   unsigned failures_ = 0;
   bool accepts_ = true;
+  bool is_gone_ = false;  // the tracer
   bool is_broken_ = false;
 };
 
