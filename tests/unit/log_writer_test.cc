@@ -11,8 +11,8 @@
 #include "arch/native.h"
 #include "host/intake/event_coder.h"
 #include "host/intake/table_frames.h"
-#include "target/log_memory.h"
 #include "target/log_reader.h"
+#include "written_log.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -24,21 +24,12 @@ using wire::RecordKind;
 class LogWriterTest : public ::testing::Test {
  protected:
   void make(const target::LogOptions& options = {}) {
-    memory_ = target::LogMemory::create(options);
+    written_ = std::make_unique<test::WrittenLog>(options);
     reader_ = std::make_unique<target::LogReader>(log());
-    writer_ = LogWriter::create(map(), memory_->bytes());
+    writer_ = written_->writer();
     ASSERT_NE(writer_, nullptr);
   }
-  wire::LogHeader* map() const {
-    void* log =
-        mmap(nullptr, memory_->bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory_->descriptor(), 0);
-    return log != MAP_FAILED ? static_cast<wire::LogHeader*>(log) : nullptr;
-  }
-  wire::LogHeader& log() const { return memory_->header(); }
-  template <typename T>
-  const T* part(uint64_t offset) const {
-    return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(&log()) + offset);
-  }
+  wire::LogHeader& log() const { return written_->header(); }
 
   std::vector<RawEvent> drain(bool last = true) {
     std::vector<RawEvent> all;
@@ -54,18 +45,7 @@ class LogWriterTest : public ::testing::Test {
   }
   static LogWriter::Event release(uint64_t address) { return {RecordKind::kRelease, Function::kFree, address}; }
 
-  // The stack's codes, innermost first, and what it ends in.
-  std::pair<std::vector<uint64_t>, uint32_t> stack_of(uint32_t number) const {
-    std::vector<uint64_t> codes;
-    while (number >= wire::kRootCount) {
-      const uint64_t node = part<wire::StackNode>(log().nodes_offset)[number].load();
-      codes.push_back(part<wire::CodeEntry>(log().codes_offset)[wire::node_code(node)].load());
-      number = wire::node_parent(node);
-    }
-    return {codes, number};
-  }
-
-  std::unique_ptr<target::LogMemory> memory_;
+  std::unique_ptr<test::WrittenLog> written_;
   std::unique_ptr<target::LogReader> reader_;
   std::unique_ptr<LogWriter> writer_;
 };
@@ -234,14 +214,14 @@ TEST_F(LogWriterTest, AStackIsWrittenOnce) {
   make();
   const std::vector<uint64_t> codes{0x1003, 0x1002, 0x1001 | wire::kCodeExact};
   const uint32_t number = writer_->intern(codes, wire::StackEnd::kComplete);
-  EXPECT_EQ(stack_of(number).first, codes);
-  EXPECT_EQ(stack_of(number).second, 0u);
+  EXPECT_EQ(written_->stack(number).codes, codes);
+  EXPECT_EQ(written_->stack(number).end, wire::StackEnd::kComplete);
   const uint32_t nodes = log().node_count.load();
   EXPECT_EQ(writer_->intern(codes, wire::StackEnd::kComplete), number);
   EXPECT_EQ(log().node_count.load(), nodes);
   const uint32_t other = writer_->intern(codes, wire::StackEnd::kUnreadable);
   EXPECT_NE(other, number);
-  EXPECT_EQ(stack_of(other).second, static_cast<uint32_t>(wire::StackEnd::kUnreadable));
+  EXPECT_EQ(written_->stack(other).end, wire::StackEnd::kUnreadable);
   EXPECT_EQ(log().code_count.load(), 3u);
 }
 
@@ -261,7 +241,7 @@ TEST_F(LogWriterTest, ManyStacksAreAllFoundAgain) {
 TEST_F(LogWriterTest, AFullTableOfStacksIsSaid) {
   make();
   log().node_capacity = 10;
-  writer_ = LogWriter::create(map(), memory_->bytes());
+  writer_ = written_->writer();
   ASSERT_NE(writer_, nullptr);
   uint32_t last = 0;
   for (uint64_t i = 0; i < 5; ++i) last = writer_->intern(LogWriter::root(wire::StackEnd::kComplete), 0x1000 + i);
@@ -286,7 +266,7 @@ TEST_F(LogWriterTest, AModuleInAnothersPlaceGetsTheNextGeneration) {
   EXPECT_EQ(writer_->add_module(first), 0u) << "it means what it meant";
   EXPECT_EQ(log().modules_bytes.load(), 2 * bytes);
   wire::ModuleNote note;
-  std::memcpy(&note, part<uint8_t>(log().modules_offset) + bytes, sizeof(note));
+  std::memcpy(&note, written_->part<uint8_t>(log().modules_offset) + bytes, sizeof(note));
   EXPECT_EQ(note.generation, 1u);
   EXPECT_EQ(note.end, second.end);
   EXPECT_EQ(note.path_bytes, second.path.size());
@@ -302,8 +282,8 @@ TEST_F(LogWriterTest, TheTraceHasWhatWasWritten) {
   std::vector<RawEvent> events = drain();
 
   model::Tables tables = intake::empty_tables();
-  const std::span codes(part<wire::CodeEntry>(log().codes_offset), log().code_capacity);
-  const std::span nodes(part<wire::StackNode>(log().nodes_offset), log().node_capacity);
+  const std::span codes(written_->part<wire::CodeEntry>(log().codes_offset), log().code_capacity);
+  const std::span nodes(written_->part<wire::StackNode>(log().nodes_offset), log().node_capacity);
   intake::EventCoder coder({codes, nodes}, tables, 1000, true);
   model::EventBatch batch;
   EXPECT_EQ(coder.take(events, {}, 100, true, batch), 3u);
@@ -319,9 +299,9 @@ TEST_F(LogWriterTest, AHeaderThatPointsOutsideIsRefused) {
     auto& place = log().*field;
     const auto before = place;
     place = static_cast<std::remove_reference_t<decltype(place)>>(value);
-    wire::LogHeader* mapping = map();
-    const bool refused = LogWriter::create(mapping, memory_->bytes()) == nullptr;
-    if (refused) munmap(mapping, memory_->bytes());
+    wire::LogHeader* mapping = written_->map();
+    const bool refused = LogWriter::create(mapping, written_->bytes()) == nullptr;
+    if (refused) munmap(mapping, written_->bytes());
     place = before;
     return refused;
   };
@@ -329,7 +309,7 @@ TEST_F(LogWriterTest, AHeaderThatPointsOutsideIsRefused) {
   EXPECT_TRUE(refuses(&wire::LogHeader::version, 99));
   EXPECT_TRUE(refuses(&wire::LogHeader::total_bytes, 4096));
   EXPECT_TRUE(refuses(&wire::LogHeader::slot_count, 0));
-  EXPECT_TRUE(refuses(&wire::LogHeader::slots_offset, memory_->bytes()));
+  EXPECT_TRUE(refuses(&wire::LogHeader::slots_offset, written_->bytes()));
   EXPECT_TRUE(refuses(&wire::LogHeader::codes_offset, UINT64_MAX - 8));
   EXPECT_TRUE(refuses(&wire::LogHeader::node_capacity, UINT32_MAX));
   EXPECT_TRUE(refuses(&wire::LogHeader::chunks_offset, UINT64_MAX));
