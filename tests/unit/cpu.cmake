@@ -8,3 +8,5 @@ endfunction()
 
 heaptap_cpu_test(cpu_decode_test)
 heaptap_cpu_test(cpu_emulate_test)
+heaptap_cpu_test(cpu_survey_test)
+target_compile_definitions(cpu_survey_test PRIVATE HEAPTAP_TARGETS="${PROJECT_BINARY_DIR}/tests/targets")
