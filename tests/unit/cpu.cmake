@@ -6,6 +6,7 @@ function(heaptap_cpu_test name)
   gtest_discover_tests(${name})
 endfunction()
 
+heaptap_cpu_test(cpu_test)
 heaptap_cpu_test(cpu_decode_test)
 heaptap_cpu_test(cpu_emulate_test)
 heaptap_cpu_test(cpu_survey_test)

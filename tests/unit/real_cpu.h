@@ -55,16 +55,34 @@ class RealCpu {
     return image;
   }
 
-  // The signal that stops it: SIGTRAP where all went well.
-  int step(std::span<const uint8_t> instruction, arch::RegisterImage& image) const {
-    std::memcpy(reinterpret_cast<void*>(kCode), instruction.data(), instruction.size());
+  // One instruction at kCode, or all until something stops it. The signal that does: SIGTRAP where all went well.
+  int step(std::span<const uint8_t> code, arch::RegisterImage& image) const {
+    return start(code, image, PTRACE_SINGLESTEP) ? wait(image) : -1;
+  }
+  int run(std::span<const uint8_t> code, arch::RegisterImage& image) const {
+    return start(code, image, PTRACE_CONT) ? wait(image) : -1;
+  }
+  bool start(std::span<const uint8_t> code, const arch::RegisterImage& image, __ptrace_request how) const {
+    std::memcpy(reinterpret_cast<void*>(kCode), code.data(), code.size());
+    return go_on(image, how);
+  }
+  bool go_on(arch::RegisterImage image, __ptrace_request how) const {
     iovec place{image.bytes, image.size};
-    if (ptrace(PTRACE_SETREGSET, child_, reinterpret_cast<void*>(NT_PRSTATUS), &place) != 0) return -1;
-    if (ptrace(PTRACE_SINGLESTEP, child_, nullptr, nullptr) != 0) return -1;
+    return ptrace(PTRACE_SETREGSET, child_, reinterpret_cast<void*>(NT_PRSTATUS), &place) == 0 &&
+           ptrace(how, child_, nullptr, nullptr) == 0;
+  }
+  int wait(arch::RegisterImage& image) const {
     int status = 0;
     waitpid(child_, &status, 0);
     image = registers();
     return WIFSTOPPED(status) ? WSTOPSIG(status) : -1;
+  }
+
+  bool poke(const arch::UserAreaWord& word) const {
+    return ptrace(PTRACE_POKEUSER, child_, word.offset, word.value) == 0;
+  }
+  uint64_t peek(uint64_t offset) const {
+    return static_cast<uint64_t>(ptrace(PTRACE_PEEKUSER, child_, offset, nullptr));
   }
 
   pid_t child() const { return child_; }

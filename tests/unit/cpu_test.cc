@@ -1,0 +1,194 @@
+// What a tracer reads out of registers, and what it does with them: against a real thread where there is one to ask.
+#include "arch/cpu.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/user.h>
+
+#include <array>
+#include <cstddef>
+#include <fstream>
+
+#include "real_cpu.h"
+
+namespace heaptap {
+namespace {
+
+using arch::CallPlace;
+using arch::RegisterImage;
+using tests::RealCpu;
+
+const arch::Cpu& x86_64() { return *arch::cpu_of(wire::Architecture::kX86_64); }
+const arch::Cpu& i386() { return *arch::cpu_of(wire::Architecture::kI386); }
+
+template <typename Word>
+RegisterImage image_of(size_t words, std::initializer_list<std::pair<unsigned, Word>> values) {
+  RegisterImage image;
+  image.size = words * sizeof(Word);
+  for (const auto& [index, value] : values) std::memcpy(image.bytes + index * sizeof(Word), &value, sizeof(Word));
+  return image;
+}
+
+// Memory that holds the numbers of its own words: at 0x1000 100, at the next word 101, …
+template <typename Word>
+class NumberedMemory final : public arch::TargetMemory {
+ public:
+  bool read(uint64_t address, void* to, size_t bytes) override {
+    if (address < 0x1000 || address >= 0x2000 || bytes != sizeof(Word)) return false;
+    const auto value = static_cast<Word>(100 + (address - 0x1000) / sizeof(Word));
+    std::memcpy(to, &value, sizeof(Word));
+    return true;
+  }
+  bool write(uint64_t, const void*, size_t) override { return false; }
+};
+
+TEST(CpuTest, IsFoundByNumberAndByElfHeader) {
+  EXPECT_EQ(arch::cpu_of(wire::Architecture::kUnknown), nullptr);
+  EXPECT_EQ(arch::cpu_of_elf(EM_X86_64, 8), &x86_64());
+  EXPECT_EQ(arch::cpu_of_elf(EM_386, 4), &i386());
+  EXPECT_EQ(arch::cpu_of_elf(EM_X86_64, 4), nullptr);  // x32
+}
+
+TEST(CpuTest, FindsPlaceAndArgumentsOfACall) {
+  NumberedMemory<uint64_t> memory;
+  const auto registers = image_of<uint64_t>(27, {{19, 0x1010}, {14, 1}, {13, 2}, {12, 3}, {11, 4}, {9, 5}, {8, 6}});
+  CallPlace place;
+  ASSERT_TRUE(x86_64().call_place(registers, memory, place));
+  EXPECT_EQ(place.return_address, 102U);
+  EXPECT_EQ(place.slot, 0x1010U);
+  EXPECT_EQ(place.entry_stack_pointer, 0x1010U);
+  EXPECT_EQ(place.caller_stack_pointer, 0x1018U);
+  EXPECT_TRUE(x86_64().returns_from(registers, place));
+  constexpr std::array<uint64_t, 8> kExpected = {1, 2, 3, 4, 5, 6, 103, 104};
+  for (unsigned i = 0; i < kExpected.size(); ++i) {
+    uint64_t value = 0;
+    ASSERT_TRUE(x86_64().argument(registers, memory, i, value));
+    EXPECT_EQ(value, kExpected[i]);
+  }
+}
+
+TEST(CpuTest, FindsPlaceAndArgumentsOf32BitCallOnTheStack) {
+  NumberedMemory<uint32_t> memory;
+  const auto registers = image_of<uint32_t>(17, {{15, 0x1ff8}});
+  CallPlace place;
+  ASSERT_TRUE(i386().call_place(registers, memory, place));
+  EXPECT_EQ(place.return_address, 100U + 0xff8 / 4);
+  EXPECT_EQ(place.caller_stack_pointer, 0x1ffcU);
+  uint64_t value = 0;
+  ASSERT_TRUE(i386().argument(registers, memory, 0, value));
+  EXPECT_EQ(value, 100U + 0xffc / 4);
+  EXPECT_FALSE(i386().argument(registers, memory, 1, value)) << "beyond the stack";
+}
+
+TEST(CpuTest, TellsModesApart) {
+  for (const bool is_64 : {true, false}) {
+    const RealCpu real(is_64);
+    EXPECT_EQ(x86_64().runs(real.registers()), is_64);
+    EXPECT_EQ(i386().runs(real.registers()), !is_64);
+  }
+}
+
+TEST(CpuTest, FindsTheBreakpointThatAThreadHasHit) {
+  for (const arch::Cpu* cpu : {&x86_64(), &i386()}) {
+    const RealCpu real(cpu == &x86_64());
+    RegisterImage registers = real.registers();
+    cpu->set_program_counter(registers, RealCpu::kCode);
+    ASSERT_EQ(real.step(cpu->breakpoint(), registers), SIGTRAP);
+    EXPECT_EQ(cpu->breakpoint_address(registers), RealCpu::kCode);
+  }
+}
+
+// nop, nop, nop: the watched one isn't executed, those before it are.
+TEST(CpuTest, WatchStopsBeforeTheInstruction) {
+  constexpr uint8_t kCode[] = {0x90, 0x90, 0x90};
+  for (const arch::Cpu* cpu : {&x86_64(), &i386()}) {
+    const RealCpu real(cpu == &x86_64());
+    RegisterImage registers = real.registers();
+    cpu->set_program_counter(registers, RealCpu::kCode);
+    arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
+    for (size_t i = 0; i < cpu->watch_execution(RealCpu::kCode + 2, words); ++i) ASSERT_TRUE(real.poke(words[i]));
+    ASSERT_EQ(real.run(kCode, registers), SIGTRAP);
+    EXPECT_EQ(cpu->program_counter(registers), RealCpu::kCode + 2);
+    for (size_t i = 0; i < cpu->end_watch(words); ++i) ASSERT_TRUE(real.poke(words[i]));
+    for (size_t i = 0; i < cpu->end_watch(words); ++i) EXPECT_EQ(real.peek(words[i].offset), 0U);
+  }
+}
+
+TEST(CpuTest, KnowsWhereDebugRegistersLie) {
+  arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
+  ASSERT_EQ(x86_64().watch_execution(0x1234, words), 2U);
+  EXPECT_EQ(words[0].offset, offsetof(user, u_debugreg));
+  EXPECT_EQ(words[0].value, 0x1234U);
+  EXPECT_EQ(words[1].offset, offsetof(user, u_debugreg) + 7 * sizeof(long));
+}
+
+TEST(CpuTest, RestartsACallThatDidNothing) {
+  const auto wide = [](uint64_t number, uint64_t result) {
+    return image_of<uint64_t>(27, {{15, number}, {10, result}, {17, 0x33}});
+  };
+  const auto narrow = [](uint32_t number, uint32_t result) {
+    return image_of<uint32_t>(17, {{11, number}, {6, result}, {13, 0x23}});
+  };
+  constexpr uint32_t kInterrupted = static_cast<uint32_t>(-4);
+  RegisterImage poll64 = wide(7, static_cast<uint64_t>(-4));
+  EXPECT_TRUE(x86_64().restart_interrupted_call(poll64));
+  EXPECT_EQ(x86_64().result(poll64), static_cast<uint64_t>(-514));
+  RegisterImage poll32 = narrow(168, kInterrupted);
+  EXPECT_TRUE(i386().restart_interrupted_call(poll32));
+  EXPECT_EQ(i386().result(poll32), static_cast<uint32_t>(-514));
+  RegisterImage close32 = narrow(6, kInterrupted);
+  EXPECT_FALSE(i386().restart_interrupted_call(close32));
+  RegisterImage done32 = narrow(168, 1);
+  EXPECT_FALSE(i386().restart_interrupted_call(done32));
+  RegisterImage outside = narrow(static_cast<uint32_t>(-1), kInterrupted);
+  EXPECT_FALSE(i386().restart_interrupted_call(outside));
+}
+
+bool is_in_system_call(pid_t process, int number) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/syscall");
+  std::string first;
+  return in >> first && first == std::to_string(number);
+}
+
+// epoll_wait(epoll, events, 1, -1) gives EINTR when a stop interrupts it.
+TEST(CpuTest, InterruptedCallGoesOnInTheKernel) {
+  const int epoll = epoll_create1(0);
+  const int event = eventfd(0, 0);
+  epoll_event wanted{.events = EPOLLIN, .data = {.fd = event}};
+  ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, event, &wanted), 0);
+  const auto put = [](RegisterImage& image, size_t word_bytes,
+                      std::initializer_list<std::pair<unsigned, int64_t>> words) {
+    for (const auto& [index, value] : words) std::memcpy(image.bytes + index * word_bytes, &value, word_bytes);
+  };
+  for (const bool is_64 : {true, false}) {
+    const arch::Cpu& cpu = is_64 ? x86_64() : i386();
+    const RealCpu real(is_64);
+    RegisterImage registers = real.registers();
+    cpu.set_program_counter(registers, RealCpu::kCode);
+    if (is_64) {  // syscall; int3
+      put(registers, 8, {{15, -1}, {10, 232}, {14, epoll}, {13, RealCpu::kData}, {12, 1}, {7, -1}});
+      ASSERT_TRUE(real.start(std::array<uint8_t, 3>{0x0f, 0x05, 0xcc}, registers, PTRACE_CONT));
+    } else {  // int $0x80; int3
+      put(registers, 4, {{11, -1}, {6, 256}, {0, epoll}, {1, RealCpu::kData}, {2, 1}, {3, -1}});
+      ASSERT_TRUE(real.start(std::array<uint8_t, 3>{0xcd, 0x80, 0xcc}, registers, PTRACE_CONT));
+    }
+    while (!is_in_system_call(real.child(), is_64 ? 232 : 256)) sched_yield();
+    kill(real.child(), SIGSTOP);
+    ASSERT_EQ(real.wait(registers), SIGSTOP);
+    ASSERT_TRUE(cpu.restart_interrupted_call(registers));
+    const uint64_t one = 1;
+    ASSERT_TRUE(real.go_on(registers, PTRACE_CONT));
+    ASSERT_EQ(write(event, &one, sizeof(one)), 8);
+    ASSERT_EQ(real.wait(registers), SIGTRAP);
+    EXPECT_EQ(cpu.result(registers), 1U) << "one event";
+    uint64_t count = 0;
+    ASSERT_EQ(read(event, &count, sizeof(count)), 8);
+  }
+  close(epoll);
+  close(event);
+}
+
+}  // namespace
+}  // namespace heaptap
