@@ -15,14 +15,29 @@ struct MachineState {
   uint64_t gs_base = 0;
 };
 
-inline uint64_t load_little_endian(const uint8_t* bytes, size_t count) {
+// Of 1, 2, 4 or 8 bytes. (With a constant number of them a compiler makes one instruction of the loop.)
+template <size_t kCount>
+uint64_t load_bytes(const uint8_t* bytes) {
   uint64_t value = 0;
-  for (size_t i = 0; i < count; ++i) value |= uint64_t{bytes[i]} << (8 * i);
+  for (size_t i = 0; i < kCount; ++i) value |= uint64_t{bytes[i]} << (8 * i);
   return value;
 }
 
+template <size_t kCount>
+void store_bytes(uint8_t* bytes, uint64_t value) {
+  for (size_t i = 0; i < kCount; ++i) bytes[i] = static_cast<uint8_t>(value >> (8 * i));
+}
+
+inline uint64_t load_little_endian(const uint8_t* bytes, size_t count) {
+  if (count == 8) return load_bytes<8>(bytes);
+  if (count == 4) return load_bytes<4>(bytes);
+  return count == 2 ? load_bytes<2>(bytes) : load_bytes<1>(bytes);
+}
+
 inline void store_little_endian(uint8_t* bytes, size_t count, uint64_t value) {
-  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(value >> (8 * i));
+  if (count == 8) return store_bytes<8>(bytes, value);
+  if (count == 4) return store_bytes<4>(bytes, value);
+  return count == 2 ? store_bytes<2>(bytes, value) : store_bytes<1>(bytes, value);
 }
 
 constexpr uint64_t low_bytes(uint64_t value, unsigned bytes) {
