@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "target/tracer/call_observer.h"
+#include "target/tracer/program_memory.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -120,7 +121,8 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
       observer.entered(site);
     }
   }
-  if (!space.cpu().emulate(site.address, site.instruction(), registers, space.memory())) {
+  ProgramMemory memory(thread.id(), space.memory());
+  if (!space.cpu().emulate(site.address, site.instruction(), registers, memory)) {
     // It would fault: so that it does, the instruction is put back, and stays.
     space.memory().write(site.address, site.instruction().data(), space.cpu().breakpoint().size());
   }

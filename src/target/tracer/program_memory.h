@@ -1,0 +1,29 @@
+// A stopped thread's memory as its own instructions find it, for those that are emulated. /proc/TID/mem, which TracedMemory
+// uses, writes where the program may not: a push there would run over the guard page of a stack.
+#pragma once
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arch/cpu.h"
+#include "target/tracer/traced_memory.h"
+
+namespace heaptap::tracer {
+
+class ProgramMemory final : public arch::TargetMemory {
+ public:
+  // `thread` is stopped, `memory` is its process's.
+  ProgramMemory(pid_t thread, TracedMemory& memory) : thread_(thread), memory_(memory) {}
+
+  bool read(uint64_t address, void* to, size_t bytes) override;
+  bool write(uint64_t address, const void* from, size_t bytes) override;
+
+ private:
+  bool stack_grows(uint64_t address);
+
+  pid_t thread_;
+  TracedMemory& memory_;
+};
+
+}  // namespace heaptap::tracer
