@@ -107,7 +107,7 @@ std::optional<TracerMessage> TracerLine::receive() {
   if (!state.closed || state.gone_told) return std::nullopt;
   state.gone_told = true;
   TracerGone gone;
-  if (waitpid(state.guardian, &gone.wait_status, WNOHANG) <= 0) gone.wait_status = 0;
+  waitpid(state.guardian, &gone.wait_status, 0);  // its end of the line is closed by its end only
   return gone;
 }
 
