@@ -16,6 +16,7 @@
 #include "target/tracer/loaded_objects.h"
 #include "target/tracer/log_writer.h"
 #include "target/tracer/traced_memory.h"
+#include "target/tracer/unmappings.h"
 
 namespace heaptap::tracer {
 
@@ -39,6 +40,7 @@ class AddressSpace {
   [[nodiscard]] BreakpointTable& breakpoints() { return breakpoints_; }
   [[nodiscard]] LogWriter& log() { return *log_; }
   [[nodiscard]] CallWalk& walk() { return *walk_; }
+  [[nodiscard]] Unmappings& unmappings() { return unmappings_; }
   [[nodiscard]] const LoadedObjects& objects() const { return objects_; }
 
   // Calls from there are no events (--omit).
@@ -65,6 +67,7 @@ class AddressSpace {
   BreakpointTable breakpoints_;
   std::unique_ptr<LogWriter> log_;
   std::unique_ptr<CallWalk> walk_;
+  Unmappings unmappings_;
   std::vector<bool> omitted_;  // by object
   std::set<std::string> notes_said_;
   std::vector<std::string> notes_;

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "arch/native.h"
 #include "wire/functions.h"
 
 namespace heaptap::tracer {
@@ -104,19 +103,23 @@ void CallObserver::begin(const FoundFunction& called, const Site& site, const ar
 }
 
 void CallObserver::begin_release(PendingCall call, bool tracks_return) {
-  if (call.block != 0) write(RecordKind::kRelease, call, call.block, 0, 0);
+  if (call.block != 0) write(RecordKind::kRelease, call, call.block, 0);
   if (tracks_return) thread_.calls.push(call);
 }
 
 void CallObserver::begin_reallocation(PendingCall call) {
   call.releases = call.block != 0;
-  if (call.releases) write(RecordKind::kRelease, call, call.block, 0, 0);
+  if (call.releases) write(RecordKind::kRelease, call, call.block, 0);
   thread_.calls.push(call);
 }
 
-// What is unmapped counts from before the call on, but is only known to have been unmapped after it.
+// What is unmapped may be mapped by another thread before this one is seen to return.
 void CallObserver::begin_mapping(PendingCall call) {
-  call.began_at = arch::native::read_clock();
+  const bool moves = wire::facts_of(call.called.function).role == Role::kRemap;
+  const uint64_t size_bytes = whole_pages(moves ? call.old_size_bytes : call.size_bytes);
+  const bool unmaps = call.is_event && !(moves && call.leaves_old);
+  if (unmaps)
+    space_.unmappings().begin(thread_.id(), stream(), event_of(RecordKind::kUnmap, call, call.block, size_bytes));
   thread_.calls.push(call);
 }
 
@@ -153,9 +156,9 @@ void CallObserver::finish(const PendingCall& call, uint64_t result) {
       break;
     case Role::kReallocate:
       if (result != 0) {
-        write(RecordKind::kAllocate, call, result, call.size_bytes, 0);
+        write(RecordKind::kAllocate, call, result, call.size_bytes);
       } else if (call.releases && call.size_bytes != 0) {
-        write(RecordKind::kUndo, call, call.block, 0, 0);
+        write(RecordKind::kUndo, call, call.block, 0);
       }
       break;
     case Role::kMap:
@@ -175,24 +178,22 @@ void CallObserver::finish_allocation(const PendingCall& call, uint64_t result) {
     const bool failed = (result & kIntMask) != 0;
     if (failed || !arch::read_word(space_.cpu(), space_.memory(), call.block, result)) return;
   }
-  if (result != 0) write(RecordKind::kAllocate, call, result, call.size_bytes, 0);
+  if (result != 0) write(RecordKind::kAllocate, call, result, call.size_bytes);
 }
 
 void CallObserver::finish_mapping(const PendingCall& call, uint64_t result) {
-  const unsigned word_bits = space_.cpu().word_bytes() * 8;
-  const uint64_t failed = UINT64_MAX >> (64 - word_bits);
-  const Role role = wire::facts_of(call.called.function).role;
-  if (role == Role::kUnmap) {
-    constexpr uint64_t kIntMask = 0xffffffff;
-    if ((result & kIntMask) == 0)
-      write(RecordKind::kUnmap, call, call.block, whole_pages(call.size_bytes), call.began_at);
-    return;
-  }
-  if (result == failed) return;
-  if (role == Role::kRemap && !call.leaves_old) {
-    write(RecordKind::kUnmap, call, call.block, whole_pages(call.old_size_bytes), call.began_at);
-  }
-  write(RecordKind::kMap, call, result, whole_pages(call.size_bytes), 0);
+  constexpr uint64_t kIntMask = 0xffffffff;
+  const uint64_t all_ones = UINT64_MAX >> (64 - space_.cpu().word_bytes() * 8);
+  const bool unmaps_only = wire::facts_of(call.called.function).role == Role::kUnmap;
+  const bool failed = unmaps_only ? (result & kIntMask) != 0 : result == all_ones;
+  const bool is_new = space_.unmappings().end(thread_.id());
+  if (failed) return;
+  const uint64_t unmapped = whole_pages(unmaps_only ? call.size_bytes : call.old_size_bytes);
+  if (is_new) write(RecordKind::kUnmap, call, call.block, unmapped);
+  if (unmaps_only) return;
+  const uint64_t mapped = whole_pages(call.size_bytes);
+  space_.unmappings().mapped(thread_.id(), {result, result + mapped}, space_.log());
+  write(RecordKind::kMap, call, result, mapped);
 }
 
 uint64_t CallObserver::jumped(const Site& site) {
@@ -233,16 +234,23 @@ uint64_t CallObserver::behind_stubs(uint64_t address) {
   return address;
 }
 
-void CallObserver::write(RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes,
-                         uint64_t time) {
-  if (!call.is_event) return;
+LogWriter::Event CallObserver::event_of(RecordKind kind, const PendingCall& call, uint64_t address,
+                                        uint64_t size_bytes) {
+  return {.kind = kind,
+          .function = call.called.function,
+          .address = address,
+          .size_bytes = size_bytes,
+          .stack = call.stack,
+          .time = 0};
+}
+
+void CallObserver::write(RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes) {
+  if (call.is_event) space_.log().write(stream(), event_of(kind, call, address, size_bytes));
+}
+
+LogStream* CallObserver::stream() {
   if (thread_.stream == nullptr) thread_.stream = space_.log().open_stream(static_cast<uint32_t>(thread_.id()));
-  space_.log().write(thread_.stream, {.kind = kind,
-                                      .function = call.called.function,
-                                      .address = address,
-                                      .size_bytes = size_bytes,
-                                      .stack = call.stack,
-                                      .time = time});
+  return thread_.stream;
 }
 
 uint64_t CallObserver::argument(int index) {

@@ -37,7 +37,10 @@ class CallObserver {
   void finish(const PendingCall& call, uint64_t result);
   void finish_allocation(const PendingCall& call, uint64_t result);
   void finish_mapping(const PendingCall& call, uint64_t result);
-  void write(wire::RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes, uint64_t time);
+  void write(wire::RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes);
+  static LogWriter::Event event_of(wire::RecordKind kind, const PendingCall& call, uint64_t address,
+                                   uint64_t size_bytes);
+  LogStream* stream();
   uint64_t argument(int index);
   uint32_t walk(const arch::CallPlace& place);
   // Where a chain of jumps through tables leads; the address itself if it is no such jump.

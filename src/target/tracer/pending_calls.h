@@ -15,7 +15,6 @@ struct PendingCall {
   uint64_t block = 0;       // that it releases, or where it leaves its result
   uint64_t size_bytes = 0;  // that it allocates or maps
   uint64_t old_size_bytes = 0;
-  uint64_t began_at = 0;  // clock
   uint32_t stack = 0;
   bool releases = false;            // a release was recorded that a failure takes back
   bool is_event = true;             // false: nothing of it is recorded (--omit)

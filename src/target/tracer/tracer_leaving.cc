@@ -100,6 +100,7 @@ void Tracer::forget_thread(pid_t id) {
   if (known == threads_.end()) return;
   Tracee& thread = *known->second;
   TracedProcess& process = thread.process();
+  if (process.space != nullptr) process.space->unmappings().end(id);
   if (thread.stream != nullptr) process.space->log().end_stream(thread.stream);
   if (process.ending == &thread) process.ending = nullptr;
   threads_.erase(known);
