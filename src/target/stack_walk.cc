@@ -1,34 +1,29 @@
 #include "target/stack_walk.h"
 
 #include <algorithm>
+#include <span>
 
-#include "arch/i386/registers.h"
-#include "arch/x86_64/registers.h"
-#include "target/cfi_copy.h"
+#include "arch/i386/signal_frames.h"
+#include "arch/x86_64/signal_frames.h"
+#include "target/frame_step.h"
+#include "target/frame_tables.h"
 
 namespace heaptap::target {
 namespace {
 
-namespace i386 = arch::i386;
-namespace x86_64 = arch::x86_64;
 using unwind::Row;
 using unwind::RowKind;
 
-uint64_t moved(uint64_t address, int64_t bytes) { return address + static_cast<uint64_t>(bytes); }
-
-// Where the interrupted registers are, from a signal's trampoline's stack pointer on.
-struct SignalFrame {
-  uint64_t pc;
-  uint64_t fp;
-  uint64_t sp;
-};
-constexpr SignalFrame kFrameOf64Bits = {x86_64::Unwinding::kSignalProgramCounter,
-                                        x86_64::Unwinding::kSignalFramePointer, x86_64::Unwinding::kSignalStackPointer};
-constexpr SignalFrame kFrameOf32Bits = {i386::Unwinding::kSignalProgramCounter, i386::Unwinding::kSignalFramePointer,
-                                        i386::Unwinding::kSignalStackPointer};
-constexpr SignalFrame kPlainFrameOf32Bits = {i386::Unwinding::kPlainSignalProgramCounter,
-                                             i386::Unwinding::kPlainSignalFramePointer,
-                                             i386::Unwinding::kPlainSignalStackPointer};
+std::span<const arch::SignalTrampoline> trampolines_of(wire::Architecture architecture) {
+  switch (architecture) {
+    case wire::Architecture::kX86_64:
+      return arch::x86_64::kSignalTrampolines;
+    case wire::Architecture::kI386:
+      return arch::i386::kSignalTrampolines;
+    default:
+      return {};
+  }
+}
 
 }  // namespace
 
@@ -47,15 +42,15 @@ void StackWalk::walk(const StoppedThread& thread, std::vector<wire::StackFrame>&
   constexpr uint64_t kWindowBytes = 16384;
   window_begin_ = thread.stack_pointer & ~uint64_t{memory_.word_bytes() - 1};
   window_ = memory_.words({window_begin_, window_begin_ + kWindowBytes});
-  Registers registers{thread.program_counter, thread.stack_pointer, thread.frame_pointer};
+  WalkFrame frame{.key = thread.program_counter, .sp = thread.stack_pointer, .fp = thread.frame_pointer};
   bool exact = true;  // a return address may lie behind its function's end
-  for (unsigned i = 0; i < kMostFrames && registers.pc != 0; ++i) {
-    const uint64_t code = registers.pc;
-    const uint64_t sp = registers.sp;
+  for (unsigned i = 0; i < kMostFrames && frame.key != 0; ++i) {
+    const uint64_t code = frame.key;
+    const uint64_t sp = frame.sp;
     const Row row = row_for(exact ? code : code - 1);
     exact = row.kind == RowKind::kSignal;
-    if (exact ? !step_out_of_signal(code, registers) : !step(row, registers) || registers.sp <= sp) return;
-    frames.push_back({registers.sp, code, thread.thread_id});
+    if (!step(row, frame) || frame.sp <= sp) return;
+    frames.push_back({frame.sp, code, thread.thread_id});
   }
 }
 
@@ -65,50 +60,48 @@ Row StackWalk::row_for(uint64_t pc) {
   const auto behind = std::ranges::upper_bound(code_, pc, {}, [](const Module& module) { return module.code.begin; });
   if (behind != code_.begin() && std::prev(behind)->code.contains(pc)) {
     const ModuleImage* image = std::prev(behind)->image;
-    auto& copy = copies_[image];
-    if (!copy) copy = std::make_unique<CfiCopy>(memory_, *image);
-    if (architecture_ == x86_64::kArchitecture) row = copy->row_for<x86_64::Unwinding>(pc);
-    if (architecture_ == i386::kArchitecture) row = copy->row_for<i386::Unwinding>(pc);
+    auto& tables = tables_[image];
+    if (!tables) tables = make_tables(*image);
+    if (architecture_ == wire::Architecture::kX86_64) row = tables->row_for<arch::x86_64::Unwinding>(pc);
+    if (architecture_ == wire::Architecture::kI386) row = tables->row_for<arch::i386::Unwinding>(pc);
   }
   rows_.emplace(pc, row);
   return row;
 }
 
-bool StackWalk::step(const Row& row, Registers& registers) {
-  const int64_t word_bytes = memory_.word_bytes();
-  uint64_t cfa = 0;
-  uint64_t fp = registers.fp;
+std::unique_ptr<FrameTables> StackWalk::make_tables(const ModuleImage& image) const {
+  const FrameTablePlaces places{
+      .range = image.unwind_segment, .header = image.unwind_header, .table = 0, .table_bytes = 0, .bias = image.bias};
+  return std::make_unique<FrameTables>(
+      places, [this](uint64_t address, std::span<uint8_t> to) { return memory_.read(address, to); });
+}
+
+bool StackWalk::step(const Row& row, WalkFrame& frame) {
+  const auto load = [this](uint64_t address, uint64_t& value) { return word(address, value); };
+  uint32_t way = 0;
   switch (row.kind) {
     case RowKind::kStackOffset:
-      cfa = moved(registers.sp, row.cfa_offset);
-      break;
     case RowKind::kFrameOffset:
-      cfa = moved(registers.fp, row.cfa_offset);
-      break;
     case RowKind::kFrameIndirect:
-      if (!word(moved(registers.fp, row.cfa_offset), cfa)) return false;
-      if (!word(moved(registers.fp, row.fp_words * word_bytes), fp)) return false;
-      break;
+      return step_by_row(row, memory_.word_bytes(), load, frame, way);
+    case RowKind::kSignal: {
+      const arch::SignalTrampoline* signal = signal_at(frame.key);
+      return signal != nullptr && step_over_signal(*signal, load, frame);
+    }
     default:
       return false;
   }
-  const bool fp_saved = row.fp_words != 0 && row.kind != RowKind::kFrameIndirect;
-  if (fp_saved && !word(moved(cfa, row.fp_words * word_bytes), fp)) return false;
-  if (!word(moved(cfa, row.ra_words * word_bytes), registers.pc)) return false;
-  registers.sp = cfa;
-  registers.fp = fp;
-  return true;
 }
 
-bool StackWalk::step_out_of_signal(uint64_t code, Registers& registers) {
-  SignalFrame frame = kFrameOf64Bits;
-  if (architecture_ == i386::kArchitecture) {
-    const bool is_plain = memory_.value<uint8_t>(code) == i386::kPlainSignalTrampoline[0];
-    frame = is_plain ? kPlainFrameOf32Bits : kFrameOf32Bits;
+// The kind of signal frame that the trampoline at this address belongs to.
+const arch::SignalTrampoline* StackWalk::signal_at(uint64_t address) const {
+  const auto trampolines = trampolines_of(architecture_);
+  uint8_t code[arch::SignalTrampoline::kMostBytes] = {};
+  memory_.read(address, code);
+  for (const arch::SignalTrampoline& trampoline : trampolines) {
+    if (trampoline.is(code)) return &trampoline;
   }
-  const uint64_t context = registers.sp;
-  return word(context + frame.pc, registers.pc) && word(context + frame.fp, registers.fp) &&
-         word(context + frame.sp, registers.sp);
+  return trampolines.empty() ? nullptr : trampolines.data();
 }
 
 bool StackWalk::word(uint64_t address, uint64_t& value) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "arch/signal_frames.h"
 #include "target/module_image.h"
 #include "target/process_memory.h"
 #include "target/stopped_process.h"
@@ -14,7 +15,8 @@
 
 namespace heaptap::target {
 
-class CfiCopy;
+class FrameTables;
+struct WalkFrame;
 
 class StackWalk {
  public:
@@ -30,25 +32,21 @@ class StackWalk {
   static constexpr unsigned kMostFrames = 200;
 
  private:
-  struct Registers {
-    uint64_t pc;
-    uint64_t sp;
-    uint64_t fp;
-  };
   struct Module {
     AddressRange code;
     const ModuleImage* image;
   };
 
   unwind::Row row_for(uint64_t pc);
-  bool step(const unwind::Row& row, Registers& registers);
-  bool step_out_of_signal(uint64_t code, Registers& registers);
+  [[nodiscard]] std::unique_ptr<FrameTables> make_tables(const ModuleImage& image) const;
+  bool step(const unwind::Row& row, WalkFrame& frame);
+  [[nodiscard]] const arch::SignalTrampoline* signal_at(uint64_t address) const;
   bool word(uint64_t address, uint64_t& value);
 
   const ProcessMemory& memory_;
   wire::Architecture architecture_;
   std::vector<Module> code_;  // ascending
-  std::unordered_map<const ModuleImage*, std::unique_ptr<CfiCopy>> copies_;
+  std::unordered_map<const ModuleImage*, std::unique_ptr<FrameTables>> tables_;
   std::unordered_map<uint64_t, unwind::Row> rows_;
   std::vector<uint64_t> window_;  // the stack from window_begin_ on
   uint64_t window_begin_ = 0;

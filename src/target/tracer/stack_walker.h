@@ -38,7 +38,7 @@ class StackWalker {
   }
 
   // The number of the stack whose innermost frame is `start`.
-  uint32_t walk(const WalkFrame& start, LastStack& last) {
+  uint32_t walk(const target::WalkFrame& start, LastStack& last) {
     if (last.changes != changes_) last.frames.clear();
     last.changes = changes_;
     last_ = &last;
@@ -68,10 +68,6 @@ class StackWalker {
  private:
   using Word = typename Cpu::Word;
   static constexpr uint64_t kWord = sizeof(Word);
-  static constexpr Word moved(uint64_t address, int64_t bytes) {
-    return static_cast<Word>(address + static_cast<uint64_t>(bytes));
-  }
-
   [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(last_->frames.size()); }
 
   // Walks go upwards: what is below the first frame is refused.
@@ -85,6 +81,9 @@ class StackWalker {
       word = kWord == 8 ? static_cast<Word>(__builtin_bswap64(word)) : __builtin_bswap32(static_cast<uint32_t>(word));
     value = word;
     return true;
+  }
+  auto loader() {
+    return [this](uint64_t address, uint64_t& value) { return load(address, value); };
   }
   bool still_holds(uint64_t address, uint64_t value) {
     uint64_t now;
@@ -120,9 +119,9 @@ class StackWalker {
     const KnownFrame& known = last_->frames[index];
     uint64_t key = 0;
     if (!load(known.frame.slot, key) || (key & wire::kCodeAddressMask) != known.frame.key) return false;
-    if ((known.way & kByFramePointer) == 0) return true;
+    if ((known.way & target::kByFramePointer) == 0) return true;
     if (known.frame.cfa_slot != 0 && !still_holds(known.frame.cfa_slot, known.frame.sp)) return false;
-    const WalkFrame& inner = last_->frames[index + 1].frame;
+    const target::WalkFrame& inner = last_->frames[index + 1].frame;
     return inner.fp_slot == 0 || still_holds(inner.fp_slot, inner.fp);
   }
 
@@ -150,35 +149,10 @@ class StackWalker {
   }
 
   bool step(const unwind::Row& row) {
-    uint64_t cfa = moved(frame_.sp, row.cfa_offset);
-    uint64_t fp_base = cfa;
-    uint64_t cfa_slot = 0;
-    uint32_t way = 0;
-    if (row.kind != unwind::RowKind::kStackOffset) {
-      way = kByFramePointer;
-      cfa = fp_base = moved(frame_.fp, row.cfa_offset);
-      if (row.kind == unwind::RowKind::kFrameIndirect) {
-        cfa_slot = cfa;
-        if (!load(cfa_slot, cfa)) return stop(wire::StackEnd::kUnreadable);
-        fp_base = frame_.fp;
-      }
-    }
-    const uint64_t slot = moved(cfa, int64_t{row.ra_words} * static_cast<int64_t>(kWord));
-    uint64_t key = 0;
-    if (slot < frame_.sp || !load(slot, key)) return stop(wire::StackEnd::kUnreadable);
-    if (row.fp_words != 0 || row.kind == unwind::RowKind::kFrameIndirect) {
-      const uint64_t fp_slot = moved(fp_base, int64_t{row.fp_words} * static_cast<int64_t>(kWord));
-      if (!load(fp_slot, frame_.fp)) return stop(wire::StackEnd::kUnreadable);
-      frame_.fp_slot = fp_slot;
-      way |= kLoadsFramePointer;
-    }
+    if (!target::step_by_row(row, kWord, loader(), frame_, way_)) return stop(wire::StackEnd::kUnreadable);
     // Zero is the ABI's mark for the first frame of code without CFI for it.
-    if (key == 0) return stop(wire::StackEnd::kComplete);
-    frame_.slot = slot;
-    frame_.key = key & wire::kCodeAddressMask;
-    frame_.sp = cfa;
-    frame_.cfa_slot = cfa_slot;
-    way_ = way;
+    if (frame_.key == 0) return stop(wire::StackEnd::kComplete);
+    frame_.key &= wire::kCodeAddressMask;
     return true;
   }
 
@@ -191,24 +165,17 @@ class StackWalker {
     key &= wire::kCodeAddressMask;
     if (objects_.find(key) < 0) return stop(wire::StackEnd::kNoUnwindTable);
     frame_ = {.slot = at + kWord, .key = key, .sp = at + 2 * kWord, .fp = fp, .fp_slot = at, .cfa_slot = 0};
-    way_ = kByFramePointer | kLoadsFramePointer;
+    way_ = target::kByFramePointer | target::kLoadsFramePointer;
     return true;
   }
 
   bool step_over_signal(const arch::SignalTrampoline& signal) {
-    const uint64_t context = frame_.sp;
-    WalkFrame interrupted;
-    interrupted.fp_slot = context + signal.frame_pointer;
-    if (!load(interrupted.fp_slot, interrupted.fp) || !load(context + signal.stack_pointer, interrupted.sp) ||
-        !load(context + signal.program_counter, interrupted.key)) {
-      return stop(wire::StackEnd::kUnreadable);
-    }
-    interrupted.key = (interrupted.key & wire::kCodeAddressMask) | wire::kCodeExact;
-    frame_ = interrupted;
-    way_ = kLoadsFramePointer;
+    if (!target::step_over_signal(signal, loader(), frame_)) return stop(wire::StackEnd::kUnreadable);
+    frame_.key = (frame_.key & wire::kCodeAddressMask) | wire::kCodeExact;
+    way_ = target::kLoadsFramePointer;
     crossed_signal_ = true;
     candidates_ = unverified_ = count();
-    lowest_ = interrupted.sp - std::min(Cpu::kRedZoneBytes, interrupted.sp);
+    lowest_ = frame_.sp - std::min(Cpu::kRedZoneBytes, frame_.sp);
     return true;
   }
 
@@ -239,8 +206,8 @@ class StackWalker {
     std::vector<KnownFrame>& frames = last_->frames;
     if (!frames.empty()) {
       const uint32_t outer = frames.back().way;
-      const bool matters =
-          (outer & kByFramePointer) != 0 || ((outer & kLoadsFramePointer) == 0 && (outer & kFramePointerMatters) != 0);
+      const bool matters = (outer & target::kByFramePointer) != 0 ||
+                           ((outer & target::kLoadsFramePointer) == 0 && (outer & kFramePointerMatters) != 0);
       if (matters) fresh.way |= kFramePointerMatters;
     }
     frames.push_back(fresh);
@@ -269,7 +236,7 @@ class StackWalker {
 
   // Of the walk that is being made.
   LastStack* last_ = nullptr;
-  WalkFrame frame_;
+  target::WalkFrame frame_;
   uint32_t way_ = 0;
   std::vector<KnownFrame> fresh_;  // innermost first
   uint32_t candidates_ = 0;        // remembered frames [0, candidates_) may still be found further out
