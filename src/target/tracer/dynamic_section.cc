@@ -9,12 +9,22 @@ namespace heaptap::tracer {
 namespace {
 
 constexpr size_t kMostBytes = 64 << 10;
-constexpr uint64_t kMostSymbols = uint64_t{1} << 26;
+constexpr uint64_t kMostSymbols = uint64_t{1} << 22;
 
-std::optional<uint64_t> read_number(const ByteSource& memory, ElfForm form, uint64_t at, unsigned bytes) {
-  std::array<uint8_t, 8> raw{};
-  if (memory.read(at, raw.data(), bytes) != bytes) return std::nullopt;
-  return form.number(raw.data(), bytes);
+// Numbers of 4 bytes from there on, in pieces, until `take` has enough or `most` have come. False: they end before.
+template <typename Take>
+bool read_numbers(const ByteSource& memory, ElfForm form, uint64_t at, uint64_t most, const Take& take) {
+  std::array<uint8_t, 4096> piece;
+  for (uint64_t done = 0; done < most;) {
+    const auto wanted = static_cast<size_t>(std::min<uint64_t>(piece.size() / 4, most - done));
+    const size_t got = memory.read(at + done * 4, piece.data(), wanted * 4) / 4;
+    for (size_t i = 0; i < got; ++i) {
+      if (take(form.number(&piece[i * 4], 4))) return true;
+    }
+    if (got < wanted) return false;
+    done += got;
+  }
+  return true;
 }
 
 // Header (4 numbers: buckets, first symbol, filter words, shift), filter, buckets, chains. The last chain's last entry, which
@@ -22,23 +32,23 @@ std::optional<uint64_t> read_number(const ByteSource& memory, ElfForm form, uint
 uint64_t count_by_gnu_hash(const ByteSource& memory, ElfForm form, uint64_t table) {
   std::array<uint8_t, 16> header{};
   if (memory.read(table, header.data(), header.size()) != header.size()) return 0;
-  const uint64_t bucket_count = form.number(&header[0], 4);
+  const uint64_t bucket_count = std::min(form.number(&header[0], 4), kMostSymbols);
   const uint64_t first_symbol = form.number(&header[4], 4);
   const uint64_t buckets = table + header.size() + form.number(&header[8], 4) * form.word_bytes;
   const uint64_t chains = buckets + bucket_count * 4;
-  if (bucket_count > kMostSymbols) return 0;
-  std::vector<uint8_t> raw(static_cast<size_t>(bucket_count * 4));
-  raw.resize(memory.read(buckets, raw.data(), raw.size()) & ~size_t{3});
   uint64_t last = 0;
-  for (size_t at = 0; at < raw.size(); at += 4) last = std::max(last, form.number(&raw[at], 4));
-  if (last < first_symbol) return first_symbol;
-  while (last < kMostSymbols) {
-    const auto chain = read_number(memory, form, chains + (last - first_symbol) * 4, 4);
-    if (!chain) return 0;
+  const auto note = [&](uint64_t symbol) {
+    last = std::max(last, symbol);
+    return false;
+  };
+  if (!read_numbers(memory, form, buckets, bucket_count, note) || last > kMostSymbols) return 0;
+  if (last < first_symbol) return std::min(first_symbol, kMostSymbols);
+  const auto is_last = [&](uint64_t entry) {
     ++last;
-    if ((*chain & 1) != 0) break;
-  }
-  return last;
+    return (entry & 1) != 0;
+  };
+  const bool ends = read_numbers(memory, form, chains + (last - first_symbol) * 4, kMostSymbols, is_last);
+  return ends ? last : 0;
 }
 
 }  // namespace
@@ -81,7 +91,12 @@ uint64_t DynamicSection::place(int64_t tag) const {
 uint64_t DynamicSection::count_symbols(const ByteSource& memory) const {
   // DT_HASH's table begins with the number of buckets, then that of symbols.
   if (const uint64_t hash = address(DT_HASH); hash != 0) {
-    return std::min(read_number(memory, form_, hash + 4, 4).value_or(0), kMostSymbols);
+    uint64_t count = 0;
+    const auto take = [&](uint64_t number) {
+      count = number;
+      return true;
+    };
+    return read_numbers(memory, form_, hash + 4, 1, take) ? std::min(count, kMostSymbols) : 0;
   }
   const uint64_t hash = address(DT_GNU_HASH);
   return hash == 0 ? 0 : count_by_gnu_hash(memory, form_, hash);

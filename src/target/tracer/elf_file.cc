@@ -28,11 +28,19 @@ struct Order {
 
 Order order_of(ElfForm form) { return {form.is_big_endian != (std::endian::native == std::endian::big)}; }
 
-// As many whole entries as come.
+// As many whole entries as come. In pieces: what a header promises isn't allocated before it is there.
 template <typename Raw>
 std::vector<Raw> read_entries(const ByteSource& source, uint64_t at, size_t count) {
-  std::vector<Raw> entries(count);
-  entries.resize(source.read(at, entries.data(), count * sizeof(Raw)) / sizeof(Raw));
+  constexpr size_t kPiece = 512;
+  std::vector<Raw> entries;
+  while (entries.size() < count) {
+    const size_t before = entries.size();
+    const size_t wanted = std::min(kPiece, count - before);
+    entries.resize(before + wanted);
+    const size_t got = source.read(at + before * sizeof(Raw), &entries[before], wanted * sizeof(Raw)) / sizeof(Raw);
+    entries.resize(before + got);
+    if (got < wanted) break;
+  }
   return entries;
 }
 

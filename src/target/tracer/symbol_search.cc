@@ -10,7 +10,7 @@
 namespace heaptap::tracer {
 namespace {
 
-constexpr uint64_t kMostStrings = uint64_t{1} << 32;  // a symbol's name is a number of 32 bits
+constexpr uint64_t kMostStrings = uint64_t{1} << 30;
 constexpr size_t kChunkBytes = size_t{64} << 10;
 
 // Places in a string table, by the name that stands there.
