@@ -1,6 +1,5 @@
 // A program of held/ that was started: where it says that its functions are, and what it does when it is told to go on.
 #pragma once
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,14 +11,17 @@
 #include <string>
 #include <vector>
 
-extern char** environ;
-
 namespace heaptap::test {
+
+struct Surroundings {
+  std::string preload{};
+  std::string root{};
+};
 
 class HeldProgram {
  public:
   // Runs until it has told its addresses. `arguments` begin with the program's path.
-  explicit HeldProgram(std::vector<std::string> arguments, const std::string& preload = {}) {
+  explicit HeldProgram(std::vector<std::string> arguments, const Surroundings& surroundings = {}) {
     int to[2];
     int from[2];
     if (pipe(to) != 0 || pipe(from) != 0) std::abort();
@@ -28,7 +30,8 @@ class HeldProgram {
       dup2(to[0], 0);
       dup2(from[1], 1);
       for (const int end : {to[0], to[1], from[0], from[1]}) close(end);
-      if (!preload.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
+      if (!surroundings.preload.empty()) setenv("LD_PRELOAD", surroundings.preload.c_str(), 1);
+      if (!surroundings.root.empty() && (chroot(surroundings.root.c_str()) != 0 || chdir("/") != 0)) _exit(126);
       std::vector<char*> words;
       for (std::string& argument : arguments) words.push_back(argument.data());
       words.push_back(nullptr);

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,13 +28,14 @@ struct Look {
   LoadedObjects objects;
   LoadedObjects::Changes changes;
 
-  explicit Look(pid_t process, const arch::Cpu* cpu) : memory(process), objects(process, memory, *cpu) {
+  // `thread` is a live one.
+  Look(pid_t process, pid_t thread) : memory(thread), objects(process, memory, *cpu_of(thread)) {
     changes = objects.refresh();
   }
-  explicit Look(pid_t process) : Look(process, cpu_of(process)) {}
+  explicit Look(pid_t process) : Look(process, process) {}
 
-  static const arch::Cpu* cpu_of(pid_t process) {
-    const int file = open(("/proc/" + std::to_string(process) + "/exe").c_str(), O_RDONLY);
+  static const arch::Cpu* cpu_of(pid_t thread) {
+    const int file = open(("/proc/" + std::to_string(thread) + "/exe").c_str(), O_RDONLY);
     const auto elf = ElfFile::read(FileBytes(file));
     close(file);
     return arch::cpu_of_elf(elf->machine(), elf->form().word_bytes);
@@ -161,7 +162,8 @@ TEST_P(ChoosingPrograms, HaveTheResolverAndWhatItHasChosen) {
   HeldProgram program({kFolder + "/" + GetParam()});
   ASSERT_TRUE(program.is_ready());
   Look look(program.id());
-  EXPECT_EQ(look.addresses(wire::Function::kValloc).size(), 1u);  // libc's
+  const bool is_static = std::string(GetParam()).ends_with("static");
+  EXPECT_EQ(look.addresses(wire::Function::kValloc).size(), is_static ? 0u : 1u);  // libc's
   EXPECT_EQ(std::ranges::count(look.program().functions, Watch::kResolver, &FoundFunction::watch), 1);
   const auto resolved = look.objects.resolved_functions();
   ASSERT_EQ(resolved.size(), 1u);
@@ -213,7 +215,7 @@ TEST_P(LoadingPrograms, ComeAndGo) {
 }
 
 TEST(LoadedObjects, OfAPreloadedAllocatorAndOfTheLibraryBehindItBothCount) {
-  HeldProgram program({kFolder + "/dynamic"}, "libjemalloc.so.2");
+  HeldProgram program({kFolder + "/dynamic"}, {.preload = "libjemalloc.so.2"});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
   const LoadedObject* allocator = look.object("libjemalloc.so.2");
@@ -264,6 +266,80 @@ TEST(LoadedObjects, AreNotAllThereBeforeTheLoaderHasRun) {
   }
   kill(process, SIGKILL);
   waitpid(process, nullptr, 0);
+}
+
+// A folder of its own, gone with the test.
+struct TemporaryFolder {
+  std::filesystem::path path;
+  TemporaryFolder() {
+    std::string name = std::filesystem::temp_directory_path() / "heaptap_objects_XXXXXX";
+    path = mkdtemp(name.data());
+    std::filesystem::permissions(path, std::filesystem::perms(0755));
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+};
+
+TEST(LoadedObjects, OfAnotherRootAreFoundBelowIt) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can change a process's root";
+  const TemporaryFolder root;
+  std::filesystem::copy(kFolder + "/stripped", root.path / "program");
+  {
+    HeldProgram program({"/program"}, {.root = root.path});
+    ASSERT_TRUE(program.is_ready());
+    const Look look(program.id());
+    EXPECT_EQ(look.program().path, "/program");
+    ASSERT_EQ(look.objects.notes().size(), 1u);  // its debug file is elsewhere
+  }
+  std::filesystem::create_directories(root.path / "usr/lib/debug");
+  std::filesystem::copy(kFolder + "/.debug/static.debug", root.path / "usr/lib/debug/static.debug");
+  HeldProgram program({"/program"}, {.root = root.path});
+  ASSERT_TRUE(program.is_ready());
+  const Look look(program.id());
+  EXPECT_EQ(look.addresses(wire::Function::kMalloc), std::vector<uint64_t>{program.told().at("malloc")});
+  EXPECT_TRUE(look.objects.notes().empty());
+}
+
+// Whoever isn't root can't open what a process has mapped, but only what is at the path.
+int look_at_deleted_program(const std::filesystem::path& copy) {
+  if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
+  HeldProgram program({copy});
+  if (!program.is_ready()) return 2;
+  if (unlink(copy.c_str()) != 0) return 3;
+  Look look(program.id());
+  if (look.objects.notes().size() != 1 || look.objects.notes()[0].find("can't be read") == std::string::npos) return 4;
+  if (std::ranges::count(look.program().functions, Watch::kResolver, &FoundFunction::watch) != 1) return 5;
+  const auto resolved = look.objects.resolved_functions();
+  if (resolved.size() != 1 || resolved[0].address != program.told().at("valloc")) return 6;
+  return look.addresses(wire::Function::kMalloc).size() == 1 ? 0 : 7;
+}
+
+TEST(LoadedObjects, OfADeletedProgramComeFromItsMemory) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(kFolder + "/chosen", folder.path / "program");
+  std::filesystem::permissions(folder.path, std::filesystem::perms(0777));
+  EXPECT_EXIT(_exit(look_at_deleted_program(folder.path / "program")), testing::ExitedWithCode(0), "");
+}
+
+TEST(LoadedObjects, OfAProcessWhoseFirstThreadHasEndedAreFoundThroughAnother) {
+  const test::ChildProcess child([](int out) {
+    std::thread([out] {
+      [[maybe_unused]] const ssize_t sent = write(out, "x", 1);
+      for (;;) pause();
+    }).detach();
+    syscall(SYS_exit, 0);  // this thread alone
+  });
+  char ready;
+  ASSERT_TRUE(child.receive(ready));
+  ASSERT_TRUE(test::wait_for_state(child.id(), "Z"));
+  const auto threads = target::list_threads(child.id());
+  const auto alive = std::ranges::find_if(threads, [&](pid_t thread) { return thread != child.id(); });
+  ASSERT_NE(alive, threads.end());
+  const Look look(child.id(), *alive);
+  EXPECT_EQ(look.program().path, std::filesystem::read_symlink("/proc/self/exe"));
+  EXPECT_EQ(look.addresses(wire::Function::kMalloc), std::vector<uint64_t>{reinterpret_cast<uint64_t>(&malloc)});
+  EXPECT_TRUE(look.objects.is_consistent());
 }
 
 }  // namespace
