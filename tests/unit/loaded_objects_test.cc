@@ -1,10 +1,12 @@
 // What is loaded in programs of several kinds, and where their functions are: as the programs tell themselves.
 #include "target/tracer/loaded_objects.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -246,26 +248,81 @@ TEST(LoadedObjects, OfAProgramThatTheLoaderWasToldToStart) {
   EXPECT_EQ(look.addresses(wire::Function::kMalloc), std::vector<uint64_t>{program.told().at("malloc")});
 }
 
-TEST(LoadedObjects, AreNotAllThereBeforeTheLoaderHasRun) {
-  const pid_t process = fork();
-  if (process == 0) {
-    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    const std::string path = kFolder + "/dynamic";
-    execl(path.c_str(), path.c_str(), nullptr);
-    _exit(127);
+// A program that is traced, and stands before its loader's first instruction.
+class StartingProgram {
+ public:
+  explicit StartingProgram(const std::string& path) : process_(fork()) {
+    if (process_ == 0) {
+      ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+      execl(path.c_str(), path.c_str(), nullptr);
+      _exit(127);
+    }
+    waitpid(process_, nullptr, 0);
   }
-  waitpid(process, nullptr, 0);
-  {
-    const Look look(process);
-    EXPECT_FALSE(look.objects.is_consistent());
-    EXPECT_EQ(look.program().path, kFolder + "/dynamic");
-    const int holder = look.objects.find(look.objects.change_notice());
-    EXPECT_TRUE(holder >= 0 && look.objects.objects()[static_cast<size_t>(holder)].is_loader);
-    EXPECT_EQ(look.objects.find(look.objects.entry()), look.objects.find(look.program().start));
-    EXPECT_TRUE(look.addresses(wire::Function::kMalloc).empty());
+  ~StartingProgram() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
   }
-  kill(process, SIGKILL);
-  waitpid(process, nullptr, 0);
+  StartingProgram(const StartingProgram&) = delete;
+  StartingProgram& operator=(const StartingProgram&) = delete;
+  [[nodiscard]] pid_t id() const { return process_; }
+
+  // Runs until it is at that instruction. False: it ends before.
+  bool run_to(uint64_t address, TracedMemory& memory, const arch::Cpu& cpu) const {
+    const std::span<const uint8_t> breakpoint = cpu.breakpoint();
+    std::vector<uint8_t> before(breakpoint.size());
+    memory.read(address, before.data(), before.size());
+    memory.write(address, breakpoint.data(), breakpoint.size());
+    const bool is_there = resume(PTRACE_CONT);
+    memory.write(address, before.data(), before.size());
+    if (!is_there) return false;
+    arch::RegisterImage registers;
+    iovec image{registers.bytes, sizeof(registers.bytes)};
+    ptrace(PTRACE_GETREGSET, process_, NT_PRSTATUS, &image);
+    registers.size = image.iov_len;
+    cpu.set_program_counter(registers, address);
+    ptrace(PTRACE_SETREGSET, process_, NT_PRSTATUS, &image);
+    return true;
+  }
+  bool step() const { return resume(PTRACE_SINGLESTEP); }
+
+ private:
+  bool resume(__ptrace_request request) const {
+    int status = 0;
+    ptrace(request, process_, nullptr, nullptr);
+    waitpid(process_, &status, 0);
+    return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
+  }
+
+  pid_t process_;
+};
+
+class StartingPrograms : public HeldPrograms {};
+INSTANTIATE_TEST_SUITE_P(Kinds, StartingPrograms, testing::Values("dynamic", "fixed", "dynamic-32", "dynamic-musl"),
+                         name_of_kind);
+
+TEST_P(StartingPrograms, HaveTheirObjectsWhenTheLoaderTellsSo) {
+  const StartingProgram program(kFolder + "/" + GetParam());
+  Look look(program.id());
+  EXPECT_FALSE(look.objects.is_consistent());
+  EXPECT_EQ(look.program().path, kFolder + "/" + GetParam());
+  EXPECT_EQ(look.objects.find(look.objects.entry()), look.objects.find(look.program().start));
+  const uint64_t notice = look.objects.change_notice();
+  const int holder = look.objects.find(notice);
+  ASSERT_TRUE(holder >= 0 && look.objects.objects()[static_cast<size_t>(holder)].is_loader);
+  const arch::Cpu& cpu = *Look::cpu_of(program.id());
+  for (bool is_whole = false; !is_whole;) {
+    ASSERT_TRUE(program.run_to(notice, look.memory, cpu));
+    look.objects.refresh();
+    EXPECT_EQ(look.objects.change_notice(), notice);
+    is_whole = look.objects.is_consistent();
+    ASSERT_TRUE(program.step());
+  }
+  EXPECT_EQ(look.addresses(wire::Function::kMalloc).size(), 1u);
+  const size_t objects = look.objects.objects().size();
+  ASSERT_TRUE(program.run_to(look.objects.entry(), look.memory, cpu));
+  EXPECT_TRUE(look.objects.refresh().came.empty());
+  EXPECT_EQ(look.objects.objects().size(), objects);
 }
 
 // A folder of its own, gone with the test.

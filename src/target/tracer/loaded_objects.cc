@@ -33,6 +33,11 @@ bool is_same(const MappedObject& one, const MappedObject& other) {
          one.first.device == other.first.device && one.build_id == other.build_id;
 }
 
+pid_t process_of(pid_t thread) {
+  const auto status = target::read_thread_status(thread);
+  return status && status->process > 0 ? status->process : thread;
+}
+
 }  // namespace
 
 struct LoadedObjects::State {
@@ -69,7 +74,9 @@ struct LoadedObjects::State {
   [[nodiscard]] int holder_of(uint64_t address) const;
   [[nodiscard]] bool is_code(uint64_t address) const;
   [[nodiscard]] uint64_t pointer(uint64_t at) const;
+  [[nodiscard]] DynamicSection dynamic_of(int index) const;
   [[nodiscard]] uint64_t list_address() const;
+  [[nodiscard]] bool expects_list() const;
 };
 
 // A leader that has exited has no map any more; its threads have.
@@ -194,11 +201,15 @@ uint64_t LoadedObjects::State::pointer(uint64_t at) const {
   return form.number(raw.data(), form.word_bytes);
 }
 
+DynamicSection LoadedObjects::State::dynamic_of(int index) const {
+  const MappedObject& mapped = known[static_cast<size_t>(index)].mapped;
+  return {memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range};
+}
+
 // Of the r_debug: the loader enters it in the program's dynamic section when it has begun; before, its own symbol tells.
 uint64_t LoadedObjects::State::list_address() const {
   if (program >= 0) {
-    const MappedObject& mapped = known[static_cast<size_t>(program)].mapped;
-    const DynamicSection dynamic(memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range);
+    const DynamicSection dynamic = dynamic_of(program);
     if (const auto entered = dynamic.value(DT_DEBUG); entered && *entered != 0) return *entered;
     // Of MIPS, whose dynamic section isn't writable: where the entry is.
     if (const uint64_t at = dynamic.place(DT_MIPS_RLD_MAP_REL); at != 0 && cpu.elf_machine() == EM_MIPS) {
@@ -213,8 +224,15 @@ uint64_t LoadedObjects::State::list_address() const {
   return symbols.loader_list != 0 ? symbols.loader_list : pointer(symbols.loader_list_pointer);
 }
 
-LoadedObjects::LoadedObjects(pid_t process, TracedMemory& memory, const arch::Cpu& cpu)
-    : state_(new State(process, memory, cpu)) {}
+// Whether there will be one, once the loader has begun.
+bool LoadedObjects::State::expects_list() const {
+  const ObjectSymbols& symbols = known[static_cast<size_t>(loader)].symbols;
+  if (program < 0 || symbols.loader_list != 0 || symbols.loader_list_pointer != 0) return true;
+  return dynamic_of(program).value(DT_DEBUG).has_value();
+}
+
+LoadedObjects::LoadedObjects(pid_t thread, TracedMemory& memory, const arch::Cpu& cpu)
+    : state_(new State(process_of(thread), memory, cpu)) {}
 
 LoadedObjects::~LoadedObjects() { delete state_; }
 
@@ -256,7 +274,7 @@ bool LoadedObjects::is_consistent() const {
   const State& state = *state_;
   if (state.loader < 0) return true;
   const uint64_t address = state.list_address();
-  if (address == 0) return true;  // this loader keeps none
+  if (address == 0 && !state.expects_list()) return true;
   const auto list = read_loader_state(state.memory, state.form, address);
   return list && list->is_consistent;
 }

@@ -55,8 +55,9 @@ struct LoadedObject {
 
 class LoadedObjects {
  public:
-  // `process`'s memory is read through `memory`; /proc/PROCESS/{auxv,maps,map_files,root} are read as well.
-  LoadedObjects(pid_t process, TracedMemory& memory, const arch::Cpu& cpu);
+  // Of the process that `thread` belongs to: its memory is read through `memory`; /proc/TID/{auxv,maps,map_files,root,exe} of
+  // a thread of it that is alive are read as well.
+  LoadedObjects(pid_t thread, TracedMemory& memory, const arch::Cpu& cpu);
   ~LoadedObjects();
   LoadedObjects(const LoadedObjects&) = delete;
   LoadedObjects& operator=(const LoadedObjects&) = delete;

@@ -106,7 +106,7 @@ void ObjectReader::read_file() {
   result_.file = std::move(opened.file);
   if (!result_.file.is_open()) {
     note("its file can't be read (" + opened.why_not +
-         "), so only functions that it shows to other objects are seen; run heaptap where the file is, or as root");
+         "), so only functions that it shows to other objects are seen; heaptap run as root could open what is mapped");
   }
   const FileView view(result_.file, form_);
   const SymbolTable dynamic = table_in_file(form_, view.sections, SHT_DYNSYM);
