@@ -71,6 +71,7 @@ class Tracer {
 
   // Letting go, and holding for a scan: tracer_leaving.cc.
   void leave(TracedProcess& process, Left::Reason reason);
+  void leave_guests(const TracedProcess& process, Left::Reason reason);
   void leave_all();
   void let_go(Tracee& thread);
   void check_left(TracedProcess& process);

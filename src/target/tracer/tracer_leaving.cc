@@ -20,12 +20,11 @@ constexpr std::chrono::seconds kLongestStopping{5};
 // kernel lets it go when this process ends.
 void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   if (process.phase == Phase::kLeaving) return;
+  const pid_t id = process.id;  // the process is forgotten with the last of its threads
   process.left_reason = reason;
   if (process.space != nullptr && !process.is_guest) {
     process.space->breakpoints().lift_all(process.space->memory());
-    for (const auto& [id, other] : processes_) {
-      if (other->is_guest && other->space == process.space) leave(*other, reason);
-    }
+    leave_guests(process, reason);
   }
   process.phase = Phase::kLeaving;
   process.is_held = process.is_stopping = false;
@@ -40,7 +39,18 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
       thread->interrupt();
     }
   }
-  check_left(process);
+  if (TracedProcess* const still_there = find_process(id)) check_left(*still_there);
+}
+
+// Those that run in its memory (vfork).
+void Tracer::leave_guests(const TracedProcess& process, Left::Reason reason) {
+  std::vector<pid_t> guests;
+  for (const auto& [id, other] : processes_) {
+    if (other->is_guest && other->space == process.space) guests.push_back(id);
+  }
+  for (const pid_t id : guests) {
+    if (TracedProcess* guest = find_process(id)) leave(*guest, reason);
+  }
 }
 
 void Tracer::leave_all() {
