@@ -27,6 +27,7 @@ struct ThreadFacts {
   uint64_t lowest_address = 4096;  // the first page is never mapped
   uint64_t highest_address;        // what is above can't be a program's pointer
   std::span<const ScannedRegister> registers;
+  uint32_t preserved_registers;  // by calls: a bit for each, by DWARF's number
   ThreadPointerPlace thread_pointer_place;
   uint16_t thread_pointer_offset;
   // DWARF's numbers: names for what a thread holds.
@@ -45,6 +46,9 @@ struct ThreadFacts {
   // glibc's struct malloc_state: where its bins are.
   uint16_t glibc_bins;
 
+  [[nodiscard]] bool is_preserved(uint16_t dwarf) const {
+    return dwarf < 32 && (preserved_registers >> dwarf & 1) != 0;
+  }
   [[nodiscard]] bool may_be_address(uint64_t value) const {
     return value >= lowest_address && value <= highest_address;
   }

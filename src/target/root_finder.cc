@@ -234,8 +234,7 @@ void RootFinder::label_thread(const StoppedThread& thread) {
   const AddressRange stack = on_main_stack ? main_stack_ : area.value_or(AddressRange{});
   if (stack.size() != 0) label_stack(thread, stack);
   if (thread.registers_known) label_thread_locals(thread, area);
-  // Of the thread that ends the process they are the agent's.
-  if (!is_ending(thread)) {
+  if (!is_ending(thread) || query_.ending->registers_are_programs) {
     roots_.words.insert(roots_.words.end(), thread.registers.begin(), thread.registers.end());
   }
   for (const wire::StackArea& other : query_.stacks) {

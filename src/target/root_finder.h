@@ -21,6 +21,8 @@ namespace heaptap::target {
 struct EndingThread {
   uint32_t thread_id;
   uint64_t live_sp;
+  // Its registers are what the program had when it called for its end. False: they are the agent's.
+  bool registers_are_programs = false;
 };
 
 struct RootQuery {

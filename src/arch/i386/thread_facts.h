@@ -15,6 +15,7 @@ inline constexpr ThreadFacts kThreadFacts = {
     .word_bytes = 4,
     .highest_address = 0xffffffff,
     .registers = kScannedRegisters,
+    .preserved_registers = 1u << 3 | 1u << 5 | 1u << 6 | 1u << 7,  // ebx, ebp, esi, edi
     .thread_pointer_place = ThreadPointerPlace::kDescriptor,
     .thread_pointer_offset = 10 * 4,  // gs
     .stack_pointer_number = 4,

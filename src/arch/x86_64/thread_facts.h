@@ -16,6 +16,7 @@ inline constexpr ThreadFacts kThreadFacts = {
     .word_bytes = 8,
     .highest_address = (uint64_t{1} << 47) - 1,
     .registers = kScannedRegisters,
+    .preserved_registers = 1u << 3 | 1u << 6 | 0xfu << 12,  // rbx, rbp, r12 to r15
     .thread_pointer_place = ThreadPointerPlace::kRegister,
     .thread_pointer_offset = 21 * 8,  // fs_base
     .stack_pointer_number = 7,

@@ -125,7 +125,10 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
                           .own = own,
                           .stacks = stacks,
                           .ending = {}};
-  if (target.ending) query.ending = target::EndingThread{target.ending->thread_id, target.ending->live_sp};
+  if (target.ending) {
+    query.ending =
+        target::EndingThread{target.ending->thread_id, target.ending->live_sp, target.access.knows_ending_registers};
+  }
   target::ProcessMemory memory(stopped->live_thread(), stopped->word_bytes());
   const target::Roots roots = target::find_roots(*stopped, memory, query);
   leaks::ScanInput input = scan_input(std::move(recorded), roots);

@@ -20,6 +20,8 @@ struct ScanAccess {
   std::function<std::expected<target::StoppedProcess, std::string>()> stop;
   // Lets it end. False: it did without waiting, so that what was read of its memory can't be relied on.
   std::function<bool()> finish_ending;
+  // Of the thread that ends it the registers are those of the program's call for its end.
+  bool knows_ending_registers = false;
 };
 
 struct ScanTarget {

@@ -18,7 +18,8 @@ ScanAccess access_to(tracer::TracerLine& line, pid_t process) {
           [&line, process] {
             line.end_may_go_on(process);
             return true;
-          }};
+          },
+          true};
 }
 
 std::string how_it_ended(int status) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "target/thread_state.h"
 #include "target/tracer/address_space.h"
 #include "target/tracer/tracee.h"
 #include "target/tracer/tracer_line.h"
@@ -35,7 +36,9 @@ class TracedProcess {
 
   // Its end.
   std::optional<wire::EndingNotice> exit_call;
+  target::StoppedThread exit_caller;  // as it called exit
   Tracee* ending = nullptr;  // waits until its memory has been looked at
+  wire::EndingKind ending_kind{};
   bool end_was_told = false;
 
   // A leak scan.

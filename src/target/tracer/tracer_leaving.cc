@@ -1,6 +1,7 @@
 // Letting processes go as they were, and holding them for a leak scan.
 #include <csignal>
 
+#include "arch/thread_facts.h"
 #include "target/process_status.h"
 #include "target/thread_state.h"
 #include "target/tracer/tracer.h"
@@ -12,6 +13,16 @@ using Clock = TracedProcess::Clock;
 constexpr std::chrono::seconds kLongestLeaving{5};
 constexpr std::chrono::milliseconds kDeepInKernel{200};
 constexpr std::chrono::seconds kLongestStopping{5};
+
+// Of the thread that ends the process only those registers count that the program relied on when it called for its end.
+void keep_registers_at_end(const TracedProcess& process, target::StoppedThread& thread) {
+  const arch::ThreadFacts* facts = arch::thread_facts(process.space->cpu().architecture());
+  if (process.ending_kind == wire::EndingKind::kSignal || facts == nullptr) return;
+  if (process.ending_kind == wire::EndingKind::kExit) thread.registers = process.exit_caller.registers;
+  if (process.ending_kind == wire::EndingKind::kReturn) thread.registers.clear();
+  std::erase_if(thread.registers,
+                [&](const wire::RootWord& word) { return !facts->is_preserved(word.register_number); });
+}
 
 }  // namespace
 
@@ -170,6 +181,7 @@ void Tracer::tell_held(TracedProcess& process) {
       packet.thread.stack_pointer = place->stack_pointer;
       packet.thread.program_counter = place->program_counter;
     }
+    if (thread == process.ending) keep_registers_at_end(process, packet.thread);
     send(packet);
   }
   Packet packet;

@@ -276,6 +276,7 @@ bool Tracer::tell_end(Tracee& thread, const wire::EndingNotice& notice) {
   if (process.end_was_told || process.phase != Phase::kTraced || process.is_guest || closing_) return false;
   process.end_was_told = true;
   process.ending = &thread;
+  process.ending_kind = notice.kind;
   Packet packet;
   packet.header = {.kind = PacketKind::kEnding, .process = process.id};
   packet.header.notice = notice;
@@ -303,7 +304,10 @@ bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::Regi
   const bool by_libc = caller >= 0 && space.objects().objects()[static_cast<size_t>(caller)].is_libc;
   notice.kind = by_libc ? wire::EndingKind::kReturn : wire::EndingKind::kExit;
   notice.thread_id = static_cast<uint32_t>(thread.id());
-  if (!process.exit_call) process.exit_call = notice;
+  if (!process.exit_call) {
+    process.exit_call = notice;
+    target::read_stopped_thread(thread.id(), space.cpu(), process.exit_caller);
+  }
   return false;
 }
 
