@@ -262,6 +262,63 @@ TEST(EventFrame, GivesBackReleasesInAnyOrder) {
   }
 }
 
+// Allocations, releases and bad ones by two threads, with a mark now and then.
+EventBatch long_batch(size_t event_count) {
+  EventBatch batch;
+  batch.time_marks = {{0, 0}};
+  for (uint32_t i = 0; i < event_count; ++i) {
+    if (i % 5000 == 4999) batch.time_marks.push_back({i, i * kResolutionNs});
+    const model::ThreadId thread = 1 + i / 100 % 2;
+    if (i % 7 == 3) {
+      batch.bad_releases.push_back({i, model::BadReleaseKind::kNeverAllocated, i, 0, 0, 0, false});
+      batch.events.push_back({1, thread, model::kUnknownBlock, i});
+    } else if (i % 2 == 0) {
+      batch.events.push_back({0, thread, i, 0});
+    } else {
+      batch.events.push_back({1, thread, 1 + i / 4, 0});
+    }
+  }
+  return batch;
+}
+
+TEST(EventFrame, GivesALongFrameInBatchesThatAreTheWholeTogether) {
+  Tables tables = empty_tables();
+  for (const EventKind kind : {EventKind::kAllocate, EventKind::kRelease, EventKind::kUndo}) {
+    tables.sites.push_back({kind, Function::kMalloc, 0});
+  }
+  EventBatch batch = long_batch(30'000);
+  EventFrameWriter writer(1);
+  EventFrameReader reader;
+  const auto read_batches = [&] {
+    std::vector<EventBatch> batches;
+    wire::VarintReader in = reader_of(writer.write(batch, tables.sites, kResolutionNs));
+    EXPECT_TRUE(reader.begin(in, tables, kResolutionNs, false));
+    while (!reader.at_end()) EXPECT_TRUE(reader.next(tables, batches.emplace_back()));
+    return batches;
+  };
+  const std::vector<EventBatch> batches = read_batches();
+  EXPECT_GT(batches.size(), 3u);
+  EventBatch joined;
+  uint64_t time = ~uint64_t{0};
+  for (const EventBatch& part : batches) {
+    const auto before = static_cast<uint32_t>(joined.events.size());
+    ASSERT_FALSE(part.time_marks.empty());
+    EXPECT_EQ(part.time_marks[0].first_event, 0u);
+    for (const model::TimeMark& mark : part.time_marks) {
+      if (mark.time_ns != time) joined.time_marks.push_back({mark.first_event + before, mark.time_ns});
+      time = mark.time_ns;
+    }
+    for (model::BadRelease bad : part.bad_releases) {
+      bad.event += before;
+      joined.bad_releases.push_back(bad);
+    }
+    joined.events.insert(joined.events.end(), part.events.begin(), part.events.end());
+  }
+  expect_same(joined, batch);
+  batch.events[20'000] = {2, 1, 0, 0};
+  EXPECT_EQ(read_batches().size(), 1u) << "what is undone may be far from where";
+}
+
 TEST(EventFrame, GivesBackRandomBatches) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     Maker maker(seed);

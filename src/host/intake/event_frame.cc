@@ -220,53 +220,83 @@ void EventFrameWriter::append_column(const ByteBuffer& column) {
   }
 }
 
-bool EventFrameReader::read(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns,
-                            bool with_addresses, model::EventBatch& batch) {
-  const uint64_t count = in.varint();
-  batch.first_block = in.varint();
-  if (!in.ok() || count > kMostEvents || batch.first_block == 0 || batch.first_block > kMostBlocks) return false;
-  batch.events.resize(count);
-  const bool columns = read_column(in, &marks_) && read_column(in, &threads_) && read_column(in, &ranks_) &&
+bool EventFrameReader::begin(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns,
+                             bool with_addresses) {
+  count_ = in.varint();
+  first_block_ = next_block_ = in.varint();
+  if (!in.ok() || count_ > kMostEvents || first_block_ == 0 || first_block_ > kMostBlocks) return false;
+  done_ = mark_ = bad_release_ = last_range_ = thread_run_ = 0;
+  runs_left_ = count_;
+  with_addresses_ = with_addresses;
+  guess_.begin();
+  last_sizes_.assign(1, 0);
+  const bool columns = read_column(in, &marks_column_) && read_column(in, &threads_) && read_column(in, &ranks_) &&
                        read_column(in, &misses_) && read_column(in, &fresh_) && read_column(in, &sizes_) &&
                        read_column(in, &ages_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
-                       read_column(in, &ranges_) && read_column(in, &bad_releases_);
-  return columns && read_marks(marks_.reader, resolution_ns, batch) && read_threads(threads_.reader, batch) &&
-         sites_.begin(tables.sites.size(), count, ranks_.bytes, misses_.bytes, fresh_.bytes) &&
-         read_events(tables, batch) && (!with_addresses || read_addresses(tables, batch)) &&
-         read_bad_releases(tables, batch);
+                       read_column(in, &ranges_) && read_column(in, &bad_column_);
+  if (!columns || !read_marks(marks_column_.reader, resolution_ns) ||
+      !read_bad_releases(bad_column_.reader, tables.sites.size()) ||
+      !sites_.begin(tables.sites.size(), count_, ranks_.bytes, misses_.bytes, fresh_.bytes)) {
+    return false;
+  }
+  in_one_batch_ = with_addresses ||
+                  sites_.names([&tables](model::SiteId site) { return tables.sites[site].kind == EventKind::kUndo; });
+  return true;
 }
 
-bool EventFrameReader::read_marks(wire::VarintReader& in, uint64_t resolution_ns, model::EventBatch& batch) {
+bool EventFrameReader::next(const model::Tables& tables, model::EventBatch& batch) {
+  return next_events(in_one_batch_ ? count_ : kBatchEvents, tables, batch);
+}
+
+bool EventFrameReader::read(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns,
+                            bool with_addresses, model::EventBatch& batch) {
+  return begin(in, tables, resolution_ns, with_addresses) && next_events(count_, tables, batch);
+}
+
+bool EventFrameReader::next_events(uint64_t most, const model::Tables& tables, model::EventBatch& batch) {
+  batch.first_block = next_block_;
+  batch.events.resize(std::min(most, count_ - done_));
+  take_marks(batch);
+  if (!read_events(tables, batch) || (with_addresses_ && !read_addresses(tables, batch)) ||
+      !take_bad_releases(tables, batch)) {
+    return false;
+  }
+  done_ += batch.events.size();
+  return true;
+}
+
+bool EventFrameReader::read_marks(wire::VarintReader& in, uint64_t resolution_ns) {
   const uint64_t count = in.varint();
   if (!in.ok() || count > in.left()) return false;
-  batch.time_marks.clear();
+  marks_.clear();
   uint64_t event = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t events_on = in.varint();
     event += events_on;
-    if (events_on > batch.events.size() || event > batch.events.size()) return false;
-    batch.time_marks.push_back({static_cast<uint32_t>(event), 0});
+    if (events_on > count_ || event > count_) return false;
+    marks_.push_back({static_cast<uint32_t>(event), 0});
   }
   uint64_t time = 0;
-  for (model::TimeMark& mark : batch.time_marks) {
+  for (model::TimeMark& mark : marks_) {
     const uint64_t time_on = in.varint();
     time += time_on;
     constexpr uint64_t kLongest = uint64_t{1} << 62;  // ns, over a century
     if (time_on > kLongest / resolution_ns || time > kLongest / resolution_ns) return false;
     mark.time_ns = time * resolution_ns;
   }
-  const bool has_start = batch.events.empty() || (count > 0 && batch.time_marks[0].first_event == 0);
+  const bool has_start = count_ == 0 || (count > 0 && marks_[0].first_event == 0);
   return in.ok() && has_start;
 }
 
-bool EventFrameReader::read_threads(wire::VarintReader& in, model::EventBatch& batch) {
-  for (size_t at = 0; at < batch.events.size();) {
-    const auto thread = static_cast<model::ThreadId>(in.varint());
-    const uint64_t run = in.varint();
-    if (!in.ok() || run == 0 || run > batch.events.size() - at || thread > wire::kMostThreads) return false;
-    for (const size_t end = at + run; at < end; ++at) batch.events[at].thread = thread;
+// The marks of the next events; what the last one before them said holds where they begin.
+void EventFrameReader::take_marks(model::EventBatch& batch) {
+  const uint64_t end = done_ + batch.events.size();
+  batch.time_marks.clear();
+  const bool begins_anew = mark_ < marks_.size() && marks_[mark_].first_event == done_;
+  if (mark_ > 0 && !begins_anew) batch.time_marks.push_back({0, marks_[mark_ - 1].time_ns});
+  for (; mark_ < marks_.size() && (marks_[mark_].first_event < end || end == count_); ++mark_) {
+    batch.time_marks.push_back({static_cast<uint32_t>(marks_[mark_].first_event - done_), marks_[mark_].time_ns});
   }
-  return true;
 }
 
 // Reads a column into `column`; passes over it where that is null.
@@ -289,52 +319,71 @@ bool EventFrameReader::read_column(wire::VarintReader& in, Column* column) {
 }
 
 bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatch& batch) {
-  last_sizes_.assign(tables.sites.size(), 0);
-  guess_.begin();
-  model::BlockNumber next = batch.first_block;
-  uint64_t range = 0;
-  for (model::Event& event : batch.events) {
-    if (!sites_.next(event.site)) return false;
-    if (sites_.local() == guess_.site_count()) guess_.add_site();
-    event.value = 0;
-    event.address = 0;
-    switch (tables.sites[event.site].kind) {
-      case EventKind::kAllocate: {
-        uint64_t& last = last_sizes_[event.site];
-        const uint64_t coded = sizes_.reader.varint();
-        if (coded != 0) last = coded;
-        if (last == 0) return false;
-        event.value = last - 1;
-        guess_.allocate(sites_.local());
-        ++next;
-        break;
+  model::Event* event = batch.events.data();
+  for (uint64_t left = batch.events.size(); left > 0;) {
+    if (thread_run_ == 0 && !next_thread()) return false;
+    const uint64_t run = std::min(left, thread_run_);
+    thread_run_ -= run;
+    left -= run;
+    for (const model::Event* end = event + run; event != end; ++event) {
+      model::SiteId site = 0;
+      if (!sites_.next(site)) return false;
+      if (sites_.local() == last_sizes_.size()) [[unlikely]] {
+        guess_.add_site();
+        last_sizes_.push_back(0);
       }
-      case EventKind::kRelease:
-        if (!read_release(batch.first_block, next, event)) return false;
-        break;
-      case EventKind::kUndo:
-        break;
-      case EventKind::kMap:
-      case EventKind::kUnmap:
-        event.address = range += static_cast<uint64_t>(ranges_.reader.signed_varint());
-        event.value = ranges_.reader.varint();
-        break;
+      *event = {site, thread_, 0, 0};
+      switch (tables.sites[site].kind) {
+        case EventKind::kAllocate:
+          if (!read_allocation(*event)) return false;
+          break;
+        case EventKind::kRelease:
+          if (!read_release(*event)) return false;
+          break;
+        case EventKind::kUndo:
+          break;
+        case EventKind::kMap:
+        case EventKind::kUnmap:
+          event->address = last_range_ += static_cast<uint64_t>(ranges_.reader.signed_varint());
+          event->value = ranges_.reader.varint();
+          break;
+      }
     }
   }
-  allocations_ = next - batch.first_block;
   return sizes_.reader.ok() && ages_.reader.ok() && ranges_.reader.ok();
 }
 
-inline bool EventFrameReader::read_release(model::BlockNumber first, model::BlockNumber next, model::Event& event) {
+// The next run of one thread's events; runs end with the frame.
+bool EventFrameReader::next_thread() {
+  wire::VarintReader& in = threads_.reader;
+  thread_ = static_cast<model::ThreadId>(in.varint());
+  thread_run_ = in.varint();
+  if (!in.ok() || thread_run_ == 0 || thread_run_ > runs_left_ || thread_ > wire::kMostThreads) return false;
+  runs_left_ -= thread_run_;
+  return true;
+}
+
+inline bool EventFrameReader::read_allocation(model::Event& event) {
+  uint64_t& last = last_sizes_[sites_.local()];
+  const uint64_t coded = sizes_.reader.varint();
+  if (coded != 0) last = coded;
+  if (last == 0) return false;
+  event.value = last - 1;
+  guess_.allocate(sites_.local());
+  ++next_block_;
+  return true;
+}
+
+inline bool EventFrameReader::read_release(model::Event& event) {
   const uint64_t coded = ages_.reader.varint();
   if (coded == kUnknown) {
     event.value = model::kUnknownBlock;
     return true;
   }
   const ReleaseGuess::FrameBlock guessed = coded == kGuessed ? guess_.guess(sites_.local()) : 0;
-  if (coded == kGuessed ? guessed == 0 : coded - kUnknown >= next) return false;
-  event.value = coded == kGuessed ? first + guessed - 1 : next - (coded - kUnknown);
-  if (event.value >= first) guess_.release(sites_.local(), event.value - first + 1);
+  if (coded == kGuessed ? guessed == 0 : coded - kUnknown >= next_block_) return false;
+  event.value = coded == kGuessed ? first_block_ + guessed - 1 : next_block_ - (coded - kUnknown);
+  if (event.value >= first_block_) guess_.release(sites_.local(), event.value - first_block_ + 1);
   return true;
 }
 
@@ -349,11 +398,10 @@ bool EventFrameReader::read_addresses(const model::Tables& tables, model::EventB
   return addresses_.reader.ok();
 }
 
-bool EventFrameReader::read_bad_releases(const model::Tables& tables, model::EventBatch& batch) {
-  wire::VarintReader& in = bad_releases_.reader;
+bool EventFrameReader::read_bad_releases(wire::VarintReader& in, size_t site_count) {
   const uint64_t count = in.varint();
   if (count > in.left()) return false;
-  batch.bad_releases.clear();
+  bad_.clear();
   uint64_t event = 0;
   for (uint64_t i = 0; i < count; ++i) {
     model::BadRelease bad{};
@@ -367,17 +415,27 @@ bool EventFrameReader::read_bad_releases(const model::Tables& tables, model::Eve
       bad.allocated_at = static_cast<model::SiteId>(in.varint());
       bad.first_released_at = static_cast<model::SiteId>(in.varint());
     }
-    if (!in.ok() || events_on > batch.events.size() || event >= batch.events.size() ||
+    if (!in.ok() || events_on > count_ || event >= count_ ||
         kind > static_cast<uint64_t>(model::BadReleaseKind::kInterior) ||
-        (bad.block_known &&
-         (bad.allocated_at >= tables.sites.size() || bad.first_released_at >= tables.sites.size()))) {
+        (bad.block_known && (bad.allocated_at >= site_count || bad.first_released_at >= site_count))) {
       return false;
     }
-    const model::Event& named = batch.events[event];
-    if (tables.sites[named.site].kind != EventKind::kRelease || named.value != model::kUnknownBlock) return false;
     bad.event = static_cast<uint32_t>(event);
     bad.kind = static_cast<model::BadReleaseKind>(kind);
-    batch.events[event].address = bad.address;
+    bad_.push_back(bad);
+  }
+  return true;
+}
+
+// Those of the events that were just read.
+bool EventFrameReader::take_bad_releases(const model::Tables& tables, model::EventBatch& batch) {
+  batch.bad_releases.clear();
+  for (; bad_release_ < bad_.size() && bad_[bad_release_].event < done_ + batch.events.size(); ++bad_release_) {
+    model::BadRelease bad = bad_[bad_release_];
+    bad.event -= static_cast<uint32_t>(done_);
+    model::Event& named = batch.events[bad.event];
+    if (tables.sites[named.site].kind != EventKind::kRelease || named.value != model::kUnknownBlock) return false;
+    named.address = bad.address;
     batch.bad_releases.push_back(bad);
   }
   return true;

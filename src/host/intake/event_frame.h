@@ -84,32 +84,61 @@ class EventFrameWriter {
 
 class EventFrameReader {
  public:
-  // Fills the batch; false where the payload is damaged (the batch is then of no use).
+  // Begins a frame, whose events come in batches of a few thousand: they stay in the processor's cache on their way. A
+  // frame is one batch where addresses are asked for, and where releases are undone, since these belong together.
+  // The payload may go once this returns. False here and below: the payload is damaged.
+  bool begin(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns, bool with_addresses);
+  // The frame's next events. Each batch begins with a mark.
+  bool next(const model::Tables& tables, model::EventBatch& batch);
+  [[nodiscard]] bool at_end() const { return done_ == count_; }
+
+  // A whole frame as one batch.
   bool read(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns, bool with_addresses,
             model::EventBatch& batch);
-  // How many allocations are in the batch that was read last.
-  [[nodiscard]] uint64_t allocations() const { return allocations_; }
+
+  [[nodiscard]] model::BlockNumber first_block() const { return first_block_; }
+  // The number that the allocation behind the events read so far has.
+  [[nodiscard]] model::BlockNumber next_block() const { return next_block_; }
 
  private:
+  static constexpr uint64_t kBatchEvents = 8192;
   struct Column {
     std::vector<uint8_t> bytes;
     wire::VarintReader reader;
   };
-  bool read_marks(wire::VarintReader& in, uint64_t resolution_ns, model::EventBatch& batch);
-  bool read_threads(wire::VarintReader& in, model::EventBatch& batch);
+  bool read_marks(wire::VarintReader& in, uint64_t resolution_ns);
   bool read_column(wire::VarintReader& in, Column* column);
+  bool read_bad_releases(wire::VarintReader& in, size_t site_count);
+  bool next_events(uint64_t most, const model::Tables& tables, model::EventBatch& batch);
+  void take_marks(model::EventBatch& batch);
+  bool take_bad_releases(const model::Tables& tables, model::EventBatch& batch);
+  bool next_thread();
   bool read_events(const model::Tables& tables, model::EventBatch& batch);
-  bool read_release(model::BlockNumber first, model::BlockNumber next, model::Event& event);
+  bool read_allocation(model::Event& event);
+  bool read_release(model::Event& event);
   bool read_addresses(const model::Tables& tables, model::EventBatch& batch);
-  bool read_bad_releases(const model::Tables& tables, model::EventBatch& batch);
 
   Decompressor decompressor_;
-  Column marks_, threads_, ranks_, misses_, fresh_, sizes_, ages_, addresses_, ranges_, bad_releases_;
+  Column marks_column_, threads_, ranks_, misses_, fresh_, sizes_, ages_, addresses_, ranges_, bad_column_;
   SiteDecoder sites_;
   ReleaseGuess guess_;
+  std::vector<uint64_t> last_sizes_;  // by local site, + 1
   std::vector<bool> released_;
-  std::vector<uint64_t> last_sizes_;
-  uint64_t allocations_ = 0;
+  std::vector<model::TimeMark> marks_;
+  std::vector<model::BadRelease> bad_;
+
+  bool with_addresses_ = false;
+  bool in_one_batch_ = false;
+  uint64_t count_ = 0;  // of the frame's events
+  uint64_t done_ = 0;   // events that were read
+  size_t mark_ = 0;     // marks and bad releases that were handed on
+  size_t bad_release_ = 0;
+  model::BlockNumber first_block_ = 1;
+  model::BlockNumber next_block_ = 1;
+  uint64_t last_range_ = 0;
+  model::ThreadId thread_ = 0;
+  uint64_t thread_run_ = 0;  // its events that are left
+  uint64_t runs_left_ = 0;   // events of later runs
 };
 
 }  // namespace heaptap::intake

@@ -10,9 +10,9 @@ FrameDecoder::FrameDecoder(int descriptor, uint64_t file_bytes, bool with_addres
 
 bool FrameDecoder::next(DecodedFrame& frame) {
   if (ended_ || offset_ >= file_bytes_) return false;
-  frame.offset = offset_;
-  frame.wrong = read(frame);
-  offset_ = frame.end = offset_ + wire::kFrameHeadBytes + frame_.head.stored_bytes;
+  frame.offset = frame.end = offset_;
+  frame.wrong = has_more_events_ ? next_events(frame) : read(frame);
+  if (!has_more_events_) offset_ = frame.end = offset_ + wire::kFrameHeadBytes + frame_.head.stored_bytes;
   ended_ = frame.wrong != nullptr || frame.type == wire::FrameType::kIndex;
   return true;
 }
@@ -23,11 +23,11 @@ const char* FrameDecoder::read(DecodedFrame& frame) {
   }
   if (frame_.head.number != number_++) return "frames are missing";
   frame.type = frame_.head.type;
+  if (frame.type == wire::FrameType::kEvents) return begin_events() ? next_events(frame) : kUnsound;
   return take(frame) ? nullptr : kUnsound;
 }
 
 bool FrameDecoder::take(DecodedFrame& frame) {
-  if (frame.type == wire::FrameType::kEvents) return take_events(frame);
   frame.payload.assign(frame_.payload.here(), frame_.payload.here() + frame_.payload.left());
   switch (frame.type) {
     case wire::FrameType::kCapture:
@@ -40,15 +40,20 @@ bool FrameDecoder::take(DecodedFrame& frame) {
   }
 }
 
-bool FrameDecoder::take_events(DecodedFrame& frame) {
-  model::EventBatch& batch = frame.batch;
+bool FrameDecoder::begin_events() {
   if (facts_.time_resolution_ns == 0 ||
-      !events_.read(frame_.payload, sites_only_, facts_.time_resolution_ns, with_addresses_, batch)) {
+      !events_.begin(frame_.payload, sites_only_, facts_.time_resolution_ns, with_addresses_)) {
     return false;
   }
-  if (batch.first_block != 1 && batch.first_block != next_block_) return false;
-  next_block_ = batch.first_block + events_.allocations();
-  return true;
+  return events_.first_block() == 1 || events_.first_block() == next_block_;
+}
+
+const char* FrameDecoder::next_events(DecodedFrame& frame) {
+  frame.type = wire::FrameType::kEvents;
+  const bool sound = events_.next(sites_only_, frame.batch);
+  next_block_ = events_.next_block();
+  has_more_events_ = sound && !events_.at_end();
+  return sound ? nullptr : kUnsound;
 }
 
 }  // namespace heaptap::intake

@@ -18,7 +18,7 @@ struct DecodedFrame {
   uint64_t end = 0;
   const char* wrong = nullptr;  // what is wrong with it, if something is: then it is the last one
   std::vector<uint8_t> payload;
-  model::EventBatch batch;  // in place of the payload, where it is a frame of events
+  model::EventBatch batch;  // in place of the payload, where it is of events: one of a frame's batches
 
   [[nodiscard]] wire::VarintReader reader() const { return {payload.data(), payload.size()}; }
 };
@@ -36,7 +36,8 @@ class FrameDecoder {
  private:
   const char* read(DecodedFrame& frame);
   bool take(DecodedFrame& frame);
-  bool take_events(DecodedFrame& frame);
+  bool begin_events();
+  const char* next_events(DecodedFrame& frame);
 
   FrameReader frames_;
   uint64_t file_bytes_;
@@ -44,6 +45,7 @@ class FrameDecoder {
   uint64_t offset_ = wire::kFileHeadBytes;
   uint32_t number_ = 0;
   bool ended_ = false;
+  bool has_more_events_ = false;  // of the frame at offset_
   Frame frame_;
   model::Capture facts_;
   model::Tables sites_only_;

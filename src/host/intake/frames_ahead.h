@@ -1,7 +1,8 @@
 // A trace's decoded frames in order. Where there is more than one processor, a thread decodes ahead of the caller, by so
-// many frames that neither waits long for the other, and no more: memory is bounded by the slots.
+// much that neither waits long for the other, and no more: memory is bounded by the slots, and what is in them stays in
+// the processors' caches. Who waits is woken when there is work for a while, not for each slot.
 //
-//   decoder's thread ▸ [slot][slot][slot] ▸ caller       a slot belongs to the decoder, or waits, or is the caller's
+//   decoder's thread ▸ [slot][slot]…[slot] ▸ caller       a slot belongs to the decoder, or waits, or is the caller's
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -29,7 +30,8 @@ class FramesAhead {
   static bool has_processors();
 
  private:
-  static constexpr size_t kSlots = 3;
+  static constexpr size_t kSlots = 16;
+  static constexpr size_t kWorthWaking = 4;  // slots
 
   void decode(const std::stop_token& stop);
   bool wait_for_slot(const std::stop_token& stop);
@@ -42,7 +44,9 @@ class FramesAhead {
   std::condition_variable_any changed_;
   uint64_t decoded_ = 0;  // frames that were handed over
   uint64_t taken_ = 0;    // frames that the caller asked for; the last of them is in use
-  bool ended_ = false;    // nothing comes behind those that were handed over
+  bool decoder_waits_ = false;
+  bool caller_waits_ = false;
+  bool ended_ = false;  // nothing comes behind those that were handed over
   std::exception_ptr failure_;
 
   std::jthread thread_;  // last: it ends before what it uses

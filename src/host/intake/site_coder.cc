@@ -52,7 +52,8 @@ void SiteEncoder::end() {
 bool SiteDecoder::begin(size_t site_count, size_t event_count, const std::vector<uint8_t>& ranks,
                         const std::vector<uint8_t>& misses, const std::vector<uint8_t>& fresh) {
   model_.reset();
-  local_.assign(site_count, 0);
+  for (const model::SiteId site : sites_) local_[site] = 0;
+  if (local_.size() < site_count) local_.resize(std::max(site_count, 2 * local_.size()));
   sites_.assign(1, 0);
   site_count_ = site_count;
   misses_ = misses.data();
@@ -87,26 +88,6 @@ void SiteDecoder::read_rank() {
   const uint64_t coded = ranks_.varint();
   zeros_ = coded >> 2;
   next_rank_ = static_cast<uint8_t>((coded & 3) + 1);
-}
-
-bool SiteDecoder::next(model::SiteId& site) {
-  uint8_t rank = 0;
-  if (zeros_ > 0) {
-    --zeros_;
-  } else {
-    rank = next_rank_;
-    read_rank();
-  }
-  SiteModel::LocalSite local = 0;
-  if (rank < SiteModel::kMiss) [[likely]] {
-    local = model_.follower(rank);
-    if (local == 0) return false;
-  } else if (!next_miss(local)) {
-    return false;
-  }
-  model_.advance(local, rank);
-  site = sites_[local];
-  return true;
 }
 
 bool SiteDecoder::next_miss(SiteModel::LocalSite& local) {

@@ -85,7 +85,35 @@ class SiteDecoder {
   bool begin(size_t site_count, size_t event_count, const std::vector<uint8_t>& ranks,
              const std::vector<uint8_t>& misses, const std::vector<uint8_t>& fresh);
   // The next event's site. False: damage.
-  bool next(model::SiteId& site);
+  bool next(model::SiteId& site) {
+    uint8_t rank = 0;
+    if (zeros_ > 0) [[likely]] {
+      --zeros_;
+    } else {
+      rank = next_rank_;
+      read_rank();
+    }
+    SiteModel::LocalSite local = 0;
+    if (rank < SiteModel::kMiss) [[likely]] {
+      local = model_.follower(rank);
+      if (local == 0) return false;
+    } else if (!next_miss(local)) {
+      return false;
+    }
+    model_.advance(local, rank);
+    site = sites_[local];
+    return true;
+  }
+  // Whether one of the sites that the frame names is `wanted`.
+  template <typename Wanted>
+  [[nodiscard]] bool names(Wanted wanted) const {
+    uint64_t site = 0;
+    for (wire::VarintReader fresh = fresh_; !fresh.at_end();) {
+      site += static_cast<uint64_t>(fresh.signed_varint());
+      if (site < site_count_ && wanted(static_cast<model::SiteId>(site))) return true;
+    }
+    return false;
+  }
   // Its number within the frame.
   [[nodiscard]] SiteModel::LocalSite local() const { return model_.previous(); }
 
@@ -95,8 +123,8 @@ class SiteDecoder {
   bool next_miss(SiteModel::LocalSite& local);
 
   SiteModel model_;
-  std::vector<SiteModel::LocalSite> local_;  // by site
-  std::vector<model::SiteId> sites_;         // by local number
+  std::vector<SiteModel::LocalSite> local_{0};  // by site
+  std::vector<model::SiteId> sites_{0};         // by local number
   size_t site_count_ = 0;
   wire::VarintReader ranks_;
   uint64_t zeros_ = 0;     // that come before the next other rank
