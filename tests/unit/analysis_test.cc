@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "event_script.h"
+#include "host/analysis/likely_modules.h"
 #include "host/analysis/name_filter.h"
+#include "host/intake/table_frames.h"
 #include "host/intake/trace_writer.h"
 #include "host/report/render.h"
 
@@ -161,6 +163,27 @@ TEST_F(Analysis, GivesTheSameBytesForTheSameTrace) {
   for (uint32_t count = 0; count < 200; ++count) script_.allocate(8, 1, Function::kMalloc, script_.stack({count % 50}));
   const std::string first = report::render_json(analyzed(), report::View::kSummary, {});
   EXPECT_EQ(first, report::render_json(analyzed(), report::View::kSummary, {}));
+}
+
+TEST(LikelyModules, AreThoseWhereMostStacksBegin) {
+  model::Tables tables = intake::empty_tables();
+  for (const char* path : {"/libc.so", "/app", "/plugin.so", "/ld.so"}) {
+    const uint64_t start = 0x1000 * (tables.modules.size() + 1);
+    tables.modules.push_back({.path = path, .build_id = "", .bias = start, .start = start, .end = start + 0x1000});
+    tables.codes.push_back({start + 0x10, 0, false});
+  }
+  const auto add = [&tables](model::StackId parent, model::CodeId code) {
+    tables.stacks.push_back({parent, code});
+    return static_cast<model::StackId>(tables.stacks.size() - 1);
+  };
+  EXPECT_TRUE(modules_of_most_stacks(tables).empty());
+  add(0, 3);
+  const model::StackId start = add(add(0, 1), 0);
+  for (const model::CodeId code : {1U, 2U, 1U, 0U}) add(start, code);
+  const std::vector<model::Module> modules = modules_of_most_stacks(tables);
+  ASSERT_EQ(modules.size(), 2U);
+  EXPECT_EQ(modules[0].path, "/app");
+  EXPECT_EQ(modules[1].path, "/libc.so");
 }
 
 TEST(SortKeys, MayBeShortenedAsLongAsTheyAreUnique) {

@@ -101,6 +101,19 @@ class FullFixture : public testing::TestWithParam<const char*> {
   Resolver resolver{ResolverOptions{}};
 };
 
+TEST_P(FullFixture, FilesThatAreOpenedAheadGiveTheSameFrames) {
+  Resolver ahead{ResolverOptions{}};
+  ahead.open_ahead(fixture.tables.modules);
+  ahead.open_ahead({});  // what is under way goes on
+  for (const auto& [place, address] : fixture.places) {
+    const auto expected = fixture.resolve(resolver, place);
+    const auto frames = fixture.resolve(ahead, place);
+    ASSERT_EQ(frames.size(), expected.size());
+    EXPECT_EQ(frames[0].function, expected[0].function);
+    EXPECT_EQ(frames[0].line, expected[0].line);
+  }
+}
+
 TEST_P(FullFixture, InlinedFramesComeInnermostFirstWithTheirCallers) {
   const auto frames = fixture.resolve(resolver, "inlined");
   ASSERT_EQ(frames.size(), 3U);

@@ -6,6 +6,7 @@
 
 #include "host/analysis/entries.h"
 #include "host/analysis/leak_scan.h"
+#include "host/analysis/likely_modules.h"
 #include "host/analysis/listing.h"
 #include "host/analysis/stack_names.h"
 #include "host/analysis/view_context.h"
@@ -19,8 +20,14 @@ constexpr size_t kMostHints = 8;
 
 class LedgerSink : public intake::EventSink {
  public:
-  explicit LedgerSink(ledger::Ledger& ledger) : ledger_(ledger) {}
-  void on_batch(const model::EventBatch& batch, const model::Tables& tables) override { ledger_.add(batch, tables); }
+  // `names`: whose files are opened while the ledger counts; null: none are.
+  LedgerSink(ledger::Ledger& ledger, StackNames* names) : ledger_(ledger), names_(names) {}
+  void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
+    if (StackNames* names = std::exchange(names_, nullptr)) {
+      names->resolver().open_ahead(modules_of_most_stacks(tables));
+    }
+    ledger_.add(batch, tables);
+  }
   void on_totals(const model::Totals& totals, const model::Tables& /*tables*/) override { totals_ = totals; }
   // After the last of both.
   void finish(const model::Tables& tables) {
@@ -31,6 +38,7 @@ class LedgerSink : public intake::EventSink {
 
  private:
   ledger::Ledger& ledger_;
+  StackNames* names_;
   std::optional<model::Totals> totals_;
 };
 
@@ -89,7 +97,8 @@ void list_statistics(report::Report& report, const ledger::Ledger& ledger, const
 base::Result<std::unique_ptr<ledger::Ledger>> replay(intake::TraceReader& reader, const Query& query, StackNames& names,
                                                      bool addresses) {
   auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names));
-  LedgerSink sink(*ledger);
+  const bool opens_files = query.stacks && !query.symbols.debuginfod;
+  LedgerSink sink(*ledger, opens_files ? &names : nullptr);
   HEAPTAP_TRY(reader.replay(sink, {.addresses = addresses, .progress = query.progress}));
   if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
   sink.finish(reader.tables());

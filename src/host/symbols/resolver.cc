@@ -1,6 +1,7 @@
 #include "host/symbols/resolver.h"
 
 #include <map>
+#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -39,6 +40,16 @@ class Resolver::Impl {
   }
 
   [[nodiscard]] std::vector<std::string> hints(size_t limit) const { return hints_.sentences(limit); }
+
+  void open_ahead(std::vector<model::Module> modules) {
+    if (ahead_.joinable() || std::thread::hardware_concurrency() < 2) return;
+    ahead_ = std::jthread([this, modules = std::move(modules)] {
+      try {
+        for (const model::Module& module : modules) open_file_of(module);
+      } catch (...) {  // who needs the file tries again
+      }
+    });
+  }
 
  private:
   using FramesByAddress = std::unordered_map<uint64_t, std::vector<Frame>>;
@@ -83,6 +94,11 @@ class Resolver::Impl {
   }
 
   ModuleFile& file_of(const model::Module& module) {
+    if (ahead_.joinable()) ahead_.join();
+    return open_file_of(module);
+  }
+
+  ModuleFile& open_file_of(const model::Module& module) {
     auto& file = files_[{module.path, module.build_id}];
     if (file == nullptr) file = ModuleFile::open(search_, module.path, module.build_id);
     return *file;
@@ -111,12 +127,18 @@ class Resolver::Impl {
   std::map<std::pair<std::string, std::string>, std::unique_ptr<ModuleFile>> files_;  // by path and build-id
   std::map<std::tuple<std::string, std::string, uint64_t>, std::unique_ptr<Mapping>> mappings_;
   std::vector<Mapping*> last_;  // by number of the module in the tables
+  std::jthread ahead_;          // while it runs, files_ and search_ are its own
 };
 
 Resolver::Resolver(ResolverOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Resolver::Resolver(Resolver&&) noexcept = default;
 Resolver& Resolver::operator=(Resolver&&) noexcept = default;
 Resolver::~Resolver() = default;
+
+void Resolver::open_ahead(std::vector<model::Module> modules) {
+  std::erase_if(modules, has_no_file);
+  impl_->open_ahead(std::move(modules));
+}
 
 const std::vector<Frame>& Resolver::resolve(const model::Tables& tables, const model::Code& code) {
   return impl_->resolve(tables, code);

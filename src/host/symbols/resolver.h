@@ -45,6 +45,10 @@ class Resolver {
   Resolver& operator=(Resolver&&) noexcept;
   ~Resolver();
 
+  // Opens these modules' files in a thread of its own, which takes a while where debug files are large; who needs one of any
+  // module's waits for them. For modules that will be needed: changes nothing but when they are opened.
+  void open_ahead(std::vector<model::Module> modules);
+
   // The frames of one code address of the trace, innermost first; at least one. For a return address the call before
   // it is meant (address - 1), for Code::exact the address itself. Results are cached per (module, address).
   const std::vector<Frame>& resolve(const model::Tables& tables, const model::Code& code);
