@@ -39,8 +39,8 @@ arch::RegisterImage registers_of(const arch::Cpu& cpu, fuzz::ByteSource& source)
   image.size = is_64 ? 27 * 8 : 17 * 4;
   const std::span<const uint8_t> pattern = source.bytes(8);
   for (size_t i = 0; i < image.size && !pattern.empty(); ++i) image.bytes[i] = pattern[i * 5 % pattern.size()];
-  if (!is_64) image.bytes[7 * 4] = image.bytes[16 * 4] = 0x2b;  // flat segments
-  if (!is_64) image.bytes[7 * 4 + 1] = image.bytes[16 * 4 + 1] = 0;
+  if (!is_64) image.bytes[28] = image.bytes[64] = 0x2b;  // flat segments: xds, xss
+  if (!is_64) image.bytes[29] = image.bytes[65] = 0;
   return image;
 }
 

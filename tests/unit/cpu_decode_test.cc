@@ -54,18 +54,18 @@ void agrees_with_objdump(const arch::Cpu& cpu, const char* file) {
   EXPECT_GT(seen, 1000U) << "objdump says nothing";
 }
 
-class DecodeX86_64 : public testing::TestWithParam<const char*> {};
-TEST_P(DecodeX86_64, AgreesWithObjdump) { agrees_with_objdump(x86_64(), GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Files, DecodeX86_64,
+class Decode64 : public testing::TestWithParam<const char*> {};
+TEST_P(Decode64, AgreesWithObjdump) { agrees_with_objdump(x86_64(), GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Files, Decode64,
                          testing::Values("/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
                                          "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
                                          "/usr/lib/x86_64-linux-gnu/libm.so.6",
                                          "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
                                          "/usr/lib/x86_64-linux-musl/libc.so"));
 
-class DecodeI386 : public testing::TestWithParam<const char*> {};
-TEST_P(DecodeI386, AgreesWithObjdump) { agrees_with_objdump(i386(), GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Files, DecodeI386,
+class Decode32 : public testing::TestWithParam<const char*> {};
+TEST_P(Decode32, AgreesWithObjdump) { agrees_with_objdump(i386(), GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Files, Decode32,
                          testing::Values("/lib32/libc.so.6", "/lib32/ld-linux.so.2", "/usr/lib32/libstdc++.so.6",
                                          "/lib32/libm.so.6"));
 

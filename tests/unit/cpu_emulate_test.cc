@@ -70,11 +70,11 @@ class EmulateTest : public testing::TestWithParam<bool> {
   }
 
   void put(arch::RegisterImage& image, unsigned index, uint64_t value) const {
-    std::memcpy(image.bytes + index * cpu_.word_bytes(), &value, cpu_.word_bytes());
+    std::memcpy(image.bytes + size_t{index} * cpu_.word_bytes(), &value, cpu_.word_bytes());
   }
   uint64_t get(const arch::RegisterImage& image, unsigned index) const {
     uint64_t value = 0;
-    std::memcpy(&value, image.bytes + index * cpu_.word_bytes(), cpu_.word_bytes());
+    std::memcpy(&value, image.bytes + size_t{index} * cpu_.word_bytes(), cpu_.word_bytes());
     return value;
   }
   unsigned flags_place() const { return is_64_ ? 18 : 14; }

@@ -63,7 +63,7 @@ class Survey {
 
   unsigned functions = 0;
   std::map<std::string, unsigned> firsts;
-  std::map<std::string, unsigned> ends_;
+  std::map<std::string, unsigned> lasts;
   std::vector<std::string> unknown;
   std::vector<std::string> missing;
 
@@ -75,7 +75,7 @@ class Survey {
   }
 
   void note(const ElfFunction& function, uint64_t at, std::span<const uint8_t> bytes, const Instruction& instruction) {
-    ++(at == 0 ? firsts : ends_)[digits(bytes)];
+    ++(at == 0 ? firsts : lasts)[digits(bytes)];
     if (!instruction.can_emulate) missing.push_back(function.name + ": " + digits(bytes));
   }
 
@@ -85,7 +85,7 @@ class Survey {
 void print(const std::string& path, const Survey& survey) {
   printf("%s: %u functions\n", path.c_str(), survey.functions);
   for (const auto& [bytes, count] : survey.firsts) printf("  first  %4u %s\n", count, bytes.c_str());
-  for (const auto& [bytes, count] : survey.ends_) printf("  end    %4u %s\n", count, bytes.c_str());
+  for (const auto& [bytes, count] : survey.lasts) printf("  last   %4u %s\n", count, bytes.c_str());
 }
 
 class SurveyTest : public testing::TestWithParam<std::string> {};

@@ -11,7 +11,7 @@ constexpr uint8_t kBreakpoint[] = {0xcc};
 
 // Of a 64-bit tracer's `struct user` (arch/x86/include/asm/user_64.h, u_debugreg), also for the 32-bit threads that it traces.
 constexpr uint64_t kDebugRegisters = 848;
-constexpr uint64_t debug_register(unsigned number) { return kDebugRegisters + 8 * number; }
+constexpr uint64_t debug_register(unsigned number) { return kDebugRegisters + uint64_t{8} * number; }
 // DR7: register 0 counts for this thread; what it watches is execution, of length 0 (Intel SDM volume 3, 18.2.4).
 constexpr uint64_t kWatchFirst = 1;
 

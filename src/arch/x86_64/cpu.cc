@@ -22,9 +22,9 @@ constexpr x86::ImageLayout kLayout = {
     .system_call = kUserSystemCall,
 };
 
-class X86_64Cpu final : public x86::CommonCpu {
+class Amd64Cpu final : public x86::CommonCpu {
  public:
-  constexpr X86_64Cpu() : CommonCpu(x86::Mode::k64, kLayout) {}
+  constexpr Amd64Cpu() : CommonCpu(x86::Mode::k64, kLayout) {}
 
   wire::Architecture architecture() const override { return wire::Architecture::kX86_64; }
   uint16_t elf_machine() const override { return EM_X86_64; }
@@ -49,7 +49,7 @@ class X86_64Cpu final : public x86::CommonCpu {
   }
 };
 
-constexpr X86_64Cpu kCpu;
+constexpr Amd64Cpu kCpu;
 
 }  // namespace
 
