@@ -115,10 +115,13 @@ std::vector<std::string> surveyed() {
                            "/lib32/ld-linux.so.2", "/usr/lib32/libstdc++.so.6"}) {
     paths.emplace_back(name);
   }
-  for (const char* variant : {"static64", "static32", "dynamic32", "musl", "musl_static"}) {
-    for (const char* name : {"malloc_family", "own_malloc", "operator_new", "own_operator_new"}) {
-      paths.push_back(std::string(HEAPTAP_TARGETS) + "/" + variant + "/" + name);
-    }
+  const std::string targets = std::string(HEAPTAP_TARGETS) + "/";
+  for (const char* variant : {"static64/", "static32/", "musl_static/", "dynamic32/", "musl/"}) {
+    for (const char* name : {"own_malloc", "own_operator_new"}) paths.push_back(targets + variant + name);
+  }
+  // With an allocator of their C library's in them.
+  for (const char* variant : {"static64/", "static32/", "musl_static/"}) {
+    for (const char* name : {"malloc_family", "operator_new"}) paths.push_back(targets + variant + name);
   }
   return paths;
 }
