@@ -216,6 +216,28 @@ TEST_P(LoadingPrograms, ComeAndGo) {
   EXPECT_EQ(look.objects.find(inside), -1);
 }
 
+TEST(LoadedObjects, OfAForkedProcessKeepTheirIndices) {
+  HeldProgram program({kFolder + "/dynamic", "libresolv.so.2"});
+  Look look(program.id());
+  ASSERT_TRUE(program.go_on());
+  look.objects.refresh();
+  const auto& before = look.objects.objects();
+  // As a fork has it: the same objects at the same places.
+  LoadedObjects copy(program.id(), look.memory, *Look::cpu_of(program.id()));
+  copy.inherit(look.objects);
+  EXPECT_EQ(copy.find(before[0].start), -1);
+  const auto changes = copy.refresh();
+  EXPECT_EQ(changes.came.size(), before.size());
+  EXPECT_TRUE(copy.is_consistent());
+  EXPECT_EQ(copy.change_notice(), look.objects.change_notice());
+  for (uint32_t i = 0; i < before.size(); ++i) {
+    EXPECT_TRUE(copy.loaded(i));
+    EXPECT_EQ(copy.objects()[i].path, before[i].path);
+    EXPECT_EQ(copy.objects()[i].functions.size(), before[i].functions.size());
+    EXPECT_EQ(copy.objects()[i].flags, before[i].flags);
+  }
+}
+
 TEST(LoadedObjects, OfAPreloadedAllocatorAndOfTheLibraryBehindItBothCount) {
   HeldProgram program({kFolder + "/dynamic"}, {.preload = "libjemalloc.so.2"});
   ASSERT_TRUE(program.is_ready());

@@ -36,7 +36,10 @@ AddressSpace::AddressSpace(pid_t thread, const arch::Cpu& cpu)
 
 void AddressSpace::start(std::unique_ptr<LogWriter> log, const AddressSpace* parent) {
   log_ = std::move(log);
-  if (parent != nullptr) breakpoints_.copy_from(parent->breakpoints_);
+  if (parent != nullptr) {
+    objects_.inherit(parent->objects_);
+    breakpoints_.copy_from(parent->breakpoints_);
+  }
   walk_ = std::make_unique<CallWalk>(cpu_, memory_, objects_, *log_, log_->header().depth_limit);
   look_at_objects();
   for (const FoundFunction& function : objects_.resolved_functions()) add_resolved(function.address, function.function);

@@ -10,6 +10,7 @@
 #include "target/tracer/dynamic_section.h"
 #include "target/tracer/loader_list.h"
 #include "target/tracer/mapped_object.h"
+#include "target/tracer/object_path.h"
 #include "target/tracer/object_reader.h"
 #include "target/tracer/resolved_slots.h"
 #include "target/tracer/watched_names.h"
@@ -68,7 +69,6 @@ struct LoadedObjects::State {
   void note_there(pid_t thread, const MappedObject& mapped, Changes& changes);
   void add(pid_t thread, const MappedObject& mapped);
   [[nodiscard]] bool is_program(const MappedObject& mapped) const;
-  [[nodiscard]] std::string path_of(pid_t thread, const MappedObject& mapped) const;
   void sort_by_address();
   void find_roles();
   [[nodiscard]] int holder_of(uint64_t address) const;
@@ -119,10 +119,11 @@ bool LoadedObjects::State::is_program(const MappedObject& mapped) const {
 }
 
 void LoadedObjects::State::add(pid_t thread, const MappedObject& mapped) {
+  const std::string interpreter = program >= 0 ? known[static_cast<size_t>(program)].mapped.interpreter : std::string();
   ReadObject read = read_object(memory, form,
                                 {.thread = thread,
                                  .mapped = mapped,
-                                 .path = path_of(thread, mapped),
+                                 .path = object_path(memory, form, {thread, mapped, auxiliary, list, interpreter}),
                                  .is_program = is_program(mapped),
                                  .names = names});
   for (std::string& text : read.notes) {
@@ -130,32 +131,6 @@ void LoadedObjects::State::add(pid_t thread, const MappedObject& mapped) {
   }
   objects.push_back(std::move(read.object));
   known.push_back({mapped, std::move(read.symbols), std::move(read.file), std::move(read.debug_file)});
-}
-
-// The path that the dynamic loader has, or will have, for the object: what the agent tells.
-std::string LoadedObjects::State::path_of(pid_t thread, const MappedObject& mapped) const {
-  if (mapped.is_vdso) {
-    const DynamicSection dynamic(memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range);
-    const uint64_t strings = dynamic.address(DT_STRTAB);
-    const auto name = dynamic.value(DT_SONAME);
-    const std::string text = strings != 0 && name ? read_text(memory, strings + *name, 64) : std::string();
-    return text.empty() ? "[vdso]" : text;
-  }
-  if (mapped.range.contains(auxiliary.program_headers)) {
-    if (std::string path = read_process_link(thread, "exe"); !path.empty()) return path;
-  }
-  if (mapped.range.contains(auxiliary.loader) && program >= 0) {
-    const std::string& path = known[static_cast<size_t>(program)].mapped.interpreter;
-    if (path.starts_with('/')) return path;
-  }
-  for (size_t i = 1; i < list.objects.size(); ++i) {  // the first is the program
-    const ListedObject& listed = list.objects[i];
-    if (listed.dynamic == mapped.dynamic && listed.name.starts_with('/')) return listed.name;
-  }
-  std::string path = path_below_root(thread, mapped.first.name);
-  constexpr std::string_view kDeleted = " (deleted)";
-  if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
-  return path;
 }
 
 void LoadedObjects::State::sort_by_address() {
@@ -235,6 +210,21 @@ LoadedObjects::LoadedObjects(pid_t thread, TracedMemory& memory, const arch::Cpu
     : state_(new State(process_of(thread), memory, cpu)) {}
 
 LoadedObjects::~LoadedObjects() { delete state_; }
+
+void LoadedObjects::inherit(const LoadedObjects& parent) {
+  const State& from = *parent.state_;
+  for (size_t i = 0; i < from.known.size(); ++i) {
+    const KnownObject& known = from.known[i];
+    state_->known.push_back({known.mapped, known.symbols, known.file.copy(), known.debug_file.copy(), false});
+    LoadedObject object = from.objects[i];
+    if (object.frame_file >= 0) {
+      const KnownObject& copy = state_->known.back();
+      object.frame_file = (object.frame_file == known.file.descriptor() ? copy.file : copy.debug_file).descriptor();
+    }
+    if (object.frame_file < 0) object.frame_bytes = 0;
+    state_->objects.push_back(std::move(object));
+  }
+}
 
 LoadedObjects::Changes LoadedObjects::refresh() {
   State& state = *state_;

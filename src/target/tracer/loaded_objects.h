@@ -62,6 +62,10 @@ class LoadedObjects {
   LoadedObjects(const LoadedObjects&) = delete;
   LoadedObjects& operator=(const LoadedObjects&) = delete;
 
+  // Before the first look at a process that was forked: what it has of its parent's objects isn't read again, and keeps its
+  // index. Its copies come with the first refresh().
+  void inherit(const LoadedObjects& parent);
+
   // Looks again. Indices of objects() never change; one that is gone stays, with `loaded(index)` false. Where the same file
   // is mapped at the same place again, its index comes again.
   struct Changes {

@@ -67,6 +67,8 @@ OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
   return *this;
 }
 
+OpenFile OpenFile::copy() const { return OpenFile(descriptor_ >= 0 ? fcntl(descriptor_, F_DUPFD_CLOEXEC, 0) : -1); }
+
 int OpenFile::release() { return std::exchange(descriptor_, -1); }
 
 OpenFile open_as_seen_by(pid_t thread, const std::string& path) {

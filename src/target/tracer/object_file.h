@@ -22,6 +22,7 @@ class OpenFile {
   [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
   int release();
+  [[nodiscard]] OpenFile copy() const;
 
  private:
   int descriptor_ = -1;
