@@ -272,19 +272,24 @@ inline void CallStack::remember_branch(const Walk& walk, uint32_t kept, uint32_t
     if (fresh_[i].fp_slot != 0) return;  // a pointer that would have to be looked at
     needs_fp = true;
   }
-  if (kept > UINT16_MAX) return;
-  Branch& branch = branch_for(fresh_[0].word);
+  const uintptr_t slot = fresh_[0].word.slot;
+  const auto distance = [slot](uintptr_t place) { return static_cast<uint32_t>(place - slot); };
+  if (kept > UINT16_MAX || walk.frame.slot - slot > UINT32_MAX) return;
+  Branch& branch = branches_[branch_index(fresh_[0].word)];
   branch.top = fresh_[0].word;
   branch.fp = fresh_[0].fp;
-  branch.fp_slot = walk.frame.fp_slot;
-  branch.below = words_[kept - 1].slot;
+  branch.fp_slot = walk.frame.fp_slot != 0 ? distance(walk.frame.fp_slot) : 0;
+  branch.below = distance(words_[kept - 1].slot);
   branch.parent = remembered_[kept - 1].name.node;
   branch.node = node;
   branch.epoch = epoch_;
   branch.kept = static_cast<uint16_t>(kept);
   branch.inner_count = static_cast<uint8_t>(last);
   branch.needs_fp = needs_fp;
-  for (uint32_t i = 0; i < last; ++i) branch.inner[i] = fresh_[i + 1].word;
+  for (uint32_t i = 0; i < last; ++i) {
+    branch.inner[i] = fresh_[i + 1].word.key;
+    branch.inner_slots[i] = distance(fresh_[i + 1].word.slot);
+  }
 }
 
 inline uint32_t CallStack::fp_user_at(uint32_t index, uint32_t way) const {

@@ -42,10 +42,25 @@ class CallStack {
 
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
+    const uint32_t known = find_known(tables, caller);
+    return known != 0 ? known : capture_unknown(tables, caller, sp);
+  }
+
+  // The same, only if it is a branch that has come again; 0: it is not.
+  [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const UnwindTables& tables,
+                                                                   const Frame& caller) const {
+    const Branch& branch = branches_[branch_index({caller.slot, caller.key})];
+    const bool is_known = branch.top.key == caller.key && branch.top.slot == caller.slot &&
+                          tables.changes.load(std::memory_order_relaxed) == changes_ && branch.epoch == epoch_ &&
+                          window_.is_own(caller.slot) && is_on_last(branch, caller.fp);
+    return is_known ? branch.node : 0;
+  }
+
+  // The same, if it isn't.
+  uint32_t capture_unknown(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
     if (tables.changes.load(std::memory_order_relaxed) == changes_ && count_ != 0) [[likely]] {
+      tables.rules.expect(caller.key);
       window_.enter(sp);
-      const Branch& branch = branch_for({caller.slot, caller.key});
-      if (is_on_last(branch, caller)) return branch.node;
       if (is_last(caller)) return remembered_[count_ - 1].name.node;
     }
     return walk(tables, caller, sp);
@@ -124,60 +139,61 @@ class CallStack {
   }
   // A stack that differed from the last one in a few innermost frames only: programs go back and forth between a few ways
   // out of one function.
-  struct Branch {
-    static constexpr uint32_t kMostFrames = 6;
+  struct alignas(128) Branch {
+    static constexpr uint32_t kMostFrames = 7;
 
-    Word top;           // the innermost frame
-    uintptr_t fp;       // at the hook
-    uintptr_t fp_slot;  // where the frame pointer of the frame that it was put on was read from; 0: it is the hook's
-    uintptr_t below;    // slot of that frame
-    uint32_t parent;    // node of that frame
+    Word top;          // the innermost frame
+    uintptr_t fp;      // at the hook
+    uint32_t below;    // how far above the top's slot is that of the frame that it was put on
+    uint32_t fp_slot;  // and the place that this frame's frame pointer was read from; 0: it is the hook's
+    uint32_t parent;   // node of that frame
     uint32_t node;
     uint32_t epoch;
     uint16_t kept;  // how many frames of the last stack it was put on
     uint8_t inner_count;
-    bool needs_fp;                // these were found by way of the hook's frame pointer
-    Word inner[kMostFrames - 1];  // the frames between, from the innermost one outwards
+    bool needs_fp;                          // these were found by way of the hook's frame pointer
+    uintptr_t inner[kMostFrames - 1];       // the frames between, from the innermost one outwards
+    uint32_t inner_slots[kMostFrames - 1];  // how far above the top's slot they are
   };
   static constexpr uint32_t kWordsAtOnce = 4;
   static constexpr uint32_t kBranches = 256;
-  [[nodiscard]] Branch& branch_for(const Word& top) {
-    return branches_[(top.key ^ top.slot << 20) * 0x9e3779b97f4a7c15u >> 56];
+  static uint32_t branch_index(const Word& top) {
+    return static_cast<uint32_t>((top.key ^ top.slot << 20) * 0x9e3779b97f4a7c15u >> 56);
   }
-  // Whether that branch has come again, on frames that the last stack still has and that are unchanged.
-  [[nodiscard]] bool is_on_last(const Branch& branch, const Frame& caller) const {
-    if (branch.top.key != caller.key || branch.top.slot != caller.slot || branch.epoch != epoch_ ||
-        branch.kept > count_) {
-      return false;
-    }
+  // Whether a branch whose innermost frame has come again is one on frames that the last stack still has, and all of them
+  // are unchanged.
+  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Branch& branch, uintptr_t hook_fp) const {
+    if (branch.kept > count_) return false;
     const Remembered& parent = remembered_[branch.kept - 1];
-    if (words_[branch.kept - 1].slot != branch.below || parent.name.node != branch.parent ||
-        (branch.needs_fp && branch.fp != caller.fp) || !window_.on_own_stack()) {
+    if (words_[branch.kept - 1].slot != branch.top.slot + branch.below || parent.name.node != branch.parent ||
+        (branch.needs_fp && branch.fp != hook_fp)) {
       return false;
     }
+    const auto* memory = reinterpret_cast<const uint8_t*>(branch.top.slot);
     for (uint32_t i = 0; i < branch.inner_count; ++i) {
-      if (change_of(branch.inner[i]) != 0) return false;
+      if (word_at(memory + branch.inner_slots[i]) != branch.inner[i]) return false;
     }
     if ((parent.way & kFramePointerMatters) != 0) {
-      const uintptr_t fp = branch.fp_slot != 0 ? *reinterpret_cast<const uintptr_t*>(branch.fp_slot) : caller.fp;
+      const uintptr_t fp = branch.fp_slot != 0 ? word_at(memory + branch.fp_slot) : hook_fp;
       if (fp != parent.fp) return false;
     }
     return are_unchanged_below(branch.kept);
   }
   // Whether the outermost `count` frames of the last stack are as they were, on the thread's own stack. Frame pointers: but
   // for that of the innermost one of them, which the caller knows.
-  [[nodiscard]] bool are_unchanged_below(uint32_t count) const {
+  [[nodiscard]] __attribute__((always_inline)) bool are_unchanged_below(uint32_t count) const {
     return are_words_unchanged(count) &&
            (count < 2 || remembered_[count - 2].fp_user == 0 || are_pointers_unchanged(count));
   }
   // Of the outermost `count` frames. Takes four at a time, and so the padding below the first frame.
-  [[nodiscard]] bool are_words_unchanged(uint32_t count) const {
+  [[nodiscard]] __attribute__((always_inline)) bool are_words_unchanged(uint32_t count) const {
     for (const Word* word = words_ + count; word > words_; word -= kWordsAtOnce) {
       const uintptr_t changes = change_of(word[-1]) | change_of(word[-2]) | change_of(word[-3]) | change_of(word[-4]);
       if (changes != 0) return false;
     }
     return true;
   }
+  static uintptr_t word_at(const uint8_t* memory) { return *reinterpret_cast<const uintptr_t*>(memory); }
   static uintptr_t change_of(const Word& word) { return *reinterpret_cast<const uintptr_t*>(word.slot) ^ word.key; }
   [[nodiscard]] bool are_pointers_unchanged(uint32_t count) const;
   void remember_branch(const Walk& walk, uint32_t kept, uint32_t node);
@@ -220,7 +236,7 @@ class CallStack {
   bool last_is_whole_ = false;
   uint32_t epoch_ = 1;  // of the branches that count
   mutable StackWindow window_;
-  alignas(64) Branch branches_[kBranches] = {};
+  Branch branches_[kBranches] = {};
 };
 
 }  // namespace heaptap::agent

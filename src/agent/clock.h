@@ -7,7 +7,7 @@
 
 namespace heaptap::agent {
 
-inline uint64_t read_time() {
+inline __attribute__((always_inline)) uint64_t read_time() {
   if (!g_session.clock_forbidden) [[likely]]
     return arch::native::read_clock();
   return g_session.log->coarse_clock.load(std::memory_order_relaxed);

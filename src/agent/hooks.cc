@@ -65,11 +65,12 @@ inline bool observes(const CallSite& site) {
 }
 
 inline void note_allocation(Function function, const void* block, size_t size, const CallSite& site) {
-  record(g_anchor, {RecordKind::kAllocate, function, reinterpret_cast<uintptr_t>(block), size, 0}, site);
+  record_allocation(g_anchor, function, reinterpret_cast<uintptr_t>(block), size,
+                    reinterpret_cast<const uintptr_t*>(site.slot));
 }
 
 inline void note_release(Function function, const void* block, const CallSite& site) {
-  record(g_anchor, {RecordKind::kRelease, function, reinterpret_cast<uintptr_t>(block), 0, 0}, site);
+  record_release(g_anchor, function, reinterpret_cast<uintptr_t>(block), reinterpret_cast<const uintptr_t*>(site.slot));
 }
 
 // While it lives, calls that a real function makes of others in the list aren't events: for functions of which it isn't

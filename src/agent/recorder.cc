@@ -22,7 +22,7 @@ void write_clock_note(ThreadState& state, uint64_t now) {
 
 // The time of a record. While the process has but one thread, the order of its records says all about their order in time,
 // so that the clock, which costs as much as everything else here, is read for every few of them only.
-inline uint64_t time_for(ThreadState& state) {
+inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state) {
   constexpr uint32_t kUses = 8;
   constexpr uint64_t kDenseTicks = 40'000;  // a few records in that time: they come close together
   if (state.time_uses != 0 && g_session.log->thread_count.load(std::memory_order_relaxed) == 1 &&
@@ -34,6 +34,38 @@ inline uint64_t time_for(ThreadState& state) {
   state.time_uses = now - state.last_time < kDenseTicks ? kUses : 0;
   state.last_time = now;
   return now;
+}
+
+constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
+inline size_t room_in(const ThreadState& state) { return static_cast<size_t>(state.end - state.cursor); }
+
+// Where there is room for it.
+inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::RecordKind kind, uint64_t what,
+                                                      uint64_t size_bytes, uint32_t ticks, uint32_t stack) {
+  auto* to = reinterpret_cast<wire::SizedRecord*>(state.cursor);
+  to->head.time = ticks;
+  to->head.stack = stack;
+  to->head.what = what;
+  const uint32_t bytes = wire::record_bytes(kind);
+  if (bytes == sizeof(wire::SizedRecord)) to->size_bytes = size_bytes;
+  state.cursor += bytes;
+  const auto committed = static_cast<uint32_t>(state.cursor - reinterpret_cast<uint8_t*>(state.chunk));
+  state.chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
+}
+
+inline void write_event(ThreadState& state, const Observation& observation, uint32_t stack) {
+  if (room_in(state) < kMostBytes) [[unlikely]] {
+    if (!next_chunk(state, kMostBytes)) return;
+  }
+  const uint64_t now = observation.time != 0 ? observation.time : time_for(state);
+  uint64_t ticks = now - state.base_time;
+  if (ticks > UINT32_MAX) [[unlikely]] {
+    if (now >= state.base_time) write_clock_note(state, now);
+    ticks = 0;  // or an earlier time, that was taken before the chunk was begun
+  }
+  const uint64_t what =
+      wire::make_what(observation.kind, static_cast<uint8_t>(observation.function), observation.address);
+  put_record(state, observation.kind, what, observation.size_bytes, static_cast<uint32_t>(ticks), stack);
 }
 
 // An event of a block, in the totals. Releases need no stack: who allocated the block has one.
@@ -82,30 +114,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   }
   if (counts) return count(hold, *state, observation, stack);
 
-  constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
-  if (static_cast<size_t>(state->end - state->cursor) < kMostBytes) [[unlikely]] {
-    if (!next_chunk(*state, kMostBytes)) return;
-  }
-  const uint64_t now = observation.time != 0 ? observation.time : time_for(*state);
-  uint64_t ticks = now - state->base_time;
-  if (ticks > UINT32_MAX) [[unlikely]] {
-    if (now < state->base_time) {
-      ticks = 0;  // an earlier time that was taken before the chunk was begun
-    } else {
-      write_clock_note(*state, now);
-      ticks = 0;
-    }
-  }
-  const uint64_t what =
-      wire::make_what(observation.kind, static_cast<uint8_t>(observation.function), observation.address);
-  auto* to = reinterpret_cast<wire::SizedRecord*>(state->cursor);
-  to->head.time = static_cast<uint32_t>(ticks);
-  to->head.stack = stack;
-  to->head.what = what;
-  to->size_bytes = observation.size_bytes;
-  state->cursor += wire::record_bytes(observation.kind);
-  const auto committed = static_cast<uint32_t>(state->cursor - reinterpret_cast<uint8_t*>(state->chunk));
-  state->chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
+  write_event(*state, observation, stack);
 }
 
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
@@ -115,6 +124,85 @@ void record(ThreadAnchor& anchor, const Observation& observation, const CallSite
 
 void record_held(StreamHold& hold, const Observation& observation, const CallSite& site) {
   record_in(hold, observation, site);
+}
+
+namespace {
+
+inline CallSite site_at(const uintptr_t* slot) {
+  return {.slot = reinterpret_cast<uintptr_t>(slot), .return_address = slot[0], .fp = slot[-1]};
+}
+
+inline Frame frame_at(const uintptr_t* slot) {
+  return {.slot = reinterpret_cast<uintptr_t>(slot),
+          .key = slot[0] & wire::kCodeAddressMask,
+          .sp = reinterpret_cast<uintptr_t>(slot + 1),
+          .fp = slot[-1],
+          .fp_slot = 0};
+}
+
+inline void begin_record(ThreadAnchor& anchor, ThreadState& state) {
+  anchor.level = 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  state.slot->busy.store(1, std::memory_order_relaxed);
+}
+
+inline void end_record(ThreadAnchor& anchor, ThreadState& state) {
+  state.slot->busy.store(0, std::memory_order_release);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  anchor.level = 0;
+}
+
+// An event that was begun and whose stack isn't one that has come again.
+template <wire::RecordKind kKind>
+__attribute__((noinline)) void record_walked(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
+                                             const uintptr_t* slot) {
+  ThreadState& state = *anchor.states[0];
+  const auto function = static_cast<wire::Function>(wire::record_function(what));
+  const uint32_t stack =
+      state.call_stack.capture_unknown(g_session.unwind, frame_at(slot), reinterpret_cast<uintptr_t>(slot));
+  write_event(state, {kKind, function, wire::record_address(what), size_bytes, 0}, stack);
+  end_record(anchor, state);
+}
+
+// An event that something is special about.
+template <wire::RecordKind kKind>
+__attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
+                                              const uintptr_t* slot) {
+  const auto function = static_cast<wire::Function>(wire::record_function(what));
+  record(anchor, {kKind, function, wire::record_address(what), size_bytes, 0}, site_at(slot));
+}
+
+// What is done for most events, and no more: each step that may call a function is left to the two above.
+template <wire::RecordKind kKind>
+inline __attribute__((always_inline)) void record_block(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
+                                                        const uintptr_t* slot) {
+  const Session& session = g_session;
+  ThreadState* state = anchor.states[0];
+  if (anchor.session != session.number || anchor.level != 0 || state == nullptr || !session.is_plain ||
+      session.loader_code.holds(slot[0])) [[unlikely]] {
+    return record_special<kKind>(anchor, what, size_bytes, slot);
+  }
+  begin_record(anchor, *state);
+  const uint32_t stack = state->call_stack.find_known(session.unwind, frame_at(slot));
+  if (stack == 0 || room_in(*state) < kMostBytes) return record_walked<kKind>(anchor, what, size_bytes, slot);
+  const uint64_t ticks = time_for(*state) - state->base_time;
+  if (ticks > UINT32_MAX) [[unlikely]]
+    return record_walked<kKind>(anchor, what, size_bytes, slot);
+  put_record(*state, kKind, what, size_bytes, static_cast<uint32_t>(ticks), stack);
+  end_record(anchor, *state);
+}
+
+}  // namespace
+
+void record_allocation(ThreadAnchor& anchor, wire::Function function, uintptr_t block, uint64_t size_bytes,
+                       const uintptr_t* slot) {
+  constexpr auto kKind = wire::RecordKind::kAllocate;
+  record_block<kKind>(anchor, wire::make_what(kKind, static_cast<uint8_t>(function), block), size_bytes, slot);
+}
+
+void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, const uintptr_t* slot) {
+  constexpr auto kKind = wire::RecordKind::kRelease;
+  record_block<kKind>(anchor, wire::make_what(kKind, static_cast<uint8_t>(function), block), 0, slot);
 }
 
 }  // namespace heaptap::agent

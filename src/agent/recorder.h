@@ -27,7 +27,13 @@ struct Observation {
   uint64_t time;        // 0: now
 };
 
-// Call only while is_recording(). Never fails visibly: what can't be recorded is counted as lost.
+// An allocation or a release: most events are one of them. `slot`: address of the hook's return address, above the caller's
+// frame pointer. Call only while is_recording(). Never fails visibly.
+void record_allocation(ThreadAnchor& anchor, wire::Function function, uintptr_t block, uint64_t size_bytes,
+                       const uintptr_t* slot);
+void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, const uintptr_t* slot);
+
+// Any event. Call only while is_recording(). Never fails visibly: what can't be recorded is counted as lost.
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site);
 
 // The same for who holds the thread's stream already.

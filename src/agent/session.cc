@@ -149,6 +149,7 @@ bool use_log(wire::LogHeader* log) {
       !session.totals.start(log)) {
     return false;
   }
+  session.is_plain = !session.omits && !session.totals.is_on();
   // A forked child has its parent's modules, and can't ask for them: the lock on their list may be held for ever by a thread
   // that it doesn't have.
   if (before == nullptr) {

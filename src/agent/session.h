@@ -38,6 +38,7 @@ struct Session {
   int process = 0;      // pid that it was started in; 0: never
   uint32_t flags = 0;   // wire::SessionFlag
   bool omits = false;
+  bool is_plain = false;         // events are records, of all callers
   bool clock_forbidden = false;  // reading the clock would kill the process
   bool filtered = false;       // the program installed a filter of system calls: the agent makes none it can do without
   unsigned long ptracer = 0;   // whom the program allowed to trace it (PR_SET_PTRACER)

@@ -18,6 +18,9 @@ class StackWindow {
     enter_elsewhere(sp);
   }
 
+  // Whether this is an address on the thread's own stack as far as it is known.
+  [[nodiscard]] bool is_own(uintptr_t address) const { return address >= own_low_ && address < own_high_; }
+
   // Whether the word at this address can be read. Walks go upwards: what is below the first frame is refused.
   bool readable(uintptr_t address) {
     if (address - sp_ < high_ - sp_ - 7) [[likely]]
