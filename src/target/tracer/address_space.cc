@@ -186,6 +186,11 @@ bool AddressSpace::omits(uint64_t address) const {
   return object >= 0 && omitted_[static_cast<size_t>(object)];
 }
 
+bool AddressSpace::releases_its_own(uint64_t address) const {
+  const int index = objects_.find(address);
+  return index >= 0 && objects_.objects()[static_cast<size_t>(index)].allocator.contains(address);
+}
+
 bool AddressSpace::is_allocators(uint64_t address) const {
   const int index = objects_.find(address);
   if (index < 0) return false;

@@ -45,6 +45,8 @@ class AddressSpace {
 
   // Calls from there are no events (--omit).
   [[nodiscard]] bool omits(uint64_t address) const;
+  // Whether releases from there are of an allocator's own.
+  [[nodiscard]] bool releases_its_own(uint64_t address) const;
   // Whether mapping calls from there are the C library's or an allocator's own.
   [[nodiscard]] bool is_allocators(uint64_t address) const;
 

@@ -83,6 +83,7 @@ void CallObserver::begin(const FoundFunction& called, const Site& site, const ar
     return;
   }
   if (maps && space_.is_allocators(place.return_address)) return;
+  if (role == Role::kRelease && space_.releases_its_own(place.return_address)) return;
   const Arguments arguments = arguments_of(called.function);
   call.is_event = !space_.omits(place.return_address);
   call.block = argument(role == Role::kAllocate ? arguments.result : arguments.block);

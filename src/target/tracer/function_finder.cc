@@ -14,6 +14,19 @@ auto order_of(const FoundFunction& function) { return std::tuple(function.addres
 // exit and quick_exit are watched alike: where they are one address, once.
 bool is_same(const FoundFunction& one, const FoundFunction& other) { return order_of(one) == order_of(other); }
 
+// glibc's allocator is one piece of code: it begins with malloc, and calloc is behind all that releases. Empty: not found.
+target::AddressRange glibc_allocator(const std::vector<FoundFunction>& functions) {
+  constexpr uint64_t kMostBytes = 64 << 10;
+  target::AddressRange range;
+  for (const FoundFunction& function : functions) {
+    if (function.watch != Watch::kCall) continue;
+    if (function.function == wire::Function::kMalloc) range.begin = function.address;
+    if (function.function == wire::Function::kCalloc) range.end = function.address;
+  }
+  const bool is_one_piece = range.begin != 0 && range.begin < range.end && range.size() < kMostBytes;
+  return is_one_piece ? range : target::AddressRange{};
+}
+
 // The same system call by two names. (With 32 bits they differ.)
 void drop_second_mmap(std::vector<FoundFunction>& functions) {
   std::erase_if(functions, [&](const FoundFunction& function) {
@@ -54,6 +67,9 @@ void FunctionFinder::note(const WatchedName& name, const ElfSymbol& symbol, bool
     case WatchedName::Mark::kLibcStart:
       found_.is_libc = true;
       return;
+    case WatchedName::Mark::kGlibc:
+      is_glibc_ = true;
+      return;
     default:
       break;
   }
@@ -83,6 +99,7 @@ ObjectSymbols FunctionFinder::take() {
   const auto repeated = std::ranges::unique(functions, is_same);
   functions.erase(repeated.begin(), repeated.end());
   drop_second_mmap(functions);
+  if (is_glibc_) found_.allocator = glibc_allocator(functions);
   return std::exchange(found_, {});
 }
 

@@ -18,8 +18,9 @@ struct ObjectSymbols {
   uint64_t loader_list = 0;
   uint64_t loader_list_pointer = 0;
   bool is_libc = false;
-  bool is_loader = false;  // a dynamic one: it shows others where it tells of changes
-  bool is_static = false;  // a program that no loader starts
+  target::AddressRange allocator;  // LoadedObject::allocator
+  bool is_loader = false;          // a dynamic one: it shows others where it tells of changes
+  bool is_static = false;          // a program that no loader starts
 };
 
 class FunctionFinder {
@@ -40,6 +41,7 @@ class FunctionFinder {
   const MappedObject& object_;
   bool is_program_;
   ObjectSymbols found_;
+  bool is_glibc_ = false;
   std::vector<FoundFunction> local_;  // those that count in a program only
 };
 

@@ -41,6 +41,8 @@ struct LoadedObject {
   uint8_t flags = 0;       // wire::ModuleFlag
   bool is_loader = false;  // the dynamic loader
   bool is_libc = false;    // defines the C library's allocation functions or their kin (mmap …) among others
+  // What calls free from here gives back blocks that only the allocator knows (glibc's, at a thread's end). Empty: none known.
+  target::AddressRange allocator;
   std::vector<target::AddressRange> code;
   std::vector<FoundFunction> functions;  // ascending by address; several of one address side by side
   uint64_t unwind_header = 0;            // .eh_frame_hdr in memory; 0: none

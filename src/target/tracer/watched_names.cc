@@ -29,6 +29,9 @@ WatchedNames::WatchedNames(unsigned word_bytes) {
   for (const char* symbol : {"__libc_start_main", "__libc_init", "__uClibc_main"}) {
     names_.push_back({.symbol = symbol, .mark = Mark::kLibcStart});  // glibc and musl, Bionic, uClibc
   }
+  for (const char* symbol : {"__libc_freeres", "__malloc_arena_thread_freeres"}) {  // of a library, of a static program
+    names_.push_back({.symbol = symbol, .mark = Mark::kGlibc});
+  }
   for (const WatchedName& name : names_) symbols_.push_back(name.symbol);
 }
 

@@ -18,6 +18,7 @@ struct WatchedName {
     kLoaderList,    // r_debug
     kLoaderListPointer,
     kLibcStart,  // only a C library defines it
+    kGlibc,      // only this one does
   };
   std::string symbol;
   Watch watch = Watch::kCall;
