@@ -62,7 +62,7 @@ bool report_traces(const RunOptions& options, const analysis::Suppressions& supp
       if (summary && i == 0 && !options.quiet) print_error(summary->text);
       failed = failed || (summary && is_failure(options, *summary));
     }
-    if (i > 0 && (options.verbose || (is_named && !options.quiet))) {
+    if (i > 0 && !options.json && (options.verbose || (is_named && !options.quiet))) {
       print_error(fmt::format("heaptap: process {} is in {}\n", trace.pid, trace.path));
     }
   }

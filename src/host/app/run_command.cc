@@ -140,6 +140,27 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   return outcome_of(processes, {}, false);
 }
 
+TracerSourceOptions announcement(const RunOptions& options) {
+  const bool ends_by_itself = options.duration_ns || !options.command.empty();
+  return {.announce = !options.quiet && !options.json,
+          .way_out = ends_by_itself ? "" : "; Ctrl-C lets go of it",
+          .follows_exec = options.follow_exec};
+}
+
+base::Result<target::Launched> start_traced(target::LaunchOptions launch, tracer::TracerLine& line) {
+  launch.tracer = line.process();
+  launch.before_execution = [&line](pid_t child) { return line.attach_before_exec(child); };
+  return start(launch);
+}
+
+// Of a recording that came to nothing.
+void remove_traces(RecordedProcesses& processes) {
+  std::error_code ignored;
+  for (const FinishedTrace& trace : processes.take_traces({})) {
+    if (!trace.path.empty()) fs::remove(trace.path, ignored);
+  }
+}
+
 base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPlan& plan) {
   std::optional<target::LaunchOptions> launch;
   if (plan.program) {
@@ -156,8 +177,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
   }
   RecordedProcesses processes(recording_options(options, plan));
-  const char* const way_out = options.duration_ns ? "" : "; Ctrl-C lets go of it";
-  TracerSource source(processes, **line, {.announce = !options.quiet, .way_out = launch ? "" : way_out});
+  TracerSource source(processes, **line, announcement(options));
   std::optional<std::chrono::nanoseconds> duration;
   if (options.duration_ns) duration = std::chrono::nanoseconds(*options.duration_ns);
   Supervisor supervisor({.duration = duration, .scan_before_letting_go = options.leak_scan}, processes, source);
@@ -165,12 +185,14 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   std::optional<target::Launched> launched;
   if (launch) {
     supervisor.settle();
-    if (source.failures() > 0)
-      return base::fail("{} isn't started: not all processes could be attached to", launch->program);
-    launch->tracer = (*line)->process();
-    launch->before_execution = [&line](pid_t child) { return (*line)->attach_before_exec(child); };
-    auto started = start(*launch);
-    if (!started) return std::unexpected(std::move(started).error());
+    auto started = source.failures() == 0
+                       ? start_traced(std::move(*launch), **line)
+                       : base::fail("{} isn't started: not all processes could be attached to", launch->program);
+    if (!started) {
+      supervisor.abandon();
+      remove_traces(processes);
+      return std::unexpected(std::move(started).error());
+    }
     launched = *started;
   }
   supervisor.watch(launched);

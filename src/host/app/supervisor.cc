@@ -37,6 +37,11 @@ void Supervisor::settle() {
   }
 }
 
+void Supervisor::abandon() {
+  options_ = {.duration = std::chrono::nanoseconds{0}, .scan_before_letting_go = false};
+  watch(std::nullopt);
+}
+
 void Supervisor::watch(const std::optional<target::Launched>& launched) {
   StartedProgram& program = processes_.program();
   if (launched) program = {.process = launched->process, .descriptor = launched->descriptor};

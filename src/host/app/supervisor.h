@@ -24,6 +24,8 @@ class Supervisor {
 
   // Until all that was asked for is recorded, or can't be.
   void settle();
+  // Lets go of all at once, and waits until they are gone.
+  void abandon();
   // Stays until the program, if there is one, and all that is recorded have ended or were let go.
   void watch(const std::optional<target::Launched>& launched);
 

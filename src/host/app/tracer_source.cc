@@ -107,6 +107,9 @@ void TracerSource::take(const Left& message) {
   if (process == nullptr) return;
   left_[message.process] = message.reason;
   if (message.wait_status) process->exit = exit_of(*message.wait_status);
+  if (message.reason == Left::Reason::kExecuted && !options_.follows_exec) {
+    process->recording->note("the program executed another one, which was not recorded: -e goes on there");
+  }
   if (message.reason == Left::Reason::kFailed) {
     process->recording->note("the tracer had to let go of the process before its end: later events are missing");
   }

@@ -13,6 +13,7 @@ namespace heaptap::app {
 struct TracerSourceOptions {
   bool announce = false;  // say which processes are recorded, as soon as they are
   std::string way_out;    // with that: how the user ends it
+  bool follows_exec = false;
 };
 
 class TracerSource : public RecordingSource {
