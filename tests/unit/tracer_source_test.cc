@@ -1,0 +1,181 @@
+// The supervisor's talk with the tracer, with a tracer that says what the test wants.
+#include "host/app/tracer_source.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "host/app/trace_file.h"
+
+namespace heaptap::tracer {
+namespace {
+
+std::deque<TracerMessage> g_messages;  // that come
+std::vector<std::string> g_told;       // what the tracer was told
+
+void told(const char* what, pid_t process) { g_told.push_back(std::string(what) + " " + std::to_string(process)); }
+
+}  // namespace
+
+struct TracerLine::State {};
+std::expected<std::unique_ptr<TracerLine>, std::string> TracerLine::start(const TracerOptions&) {
+  g_messages.clear();
+  g_told.clear();
+  return std::unique_ptr<TracerLine>(new TracerLine(nullptr));
+}
+TracerLine::TracerLine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TracerLine::~TracerLine() = default;
+pid_t TracerLine::process() const { return 1; }
+int TracerLine::descriptor() const { return -1; }
+std::optional<TracerMessage> TracerLine::receive() {
+  if (g_messages.empty()) return std::nullopt;
+  TracerMessage message = std::move(g_messages.front());
+  g_messages.pop_front();
+  return message;
+}
+std::expected<void, std::string> TracerLine::attach_before_exec(pid_t) { return {}; }
+void TracerLine::attach(pid_t process) { told("attach", process); }
+void TracerLine::give_log(pid_t process, const target::LogMemory&) { told("log", process); }
+void TracerLine::refuse_log(pid_t process) { told("refuse", process); }
+void TracerLine::detach(pid_t process) { told("detach", process); }
+void TracerLine::detach_all() { told("detach", 0); }
+void TracerLine::end_may_go_on(pid_t process) { told("end", process); }
+std::expected<target::StoppedProcess, std::string> TracerLine::hold(pid_t process) {
+  told("hold", process);
+  return std::unexpected("it can't be held");
+}
+
+}  // namespace heaptap::tracer
+
+namespace heaptap::app {
+namespace {
+
+using tracer::Left;
+using tracer::LogWanted;
+using Words = std::vector<std::string>;
+
+RecordingOptions options_in(const std::filesystem::path& folder) {
+  RecordingOptions options;
+  options.log.chunk_memory_bytes = 1 << 20;
+  options.output = (folder / "%p.htap").string();
+  options.overwrite = true;
+  options.via = "ptrace";
+  options.command = {"program"};
+  options.executable = "/program";
+  return options;
+}
+
+class TracerSourceTest : public testing::Test {
+ protected:
+  TracerSourceTest() { std::filesystem::create_directories(folder_); }
+  ~TracerSourceTest() override { std::filesystem::remove_all(folder_); }
+
+  void hear(std::initializer_list<tracer::TracerMessage> messages) {
+    for (const auto& message : messages) tracer::g_messages.push_back(message);
+    source_.take_news();
+  }
+  static LogWanted log_wanted(pid_t process, LogWanted::Reason reason) {
+    return {process, 0, reason, wire::Architecture::kX86_64, 8};
+  }
+  // Ends the recording as the supervisor does.
+  model::Capture end(pid_t process) {
+    const RecordedProcess* found = processes_.find(process);
+    EXPECT_TRUE(found != nullptr && source_.has_left(*found));
+    const std::string path = found->recording->path();
+    processes_.end(process, found->exit);
+    return open_trace(path)->capture();
+  }
+  static bool has_note(const model::Capture& capture, const std::string& word) {
+    return std::ranges::any_of(capture.notes, [&](const std::string& note) { return note.contains(word); });
+  }
+
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("heaptap-tracer-source-" + std::to_string(getpid()));
+  std::unique_ptr<tracer::TracerLine> line_ = *tracer::TracerLine::start({});
+  RecordedProcesses processes_{options_in(folder_)};
+  TracerSource source_{processes_, *line_, {}};
+};
+
+TEST_F(TracerSourceTest, RecordsWhatIsAttachedUntilItLeaves) {
+  source_.attach(70);
+  EXPECT_FALSE(source_.is_settled());
+  hear({log_wanted(70, LogWanted::Reason::kAttach), tracer::Attached{70}});
+  EXPECT_TRUE(source_.is_settled());
+  EXPECT_EQ(tracer::g_told, (Words{"attach 70", "log 70"}));
+  EXPECT_FALSE(source_.has_left(*processes_.find(70)));
+  hear({tracer::Noted{70, "libx.so is damaged"}, Left{70, Left::Reason::kEnded, 3 << 8}});
+  const model::Capture capture = end(70);
+  EXPECT_EQ(capture.exit.code, 3);
+  EXPECT_FALSE(capture.from_start);
+  EXPECT_TRUE(has_note(capture, "libx.so is damaged"));
+  EXPECT_EQ(source_.failures(), 0u);
+}
+
+TEST_F(TracerSourceTest, CountsWhatCannotBeAttachedTo) {
+  source_.attach(70);
+  source_.attach(71);
+  hear({tracer::NotAttached{70, "it isn't allowed"}, log_wanted(71, LogWanted::Reason::kAttach), tracer::Attached{71}});
+  EXPECT_TRUE(source_.is_settled());
+  EXPECT_EQ(source_.failures(), 1u);
+  EXPECT_EQ(processes_.find(70), nullptr);
+  EXPECT_NE(processes_.find(71), nullptr);
+}
+
+TEST_F(TracerSourceTest, AProgramThatIsntRecordedHasATraceThatSaysSo) {
+  processes_.program() = {.process = 70};
+  hear({tracer::NotAttached{70, "its code can't be read"}});
+  EXPECT_FALSE(source_.has_left(*processes_.find(70))) << "its end is still to come";
+  processes_.program().ended = true;
+  EXPECT_TRUE(has_note(end(70), "its code can't be read"));
+}
+
+TEST_F(TracerSourceTest, AnExecutedProgramHasARecordingOfItsOwn) {
+  hear({log_wanted(70, LogWanted::Reason::kStart), log_wanted(70, LogWanted::Reason::kExec)});
+  EXPECT_TRUE(processes_.find(70)->recording->capture().from_start);
+  hear({Left{70, Left::Reason::kEnded, 0}});
+  end(70);
+  EXPECT_EQ(processes_.take_traces({}).size(), 2u);
+}
+
+TEST_F(TracerSourceTest, WhoLeavesByExecutingIsToldSo) {
+  hear({log_wanted(70, LogWanted::Reason::kAttach), Left{70, Left::Reason::kExecuted, std::nullopt}});
+  EXPECT_TRUE(has_note(end(70), "-e"));
+}
+
+TEST_F(TracerSourceTest, AProgramsEndMayGoOnAlsoWhereNobodyCanLook) {
+  hear({log_wanted(70, LogWanted::Reason::kStart), tracer::Ending{70, {}}, tracer::Ending{71, {}}});
+  EXPECT_EQ(tracer::g_told, (Words{"log 70", "hold 70", "end 70", "end 71"}));
+  hear({Left{70, Left::Reason::kEnded, 0}});
+  EXPECT_TRUE(has_note(end(70), "it can't be held"));
+}
+
+TEST_F(TracerSourceTest, NothingNewIsRecordedWhenAllAreLetGo) {
+  hear({log_wanted(70, LogWanted::Reason::kStart)});
+  source_.let_go(*processes_.find(70));
+  source_.accept_no_more();
+  source_.attach(71);
+  hear({log_wanted(71, LogWanted::Reason::kAttach), Left{70, Left::Reason::kDetached, std::nullopt}});
+  EXPECT_EQ(tracer::g_told, (Words{"log 70", "detach 70", "detach 0", "attach 71", "refuse 71"}));
+  EXPECT_TRUE(source_.is_settled());
+  hear({tracer::TracerGone{}});
+  EXPECT_FALSE(source_.is_broken()) << "it did its work";
+  EXPECT_FALSE(end(70).exit.code.has_value());
+}
+
+TEST_F(TracerSourceTest, TheTracersOwnEndIsInEveryTrace) {
+  source_.attach(71);
+  hear({log_wanted(70, LogWanted::Reason::kStart)});
+  testing::internal::CaptureStderr();
+  hear({tracer::TracerGone{11}});
+  EXPECT_TRUE(testing::internal::GetCapturedStderr().contains("signal 11"));
+  EXPECT_TRUE(source_.is_broken());
+  EXPECT_TRUE(source_.is_settled());
+  EXPECT_EQ(source_.failures(), 1u);
+  EXPECT_TRUE(has_note(end(70), "unexpected end"));
+}
+
+}  // namespace
+}  // namespace heaptap::app
