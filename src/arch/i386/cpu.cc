@@ -17,7 +17,7 @@ constexpr x86::ImageLayout kLayout = {
     .program_counter = kUserProgramCounter,
     .flags = kUserFlags,
     .code_segment = kUserCodeSegment,
-    .user_code_segment = 0x23,
+    .user_code_segments = {0x23, 0x73},
     .system_call = kUserSystemCall,
 };
 
@@ -35,8 +35,10 @@ class I386Cpu final : public x86::CommonCpu {
  private:
   // Those of a program's own making may begin anywhere.
   bool add_segments(const RegisterImage& registers, x86::MachineState&) const override {
-    constexpr uint64_t kUserData = 0x2b;
-    const auto is_flat = [&](unsigned index) { return (word(registers, index) & 0xffff) == kUserData; };
+    const auto is_flat = [&](unsigned index) {
+      const uint64_t segment = word(registers, index) & 0xffff;
+      return segment == 0x2b || segment == 0x7b;  // on a 64-bit kernel, on a 32-bit one
+    };
     return is_flat(kUserDataSegment) && is_flat(kUserStackSegment);
   }
 

@@ -9,9 +9,10 @@ namespace {
 
 constexpr uint8_t kBreakpoint[] = {0xcc};
 
-// Of a 64-bit tracer's `struct user` (arch/x86/include/asm/user_64.h, u_debugreg), also for the 32-bit threads that it traces.
-constexpr uint64_t kDebugRegisters = 848;
-constexpr uint64_t debug_register(unsigned number) { return kDebugRegisters + uint64_t{8} * number; }
+// Of the tracer's own `struct user`, whatever it traces (u_debugreg in arch/x86/include/asm/user_64.h and user_32.h).
+constexpr uint64_t kTracerWord = sizeof(void*);
+constexpr uint64_t kDebugRegisters = kTracerWord == 8 ? 848 : 252;
+constexpr uint64_t debug_register(unsigned number) { return kDebugRegisters + kTracerWord * number; }
 // DR7: register 0 counts for this thread; what it watches is execution, of length 0 (Intel SDM volume 3, 18.2.4).
 constexpr uint64_t kWatchFirst = 1;
 
@@ -26,8 +27,9 @@ void CommonCpu::set_word(RegisterImage& registers, unsigned index, uint64_t valu
 }
 
 bool CommonCpu::runs(const RegisterImage& registers) const {
-  return registers.size == size_t{layout_.word_bytes} * layout_.words &&
-         word(registers, layout_.code_segment) == layout_.user_code_segment;
+  if (registers.size != size_t{layout_.word_bytes} * layout_.words) return false;
+  const uint64_t segment = word(registers, layout_.code_segment) & 0xffff;
+  return segment == layout_.user_code_segments[0] || segment == layout_.user_code_segments[1];
 }
 
 uint64_t CommonCpu::program_counter(const RegisterImage& registers) const {

@@ -19,8 +19,8 @@ struct ImageLayout {
   uint8_t program_counter;
   uint8_t flags;
   uint8_t code_segment;
-  uint8_t user_code_segment;  // its value (arch/x86/include/asm/segment.h)
-  uint8_t system_call;        // number of the system call that the thread comes out of, or negative
+  uint8_t user_code_segments[2];  // its values, on kernels of either width (arch/x86/include/asm/segment.h)
+  uint8_t system_call;            // number of the system call that the thread comes out of, or negative
 };
 
 class CommonCpu : public Cpu {

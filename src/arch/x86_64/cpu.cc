@@ -18,7 +18,7 @@ constexpr x86::ImageLayout kLayout = {
     .program_counter = kUserProgramCounter,
     .flags = 18,
     .code_segment = kUserCodeSegment,
-    .user_code_segment = 0x33,
+    .user_code_segments = {0x33, 0x33},
     .system_call = kUserSystemCall,
 };
 
