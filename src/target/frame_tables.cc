@@ -1,6 +1,7 @@
 #include "target/frame_tables.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +29,9 @@ constexpr uint64_t kMostTableBytes = 256u << 20;
 constexpr uint64_t kMostFunctions = 1u << 22;
 
 std::vector<uint8_t> read_file(int file, uint64_t offset, uint64_t bytes) {
-  std::vector<uint8_t> content(bytes <= kMostTableBytes ? bytes : 0);
+  struct stat status{};
+  if (fstat(file, &status) != 0 || offset >= static_cast<uint64_t>(status.st_size)) return {};
+  std::vector<uint8_t> content(std::min({bytes, static_cast<uint64_t>(status.st_size) - offset, kMostTableBytes}));
   size_t have = 0;
   while (have < content.size()) {
     const ssize_t got = pread(file, content.data() + have, content.size() - have, static_cast<off_t>(offset + have));

@@ -22,6 +22,7 @@ class MemoryFile {
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
+  [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
 
  private:
