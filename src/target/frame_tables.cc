@@ -134,15 +134,29 @@ class FrameTables::Index {
 
 FrameTables::FrameTables(FrameTablePlaces places, MemoryReader read) : places_(places) {
   copy_ = std::make_unique<Copy>(places_.range, places_.header, std::move(read));
-  if (!copy_->is_made() || places_.header == 0 || !places_.range.contains(places_.header)) return;
-  // Version, three encodings, address of .eh_frame (4 bytes as linkers write it), number of functions, the table.
-  constexpr uint64_t kHeadBytes = 12;
-  copy_->fill(places_.header, kHeadBytes);
+  if (copy_->is_made() && places_.header != 0 && places_.range.contains(places_.header)) read_header();
+}
+
+// Copies the search table, if it is of the form that find_fde() understands; if not, .eh_frame is still where it says.
+void FrameTables::read_header() {
+  constexpr uint64_t kMostHeadBytes = 32;
+  copy_->fill(places_.header, kMostHeadBytes);
   unwind::ByteReader reader = copy_->tables().reader_at(places_.header);
-  reader.skip(kHeadBytes - sizeof(uint32_t));
+  const uint8_t version = reader.u8();
+  const uint8_t frame_encoding = reader.u8();
+  const uint8_t count_encoding = reader.u8();
+  const uint8_t table_encoding = reader.u8();
+  if (version != 1 || frame_encoding == unwind::kPointerOmitted) return;
+  const uint64_t table = reader.pointer(frame_encoding, places_.header, places_.word_bytes);
   const uint64_t functions = reader.fixed<uint32_t>();
-  copy_->fill(places_.header, kHeadBytes + 2 * sizeof(uint32_t) * std::min(functions, kMostFunctions));
-  header_is_usable_ = reader.ok() && functions > 0;
+  if (count_encoding == unwind::kPointerU4 && table_encoding == (unwind::kPointerDataRelative | unwind::kPointerS4) &&
+      reader.ok() && functions > 0) {
+    copy_->fill(reader.address(), 2 * sizeof(uint32_t) * std::min(functions, kMostFunctions));
+    header_is_usable_ = true;
+  } else if (places_.table == 0 && places_.range.contains(table)) {
+    places_.table = table;
+    places_.table_bytes = places_.range.end - table;
+  }
 }
 
 FrameTables::~FrameTables() = default;

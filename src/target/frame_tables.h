@@ -17,6 +17,7 @@ struct FrameTablePlaces {
   uint64_t header = 0;  // .eh_frame_hdr; 0: none
   uint64_t table = 0;   // .eh_frame; 0: not known
   uint64_t table_bytes = 0;
+  unsigned word_bytes = 8;
   uint64_t bias = 0;  // load address minus the file's link address
   int file = -1;      // with .debug_frame; open until the tables are gone
   uint64_t file_offset = 0;
@@ -41,6 +42,7 @@ class FrameTables {
   class Copy;
   class Index;
 
+  void read_header();
   template <typename Cpu>
   unwind::Row row_by_header(uint64_t pc);
   template <typename Cpu>

@@ -70,8 +70,12 @@ Row StackWalk::row_for(uint64_t pc) {
 }
 
 std::unique_ptr<FrameTables> StackWalk::make_tables(const ModuleImage& image) const {
-  const FrameTablePlaces places{
-      .range = image.unwind_segment, .header = image.unwind_header, .table = 0, .table_bytes = 0, .bias = image.bias};
+  const FrameTablePlaces places{.range = image.unwind_segment,
+                                .header = image.unwind_header,
+                                .table = 0,
+                                .table_bytes = 0,
+                                .word_bytes = memory_.word_bytes(),
+                                .bias = image.bias};
   return std::make_unique<FrameTables>(
       places, [this](uint64_t address, std::span<uint8_t> to) { return memory_.read(address, to); });
 }

@@ -17,7 +17,8 @@ namespace {
 constexpr uint64_t kStart = 0x10000;
 
 template <typename Cpu>
-void look_up(const target::FrameTablePlaces& places, const target::MemoryReader& read, uint64_t pc) {
+void look_up(target::FrameTablePlaces places, const target::MemoryReader& read, uint64_t pc) {
+  places.word_bytes = sizeof(typename Cpu::Word);
   target::FrameTables tables(places, read);
   for (const uint64_t address : {pc, pc + 1, places.range.begin, places.bias + 1, ~uint64_t{0}, uint64_t{0}}) {
     [[maybe_unused]] const unwind::Row row = tables.row_for<Cpu>(address);

@@ -116,6 +116,7 @@ class FrameRules {
                                           .header = loaded.unwind_header,
                                           .table = loaded.unwind_table,
                                           .table_bytes = loaded.unwind_table_bytes,
+                                          .word_bytes = sizeof(typename Cpu::Word),
                                           .bias = loaded.bias,
                                           .file = loaded.frame_file,
                                           .file_offset = loaded.frame_offset,
