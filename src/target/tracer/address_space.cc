@@ -32,7 +32,11 @@ const char* name_of(const FoundFunction& found) {
 }  // namespace
 
 AddressSpace::AddressSpace(pid_t thread, const arch::Cpu& cpu)
-    : cpu_(cpu), memory_(thread), objects_(thread, memory_, cpu), breakpoints_(cpu, memory_) {}
+    : cpu_(cpu),
+      memory_(thread),
+      objects_(thread, memory_, cpu),
+      called_name_(cpu, memory_, objects_),
+      breakpoints_(cpu, memory_) {}
 
 void AddressSpace::start(std::unique_ptr<LogWriter> log, const AddressSpace* parent) {
   log_ = std::move(log);
@@ -50,6 +54,7 @@ void AddressSpace::look_at_objects() {
   for (const uint32_t index : changes.went) {
     breakpoints_.forget(index);
     walk_->object_went(index);
+    called_name_.forget(index);
   }
   // Modules are known to the log before functions are looked at: a function may end in another object.
   for (const uint32_t index : changes.came) object_came(index);

@@ -13,6 +13,7 @@
 #include "arch/cpu.h"
 #include "target/tracer/breakpoint_table.h"
 #include "target/tracer/call_walk.h"
+#include "target/tracer/called_name.h"
 #include "target/tracer/loaded_objects.h"
 #include "target/tracer/log_writer.h"
 #include "target/tracer/traced_memory.h"
@@ -40,6 +41,7 @@ class AddressSpace {
   [[nodiscard]] BreakpointTable& breakpoints() { return breakpoints_; }
   [[nodiscard]] LogWriter& log() { return *log_; }
   [[nodiscard]] CallWalk& walk() { return *walk_; }
+  [[nodiscard]] CalledName& called_name() { return called_name_; }
   [[nodiscard]] Unmappings& unmappings() { return unmappings_; }
   [[nodiscard]] const LoadedObjects& objects() const { return objects_; }
 
@@ -66,6 +68,7 @@ class AddressSpace {
   const arch::Cpu& cpu_;
   TracedMemory memory_;
   LoadedObjects objects_;
+  CalledName called_name_;
   BreakpointTable breakpoints_;
   std::unique_ptr<LogWriter> log_;
   std::unique_ptr<CallWalk> walk_;

@@ -62,9 +62,9 @@ class ReadOnly final : public arch::TargetMemory {
 }  // namespace
 
 void CallObserver::entered(const Site& site) {
-  const FoundFunction& called = site.functions.front();
   arch::CallPlace place;
   if (!space_.cpu().call_place(registers_, space_.memory(), place)) return;
+  const FoundFunction& called = space_.called_name().choose(site.functions, registers_, place.return_address);
   if (PendingCall* outer = thread_.calls.enclosing(place, called, space_.memory(), space_.cpu())) {
     const bool ends_here = outer->goes_on_in_release && !site.tracks_return &&
                            outer->place.entry_stack_pointer == place.entry_stack_pointer;

@@ -12,6 +12,7 @@
 #include "target/tracer/mapped_object.h"
 #include "target/tracer/object_path.h"
 #include "target/tracer/object_reader.h"
+#include "target/tracer/relocations.h"
 #include "target/tracer/resolved_slots.h"
 #include "target/tracer/watched_names.h"
 #include "wire/log.h"
@@ -294,6 +295,19 @@ std::vector<FoundFunction> LoadedObjects::resolved_functions() {
     }
   }
   return found;
+}
+
+std::vector<NamedSlot> LoadedObjects::named_slots(uint32_t index) const {
+  const State& state = *state_;
+  std::vector<NamedSlot> slots;
+  const MappedObject& mapped = state.known[index].mapped;
+  const auto numbers = find_symbol_numbers(state.memory, state.form, mapped, state.names);
+  if (numbers.empty()) return slots;
+  for (const Relocation& relocation : read_relocations(state.memory, state.form, mapped, -1)) {
+    const auto number = relocation.symbol == 0 ? numbers.end() : numbers.find(relocation.symbol);
+    if (number != numbers.end()) slots.push_back({relocation.slot, number->second});
+  }
+  return slots;
 }
 
 const std::vector<std::string>& LoadedObjects::notes() const { return state_->notes; }

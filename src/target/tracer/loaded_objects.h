@@ -55,6 +55,12 @@ struct LoadedObject {
   uint64_t frame_bytes = 0;  // 0: none
 };
 
+// A word of an object that its loader has filled, or will, with the address of the function of that name.
+struct NamedSlot {
+  uint64_t address = 0;
+  wire::Function function = wire::Function::kNone;
+};
+
 class LoadedObjects {
  public:
   // Of the process that `thread` belongs to: its memory is read through `memory`; /proc/TID/{auxv,maps,map_files,root,exe} of
@@ -90,6 +96,9 @@ class LoadedObjects {
 
   // Functions of IFUNCs that were resolved already, from the objects' relocated tables.
   [[nodiscard]] std::vector<FoundFunction> resolved_functions();
+
+  // Through which an object calls what is watched. Reads its relocations anew.
+  [[nodiscard]] std::vector<NamedSlot> named_slots(uint32_t index) const;
 
   // What couldn't be read, for the user.
   [[nodiscard]] const std::vector<std::string>& notes() const;

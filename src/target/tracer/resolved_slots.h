@@ -1,10 +1,9 @@
 // Functions of IFUNCs that a loader has resolved already: its resolver has run before the tracer came, and what it chose stands
-// in the slots that the objects' relocations name. Which kind of relocation it is doesn't matter, so no CPU's are known here.
+// in the slots that the objects' relocations name.
 #pragma once
 #include <sys/types.h>
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -25,20 +24,8 @@ class ResolvedSlots {
   [[nodiscard]] std::vector<FoundFunction> of(const MappedObject& object) const;
 
  private:
-  struct Relocation {
-    uint64_t slot;    // its address
-    uint64_t symbol;  // number of the symbol; 0: none
-    uint64_t addend;
-  };
-  struct Table {
-    uint64_t address;
-    uint64_t bytes;
-    bool has_addends;
-  };
-  [[nodiscard]] std::vector<Table> tables_of(const MappedObject& object, int file) const;
-  [[nodiscard]] std::vector<Relocation> read(const MappedObject& object, const Table& table) const;
-  [[nodiscard]] std::map<uint64_t, wire::Function> symbols_of(const MappedObject& object) const;
   [[nodiscard]] uint64_t word(const ByteSource& source, uint64_t at) const;
+  [[nodiscard]] bool is_resolved_by_name(wire::Function function) const;
 
   const ByteSource& memory_;
   ElfForm form_;

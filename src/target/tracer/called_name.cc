@@ -1,0 +1,120 @@
+#include "target/tracer/called_name.h"
+
+#include <algorithm>
+#include <array>
+
+#include "target/tracer/elf_file.h"
+
+namespace heaptap::tracer {
+namespace {
+
+// The function is called, but not by one of these names: by an allocator itself, or in a static program.
+constexpr auto kNoName = wire::Function::kCount;
+
+using Code = std::array<uint8_t, arch::Cpu::kMostInstructionBytes>;
+
+// What an emulated instruction reads last; nothing is written.
+class ReadObserver final : public arch::TargetMemory {
+ public:
+  explicit ReadObserver(TracedMemory& memory) : memory_(memory) {}
+  bool read(uint64_t address, void* to, size_t bytes) override {
+    last_ = address;
+    return memory_.read(address, to, bytes);
+  }
+  bool write(uint64_t, const void*, size_t) override { return true; }
+  [[nodiscard]] uint64_t last() const { return last_; }
+
+ private:
+  TracedMemory& memory_;
+  uint64_t last_ = 0;
+};
+
+const FoundFunction* find_function(std::span<const FoundFunction> functions, wire::Function function) {
+  const auto found = std::ranges::find(functions, function, &FoundFunction::function);
+  return found == functions.end() ? nullptr : &*found;
+}
+
+bool is_operator(wire::Function function) {
+  const wire::Family family = wire::facts_of(function).family;
+  return family == wire::Family::kNew || family == wire::Family::kNewArray;
+}
+
+}  // namespace
+
+const CalledName::Slots& CalledName::slots_of(uint32_t object) {
+  const auto [place, is_new] = slots_.try_emplace(object);
+  if (is_new) {
+    for (const NamedSlot& slot : objects_.named_slots(object)) place->second.emplace(slot.address, slot.function);
+  }
+  return place->second;
+}
+
+void CalledName::forget(uint32_t object) {
+  slots_.erase(object);
+  by_return_.clear();
+}
+
+uint64_t CalledName::slot_read_by(uint64_t at, std::span<const uint8_t> code, arch::RegisterImage registers) {
+  ReadObserver observer(memory_);
+  cpu_.set_program_counter(registers, at);
+  return cpu_.emulate(at, code, registers, observer) ? observer.last() : 0;
+}
+
+// Of a stub between the call and the function: a few instructions, then a jump through the slot.
+uint64_t CalledName::slot_of_jump(uint64_t at, arch::RegisterImage registers) {
+  constexpr int kMostInstructions = 3;
+  for (int i = 0; i < kMostInstructions; ++i) {
+    Code code;
+    const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), code.size()));
+    const arch::Instruction instruction = cpu_.decode(at, bytes);
+    if (instruction.flow == arch::Flow::kIndirectJump) return slot_read_by(at, bytes, registers);
+    if (instruction.flow != arch::Flow::kNext) return 0;
+    at += instruction.length_bytes;
+  }
+  return 0;
+}
+
+uint64_t CalledName::word(uint64_t at) {
+  std::array<uint8_t, 8> raw{};
+  if (!memory_.read(at, raw.data(), cpu_.word_bytes())) return 0;
+  return ElfForm{cpu_.word_bytes(), cpu_.is_big_endian()}.number(raw.data(), cpu_.word_bytes());
+}
+
+// The call is the instruction that ends where it returns to. Bytes that only look like one end in no slot.
+wire::Function CalledName::find_called(const Slots& slots, const arch::RegisterImage& registers, uint64_t function,
+                                       uint64_t return_address) {
+  for (uint64_t length = 2; length <= arch::Cpu::kMostInstructionBytes; ++length) {
+    Code code;
+    const uint64_t at = return_address - length;
+    const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), length));
+    const arch::Instruction instruction = cpu_.decode(at, bytes);
+    if (instruction.flow != arch::Flow::kCall || instruction.length_bytes != length) continue;
+    if (instruction.target == function) return kNoName;
+    const uint64_t slot =
+        instruction.target != 0 ? slot_of_jump(instruction.target, registers) : slot_read_by(at, bytes, registers);
+    if (const auto named = slots.find(slot); named != slots.end()) return named->second;
+    if (slot != 0 && word(slot) == function) return kNoName;
+  }
+  return wire::Function::kNone;
+}
+
+const FoundFunction& CalledName::choose(std::span<const FoundFunction> functions, const arch::RegisterImage& registers,
+                                        uint64_t return_address) {
+  const int caller = functions.size() > 1 ? objects_.find(return_address - 1) : -1;
+  if (caller < 0) return functions.front();
+  const Slots& slots = slots_of(static_cast<uint32_t>(caller));
+  const auto [known, is_new] = by_return_.try_emplace(return_address, wire::Function::kNone);
+  if (is_new) known->second = find_called(slots, registers, functions.front().address, return_address);
+  if (known->second == kNoName) return functions.front();
+  if (const FoundFunction* called = find_function(functions, known->second)) return *called;
+  // A jump instead of a call, as at a destructor's end: operators are called so more than others.
+  const FoundFunction* likely = nullptr;
+  for (const auto& [slot, function] : slots) {
+    const FoundFunction* candidate = find_function(functions, function);
+    if (candidate == nullptr) continue;
+    if (likely == nullptr || (is_operator(function) && !is_operator(likely->function))) likely = candidate;
+  }
+  return likely != nullptr ? *likely : functions.front();
+}
+
+}  // namespace heaptap::tracer
