@@ -39,6 +39,10 @@ bool is_operator(wire::Function function) {
   return family == wire::Family::kNew || family == wire::Family::kNewArray;
 }
 
+bool is_likelier(wire::Function one, wire::Function other) {
+  return is_operator(one) != is_operator(other) ? is_operator(one) : one < other;
+}
+
 }  // namespace
 
 const CalledName::Slots& CalledName::slots_of(uint32_t object) {
@@ -107,12 +111,11 @@ const FoundFunction& CalledName::choose(std::span<const FoundFunction> functions
   if (is_new) known->second = find_called(slots, registers, functions.front().address, return_address);
   if (known->second == kNoName) return functions.front();
   if (const FoundFunction* called = find_function(functions, known->second)) return *called;
-  // A jump instead of a call, as at a destructor's end: operators are called so more than others.
+  // A jump instead of a call, as at a destructor's end: operators are called so more than others, arrays' less.
   const FoundFunction* likely = nullptr;
   for (const auto& [slot, function] : slots) {
     const FoundFunction* candidate = find_function(functions, function);
-    if (candidate == nullptr) continue;
-    if (likely == nullptr || (is_operator(function) && !is_operator(likely->function))) likely = candidate;
+    if (candidate != nullptr && (likely == nullptr || is_likelier(function, likely->function))) likely = candidate;
   }
   return likely != nullptr ? *likely : functions.front();
 }
