@@ -13,12 +13,15 @@
 namespace heaptap::tracer {
 namespace {
 
-// The kernel's reasons for a SIGTRAP that is one of ours: a breakpoint instruction, a breakpoint in the debug registers.
-bool is_ours(pid_t thread) {
+// The kernel's reason for a SIGTRAP. Behind a breakpoint instruction there may be an instruction that is watched: the program
+// counter alone doesn't tell the two apart.
+enum class Trap : uint8_t { kNotOurs, kBreakpoint, kWatch };
+Trap trap_of(pid_t thread) {
   constexpr int kKernel = 0x80;
   siginfo_t reason{};
-  if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) != 0) return false;
-  return reason.si_code == kKernel || reason.si_code == TRAP_BRKPT || reason.si_code == TRAP_HWBKPT;
+  if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) != 0) return Trap::kNotOurs;
+  if (reason.si_code == TRAP_HWBKPT) return Trap::kWatch;
+  return reason.si_code == kKernel || reason.si_code == TRAP_BRKPT ? Trap::kBreakpoint : Trap::kNotOurs;
 }
 
 }  // namespace
@@ -83,10 +86,12 @@ void Tracer::answer_trap(Tracee& thread) {
   bool is_watch = false;
   if (process.space != nullptr && process.space->cpu().runs(registers)) {
     const arch::Cpu& cpu = process.space->cpu();
-    is_watch = thread.watch_reason != WatchReason::kNone && cpu.program_counter(registers) == thread.watch_address;
-    site = process.space->breakpoints().find(cpu.breakpoint_address(registers));
+    const Trap trap = trap_of(thread.id());
+    is_watch = trap == Trap::kWatch && thread.watch_reason != WatchReason::kNone &&
+               cpu.program_counter(registers) == thread.watch_address;
+    if (trap == Trap::kBreakpoint) site = process.space->breakpoints().find(cpu.breakpoint_address(registers));
   }
-  if ((site == nullptr && !is_watch) || !is_ours(thread.id())) return answer_signal(thread, SIGTRAP);
+  if (site == nullptr && !is_watch) return answer_signal(thread, SIGTRAP);
   thread.restore_signal_mask();
   if (is_watch) {
     answer_watch(thread, registers);
