@@ -296,7 +296,12 @@ void RootFinder::label_thread_locals(const StoppedThread& thread, std::optional<
   const uint64_t end = area ? area->end : std::min(pointer + control_block_bytes(), mapping->range.end);
   labels_.paint({std::max(table.static_begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
   const auto hold = [&](AddressRange range, uint64_t start) {
-    if (!lies_in(start, query_.heap)) labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
+    if (!lies_in(start, query_.heap)) {
+      labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
+    } else if (musl_) {
+      // Its loader's own memory, between blocks: no block that anybody knows.
+      roots_.ranges.push_back({range.begin, range.end, RootKind::kThreadLocal, thread.thread_id});
+    }
     roots_.words.push_back({start, thread.thread_id, facts_.thread_pointer_number, wire::RootKind::kThreadLocal});
   };
   if (table.range.size() != 0) hold(table.range, table.range.begin);
@@ -367,6 +372,7 @@ void RootFinder::collect_ranges() {
     }
     add(begin, range.end);
   });
+  std::ranges::sort(roots_.ranges, {}, &wire::RootRange::begin);
 }
 
 void RootFinder::walk_stacks() {

@@ -60,11 +60,12 @@ std::optional<AddressRange> find_thread_area(const ProcessMemory& memory, const 
                                              uint64_t thread_pointer) {
   const auto words = memory.words({thread_pointer, thread_pointer + facts.glibc_control_block_bytes});
   constexpr uint64_t kLargestStack = uint64_t{1} << 40;
+  const uint64_t least_behind = is_musl_thread(memory, thread_pointer) ? 64 : 256;
   for (size_t i = 0; i + 1 < words.size(); ++i) {
     const AddressRange area{words[i], words[i] + words[i + 1]};
     // glibc: stackblock, stackblock_size; musl: map_base, map_size.
     const bool fits = words[i + 1] <= kLargestStack && area.begin % 16 == 0 && area.begin < thread_pointer &&
-                      area.end > thread_pointer + 256 && area.end <= thread_pointer + 65536;
+                      area.end > thread_pointer + least_behind && area.end <= thread_pointer + 65536;
     if (!fits || thread_pointer - area.begin < kPageBytes) continue;
     if (find_mapping(memory.map(), area.begin) != nullptr) return area;
   }
@@ -147,12 +148,17 @@ ThreadLocalTable read_thread_local_table(const ProcessMemory& memory, uint64_t t
     const auto module = std::ranges::find(modules.modules, number, &ThreadLocalModule::number);
     const bool known = module != modules.modules.end();
     uint64_t begin = words[number * entry_words];
-    if (known && module->static_offset != 0) begin = thread_pointer - module->static_offset;
+    const uint64_t static_begin = known && module->static_offset != 0 ? thread_pointer - module->static_offset : 0;
+    // musl plans such a place for later modules as well, where threads that are there already have a block of their own.
+    const bool has_static_place = static_begin != 0 && (!modules.musl || begin == static_begin);
+    if (has_static_place) begin = static_begin;
     const uint64_t not_yet = word == sizeof(uint32_t) ? 0xffffffff : ~uint64_t{0};  // glibc: allocated at first use
     constexpr uint64_t kHighest = uint64_t{1} << 47;
     if (begin < kPageBytes || begin >= kHighest || begin == not_yet) continue;
-    const bool is_static = begin < thread_pointer && thread_pointer - begin < kMostStaticBytes &&
-                           (!known || module->static_offset != 0 || modules.modules.size() == 1);
+    // In a static program the offset of the one module isn't known.
+    const bool has_place = modules.musl ? known && (has_static_place || module->static_offset == 0)
+                                        : !known || has_static_place || modules.modules.size() == 1;
+    const bool is_static = has_place && begin < thread_pointer && thread_pointer - begin < kMostStaticBytes;
     const uint64_t allocated = modules.musl ? 0 : words[number * 2 + 1];
     table.blocks.push_back({begin, known ? module->bytes : 0, allocated, known ? module->bias : 0});
     if (is_static && allocated == 0) table.static_begin = std::min(table.static_begin, begin);

@@ -2,8 +2,8 @@
 
   // CLEAN                    among the lines at the top: nothing may be called lost (definite, indirect, possible)
   … // LEAK KIND BLOCKS BYTES at the end of a line: what was allocated there, by stacks whose first frame in this file is this
-                              line. KIND is definite, indirect, possible or reachable; BYTES may be *. Several kinds are
-                              separated by commas; a kind of lost blocks that isn't named has none; reachable is only checked
+                              line. KIND is definite, indirect, possible or reachable; BYTES may be *, and
+                              N/M where a program of 32 bits has M. Several kinds are separated by commas; a kind of lost blocks that isn't named has none; reachable is only checked
                               where it is named. Where either of two truths can be argued for, `|` stands between them.
                               A comment with a line to itself holds for the next line of code.
   … // LEAK WORD: … ; WORD: … for runs that have this argument (WORD+WORD: all of these). The first that fits counts; where
@@ -22,7 +22,7 @@ _MAPPING = ("mmap", "mmap64", "mremap")
 @dataclasses.dataclass
 class Case:
     arguments: list  # that the run must have
-    truths: list  # of dicts: kind -> (blocks, bytes or None)
+    truths: list  # of dicts: kind -> (blocks, bytes or None, the same of a program of 32 bits)
 
 
 @dataclasses.dataclass
@@ -62,7 +62,8 @@ def _truth(text):
         kind, blocks, size = part.split()
         if kind not in KINDS:
             raise ValueError(f"no such kind of leak: {kind}")
-        truth[kind] = (int(blocks), None if size == "*" else int(size))
+        sizes = [None if word == "*" else int(word) for word in size.split("/")]
+        truth[kind] = (int(blocks), sizes[0], sizes[-1])
     return truth
 
 
@@ -81,19 +82,20 @@ def _found(stacks):
     return found
 
 
-def _differences(truth, found):
+def _differences(truth, found, is_short):
     for kind in KINDS:
-        blocks, size = truth.get(kind, (0, 0))
+        blocks, *sizes = truth.get(kind, (0, 0, 0))
+        size = sizes[is_short]
         if kind == "reachable" and kind not in truth:
             continue
         if found[kind][0] != blocks or (size is not None and found[kind][1] != size):
             yield f"{kind} is {found[kind][0]} blocks, {found[kind][1]} bytes, not {blocks}, {'any' if size is None else size}"
 
 
-def _check_line(cases, arguments, found):
+def _check_line(cases, arguments, found, is_short):
     fitting = next((case for case in cases if all(word in arguments for word in case.arguments)), None)
     truths = fitting.truths if fitting else [{}]
-    wrong = [list(_differences(truth, found)) for truth in truths]
+    wrong = [list(_differences(truth, found, is_short)) for truth in truths]
     return [] if any(not differences for differences in wrong) else wrong[0]
 
 
@@ -126,7 +128,8 @@ def check(leaks, arguments, report):
     for line in sorted({*by_line, *leaks.lines}, key=lambda line: line or 0):
         where = f"{leaks.file}:{line}" if line else f"outside of {leaks.file}"
         found = by_line.get(line) or _found([])
-        problems += [f"leaks of {where}: {problem}" for problem in _check_line(leaks.lines.get(line, []), arguments, found)]
+        wrong = _check_line(leaks.lines.get(line, []), arguments, found, report["target"]["arch"] == "i386")
+        problems += [f"leaks of {where}: {problem}" for problem in wrong]
     return problems
 
 

@@ -15,7 +15,7 @@ struct Derived : First, Second {
 };
 static Second* volatile held;
 NOINLINE static void hold() {
-  held = new Derived;  // LEAK held: reachable 1 64; dropped: definite 1 64
+  held = new Derived;  // LEAK held: reachable 1 64/32; dropped: definite 1 64/32
 }
 int main(int count, char** arguments) {
   hold();

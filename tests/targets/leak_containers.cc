@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 NOINLINE static void lose_vector() {
-  auto* words = new std::vector<std::string>;  // LEAK definite 1 24
-  words->reserve(10);                          // LEAK indirect 1 320
+  auto* words = new std::vector<std::string>;  // LEAK definite 1 24/12
+  words->reserve(10);                          // LEAK indirect 1 320/240
   // LEAK indirect 10 410
   for (int i = 0; i < 10; i++) words->emplace_back(40, 'w');
 }
 NOINLINE static void lose_map() {
-  auto* names = new std::map<long, long>;         // LEAK definite 1 48
-  for (long i = 0; i < 10; i++) (*names)[i] = i;  // LEAK indirect 10 480
+  auto* names = new std::map<long, long>;         // LEAK definite 1 48/24
+  for (long i = 0; i < 10; i++) (*names)[i] = i;  // LEAK indirect 10 480/240
 }
 NOINLINE static void lose_list() {
-  auto* numbers = new std::list<long>;                  // LEAK definite 1 24
-  for (long i = 0; i < 10; i++) numbers->push_back(i);  // LEAK indirect 10 240
+  auto* numbers = new std::list<long>;                  // LEAK definite 1 24/12
+  for (long i = 0; i < 10; i++) numbers->push_back(i);  // LEAK indirect 10 240/120
 }
 int main() {
   lose_vector();

@@ -9,7 +9,7 @@ struct Element {
 };
 static Element* volatile elements;
 NOINLINE static void hold(volatile int count) {
-  elements = new Element[count];  // LEAK held: reachable 1 8; dropped: definite 1 8
+  elements = new Element[count];  // LEAK held: reachable 1 8/4; dropped: definite 1 8/4
 }
 int main(int count, char** arguments) {
   hold(0);

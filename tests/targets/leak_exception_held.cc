@@ -11,7 +11,7 @@ NOINLINE static void throw_block() {
   throw Large{};  // LEAK possible 2 * | reachable 2 *
 }
 int main() {
-  kept = new std::exception_ptr;  // LEAK reachable 1 8
+  kept = new std::exception_ptr;  // LEAK reachable 1 8/4
   try {
     throw_block();
   } catch (...) {

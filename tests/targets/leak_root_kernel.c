@@ -19,7 +19,7 @@ struct connection {
   void* buffer;
 };
 NOINLINE static struct connection* connection(void) {
-  // LEAK many: reachable 300 *; held: reachable 1 8; dropped: definite 1 8; closed: definite 1 8
+  // LEAK many: reachable 300 *; held: reachable 1 8/4; dropped: definite 1 8/4; closed: definite 1 8/4
   struct connection* made = malloc(sizeof *made);
   // LEAK many: reachable 300 *; held: reachable 1 100; dropped: indirect 1 100; closed: indirect 1 100
   made->buffer = malloc(100);

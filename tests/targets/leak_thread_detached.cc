@@ -15,7 +15,7 @@ NOINLINE static void work(std::unique_ptr<long[]> mine) {
   keep(mine.get());
 }
 int main() {
-  auto block = std::make_unique<long[]>(10);     // LEAK reachable 1 80
+  auto block = std::make_unique<long[]>(10);     // LEAK reachable 1 80/40
   std::thread(work, std::move(block)).detach();  // LEAK reachable 2 *
   await_ready(1);
   forget_registers();

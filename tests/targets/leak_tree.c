@@ -9,9 +9,9 @@ struct Node {
 };
 static struct Node* volatile root;
 NOINLINE static struct Node* plant(int depth) {
-  // LEAK root: definite 1 40, indirect 30 1200
-  // LEAK left: definite 1 40, indirect 14 560, reachable 16 640
-  // LEAK nothing: reachable 31 1240
+  // LEAK root: definite 1 40/32, indirect 30 1200/960
+  // LEAK left: definite 1 40/32, indirect 14 560/448, reachable 16 640/512
+  // LEAK nothing: reachable 31 1240/992
   struct Node* node = malloc(sizeof *node);
   node->left = depth ? plant(depth - 1) : NULL;
   node->right = depth ? plant(depth - 1) : NULL;
