@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace heaptap::tracer {
 namespace {
@@ -19,7 +20,9 @@ constexpr std::array<uint32_t, 256> make_checksum_table() {
   return table;
 }
 
-uint32_t checksum_of(const ByteSource& file) {
+// None: the file is longer than a debug file is.
+std::optional<uint32_t> checksum_of(const ByteSource& file) {
+  constexpr uint64_t kMostBytes = uint64_t{4} << 30;
   static constexpr std::array<uint32_t, 256> kTable = make_checksum_table();
   std::vector<uint8_t> piece(size_t{64} << 10);
   uint32_t value = ~0u;
@@ -28,6 +31,7 @@ uint32_t checksum_of(const ByteSource& file) {
     for (size_t i = 0; i < got; ++i) value = (value >> 8) ^ kTable[(value ^ piece[i]) & 0xff];
     if (got < piece.size()) return ~value;
     at += got;
+    if (at > kMostBytes) return std::nullopt;
   }
 }
 

@@ -11,6 +11,7 @@ namespace heaptap::tracer {
 namespace {
 
 constexpr uint64_t kMostStrings = uint64_t{1} << 30;
+constexpr uint64_t kMostSymbols = uint64_t{1} << 26;
 constexpr size_t kChunkBytes = size_t{64} << 10;
 
 // Places in a string table, by the name that stands there.
@@ -72,7 +73,7 @@ SymbolTable table_in_file(ElfForm form, const std::vector<ElfSection>& sections,
     if (section.type != type || section.entry_bytes != symbol_bytes(form) || section.link >= sections.size()) continue;
     const ElfSection& strings = sections[section.link];
     if (strings.type != SHT_STRTAB || ((section.flags | strings.flags) & SHF_COMPRESSED) != 0) continue;
-    return {section.offset, section.bytes / section.entry_bytes, strings.offset, strings.bytes};
+    return {section.offset, std::min(section.bytes / section.entry_bytes, kMostSymbols), strings.offset, strings.bytes};
   }
   return {};
 }
