@@ -69,6 +69,8 @@ void Tracee::interrupt() const { ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr)
 void Tracee::detach() { ptrace(PTRACE_DETACH, id_, nullptr, static_cast<long>(std::exchange(signal, 0))); }
 
 bool Tracee::watch(const arch::Cpu& cpu, uint64_t address, WatchReason reason, uint64_t stack_pointer) {
+  // A call that went on through an unbound stub is watched already when it is found behind it.
+  if (watch_reason == reason && watch_address == address && watch_stack_pointer == stack_pointer) return true;
   arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
   const size_t used = cpu.end_watch(words);
   for (size_t i = 0; i < used; ++i) {
