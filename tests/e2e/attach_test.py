@@ -294,6 +294,22 @@ class Attach(heaptap_test.TestCase):
             self.assertIn(f"{target.pid}.htap".encode(), outcome.stderr)
             self.assert_unharmed(target)
 
+    def test_many(self):
+        targets = [Obeying(self) for _ in range(30)]
+        attached = Attached(self, *(target.pid for target in targets), count=30)
+        for target in targets:
+            target.tell("pairs", 10)
+            target.tell("lose")
+        outcome = attached.stop()
+        self.assertEqual(outcome.status, 0, str(outcome))
+        end = outcome.stderr.decode().rpartition("Ctrl-C lets go of it\n")[2]
+        self.assertLessEqual(end.count("\n"), 12, end)
+        self.assertIn("29 more processes", end)
+        for target in targets:
+            report = self.assert_recorded(self.folder / f"heaptap.obeys.{target.pid}.htap", 11, 10)
+            self.assertEqual(report["leaks"]["definite"]["blocks"], 1)
+            self.assertEqual(target.finish(), 0)
+
     def test_several_names(self):
         targets = [Obeying(self) for _ in range(2)]
         attached = Attached(self, "-o", "t-%p.htap", *(target.pid for target in targets), count=2)

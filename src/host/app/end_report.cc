@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <span>
+
 #include "host/app/trace_name.h"
 #include "host/report/render.h"
 
 namespace heaptap::app {
 namespace {
+
+constexpr size_t kMostLines = 12;  // at the end, without -v
 
 struct EndReport {
   std::string text;
@@ -48,24 +53,38 @@ bool is_failure(const RunOptions& options, const EndReport& report) {
   return report.leaks > 0 || (options.sanity && report.errors > 0);
 }
 
+// Where the other traces are, in `room` lines.
+void list_traces(const RunOptions& options, std::span<const FinishedTrace> others, size_t room) {
+  if (others.size() > room && !options.verbose) {
+    if (room == 0) return;
+    print_error(fmt::format("heaptap: {} more processes have traces of their own (-v lists them)\n", others.size()));
+    return;
+  }
+  for (const FinishedTrace& trace : others) {
+    if (!trace.path.empty()) print_error(fmt::format("heaptap: process {} is in {}\n", trace.pid, trace.path));
+  }
+}
+
 // The summary of the first, where the others are, and whether one of those that were named has what is looked for.
 bool report_traces(const RunOptions& options, const analysis::Suppressions& suppressions,
                    const std::vector<FinishedTrace>& traces, const std::string& lead, size_t named) {
   bool failed = false;
-  for (size_t i = 0; i < traces.size(); ++i) {
-    const FinishedTrace& trace = traces[i];
-    if (trace.path.empty()) continue;
-    const bool is_named = i < std::max<size_t>(named, 1);
-    if (i == 0 || (is_named && options.error_exitcode)) {
-      const auto summary = summary_of(options, suppressions, trace.path, i == 0 ? lead : "");
-      if (!summary) print_error(fmt::format("heaptap: {}\n", summary.error().message));
-      if (summary && i == 0 && !options.quiet) print_error(summary->text);
-      failed = failed || (summary && is_failure(options, *summary));
+  size_t lines = 0;
+  const size_t looked_at = options.error_exitcode ? std::max<size_t>(named, 1) : 1;
+  for (size_t i = 0; i < looked_at && i < traces.size(); ++i) {
+    if (traces[i].path.empty()) continue;
+    const auto summary = summary_of(options, suppressions, traces[i].path, i == 0 ? lead : "");
+    if (!summary) print_error(fmt::format("heaptap: {}\n", summary.error().message));
+    if (summary && i == 0 && !options.quiet) {
+      print_error(summary->text);
+      lines = static_cast<size_t>(std::ranges::count(summary->text, '\n'));
     }
-    if (i > 0 && !options.json && (options.verbose || (is_named && !options.quiet))) {
-      print_error(fmt::format("heaptap: process {} is in {}\n", trace.pid, trace.path));
-    }
+    failed = failed || (summary && is_failure(options, *summary));
   }
+  const size_t listed = options.verbose ? traces.size() : std::min(named, traces.size());
+  const bool has_others = listed > 1 && !options.json && (options.verbose || !options.quiet);
+  if (has_others)
+    list_traces(options, std::span(traces).subspan(1, listed - 1), kMostLines - std::min(lines, kMostLines));
   return failed;
 }
 

@@ -78,11 +78,15 @@ uint64_t RecordedProcesses::drain() {
 }
 
 std::vector<FinishedTrace> RecordedProcesses::take_traces(const std::vector<pid_t>& first) {
-  const auto rank = [&first](const FinishedTrace& trace) {
-    return std::ranges::find(first, static_cast<pid_t>(trace.pid)) - first.begin();
-  };
-  std::ranges::stable_sort(traces_, {}, rank);
-  return std::move(traces_);
+  std::vector<std::pair<ptrdiff_t, size_t>> order;  // rank and number: of one rank in the order of their ends
+  for (const FinishedTrace& trace : traces_) {
+    order.emplace_back(std::ranges::find(first, static_cast<pid_t>(trace.pid)) - first.begin(), order.size());
+  }
+  std::ranges::sort(order);
+  std::vector<FinishedTrace> sorted;
+  for (const auto& [rank, number] : order) sorted.push_back(std::move(traces_[number]));
+  traces_.clear();
+  return sorted;
 }
 
 model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
