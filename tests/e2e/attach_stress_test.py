@@ -71,7 +71,7 @@ class AttachStress(heaptap_test.TestCase):
         report = summary(self.folder / f"{pid}.htap")
         self.assertEqual(list(expectations.conservation(report)), [])
         self.assertEqual(report["capture"]["lost_events"], 0)
-        self.assertTrue(report["capture"]["complete"], report["capture"])
+        self.assertFalse(report["capture"]["truncated"], report["capture"])
         totals = report["totals"]
         self.assertEqual([totals[key] for key in ("bad_frees", "double_frees", "mismatched_frees")], [0, 0, 0])
         return totals["allocations"]
@@ -79,10 +79,11 @@ class AttachStress(heaptap_test.TestCase):
     def rounds(self, variant, count):
         busy, chance, allocations = Busy(self, variant), random.Random(count), 0
         for number in range(count):
-            outcome = self.attach([busy.pid], chance.choice((0, 0.01, 0.05, 0.1)))
+            is_looked_at = number % 10 == 0
+            outcome = self.attach([busy.pid], 0.1 if is_looked_at else chance.choice((0, 0.01, 0.05, 0.1)))
             self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
             self.assert_as_before(busy, f"round {number}")
-            if number % 10 == 0:
+            if is_looked_at:
                 allocations += self.assert_trace_is_true(busy.pid)
         self.assertGreater(allocations, 0)
         self.assert_ends_well(busy)
@@ -142,7 +143,8 @@ class AttachStress(heaptap_test.TestCase):
             self.assertEqual(heaptap.communicate(b"end\n", timeout=60)[0], b"all is well\n")
 
     def test_a_stopped_program_stays_stopped(self):
-        busy = Busy(self)
+        # SIGSTOP and SIGCONT alone end waits that have a time limit (signal(7)).
+        busy = Busy(self, "", "calm")
         os.kill(busy.pid, signal.SIGSTOP)
         while status(busy.pid, busy.pid)["State"][0] != "T":
             time.sleep(0.001)

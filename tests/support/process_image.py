@@ -47,7 +47,7 @@ def tracers(pid):
     """Who traces threads of the process."""
     found = set()
     for thread in threads(pid):
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             found.add(status(pid, thread)["TracerPid"])
     return found - {"0"}
 
@@ -89,7 +89,7 @@ class Image:
 
     def _traced(self):
         for thread in threads(self.pid):
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 lines = status(self.pid, thread)
                 if lines["TracerPid"] != "0":
                     yield f"thread {thread} is traced by {lines['TracerPid']}"
