@@ -133,7 +133,11 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   }
   if (site.is_tail_jump) {
     const uint64_t returns_to = observer.jumped(site);
-    if (returns_to != 0 && !thread.watch(space.cpu(), returns_to, WatchReason::kReturn, 0)) call_is_lost(thread);
+    // One that went on elsewhere before is watched for already.
+    const bool is_watched = thread.watch_reason == WatchReason::kReturn && thread.watch_address == returns_to;
+    const bool is_lost =
+        returns_to != 0 && !is_watched && !thread.watch(space.cpu(), returns_to, WatchReason::kReturn, 0);
+    if (is_lost) call_is_lost(thread);
   }
   thread.write_registers(registers);
   if (!waits) resume(thread);
