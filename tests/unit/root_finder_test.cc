@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -449,7 +450,7 @@ TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
   const ChildProcess child([](int out) { hold_on_stack(out); });
   Told told;
   ASSERT_TRUE(child.receive(told));
-  test::wait_for_state(child.id(), "S");
+  test::wait_until_blocked(child.id(), SYS_pause);  // the stack pointer is read twice
   const auto heap = blocks_at({told.at(0)});
   const auto id = static_cast<uint32_t>(child.id());
   const uint64_t sp = StoppedProcess::stop(child.id())->threads().front().stack_pointer;
