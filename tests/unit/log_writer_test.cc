@@ -85,7 +85,7 @@ TEST_F(LogWriterTest, EventsComeBackAsTheyWereWritten) {
 
 TEST_F(LogWriterTest, EventsGoOnThroughManyChunksWhileTheCollectorDrains) {
   target::LogOptions options;
-  options.chunk_memory_bytes = 64 * wire::kChunkBytes;
+  options.chunk_memory_bytes = uint64_t{64} * wire::kChunkBytes;
   make(options);
   constexpr uint64_t kEvents = 200'000;
   std::thread writing([this] {
@@ -150,7 +150,7 @@ TEST_F(LogWriterTest, ThousandsOfThreadsComeAndGo) {
   for (uint32_t i = 1; i <= kThreads; ++i) {
     open.push_back(writer_->open_stream(100'000 + i));
     ASSERT_NE(open.back(), nullptr);
-    writer_->write(open.back(), allocation(i * 16));
+    writer_->write(open.back(), allocation(uint64_t{i} * 16));
     if (i % 3 == 0) {
       writer_->end_stream(open.front());
       open.erase(open.begin());

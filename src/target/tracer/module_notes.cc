@@ -61,7 +61,7 @@ void ModuleNotes::write(const LoadedObject& object, uint32_t generation) {
   std::memcpy(note.build_id, object.build_id.data(), note.build_id_bytes);
   auto* to = reinterpret_cast<uint8_t*>(&log_) + log_.modules_offset + at;
   std::memcpy(to, &note, sizeof(note));
-  std::memcpy(to + sizeof(note), object.path.data(), path_bytes);
+  object.path.copy(reinterpret_cast<char*>(to + sizeof(note)), path_bytes);
   log_.modules_bytes.store(at + static_cast<uint32_t>(bytes), std::memory_order_release);  // pairs with the collector
 }
 
