@@ -61,35 +61,34 @@ void BlockTable::shrink(uint64_t page_number, Page& page) {
   }
 }
 
-// Copies the live blocks of a page, and `extra` at its offset if there is one, into arrays of exactly their number.
+// Copies the live blocks of a page, and `extra` at its offset if there is one, into an array of exactly their number.
 void BlockTable::make_sparse(Page& page, uint32_t extra_offset, const Block* extra) {
   const uint32_t live = page.live + (extra == nullptr ? 0 : 1);
   auto blocks = std::make_unique_for_overwrite<Block[]>(live);
-  auto offsets = std::make_unique_for_overwrite<uint16_t[]>(live);
+  auto index = std::make_unique<SparseIndex>();
   uint32_t count = 0;
   const auto append = [&](uint32_t offset, const Block& block) {
-    offsets[count] = static_cast<uint16_t>(offset);
+    index->words[offset / 64].offsets |= uint64_t{1} << offset % 64;
     blocks[count++] = block;
   };
-  for (uint32_t index = 0; index < page.filled; ++index) {
-    if (page.blocks[index].site == kNoSite) {
-      continue;
-    }
-    const uint32_t offset = page.offsets == nullptr ? index : page.offsets[index];
-    if (extra != nullptr && extra_offset < offset) {
-      append(extra_offset, *std::exchange(extra, nullptr));
-    }
-    append(offset, page.blocks[index]);
-  }
+  for_each_place(page, [&](uint32_t offset, uint32_t place) {
+    if (page.blocks[place].site == kNoSite) return;
+    if (extra != nullptr && extra_offset < offset) append(extra_offset, *std::exchange(extra, nullptr));
+    append(offset, page.blocks[place]);
+  });
   if (extra != nullptr) {
     append(extra_offset, *extra);
   }
+  for (size_t word = 1; word < index->words.size(); ++word) {
+    const SparseIndex::Word& last = index->words[word - 1];
+    index->words[word].before = last.before + SparseIndex::count_bits(last.offsets);
+  }
   give_back(page);
-  page = Page{std::move(blocks), std::move(offsets), live, live, live / 2};
+  page = Page{std::move(blocks), std::move(index), live, live, live / 2};
 }
 
 void BlockTable::give_back(Page& page) {
-  if (page.blocks != nullptr && page.offsets == nullptr && spare_.size() < kSparePages) {
+  if (page.blocks != nullptr && page.index == nullptr && spare_.size() < kSparePages) {
     spare_.push_back(std::move(page.blocks));
   }
 }
@@ -102,7 +101,7 @@ void BlockTable::restore(model::BlockNumber number, const Block& block) {
     page = &old_[page_number];
   }
   ++live_blocks_;
-  if (Block* first = page->blocks.get(); first != nullptr && page->offsets == nullptr && offset < page->filled) {
+  if (Block* first = page->blocks.get(); first != nullptr && page->index == nullptr && offset < page->filled) {
     first[offset] = block;
     ++page->live;
     return;
@@ -117,8 +116,8 @@ uint64_t BlockTable::memory_bytes() const {
   uint64_t bytes = recent_.capacity() * sizeof(Page) + old_.bucket_count() * (sizeof(Page) + sizeof(uint64_t));
   bytes += spare_.size() * kPageBlocks * sizeof(Block);
   const auto add = [&](const Page& page) {
-    const uint64_t entry_bytes = sizeof(Block) + (page.offsets == nullptr ? 0 : sizeof(uint16_t));
-    bytes += (page.offsets == nullptr && page.blocks != nullptr ? kPageBlocks : page.filled) * entry_bytes;
+    const bool is_dense = page.index == nullptr && page.blocks != nullptr;
+    bytes += (is_dense ? kPageBlocks : page.filled) * sizeof(Block) + (page.index == nullptr ? 0 : sizeof(SparseIndex));
   };
   for (const Page& page : recent_) add(page);
   for (const auto& [number, page] : old_) add(page);

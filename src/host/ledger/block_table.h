@@ -4,10 +4,12 @@
 //   recent_   [page][page][ ][page]…[open page]     a page for each run of kPageBlocks numbers, directly indexed
 //   old_      page number -> page                   pages with survivors from before the first of recent_
 //
-// A page is dense while many of its blocks live, an exactly sized sorted array when few are left, and gone with its
-// last block. So memory follows the live blocks, not the number of events.
+// A page is dense while many of its blocks live, an exactly sized sorted array with an index when few are left, and gone
+// with its last block. So memory follows the live blocks, not the number of events.
 #pragma once
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -58,12 +60,19 @@ class BlockTable {
     return true;
   }
 
-  // Brings the line of a block that will be taken soon into the cache.
+  // Two steps on the way of a block that will be taken soon into the cache: what says where it is, then the block.
+  void prefetch_place(model::BlockNumber number) const {
+    const uint64_t index = page_of(number) - first_page_;
+    if (index < recent_.size() && recent_[index].index != nullptr) {
+      __builtin_prefetch(&recent_[index].index->words[offset_of(number) / 64]);
+    }
+  }
   void prefetch(model::BlockNumber number) const {
     const uint64_t index = page_of(number) - first_page_;
-    if (index < recent_.size() && recent_[index].offsets == nullptr && recent_[index].blocks != nullptr) {
-      __builtin_prefetch(&recent_[index].blocks[offset_of(number)], 1);
-    }
+    if (index >= recent_.size() || recent_[index].blocks == nullptr) return;
+    const Page& page = recent_[index];
+    const uint32_t offset = offset_of(number);
+    __builtin_prefetch(&page.blocks[page.index == nullptr ? offset : page.index->place_of(offset)], 1);
   }
 
   // Puts back a block that was taken.
@@ -96,10 +105,34 @@ class BlockTable {
   static constexpr size_t kLeastDirectory = 1024;
   static constexpr size_t kSparePages = 16;
 
+  // Which blocks of a page are in its sorted array, and where.
+  struct SparseIndex {
+    struct Word {
+      uint64_t offsets = 0;  // a bit each
+      uint64_t before = 0;   // how many have bits in earlier words
+    };
+    std::array<Word, kPageBlocks / 64> words;
+
+    // The number of blocks with smaller offsets.
+    [[nodiscard]] uint32_t place_of(uint32_t offset) const {
+      const Word& word = words[offset / 64];
+      return static_cast<uint32_t>(word.before) + count_bits(word.offsets & ((uint64_t{1} << offset % 64) - 1));
+    }
+    [[nodiscard]] bool has(uint32_t offset) const { return (words[offset / 64].offsets >> offset % 64 & 1) != 0; }
+
+    // std::popcount is a call where the processor isn't known to have an instruction for it.
+    static uint32_t count_bits(uint64_t bits) {
+      bits -= bits >> 1 & 0x5555555555555555;
+      bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
+      bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
+      return static_cast<uint32_t>(bits * 0x0101010101010101 >> 56);
+    }
+  };
+
   struct Page {
-    std::unique_ptr<Block[]> blocks;      // null: nothing in it
-    std::unique_ptr<uint16_t[]> offsets;  // of the blocks of a sparse page, ascending; null in a dense one
-    uint32_t filled = 0;                  // entries of `blocks`
+    std::unique_ptr<Block[]> blocks;     // null: nothing in it
+    std::unique_ptr<SparseIndex> index;  // of a sparse page; null in a dense one
+    uint32_t filled = 0;                 // entries of `blocks`
     uint32_t live = 0;
     uint32_t shrink_at = kNever;  // live blocks at which to make it smaller; 0 makes it go
   };
@@ -117,14 +150,11 @@ class BlockTable {
   }
 
   static Block* find_slot(Page& page, uint32_t offset) {
-    if (page.offsets != nullptr) {
-      const uint16_t* begin = page.offsets.get();
-      const uint16_t* end = begin + page.filled;
-      const uint16_t* found = std::lower_bound(begin, end, offset);
-      if (found == end || *found != offset) {
+    if (page.index != nullptr) {
+      if (!page.index->has(offset)) {
         return nullptr;
       }
-      offset = static_cast<uint32_t>(found - begin);
+      offset = page.index->place_of(offset);
     } else if (offset >= page.filled) {
       return nullptr;
     }
@@ -133,10 +163,22 @@ class BlockTable {
 
   template <typename Visit>
   static void visit_page(uint64_t page_number, const Page& page, Visit& visit) {
-    for (uint32_t index = 0; index < page.filled; ++index) {
-      if (page.blocks[index].site != kNoSite) {
-        const uint32_t offset = page.offsets == nullptr ? index : page.offsets[index];
-        visit(page_number * kPageBlocks + offset + 1, page.blocks[index]);
+    for_each_place(page, [&](uint32_t offset, uint32_t place) {
+      if (page.blocks[place].site != kNoSite) visit(page_number * kPageBlocks + offset + 1, page.blocks[place]);
+    });
+  }
+
+  // Calls visit(offset, index into `blocks`) for all that the page has room for, in ascending order.
+  template <typename Visit>
+  static void for_each_place(const Page& page, Visit visit) {
+    if (page.index == nullptr) {
+      for (uint32_t offset = 0; offset < page.filled; ++offset) visit(offset, offset);
+      return;
+    }
+    uint32_t place = 0;
+    for (uint32_t word = 0; word < page.index->words.size(); ++word) {
+      for (uint64_t bits = page.index->words[word].offsets; bits != 0; bits &= bits - 1) {
+        visit(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)), place++);
       }
     }
   }
