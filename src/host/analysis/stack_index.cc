@@ -2,6 +2,7 @@
 
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -18,7 +19,8 @@ struct Spread {
     return static_cast<size_t>(product) ^ static_cast<size_t>(product >> 64);
   }
 };
-using PairMap = boost::unordered_flat_map<uint64_t, uint32_t, Spread>;
+using PairMap = boost::unordered_flat_map<uint64_t, uint32_t, Spread, std::equal_to<>,
+                                          base::LargeAllocator<std::pair<const uint64_t, uint32_t>>>;
 
 uint64_t pair_of(uint32_t first, uint32_t second) { return uint64_t{first} << 32 | second; }
 
@@ -65,7 +67,7 @@ void StackIndex::index_stacks(const model::Tables& tables) {
 void StackIndex::group_sites(const model::Tables& tables) {
   PairMap known;
   known.reserve(tables.sites.size());
-  std::vector<model::SiteId> last_sites;  // by group
+  base::LargeVector<model::SiteId> last_sites;  // by group
   ids_.resize(tables.sites.size());
   next_sites_.resize(tables.sites.size(), kNoSite);
   for (model::SiteId site = 0; site < tables.sites.size(); ++site) {

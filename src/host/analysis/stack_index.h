@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/large_allocator.h"
 #include "host/model/tables.h"
 
 namespace heaptap::analysis {
@@ -29,10 +30,10 @@ class StackIndex {
   void index_stacks(const model::Tables& tables);
   void group_sites(const model::Tables& tables);
 
-  std::vector<model::StackId> same_stack_;
-  std::vector<model::SiteId> first_sites_;  // by group
-  std::vector<model::SiteId> next_sites_;   // by site
-  std::vector<uint32_t> ids_;               // by site
+  base::LargeVector<model::StackId> same_stack_;
+  base::LargeVector<model::SiteId> first_sites_;  // by group
+  base::LargeVector<model::SiteId> next_sites_;   // by site
+  base::LargeVector<uint32_t> ids_;               // by site
 };
 
 // The caller's stack, where that comes first in the tables as it should; else a root.

@@ -16,14 +16,25 @@ void BlockTable::open(uint64_t page_number) {
   }
   recent_.resize(page_number - first_page_ + 1);
   Page& page = recent_.back();
-  if (spare_.empty()) {
-    page.blocks = std::make_unique_for_overwrite<Block[]>(kPageBlocks);
-  } else {
-    page.blocks = std::move(spare_.back());
-    spare_.pop_back();
-  }
+  page.blocks = new_page();
   ++used_pages_;
   open_page_ = page_number;
+}
+
+BlockTable::Blocks BlockTable::new_page() {
+  if (!spare_.empty()) {
+    Blocks blocks = std::move(spare_.back());
+    spare_.pop_back();
+    return blocks;
+  }
+  if (dense_pages_ < kPagesBeforeSlabs) {
+    ++dense_pages_;
+    return Blocks(new Block[kPageBlocks]);
+  }
+  if (slabs_.empty() || slabs_.back().used == kSlabBlocks) slabs_.emplace_back();
+  Slab& slab = slabs_.back();
+  slab.used += kPageBlocks;
+  return Blocks(slab.blocks + slab.used - kPageBlocks, Release(true));
 }
 
 void BlockTable::close_open_page() {
@@ -64,7 +75,7 @@ void BlockTable::shrink(uint64_t page_number, Page& page) {
 // Copies the live blocks of a page, and `extra` at its offset if there is one, into an array of exactly their number.
 void BlockTable::make_sparse(Page& page, uint32_t extra_offset, const Block* extra) {
   const uint32_t live = page.live + (extra == nullptr ? 0 : 1);
-  auto blocks = std::make_unique_for_overwrite<Block[]>(live);
+  Blocks blocks(new Block[live]);
   auto index = std::make_unique<SparseIndex>();
   uint32_t count = 0;
   const auto append = [&](uint32_t offset, const Block& block) {
@@ -88,7 +99,7 @@ void BlockTable::make_sparse(Page& page, uint32_t extra_offset, const Block* ext
 }
 
 void BlockTable::give_back(Page& page) {
-  if (page.blocks != nullptr && page.index == nullptr && spare_.size() < kSparePages) {
+  if (page.blocks != nullptr && page.index == nullptr) {
     spare_.push_back(std::move(page.blocks));
   }
 }

@@ -14,8 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "host/base/large_allocator.h"
 #include "host/ledger/block.h"
 
 namespace heaptap::ledger {
@@ -103,7 +105,7 @@ class BlockTable {
   static constexpr uint64_t kNoPage = ~uint64_t{0};
   static constexpr uint32_t kNever = ~uint32_t{0};
   static constexpr size_t kLeastDirectory = 1024;
-  static constexpr size_t kSparePages = 16;
+  static constexpr size_t kPagesBeforeSlabs = 16;
 
   // Which blocks of a page are in its sorted array, and where.
   struct SparseIndex {
@@ -129,8 +131,29 @@ class BlockTable {
     }
   };
 
+  // Dense pages from the first few on lie in slabs, which stay: what was given back becomes a page again.
+  struct Release {
+    Release() : is_in_slab(false) {}
+    explicit Release(bool in_slab) : is_in_slab(in_slab) {}
+    bool is_in_slab;
+    void operator()(Block* blocks) const {
+      if (!is_in_slab) delete[] blocks;
+    }
+  };
+  using Blocks = std::unique_ptr<Block[], Release>;
+  static constexpr size_t kSlabBlocks = base::kHugePageBytes / sizeof(Block);
+  struct Slab {
+    Slab() : blocks(base::LargeAllocator<Block>().allocate(kSlabBlocks)) {}
+    Slab(Slab&& other) noexcept : blocks(std::exchange(other.blocks, nullptr)), used(other.used) {}
+    ~Slab() {
+      if (blocks != nullptr) base::LargeAllocator<Block>().deallocate(blocks, kSlabBlocks);
+    }
+    Block* blocks;
+    size_t used = 0;
+  };
+
   struct Page {
-    std::unique_ptr<Block[]> blocks;     // null: nothing in it
+    Blocks blocks;                       // null: nothing in it
     std::unique_ptr<SparseIndex> index;  // of a sparse page; null in a dense one
     uint32_t filled = 0;                 // entries of `blocks`
     uint32_t live = 0;
@@ -184,17 +207,20 @@ class BlockTable {
   }
 
   void open(uint64_t page_number);
+  Blocks new_page();
   void close_open_page();
   void retire(size_t pages);
   void shrink(uint64_t page_number, Page& page);
   void make_sparse(Page& page, uint32_t extra_offset, const Block* extra);
   void give_back(Page& page);
 
+  std::vector<Slab> slabs_;  // first: pages are in them
   std::vector<Page> recent_;
   uint64_t first_page_ = 0;  // page number of recent_[0]
   uint64_t open_page_ = kNoPage;
   boost::unordered_flat_map<uint64_t, Page> old_;
-  std::vector<std::unique_ptr<Block[]>> spare_;  // dense pages for reuse
+  std::vector<Blocks> spare_;  // dense pages for reuse
+  size_t dense_pages_ = 0;     // in use and spare, before slabs
   uint64_t live_blocks_ = 0;
   uint64_t used_pages_ = 0;  // with blocks
 };

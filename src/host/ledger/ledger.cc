@@ -190,7 +190,7 @@ std::vector<model::ThreadId> Ledger::threads_of(model::SiteId site) const {
 
 // Whether the thread's next event says that the release of event `index` did not happen. A release that is known to be
 // undone is passed over at once, so that no peak in between is missed.
-bool Ledger::undone_within(const EventBatch& batch, uint32_t index, const std::vector<SiteFacts>& facts) {
+bool Ledger::undone_within(const EventBatch& batch, uint32_t index, const base::LargeVector<SiteFacts>& facts) {
   const size_t end = std::min<size_t>(batch.events.size(), size_t{index} + kMostEventsAhead);
   for (size_t next = size_t{index} + 1; next < end; ++next) {
     if (batch.events[next].thread == batch.events[index].thread) {

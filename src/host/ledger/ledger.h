@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/large_allocator.h"
 #include "host/ledger/block_table.h"
 #include "host/ledger/gaps.h"
 #include "host/ledger/lifetime_histogram.h"
@@ -51,8 +52,8 @@ class Ledger {
   void finish();
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  [[nodiscard]] const std::vector<Tally>& tallies() const { return tallies_; }      // by SiteId
-  [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;  // ascending
+  [[nodiscard]] const base::LargeVector<Tally>& tallies() const { return tallies_; }  // by SiteId
+  [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;    // ascending
   [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
   [[nodiscard]] const BlockTable& blocks() const { return blocks_; }
   [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
@@ -115,7 +116,7 @@ class Ledger {
   void note_live_bytes();
   void prefetch(const model::EventBatch& batch, uint32_t index) const;
   [[nodiscard]] static bool undone_within(const model::EventBatch& batch, uint32_t index,
-                                          const std::vector<SiteFacts>& facts);
+                                          const base::LargeVector<SiteFacts>& facts);
 
   void on_bad_release(const model::EventBatch& batch, uint32_t index, LastRelease* undo_record);
   void count_bad_release(const model::Event& event, const model::BadRelease& bad, LastRelease* undo_record);
@@ -160,8 +161,8 @@ class Ledger {
   size_t next_bad_ = 0;  // of the batch's bad releases
 
   Totals totals_;
-  std::vector<SiteFacts> facts_;                                           // by SiteId
-  std::vector<Tally> tallies_;                                             // by SiteId
+  base::LargeVector<SiteFacts> facts_;                                     // by SiteId
+  base::LargeVector<Tally> tallies_;                                       // by SiteId
   std::vector<std::vector<model::ThreadId>> more_threads_;                 // by SiteId: threads from 65 on, ascending
   std::vector<ThreadState> threads_;                                       // by ThreadId
   std::vector<ThreadTally> thread_tallies_;                                // by ThreadId
