@@ -20,6 +20,7 @@ constexpr uint32_t kMostEventsAhead = 16384;
 Ledger::Ledger(LedgerOptions options)
     : filter_(std::move(options.filter)),
       statistics_(options.statistics),
+      filters_(filter_.thread != 0 || filter_.from_ns != 0 || filter_.to_ns != ~uint64_t{0} || filter_.wants_site),
       within_(filter_.from_ns == 0),
       mappings_(options.page_bytes),
       lifetimes_(options.time_resolution_ns),
@@ -46,7 +47,13 @@ void Ledger::apply(const EventBatch& batch) {
     }
     const uint32_t end = mark < batch.time_marks.size() ? std::min(count, batch.time_marks[mark].first_event) : count;
     for (; index < end; ++index) {
-      process<kStatistics>(batch, index);
+      if (index + 1 < end && is_pair(batch.events[index], batch.events[index + 1])) {
+        prefetch(batch, index);
+        on_pair<kStatistics>(batch.events[index], batch.events[index + 1]);
+        ++index;
+      } else {
+        process<kStatistics>(batch, index);
+      }
     }
   }
 }
@@ -149,6 +156,11 @@ inline void Ledger::on_allocate(const Event& event) {
                           .address = event.address,
                           .site = event.site,
                           .thread = event.thread});
+  count_block<kStatistics>(event);
+}
+
+template <bool kStatistics>
+inline void Ledger::count_block(const Event& event) {
   count_allocation(event);
   if constexpr (kStatistics) {
     ThreadTally& by_thread = thread_tallies_[event.thread];
@@ -160,6 +172,27 @@ inline void Ledger::on_allocate(const Event& event) {
   totals_.allocated_bytes += event.value;
   totals_.live_bytes += event.value;
   note_live_bytes<kStatistics>();
+}
+
+// A block that is released by the next event, as it should be: it needs no place in the table.
+inline bool Ledger::is_pair(const Event& event, const Event& next) const {
+  return next.value == next_block_ && !filters_ && next.thread == event.thread && event.thread < threads_.size() &&
+         facts_[event.site].kind == EventKind::kAllocate && facts_[next.site].kind == EventKind::kRelease &&
+         !facts_[next.site].can_be_undone && facts_[event.site].family == facts_[next.site].family;
+}
+
+template <bool kStatistics>
+inline void Ledger::on_pair(const Event& event, const Event& release) {
+  ThreadState& thread = threads_[event.thread];
+  thread.last_block = next_block_++;
+  thread.undo = Undo::kNothing;
+  count_block<kStatistics>(event);
+  const Block block{.size_bytes = event.value,
+                    .allocated_at_ns = now_ns_,
+                    .address = event.address,
+                    .site = event.site,
+                    .thread = event.thread};
+  count_release<kStatistics>(release, block, nullptr);
 }
 
 void Ledger::note_new_thread(Tally& tally, const Event& event, uint64_t bit) {

@@ -107,6 +107,11 @@ class Ledger {
   template <bool kStatistics>
   void on_allocate(const model::Event& event);
   template <bool kStatistics>
+  void count_block(const model::Event& event);
+  [[nodiscard]] bool is_pair(const model::Event& event, const model::Event& next) const;
+  template <bool kStatistics>
+  void on_pair(const model::Event& event, const model::Event& release);
+  template <bool kStatistics>
   void on_release(const model::EventBatch& batch, uint32_t index);
   template <bool kStatistics>
   void on_release_of_block(const model::Event& event, LastRelease* undo_record);
@@ -153,6 +158,7 @@ class Ledger {
 
   Filter filter_;
   bool statistics_;
+  bool filters_;        // something is not counted
   bool within_ = true;  // the time window
   bool after_ = false;
   uint64_t now_ns_ = 0;
