@@ -262,6 +262,18 @@ __attribute__((noinline)) StackName CallStack::add_names(UnwindTables& tables, S
   return name;
 }
 
+// Where a branch is to be remembered. A table in which many displace each other gets more places.
+inline CallStack::Branch& CallStack::place_for(const Word& top) {
+  constexpr uint32_t kDisplacedForEach = 8;
+  const Branch& standing = branches_[branch_index(top)];
+  const bool displaces = standing.epoch == epoch_ && (standing.top.key != top.key || standing.top.slot != top.slot);
+  if (displaces && ++displaced_ > kDisplacedForEach * branch_mask_ && branch_mask_ < kMostBranches - 1) [[unlikely]] {
+    branch_mask_ = branch_mask_ * 2 + 1;
+    displaced_ = 0;
+  }
+  return branches_[branch_index(top)];
+}
+
 // The walk's fresh frames may come again on the frames that it met.
 inline void CallStack::remember_branch(const Walk& walk, uint32_t kept, uint32_t node) {
   const uint32_t last = walk.fresh_count - 1;
@@ -275,7 +287,7 @@ inline void CallStack::remember_branch(const Walk& walk, uint32_t kept, uint32_t
   const uintptr_t slot = fresh_[0].word.slot;
   const auto distance = [slot](uintptr_t place) { return static_cast<uint32_t>(place - slot); };
   if (kept > UINT16_MAX || walk.frame.slot - slot > UINT32_MAX) return;
-  Branch& branch = branches_[branch_index(fresh_[0].word)];
+  Branch& branch = place_for(fresh_[0].word);
   branch.top = fresh_[0].word;
   branch.fp = fresh_[0].fp;
   branch.fp_slot = walk.frame.fp_slot != 0 ? distance(walk.frame.fp_slot) : 0;

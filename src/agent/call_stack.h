@@ -84,6 +84,8 @@ class CallStack {
   void begin() {
     count_ = 0;
     forget_branches();
+    branch_mask_ = kFewBranches - 1;
+    displaced_ = 0;
     window_ = StackWindow();
   }
 
@@ -156,9 +158,10 @@ class CallStack {
     uint32_t inner_slots[kMostFrames - 1];  // how far above the top's slot they are
   };
   static constexpr uint32_t kWordsAtOnce = 4;
-  static constexpr uint32_t kBranches = 256;
-  static uint32_t branch_index(const Word& top) {
-    return static_cast<uint32_t>((top.key ^ top.slot << 20) * 0x9e3779b97f4a7c15u >> 56);
+  static constexpr uint32_t kFewBranches = 64;  // a thread begins with; their memory is what it touches
+  static constexpr uint32_t kMostBranches = 1024;
+  [[nodiscard]] uint32_t branch_index(const Word& top) const {
+    return static_cast<uint32_t>((top.key ^ top.slot << 20) * 0x9e3779b97f4a7c15u >> 40) & branch_mask_;
   }
   // Whether a branch whose innermost frame has come again is one on frames that the last stack still has, and all of them
   // are unchanged.
@@ -196,6 +199,7 @@ class CallStack {
   static uintptr_t word_at(const uint8_t* memory) { return *reinterpret_cast<const uintptr_t*>(memory); }
   static uintptr_t change_of(const Word& word) { return *reinterpret_cast<const uintptr_t*>(word.slot) ^ word.key; }
   [[nodiscard]] bool are_pointers_unchanged(uint32_t count) const;
+  Branch& place_for(const Word& top);
   void remember_branch(const Walk& walk, uint32_t kept, uint32_t node);
   uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
   bool meets_last(Walk& walk) const;
@@ -235,8 +239,10 @@ class CallStack {
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   bool last_is_whole_ = false;
   uint32_t epoch_ = 1;  // of the branches that count
+  uint32_t branch_mask_ = kFewBranches - 1;
+  uint32_t displaced_ = 0;  // branches that others took the place of since there were that many places
   mutable StackWindow window_;
-  Branch branches_[kBranches] = {};
+  Branch branches_[kMostBranches] = {};
 };
 
 }  // namespace heaptap::agent
