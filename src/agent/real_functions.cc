@@ -182,6 +182,7 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
   for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
     if (g_real.of[i] != nullptr) continue;
     const wire::FunctionFacts& facts = wire::kFunctionFacts[i];
+    if (facts.symbol[0] == '\0') continue;
     uintptr_t bytes = 0;
     void* found = symbols.find(facts.symbol, bytes);
     if (found == nullptr) continue;

@@ -12,7 +12,12 @@ enum class Function : uint8_t {
 };
 
 enum class Role : uint8_t { kNone, kAllocate, kRelease, kReallocate, kMap, kUnmap, kRemap };
-enum class Family : uint8_t { kNone, kMalloc, kNew, kNewArray, kMap };
+enum class Family : uint8_t { kNone, kMalloc, kNew, kNewArray, kMap, kAny };
+
+// Whether a release of this family is right for a block of that one.
+constexpr bool match(Family release, Family allocation) {
+  return release == allocation || release == Family::kAny || allocation == Family::kAny;
+}
 
 struct FunctionFacts {
   const char* symbol;
@@ -34,6 +39,18 @@ inline constexpr uint8_t kFunctionCount = static_cast<uint8_t>(Function::kCount)
 constexpr const FunctionFacts& facts_of(Function function) {
   const auto number = static_cast<uint8_t>(function);
   return kFunctionFacts[number < kFunctionCount ? number : 0];
+}
+
+// What is recorded where `a` and `b` are one code.
+constexpr Function combined(Function a, Function b) {
+  const FunctionFacts& first = facts_of(a);
+  const FunctionFacts& second = facts_of(b);
+  if (first.role != second.role || first.family == second.family) return a;
+  const bool with_malloc = first.family == Family::kMalloc || second.family == Family::kMalloc ||
+                           a == Function::kMallocOrNew || a == Function::kFreeOrDelete;
+  if (first.role == Role::kAllocate) return with_malloc ? Function::kMallocOrNew : Function::kNewOrNewArray;
+  if (first.role == Role::kRelease) return with_malloc ? Function::kFreeOrDelete : Function::kDeleteOrDeleteArray;
+  return a;
 }
 
 static_assert(sizeof(kFunctionFacts) / sizeof(kFunctionFacts[0]) == kFunctionCount);

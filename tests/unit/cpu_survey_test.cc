@@ -21,7 +21,8 @@ using tests::ElfFunction;
 // Of functions.def, in a 32-bit program's spelling too (size_t is `unsigned int` there).
 std::set<std::string> watched_names() {
   std::set<std::string> names = {"exit", "_exit", "_Exit", "quick_exit", "_dl_debug_state"};
-#define HEAPTAP_FUNCTION(enumerator, symbol, ...) names.insert(#symbol);
+#define HEAPTAP_FUNCTION(enumerator, symbol, ...) \
+  if (*#symbol != '\0') names.insert(#symbol);
 #include "wire/functions.def"
   for (std::string name : std::set(names)) {
     const size_t at = name.starts_with("_Zn") ? 4 : 6;  // _Znwm, _ZdlPvm

@@ -279,7 +279,7 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
   ++totals_.frees;
   totals_.live_bytes -= size_bytes;
   totals_.temporary_allocations += temporary ? 1 : 0;
-  const bool mismatched = facts_[block.site].family != facts_[event.site].family;
+  const bool mismatched = !wire::match(facts_[event.site].family, facts_[block.site].family);
   size_t error = ReleaseErrors::kDropped;
   if (mismatched) [[unlikely]] {
     ++tally.mismatched_frees;

@@ -64,7 +64,8 @@ class ReadOnly final : public arch::TargetMemory {
 void CallObserver::entered(const Site& site) {
   arch::CallPlace place;
   if (!space_.cpu().call_place(registers_, space_.memory(), place)) return;
-  const FoundFunction& called = space_.called_name().choose(site.functions, registers_, place.return_address);
+  FoundFunction called = site.functions.front();
+  called.function = space_.called_name().choose(site.functions, registers_, place.return_address);
   if (PendingCall* outer = thread_.calls.enclosing(place, called, space_.memory(), space_.cpu())) {
     const bool ends_here = outer->goes_on_in_release && !site.tracks_return &&
                            outer->place.entry_stack_pointer == place.entry_stack_pointer;
@@ -201,6 +202,7 @@ uint64_t CallObserver::jumped(const Site& site) {
   const uint64_t stack_pointer = space_.cpu().stack_pointer(registers_);
   PendingCall* call = thread_.calls.innermost();
   if (call == nullptr || call->place.entry_stack_pointer != stack_pointer) return 0;
+  if (thread_.watch_reason == WatchReason::kReturn) return 0;  // it is waited for already
   // A handler that interrupted it has returned: the CPU doesn't tell that of an instruction that was begun already.
   call->is_interrupted = false;
   if (thread_.watch_reason == WatchReason::kHandlerReturn) thread_.end_watch(space_.cpu());

@@ -39,10 +39,6 @@ bool is_operator(wire::Function function) {
   return family == wire::Family::kNew || family == wire::Family::kNewArray;
 }
 
-bool is_likelier(wire::Function one, wire::Function other) {
-  return is_operator(one) != is_operator(other) ? is_operator(one) : one < other;
-}
-
 }  // namespace
 
 const CalledName::Slots& CalledName::slots_of(uint32_t object) {
@@ -102,22 +98,18 @@ wire::Function CalledName::find_called(const Slots& slots, const arch::RegisterI
   return wire::Function::kNone;
 }
 
-const FoundFunction& CalledName::choose(std::span<const FoundFunction> functions, const arch::RegisterImage& registers,
-                                        uint64_t return_address) {
-  const int caller = functions.size() > 1 ? objects_.find(return_address - 1) : -1;
-  if (caller < 0) return functions.front();
-  const Slots& slots = slots_of(static_cast<uint32_t>(caller));
-  const auto [known, is_new] = by_return_.try_emplace(return_address, wire::Function::kNone);
-  if (is_new) known->second = find_called(slots, registers, functions.front().address, return_address);
-  if (known->second == kNoName) return functions.front();
-  if (const FoundFunction* called = find_function(functions, known->second)) return *called;
-  // A jump instead of a call, as at a destructor's end: operators are called so more than others, arrays' less.
-  const FoundFunction* likely = nullptr;
-  for (const auto& [slot, function] : slots) {
-    const FoundFunction* candidate = find_function(functions, function);
-    if (candidate != nullptr && (likely == nullptr || is_likelier(function, likely->function))) likely = candidate;
+wire::Function CalledName::choose(std::span<const FoundFunction> functions, const arch::RegisterImage& registers,
+                                  uint64_t return_address) {
+  if (functions.size() == 1) return functions.front().function;
+  if (const int caller = objects_.find(return_address - 1); caller >= 0) {
+    const Slots& slots = slots_of(static_cast<uint32_t>(caller));
+    const auto [known, is_new] = by_return_.try_emplace(return_address, wire::Function::kNone);
+    if (is_new) known->second = find_called(slots, registers, functions.front().address, return_address);
+    if (find_function(functions, known->second) != nullptr) return known->second;
   }
-  return likely != nullptr ? *likely : functions.front();
+  wire::Function all = functions.front().function;
+  for (const FoundFunction& function : functions) all = wire::combined(all, function.function);
+  return all;
 }
 
 }  // namespace heaptap::tracer

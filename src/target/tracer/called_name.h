@@ -18,10 +18,10 @@ class CalledName {
   CalledName(const arch::Cpu& cpu, TracedMemory& memory, const LoadedObjects& objects)
       : cpu_(cpu), memory_(memory), objects_(objects) {}
 
-  // One of `functions` (there is at least one), which are at one address: `registers` are those at its first instruction.
-  // Where the call doesn't tell, one that the caller's object knows by name; or the first.
-  const FoundFunction& choose(std::span<const FoundFunction> functions, const arch::RegisterImage& registers,
-                              uint64_t return_address);
+  // Which of `functions` (there is at least one), which are at one address: `registers` are those at its first instruction.
+  // Where the call doesn't tell, what stands for all of them.
+  wire::Function choose(std::span<const FoundFunction> functions, const arch::RegisterImage& registers,
+                        uint64_t return_address);
   // An object is gone.
   void forget(uint32_t object);
 

@@ -18,6 +18,7 @@ std::string with_size_type(std::string symbol, unsigned word_bytes) {
 WatchedNames::WatchedNames(unsigned word_bytes) {
   for (uint8_t number = 1; number < wire::kFunctionCount; ++number) {
     const auto function = static_cast<wire::Function>(number);
+    if (wire::facts_of(function).symbol[0] == '\0') continue;
     names_.push_back({.symbol = with_size_type(wire::facts_of(function).symbol, word_bytes), .function = function});
   }
   for (const char* symbol : {"exit", "quick_exit"}) names_.push_back({.symbol = symbol, .watch = Watch::kExit});
