@@ -34,11 +34,6 @@ const FoundFunction* find_function(std::span<const FoundFunction> functions, wir
   return found == functions.end() ? nullptr : &*found;
 }
 
-bool is_operator(wire::Function function) {
-  const wire::Family family = wire::facts_of(function).family;
-  return family == wire::Family::kNew || family == wire::Family::kNewArray;
-}
-
 }  // namespace
 
 const CalledName::Slots& CalledName::slots_of(uint32_t object) {
