@@ -196,6 +196,15 @@ bool AddressSpace::releases_its_own(uint64_t address) const {
   return index >= 0 && objects_.objects()[static_cast<size_t>(index)].allocator.contains(address);
 }
 
+bool AddressSpace::is_beside_operators(uint64_t called, uint64_t address) const {
+  const int index = objects_.find(called);
+  if (index < 0) return false;
+  const LoadedObject& object = objects_.objects()[static_cast<size_t>(index)];
+  // Only what is known to be the C++ library has operators that call nobody else.
+  const bool is_runtime = object.exceptions.size() != 0;
+  return is_runtime && (objects_.find(address) != index || object.exceptions.contains(address));
+}
+
 bool AddressSpace::is_allocators(uint64_t address) const {
   const int index = objects_.find(address);
   if (index < 0) return false;

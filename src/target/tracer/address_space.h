@@ -49,6 +49,8 @@ class AddressSpace {
   [[nodiscard]] bool omits(uint64_t address) const;
   // Whether releases from there are of an allocator's own.
   [[nodiscard]] bool releases_its_own(uint64_t address) const;
+  // Whether calls from `address` below an operator at `called` are of the program, or for what the operator throws.
+  [[nodiscard]] bool is_beside_operators(uint64_t called, uint64_t address) const;
   // Whether mapping calls from there are the C library's or an allocator's own.
   [[nodiscard]] bool is_allocators(uint64_t address) const;
 

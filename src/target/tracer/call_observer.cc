@@ -66,13 +66,28 @@ void CallObserver::entered(const Site& site) {
   if (!space_.cpu().call_place(registers_, space_.memory(), place)) return;
   FoundFunction called = site.functions.front();
   called.function = space_.called_name().choose(site.functions, registers_, place.return_address);
-  if (PendingCall* outer = thread_.calls.enclosing(place, called, space_.memory(), space_.cpu())) {
+  PendingCall* outer = thread_.calls.enclosing(place, called, space_.memory(), space_.cpu());
+  if (outer != nullptr && !is_for_failure(*outer, called, place)) {
     const bool ends_here = outer->goes_on_in_release && !site.tracks_return &&
                            outer->place.entry_stack_pointer == place.entry_stack_pointer;
     if (ends_here) thread_.calls.pop(outer);
     return;
   }
   begin(called, site, place);
+}
+
+// operator new that finds no memory calls the program's new_handler, and throws: what these call is no part of it.
+bool CallObserver::is_for_failure(const PendingCall& outer, const FoundFunction& called,
+                                  const arch::CallPlace& place) const {
+  const wire::FunctionFacts& facts = wire::facts_of(outer.called.function);
+  if (facts.role != Role::kAllocate ||
+      (facts.family != wire::Family::kNew && facts.family != wire::Family::kNewArray)) {
+    return false;
+  }
+  const bool goes_on_there = place.entry_stack_pointer == outer.place.entry_stack_pointer;
+  if (goes_on_there) return false;
+  return wire::facts_of(called.function).role == Role::kRelease ||
+         space_.is_beside_operators(outer.called.address, place.return_address);
 }
 
 void CallObserver::begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place) {

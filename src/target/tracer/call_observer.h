@@ -30,6 +30,8 @@ class CallObserver {
 
  private:
   Resolved end(const PendingCall* ending);
+  [[nodiscard]] bool is_for_failure(const PendingCall& outer, const FoundFunction& called,
+                                    const arch::CallPlace& place) const;
   void begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place);
   void begin_release(PendingCall call, bool tracks_return);
   void begin_reallocation(PendingCall call);

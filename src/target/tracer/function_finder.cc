@@ -67,6 +67,9 @@ void FunctionFinder::note(const WatchedName& name, const ElfSymbol& symbol, bool
     case WatchedName::Mark::kLibcStart:
       found_.is_libc = true;
       return;
+    case WatchedName::Mark::kExceptions:
+      found_.exceptions = {address, address + symbol.size_bytes};
+      return;
     case WatchedName::Mark::kGlibc:
       is_glibc_ = true;
       return;

@@ -18,9 +18,10 @@ struct ObjectSymbols {
   uint64_t loader_list = 0;
   uint64_t loader_list_pointer = 0;
   bool is_libc = false;
-  target::AddressRange allocator;  // LoadedObject::allocator
-  bool is_loader = false;          // a dynamic one: it shows others where it tells of changes
-  bool is_static = false;          // a program that no loader starts
+  target::AddressRange exceptions;  // LoadedObject::exceptions
+  target::AddressRange allocator;   // LoadedObject::allocator
+  bool is_loader = false;           // a dynamic one: it shows others where it tells of changes
+  bool is_static = false;           // a program that no loader starts
 };
 
 class FunctionFinder {

@@ -43,6 +43,8 @@ struct LoadedObject {
   bool is_libc = false;    // defines the C library's allocation functions or their kin (mmap …) among others
   // What calls free from here gives back blocks that only the allocator knows (glibc's, at a thread's end). Empty: none known.
   target::AddressRange allocator;
+  // What allocates from here makes an exception: no part of an operator new that throws it. Empty: none known.
+  target::AddressRange exceptions;
   std::vector<target::AddressRange> code;
   std::vector<FoundFunction> functions;  // ascending by address; several of one address side by side
   uint64_t unwind_header = 0;            // .eh_frame_hdr in memory; 0: none

@@ -163,6 +163,7 @@ ReadObject ObjectReader::read() {
     result_.symbols = finder_.take();
     object_.is_libc = result_.symbols.is_libc;
     object_.allocator = result_.symbols.allocator;
+    object_.exceptions = result_.symbols.exceptions;
     object_.functions = std::move(result_.symbols.functions);
   }
   tell_what_is_missing();

@@ -28,7 +28,7 @@ void keep_registers_at_end(const TracedProcess& process, target::StoppedThread& 
 
 // First the breakpoints, in memory that runs on; then each thread, as soon as it stands where it can be let go. One that
 // waits in a system call is left there: it can't have met a breakpoint, and there is none any more that it could meet. The
-// kernel lets it go when this process ends.
+// kernel lets it go when this process ends. But it would keep a watch in its debug registers: that has to be taken out.
 void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   if (process.phase == Phase::kLeaving) return;
   const pid_t id = process.id;  // the process is forgotten with the last of its threads
@@ -43,7 +43,8 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   for (Tracee* thread : threads_of(process)) {
     if (thread->stopped) {
       let_go(*thread);
-    } else if (!thread->is_new && !thread->group_stopped && thread->waits_in_kernel()) {
+    } else if (!thread->is_new && !thread->group_stopped && thread->watch_reason == WatchReason::kNone &&
+               thread->waits_in_kernel()) {
       thread->left_in_kernel = true;
     } else if (!thread->is_new) {
       thread->asked_to_stop = true;

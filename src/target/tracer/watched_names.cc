@@ -33,6 +33,7 @@ WatchedNames::WatchedNames(unsigned word_bytes) {
   for (const char* symbol : {"__libc_freeres", "__malloc_arena_thread_freeres"}) {  // of a library, of a static program
     names_.push_back({.symbol = symbol, .mark = Mark::kGlibc});
   }
+  names_.push_back({.symbol = "__cxa_allocate_exception", .mark = Mark::kExceptions});
   for (const WatchedName& name : names_) symbols_.push_back(name.symbol);
 }
 

@@ -17,8 +17,9 @@ struct WatchedName {
     kChangeNotice,  // the loader calls it when objects come and go
     kLoaderList,    // r_debug
     kLoaderListPointer,
-    kLibcStart,  // only a C library defines it
-    kGlibc,      // only this one does
+    kLibcStart,   // only a C library defines it
+    kGlibc,       // only this one does
+    kExceptions,  // it allocates what is thrown
   };
   std::string symbol;
   Watch watch = Watch::kCall;
