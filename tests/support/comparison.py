@@ -4,6 +4,8 @@ import collections
 SUMS = ("allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes", "temporary_allocations", "peak_bytes")
 LOST = ("definite", "indirect", "possible")
 _MAPPING = ("mmap", "mmap64", "mremap")
+# Two names of one function: a tracer sees its address, not who was called by which name.
+_NAMES = {"mmap64": "mmap", "aligned_alloc": "memalign"}
 
 
 def _places(frames):
@@ -17,7 +19,8 @@ def stacks(report, mapped):
     for stack in report["stacks"]:
         if (stack["function"] in _MAPPING) != mapped:
             continue
-        numbers = found[stack["function"], _places(stack["frames"])]
+        function = _NAMES.get(stack["function"], stack["function"])
+        numbers = found[function, _places(stack["frames"])]
         numbers.update({key: stack[key] for key in SUMS})
         if report["leaks"]["scanned"] and not mapped:
             numbers.update({f"{kind} {unit}": stack["leaks"][kind][unit] for kind in LOST for unit in ("blocks", "bytes")})

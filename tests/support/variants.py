@@ -12,13 +12,14 @@ USUAL = "usual"  # the programs that are built in any case
 class Variant:
     only_c: bool = False
     programs: list = dataclasses.field(default_factory=list)
+    long: set = dataclasses.field(default_factory=set)
     without: dict = dataclasses.field(default_factory=dict)  # program -> reason
     differs: dict = dataclasses.field(default_factory=dict)  # program -> what isn't so
 
 
 def read(file=FILE):
     """name -> Variant; USUAL has no list of programs."""
-    variants, programs = {USUAL: Variant()}, []
+    variants, programs, long = {USUAL: Variant()}, [], set()
     for line in file.read_text().splitlines():
         word, _, rest = line.partition(" ")
         if word == "variant":
@@ -26,11 +27,14 @@ def read(file=FILE):
             variants[name] = Variant(only_c=compiler == "musl")
         elif word == "programs":
             programs += rest.split()
+        elif word == "long":
+            long |= {*rest.split()}
         elif word == "only":
             name, *variants[name].programs = rest.split()
         elif word in ("without", "differs"):
             _except(variants, word, rest)
     for name, variant in variants.items():
+        variant.long = long
         if name != USUAL:
             variant.programs = [program for program in variant.programs or programs if program not in variant.without]
     return variants

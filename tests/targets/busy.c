@@ -55,6 +55,7 @@ static void* allocator(void* number) {
 static void await_status(pid_t child, int status) {
   int found = -1;
   REQUIRE(waitpid(child, &found, 0) == child);
+  if (found != status << 8) say("a child's status is %x, not %x\n", found, status << 8);
   REQUIRE(WIFEXITED(found) && WEXITSTATUS(found) == status);
 }
 static void* forker(void* unused) {
