@@ -97,7 +97,9 @@ void list_statistics(report::Report& report, const ledger::Ledger& ledger, const
 base::Result<std::unique_ptr<ledger::Ledger>> replay(intake::TraceReader& reader, const Query& query, StackNames& names,
                                                      bool addresses) {
   auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names));
-  const bool opens_files = query.stacks && !query.symbols.debuginfod;
+  // Where stacks are listed for certain, and whole.
+  const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
+  const bool opens_files = lists_stacks && !query.symbols.debuginfod;
   LedgerSink sink(*ledger, opens_files ? &names : nullptr);
   HEAPTAP_TRY(reader.replay(sink, {.addresses = addresses, .progress = query.progress}));
   if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
