@@ -110,6 +110,11 @@ void Tracee::restore_signal_mask() const {
   ptrace(PTRACE_SETSIGMASK, id_, sizeof(mask), &mask);
 }
 
+bool Tracee::has_ended() const {
+  const auto status = target::read_thread_status(id_);
+  return status && status->has_ended();
+}
+
 bool Tracee::waits_in_kernel() const {
   const auto status = target::read_thread_status(id_);
   if (!status || (status->state != 'S' && status->state != 'D')) return false;

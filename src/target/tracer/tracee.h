@@ -43,6 +43,8 @@ class Tracee {
 
   // A breakpoint in a thread that blocks SIGTRAP makes the kernel unblock it: blocks it again.
   void restore_signal_mask() const;
+  // A leader that has ended while other threads live.
+  [[nodiscard]] bool has_ended() const;
   // Whether it waits in a system call: then no breakpoint has been hit that wasn't told.
   [[nodiscard]] bool waits_in_kernel() const;
   [[nodiscard]] bool has_pending_trap() const;

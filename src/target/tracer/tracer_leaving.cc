@@ -43,6 +43,8 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   for (Tracee* thread : threads_of(process)) {
     if (thread->stopped) {
       let_go(*thread);
+    } else if (thread->has_ended()) {
+      thread->left_in_kernel = true;  // a leader, whose end is told when the others have ended
     } else if (!thread->is_new && !thread->group_stopped && thread->watch_reason == WatchReason::kNone &&
                thread->waits_in_kernel()) {
       thread->left_in_kernel = true;
@@ -158,7 +160,7 @@ void Tracer::check_held(TracedProcess& process) {
     if (thread->stopped) continue;
     const auto status = target::read_thread_status(thread->id());
     const bool is_deep = status && status->state == 'D' && passed > kDeepInKernel;
-    if (is_deep || !status) continue;
+    if (is_deep || !status || status->has_ended()) continue;
     if (passed < kLongestStopping) return;
     process.is_stopping = false;
     bell_.want_ticks(closing_);
