@@ -193,6 +193,15 @@ class CollectorInTrouble(Steered):
         self.assertIn(self.status(), (9, 125))
         self.assert_nothing_left()
 
+    def test_child_whose_trace_cannot_be_made_runs_on(self):
+        folder = self.folder / "gone"
+        for via in ("agent", "ptrace"):
+            with self.subTest(via=via):
+                folder.mkdir()
+                script = f"rm -r {folder}; (eval 'x=1; y=$x$x'; exit 3); echo $?"
+                outcome = heaptap("run", f"--via={via}", "-f", "-o", folder / "trace.htap", "--", "/bin/sh", "-c", script)
+                self.assertEqual(outcome.stdout, b"3\n", str(outcome))
+
 
 class ProgramEnds(Steered):
     def test_killed(self):

@@ -55,6 +55,26 @@ TEST_F(BreakpointTableTest, ACopyOfTheMemoryIsCleanedTheSameWay) {
   EXPECT_EQ(memory_.byte(kCode), kBreakpoint);
 }
 
+TEST_F(BreakpointTableTest, ACopyOwnsWhatWasCopiedWhateverBecomesOfTheOther) {
+  test::CodeMemory copy;
+  std::vector<uint8_t> copied = code();
+  copied[0] = kBreakpoint;
+  copy.put(kCode, copied);
+  BreakpointTable child(cpu_, copy);
+  {
+    BreakpointTable parent(cpu_, memory_);
+    ASSERT_TRUE(parent.plant(*parent.add(kCode, 0)));
+    ASSERT_TRUE(parent.plant(*parent.add(kCode + 1, 0)));  // after the fork
+    child.copy_from(parent);
+    parent.forget(0);
+  }
+  EXPECT_TRUE(child.find(kCode)->planted);
+  EXPECT_FALSE(child.find(kCode + 1)->planted);
+  child.lift_all(copy);
+  EXPECT_EQ(copy.byte(kCode), kPush);
+  EXPECT_EQ(copy.byte(kCode + 1), kRet);
+}
+
 TEST_F(BreakpointTableTest, AnInstructionThatCannotBeEmulatedGetsNone) {
   memory_.put(kCode, {0x0f, 0xa2, kRet});  // cpuid
   BreakpointTable table(cpu_, memory_);

@@ -38,12 +38,13 @@ AddressSpace::AddressSpace(pid_t thread, const arch::Cpu& cpu)
       called_name_(cpu, memory_, objects_),
       breakpoints_(cpu, memory_) {}
 
-void AddressSpace::start(std::unique_ptr<LogWriter> log, const AddressSpace* parent) {
+void AddressSpace::copy_from(const AddressSpace& parent) {
+  objects_.inherit(parent.objects_);
+  breakpoints_.copy_from(parent.breakpoints_);
+}
+
+void AddressSpace::start(std::unique_ptr<LogWriter> log) {
   log_ = std::move(log);
-  if (parent != nullptr) {
-    objects_.inherit(parent->objects_);
-    breakpoints_.copy_from(parent->breakpoints_);
-  }
   walk_ = std::make_unique<CallWalk>(cpu_, memory_, objects_, *log_, log_->header().depth_limit);
   look_at_objects();
   for (const FoundFunction& function : objects_.resolved_functions()) add_resolved(function.address, function.function);

@@ -28,8 +28,10 @@ class AddressSpace {
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
-  // Begins to record: notes the objects, plants breakpoints. `parent`: the one that a fork copied; or null.
-  void start(std::unique_ptr<LogWriter> log, const AddressSpace* parent);
+  // It is the copy that a fork has just made of the parent's: owns the breakpoints in it from now on.
+  void copy_from(const AddressSpace& parent);
+  // Begins to record: notes the objects, plants breakpoints.
+  void start(std::unique_ptr<LogWriter> log);
   // The loader says that objects came or went.
   void look_at_objects();
   // An IFUNC's resolver chose this.

@@ -32,19 +32,26 @@ void BreakpointTable::forget(uint32_t object) {
 }
 
 void BreakpointTable::lift_all(arch::TargetMemory& memory) const {
-  const std::span<const uint8_t> breakpoint = cpu_.breakpoint();
-  std::array<uint8_t, arch::Cpu::kMostInstructionBytes> there{};
   for (const auto& [address, site] : sites_) {
     // Only what is still ours: the memory may have been given to something else.
-    if (!memory.read(address, there.data(), breakpoint.size())) continue;
-    if (std::ranges::equal(std::span(there).first(breakpoint.size()), breakpoint)) {
-      memory.write(address, site->code.data(), breakpoint.size());
-    }
+    if (is_in(memory, address)) memory.write(address, site->code.data(), cpu_.breakpoint().size());
   }
 }
 
+bool BreakpointTable::is_in(arch::TargetMemory& memory, uint64_t address) const {
+  const std::span<const uint8_t> breakpoint = cpu_.breakpoint();
+  std::array<uint8_t, arch::Cpu::kMostInstructionBytes> there{};
+  return memory.read(address, there.data(), breakpoint.size()) &&
+         std::ranges::equal(std::span(there).first(breakpoint.size()), breakpoint);
+}
+
 void BreakpointTable::copy_from(const BreakpointTable& parent) {
-  for (const auto& [address, site] : parent.sites_) sites_.emplace(address, std::make_unique<Site>(*site));
+  for (const auto& [address, site] : parent.sites_) {
+    auto copy = std::make_unique<Site>(*site);
+    // The parent's may have come after the fork.
+    copy->planted = is_in(memory_, address);
+    sites_.emplace(address, std::move(copy));
+  }
 }
 
 }  // namespace heaptap::tracer

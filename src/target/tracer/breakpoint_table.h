@@ -45,14 +45,14 @@ class BreakpointTable {
   void forget(uint32_t object);
   // Takes all out of `memory`: this address space's, or a copy of it that a fork made.
   void lift_all(arch::TargetMemory& memory) const;
-  // All sites as they are, of a copy of the address space that a fork made.
+  // This memory is the copy that a fork made of the parent's: what is planted in it is here from now on.
   void copy_from(const BreakpointTable& parent);
-  // This address space is gone: there is nothing to be taken out.
-  void abandon() { sites_.clear(); }
 
   [[nodiscard]] const auto& sites() const { return sites_; }
 
  private:
+  [[nodiscard]] bool is_in(arch::TargetMemory& memory, uint64_t address) const;
+
   const arch::Cpu& cpu_;
   arch::TargetMemory& memory_;
   std::unordered_map<uint64_t, std::unique_ptr<Site>> sites_;

@@ -28,16 +28,16 @@ class TracedProcess {
   const pid_t parent;
   Phase phase;
   LogWanted::Reason reason = LogWanted::Reason::kStart;
-  std::shared_ptr<AddressSpace> space;        // null: none is known yet
-  std::shared_ptr<AddressSpace> copied_from;  // by a fork, with the breakpoints in it; until it has begun
-  bool is_guest = false;                      // in its parent's address space, without a log of its own (vfork)
-  bool was_recorded = false;                  // it had a log: heaptap is told when it leaves
+  std::shared_ptr<AddressSpace> space;  // null: none is known yet
+  bool is_guest = false;                // in its parent's address space, without a log of its own (vfork)
+  bool begins_as_copy = false;          // of a fork, whose first stop is to come
+  bool was_recorded = false;            // it had a log: heaptap is told when it leaves
   Left::Reason left_reason = Left::Reason::kDetached;
 
   // Its end.
   std::optional<wire::EndingNotice> exit_call;
   target::StoppedThread exit_caller;  // as it called exit
-  Tracee* ending = nullptr;  // waits until its memory has been looked at
+  Tracee* ending = nullptr;           // waits until its memory has been looked at
   wire::EndingKind ending_kind{};
   bool end_was_told = false;
 

@@ -187,6 +187,7 @@ void Tracer::answer_signal(Tracee& thread, int signal) {
 void Tracer::answer_end(pid_t id, int status) {
   early_.erase(id);
   TracedProcess* process = find_process(id);
+  if (process != nullptr) give_up_hold(*process, "it has ended");
   forget_thread(id);
   if (process == nullptr) return;
   // The leader's end is told when all other threads have ended.
@@ -198,13 +199,14 @@ void Tracer::answer_end(pid_t id, int status) {
     packet.header.wait_status = status;
     send(packet);
   }
-  if (process->space != nullptr && !process->is_guest) process->space->breakpoints().abandon();
+  leave_memory(*process);
   forget_process(id);
 }
 
 void Tracer::resume(Tracee& thread) {
   const TracedProcess& process = thread.process();
-  const bool awaits_log = process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach;
+  const bool awaits_log =
+      process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_guest;
   if (process.phase == Phase::kLeaving) return let_go(thread);
   if (awaits_log || process.is_held || process.ending == &thread) return;
   if (thread.group_stopped) {

@@ -73,6 +73,7 @@ class Tracer {
   void leave(TracedProcess& process, Left::Reason reason);
   void leave_guests(const TracedProcess& process, Left::Reason reason);
   void leave_all();
+  static void leave_memory(TracedProcess& process);
   void let_go(Tracee& thread);
   void check_left(TracedProcess& process);
   void forget_thread(pid_t id);
@@ -81,6 +82,8 @@ class Tracer {
   void hold(pid_t process);
   void check_held(TracedProcess& process);
   void tell_held(TracedProcess& process);
+  void tell_not_held(pid_t process, const std::string& why);
+  void give_up_hold(TracedProcess& process, const std::string& why);
   void release(pid_t process);
   static void restart_call(Tracee& thread);
 

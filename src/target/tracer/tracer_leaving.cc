@@ -33,12 +33,10 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   if (process.phase == Phase::kLeaving) return;
   const pid_t id = process.id;  // the process is forgotten with the last of its threads
   process.left_reason = reason;
-  if (process.space != nullptr && !process.is_guest) {
-    process.space->breakpoints().lift_all(process.space->memory());
-    leave_guests(process, reason);
-  }
+  give_up_hold(process, "it is traced no more");
+  leave_memory(process);
+  if (process.space != nullptr && !process.is_guest) leave_guests(process, reason);
   process.phase = Phase::kLeaving;
-  process.is_held = process.is_stopping = false;
   process.ending = nullptr;
   for (Tracee* thread : threads_of(process)) {
     if (thread->stopped) {
@@ -54,6 +52,12 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
     }
   }
   if (TracedProcess* const still_there = find_process(id)) check_left(*still_there);
+}
+
+// Takes the breakpoints out. After its end, too: others may run in that memory (vfork), and go on.
+void Tracer::leave_memory(TracedProcess& process) {
+  if (process.space == nullptr || process.is_guest) return;
+  process.space->breakpoints().lift_all(process.space->memory());
 }
 
 // Those that run in its memory (vfork).
@@ -141,7 +145,7 @@ void Tracer::forget_process(pid_t id) {
 void Tracer::hold(pid_t id) {
   TracedProcess* process = find_process(id);
   if (process == nullptr || process->phase != Phase::kTraced) {
-    return tell(PacketKind::kNotHeld, id, "process " + std::to_string(id) + " is not traced any more");
+    return tell_not_held(id, "it is not traced any more");
   }
   process->is_held = process->is_stopping = true;
   process->asked_at = Clock::now();
@@ -164,13 +168,25 @@ void Tracer::check_held(TracedProcess& process) {
     if (passed < kLongestStopping) return;
     process.is_stopping = false;
     bell_.want_ticks(closing_);
-    tell(PacketKind::kNotHeld, process.id,
-         "thread " + std::to_string(thread->id()) + " of process " + std::to_string(process.id) + " doesn't stop");
+    tell_not_held(process.id, "its thread " + std::to_string(thread->id()) + " doesn't stop");
     return release(process.id);
   }
   process.is_stopping = false;
   bell_.want_ticks(closing_);
   tell_held(process);
+}
+
+void Tracer::tell_not_held(pid_t id, const std::string& why) {
+  tell(PacketKind::kNotHeld, id, "process " + std::to_string(id) + " can't be looked at: " + why);
+}
+
+// There will be nothing to look at. Whoever asked for it is told.
+void Tracer::give_up_hold(TracedProcess& process, const std::string& why) {
+  if (process.is_stopping) {
+    bell_.want_ticks(closing_);
+    tell_not_held(process.id, why);
+  }
+  process.is_held = process.is_stopping = false;
 }
 
 void Tracer::tell_held(TracedProcess& process) {

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "target/process_status.h"
 #include "target/tracer/tracer.h"
@@ -137,12 +138,12 @@ void Tracer::attach_before_exec(pid_t process) {
 void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread) {
   process.phase = Phase::kWaitsForLog;
   process.reason = reason;
-  const arch::Cpu* cpu = cpu_of_process(thread);
+  const arch::Cpu* cpu = process.space != nullptr ? &process.space->cpu() : cpu_of_process(thread);
   if (cpu == nullptr) {
     tell(PacketKind::kNotAttached, process.id, name_of(process.id) + " runs code of a CPU that can't be traced here");
     return leave(process, Left::Reason::kFailed);
   }
-  process.space = std::make_shared<AddressSpace>(thread, *cpu);
+  if (process.space == nullptr) process.space = std::make_shared<AddressSpace>(thread, *cpu);
   Packet packet;
   packet.header = {.kind = PacketKind::kLogWanted, .process = process.id, .parent = process.parent};
   packet.header.reason = static_cast<uint32_t>(reason);
@@ -166,8 +167,10 @@ void Tracer::give_log(Packet& packet) {
     return refuse_log(packet.header.process);
   }
   process->phase = Phase::kTraced;
-  process->space->start(std::move(log), process->copied_from.get());
-  process->copied_from = nullptr;
+  process->space->start(std::move(log));
+  for (const auto& [id, other] : processes_) {
+    if (other->is_guest && other->space == process->space) other->phase = Phase::kTraced;
+  }
   tell(PacketKind::kAttached, process->id, "");
   tell_notes(*process);
   for (Tracee* thread : threads_of(*process)) {
@@ -204,8 +207,12 @@ void Tracer::answer_child(Tracee& maker, int event) {
     if (added.is_guest) {
       added.space = process.space;
     } else {
-      added.reason = LogWanted::Reason::kFork;
-      added.copied_from = process.space;
+      // Its text was copied with our breakpoints in it, whatever becomes of its parent until it first stops.
+      added.begins_as_copy = true;
+      if (process.space != nullptr) {
+        added.space = std::make_shared<AddressSpace>(id, process.space->cpu());
+        added.space->copy_from(*process.space);
+      }
     }
     child = &add_thread(id, added);
   }
@@ -217,19 +224,11 @@ void Tracer::answer_child(Tracee& maker, int event) {
 // Its first stop.
 void Tracer::begin_child(Tracee& child) {
   TracedProcess& process = child.process();
-  const bool is_copy = process.reason == LogWanted::Reason::kFork && !process.is_guest && process.id == child.id() &&
-                       process.space == nullptr;
-  if (!is_copy) return resume(child);
-  const bool is_traced = process.copied_from != nullptr && process.copied_from->is_recording();
-  if (is_traced && process.phase == Phase::kTraced && options_.follow_fork && !closing_) {
-    child.stopped = true;
+  if (!std::exchange(process.begins_as_copy, false)) return resume(child);
+  if (process.phase != Phase::kLeaving && process.space != nullptr && options_.follow_fork && !closing_) {
     return want_log(process, LogWanted::Reason::kFork, child.id());
   }
-  // Its text was copied with our breakpoints in it.
-  if (process.copied_from != nullptr) {
-    TracedMemory memory(child.id());
-    process.copied_from->breakpoints().lift_all(memory);
-  }
+  if (process.space != nullptr) process.space->breakpoints().lift_all(process.space->memory());
   process.phase = Phase::kLeaving;
   let_go(child);
 }
@@ -240,20 +239,12 @@ void Tracer::answer_exec(pid_t id) {
     early_[id] = PTRACE_EVENT_EXEC << 16 | SIGTRAP << 8 | 0x7f;
     return;
   }
-  for (Tracee* thread : threads_of(*process)) {
-    if (thread->id() != id) forget_thread(thread->id());
-  }
-  if (!threads_.contains(id)) add_thread(id, *process);  // another thread took the leader's place
-  Tracee& thread = *threads_.at(id);
+  give_up_hold(*process, "it executed another program");
+  // Of the thread that did it, which may have taken the leader's place, nothing is left but its number.
+  for (Tracee* thread : threads_of(*process)) forget_thread(thread->id());
+  Tracee& thread = add_thread(id, *process);
   thread.stopped = true;
-  thread.calls.clear();
-  thread.last_stack.reset();
-  thread.watch_reason = WatchReason::kNone;
-  if (process->space != nullptr && !process->is_guest) {
-    process->space->breakpoints().abandon();
-    if (process->space->is_recording() && thread.stream != nullptr) process->space->log().end_stream(thread.stream);
-  }
-  thread.stream = nullptr;
+  leave_memory(*process);
   const bool was_recorded = process->was_recorded;
   const bool starts = process->phase == Phase::kBeforeExec;
   const bool follows =
