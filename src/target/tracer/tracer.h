@@ -56,6 +56,7 @@ class Tracer {
   void obey(Packet& packet);
   void attach(pid_t process);
   std::string try_to_attach(pid_t process);
+  void attach_guests(TracedProcess& process);
   void attach_before_exec(pid_t process);
   void give_log(Packet& packet);
   void refuse_log(pid_t process);

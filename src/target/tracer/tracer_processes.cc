@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 #include <utility>
 
 #include "target/process_status.h"
@@ -126,7 +127,31 @@ std::string Tracer::try_to_attach(pid_t process) {
   if (threads_of(added).empty()) return name_of(process) + " has ended";
   if (cpu == nullptr) return name_of(process) + " runs code of a CPU that can't be traced here";
   want_log(added, LogWanted::Reason::kAttach, threads_of(added).front()->id());
+  if (find_process(process) == &added) attach_guests(added);
   return {};
+}
+
+// Children that run in its memory (vfork) and were made before: they would run into breakpoints, too.
+void Tracer::attach_guests(TracedProcess& process) {
+  for (const Tracee* thread : threads_of(process)) {
+    const std::string task = "/proc/" + std::to_string(process.id) + "/task/" + std::to_string(thread->id());
+    std::istringstream children(target::read_proc_file(task + "/children"));
+    for (pid_t child = 0; children >> child;) {
+      if (threads_.contains(child) || early_.contains(child)) continue;
+      if (!share_memory(thread->id(), child, 0) || Tracee::seize(child) != 0) continue;
+      TracedProcess& guest = add_process(child, process.id, Phase::kTraced);
+      guest.is_guest = true;
+      guest.space = process.space;
+      Tracee& added = add_thread(child, guest);
+      if (share_memory(thread->id(), child, 0)) continue;
+      // It executed another program meanwhile.
+      guest.is_guest = false;
+      guest.space = nullptr;
+      guest.phase = Phase::kLeaving;
+      added.asked_to_stop = true;
+      added.interrupt();
+    }
+  }
 }
 
 void Tracer::attach_before_exec(pid_t process) {
