@@ -20,10 +20,6 @@ ROUNDS = 1000 if LONG else 30
 KILLS = 200 if LONG else 15
 
 
-def setUpModule():
-    heaptap_test.require_tracer()
-
-
 class Busy:
     """The program, until it is asked to end."""
 

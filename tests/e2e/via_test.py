@@ -82,10 +82,6 @@ class Via(heaptap_test.TestCase):
         return summary(trace)
 
 
-def setUpModule():
-    heaptap_test.require_tracer()
-
-
 for _name in sorted({source.stem for source in TARGET_SOURCES.glob("*.c*")} if LONG else PROGRAMS):
     setattr(Via, f"test_{_name}", lambda self, name=_name: self.compare(name))
 for _name in SYSTEM:

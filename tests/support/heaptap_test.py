@@ -99,12 +99,6 @@ def has_tracer():
         return b"not available in this version" not in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=folder).stderr
 
 
-def require_tracer():
-    """Skips the module's tests where this heaptap can't trace by ptrace yet."""
-    if not has_tracer():
-        raise unittest.SkipTest("this heaptap can't trace by ptrace")
-
-
 def summary(trace):
     """The summary of a trace as JSON; an AssertionError that shows heaptap's words where there is none."""
     outcome = heaptap("show", "summary", "--json", trace)
