@@ -69,6 +69,18 @@ std::vector<pid_t> list_threads(pid_t process) {
   return threads;
 }
 
+pid_t find_live_thread(pid_t process) {
+  const auto lives = [](pid_t thread) {
+    const auto status = read_thread_status(thread);
+    return status && !status->has_ended();
+  };
+  if (lives(process)) return process;
+  for (const pid_t thread : list_threads(process)) {
+    if (lives(thread)) return thread;
+  }
+  return 0;
+}
+
 uint64_t read_first_stack_pointer(pid_t thread) {
   const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/stat");
   // Field 28; the second one is a name in brackets, with anything in it.

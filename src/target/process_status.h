@@ -23,6 +23,10 @@ std::optional<ThreadStatus> read_thread_status(pid_t thread);
 // All threads of the process; empty: there is no such process.
 std::vector<pid_t> list_threads(pid_t process);
 
+// A thread of it that runs: what /proc tells of memory, files and the program it tells of such a one only. The first thread
+// if that does, which it need not. 0: the process has ended.
+pid_t find_live_thread(pid_t process);
+
 // Where a thread sits in the kernel. None: it isn't in a system call, or this isn't told.
 struct KernelPlace {
   uint64_t stack_pointer;

@@ -1,9 +1,14 @@
 // Says that it is ready; then does what each line that it reads asks for, and says that it is done. For tests that attach.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +59,39 @@ long in_child(long count) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+// Any system call but these ends the process.
+long allow_few_calls() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program = {sizeof code / sizeof *code, code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+void obey_lines(char* program);
+
+// The first thread ends, another one goes on.
+void leave_to_thread(char* program) {
+  static pthread_t first;
+  first = pthread_self();
+  const auto work = [](void* name) -> void* {
+    pthread_join(first, nullptr);
+    std::puts("other 0");
+    std::fflush(stdout);
+    obey_lines(static_cast<char*>(name));
+    release_early();
+    std::exit(0);
+  };
+  pthread_t other;
+  if (pthread_create(&other, nullptr, work, program) == 0) pthread_exit(nullptr);
+}
+
 long obey(const char* word, long number, char* program) {
   const auto is = [word](const char* other) { return std::strcmp(word, other) == 0; };
   if (is("pairs")) make_pairs(number);
@@ -62,6 +100,9 @@ long obey(const char* word, long number, char* program) {
   if (is("hold")) held = make();
   if (is("release")) release_early();
   if (is("thread")) in_thread(number);
+  if (is("other")) leave_to_thread(program);
+  if (is("strict")) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+  if (is("filter")) return allow_few_calls();
   if (is("fork")) return in_child(number);
   if (is("exec")) execl("/proc/self/exe", program, nullptr);
   if (is("exit")) std::exit(static_cast<int>(number));
@@ -69,20 +110,24 @@ long obey(const char* word, long number, char* program) {
   return 0;
 }
 
-}  // namespace
-
-int main(int, char** arguments) {
-  for (void* volatile& block : early) block = make();
+void obey_lines(char* program) {
   char line[64];
-  std::puts("ready");
-  std::fflush(stdout);
   while (std::fgets(line, sizeof line, stdin) != nullptr) {
     char word[32] = "";
     long number = 0;
     std::sscanf(line, "%31s %ld", word, &number);
-    const long result = obey(word, number, arguments[0]);
+    const long result = obey(word, number, program);
     std::printf("%s %ld\n", word, result);
     std::fflush(stdout);
   }
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  for (void* volatile& block : early) block = make();
+  std::puts("ready");
+  std::fflush(stdout);
+  obey_lines(arguments[0]);
   release_early();
 }

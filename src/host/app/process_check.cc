@@ -65,8 +65,8 @@ base::Result<> explain_denial(pid_t process, int reason) {
 }
 
 // Opening this file asks the kernel the question that attaching asks.
-base::Result<> check_access(pid_t process) {
-  const int file = open(fmt::format("/proc/{}/mem", process).c_str(), O_RDONLY | O_CLOEXEC);
+base::Result<> check_access(pid_t process, pid_t live_thread) {
+  const int file = open(fmt::format("/proc/{}/mem", live_thread).c_str(), O_RDONLY | O_CLOEXEC);
   if (file >= 0) {
     close(file);
     return {};
@@ -87,7 +87,8 @@ base::Result<> check_process(pid_t process) {
     return base::fail("process {} ({}) is a thread of the kernel: there is no program to record", process,
                       name_of(process));
   }
-  if (status->state == 'Z' || status->state == 'X') {
+  const pid_t live_thread = target::find_live_thread(process);
+  if (live_thread == 0) {
     return base::fail("process {} ({}) has ended already; only its parent hasn't taken notice yet", process,
                       name_of(process));
   }
@@ -97,7 +98,7 @@ base::Result<> check_process(pid_t process) {
         "first",
         process, status->tracer, name_of(status->tracer));
   }
-  return check_access(process);
+  return check_access(process, live_thread);
 }
 
 }  // namespace

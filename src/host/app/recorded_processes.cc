@@ -8,20 +8,21 @@
 #include <fstream>
 
 #include "host/app/trace_name.h"
+#include "target/process_status.h"
 
 namespace heaptap::app {
 namespace {
 
-std::vector<std::string> command_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+std::vector<std::string> command_of(pid_t live_thread) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", live_thread), std::ios::binary);
   std::vector<std::string> command;
   for (std::string argument; std::getline(file, argument, '\0');) command.push_back(argument);
   return command;
 }
 
-std::string executable_of(pid_t pid) {
+std::string executable_of(pid_t live_thread) {
   std::error_code ignored;
-  return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), ignored).string();
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", live_thread), ignored).string();
 }
 
 }  // namespace
@@ -92,9 +93,10 @@ std::vector<FinishedTrace> RecordedProcesses::take_traces(const std::vector<pid_
 model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
   const pid_t pid = beginning.process;
   const bool is_start = program_.is(pid) && !knows(pid) && beginning.from_start;
+  const pid_t live_thread = target::find_live_thread(pid);
   model::Capture capture;
-  capture.command = is_start ? options_.command : command_of(pid);
-  capture.executable = is_start ? options_.executable : executable_of(pid);
+  capture.command = is_start ? options_.command : command_of(live_thread);
+  capture.executable = is_start ? options_.executable : executable_of(live_thread);
   if (capture.command.empty()) capture.command = {capture.executable};
   capture.pid = static_cast<uint32_t>(pid);
   capture.parent_pid = static_cast<uint32_t>(beginning.parent);

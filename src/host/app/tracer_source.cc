@@ -103,7 +103,10 @@ void TracerSource::take(const tracer::Ending& message) {
 
 void TracerSource::take(const Left& message) {
   RecordedProcess* const process = processes_.find(message.process);
-  if (asked_.erase(message.process) > 0) ++failures_;
+  if (asked_.erase(message.process) > 0) {
+    ++failures_;
+    print_error(fmt::format("heaptap: process {} ended before it could be recorded\n", message.process));
+  }
   if (process == nullptr) return;
   left_[message.process] = message.reason;
   if (message.wait_status) process->exit = exit_of(*message.wait_status);

@@ -186,21 +186,26 @@ void Tracer::answer_signal(Tracee& thread, int signal) {
 
 void Tracer::answer_end(pid_t id, int status) {
   early_.erase(id);
-  TracedProcess* process = find_process(id);
-  if (process != nullptr) give_up_hold(*process, "it has ended");
+  const auto known = threads_.find(id);
+  TracedProcess* process = known != threads_.end() ? &known->second->process() : find_process(id);
+  // The leader's end is told when all other threads have ended; of one that had ended before it was seized nothing is told.
+  const bool ends = process != nullptr && (id == process->id || threads_of(*process).size() <= 1);
+  if (ends) give_up_hold(*process, "it has ended");
   forget_thread(id);
-  if (process == nullptr) return;
-  // The leader's end is told when all other threads have ended.
-  if (process->was_recorded) {
+  if (ends) process_ended(*process, status);
+}
+
+void Tracer::process_ended(TracedProcess& process, int status) {
+  if (process.was_recorded) {
     Packet packet;
-    packet.header = {.kind = PacketKind::kLeft, .process = id};
+    packet.header = {.kind = PacketKind::kLeft, .process = process.id};
     packet.header.reason =
-        static_cast<uint32_t>(process->phase == Phase::kLeaving ? process->left_reason : Left::Reason::kEnded);
+        static_cast<uint32_t>(process.phase == Phase::kLeaving ? process.left_reason : Left::Reason::kEnded);
     packet.header.wait_status = status;
     send(packet);
   }
-  leave_memory(*process);
-  forget_process(id);
+  leave_memory(process);
+  forget_process(process.id);
 }
 
 void Tracer::resume(Tracee& thread) {

@@ -48,6 +48,7 @@ class Tracer {
   void answer_watch(Tracee& thread, arch::RegisterImage& registers);
   void answer_signal(Tracee& thread, int signal);
   void answer_end(pid_t id, int status);
+  void process_ended(TracedProcess& process, int status);
   void call_is_lost(Tracee& thread);
   void resume(Tracee& thread);
 

@@ -191,6 +191,7 @@ void Tracer::give_up_hold(TracedProcess& process, const std::string& why) {
 
 void Tracer::tell_held(TracedProcess& process) {
   for (const Tracee* thread : threads_of(process)) {
+    if (!thread->stopped && thread->has_ended()) continue;
     Packet packet;
     packet.header = {.kind = PacketKind::kHeldThread, .process = process.id};
     packet.thread.thread_id = static_cast<uint32_t>(thread->id());

@@ -103,9 +103,8 @@ std::string Tracer::try_to_attach(pid_t process) {
   if (status->process != process) {
     return std::to_string(process) + " is a thread of process " + std::to_string(status->process) + ": name that";
   }
-  if (status->state == 'Z' || status->state == 'X') return name_of(process) + " has ended already";
+  if (target::find_live_thread(process) == 0) return name_of(process) + " has ended already";
   if (find_process(process) != nullptr) return name_of(process) + " is being traced already";
-  const arch::Cpu* cpu = cpu_of_process(process);
   TracedProcess& added = add_process(process, 0, Phase::kWaitsForLog);
   bool found = true;
   while (found) {
@@ -119,13 +118,12 @@ std::string Tracer::try_to_attach(pid_t process) {
         continue;
       }
       const auto thread = target::read_thread_status(id);
-      const bool is_ending = !thread || thread->state == 'Z' || thread->state == 'X';
+      const bool is_ending = !thread || thread->has_ended();
       if (is_ending || thread->tracer == getpid()) continue;  // the second: a seized one made it just now
       return why_refused(id, reason);
     }
   }
   if (threads_of(added).empty()) return name_of(process) + " has ended";
-  if (cpu == nullptr) return name_of(process) + " runs code of a CPU that can't be traced here";
   want_log(added, LogWanted::Reason::kAttach, threads_of(added).front()->id());
   if (find_process(process) == &added) attach_guests(added);
   return {};
@@ -165,7 +163,9 @@ void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t th
   process.reason = reason;
   const arch::Cpu* cpu = process.space != nullptr ? &process.space->cpu() : cpu_of_process(thread);
   if (cpu == nullptr) {
-    tell(PacketKind::kNotAttached, process.id, name_of(process.id) + " runs code of a CPU that can't be traced here");
+    const bool has_ended = target::find_live_thread(process.id) == 0;
+    tell(PacketKind::kNotAttached, process.id,
+         name_of(process.id) + (has_ended ? " has ended" : " runs code of a CPU that can't be traced here"));
     return leave(process, Left::Reason::kFailed);
   }
   if (process.space == nullptr) process.space = std::make_shared<AddressSpace>(thread, *cpu);
