@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the project's sources, as many at once as there are cores. A file whose own text, project headers,
-flags and .clang-tidy have not changed since it passed is not looked at again. Exit status 1 if a file has a finding."""
+flags and .clang-tidy have not changed since it passed is not looked at again. Exit status 1 if a file has a finding.
+
+Where many files are to do, those of a folder are looked at together, as includes of one made-up file: most of the time goes
+into what they all include. Where that has findings, its files are looked at one by one, and only what is found so counts.
+Unused using-declarations and aliases of namespaces are found only one by one (--together 1)."""
 
 import argparse
 import concurrent.futures
@@ -13,6 +17,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
@@ -94,11 +99,56 @@ def key_of(file, arguments):
 
 def tidy(file, arguments):
     """The findings for one file; empty when there are none."""
-    command = [TIDY, "--quiet", "--warnings-as-errors=*", str(file), "--", *arguments[1:]]
+    command = [TIDY, "--quiet", "--warnings-as-errors=*", f"--config-file={ROOT}/.clang-tidy", str(file), "--", *arguments[1:]]
     run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if run.returncode == 0:
         return ""
     return run.stdout + "\n".join(line for line in run.stderr.splitlines() if "warnings generated" not in line)
+
+
+def groups_of(files, commands, most):
+    """Lists of files that can be compiled alike, of a folder each and about equally long."""
+    alike = {}
+    for file in sorted(files):
+        flags = tuple(word for word in commands[file] if pathlib.Path(word).name != file.name)
+        alike.setdefault((file.parent, file.suffix, flags), []).append(file)
+    for (_, suffix, flags), members in alike.items():
+        parts = -(-len(members) // most)
+        for part in range(parts):
+            yield members[part::parts], suffix, flags
+
+
+def written_group(folder, files, suffix):
+    group = pathlib.Path(folder) / f"group{suffix}"
+    group.write_text("".join(f'#include "{file}"  // NOLINT(bugprone-suspicious-include)\n' for file in files))
+    return group
+
+
+def clashing(group, files, flags):
+    """The files that don't compile behind the others: they define the same names for themselves."""
+    compiler = "clang-19" if group.suffix == ".c" else "clang++-19"
+    run = subprocess.run([compiler, "-fsyntax-only", "-w", "-ferror-limit=0", *flags[1:], str(group)],
+                         capture_output=True, text=True, cwd=ROOT)
+    named = {line.partition(":")[0] for line in run.stderr.splitlines() if " error: " in line}
+    if run.returncode != 0 and not named & {*map(str, files)}:
+        return files
+    return [file for file in files if str(file) in named]
+
+
+def tidy_group(files, suffix, flags, commands):
+    """File -> its findings."""
+    if len(files) == 1:
+        return {files[0]: tidy(files[0], commands[files[0]])}
+    with tempfile.TemporaryDirectory(prefix="heaptap-tidy-") as folder:
+        group = written_group(folder, files, suffix)
+        out = clashing(group, files, flags)
+        if len(out) == len(files):
+            return {file: tidy(file, commands[file]) for file in files}
+        together = [file for file in files if file not in out]
+        group = written_group(folder, together, suffix)
+        found = bool(tidy(group, flags))
+    results = {file: tidy(file, commands[file]) if found else "" for file in together}
+    return results | (tidy_group(out, suffix, flags, commands) if out else {})
 
 
 def main():
@@ -106,6 +156,8 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build" / "tidy-cache")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--together", type=int, default=0, metavar="MOST",
+                        help="files that are looked at together; default: 1, or 9 where more than 24 are to do")
     parser.add_argument("files", nargs="*", type=pathlib.Path, help="default: all of the build")
     options = parser.parse_args()
     if not (options.build / "compile_commands.json").is_file():
@@ -119,12 +171,15 @@ def main():
     todo = [file for file in commands if not marks[file].exists()]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for file, findings in zip(todo, pool.map(lambda file: tidy(file, commands[file]), todo)):
-            if findings:
-                failed += 1
-                print(findings, flush=True)
-            else:
-                marks[file].touch()
+        most = options.together or (9 if len(todo) > 24 else 1)
+        groups = sorted(groups_of(todo, commands, most), key=lambda group: -len(group[0]))
+        for results in pool.map(lambda group: tidy_group(*group, commands), groups):
+            for file, findings in results.items():
+                if findings:
+                    failed += 1
+                    print(findings, flush=True)
+                else:
+                    marks[file].touch()
     for old in set(options.cache.iterdir()) - set(marks.values()) if not options.files else ():
         old.unlink()
     print(f"{len(commands)} files, {len(commands) - len(todo)} of them unchanged, {failed} with findings")
