@@ -26,7 +26,7 @@ class Busy:
     def __init__(self, test, variant="", *arguments):
         path = TARGETS / variant / "busy"
         if not path.exists():
-            test.skipTest(f"{path} was not built")
+            heaptap_test.skip_what_is_missing(f"{path} was not built")
         self.process = subprocess.Popen([path, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         test.addCleanup(self._end)
         self.pid = self.process.pid

@@ -52,7 +52,7 @@ int main() { Row<3> a; Row<4> b; return a.cells[0].size() + b.cells[1].size(); }
 def program(name):
     path = name if os.path.isabs(name) else shutil.which(name, path="/usr/bin:/bin")
     if not path or not os.path.exists(path):
-        raise unittest.SkipTest(f"there is no {name} on this machine")
+        heaptap_test.skip_what_is_missing(f"there is no {name} on this machine")
     return path
 
 

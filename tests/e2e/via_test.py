@@ -61,7 +61,7 @@ class Via(heaptap_test.TestCase):
     def compare_system(self, name):
         command = SYSTEM[name]
         if not os.path.exists(command[0]):
-            self.skipTest(f"{command[0]} isn't there")
+            heaptap_test.skip_what_is_missing(f"{command[0]} isn't there")
         self.compare_command(command, expectations.Target([], ["--no-leak-scan"], b"", {"PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}, "", None), 0, name)
 
     def compare_command(self, command, target, status, name):
