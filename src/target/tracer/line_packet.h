@@ -33,8 +33,8 @@ enum class PacketKind : uint32_t {
   kLeft,
   kNoted,
   kHeldThread,  // one for each thread, then kHeld
-  kHeld,        // text: notes, one a line
-  kNotHeld,     // text: why
+  kHeld,
+  kNotHeld,  // text: why
 };
 
 struct PacketHeader {

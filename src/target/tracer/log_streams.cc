@@ -63,11 +63,7 @@ void LogStreams::end(LogStream* stream) {
 bool LogStreams::reserve(LogStream& stream, size_t bytes) {
   if (static_cast<size_t>(stream.end - stream.cursor) >= bytes) [[likely]]
     return true;
-  // Nothing is being recorded during a wait: the collector needn't wait for this stream in turn.
-  const uint32_t busy = stream.slot->busy.load(std::memory_order_relaxed);
-  stream.slot->busy.store(0, std::memory_order_release);
   const uint32_t index = claim_chunk();
-  stream.slot->busy.store(busy, std::memory_order_relaxed);
   if (index == wire::kNoChunk) return false;
   wire::ChunkHeader* before = stream.chunk;
   begin_chunk(stream, index);

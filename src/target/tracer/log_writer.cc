@@ -79,15 +79,6 @@ void LogWriter::end_stream(LogStream* stream) {
   if (stream != nullptr) state_->streams.end(stream);
 }
 
-uint64_t LogWriter::announce(LogStream* stream) {
-  if (stream != nullptr) stream->slot->busy.store(1, std::memory_order_seq_cst);
-  return arch::native::read_clock();
-}
-
-void LogWriter::withdraw(LogStream* stream) {
-  if (stream != nullptr) stream->slot->busy.store(0, std::memory_order_release);
-}
-
 void LogWriter::write(LogStream* stream, const Event& event) {
   constexpr size_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
   if (stream == nullptr) {

@@ -40,11 +40,6 @@ class LogWriter {
   };
   void write(LogStream* stream, const Event& event);
 
-  // For an event that is written later than its time: gives the time now, and keeps the collector from handing on what
-  // others write after it, until the stream's next write() or withdraw(); bounded (LogReader's kStallTicks).
-  uint64_t announce(LogStream* stream);
-  void withdraw(LogStream* stream);
-
   // A module that came. Gives the generation of its range (wire::CodeEntry): counted up where another object was there.
   uint32_t add_module(const LoadedObject& object);
 
