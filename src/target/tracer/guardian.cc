@@ -75,6 +75,12 @@ void leave_surroundings() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  // One file for each process that is traced, and more where frames are described in files only.
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   // Threads that stop wait for this one.
   setpriority(PRIO_PROCESS, 0, -5);
 }

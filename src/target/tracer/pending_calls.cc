@@ -30,6 +30,13 @@ PendingCall* PendingCalls::enclosing(const arch::CallPlace& place, const FoundFu
   return nullptr;
 }
 
+void PendingCalls::push(const PendingCall& call) {
+  // Handlers that never return (siglongjmp) leave what they interrupted behind; deeper than that none are nested.
+  constexpr size_t kMostCalls = 64;
+  if (calls_.size() >= kMostCalls) calls_.erase(calls_.begin());
+  calls_.push_back(call);
+}
+
 PendingCall* PendingCalls::ending(const arch::Cpu& cpu, const arch::RegisterImage& registers) {
   for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
     if (cpu.returns_from(registers, call->place)) return &*call;

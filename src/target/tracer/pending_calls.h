@@ -29,7 +29,7 @@ class PendingCalls {
   // return (longjmp, exceptions).
   PendingCall* enclosing(const arch::CallPlace& place, const FoundFunction& called, arch::TargetMemory& memory,
                          const arch::Cpu& cpu);
-  PendingCall& push(const PendingCall& call) { return calls_.emplace_back(call); }
+  void push(const PendingCall& call);
 
   // The call that ends at the return instruction where the thread stands; null: none.
   PendingCall* ending(const arch::Cpu& cpu, const arch::RegisterImage& registers);
