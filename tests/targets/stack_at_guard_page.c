@@ -1,8 +1,9 @@
 // A function of the C library is called with the last word of a stack: what it pushes next hits the guard page. The program
-// learns of it, and nothing is in the guard page.
+// learns of it, and nothing is in the guard page. Later calls of that function are seen as before.
 // NEEDS x86_64
 // EXPECT exit 7
 // EXPECT stack function=malloc caller=main allocations=1 allocated_bytes=64
+// EXPECT stack function=malloc caller=on_overflow allocations=1 allocated_bytes=32
 #include "target.h"
 
 #include <signal.h>
@@ -19,6 +20,7 @@ void on_overflow(int number, siginfo_t* cause, void* context) {
   for (const char* byte = guard; byte < guard + kPage; ++byte) {
     if (*byte != 0) _exit(8);
   }
+  keep(malloc(32));
   _exit(7);
 }
 NOINLINE void call_at(void* (*function)(size_t), char* stack) {

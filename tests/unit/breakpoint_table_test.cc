@@ -75,6 +75,16 @@ TEST_F(BreakpointTableTest, ACopyOwnsWhatWasCopiedWhateverBecomesOfTheOther) {
   EXPECT_EQ(copy.byte(kCode + 1), kRet);
 }
 
+TEST_F(BreakpointTableTest, OneThatIsTakenOutCanBePlantedAgain) {
+  BreakpointTable table(cpu_, memory_);
+  Site& site = *table.add(kCode, 0);
+  ASSERT_TRUE(table.plant(site));
+  table.take_out(kCode);
+  EXPECT_EQ(memory_.byte(kCode), kPush);
+  ASSERT_TRUE(table.plant(site));
+  EXPECT_EQ(memory_.byte(kCode), kBreakpoint);
+}
+
 TEST_F(BreakpointTableTest, AnInstructionThatCannotBeEmulatedGetsNone) {
   memory_.put(kCode, {0x0f, 0xa2, kRet});  // cpuid
   BreakpointTable table(cpu_, memory_);

@@ -27,6 +27,12 @@ bool BreakpointTable::plant(Site& site) {
   return site.planted;
 }
 
+void BreakpointTable::take_out(uint64_t address) {
+  Site* site = find(address);
+  if (site == nullptr || !site->planted) return;
+  site->planted = !memory_.write(address, site->code.data(), cpu_.breakpoint().size());
+}
+
 void BreakpointTable::forget(uint32_t object) {
   std::erase_if(sites_, [object](const auto& entry) { return entry.second->object == object; });
 }

@@ -41,6 +41,8 @@ class BreakpointTable {
   // can't be emulated.
   Site* add(uint64_t address, uint32_t object);
   bool plant(Site& site);
+  // Its own instruction is there until it is planted again.
+  void take_out(uint64_t address);
   // Forgets the sites of an object whose memory is gone.
   void forget(uint32_t object);
   // Takes all out of `memory`: this address space's, or a copy of it that a fork made.

@@ -26,7 +26,6 @@ class Tracee {
   static int seize(pid_t id);
 
   [[nodiscard]] pid_t id() const { return id_; }
-  void take_id(pid_t id) { id_ = id; }  // of the leader whose place it took by exec
   [[nodiscard]] TracedProcess& process() const { return *process_; }
 
   // Of a thread that is stopped. False: it is gone.
@@ -55,9 +54,9 @@ class Tracee {
   bool stopped = false;
   bool is_new = false;          // made by another one; its first stop is to come
   bool group_stopped = false;   // by SIGSTOP and the like
-  bool asked_to_stop = false;   // interrupt() was called, the stop is to come
   bool left_in_kernel = false;  // let go as soon as it comes out of a system call, or the tracer ends
   int signal = 0;               // that it was about to get
+  uint64_t bare_address = 0;  // where a breakpoint was taken out until its next stop, so that it faults there; 0: none
 
   WatchReason watch_reason = WatchReason::kNone;
   uint64_t watch_address = 0;

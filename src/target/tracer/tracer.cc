@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include "target/tracer/call_observer.h"
 #include "target/tracer/program_memory.h"
@@ -56,6 +57,7 @@ void Tracer::answer(pid_t id, int status) {
   }
   Tracee& thread = *known->second;
   thread.stopped = true;
+  if (thread.bare_address != 0) plant_again(thread);
   if (event != 0) return answer_event(thread, event, signal);
   if (signal == SIGTRAP) return answer_trap(thread);
   answer_signal(thread, signal);
@@ -68,7 +70,6 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
   }
   if (event == PTRACE_EVENT_STOP) {
     thread.group_stopped = signal != SIGTRAP;
-    thread.asked_to_stop = false;
     if (thread.is_new) {
       thread.is_new = false;
       return begin_child(thread);
@@ -128,8 +129,9 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   }
   ProgramMemory memory(thread.id(), space.memory());
   if (!space.cpu().emulate(site.address, site.instruction(), registers, memory)) {
-    // It would fault: so that it does, the instruction is put back, and stays.
-    space.memory().write(site.address, site.instruction().data(), space.cpu().breakpoint().size());
+    // It would fault: so that it does, the instruction is there until that is told.
+    space.breakpoints().take_out(site.address);
+    thread.bare_address = site.address;
   }
   if (site.is_tail_jump) {
     const uint64_t returns_to = observer.jumped(site);
@@ -154,6 +156,15 @@ void Tracer::answer_watch(Tracee& thread, arch::RegisterImage& registers) {
   }
   const CallObserver::Resolved resolved = CallObserver(space, thread, registers).returned();
   if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+}
+
+// The breakpoint that was taken out for this thread.
+void Tracer::plant_again(Tracee& thread) {
+  const uint64_t address = std::exchange(thread.bare_address, 0);
+  const TracedProcess& process = thread.process();
+  if (process.phase != Phase::kTraced || process.space == nullptr) return;
+  BreakpointTable& breakpoints = process.space->breakpoints();
+  if (Site* site = breakpoints.find(address)) breakpoints.plant(*site);
 }
 
 // Its return can't be seen.

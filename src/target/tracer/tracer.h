@@ -50,6 +50,7 @@ class Tracer {
   void answer_end(pid_t id, int status);
   void process_ended(TracedProcess& process, int status);
   void call_is_lost(Tracee& thread);
+  static void plant_again(Tracee& thread);
   void resume(Tracee& thread);
 
   // What heaptap says, and what becomes of processes: tracer_processes.cc.

@@ -47,7 +47,6 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
                thread->waits_in_kernel()) {
       thread->left_in_kernel = true;
     } else if (!thread->is_new) {
-      thread->asked_to_stop = true;
       thread->interrupt();
     }
   }
@@ -89,7 +88,6 @@ void Tracer::let_go(Tracee& thread) {
   // The stop that was asked for may come before that of a breakpoint which was met already.
   if (thread.has_pending_trap()) {
     thread.go_on();
-    thread.asked_to_stop = true;
     return thread.interrupt();
   }
   if (process.space != nullptr) {
@@ -152,7 +150,6 @@ void Tracer::hold(pid_t id) {
   bell_.want_ticks(true);
   for (Tracee* thread : threads_of(*process)) {
     if (thread->stopped || thread->is_new) continue;
-    thread->asked_to_stop = true;
     thread->interrupt();
   }
   check_held(*process);

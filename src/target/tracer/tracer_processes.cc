@@ -140,13 +140,12 @@ void Tracer::attach_guests(TracedProcess& process) {
       TracedProcess& guest = add_process(child, process.id, Phase::kTraced);
       guest.is_guest = true;
       guest.space = process.space;
-      Tracee& added = add_thread(child, guest);
+      const Tracee& added = add_thread(child, guest);
       if (share_memory(thread->id(), child, 0)) continue;
       // It executed another program meanwhile.
       guest.is_guest = false;
       guest.space = nullptr;
       guest.phase = Phase::kLeaving;
-      added.asked_to_stop = true;
       added.interrupt();
     }
   }
