@@ -87,6 +87,12 @@ void Tracer::obey(Packet& packet) {
 }
 
 void Tracer::attach(pid_t process) {
+  if (const TracedProcess* known = find_process(process)) {
+    // Another one that was attached to has made it meanwhile.
+    if (known->was_recorded && known->phase == Phase::kTraced) tell(PacketKind::kAttached, process, "");
+    if (!known->was_recorded) tell(PacketKind::kNotAttached, process, name_of(process) + " is being traced already");
+    return;
+  }
   const std::string error = try_to_attach(process);
   if (error.empty()) return;
   if (TracedProcess* known = find_process(process)) {
@@ -104,7 +110,6 @@ std::string Tracer::try_to_attach(pid_t process) {
     return std::to_string(process) + " is a thread of process " + std::to_string(status->process) + ": name that";
   }
   if (target::find_live_thread(process) == 0) return name_of(process) + " has ended already";
-  if (find_process(process) != nullptr) return name_of(process) + " is being traced already";
   TracedProcess& added = add_process(process, 0, Phase::kWaitsForLog);
   bool found = true;
   while (found) {
