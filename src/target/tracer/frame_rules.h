@@ -33,6 +33,10 @@ class FrameRules {
   const FrameRule& find(uint64_t key) {
     uint32_t index = numbers_.find(key);
     if (index == NumberTable::kNone) [[unlikely]] {
+      if (rules_.size() >= kMostRules) {
+        numbers_ = NumberTable();
+        rules_.clear();
+      }
       index = static_cast<uint32_t>(rules_.size());
       numbers_.add(key, index);
       rules_.emplace_back();
@@ -50,6 +54,8 @@ class FrameRules {
   void object_went(uint32_t index) { forget(index); }
 
  private:
+  // More than a program has call sites: where stacks end in words that are no addresses, each of them gets a rule.
+  static constexpr size_t kMostRules = size_t{1} << 20;
   // The first instructions of a program or of the loader have no caller, whatever their CFI says.
   static constexpr uint64_t kEntryBytes = 64;
   struct KnownObject {

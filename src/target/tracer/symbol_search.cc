@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kMostStrings = uint64_t{1} << 30;
 constexpr uint64_t kMostSymbols = uint64_t{1} << 26;
 constexpr size_t kChunkBytes = size_t{64} << 10;
+constexpr size_t kMostFound = 65536;  // of places and of symbols; a file with more isn't what a linker makes
 
 // Places in a string table, by the name that stands there.
 using Places = std::unordered_map<uint32_t, size_t>;
@@ -50,7 +51,7 @@ Places find_places(const ByteSource& source, const SymbolTable& table, std::span
   const uint64_t end = std::min(table.strings_bytes, kMostStrings);
   std::vector<char> chunk(kChunkBytes + longest);
   size_t kept = 0;  // of the last chunk, in front of this one
-  for (uint64_t at = 0; at < end;) {
+  for (uint64_t at = 0; at < end && places.size() < kMostFound;) {
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(kChunkBytes, end - at));
     const size_t got = source.read(table.strings + at, chunk.data() + kept, wanted);
     const std::string_view text(chunk.data(), kept + got);
@@ -83,11 +84,14 @@ void search_symbols(const ByteSource& source, ElfForm form, const SymbolTable& t
   if (table.count == 0) return;
   const Places places = find_places(source, table, names);
   if (places.empty()) return;
-  for (uint64_t first = 0; first < table.count;) {
+  size_t count = 0;
+  for (uint64_t first = 0; first < table.count && count < kMostFound;) {
     const auto symbols = read_symbols(source, form, table.symbols + first * symbol_bytes(form), table.count - first);
     for (size_t i = 0; i < symbols.size(); ++i) {
       const auto place = places.find(symbols[i].name);
-      if (place != places.end()) found(place->second, symbols[i], first + i);
+      if (place == places.end()) continue;
+      found(place->second, symbols[i], first + i);
+      ++count;
     }
     if (symbols.empty()) return;
     first += symbols.size();
