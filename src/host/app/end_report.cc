@@ -53,6 +53,19 @@ bool is_failure(const RunOptions& options, const EndReport& report) {
   return report.leaks > 0 || (options.sanity && report.errors > 0);
 }
 
+// Children may fail in crowds, on a full disk say.
+void tell_failures(const RunOptions& options, const std::vector<FinishedTrace>& traces) {
+  constexpr size_t kMostTold = 3;
+  size_t failed = 0;
+  for (const FinishedTrace& trace : traces) {
+    if (trace.failure.empty()) continue;
+    if (++failed <= kMostTold || options.verbose) print_error(fmt::format("heaptap: {}\n", trace.failure));
+  }
+  if (failed > kMostTold && !options.verbose) {
+    print_error(fmt::format("heaptap: {} more traces couldn't be written (-v lists them)\n", failed - kMostTold));
+  }
+}
+
 // Where the other traces are, in `room` lines.
 void list_traces(const RunOptions& options, std::span<const FinishedTrace> others, size_t room) {
   if (others.size() > room && !options.verbose) {
@@ -92,11 +105,9 @@ bool report_traces(const RunOptions& options, const analysis::Suppressions& supp
 
 bool report_end(const RunOptions& options, const analysis::Suppressions& suppressions,
                 const std::vector<FinishedTrace>& traces, const std::string& lead, size_t named) {
-  for (const FinishedTrace& trace : traces) {
-    if (!trace.failure.empty()) print_error(fmt::format("heaptap: {}\n", trace.failure));
-  }
-  if (traces.empty() || traces.front().path.empty()) return false;
-  link_latest(traces.front().path);
+  tell_failures(options, traces);
+  if (traces.empty()) return false;
+  if (!traces.front().path.empty()) link_latest(traces.front().path);
   if (options.quiet && !options.error_exitcode) return false;
   return report_traces(options, suppressions, traces, lead, named) && options.error_exitcode.has_value();
 }
