@@ -45,6 +45,9 @@ void AddressSpace::copy_from(const AddressSpace& parent) {
 
 void AddressSpace::start(std::unique_ptr<LogWriter> log) {
   log_ = std::move(log);
+  if (!memory_.is_open()) {
+    note_once("nothing of the process is recorded: its memory can't be opened (too many open files, or not permitted)");
+  }
   walk_ = std::make_unique<CallWalk>(cpu_, memory_, objects_, *log_, log_->header().depth_limit);
   look_at_objects();
   for (const FoundFunction& function : objects_.resolved_functions()) add_resolved(function.address, function.function);
