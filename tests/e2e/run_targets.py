@@ -38,7 +38,7 @@ class Targets(heaptap_test.TestCase):
         if self.via == "ptrace":
             self.skip_left_out(source)
             variants.adapt(target, VARIANTS[self.variant].differs.get(source.stem, []))
-        if target.trace == "none":
+        if target.trace == "none" or (AGGREGATE and "--via" in target.options):
             self.skipTest("not for this test")
         return target, folder
 
@@ -70,7 +70,8 @@ class Targets(heaptap_test.TestCase):
         bare = heaptap_test.run(command, stdin=target.stdin, env=env, cwd=folders[0])
         self.assertEqual(bare.status, run.status, f"without heaptap: {bare}")
         trace = folders[1].parent / f"{folders[1].name}.htap"
-        options = [*target.options, *(["--aggregate"] if AGGREGATE else []), *(["--via", self.via] if self.via else [])]
+        via = ["--via", self.via] if self.via and "--via" not in target.options else []
+        options = [*target.options, *(["--aggregate"] if AGGREGATE else []), *via]
         traced = heaptap_test.heaptap("run", "-q", *options, "-o", trace, "--", *command, stdin=target.stdin, env=env,
                                       cwd=folders[1], timeout_s=heaptap_test.TIMEOUT_S + 20 * bare.seconds)
         for what in ("status", "stdout", "stderr"):

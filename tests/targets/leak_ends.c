@@ -8,6 +8,8 @@
 // EXPECT exit 5
 // RUN exit_group
 // EXPECT exit 6
+// RUN exit_group_in_thread
+// EXPECT exit 12
 // RUN quick_exit
 // EXPECT exit 7
 // RUN abort
@@ -50,6 +52,7 @@ static pthread_t main_thread;
 static void* thread(void* unused) {
   if (said(words, "exit_in_thread")) exit(9);
   if (said(words, "_exit_in_thread")) _exit(10);
+  if (said(words, "exit_group_in_thread")) syscall(SYS_exit_group, 12);
   if (said(words, "segv_thread")) *(volatile int*)8 = 1;
   if (said(words, "main_gone_exit")) {
     pthread_join(main_thread, NULL);

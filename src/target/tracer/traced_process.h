@@ -40,6 +40,9 @@ class TracedProcess {
   Tracee* ending = nullptr;           // waits until its memory has been looked at
   wire::EndingKind ending_kind{};
   bool end_was_told = false;
+  // Threads that ended one soon after the other, and the last time; maybe they were ended.
+  unsigned ended_threads = 0;
+  std::chrono::steady_clock::time_point thread_ended_at{};
 
   // A leak scan.
   using Clock = std::chrono::steady_clock;

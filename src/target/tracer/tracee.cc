@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #include <cerrno>
 #include <charconv>
@@ -36,9 +37,10 @@ uint64_t mask_field(std::string_view status, std::string_view name) {
 
 }  // namespace
 
-int Tracee::seize(pid_t id) {
+int Tracee::seize(pid_t id, bool stops_at_end) {
   constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
-  return ptrace(PTRACE_SEIZE, id, nullptr, kOptions) == 0 ? 0 : errno;
+  const long options = kOptions | (stops_at_end ? long{PTRACE_O_TRACEEXIT} : 0);
+  return ptrace(PTRACE_SEIZE, id, nullptr, options) == 0 ? 0 : errno;
 }
 
 bool Tracee::read_registers(arch::RegisterImage& registers) const {
@@ -121,6 +123,16 @@ bool Tracee::waits_in_kernel() const {
   const std::string call = target::read_proc_file(own_file(id_, "syscall"), 256);
   // "running", or the call's number; -1: in the kernel for another reason.
   return !call.empty() && call[0] >= '0' && call[0] <= '9';
+}
+
+bool Tracee::is_being_killed() const {
+  const std::string status = target::read_proc_file(own_file(id_, "status"), 8192);
+  return (mask_field(status, "\nSigPnd:\t") & signal_bit(SIGKILL)) != 0;
+}
+
+bool Tracee::ends_by_itself() const {
+  unsigned long status = 0;
+  return ptrace(PTRACE_GETEVENTMSG, id_, nullptr, &status) == 0 && WIFEXITED(static_cast<int>(status));
 }
 
 bool Tracee::has_pending_trap() const {

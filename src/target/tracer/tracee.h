@@ -22,8 +22,9 @@ class Tracee {
  public:
   Tracee(pid_t id, TracedProcess& process) : id_(id), process_(&process) {}
 
-  // 0 or errno. The thread runs on, and whatever it makes is traced as well.
-  static int seize(pid_t id);
+  // 0 or errno. The thread runs on, and whatever it makes is traced as well. `stops_at_end`: it does, with its memory and its
+  // registers as they were.
+  static int seize(pid_t id, bool stops_at_end);
 
   [[nodiscard]] pid_t id() const { return id_; }
   [[nodiscard]] TracedProcess& process() const { return *process_; }
@@ -44,6 +45,10 @@ class Tracee {
   void restore_signal_mask() const;
   // A leader that has ended while other threads live.
   [[nodiscard]] bool has_ended() const;
+  // It is about to be ended by what another thread did.
+  [[nodiscard]] bool is_being_killed() const;
+  // Of a thread that stopped at its end: whether that comes without a signal.
+  [[nodiscard]] bool ends_by_itself() const;
   // Whether it waits in a system call: then no breakpoint has been hit that wasn't told.
   [[nodiscard]] bool waits_in_kernel() const;
   [[nodiscard]] bool has_pending_trap() const;
@@ -54,6 +59,7 @@ class Tracee {
   bool stopped = false;
   bool is_new = false;          // made by another one; its first stop is to come
   bool group_stopped = false;   // by SIGSTOP and the like
+  bool at_end = false;          // it has come to its own end, with its memory and its registers as they were
   bool left_in_kernel = false;  // let go as soon as it comes out of a system call, or the tracer ends
   int signal = 0;               // that it was about to get
   uint64_t bare_address = 0;  // where a breakpoint was taken out until its next stop, so that it faults there; 0: none

@@ -68,6 +68,11 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
     answer_child(thread, event);
     return resume(thread);
   }
+  if (event == PTRACE_EVENT_EXIT) {
+    const bool waits = answer_thread_end(thread);
+    if (thread.process().is_stopping) return check_held(thread.process());
+    if (waits) return;
+  }
   if (event == PTRACE_EVENT_STOP) {
     thread.group_stopped = signal != SIGTRAP;
     if (thread.is_new) {
@@ -225,6 +230,8 @@ void Tracer::resume(Tracee& thread) {
       process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_guest;
   if (process.phase == Phase::kLeaving) return let_go(thread);
   if (awaits_log || process.is_held || process.ending == &thread) return;
+  // Its stack is looked at, too.
+  if (process.ending != nullptr && thread.at_end) return;
   if (thread.group_stopped) {
     thread.stay_stopped();
   } else {

@@ -69,6 +69,8 @@ class Tracer {
   void answer_exec(pid_t id);
   // The process comes to its end: heaptap is told once. True: the thread waits.
   bool tell_end(Tracee& thread, const wire::EndingNotice& notice);
+  bool answer_thread_end(Tracee& thread);
+  void threads_may_end(const TracedProcess& process);
   bool answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
   void tell_notes(TracedProcess& process);
 

@@ -128,8 +128,12 @@ void Tracer::forget_thread(pid_t id) {
   TracedProcess& process = thread.process();
   if (process.space != nullptr) process.space->unmappings().end(id);
   if (thread.stream != nullptr) process.space->log().end_stream(thread.stream);
-  if (process.ending == &thread) process.ending = nullptr;
+  const bool was_awaited = process.ending == &thread;
   threads_.erase(known);
+  if (was_awaited) {
+    process.ending = nullptr;
+    threads_may_end(process);
+  }
   if (process.is_stopping) check_held(process);
 }
 

@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
 #include <utility>
 
+#include "arch/thread_facts.h"
 #include "target/process_status.h"
 #include "target/tracer/tracer.h"
 
@@ -116,7 +118,7 @@ std::string Tracer::try_to_attach(pid_t process) {
     found = false;
     for (const pid_t id : target::list_threads(process)) {
       if (threads_.contains(id) || early_.contains(id)) continue;
-      const int reason = Tracee::seize(id);
+      const int reason = Tracee::seize(id, options_.scan_at_end);
       if (reason == 0) {
         add_thread(id, added);
         found = true;
@@ -141,7 +143,7 @@ void Tracer::attach_guests(TracedProcess& process) {
     std::istringstream children(target::read_proc_file(task + "/children"));
     for (pid_t child = 0; children >> child;) {
       if (threads_.contains(child) || early_.contains(child)) continue;
-      if (!share_memory(thread->id(), child, 0) || Tracee::seize(child) != 0) continue;
+      if (!share_memory(thread->id(), child, 0) || Tracee::seize(child, options_.scan_at_end) != 0) continue;
       TracedProcess& guest = add_process(child, process.id, Phase::kTraced);
       guest.is_guest = true;
       guest.space = process.space;
@@ -157,7 +159,7 @@ void Tracer::attach_guests(TracedProcess& process) {
 }
 
 void Tracer::attach_before_exec(pid_t process) {
-  const int reason = Tracee::seize(process);
+  const int reason = Tracee::seize(process, options_.scan_at_end);
   if (reason == 0) add_thread(process, add_process(process, getppid(), Phase::kBeforeExec));
   tell(PacketKind::kReady, process, reason == 0 ? "" : why_refused(process, reason));
 }
@@ -331,12 +333,58 @@ bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::Regi
   return false;
 }
 
+// Of a process that ends without a call of exit that was seen: by a system call of its own, or with its last thread. True: the
+// thread waits.
+bool Tracer::answer_thread_end(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  thread.at_end = true;
+  if (!options_.scan_at_end || process.end_was_told || process.phase != Phase::kTraced || process.is_guest)
+    return false;
+  if (!thread.ends_by_itself()) return false;
+  // A thread that executes another program ends all others, but isn't ended itself.
+  const bool all_end = std::ranges::all_of(threads_of(process), [](const Tracee* other) {
+    return other->at_end || other->is_being_killed() || other->has_ended();
+  });
+  arch::RegisterImage registers;
+  const AddressSpace& space = *process.space;
+  constexpr std::chrono::milliseconds kSoon{20};
+  const auto now = TracedProcess::Clock::now();
+  if (now - process.thread_ended_at > kSoon) process.ended_threads = 0;
+  if (!all_end) {
+    process.thread_ended_at = now;
+    ++process.ended_threads;
+    return false;
+  }
+  if (!thread.read_registers(registers) || !space.cpu().runs(registers)) return false;
+  if (process.ended_threads > 0) {
+    tell(PacketKind::kNoted, process.id,
+         "the program ended without a call of exit, and " + std::to_string(process.ended_threads) +
+             " of its threads were gone when its memory was looked at: what only their stacks held is shown as lost");
+  }
+  wire::EndingNotice notice{};
+  notice.kind = wire::EndingKind::kDirectExit;
+  // In a function of the C library's nothing of its own is in use any more.
+  const int caller = space.objects().find(space.cpu().program_counter(registers));
+  const bool by_libc = caller >= 0 && space.objects().objects()[static_cast<size_t>(caller)].is_libc;
+  const arch::ThreadFacts* facts = arch::thread_facts(space.cpu().architecture());
+  const uint64_t red_zone = by_libc || facts == nullptr ? 0 : facts->red_zone_bytes;
+  notice.live_sp = notice.interrupted_sp = space.cpu().stack_pointer(registers) - red_zone;
+  return tell_end(thread, notice);
+}
+
 void Tracer::end_may_go_on(pid_t id) {
   TracedProcess* process = find_process(id);
   if (process == nullptr || process->ending == nullptr) return;
-  Tracee& thread = *process->ending;
+  Tracee& ending = *process->ending;
   process->ending = nullptr;
-  resume(thread);
+  if (!ending.at_end) resume(ending);
+  threads_may_end(*process);
+}
+
+void Tracer::threads_may_end(const TracedProcess& process) {
+  for (Tracee* thread : threads_of(process)) {
+    if (thread->stopped && thread->at_end) resume(*thread);
+  }
 }
 
 Tracee& Tracer::add_thread(pid_t id, TracedProcess& process) {
