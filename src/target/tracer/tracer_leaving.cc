@@ -41,10 +41,9 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   for (Tracee* thread : threads_of(process)) {
     if (thread->stopped) {
       let_go(*thread);
-    } else if (thread->has_ended()) {
-      thread->left_in_kernel = true;  // a leader, whose end is told when the others have ended
-    } else if (!thread->is_new && !thread->group_stopped && thread->watch_reason == WatchReason::kNone &&
-               thread->waits_in_kernel()) {
+    } else if (thread->has_ended() ||  // a leader, whose end is told when the others have ended
+               (!thread->is_new && !thread->group_stopped && thread->watch_reason == WatchReason::kNone &&
+                thread->waits_in_kernel())) {
       thread->left_in_kernel = true;
     } else if (!thread->is_new) {
       thread->interrupt();
