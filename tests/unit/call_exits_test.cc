@@ -73,6 +73,13 @@ TEST(CallExits, TheNextFunctionIsNoPartOfOneThatEndsWithACall) {
   EXPECT_EQ(exits.returns, Addresses{0x1002});
 }
 
+TEST(CallExits, NorIsAWatchedFunctionBehindAPartThatLiesElsewhere) {
+  // jmp 0x2000; there: call +0, which doesn't come back; then another function: ret
+  const CallExits exits =
+      exits_of({{kStart, {0xe9, 0xfb, 0x0f, 0, 0}}, {0x2000, {0xe8, 0, 0, 0, 0, kRet}}}, 5, {0x2005});
+  EXPECT_TRUE(exits.returns.empty());
+}
+
 TEST(CallExits, WhatNeverGoesOnIsNoReturn) {
   const CallExits exits = exits_of({{kStart, {0x74, 1, kRet, kUd2[0], kUd2[1], kRet}}}, 6);
   EXPECT_EQ(exits.returns, Addresses{0x1002});

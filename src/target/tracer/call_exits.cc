@@ -105,7 +105,7 @@ class Search {
           return;
       }
       // What lies behind a call that doesn't come back belongs to others.
-      if (is_inside(address) && !is_inside(next)) return;
+      if ((is_inside(address) && !is_inside(next)) || is_watched_(next)) return;
       address = next;
     }
   }
