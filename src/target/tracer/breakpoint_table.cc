@@ -51,6 +51,12 @@ bool BreakpointTable::is_in(arch::TargetMemory& memory, uint64_t address) const 
          std::ranges::equal(std::span(there).first(breakpoint.size()), breakpoint);
 }
 
+bool BreakpointTable::are_all_in(arch::TargetMemory& memory) const {
+  return !sites_.empty() && std::ranges::all_of(sites_, [&](const auto& entry) {
+    return !entry.second->planted || is_in(memory, entry.first);
+  });
+}
+
 void BreakpointTable::copy_from(const BreakpointTable& parent) {
   for (const auto& [address, site] : parent.sites_) {
     auto copy = std::make_unique<Site>(*site);

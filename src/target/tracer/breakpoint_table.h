@@ -47,6 +47,8 @@ class BreakpointTable {
   void forget(uint32_t object);
   // Takes all out of `memory`: this address space's, or a copy of it that a fork made.
   void lift_all(arch::TargetMemory& memory) const;
+  // Whether `memory` may be a copy of this one: all that is planted is there, too.
+  [[nodiscard]] bool are_all_in(arch::TargetMemory& memory) const;
   // This memory is the copy that a fork made of the parent's: what is planted in it is here from now on.
   void copy_from(const BreakpointTable& parent);
 

@@ -220,6 +220,7 @@ void Tracer::process_ended(TracedProcess& process, int status) {
     packet.header.wait_status = status;
     send(packet);
   }
+  if (WIFSIGNALED(status) && !early_.empty()) adopt_orphans(process);
   leave_memory(process);
   forget_process(process.id);
 }

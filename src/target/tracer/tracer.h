@@ -65,7 +65,9 @@ class Tracer {
   void end_may_go_on(pid_t process);
   void want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread);
   void answer_child(Tracee& maker, int event);
+  static void begin_copy(TracedProcess& child, const TracedProcess& original);
   void begin_child(Tracee& child);
+  void adopt_orphans(const TracedProcess& killed);
   void answer_exec(pid_t id);
   // The process comes to its end: heaptap is told once. True: the thread waits.
   bool tell_end(Tracee& thread, const wire::EndingNotice& notice);

@@ -238,18 +238,37 @@ void Tracer::answer_child(Tracee& maker, int event) {
     if (added.is_guest) {
       added.space = process.space;
     } else {
-      // Its text was copied with our breakpoints in it, whatever becomes of its parent until it first stops.
-      added.begins_as_copy = true;
-      if (process.space != nullptr) {
-        added.space = std::make_shared<AddressSpace>(id, process.space->cpu());
-        added.space->copy_from(*process.space);
-      }
+      begin_copy(added, process);
     }
     child = &add_thread(id, added);
   }
   child->is_new = true;
   const auto early = early_.extract(id);
   if (!early.empty()) answer(id, early.mapped());
+}
+
+// Its text was copied with our breakpoints in it, whatever becomes of its parent until it first stops.
+void Tracer::begin_copy(TracedProcess& child, const TracedProcess& original) {
+  child.begins_as_copy = true;
+  if (original.space == nullptr) return;
+  child.space = std::make_shared<AddressSpace>(child.id, original.space->cpu());
+  child.space->copy_from(*original.space);
+}
+
+// Children that the process made, and was killed before it could tell of them.
+void Tracer::adopt_orphans(const TracedProcess& killed) {
+  if (killed.space == nullptr || killed.is_guest) return;
+  const std::unordered_map<pid_t, int> early = early_;
+  for (const auto& [id, status] : early) {
+    const auto facts = target::read_thread_status(id);
+    TracedMemory memory(id);
+    if (!facts || facts->process != id || !killed.space->breakpoints().are_all_in(memory)) continue;
+    early_.erase(id);
+    TracedProcess& added = add_process(id, killed.id, killed.phase);
+    begin_copy(added, killed);
+    add_thread(id, added).is_new = true;
+    answer(id, status);
+  }
 }
 
 // Its first stop.
