@@ -24,6 +24,8 @@ const char* name_of(const FoundFunction& found) {
       return "exit";
     case Watch::kLastExit:
       return "_exit";
+    case Watch::kStack:
+      return "sigaltstack";
     default:
       return wire::facts_of(found.function).symbol;
   }
@@ -97,8 +99,8 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
       function.watch == Watch::kCall &&
       (function.function == wire::Function::kFree || function.function == wire::Function::kCfree);
   const bool is_shared_libc = owner.is_libc && (owner.flags & wire::kModuleIsMain) == 0;
-  const bool never_returns = function.watch == Watch::kExit || function.watch == Watch::kLastExit;
-  if (site->functions.empty()) site->tracks_return = !never_returns && !(is_plain_free && is_shared_libc);
+  const bool is_call = function.watch == Watch::kCall || function.watch == Watch::kResolver;
+  if (site->functions.empty()) site->tracks_return = is_call && !(is_plain_free && is_shared_libc);
   site->functions.push_back(function);
   if (site->tracks_return) plant_exits(object, function);
   if (!breakpoints_.plant(*site)) {

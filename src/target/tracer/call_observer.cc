@@ -140,6 +140,34 @@ void CallObserver::begin_mapping(PendingCall call) {
   thread_.calls.push(call);
 }
 
+// stack_t { void* ss_sp; int ss_flags; size_t ss_size; }. What the kernel refuses isn't noted.
+void CallObserver::sets_alternate_stack() {
+  constexpr uint64_t kDisabled = 2;
+  constexpr uint64_t kLeastBytes = 2048;
+  const arch::Cpu& cpu = space_.cpu();
+  const uint64_t at = argument(0);
+  const unsigned word = cpu.word_bytes();
+  uint64_t begin = 0;
+  uint64_t size_bytes = 0;
+  uint8_t flags[4] = {};
+  if (at == 0 || !arch::read_word(cpu, space_.memory(), at, begin) ||
+      !arch::read_word(cpu, space_.memory(), at + 2 * word, size_bytes) ||
+      !space_.memory().read(at + word, flags, sizeof(flags))) {
+    return;
+  }
+  target::AddressRange& known = thread_.alternate_stack;
+  if (known.contains(cpu.stack_pointer(registers_))) return;
+  const bool is_off = (flags[cpu.is_big_endian() ? 3 : 0] & kDisabled) != 0;
+  if (!is_off && size_bytes < kLeastBytes) return;
+  space_.log().forget_stack(known.begin);
+  known = is_off ? target::AddressRange{} : target::AddressRange{begin, begin + size_bytes};
+  space_.log().note_stack({.begin = known.begin,
+                           .end = known.end,
+                           .context = 0,
+                           .thread_id = static_cast<uint32_t>(thread_.id()),
+                           .kind = wire::RootKind::kAlternateStack});
+}
+
 CallObserver::Resolved CallObserver::returning() {
   const PendingCall* ending = thread_.calls.ending(space_.cpu(), registers_);
   return ending != nullptr ? end(ending) : Resolved{};

@@ -16,6 +16,8 @@ class CallObserver {
 
   // At a function's first instruction.
   void entered(const Site& site);
+  // At sigaltstack's first instruction.
+  void sets_alternate_stack();
   // At a return instruction. Of an IFUNC's resolver that ended: the function that it chose; else 0.
   struct Resolved {
     uint64_t address = 0;

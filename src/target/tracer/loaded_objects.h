@@ -22,6 +22,7 @@ enum class Watch : uint8_t {
   kResolver,  // an IFUNC's resolver: what it returns is the function
   kExit,      // exit, quick_exit: the caller's stack ends to matter
   kLastExit,  // _exit, _Exit: the process ends
+  kStack,     // sigaltstack: the thread's signal handlers get a stack
 };
 
 struct FoundFunction {

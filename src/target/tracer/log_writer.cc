@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "arch/native.h"
 #include "target/tracer/log_streams.h"
@@ -45,6 +47,20 @@ void append(LogStream& stream, const LogWriter::Event& event, uint64_t now) {
   stream.chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
 }
 
+// In the place of the one that begins there; 0: of none. False: there is no such.
+bool replace_stack(wire::LogHeader& log, uint64_t begin, const wire::StackArea& area) {
+  auto* entries = reinterpret_cast<wire::StackAreaEntry*>(reinterpret_cast<uint8_t*>(&log) + log.stack_areas_offset);
+  const std::span table(entries, log.stack_area_capacity);
+  const auto entry = std::ranges::find_if(table, [&](const auto& other) { return other.area.begin == begin; });
+  if (entry == table.end()) return false;
+  const uint64_t version = entry->version.load(std::memory_order_relaxed);
+  entry->version.store(version + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  entry->area = area;
+  entry->version.store(version + 2, std::memory_order_release);  // pairs with the collector's acquire
+  return true;
+}
+
 }  // namespace
 
 struct LogWriter::State {
@@ -72,6 +88,17 @@ LogWriter::LogWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
 LogWriter::~LogWriter() = default;
 
 wire::LogHeader& LogWriter::header() const { return state_->log; }
+
+void LogWriter::note_stack(const wire::StackArea& area) {
+  if (area.begin == 0) return;
+  if (!replace_stack(state_->log, area.begin, area) && !replace_stack(state_->log, 0, area)) {
+    state_->log.stack_area_overflow.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void LogWriter::forget_stack(uint64_t begin) {
+  if (begin != 0) replace_stack(state_->log, begin, {});
+}
 
 LogStream* LogWriter::open_stream(uint32_t kernel_thread_id) { return state_->streams.open(kernel_thread_id); }
 

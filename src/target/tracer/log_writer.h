@@ -40,6 +40,10 @@ class LogWriter {
   };
   void write(LogStream* stream, const Event& event);
 
+  // Stacks that the program set up for itself (wire/ending.h).
+  void note_stack(const wire::StackArea& area);
+  void forget_stack(uint64_t begin);
+
   // A module that came. Gives the generation of its range (wire::CodeEntry): counted up where another object was there.
   uint32_t add_module(const LoadedObject& object);
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "arch/cpu.h"
+#include "target/address_range.h"
 #include "target/tracer/call_walk.h"
 #include "target/tracer/log_writer.h"
 #include "target/tracer/pending_calls.h"
@@ -67,6 +68,8 @@ class Tracee {
   WatchReason watch_reason = WatchReason::kNone;
   uint64_t watch_address = 0;
   uint64_t watch_stack_pointer = 0;
+
+  target::AddressRange alternate_stack;  // of its signal handlers; empty: none is known
 
   PendingCalls calls;
   LogStream* stream = nullptr;

@@ -128,6 +128,8 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
     const Watch watch = site.functions.front().watch;
     if (watch == Watch::kExit || watch == Watch::kLastExit) {
       waits = answer_exit_call(thread, site, registers);
+    } else if (watch == Watch::kStack) {
+      observer.sets_alternate_stack();
     } else {
       observer.entered(site);
     }

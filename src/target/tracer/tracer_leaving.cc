@@ -127,6 +127,8 @@ void Tracer::forget_thread(pid_t id) {
   TracedProcess& process = thread.process();
   if (process.space != nullptr) process.space->unmappings().end(id);
   if (thread.stream != nullptr) process.space->log().end_stream(thread.stream);
+  if (thread.alternate_stack.begin != 0 && process.space != nullptr)
+    process.space->log().forget_stack(thread.alternate_stack.begin);
   const bool was_awaited = process.ending == &thread;
   threads_.erase(known);
   if (was_awaited) {
