@@ -106,6 +106,8 @@ class Cpu {
 
   // A system call that a stop interrupted and that did nothing yet: makes it start again. False: nothing to do.
   virtual bool restart_interrupted_call(RegisterImage& registers) const = 0;
+  // Whether the thread is in the system call that ends all threads (exit_group). False where that isn't known.
+  [[nodiscard]] virtual bool ends_all_threads(const RegisterImage& /*registers*/) const { return false; }
 
  protected:
   ~Cpu() = default;

@@ -140,4 +140,10 @@ bool CommonCpu::restart_interrupted_call(RegisterImage& registers) const {
   return true;
 }
 
+// Numbers of asm/unistd_64.h and asm/unistd_32.h.
+bool CommonCpu::ends_all_threads(const RegisterImage& registers) const {
+  const uint64_t exit_group = layout_.word_bytes == 8 ? 231 : 252;
+  return runs(registers) && word(registers, layout_.system_call) == exit_group;
+}
+
 }  // namespace heaptap::arch::x86

@@ -49,6 +49,7 @@ class CommonCpu : public Cpu {
   size_t end_watch(UserAreaWord (&words)[kMostWatchWords]) const final;
 
   bool restart_interrupted_call(RegisterImage& registers) const final;
+  bool ends_all_threads(const RegisterImage& registers) const final;
 
  protected:
   constexpr CommonCpu(Mode mode, const ImageLayout& layout) : mode_(mode), layout_(layout) {}

@@ -360,12 +360,14 @@ bool Tracer::answer_thread_end(Tracee& thread) {
   if (!options_.scan_at_end || process.end_was_told || process.phase != Phase::kTraced || process.is_guest)
     return false;
   if (!thread.ends_by_itself()) return false;
-  // A thread that executes another program ends all others, but isn't ended itself.
-  const bool all_end = std::ranges::all_of(threads_of(process), [](const Tracee* other) {
-    return other->at_end || other->is_being_killed() || other->has_ended();
-  });
-  arch::RegisterImage registers;
   const AddressSpace& space = *process.space;
+  arch::RegisterImage registers;
+  if (!thread.read_registers(registers) || !space.cpu().runs(registers)) return false;
+  // A thread that executes another program ends all others, but isn't ended itself.
+  const bool all_end =
+      space.cpu().ends_all_threads(registers) || std::ranges::all_of(threads_of(process), [](const Tracee* other) {
+        return other->at_end || other->is_being_killed() || other->has_ended();
+      });
   constexpr std::chrono::milliseconds kSoon{20};
   const auto now = TracedProcess::Clock::now();
   if (now - process.thread_ended_at > kSoon) process.ended_threads = 0;
@@ -374,7 +376,6 @@ bool Tracer::answer_thread_end(Tracee& thread) {
     ++process.ended_threads;
     return false;
   }
-  if (!thread.read_registers(registers) || !space.cpu().runs(registers)) return false;
   if (process.ended_threads > 0) {
     tell(PacketKind::kNoted, process.id,
          "the program ended without a call of exit, and " + std::to_string(process.ended_threads) +
