@@ -57,7 +57,9 @@ std::optional<ThreadStatus> read_thread_status(pid_t thread) {
   return ThreadStatus{state.front(), number_of(field_of(text, "Tgid:")), number_of(field_of(text, "TracerPid:"))};
 }
 
-std::vector<pid_t> list_threads(pid_t process) {
+namespace {
+
+std::vector<pid_t> try_to_list_threads(pid_t process) {
   std::vector<pid_t> threads;
   DIR* folder = opendir(("/proc/" + std::to_string(process) + "/task").c_str());
   if (folder == nullptr) return threads;
@@ -66,6 +68,25 @@ std::vector<pid_t> list_threads(pid_t process) {
     if (thread > 0) threads.push_back(thread);
   }
   closedir(folder);
+  return threads;
+}
+
+size_t count_threads(pid_t process) {
+  const std::string text = read_proc_file("/proc/" + std::to_string(process) + "/status", 8192);
+  return static_cast<size_t>(number_of(field_of(text, "Threads:")));
+}
+
+}  // namespace
+
+// A thread that ends just when the kernel has come to it ends the list, too (fs/proc/base.c, proc_task_readdir). Such a list
+// is too short.
+std::vector<pid_t> list_threads(pid_t process) {
+  constexpr int kMostTries = 50;
+  std::vector<pid_t> threads;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    threads = try_to_list_threads(process);
+    if (threads.size() >= count_threads(process)) break;
+  }
   return threads;
 }
 
