@@ -131,7 +131,8 @@ std::string Tracer::try_to_attach(pid_t process) {
     }
   }
   if (threads_of(added).empty()) return name_of(process) + " has ended";
-  want_log(added, LogWanted::Reason::kAttach, threads_of(added).front()->id());
+  // Whichever thread was found first may have ended; the leader, if it lives, doesn't end so soon.
+  want_log(added, LogWanted::Reason::kAttach, target::find_live_thread(process));
   if (find_process(process) == &added) attach_guests(added);
   return {};
 }
