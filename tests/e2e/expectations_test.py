@@ -44,7 +44,7 @@ def leaky_stack(line, **kinds):
 def leak_report(*stacks):
     totals = {kind: {unit: sum(stack["leaks"][kind][unit] for stack in stacks) for unit in ("blocks", "bytes")}
               for kind in leak_expectations.LOST}
-    return {"leaks": {"scanned": True, **totals}, "stacks": list(stacks)}
+    return {"target": {"arch": "x86_64"}, "leaks": {"scanned": True, **totals}, "stacks": list(stacks)}
 
 
 class LeakExpectations(unittest.TestCase):

@@ -28,7 +28,9 @@ static void* take(void) {
   box = NULL;
   return mine;
 }
-static void end(long call, long status) { __asm__ volatile("syscall" : "+a"(call) : "D"(status) : "rcx", "r11", "memory"); }
+static void end(long call, long status) {
+  __asm__ volatile("syscall" : "+a"(call) : "D"(status) : "rcx", "r11", "memory");
+}
 static void* waits(void* unused) {
   set_ready();
   wait_for_ever();

@@ -95,9 +95,8 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
   if (is_known) return;
   const LoadedObject& owner = objects_.objects()[object];
   // The C library's own free calls nothing that is watched but for the program.
-  const bool is_plain_free =
-      function.watch == Watch::kCall &&
-      (function.function == wire::Function::kFree || function.function == wire::Function::kCfree);
+  const bool is_plain_free = function.watch == Watch::kCall && (function.function == wire::Function::kFree ||
+                                                                function.function == wire::Function::kCfree);
   const bool is_shared_libc = owner.is_libc && (owner.flags & wire::kModuleIsMain) == 0;
   const bool is_call = function.watch == Watch::kCall || function.watch == Watch::kResolver;
   if (site->functions.empty()) site->tracks_return = is_call && !(is_plain_free && is_shared_libc);
