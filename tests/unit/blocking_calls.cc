@@ -65,7 +65,7 @@ int epoll_of(int file) {
 }
 
 void limit_wait(int socket, int option) {
-  const timeval limit{time_limit_ms / 1000, time_limit_ms % 1000 * 1000};
+  const timeval limit{time_limit_ms / 1000, time_limit_ms % 1000 * 1000L};
   setsockopt(socket, SOL_SOCKET, option, &limit, sizeof(limit));
 }
 

@@ -79,7 +79,8 @@ class EndingCallsTest : public PendingCallsTest {
   PendingCall* ending(uint64_t stack_pointer) {
     arch::RegisterImage registers;
     registers.size = 27 * 8;
-    std::memcpy(registers.bytes + 19 * 8, &stack_pointer, 8);  // rsp in user_regs_struct
+    constexpr size_t kStackPointer = 19;  // rsp's index in user_regs_struct
+    std::memcpy(&registers.bytes[kStackPointer * 8], &stack_pointer, 8);
     return calls_.ending(cpu_, registers);
   }
 };

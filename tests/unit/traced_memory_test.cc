@@ -21,7 +21,7 @@ TEST(TracedMemory, WritesIntoCode) {
     memset(code, 0x90, 4096);
     mprotect(code, 4096, PROT_READ | PROT_EXEC);
     munmap(code + 4096, 4096);
-    [[maybe_unused]] const ssize_t sent = write(out, &code, sizeof(code));
+    [[maybe_unused]] const ssize_t sent = write(out, static_cast<const void*>(&code), sizeof(code));
     for (;;) pause();
   });
   uint64_t address = 0;

@@ -46,7 +46,8 @@ class Resolver::Impl {
     ahead_ = std::jthread([this, modules = std::move(modules)] {
       try {
         for (const model::Module& module : modules) open_file_of(module);
-      } catch (...) {  // who needs the file tries again
+      } catch (...) {
+        return;  // who needs the file tries again
       }
     });
   }

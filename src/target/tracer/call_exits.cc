@@ -111,12 +111,12 @@ class Search {
   }
 
   void jump(uint64_t from, uint64_t target) {
-    if (is_inside(target)) {
+    const bool is_followed = is_inside(target) || (!is_watched_(target) && target != start_ && !leads_away(target) &&
+                                                   seen_.size() <= kMostInstructions / 2);
+    if (is_followed) {
       open_.push_back(target);
-    } else if (target == start_ || is_watched_(target) || leads_away(target) || seen_.size() > kMostInstructions / 2) {
-      exits_.tail_jumps.push_back(from);
     } else {
-      open_.push_back(target);
+      exits_.tail_jumps.push_back(from);
     }
   }
 

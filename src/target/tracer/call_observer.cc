@@ -146,7 +146,7 @@ void CallObserver::sets_alternate_stack() {
   constexpr uint64_t kLeastBytes = 2048;
   const arch::Cpu& cpu = space_.cpu();
   const uint64_t at = argument(0);
-  const unsigned word = cpu.word_bytes();
+  const uint64_t word = cpu.word_bytes();
   uint64_t begin = 0;
   uint64_t size_bytes = 0;
   uint8_t flags[4] = {};

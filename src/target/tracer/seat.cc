@@ -11,7 +11,8 @@ void Seat::follow(const Tracee& thread) {
     stops_ = 0;
   }
   // A thread that has just begun to stop here, then now and again: it may have been moved.
-  if (++stops_ == 8 || stops_ % kStopsBetweenLooks == 0) move_to(thread.last_processor());
+  ++stops_;
+  if (stops_ == 8 || stops_ % kStopsBetweenLooks == 0) move_to(thread.last_processor());
 }
 
 void Seat::move_to(int processor) {
