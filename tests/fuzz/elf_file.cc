@@ -24,7 +24,7 @@ class SpanBytes final : public ByteSource {
  public:
   explicit SpanBytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
-    if (offset >= bytes_.size()) return 0;
+    if (offset >= bytes_.size() || bytes == 0) return 0;
     const size_t count = std::min<size_t>(bytes, bytes_.size() - offset);
     std::memcpy(to, bytes_.data() + offset, count);
     return count;
