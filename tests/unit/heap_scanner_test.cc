@@ -190,6 +190,17 @@ TEST_F(HeapScannerTest, KnowsALengthInFront) {
   EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kLength64);
 }
 
+// As in programs without a position of their own choice: the heap begins a few pages behind the module.
+TEST_F(HeapScannerTest, KnowsABaseClassWhoseVtableIsNearTheHeap) {
+  constexpr uint64_t kNear = kReadOnly + 0x10000;
+  memory_.add(kNear, 512);
+  add_block(kNear, 48);
+  memory_.put(kNear, kVtable);
+  memory_.put(kNear + 16, kOtherVtable);
+  EXPECT_EQ(kind_of_root(kNear + 16), PointerKind::kMultipleInheritance);
+  EXPECT_EQ(kind_of_root(kNear + 24), PointerKind::kInterior);
+}
+
 TEST_F(HeapScannerTest, KnowsABaseClassInside) {
   add_block(kHeap, 48);
   memory_.put(kHeap, kVtable);

@@ -7,6 +7,7 @@
 // small too: 130 KiB of tops_, 16 KiB for each that is in use. Private to leaks/.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,12 +21,13 @@ class BlockIndex {
  public:
   // Blocks that begin at or behind it aren't found: no 64-bit CPU's programs have memory there unless they ask for it.
   static constexpr uint64_t kAddressEnd = uint64_t{1} << 48;
+  static constexpr uint64_t kRegionBytes = uint64_t{1} << 21;
 
   BlockIndex() = default;
   // `blocks` ascend by address, and stay where they are.
   explicit BlockIndex(std::span<const model::ScannedBlock> blocks);
 
-  // False: no block is in the 2 MiB around it.
+  // False: no block is in the kRegionBytes around it (aligned).
   [[nodiscard]] bool may_hold(uint64_t address) const { return address < kAddressEnd && region(address) != kNothing; }
 
   struct Found {
@@ -59,7 +61,7 @@ class BlockIndex {
 
  private:
   static constexpr unsigned kTopBits = 33;
-  static constexpr unsigned kRegionBits = 21;
+  static constexpr unsigned kRegionBits = std::countr_zero(kRegionBytes);
   static constexpr unsigned kEntryBits = 10;
   static constexpr uint64_t kLowMask = (1u << kEntryBits) - 1;
   static constexpr uint64_t kRegionsOfTop = 1u << (kTopBits - kRegionBits);

@@ -36,6 +36,7 @@ Collector<Word>::Collector(const CollectorParts& parts, MemoryReader& reader)
       filter_(best_word_filter<Word>()),
       block_span_(span_of(parts.scan.blocks)),
       whole_span_(joined(block_span_, parts.vtables.span())),
+      vtables_beside_(parts.vtables.span_beside(parts.index)),
       buffer_(kBufferWords),
       found_(kBufferWords) {}
 
@@ -146,9 +147,10 @@ void Collector<Word>::select_in_blocks(uint64_t base, std::span<const Word> word
     const uint64_t value = words[found];
     if (parts_.index.may_hold(value)) {
       if (pointers) parts_.log.add(value, position);
-    } else if (!heads_complete_ && block->type != 0 && position != block->address) {
-      if (parts_.vtables.is_vtable(value, reader_)) parts_.heads.note_inner_vtable(position);
+      if (value < vtables_beside_.begin || value >= vtables_beside_.end) continue;
     }
+    if (heads_complete_ || block->type == 0 || position == block->address) continue;
+    if (parts_.vtables.is_vtable(value, reader_)) parts_.heads.note_inner_vtable(position);
   }
 }
 

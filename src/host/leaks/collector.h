@@ -55,7 +55,8 @@ class Collector {
   MemoryReader& reader_;
   WordFilter<Word> filter_;
   AddressRange block_span_;
-  AddressRange whole_span_;  // blocks and vtables
+  AddressRange whole_span_;      // blocks and vtables
+  AddressRange vtables_beside_;  // the index takes them for blocks, perhaps
   std::vector<Word> buffer_;
   std::vector<uint32_t> found_;
   bool heads_complete_ = false;

@@ -16,6 +16,19 @@ AddressRange Vtables::span() const {
   return {ranges_.front().begin, ranges_.back().end};
 }
 
+AddressRange Vtables::span_beside(const BlockIndex& blocks) const {
+  constexpr uint64_t kRegionBytes = BlockIndex::kRegionBytes;
+  AddressRange found{};
+  for (const AddressRange& range : ranges_) {
+    for (uint64_t at = range.begin; at < std::min(range.end, BlockIndex::kAddressEnd);) {
+      const uint64_t next = std::min(range.end, (at / kRegionBytes + 1) * kRegionBytes);
+      if (blocks.may_hold(at)) found = {found.end == 0 ? at : found.begin, next};
+      at = next;
+    }
+  }
+  return found;
+}
+
 bool Vtables::holds(uint64_t address) const {
   const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
                                       [](uint64_t at, const AddressRange& range) { return at < range.begin; });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "host/leaks/block_index.h"
 #include "host/leaks/memory_reader.h"
 
 namespace heaptap::leaks {
@@ -17,6 +18,8 @@ class Vtables {
 
   // All of them are in here; empty where there is no read-only data.
   [[nodiscard]] AddressRange span() const;
+  // Those of which the index says that a block may be there are in here; mostly empty.
+  [[nodiscard]] AddressRange span_beside(const BlockIndex& blocks) const;
 
   // Reads the target's memory, each page at most once.
   [[nodiscard]] bool is_vtable(uint64_t address, MemoryReader& reader);
