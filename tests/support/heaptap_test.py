@@ -21,6 +21,10 @@ ORACLE = pathlib.Path(os.environ.get("ORACLE", HERE.parent.parent / "build/tests
 LONG = os.environ.get("HEAPTAP_LONG") == "1"
 TIMEOUT_S = 90
 
+# A shell without job control starts what it puts in the background with these ignored, which programs inherit.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
+
 
 @dataclasses.dataclass
 class Outcome:
