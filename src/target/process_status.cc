@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <string_view>
@@ -76,6 +77,13 @@ size_t count_threads(pid_t process) {
   return static_cast<size_t>(number_of(field_of(text, "Threads:")));
 }
 
+// A thread that comes to its end gives its memory and its program back some time before it counts as ended.
+bool has_program(pid_t thread) {
+  char first = 0;
+  const std::string link = "/proc/" + std::to_string(thread) + "/exe";
+  return readlink(link.c_str(), &first, 1) >= 0 || errno == EACCES || errno == EPERM;
+}
+
 }  // namespace
 
 // A thread that ends just when the kernel has come to it ends the list, too (fs/proc/base.c, proc_task_readdir). Such a list
@@ -93,7 +101,7 @@ std::vector<pid_t> list_threads(pid_t process) {
 pid_t find_live_thread(pid_t process) {
   const auto lives = [](pid_t thread) {
     const auto status = read_thread_status(thread);
-    return status && !status->has_ended();
+    return status && !status->has_ended() && has_program(thread);
   };
   if (lives(process)) return process;
   for (const pid_t thread : list_threads(process)) {

@@ -1,5 +1,6 @@
 """`heaptap attach` to processes in unusual states: the first thread gone, in another namespace or root, under seccomp, just about
 to end or to execute another program. What can be recorded is; whatever happens, nobody is harmed, and nothing hangs."""
+import ctypes
 import os
 import pathlib
 import random
@@ -16,6 +17,8 @@ import heaptap_test
 from attach_test import Attached, Obeying
 from heaptap_test import LONG, built, heaptap, summary
 from process_image import Image
+
+PTRACE_SEIZE = 0x4206
 
 
 class Inside(Obeying):
@@ -170,6 +173,24 @@ class Edges(heaptap_test.TestCase):
             self.assertIn(outcome.status, (0, 125), str(outcome))
             if outcome.status == 125:
                 self.assertRegex(outcome.stderr.decode(), f"process {target.pid}.*ended|no process {target.pid}")
+
+    def test_its_memory_is_gone_but_it_has_not_ended(self):
+        # The first process of a namespace waits in its end for all others there, and these for whoever traces them.
+        outside = subprocess.Popen(["unshare", "--fork", "--pid", "sh", "-c", "sleep 1000 & echo ready; read line"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(outside.communicate)
+        if outside.stdout.readline() != b"ready\n":
+            self.skipTest(f"not here: {outside.stderr.read()}")
+        first, other = heaptap_test.descendants(outside.pid)
+        self.assertEqual(ctypes.CDLL(None).ptrace(PTRACE_SEIZE, other, None, None), 0)
+        self.addCleanup(os.waitpid, other, 0)
+        outside.stdin.write(b"\n")
+        outside.stdin.flush()
+        while os.path.exists(f"/proc/{first}/exe"):
+            time.sleep(0.001)
+        outcome = heaptap("attach", "-o", self.trace, first)
+        self.assertEqual(outcome.status, 125, str(outcome))
+        self.assertRegex(outcome.stderr.decode(), f"process {first}.*ended")
 
     def test_it_executes_while_it_is_attached(self):
         # A shell that executes another one, many times.
