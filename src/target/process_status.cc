@@ -55,7 +55,10 @@ std::optional<ThreadStatus> read_thread_status(pid_t thread) {
   // The name comes first and has its newlines escaped.
   const std::string_view state = field_of(text, "State:");
   if (state.empty()) return std::nullopt;
-  return ThreadStatus{state.front(), number_of(field_of(text, "Tgid:")), number_of(field_of(text, "TracerPid:"))};
+  return ThreadStatus{.state = state.front(),
+                      .process = number_of(field_of(text, "Tgid:")),
+                      .parent = number_of(field_of(text, "PPid:")),
+                      .tracer = number_of(field_of(text, "TracerPid:"))};
 }
 
 namespace {

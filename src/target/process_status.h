@@ -12,6 +12,7 @@ namespace heaptap::target {
 struct ThreadStatus {
   char state = '?';  // as in proc(5): R, S, D, T, t, Z, X, …
   pid_t process = 0;
+  pid_t parent = 0;
   pid_t tracer = 0;  // 0: nobody traces it
 
   [[nodiscard]] bool has_ended() const { return state == 'Z' || state == 'X'; }

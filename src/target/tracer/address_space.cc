@@ -55,6 +55,11 @@ void AddressSpace::start(std::unique_ptr<LogWriter> log) {
   for (const FoundFunction& function : objects_.resolved_functions()) add_resolved(function.address, function.function);
 }
 
+void AddressSpace::end_recording() {
+  walk_ = nullptr;
+  log_ = nullptr;
+}
+
 void AddressSpace::look_at_objects() {
   const LoadedObjects::Changes changes = objects_.refresh();
   for (const uint32_t index : changes.went) {

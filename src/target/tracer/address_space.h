@@ -32,6 +32,8 @@ class AddressSpace {
   void copy_from(const AddressSpace& parent);
   // Begins to record: notes the objects, plants breakpoints.
   void start(std::unique_ptr<LogWriter> log);
+  // What stays are the objects and the breakpoints.
+  void end_recording();
   // The loader says that objects came or went.
   void look_at_objects();
   // An IFUNC's resolver chose this.

@@ -31,6 +31,7 @@ class TracedProcess {
   std::shared_ptr<AddressSpace> space;  // null: none is known yet
   bool is_guest = false;                // in its parent's address space, without a log of its own (vfork)
   bool begins_as_copy = false;          // of a fork, whose first stop is to come
+  bool had_threads = false;             // besides the first
   bool was_recorded = false;            // it had a log: heaptap is told when it leaves
   Left::Reason left_reason = Left::Reason::kDetached;
 

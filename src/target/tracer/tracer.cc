@@ -34,6 +34,7 @@ void Tracer::run() {
       for (const auto& [id, process] : processes_) {
         if (process->is_stopping) check_held(*process);
       }
+      if (!early_.empty() || !ended_makers_.empty()) adopt_orphans();
     }
     int status = 0;
     const pid_t id = waitpid(-1, &status, __WALL);
@@ -51,10 +52,7 @@ void Tracer::answer(pid_t id, int status) {
   const int signal = WSTOPSIG(status);
   if (event == PTRACE_EVENT_EXEC) return answer_exec(id);
   const auto known = threads_.find(id);
-  if (known == threads_.end()) {
-    early_[id] = status;
-    return;
-  }
+  if (known == threads_.end()) return stopped_early(id, status);
   Tracee& thread = *known->second;
   thread.stopped = true;
   if (thread.bare_address != 0) plant_again(thread);
@@ -222,9 +220,12 @@ void Tracer::process_ended(TracedProcess& process, int status) {
     packet.header.wait_status = status;
     send(packet);
   }
-  if (WIFSIGNALED(status) && !early_.empty()) adopt_orphans(process);
   leave_memory(process);
+  const bool may_have_made = !process.is_guest && (WIFSIGNALED(status) || process.had_threads);
+  const Maker maker{.id = process.id, .phase = process.phase, .space = process.space, .since = {}};
   forget_process(process.id);
+  if (may_have_made) keep_as_maker(maker);
+  if (!early_.empty()) adopt_orphans();
 }
 
 void Tracer::resume(Tracee& thread) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -58,23 +59,39 @@ class Tracer {
   void obey(Packet& packet);
   void attach(pid_t process);
   std::string try_to_attach(pid_t process);
-  void attach_guests(TracedProcess& process);
   void attach_before_exec(pid_t process);
   void give_log(Packet& packet);
   void refuse_log(pid_t process);
   void end_may_go_on(pid_t process);
   void want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread);
-  void answer_child(Tracee& maker, int event);
-  static void begin_copy(TracedProcess& child, const TracedProcess& original);
-  void begin_child(Tracee& child);
-  void adopt_orphans(const TracedProcess& killed);
-  void answer_exec(pid_t id);
   // The process comes to its end: heaptap is told once. True: the thread waits.
   bool tell_end(Tracee& thread, const wire::EndingNotice& notice);
   bool answer_thread_end(Tracee& thread);
   void threads_may_end(const TracedProcess& process);
   bool answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
   void tell_notes(TracedProcess& process);
+
+  // What is made, and by whom: tracer_children.cc.
+  struct EarlyStop {
+    int status;
+    TracedProcess::Clock::time_point since;
+  };
+  struct Maker {
+    pid_t id;
+    Phase phase;
+    std::shared_ptr<AddressSpace> space;
+    TracedProcess::Clock::time_point since;  // it has ended
+  };
+  void answer_child(Tracee& maker, int event);
+  void attach_guests(TracedProcess& process);
+  static void begin_copy(TracedProcess& child, const AddressSpace* original);
+  void stopped_early(pid_t id, int status);
+  void keep_as_maker(const Maker& ended);
+  void adopt_orphans();
+  [[nodiscard]] std::optional<Maker> find_maker(pid_t child, bool also_living);
+  void adopt(pid_t id, int status, const std::optional<Maker>& maker);
+  void begin_child(Tracee& child);
+  void answer_exec(pid_t id);
 
   // Letting go, and holding for a scan: tracer_leaving.cc.
   void leave(TracedProcess& process, Left::Reason reason);
@@ -98,6 +115,7 @@ class Tracer {
   TracedProcess& add_process(pid_t id, pid_t parent, Phase phase);
   [[nodiscard]] TracedProcess* find_process(pid_t id);
   [[nodiscard]] std::vector<Tracee*> threads_of(const TracedProcess& process);
+  void adapt_ticks();
   void send(const Packet& packet);
   void tell(PacketKind kind, pid_t process, const std::string& text);
 
@@ -108,7 +126,9 @@ class Tracer {
   TracedProcess::Clock::time_point closing_since_{};
   std::map<pid_t, std::unique_ptr<TracedProcess>> processes_;
   std::unordered_map<pid_t, std::unique_ptr<Tracee>> threads_;
-  std::unordered_map<pid_t, int> early_;  // stops of children whose makers haven't told of them yet
+  std::unordered_map<pid_t, EarlyStop> early_;  // first stops of children whose makers haven't told of them yet
+  std::vector<Maker> ended_makers_;             // that may not have told of their last children; the latest last
+  bool ticks_ = false;
   Seat seat_;
 };
 

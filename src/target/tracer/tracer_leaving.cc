@@ -73,7 +73,7 @@ void Tracer::leave_all() {
   if (closing_) return;
   closing_ = true;
   closing_since_ = Clock::now();
-  bell_.want_ticks(true);
+  adapt_ticks();
   std::vector<pid_t> ids;
   for (const auto& [id, process] : processes_) ids.push_back(id);
   for (const pid_t id : ids) {
@@ -152,7 +152,7 @@ void Tracer::hold(pid_t id) {
   }
   process->is_held = process->is_stopping = true;
   process->asked_at = Clock::now();
-  bell_.want_ticks(true);
+  adapt_ticks();
   for (Tracee* thread : threads_of(*process)) {
     if (thread->stopped || thread->is_new) continue;
     thread->interrupt();
@@ -169,12 +169,12 @@ void Tracer::check_held(TracedProcess& process) {
     if (is_deep || !status || status->has_ended()) continue;
     if (passed < kLongestStopping) return;
     process.is_stopping = false;
-    bell_.want_ticks(closing_);
+    adapt_ticks();
     tell_not_held(process.id, "its thread " + std::to_string(thread->id()) + " doesn't stop");
     return release(process.id);
   }
   process.is_stopping = false;
-  bell_.want_ticks(closing_);
+  adapt_ticks();
   tell_held(process);
 }
 
@@ -184,11 +184,11 @@ void Tracer::tell_not_held(pid_t id, const std::string& why) {
 
 // There will be nothing to look at. Whoever asked for it is told.
 void Tracer::give_up_hold(TracedProcess& process, const std::string& why) {
-  if (process.is_stopping) {
-    bell_.want_ticks(closing_);
-    tell_not_held(process.id, why);
-  }
+  const bool was_asked = process.is_stopping;
   process.is_held = process.is_stopping = false;
+  if (!was_asked) return;
+  adapt_ticks();
+  tell_not_held(process.id, why);
 }
 
 void Tracer::tell_held(TracedProcess& process) {
@@ -216,6 +216,7 @@ void Tracer::release(pid_t id) {
   TracedProcess* process = find_process(id);
   if (process == nullptr || !process->is_held) return;
   process->is_held = process->is_stopping = false;
+  adapt_ticks();
   for (Tracee* thread : threads_of(*process)) {
     if (!thread->stopped) continue;
     if (thread->signal == 0) restart_call(*thread);

@@ -1,16 +1,13 @@
-// What heaptap says, and how processes begin, multiply and end.
+// What heaptap says, and how recordings begin and end.
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <sstream>
 #include <utility>
 
 #include "arch/thread_facts.h"
@@ -19,11 +16,6 @@
 
 namespace heaptap::tracer {
 namespace {
-
-bool share_memory(pid_t a, pid_t b, int event) {
-  const long differ = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
-  return differ < 0 ? event == PTRACE_EVENT_VFORK : differ == 0;
-}
 
 std::string name_of(pid_t process) { return "process " + std::to_string(process); }
 
@@ -137,28 +129,6 @@ std::string Tracer::try_to_attach(pid_t process) {
   return {};
 }
 
-// Children that run in its memory (vfork) and were made before: they would run into breakpoints, too.
-void Tracer::attach_guests(TracedProcess& process) {
-  for (const Tracee* thread : threads_of(process)) {
-    const std::string task = "/proc/" + std::to_string(process.id) + "/task/" + std::to_string(thread->id());
-    std::istringstream children(target::read_proc_file(task + "/children"));
-    for (pid_t child = 0; children >> child;) {
-      if (threads_.contains(child) || early_.contains(child)) continue;
-      if (!share_memory(thread->id(), child, 0) || Tracee::seize(child, options_.scan_at_end) != 0) continue;
-      TracedProcess& guest = add_process(child, process.id, Phase::kTraced);
-      guest.is_guest = true;
-      guest.space = process.space;
-      const Tracee& added = add_thread(child, guest);
-      if (share_memory(thread->id(), child, 0)) continue;
-      // It executed another program meanwhile.
-      guest.is_guest = false;
-      guest.space = nullptr;
-      guest.phase = Phase::kLeaving;
-      added.interrupt();
-    }
-  }
-}
-
 void Tracer::attach_before_exec(pid_t process) {
   const int reason = Tracee::seize(process, options_.scan_at_end);
   if (reason == 0) add_thread(process, add_process(process, getppid(), Phase::kBeforeExec));
@@ -216,101 +186,6 @@ void Tracer::refuse_log(pid_t process) {
 
 void Tracer::tell_notes(TracedProcess& process) {
   for (const std::string& note : process.space->take_notes()) tell(PacketKind::kNoted, process.id, note);
-}
-
-// A thread, a fork, or a child that uses its parent's memory: which one, /proc says.
-void Tracer::answer_child(Tracee& maker, int event) {
-  unsigned long made = 0;
-  if (ptrace(PTRACE_GETEVENTMSG, maker.id(), nullptr, &made) != 0) return;
-  const auto id = static_cast<pid_t>(made);
-  if (threads_.contains(id)) return;
-  TracedProcess& process = maker.process();
-  const auto status = target::read_thread_status(id);
-  if (!status) {
-    early_.erase(id);
-    return;
-  }
-  Tracee* child = nullptr;
-  if (status->process == process.id) {
-    child = &add_thread(id, process);
-  } else {
-    TracedProcess& added = add_process(status->process, process.id, process.phase);
-    added.is_guest = share_memory(maker.id(), id, event);
-    if (added.is_guest) {
-      added.space = process.space;
-    } else {
-      begin_copy(added, process);
-    }
-    child = &add_thread(id, added);
-  }
-  child->is_new = true;
-  const auto early = early_.extract(id);
-  if (!early.empty()) answer(id, early.mapped());
-}
-
-// Its text was copied with our breakpoints in it, whatever becomes of its parent until it first stops.
-void Tracer::begin_copy(TracedProcess& child, const TracedProcess& original) {
-  child.begins_as_copy = true;
-  if (original.space == nullptr) return;
-  child.space = std::make_shared<AddressSpace>(child.id, original.space->cpu());
-  child.space->copy_from(*original.space);
-}
-
-// Children that the process made, and was killed before it could tell of them.
-void Tracer::adopt_orphans(const TracedProcess& killed) {
-  if (killed.space == nullptr || killed.is_guest) return;
-  const std::unordered_map<pid_t, int> early = early_;
-  for (const auto& [id, status] : early) {
-    const auto facts = target::read_thread_status(id);
-    TracedMemory memory(id);
-    if (!facts || facts->process != id || !killed.space->breakpoints().are_all_in(memory)) continue;
-    early_.erase(id);
-    TracedProcess& added = add_process(id, killed.id, killed.phase);
-    begin_copy(added, killed);
-    add_thread(id, added).is_new = true;
-    answer(id, status);
-  }
-}
-
-// Its first stop.
-void Tracer::begin_child(Tracee& child) {
-  TracedProcess& process = child.process();
-  if (!std::exchange(process.begins_as_copy, false)) return resume(child);
-  if (process.phase != Phase::kLeaving && process.space != nullptr && options_.follow_fork && !closing_) {
-    return want_log(process, LogWanted::Reason::kFork, child.id());
-  }
-  if (process.space != nullptr) process.space->breakpoints().lift_all(process.space->memory());
-  process.phase = Phase::kLeaving;
-  let_go(child);
-}
-
-void Tracer::answer_exec(pid_t id) {
-  TracedProcess* process = find_process(id);
-  if (process == nullptr) {  // made by one of ours that hasn't told of it yet
-    early_[id] = PTRACE_EVENT_EXEC << 16 | SIGTRAP << 8 | 0x7f;
-    return;
-  }
-  give_up_hold(*process, "it executed another program");
-  // Of the thread that did it, which may have taken the leader's place, nothing is left but its number.
-  for (Tracee* thread : threads_of(*process)) forget_thread(thread->id());
-  Tracee& thread = add_thread(id, *process);
-  thread.stopped = true;
-  leave_memory(*process);
-  const bool was_recorded = process->was_recorded;
-  const bool starts = process->phase == Phase::kBeforeExec;
-  const bool follows =
-      options_.follow_exec && process->phase == Phase::kTraced && (!process->is_guest || options_.follow_fork);
-  process->space = nullptr;
-  process->is_guest = false;
-  process->exit_call.reset();
-  process->end_was_told = false;
-  if ((starts || follows) && !closing_) {
-    return want_log(*process, starts ? LogWanted::Reason::kStart : LogWanted::Reason::kExec, id);
-  }
-  process->phase = Phase::kLeaving;
-  process->left_reason = Left::Reason::kExecuted;
-  process->was_recorded = was_recorded;
-  let_go(thread);
 }
 
 bool Tracer::tell_end(Tracee& thread, const wire::EndingNotice& notice) {
@@ -409,6 +284,7 @@ void Tracer::threads_may_end(const TracedProcess& process) {
 }
 
 Tracee& Tracer::add_thread(pid_t id, TracedProcess& process) {
+  if (id != process.id) process.had_threads = true;
   return *threads_.insert_or_assign(id, std::make_unique<Tracee>(id, process)).first->second;
 }
 
@@ -427,6 +303,13 @@ std::vector<Tracee*> Tracer::threads_of(const TracedProcess& process) {
     if (&thread->process() == &process) result.push_back(thread.get());
   }
   return result;
+}
+
+// While something is waited for that no stop tells.
+void Tracer::adapt_ticks() {
+  const bool wants = closing_ || !early_.empty() || !ended_makers_.empty() ||
+                     std::ranges::any_of(processes_, [](const auto& known) { return known.second->is_stopping; });
+  if (wants != std::exchange(ticks_, wants)) bell_.want_ticks(wants);
 }
 
 void Tracer::send(const Packet& packet) { send_packet(socket_, packet); }
