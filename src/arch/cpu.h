@@ -108,6 +108,8 @@ class Cpu {
   virtual bool restart_interrupted_call(RegisterImage& registers) const = 0;
   // Whether the thread is in the system call that ends all threads (exit_group). False where that isn't known.
   [[nodiscard]] virtual bool ends_all_threads(const RegisterImage& /*registers*/) const { return false; }
+  // Whether the system call of this number makes threads or processes. True where that isn't known.
+  [[nodiscard]] virtual bool makes_tasks(uint64_t /*system_call*/) const { return true; }
 
  protected:
   ~Cpu() = default;

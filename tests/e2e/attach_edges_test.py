@@ -21,6 +21,11 @@ from process_image import Image
 PTRACE_SEIZE = 0x4206
 
 
+def tracer_of(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("TracerPid:")[2].split()[0])
+
+
 class Inside(Obeying):
     """obeys, started by `command`, which makes it its child; known by the number that it has here."""
 
@@ -173,6 +178,43 @@ class Edges(heaptap_test.TestCase):
             self.assertIn(outcome.status, (0, 125), str(outcome))
             if outcome.status == 125:
                 self.assertRegex(outcome.stderr.decode(), f"process {target.pid}.*ended|no process {target.pid}")
+
+    def start_slow_fork(self):
+        target = subprocess.Popen([built("slow_fork")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.addCleanup(lambda: (target.kill(), target.communicate()))
+        said = target.stdout.readline()
+        if said != "ready\n":
+            self.skipTest(f"not here: {said}")
+        return target
+
+    def assert_its_child_is_unharmed(self, target):
+        target.stdin.write("go on\n")
+        self.assertEqual(target.stdout.readline(), "child 7\n")
+        self.assertEqual(target.wait(timeout=60), 0)
+
+    def test_left_in_the_middle_of_a_fork(self):
+        for number in (signal.SIGINT, signal.SIGKILL):
+            with self.subTest(number=number):
+                target = self.start_slow_fork()
+                attached = Attached(self, "--no-leak-scan", "-o", self.trace, "--force", target.pid)
+                target.stdin.write("fork\n")
+                self.assertEqual(target.stdout.readline(), "held up\n")
+                attached.process.send_signal(number)
+                # Its copy has breakpoints: a tracer that doesn't mind is gone soon.
+                until = time.monotonic() + (8 if LONG else 1)
+                while tracer_of(target.pid) != 0 and time.monotonic() < until:
+                    time.sleep(0.01)
+                self.assert_its_child_is_unharmed(target)
+                self.assertEqual(attached.wait().status, 0 if number == signal.SIGINT else 137)
+
+    def test_attached_to_in_the_middle_of_a_fork(self):
+        target = self.start_slow_fork()
+        target.stdin.write("fork\n")
+        self.assertEqual(target.stdout.readline(), "held up\n")
+        outcome = heaptap("attach", "-o", self.trace, target.pid)
+        self.assertEqual(outcome.status, 125, str(outcome))
+        self.assertRegex(outcome.stderr.decode(), "may be making another one: try again")
+        self.assert_its_child_is_unharmed(target)
 
     def test_its_memory_is_gone_but_it_has_not_ended(self):
         # The first process of a namespace waits in its end for all others there, and these for whoever traces them.

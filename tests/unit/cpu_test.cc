@@ -146,6 +146,13 @@ TEST(CpuTest, RestartsACallThatDidNothing) {
   EXPECT_FALSE(i386().restart_interrupted_call(outside));
 }
 
+TEST(CpuTest, KnowsWhatMakesThreadsAndProcesses) {
+  for (const uint64_t number : {56, 57, 58, 435}) EXPECT_TRUE(x86_64().makes_tasks(number)) << number;
+  for (const uint64_t number : {2, 120, 190, 435}) EXPECT_TRUE(i386().makes_tasks(number)) << number;
+  for (const uint64_t number : {0, 2, 59, 202}) EXPECT_FALSE(x86_64().makes_tasks(number)) << number;
+  for (const uint64_t number : {1, 56, 57, 240}) EXPECT_FALSE(i386().makes_tasks(number)) << number;
+}
+
 bool is_in_system_call(pid_t process, int number) {
   std::ifstream in("/proc/" + std::to_string(process) + "/syscall");
   std::string first;

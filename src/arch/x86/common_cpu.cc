@@ -146,4 +146,10 @@ bool CommonCpu::ends_all_threads(const RegisterImage& registers) const {
   return runs(registers) && word(registers, layout_.system_call) == exit_group;
 }
 
+bool CommonCpu::makes_tasks(uint64_t system_call) const {
+  constexpr uint64_t kClone3 = 435;
+  if (layout_.word_bytes == 8) return (system_call >= 56 && system_call <= 58) || system_call == kClone3;
+  return system_call == 2 || system_call == 120 || system_call == 190 || system_call == kClone3;
+}
+
 }  // namespace heaptap::arch::x86

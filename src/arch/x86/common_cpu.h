@@ -50,6 +50,7 @@ class CommonCpu : public Cpu {
 
   bool restart_interrupted_call(RegisterImage& registers) const final;
   bool ends_all_threads(const RegisterImage& registers) const final;
+  bool makes_tasks(uint64_t system_call) const final;
 
  protected:
   constexpr CommonCpu(Mode mode, const ImageLayout& layout) : mode_(mode), layout_(layout) {}

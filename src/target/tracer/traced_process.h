@@ -29,10 +29,12 @@ class TracedProcess {
   Phase phase;
   LogWanted::Reason reason = LogWanted::Reason::kStart;
   std::shared_ptr<AddressSpace> space;  // null: none is known yet
-  bool is_guest = false;                // in its parent's address space, without a log of its own (vfork)
-  bool begins_as_copy = false;          // of a fork, whose first stop is to come
-  bool had_threads = false;             // besides the first
-  bool was_recorded = false;            // it had a log: heaptap is told when it leaves
+  std::unique_ptr<LogWriter> log;       // was given, but some thread may be making another one unseen
+  std::chrono::steady_clock::time_point log_given_at{};
+  bool is_guest = false;        // in its parent's address space, without a log of its own (vfork)
+  bool begins_as_copy = false;  // of a fork, whose first stop is to come
+  bool had_threads = false;     // besides the first
+  bool was_recorded = false;    // it had a log: heaptap is told when it leaves
   Left::Reason left_reason = Left::Reason::kDetached;
 
   // Its end.

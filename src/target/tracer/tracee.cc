@@ -117,13 +117,16 @@ bool Tracee::has_ended() const {
   return status && status->has_ended();
 }
 
-bool Tracee::waits_in_kernel() const {
+std::optional<int64_t> Tracee::waits_in() const {
   const auto status = target::read_thread_status(id_);
-  if (!status || (status->state != 'S' && status->state != 'D')) return false;
-  const std::string call = target::read_proc_file(own_file(id_, "syscall"), 256);
-  // "running", or the call's number; -1: in the kernel for another reason.
-  return !call.empty() && call[0] >= '0' && call[0] <= '9';
+  if (!status || (status->state != 'S' && status->state != 'D')) return std::nullopt;
+  const std::string text = target::read_proc_file(own_file(id_, "syscall"), 256);
+  int64_t call = 0;
+  const bool is_number = std::from_chars(text.data(), text.data() + text.size(), call).ec == std::errc{};
+  return is_number ? std::optional(call) : std::nullopt;  // or "running"
 }
+
+bool Tracee::waits_in_kernel() const { return waits_in().value_or(-1) >= 0; }
 
 bool Tracee::is_being_killed() const {
   const std::string status = target::read_proc_file(own_file(id_, "status"), 8192);

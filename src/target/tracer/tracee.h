@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "arch/cpu.h"
 #include "target/address_range.h"
@@ -50,6 +51,8 @@ class Tracee {
   [[nodiscard]] bool is_being_killed() const;
   // Of a thread that stopped at its end: whether that comes without a signal.
   [[nodiscard]] bool ends_by_itself() const;
+  // The system call that it waits in; -1: it waits, in none. None: it runs.
+  [[nodiscard]] std::optional<int64_t> waits_in() const;
   // Whether it waits in a system call: then no breakpoint has been hit that wasn't told.
   [[nodiscard]] bool waits_in_kernel() const;
   [[nodiscard]] bool has_pending_trap() const;
@@ -59,6 +62,8 @@ class Tracee {
 
   bool stopped = false;
   bool is_new = false;          // made by another one; its first stop is to come
+  bool may_be_making = false;   // it may have been in a system call that makes threads when it was seized, and still be
+  bool was_asked = false;       // to stop, only to see where it stands
   bool group_stopped = false;   // by SIGSTOP and the like
   bool at_end = false;          // it has come to its own end, with its memory and its registers as they were
   bool left_in_kernel = false;  // let go as soon as it comes out of a system call, or the tracer ends

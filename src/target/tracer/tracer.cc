@@ -34,6 +34,7 @@ void Tracer::run() {
       for (const auto& [id, process] : processes_) {
         if (process->is_stopping) check_held(*process);
       }
+      look_after_attached();
       if (!early_.empty() || !ended_makers_.empty()) adopt_orphans();
     }
     int status = 0;
@@ -55,6 +56,7 @@ void Tracer::answer(pid_t id, int status) {
   if (known == threads_.end()) return stopped_early(id, status);
   Tracee& thread = *known->second;
   thread.stopped = true;
+  thread.may_be_making = false;
   if (thread.bare_address != 0) plant_again(thread);
   if (event != 0) return answer_event(thread, event, signal);
   if (signal == SIGTRAP) return answer_trap(thread);
@@ -77,6 +79,7 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
       thread.is_new = false;
       return begin_child(thread);
     }
+    if (std::exchange(thread.was_asked, false)) restart_call(thread);
     if (thread.process().is_stopping) return check_held(thread.process());
   }
   resume(thread);

@@ -57,10 +57,6 @@ class Tracer {
   // What heaptap says, and what becomes of processes: tracer_processes.cc.
   void read_packets();
   void obey(Packet& packet);
-  void attach(pid_t process);
-  std::string try_to_attach(pid_t process);
-  void attach_before_exec(pid_t process);
-  void give_log(Packet& packet);
   void refuse_log(pid_t process);
   void end_may_go_on(pid_t process);
   void want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread);
@@ -70,6 +66,18 @@ class Tracer {
   void threads_may_end(const TracedProcess& process);
   bool answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
   void tell_notes(TracedProcess& process);
+
+  // Attaching, and the beginning of a recording: tracer_attaching.cc.
+  void attach(pid_t process);
+  std::string try_to_attach(pid_t process);
+  std::string seize_threads(TracedProcess& process);
+  void stop_makers(TracedProcess& process);
+  void attach_before_exec(pid_t process);
+  void give_log(Packet& packet);
+  void begin_when_all_are_seized(TracedProcess& process);
+  void look_after_attached();
+  void give_up_attaching(TracedProcess& process, const std::string& why);
+  void begin(TracedProcess& process);
 
   // What is made, and by whom: tracer_children.cc.
   struct EarlyStop {
@@ -83,6 +91,8 @@ class Tracer {
     TracedProcess::Clock::time_point since;  // it has ended
   };
   void answer_child(Tracee& maker, int event);
+  [[nodiscard]] bool is_making(const Tracee& thread) const;
+  static std::vector<pid_t> guests_of(const Tracee& thread);
   void attach_guests(TracedProcess& process);
   static void begin_copy(TracedProcess& child, const AddressSpace* original);
   void stopped_early(pid_t id, int status);

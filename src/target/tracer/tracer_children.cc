@@ -70,14 +70,34 @@ void Tracer::stopped_early(pid_t id, int status) {
   answer(id, status);
 }
 
-// Children that run in its memory (vfork) and were made before: they would run into breakpoints, too.
+// Whether it may be in the middle of making a thread or a process. Who waits for the end of a vfork isn't.
+bool Tracer::is_making(const Tracee& thread) const {
+  const auto status = target::read_thread_status(thread.id());
+  if (!status || status->state == 'T' || status->state == 't') return false;
+  const auto call = thread.waits_in();
+  if (!call) return true;
+  const AddressSpace* space = thread.process().space.get();
+  const bool makes = *call >= 0 && (space == nullptr || space->cpu().makes_tasks(static_cast<uint64_t>(*call)));
+  return makes && guests_of(thread).empty();
+}
+
+// Children that run in its memory (vfork).
+std::vector<pid_t> Tracer::guests_of(const Tracee& thread) {
+  const std::string task = "/proc/" + std::to_string(thread.process().id) + "/task/" + std::to_string(thread.id());
+  std::istringstream children(target::read_proc_file(task + "/children"));
+  std::vector<pid_t> guests;
+  for (pid_t child = 0; children >> child;) {
+    if (share_memory(thread.id(), child, 0)) guests.push_back(child);
+  }
+  return guests;
+}
+
+// Those that were made before: they would run into breakpoints, too.
 void Tracer::attach_guests(TracedProcess& process) {
   for (const Tracee* thread : threads_of(process)) {
-    const std::string task = "/proc/" + std::to_string(process.id) + "/task/" + std::to_string(thread->id());
-    std::istringstream children(target::read_proc_file(task + "/children"));
-    for (pid_t child = 0; children >> child;) {
+    for (const pid_t child : guests_of(*thread)) {
       if (threads_.contains(child) || early_.contains(child)) continue;
-      if (!share_memory(thread->id(), child, 0) || Tracee::seize(child, options_.scan_at_end) != 0) continue;
+      if (Tracee::seize(child, options_.scan_at_end) != 0) continue;
       TracedProcess& guest = add_process(child, process.id, Phase::kTraced);
       guest.is_guest = true;
       guest.space = process.space;
@@ -185,6 +205,7 @@ void Tracer::answer_exec(pid_t id) {
   const bool follows =
       options_.follow_exec && process->phase == Phase::kTraced && (!process->is_guest || options_.follow_fork);
   process->space = nullptr;
+  process->log = nullptr;
   process->is_guest = process->had_threads = false;
   if (may_have_made) keep_as_maker(maker);
   process->exit_call.reset();

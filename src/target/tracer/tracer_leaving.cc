@@ -36,14 +36,16 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   give_up_hold(process, "it is traced no more");
   leave_memory(process);
   if (process.space != nullptr && !process.is_guest) leave_guests(process, reason);
+  const bool had_breakpoints = process.space != nullptr && !process.space->breakpoints().sites().empty();
   process.phase = Phase::kLeaving;
+  process.log = nullptr;
   process.ending = nullptr;
   for (Tracee* thread : threads_of(process)) {
     if (thread->stopped) {
       let_go(*thread);
     } else if (thread->has_ended() ||  // a leader, whose end is told when the others have ended
                (!thread->is_new && !thread->group_stopped && thread->watch_reason == WatchReason::kNone &&
-                thread->waits_in_kernel())) {
+                thread->waits_in_kernel() && !(had_breakpoints && is_making(*thread)))) {
       thread->left_in_kernel = true;
     } else if (!thread->is_new) {
       thread->interrupt();
@@ -112,10 +114,13 @@ void Tracer::check_left(TracedProcess& process) {
   if (threads_of(process).empty()) forget_process(process.id);
 }
 
+// A thread that runs will stop, however little it gets of the processor; and what is made in the middle of a system call may
+// have copied breakpoints.
 bool Tracer::may_end() {
-  if (Clock::now() - closing_since_ > kLongestLeaving) return true;
+  const bool is_late = Clock::now() - closing_since_ > kLongestLeaving;
   for (const auto& [id, thread] : threads_) {
-    if (!thread->left_in_kernel) return false;
+    if (thread->left_in_kernel) continue;
+    if (!is_late || !thread->waits_in_kernel() || is_making(*thread)) return false;
   }
   return early_.empty();
 }
@@ -226,6 +231,7 @@ void Tracer::release(pid_t id) {
 
 // A system call that only our stop interrupted starts again.
 void Tracer::restart_call(Tracee& thread) {
+  if (thread.process().space == nullptr) return;
   arch::RegisterImage registers;
   const arch::Cpu& cpu = thread.process().space->cpu();
   if (thread.group_stopped || !thread.read_registers(registers) || !cpu.runs(registers)) return;

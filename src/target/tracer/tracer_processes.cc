@@ -19,20 +19,6 @@ namespace {
 
 std::string name_of(pid_t process) { return "process " + std::to_string(process); }
 
-// Why seizing failed.
-std::string why_refused(pid_t thread, int reason) {
-  if (reason != EPERM) return name_of(thread) + " can't be traced: " + std::strerror(reason);
-  const auto status = target::read_thread_status(thread);
-  if (status && status->tracer != 0) {
-    return name_of(thread) + " is traced by process " + std::to_string(status->tracer) +
-           " already: end that first (a debugger, strace or another heaptap)";
-  }
-  return name_of(thread) +
-         " can't be traced: not permitted; run heaptap as the same user or with sudo, and if it still is refused, "
-         "allow it "
-         "with: sudo sysctl -w kernel.yama.ptrace_scope=0";
-}
-
 // Null: the program is for a CPU that isn't known here.
 const arch::Cpu* cpu_of_process(pid_t process) {
   const int file = open(("/proc/" + std::to_string(process) + "/exe").c_str(), O_RDONLY | O_CLOEXEC);
@@ -80,61 +66,6 @@ void Tracer::obey(Packet& packet) {
   }
 }
 
-void Tracer::attach(pid_t process) {
-  if (const TracedProcess* known = find_process(process)) {
-    // Another one that was attached to has made it meanwhile.
-    if (known->was_recorded && known->phase == Phase::kTraced) tell(PacketKind::kAttached, process, "");
-    if (!known->was_recorded) tell(PacketKind::kNotAttached, process, name_of(process) + " is being traced already");
-    return;
-  }
-  const std::string error = try_to_attach(process);
-  if (error.empty()) return;
-  if (TracedProcess* known = find_process(process)) {
-    known->was_recorded = false;
-    leave(*known, Left::Reason::kFailed);
-  }
-  tell(PacketKind::kNotAttached, process, error);
-}
-
-// Threads run on all the while. One that isn't seized yet may make others, so the list is read until it holds no new one.
-std::string Tracer::try_to_attach(pid_t process) {
-  const auto status = target::read_thread_status(process);
-  if (!status) return "there is no " + name_of(process);
-  if (status->process != process) {
-    return std::to_string(process) + " is a thread of process " + std::to_string(status->process) + ": name that";
-  }
-  if (target::find_live_thread(process) == 0) return name_of(process) + " has ended already";
-  TracedProcess& added = add_process(process, 0, Phase::kWaitsForLog);
-  bool found = true;
-  while (found) {
-    found = false;
-    for (const pid_t id : target::list_threads(process)) {
-      if (threads_.contains(id) || early_.contains(id)) continue;
-      const int reason = Tracee::seize(id, options_.scan_at_end);
-      if (reason == 0) {
-        add_thread(id, added);
-        found = true;
-        continue;
-      }
-      const auto thread = target::read_thread_status(id);
-      const bool is_ending = !thread || thread->has_ended();
-      if (is_ending || thread->tracer == getpid()) continue;  // the second: a seized one made it just now
-      return why_refused(id, reason);
-    }
-  }
-  if (threads_of(added).empty()) return name_of(process) + " has ended";
-  // Whichever thread was found first may have ended; the leader, if it lives, doesn't end so soon.
-  want_log(added, LogWanted::Reason::kAttach, target::find_live_thread(process));
-  if (find_process(process) == &added) attach_guests(added);
-  return {};
-}
-
-void Tracer::attach_before_exec(pid_t process) {
-  const int reason = Tracee::seize(process, options_.scan_at_end);
-  if (reason == 0) add_thread(process, add_process(process, getppid(), Phase::kBeforeExec));
-  tell(PacketKind::kReady, process, reason == 0 ? "" : why_refused(process, reason));
-}
-
 void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread) {
   process.phase = Phase::kWaitsForLog;
   process.reason = reason;
@@ -153,31 +84,6 @@ void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t th
   packet.header.word_bytes = cpu->word_bytes();
   process.was_recorded = true;
   send(packet);
-}
-
-void Tracer::give_log(Packet& packet) {
-  TracedProcess* process = find_process(packet.header.process);
-  void* memory = MAP_FAILED;
-  const size_t bytes = packet.header.value;
-  if (packet.descriptor >= 0) {
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, packet.descriptor, 0);
-    close(packet.descriptor);
-  }
-  if (memory == MAP_FAILED) return refuse_log(packet.header.process);
-  auto log = LogWriter::create(static_cast<wire::LogHeader*>(memory), bytes);
-  if (process == nullptr || process->phase != Phase::kWaitsForLog || log == nullptr) {
-    return refuse_log(packet.header.process);
-  }
-  process->phase = Phase::kTraced;
-  process->space->start(std::move(log));
-  for (const auto& [id, other] : processes_) {
-    if (other->is_guest && other->space == process->space) other->phase = Phase::kTraced;
-  }
-  tell(PacketKind::kAttached, process->id, "");
-  tell_notes(*process);
-  for (Tracee* thread : threads_of(*process)) {
-    if (thread->stopped) resume(*thread);
-  }
 }
 
 void Tracer::refuse_log(pid_t process) {
@@ -307,8 +213,10 @@ std::vector<Tracee*> Tracer::threads_of(const TracedProcess& process) {
 
 // While something is waited for that no stop tells.
 void Tracer::adapt_ticks() {
-  const bool wants = closing_ || !early_.empty() || !ended_makers_.empty() ||
-                     std::ranges::any_of(processes_, [](const auto& known) { return known.second->is_stopping; });
+  const bool wants =
+      closing_ || !early_.empty() || !ended_makers_.empty() || std::ranges::any_of(processes_, [](const auto& known) {
+        return known.second->is_stopping || known.second->log != nullptr;
+      });
   if (wants != std::exchange(ticks_, wants)) bell_.want_ticks(wants);
 }
 
