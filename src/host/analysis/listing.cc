@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
+#include <tuple>
 
 namespace heaptap::analysis {
 namespace {
@@ -135,12 +135,8 @@ void Listing::list_stacks(report::Report& report) const {
 }
 
 // The same function called from the same stack has the same number, for any kind of site.
-uint64_t Listing::content_of(model::SiteId site) const {
-  if (site == ledger::kNoSite) {
-    return ~uint64_t{0};
-  }
-  const model::Site& entry = tables_.sites[site];
-  return uint64_t{static_cast<uint8_t>(entry.function)} << 32 | index_.same_as(entry.stack);
+StackContent Listing::content_of(model::SiteId site) const {
+  return site == ledger::kNoSite ? StackContent{} : index_.content_of(tables_.sites[site]);
 }
 
 void Listing::generate_suppressions(report::Report& report) const {
@@ -161,13 +157,13 @@ void Listing::generate_suppressions(report::Report& report) const {
 }
 
 void Listing::list_errors(report::Report& report) const {
-  std::map<std::array<uint64_t, 4>, size_t> known;
+  std::map<std::tuple<ledger::ReleaseErrorKind, StackContent, StackContent, StackContent>, size_t> known;
   std::vector<ledger::ReleaseError> merged;
   for (const ledger::ReleaseError& error : ledger_.errors().all()) {
     const ledger::ReleaseErrorKey& key = error.key;
-    const auto [found, added] = known.try_emplace({static_cast<uint64_t>(key.kind), content_of(key.released_at),
-                                                   content_of(key.allocated_at), content_of(key.first_released_at)},
-                                                  merged.size());
+    const auto [found, added] = known.try_emplace(
+        {key.kind, content_of(key.released_at), content_of(key.allocated_at), content_of(key.first_released_at)},
+        merged.size());
     if (added) {
       merged.push_back(error);
     } else {

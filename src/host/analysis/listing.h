@@ -32,7 +32,7 @@ class Listing {
   void name(report::StackEntry& stack) const;
   [[nodiscard]] report::ErrorEntry error_of(const ledger::ReleaseError& error) const;
   [[nodiscard]] report::ErrorEntry::Origin origin_of(model::SiteId site, uint64_t size_bytes) const;
-  [[nodiscard]] uint64_t content_of(model::SiteId site) const;
+  [[nodiscard]] StackContent content_of(model::SiteId site) const;
 
   const ledger::Ledger& ledger_;
   const model::Tables& tables_;

@@ -1,9 +1,9 @@
 #include "host/analysis/stack_index.h"
 
-#include <boost/container_hash/hash.hpp>
+#include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
-#include <tuple>
+#include <random>
 #include <utility>
 
 #include "wire/log.h"
@@ -11,29 +11,42 @@
 namespace heaptap::analysis {
 namespace {
 
-// Two numbers as one key, well spread: stacks' and codes' numbers come in ascending order.
-struct Spread {
+struct ContentHash {
   using is_avalanching = void;
-  size_t operator()(uint64_t key) const {
-    const auto product = static_cast<unsigned __int128>(key) * 0x9e3779b97f4a7c15u;
-    return static_cast<size_t>(product) ^ static_cast<size_t>(product >> 64);
-  }
+  size_t operator()(const StackContent& content) const { return content.low; }
 };
-using PairMap = boost::unordered_flat_map<uint64_t, uint32_t, Spread, std::equal_to<>,
-                                          base::LargeAllocator<std::pair<const uint64_t, uint32_t>>>;
+using GroupMap = boost::unordered_flat_map<StackContent, uint32_t, ContentHash, std::equal_to<>,
+                                           base::LargeAllocator<std::pair<const StackContent, uint32_t>>>;
 
-uint64_t pair_of(uint32_t first, uint32_t second) { return uint64_t{first} << 32 | second; }
+uint64_t fold(uint64_t a, uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
 
-std::vector<model::CodeId> index_codes(const model::Tables& tables) {
-  using Key = std::tuple<uint64_t, uint32_t, bool>;
-  boost::unordered_flat_map<Key, uint32_t, boost::hash<Key>> first;
-  first.reserve(tables.codes.size());
-  std::vector<model::CodeId> same(tables.codes.size());
-  for (model::CodeId code = 0; code < tables.codes.size(); ++code) {
-    const model::Code& entry = tables.codes[code];
-    same[code] = first.emplace(Key{entry.address, entry.generation, entry.exact}, code).first->second;
+// 128 bits, and other ones in each run: stacks with other content never get the same, not even in a trace made for it.
+class Mixer {
+ public:
+  Mixer() {
+    std::random_device random;
+    for (uint64_t& key : keys_) key = uint64_t{random()} << 32 | random();
   }
-  return same;
+  [[nodiscard]] StackContent mix(const StackContent& a, const StackContent& b) const {
+    return {fold(a.low ^ b.low ^ keys_[0], a.high ^ b.high ^ keys_[1]),
+            fold((a.low + b.high) ^ keys_[2], (a.high + b.low) ^ keys_[3])};
+  }
+
+ private:
+  std::array<uint64_t, 4> keys_{};
+};
+
+base::LargeVector<StackContent> mix_codes(const model::Tables& tables, const Mixer& mixer) {
+  base::LargeVector<StackContent> contents;
+  contents.reserve(tables.codes.size());
+  for (const model::Code& code : tables.codes) {
+    const uint64_t rest = uint64_t{code.generation} << 1 | (code.exact ? 1 : 0);
+    contents.push_back(mixer.mix({.low = code.address, .high = rest}, {}));
+  }
+  return contents;
 }
 
 }  // namespace
@@ -45,27 +58,26 @@ model::StackId parent_of(const model::Tables& tables, model::StackId stack) {
 }
 
 StackIndex::StackIndex(const model::Tables& tables) {
-  index_stacks(tables);
+  mix_stacks(tables);
   group_sites(tables);
 }
 
-void StackIndex::index_stacks(const model::Tables& tables) {
-  const std::vector<model::CodeId> same_code = index_codes(tables);
-  PairMap first;
-  first.reserve(tables.stacks.size());
-  same_stack_.resize(tables.stacks.size());
+void StackIndex::mix_stacks(const model::Tables& tables) {
+  const Mixer mixer;
+  const base::LargeVector<StackContent> codes = mix_codes(tables, mixer);
+  contents_.reserve(tables.stacks.size());
   for (model::StackId stack = 0; stack < tables.stacks.size(); ++stack) {
     if (stack < wire::kRootCount) {
-      same_stack_[stack] = stack;
+      contents_.push_back(mixer.mix({.low = ~uint64_t{0}, .high = stack}, {}));
       continue;
     }
-    const uint64_t key = pair_of(same_stack_[parent_of(tables, stack)], same_code[tables.stacks[stack].code]);
-    same_stack_[stack] = first.emplace(key, stack).first->second;
+    const StackContent& code = codes[tables.stacks[stack].code];
+    const StackContent& caller = contents_[parent_of(tables, stack)];
+    contents_.push_back(mixer.mix(caller, code));
   }
 }
-
 void StackIndex::group_sites(const model::Tables& tables) {
-  PairMap known;
+  GroupMap known;
   known.reserve(tables.sites.size());
   base::LargeVector<model::SiteId> last_sites;  // by group
   ids_.resize(tables.sites.size());
@@ -75,8 +87,7 @@ void StackIndex::group_sites(const model::Tables& tables) {
     if (entry.kind != model::EventKind::kAllocate && entry.kind != model::EventKind::kMap) {
       continue;
     }
-    const uint64_t key = pair_of(static_cast<uint32_t>(entry.function), same_stack_[entry.stack]);
-    const auto [found, added] = known.emplace(key, static_cast<uint32_t>(first_sites_.size()));
+    const auto [found, added] = known.emplace(content_of(entry), static_cast<uint32_t>(first_sites_.size()));
     const uint32_t group = found->second;
     if (added) {
       first_sites_.push_back(site);
@@ -87,6 +98,12 @@ void StackIndex::group_sites(const model::Tables& tables) {
     }
     ids_[site] = group + 1;
   }
+}
+
+StackContent StackIndex::content_of(const model::Site& site) const {
+  StackContent content = contents_[site.stack];
+  content.high += static_cast<uint64_t>(site.function);
+  return content;
 }
 
 std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId stack) {

@@ -1,6 +1,7 @@
 // Which sites are the same: one function called from stacks with the same content. A trace may hold a stack more than once,
 // under different numbers, where threads found it at the same time.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +10,13 @@
 #include "host/model/tables.h"
 
 namespace heaptap::analysis {
+
+// Says what a stack holds; equal where that is equal, in one run of the program.
+struct StackContent {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  auto operator<=>(const StackContent&) const = default;
+};
 
 class StackIndex {
  public:
@@ -23,14 +31,14 @@ class StackIndex {
   [[nodiscard]] model::SiteId first_site(uint64_t id) const { return first_sites_[id - 1]; }
   [[nodiscard]] model::SiteId next_site(model::SiteId site) const { return next_sites_[site]; }
 
-  // The first stack with this content.
-  [[nodiscard]] model::StackId same_as(model::StackId stack) const { return same_stack_[stack]; }
+  // The same for one function called from the same stack, whatever the kind of the site.
+  [[nodiscard]] StackContent content_of(const model::Site& site) const;
 
  private:
-  void index_stacks(const model::Tables& tables);
+  void mix_stacks(const model::Tables& tables);
   void group_sites(const model::Tables& tables);
 
-  base::LargeVector<model::StackId> same_stack_;
+  base::LargeVector<StackContent> contents_;      // by stack
   base::LargeVector<model::SiteId> first_sites_;  // by group
   base::LargeVector<model::SiteId> next_sites_;   // by site
   base::LargeVector<uint32_t> ids_;               // by site
