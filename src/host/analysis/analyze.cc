@@ -1,8 +1,10 @@
 #include "host/analysis/analyze.h"
 
 #include <algorithm>
+#include <future>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "host/analysis/entries.h"
 #include "host/analysis/leak_scan.h"
@@ -127,9 +129,8 @@ base::Result<> store(base::Result<View> made, std::optional<View>& place) {
 
 // The views of a scan that were asked for.
 base::Result<> fill_views(report::Report& report, intake::TraceReader& reader, const Query& query, StackNames& names,
-                          const ledger::Ledger& ledger, const JudgedLeaks& judged) {
+                          const ledger::Ledger& ledger, const StackIndex& index, const JudgedLeaks& judged) {
   if (!query.why && !query.retained && !query.globals && !query.scan_list && query.since == 0) return {};
-  const StackIndex index(reader.tables());
   BlockNames blocks(reader.capture(), reader.tables(), index, names);
   const ViewContext context{reader, query, names, ledger, index, judged, blocks};
   if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
@@ -144,6 +145,7 @@ base::Result<> fill_views(report::Report& report, intake::TraceReader& reader, c
 
 base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& query) {
   StackNames names(query.symbols, query.function, query.module);
+  ScanAhead scan(reader, query);
   const auto ledger = replay_as_asked(reader, query, names);
   if (!ledger) {
     return std::unexpected(ledger.error());
@@ -156,12 +158,16 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& q
   report.has_events = !(*ledger)->gaps().events;
   report.sizes_known = !(*ledger)->gaps().sizes;
   if (query.statistics) list_statistics(report, **ledger, reader.tables());
-  const auto leaks = judge_leaks(reader, query, names, **ledger);
+  const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
+  auto indexed = std::async(when, [&reader] { return StackIndex(reader.tables()); });
+  const auto leaks = judge_leaks(reader, query, names, **ledger, scan);
   if (!leaks) return std::unexpected(leaks.error());
   if (*leaks != nullptr) fill(report.leaks, **leaks, reader.scans().size(), query.suppressions);
-  const Listing listing(**ledger, reader.tables(), names, query, *leaks != nullptr ? &(*leaks)->counts : nullptr);
+  const StackIndex index = indexed.get();
+  const Listing listing(**ledger, reader.tables(), index, names, query,
+                        *leaks != nullptr ? &(*leaks)->counts : nullptr);
   listing.list_stacks(report);
-  if (*leaks != nullptr) HEAPTAP_TRY(fill_views(report, reader, query, names, **ledger, **leaks));
+  if (*leaks != nullptr) HEAPTAP_TRY(fill_views(report, reader, query, names, **ledger, index, **leaks));
   if (query.generate) listing.generate_suppressions(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);

@@ -64,21 +64,28 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     const model::ScannedBlock& block = scan.blocks[i];
     if (!is_counted(static_cast<uint32_t>(i))) continue;
     const bool suppressed = is_suppressed(static_cast<uint32_t>(i));
-    if (block.site >= sites_.size()) sites_.resize(block.site + size_t{1});
-    report::StackLeaks& site = sites_[block.site];
+    report::StackLeaks& site = counts_for(block.site);
     const BlockState state = classes_.states[i];
     (suppressed ? site.suppressed : count_for(site, state)).add_block(block.size);
     if (state != BlockState::kIndirect || suppressed) continue;
-    const model::SiteId above = scan.blocks[classes_.leaders[i]].site;
-    if (above >= sites_.size()) sites_.resize(above + size_t{1});
-    sites_[above].below.add_block(block.size);
+    counts_for(scan.blocks[classes_.leaders[i]].site).below.add_block(block.size);
   }
+}
+
+report::StackLeaks& LeakCounts::counts_for(model::SiteId site) {
+  if (site >= places_.size()) places_.resize(std::max(site + size_t{1}, 2 * places_.size()), kNoPlace);
+  uint32_t& place = places_[site];
+  if (place == kNoPlace) {
+    place = static_cast<uint32_t>(counts_.size());
+    counts_.emplace_back();
+  }
+  return counts_[place];
 }
 
 void LeakCounts::fill(report::Leaks& leaks) const {
   leaks.scanned = true;
   report::StackLeaks sum;
-  for (const report::StackLeaks& site : sites_) sum += site;
+  for (const report::StackLeaks& site : counts_) sum += site;
   leaks.definite = sum.definite;
   leaks.indirect = sum.indirect;
   leaks.possible = sum.possible;

@@ -37,7 +37,7 @@ class LeakCounts {
   }
   // Null: the scan has no block of it.
   [[nodiscard]] const report::StackLeaks* of(model::SiteId site) const {
-    return site < sites_.size() ? &sites_[site] : nullptr;
+    return site < places_.size() && places_[site] != kNoPlace ? &counts_[places_[site]] : nullptr;
   }
   // Counts of all sites together.
   void fill(report::Leaks& leaks) const;
@@ -45,12 +45,15 @@ class LeakCounts {
  private:
   void suppress(const model::HeapScan& scan, const Rules& rules);
   void count(const model::HeapScan& scan, const Rules& rules);
+  report::StackLeaks& counts_for(model::SiteId site);
 
+  static constexpr uint32_t kNoPlace = 0xffffffff;
   leaks::Classification classes_;
   std::vector<uint32_t> suppressed_by_;     // by block; empty where nothing can be suppressed
   std::vector<uint8_t> counted_;            // by block; empty where all are
   std::vector<report::BlockCount> hidden_;  // by suppression
-  std::vector<report::StackLeaks> sites_;
+  std::vector<uint32_t> places_;            // by site: index into counts_; few sites have blocks that are alive
+  std::vector<report::StackLeaks> counts_;
 };
 
 }  // namespace heaptap::analysis

@@ -1,6 +1,7 @@
 #include "host/analysis/leak_scan.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace heaptap::analysis {
 namespace {
@@ -47,14 +48,27 @@ bool is_loader(std::string_view path) {
 // What the loader allocates for itself is no program's leak. It keeps much of it by addresses inside, some in memory of
 // threads that ended (tables of thread-local storage, until the next thread takes them over).
 std::vector<uint8_t> loader_sites(const model::Tables& tables) {
+  constexpr uint8_t kNotAsked = 2;
+  std::vector<uint8_t> codes(tables.codes.size(), kNotAsked);
+  const auto is_of_loader = [&](model::CodeId code) {
+    if (codes[code] == kNotAsked) {
+      const model::Module* module = tables.module_of(tables.codes[code]);
+      codes[code] = module != nullptr && is_loader(module->path) ? 1 : 0;
+    }
+    return codes[code];
+  };
   std::vector<uint8_t> sites(tables.sites.size(), 0);
   for (size_t i = 0; i < sites.size(); ++i) {
     const model::StackId stack = tables.sites[i].stack;
-    if (stack < wire::kRootCount) continue;
-    const model::Module* module = tables.module_of(tables.codes[tables.stacks[stack].code]);
-    sites[i] = module != nullptr && is_loader(module->path) ? 1 : 0;
+    if (stack >= wire::kRootCount) sites[i] = is_of_loader(tables.stacks[stack].code);
   }
   return sites;
+}
+
+// What comes behind damage isn't in the tables.
+bool knows_sites(const model::Tables& tables, const model::HeapScan& scan) {
+  return std::all_of(scan.blocks.begin(), scan.blocks.end(),
+                     [&](const model::ScannedBlock& block) { return block.site < tables.sites.size(); });
 }
 
 // The site's whole stack counts, also where it is shown only in part.
@@ -83,15 +97,30 @@ void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, c
 
 }  // namespace
 
+ScanAhead::ScanAhead(intake::TraceReader& reader, const Query& query) {
+  if (reader.scans().empty()) return;
+  const auto index = index_of(reader, query.scan);
+  if (!index) return;
+  const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
+  scan_ = std::async(when, [&reader, index = *index] { return reader.load_scan(index); });
+}
+
+base::Result<model::HeapScan> ScanAhead::take() { return scan_.get(); }
+
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,
-                                                       StackNames& names, const ledger::Ledger& ledger) {
+                                                       StackNames& names, const ledger::Ledger& ledger,
+                                                       ScanAhead& ahead) {
   if (reader.scans().empty() && needs_scan(query)) return no_scan(reader);
   if (reader.scans().empty() && query.scan == 0) return nullptr;
   const auto index = index_of(reader, query.scan);
   if (!index) return std::unexpected(index.error());
-  auto scan = reader.load_scan(*index);
+  auto scan = ahead.take();
   if (!scan) return std::unexpected(std::move(scan).error());
   const model::Tables& tables = reader.tables();
+  if (reader.capture().truncated && !knows_sites(tables, *scan)) {
+    return base::fail("leak scan {} can't be used: the trace is damaged before it ({})", scan->number,
+                      reader.capture().damage);
+  }
   LeakCounts::Rules rules{.options = query.leaks};
   rules.options.held_sites = loader_sites(tables);
   if (names.filters()) {

@@ -1,5 +1,6 @@
 // Takes the leak scan that a query asks for out of a trace, and counts what it says.
 #pragma once
+#include <future>
 #include <memory>
 #include <optional>
 
@@ -16,10 +17,23 @@ struct JudgedLeaks {
   LeakCounts counts;
 };
 
+// Reads the scan that a query asks for while other things are done, where there are processors; nothing where there is none.
+// The reader must outlive it, and may replay its trace meanwhile.
+class ScanAhead {
+ public:
+  ScanAhead(intake::TraceReader& reader, const Query& query);
+  // Once, where there is a scan.
+  base::Result<model::HeapScan> take();
+
+ private:
+  std::future<base::Result<model::HeapScan>> scan_;
+};
+
 // Null: the trace has no scan (an error where the query needs one, or names one that isn't there). `ledger` tells which blocks pass filters
 // that a scan knows nothing of.
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,
-                                                       StackNames& names, const ledger::Ledger& ledger);
+                                                       StackNames& names, const ledger::Ledger& ledger,
+                                                       ScanAhead& ahead);
 
 report::ScanFacts facts_of(const intake::ScanSummary& summary);
 

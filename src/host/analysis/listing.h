@@ -12,9 +12,9 @@ namespace heaptap::analysis {
 class Listing {
  public:
   // `leaks`: null where no scan was made.
-  Listing(const ledger::Ledger& ledger, const model::Tables& tables, StackNames& names, const Query& query,
-          const LeakCounts* leaks)
-      : ledger_(ledger), tables_(tables), names_(names), query_(query), leaks_(leaks), index_(tables) {}
+  Listing(const ledger::Ledger& ledger, const model::Tables& tables, const StackIndex& index, StackNames& names,
+          const Query& query, const LeakCounts* leaks)
+      : ledger_(ledger), tables_(tables), names_(names), query_(query), leaks_(leaks), index_(index) {}
 
   // Each fills its part of the report. Stacks that weren't asked for are counted only.
   void list_stacks(report::Report& report) const;
@@ -39,7 +39,7 @@ class Listing {
   StackNames& names_;
   const Query& query_;
   const LeakCounts* leaks_;
-  StackIndex index_;
+  const StackIndex& index_;
 };
 
 }  // namespace heaptap::analysis

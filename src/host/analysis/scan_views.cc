@@ -13,7 +13,8 @@ constexpr uint32_t kMostFrames = 255;
 base::Result<std::unique_ptr<JudgedLeaks>> judge(const ViewContext& context, uint32_t number) {
   Query query = context.query;
   query.scan = number;
-  return judge_leaks(context.reader, query, context.names, context.ledger);
+  ScanAhead scan(context.reader, query);
+  return judge_leaks(context.reader, query, context.names, context.ledger, scan);
 }
 
 class Changes {

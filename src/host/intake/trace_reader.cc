@@ -110,7 +110,7 @@ class TraceReader::Impl {
     };
     for (size_t i = 0; i < head; ++i) {
       if (!extends_tables(frames_[i].type)) continue;
-      if (!frame_reader_.read(frames_[i].offset, frame) || !take_entries(frame.head.type, frame.payload, tables))
+      if (!frame_reader_.read(frames_[i].offset, frame) || !take_named(frame.head.type, frame.payload, tables))
         return unusable(i);
     }
     ScanFrameReader reader;
@@ -163,6 +163,12 @@ class TraceReader::Impl {
 
   static bool extends_tables(wire::FrameType type) {
     return type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads;
+  }
+
+  // What scans name: sites and modules. The other tables of a large trace are long.
+  static bool take_named(wire::FrameType type, wire::VarintReader& payload, model::Tables& tables) {
+    if (type == wire::FrameType::kSites) return read_sites(payload, kAnyStack, tables.sites);
+    return type != wire::FrameType::kModules || read_modules(payload, tables);
   }
 
   static bool take_entries(wire::FrameType type, wire::VarintReader& payload, model::Tables& tables) {
