@@ -174,6 +174,24 @@ bool UnitBytes::read_abbreviations(Dwarf_Die& die) {
   return false;
 }
 
+bool UnitBytes::may_name_others() const {
+  const auto leads_out = [](const Abbreviation::Form& each) {
+    switch (each.form) {
+      case DW_FORM_ref_addr:
+      case DW_FORM_ref_sig8:
+      case DW_FORM_ref_sup4:
+      case DW_FORM_ref_sup8:
+      case DW_FORM_GNU_ref_alt:
+      case DW_FORM_indirect:
+        return true;
+      default:
+        return false;
+    }
+  };
+  return std::ranges::any_of(abbreviations_,
+                             [&](const Abbreviation& entry) { return std::ranges::any_of(entry.forms, leads_out); });
+}
+
 DieCursor::DieCursor(const UnitBytes& unit, uint64_t offset) : unit_(unit) {
   const uint64_t size = unit.bytes_.size();
   position_ = offset >= unit.unit_offset_ ? std::min(offset - unit.unit_offset_, size) : size;

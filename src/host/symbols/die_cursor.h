@@ -34,6 +34,8 @@ class UnitBytes {
   // `die` is the unit's own DIE. Nothing where the unit's bytes make no sense.
   static std::optional<UnitBytes> create(Dwarf_Die die);
 
+  // Whether its DIEs may name some of other units.
+  [[nodiscard]] bool may_name_others() const;
   // Where the DIE at this offset of the section is in memory: what Dwarf_Die::addr of it is.
   [[nodiscard]] const void* address_of(uint64_t offset) const { return bytes_.data() + (offset - unit_offset_); }
 

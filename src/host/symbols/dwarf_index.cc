@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace heaptap::symbols {
@@ -11,10 +12,93 @@ namespace {
 constexpr size_t kUnitLimit = 1 << 22;
 constexpr size_t kRangeLimit = 1 << 23;
 
+// Of equal ranges (identical functions folded into one) the first unit's wins.
+uint32_t depth_of(uint32_t unit_number) { return std::numeric_limits<uint32_t>::max() - unit_number; }
+
 }  // namespace
 
-DwarfIndex::DwarfIndex(Dwarf* dwarf, CodeRanges code)
-    : dwarf_(dwarf), code_(std::move(code)), names_([this](Dwarf_Die die) { walk_unit_of(die); }) {
+DwarfIndex::DwarfIndex(Dwarf* dwarf, CodeRanges code, UnpackedDebugFile* unpacked)
+    : dwarf_(dwarf), code_(std::move(code)), unpacked_(unpacked), names_([this](Dwarf_Die die) { walk_unit_of(die); }) {
+  if (unpacked_ == nullptr) {
+    list_units();
+  } else if (!list_ranges()) {
+    unpack_all();
+  }
+}
+
+// What .debug_aranges says: not all, but what it says can be found without the units. False: it is of no use.
+bool DwarfIndex::list_ranges() {
+  constexpr size_t kLengthBytes = 4;
+  std::vector<RangeMap::Range> ranges;
+  for (auto rest = unpacked_->address_ranges(); rest.size() > kLengthBytes;) {
+    uint32_t length = 0;
+    std::memcpy(&length, rest.data(), sizeof(length));
+    if (length > rest.size() - kLengthBytes || !append_set(rest.first(kLengthBytes + length), ranges)) return false;
+    rest = rest.subspan(kLengthBytes + length);
+  }
+  unit_ranges_ = RangeMap(std::move(ranges));
+  return !unit_ranges_.empty();
+}
+
+// The ranges of one unit: length 4, version 2, offset of the unit 4, bytes of an address 1, of a segment 1, padding; then
+// pairs of begin and length. Units must come in order, as they do in .debug_info.
+bool DwarfIndex::append_set(std::span<const uint8_t> set, std::vector<RangeMap::Range>& ranges) {
+  constexpr size_t kHeadBytes = 16;
+  uint16_t version = 0;
+  uint32_t offset = 0;
+  if (set.size() < kHeadBytes) return false;
+  std::memcpy(&version, &set[4], sizeof(version));
+  std::memcpy(&offset, &set[6], sizeof(offset));
+  if (version != 2 || set[10] != sizeof(uint64_t) || set[11] != 0) return false;
+  if (units_.size() == kUnitLimit || (!units_.empty() && offset <= units_.back().offset)) return false;
+  const auto number = static_cast<uint32_t>(units_.size());
+  units_.push_back({.die = {}, .offset = offset, .index = nullptr});
+  for (size_t at = kHeadBytes; at + 16 <= set.size(); at += 16) {
+    uint64_t begin = 0;
+    uint64_t bytes = 0;
+    std::memcpy(&begin, &set[at], sizeof(begin));
+    std::memcpy(&bytes, &set[at + 8], sizeof(bytes));
+    const AddressRange inside = code_.clip({begin, begin + bytes});
+    if (inside.end <= inside.begin) continue;
+    if (ranges.size() >= kRangeLimit) return false;
+    ranges.push_back({.begin = inside.begin, .end = inside.end, .depth = depth_of(number), .value = number});
+  }
+  return true;
+}
+
+// Makes the unit's bytes, with those of its line table. Null: all are needed.
+DwarfIndex::Unit* DwarfIndex::unpack(Unit& unit) {
+  if (unit.die.addr != nullptr) return &unit;
+  Dwarf_Off next = 0;
+  size_t header_bytes = 0;
+  Dwarf_Die die;
+  uint8_t unit_type = 0;
+  if (!unpacked_->need_unit(unit.offset) ||
+      dwarf_next_unit(dwarf_, unit.offset, &next, &header_bytes, nullptr, nullptr, nullptr, nullptr, nullptr,
+                      nullptr) != 0 ||
+      dwarf_offdie(dwarf_, unit.offset + header_bytes, &die) == nullptr ||
+      dwarf_cu_info(die.cu, nullptr, &unit_type, nullptr, nullptr, nullptr, nullptr, nullptr) != 0 ||
+      unit_type != DW_UT_compile) {
+    return nullptr;
+  }
+  const auto bytes = UnitBytes::create(die);
+  if (!bytes || bytes->may_name_others()) return nullptr;
+  Dwarf_Attribute value;
+  Dwarf_Word lines = 0;
+  if (dwarf_attr(&die, DW_AT_stmt_list, &value) != nullptr &&
+      (dwarf_formudata(&value, &lines) != 0 || !unpacked_->need_lines(lines))) {
+    return nullptr;
+  }
+  unit.die = die;
+  return &unit;
+}
+
+void DwarfIndex::unpack_all() {
+  unpacked_->need_all();
+  unpacked_ = nullptr;
+  early_units_ = std::move(units_);
+  units_.clear();
+  unit_ranges_ = {};
   list_units();
 }
 
@@ -35,8 +119,7 @@ void DwarfIndex::list_units() {
 }
 
 bool DwarfIndex::append_ranges(Unit& unit, uint32_t number, std::vector<RangeMap::Range>& ranges) {
-  // Of equal ranges (identical functions folded into one) the first unit's wins.
-  const uint32_t depth = std::numeric_limits<uint32_t>::max() - number;
+  const uint32_t depth = depth_of(number);
   Dwarf_Addr base = 0;
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
@@ -55,6 +138,11 @@ bool DwarfIndex::append_ranges(Unit& unit, uint32_t number, std::vector<RangeMap
 }
 
 DwarfIndex::Unit* DwarfIndex::unit_of(uint64_t address) {
+  if (unpacked_ != nullptr) {
+    const auto number = unit_ranges_.find(address);
+    if (Unit* unit = number ? unpack(units_[*number]) : nullptr) return unit;
+    unpack_all();
+  }
   if (const auto number = unit_ranges_.find(address)) return &units_[*number];
   if (!has_units_without_ranges_) return nullptr;
   Dwarf_Die die;
@@ -76,6 +164,7 @@ UnitIndex& DwarfIndex::index_of(Unit& unit) {
 void DwarfIndex::walk_unit_of(Dwarf_Die die) {
   Dwarf_Die unit_die;
   if (dwarf_cu_getdwarf(die.cu) != dwarf_ || dwarf_diecu(&die, &unit_die, nullptr, nullptr) == nullptr) return;
+  if (unpacked_ != nullptr) return;  // units that name others aren't indexed then, and its own is
   if (Unit* unit = unit_at(dwarf_dieoffset(&unit_die))) index_of(*unit);
 }
 

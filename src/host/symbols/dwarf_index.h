@@ -4,19 +4,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "host/symbols/address_range.h"
 #include "host/symbols/function_names.h"
 #include "host/symbols/range_map.h"
 #include "host/symbols/unit_index.h"
+#include "host/symbols/unpacked_debug_file.h"
 
 namespace heaptap::symbols {
 
 class DwarfIndex {
  public:
-  // `dwarf` must outlive this. `code`: what can be executed, in the addresses of `dwarf`.
-  DwarfIndex(Dwarf* dwarf, CodeRanges code);
+  // `dwarf` must outlive this. `code`: what can be executed, in the addresses of `dwarf`. `unpacked`: where the bytes of `dwarf`
+  // are, if they aren't all there; then only those of the units that are asked for are made.
+  DwarfIndex(Dwarf* dwarf, CodeRanges code, UnpackedDebugFile* unpacked);
   DwarfIndex(const DwarfIndex&) = delete;
   DwarfIndex& operator=(const DwarfIndex&) = delete;
 
@@ -27,10 +30,14 @@ class DwarfIndex {
 
  private:
   struct Unit {
-    Dwarf_Die die;
-    Dwarf_Off offset;
+    Dwarf_Die die;     // without an address: not looked at so far
+    Dwarf_Off offset;  // of `die`; where not all bytes are there, of the unit's header
     std::unique_ptr<UnitIndex> index;
   };
+  bool list_ranges();
+  bool append_set(std::span<const uint8_t> set, std::vector<RangeMap::Range>& ranges);
+  Unit* unpack(Unit& unit);
+  void unpack_all();
   void list_units();
   bool append_ranges(Unit& unit, uint32_t number, std::vector<RangeMap::Range>& ranges);
   Unit* unit_of(uint64_t address);
@@ -40,8 +47,10 @@ class DwarfIndex {
 
   Dwarf* dwarf_;
   CodeRanges code_;
+  UnpackedDebugFile* unpacked_;  // null: all bytes are there
   FunctionNames names_;
-  std::vector<Unit> units_;  // by offset
+  std::vector<Unit> units_;        // by offset
+  std::vector<Unit> early_units_;  // from before all bytes were there
   RangeMap unit_ranges_;
   bool has_units_without_ranges_ = false;
 };

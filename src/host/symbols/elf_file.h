@@ -19,6 +19,7 @@ class ElfFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] Elf* elf() const { return elf_; }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] std::string build_id() const;  // bytes; empty where it has none
   [[nodiscard]] bool has_section(const char* name) const;
   [[nodiscard]] uint32_t crc() const;  // of the whole file, as .gnu_debuglink has it

@@ -114,7 +114,7 @@ void ModuleFile::load_dwarf() {
   if (dwarf == nullptr) return;
   dwarf_bias_ = bias;
   attach_alternate();
-  auto index = std::make_unique<DwarfIndex>(dwarf, code_.moved_down(bias));
+  auto index = std::make_unique<DwarfIndex>(dwarf, code_.moved_down(bias), unpacked_.get());
   if (!index->empty()) dwarf_ = std::move(index);
 }
 
@@ -145,6 +145,11 @@ int ModuleFile::find_debug_file(Dwfl_Module*, void** user, const char*, Dwarf_Ad
   if (!file || file->path() == request.path) return -1;
   self.is_debug_file_complete_ = file->has_section(".symtab");
   *found_name = strdup(file->path().c_str());
+  self.unpacked_ = UnpackedDebugFile::create(file->descriptor());
+  if (self.unpacked_ != nullptr) {
+    if (const int descriptor = self.unpacked_->new_descriptor(); descriptor >= 0) return descriptor;
+    self.unpacked_.reset();
+  }
   return file->release_descriptor();
 }
 
@@ -184,6 +189,7 @@ void ModuleFile::load_variables() {
   data_symbols_[0] = SymbolTable(module_, SymbolKind::kData, loaded.memory, false);
   data_symbols_[1] = SymbolTable(module_, SymbolKind::kThreadLocal, loaded.thread_local_segment, false);
   Dwarf_Addr dwarf_bias = 0;
+  if (unpacked_ != nullptr) unpacked_->need_all();
   if (dwarf_ != nullptr) variables_ = std::make_unique<VariableIndex>(dwfl_module_getdwarf(module_, &dwarf_bias));
 }
 

@@ -15,6 +15,7 @@
 #include "host/symbols/file_search.h"
 #include "host/symbols/resolver.h"
 #include "host/symbols/symbol_table.h"
+#include "host/symbols/unpacked_debug_file.h"
 #include "host/symbols/variable_index.h"
 
 namespace heaptap::symbols {
@@ -62,7 +63,8 @@ class ModuleFile {
   std::string build_id_;
   SymbolSource source_ = SymbolSource::kNoFile;
   bool searched_debug_file_ = false;
-  bool is_debug_file_complete_ = false;  // the separate debug file has a .symtab
+  bool is_debug_file_complete_ = false;          // the separate debug file has a .symtab
+  std::unique_ptr<UnpackedDebugFile> unpacked_;  // the separate debug file, where that pays
   Dwfl* session_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   Dwarf* alternate_ = nullptr;
