@@ -25,8 +25,8 @@ class LedgerSink : public intake::EventSink {
   // `names`: whose files are opened while the ledger counts; null: none are.
   LedgerSink(ledger::Ledger& ledger, StackNames* names) : ledger_(ledger), names_(names) {}
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
-    if (StackNames* names = std::exchange(names_, nullptr)) {
-      names->resolver().open_ahead(modules_of_most_stacks(tables));
+    if (names_ != nullptr && ++batches_ == kTypicalAfter) {
+      names_->resolver().open_ahead(modules_of_most_stacks(tables));
     }
     ledger_.add(batch, tables);
   }
@@ -39,8 +39,12 @@ class LedgerSink : public intake::EventSink {
   [[nodiscard]] const std::optional<model::Totals>& totals() const { return totals_; }
 
  private:
+  // Batches: the first ones have what is allocated before main().
+  static constexpr size_t kTypicalAfter = 16;
+
   ledger::Ledger& ledger_;
   StackNames* names_;
+  size_t batches_ = 0;
   std::optional<model::Totals> totals_;
 };
 

@@ -7,7 +7,7 @@
 namespace heaptap::analysis {
 namespace {
 
-constexpr size_t kFrames = 4;
+constexpr size_t kFrames = 12;
 constexpr size_t kMostStacks = 1 << 16;  // that are looked at
 
 // How many stacks go through each one, itself included.

@@ -118,6 +118,7 @@ void Listing::name(report::StackEntry& stack) const {
 // Programs have many stacks, and few are shown: only those become entries.
 void Listing::list_stacks(report::Report& report) const {
   std::vector<SortPlace> places;
+  places.reserve(index_.group_count());
   for (uint64_t id = 1; id <= index_.group_count(); ++id) {
     const report::StackEntry stack = counts_of(id);
     if (is_listed(stack)) places.push_back(place_of(stack, query_.sort));

@@ -54,6 +54,12 @@ struct LargeAllocator {
   static constexpr size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 };
 
+// Before a vector grows to `size`: room for so much more that it is seldom copied. Memory that was never touched costs nothing.
+template <typename Vector>
+void make_room(Vector& vector, size_t size) {
+  if (size > vector.capacity()) vector.reserve(4 * size);
+}
+
 template <typename T>
 using LargeVector = std::vector<T, LargeAllocator<T>>;
 

@@ -28,6 +28,8 @@ const char* FrameDecoder::read(DecodedFrame& frame) {
 }
 
 bool FrameDecoder::take(DecodedFrame& frame) {
+  frame.payload.clear();
+  if (frame.type == wire::FrameType::kScan) return true;  // large, and who wants it reads it from the file
   frame.payload.assign(frame_.payload.here(), frame_.payload.here() + frame_.payload.left());
   switch (frame.type) {
     case wire::FrameType::kCapture:

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "host/base/check.h"
+#include "host/base/large_allocator.h"
 
 namespace heaptap::intake {
 namespace {
@@ -301,6 +302,7 @@ bool ScanFrameReader::add_blocks(wire::VarintReader& in, const model::Tables& ta
   const uint64_t shift = in.varint();
   if (!in.ok() || shift > kMostShift) return false;
   const size_t begin = scan_.blocks.size();
+  base::make_room(scan_.blocks, begin + count);
   scan_.blocks.resize(begin + count);
   return add_sites(in, begin, tables) && add_sizes(in, begin) && add_addresses(in, begin, shift) &&
          read_distances(in, scan_.blocks, begin, kAny,
@@ -388,6 +390,8 @@ bool ScanFrameReader::add_pointers(wire::VarintReader& in) {
     return false;
   }
   size_t at = scan_.pointers.size();
+  base::make_room(scan_.pointers, at + pointer_count);
+  base::make_room(scan_.pointers_begin, scan_.blocks.size() + 1);
   // The last block of the frame before may go on in this one.
   uint64_t before = scan_.pointers_begin.empty() ? 0 : scan_.pointers_begin.size() - 1;
   for (const Run& run : runs_) {

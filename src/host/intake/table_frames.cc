@@ -1,5 +1,7 @@
 #include "host/intake/table_frames.h"
 
+#include "host/base/large_allocator.h"
+
 namespace heaptap::intake {
 namespace {
 
@@ -96,6 +98,7 @@ bool read_stacks(wire::VarintReader& in, model::Tables& tables) {
   uint64_t count = 0;
   if (!read_count(in, count)) return false;
   const size_t first = tables.stacks.size();
+  base::make_room(tables.stacks, first + count);
   bool sound = true;
   for (uint64_t i = 0; i < count && sound; ++i) {
     const uint64_t distance = in.varint();
@@ -131,6 +134,7 @@ bool read_sites(wire::VarintReader& in, uint64_t stack_count, std::vector<model:
   uint64_t count = 0;
   if (!read_count(in, count)) return false;
   const size_t first = sites.size();
+  base::make_room(sites, first + count);
   sites.resize(first + count, model::Site{});
   bool sound = true;
   for (uint64_t i = 0; i < count; ++i) {

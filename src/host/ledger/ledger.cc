@@ -66,6 +66,9 @@ void Ledger::finish() {
 
 // Makes room for the sites that the batch may name.
 void Ledger::learn(const model::Tables& tables) {
+  if (facts_.size() == tables.sites.size()) return;
+  base::make_room(facts_, tables.sites.size());
+  base::make_room(tallies_, tables.sites.size());
   for (size_t site = facts_.size(); site < tables.sites.size(); ++site) {
     const wire::FunctionFacts& function = wire::facts_of(tables.sites[site].function);
     SiteFacts facts{.kind = tables.sites[site].kind, .family = function.family};
