@@ -52,6 +52,8 @@ symbols_fixture_copy(named.so --strip-debug)
 symbols_fixture_copy(stripped.so --strip-all)
 symbols_fixture_copy(linked.so --strip-all --add-gnu-debuglink=linked.debug --remove-section=.note.gnu.build-id)
 symbols_fixture_copy(tree/.build-id/${fixture_id_folder}/${fixture_id_name}.debug --only-keep-debug)
+symbols_fixture_copy(packed/.build-id/${fixture_id_folder}/${fixture_id_name}.debug --only-keep-debug
+                     --compress-debug-sections=zlib)
 symbols_fixture_copy(copies/lib/moved.so --strip-debug)
 
 add_custom_target(symbols_fixtures DEPENDS ${fixture_outputs})

@@ -1,7 +1,9 @@
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,6 +17,7 @@
 
 #include "host/symbols/range_map.h"
 #include "host/symbols/resolver.h"
+#include "host/symbols/unpacked_debug_file.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -207,6 +210,67 @@ TEST(Resolver, FindsADebugFileByBuildIdBelowASymbolsFolder) {
   ASSERT_EQ(frames.size(), 3U);
   EXPECT_EQ(frames[2].function, kReal);
   EXPECT_EQ(frames[2].line, line_of("real_function"));
+}
+
+TEST(Resolver, ACompressedDebugFileSaysTheSame) {
+  const auto fixture = LoadedFixture::load("stripped.so");
+  Resolver plain{ResolverOptions{.symbol_directories = {kFixtures / "tree"}, .sysroots = {}}};
+  Resolver packed{ResolverOptions{.symbol_directories = {kFixtures / "packed"}, .sysroots = {}}};
+  for (const auto& [place, address] : fixture.places) {
+    const auto expected = fixture.resolve(plain, place);
+    const auto frames = fixture.resolve(packed, place);
+    ASSERT_EQ(frames.size(), expected.size());
+    for (size_t i = 0; i < frames.size(); ++i) {
+      EXPECT_EQ(frames[i].function, expected[i].function);
+      EXPECT_EQ(frames[i].file, expected[i].file);
+      EXPECT_EQ(frames[i].line, expected[i].line);
+    }
+  }
+  EXPECT_GT(fixture.resolve(packed, "inlined").front().line, 0U);
+}
+
+const fs::path kPackedFile = kFixtures / "packed/.build-id/" / std::string(SYMBOLS_FIXTURE_ID).substr(0, 2) /
+                             (std::string(SYMBOLS_FIXTURE_ID).substr(2) + ".debug");
+
+TEST(UnpackedDebugFile, HasUnitsAsFarAsThereAreSome) {
+  const int descriptor = open(kPackedFile.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto file = UnpackedDebugFile::create(descriptor);
+  close(descriptor);
+  ASSERT_NE(file, nullptr);
+  EXPECT_FALSE(file->address_ranges().empty());
+  EXPECT_TRUE(file->need_unit(0));
+  EXPECT_FALSE(file->need_unit(1 << 20));
+  EXPECT_TRUE(file->need_lines(0));
+  EXPECT_FALSE(file->need_lines(~uint64_t{0}));
+}
+
+TEST(UnpackedDebugFile, IsNotMadeOfWhatIsNotCompressed) {
+  const int descriptor = open((kFixtures / "linked.debug").c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(UnpackedDebugFile::create(descriptor), nullptr);
+  close(descriptor);
+}
+
+TEST(UnpackedDebugFile, BrokenFilesDoNoHarm) {
+  std::ifstream whole(kPackedFile, std::ios::binary);
+  const std::string sound((std::istreambuf_iterator<char>(whole)), {});
+  std::mt19937 random(20261122);
+  for (int round = 0; round < 400; ++round) {
+    std::string bytes = sound;
+    if (round % 4 == 0) bytes.resize(random() % bytes.size());
+    // Half of the changes meet the headers of sections, at the end.
+    for (size_t i = 0; i < 4 && !bytes.empty(); ++i) {
+      const size_t tail = std::min<size_t>(bytes.size(), i % 2 == 0 ? bytes.size() : 64 * 40);
+      bytes[bytes.size() - 1 - random() % tail] = static_cast<char>(random());
+    }
+    const int descriptor = memfd_create("broken", MFD_CLOEXEC);
+    ASSERT_EQ(write(descriptor, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    if (const auto file = UnpackedDebugFile::create(descriptor)) {
+      file->need_unit(random() % 2048);
+      file->need_lines(random() % 2048);
+      file->need_all();
+    }
+    close(descriptor);
+  }
 }
 
 TEST(Resolver, ADebugFileAloneIsEnough) {

@@ -15,7 +15,6 @@
 namespace heaptap::symbols {
 namespace {
 
-constexpr uint64_t kWorthIt = 256 << 10;  // bytes of .debug_info
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 constexpr uint64_t kMostInflation = 1032;  // that deflate is capable of
 constexpr uint64_t kStep = 64 << 10;
@@ -65,8 +64,6 @@ class UnpackedDebugFile::Inflater {
     }
     return done_ >= end;
   }
-  [[nodiscard]] uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] const uint8_t* data() const { return to_; }
 
  private:
   z_stream stream_{};
@@ -82,7 +79,8 @@ struct UnpackedDebugFile::Section {
   uint64_t stored_bytes = 0;
   uint64_t begin = 0;  // in the file in memory
   uint64_t bytes = 0;
-  std::unique_ptr<Inflater> inflater = nullptr;
+  bool is_compressed = false;
+  std::unique_ptr<Inflater> inflater = nullptr;  // of a compressed one
 };
 
 UnpackedDebugFile::UnpackedDebugFile() = default;
@@ -98,7 +96,7 @@ std::unique_ptr<UnpackedDebugFile> UnpackedDebugFile::create(int descriptor) {
   std::unique_ptr<UnpackedDebugFile> file(new UnpackedDebugFile());
   if (!file->map_packed(descriptor) || !file->read_headers() || !file->list_sections()) return nullptr;
   const Section* info = file->find(kInfo);
-  if (info == nullptr || info->bytes < kWorthIt || file->find(kAddressRanges) == nullptr) return nullptr;
+  if (info == nullptr || !info->is_compressed || file->find(kAddressRanges) == nullptr) return nullptr;
   return file->make_file() ? std::move(file) : nullptr;
 }
 
@@ -139,14 +137,19 @@ bool UnpackedDebugFile::list_sections() {
   uint64_t end = (packed_.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   for (size_t i = 0; i * sizeof(Elf64_Shdr) < headers_.size(); ++i) {
     auto header = header_at(i);
-    if ((header.sh_flags & SHF_COMPRESSED) == 0 || header.sh_type == SHT_NOBITS || header.sh_name >= names.sh_size)
-      continue;
+    if (header.sh_type == SHT_NOBITS || header.sh_name >= names.sh_size) continue;
     const std::string_view name(text + header.sh_name);
     if (!name.starts_with(".debug_")) continue;
-    if (header.sh_offset > packed_.bytes || header.sh_size > packed_.bytes - header.sh_offset ||
-        header.sh_size < sizeof(Elf64_Chdr)) {
-      return false;
+    if (header.sh_offset > packed_.bytes || header.sh_size > packed_.bytes - header.sh_offset) return false;
+    if ((header.sh_flags & SHF_COMPRESSED) == 0) {
+      sections_.push_back({.name = name,
+                           .stored_at = header.sh_offset,
+                           .stored_bytes = header.sh_size,
+                           .begin = header.sh_offset,
+                           .bytes = header.sh_size});
+      continue;
     }
+    if (header.sh_size < sizeof(Elf64_Chdr)) return false;
     const auto compression = read_at<Elf64_Chdr>(packed_.begin + header.sh_offset);
     const uint64_t stored_bytes = header.sh_size - sizeof(compression);
     if (compression.ch_type != ELFCOMPRESS_ZLIB || compression.ch_size > kMostBytes ||
@@ -162,7 +165,8 @@ bool UnpackedDebugFile::list_sections() {
                            .stored_at = header.sh_offset + sizeof(compression),
                            .stored_bytes = stored_bytes,
                            .begin = end,
-                           .bytes = compression.ch_size});
+                           .bytes = compression.ch_size,
+                           .is_compressed = true});
       header.sh_offset = end;
       end += (compression.ch_size + kPageBytes - 1) / kPageBytes * kPageBytes;
     }
@@ -192,6 +196,7 @@ bool UnpackedDebugFile::make_file() {
   }
   std::memcpy(unpacked_.begin + file.e_shoff, headers_.data(), headers_.size());
   for (Section& section : sections_) {
+    if (!section.is_compressed) continue;
     section.inflater = std::make_unique<Inflater>(packed_.begin + section.stored_at, section.stored_bytes,
                                                   unpacked_.begin + section.begin, section.bytes);
     const bool is_for_later = section.name == kInfo || section.name == kLine;
@@ -215,24 +220,27 @@ UnpackedDebugFile::Section* UnpackedDebugFile::find(std::string_view name) {
 
 std::span<const uint8_t> UnpackedDebugFile::address_ranges() const {
   const auto found = std::ranges::find(sections_, kAddressRanges, &Section::name);
-  return {found->inflater->data(), found->bytes};
+  return {unpacked_.begin + found->begin, found->bytes};
+}
+
+bool UnpackedDebugFile::has(const Section& section, uint64_t end) {
+  return section.is_compressed ? section.inflater->inflate_to(end) : end <= section.bytes;
 }
 
 // What is at `offset` begins with its length, as all in these sections.
-bool UnpackedDebugFile::need(Section* section, uint64_t offset) {
+bool UnpackedDebugFile::need(const Section* section, uint64_t offset) {
   constexpr uint64_t kLengthBytes = 4;
   constexpr uint32_t kOtherFormats = 0xfffffff0;
-  if (section == nullptr || offset > section->bytes || !section->inflater->inflate_to(offset + kLengthBytes))
-    return false;
-  const auto length = read_at<uint32_t>(section->inflater->data() + offset);
-  return length < kOtherFormats && section->inflater->inflate_to(offset + kLengthBytes + length);
+  if (section == nullptr || offset > section->bytes || !has(*section, offset + kLengthBytes)) return false;
+  const auto length = read_at<uint32_t>(unpacked_.begin + section->begin + offset);
+  return length < kOtherFormats && has(*section, offset + kLengthBytes + length);
 }
 
 bool UnpackedDebugFile::need_unit(uint64_t offset) { return need(find(kInfo), offset); }
 bool UnpackedDebugFile::need_lines(uint64_t offset) { return need(find(kLine), offset); }
 
 void UnpackedDebugFile::need_all() {
-  for (Section& section : sections_) section.inflater->inflate_to(section.bytes);
+  for (const Section& section : sections_) has(section, section.bytes);
 }
 
 }  // namespace heaptap::symbols

@@ -43,13 +43,14 @@ class UnpackedDebugFile {
   bool list_sections();
   bool make_file();
   bool copy(uint64_t offset, uint64_t bytes);
-  bool need(Section* section, uint64_t offset);
+  static bool has(const Section& section, uint64_t end);
+  bool need(const Section* section, uint64_t offset);
   Section* find(std::string_view name);
 
   Mapping packed_;    // the file on disk
   Mapping unpacked_;  // the one in memory, as it is written to
   int descriptor_ = -1;
-  std::vector<Section> sections_;  // those that are compressed and wanted
+  std::vector<Section> sections_;  // those of debug information that are wanted
   std::vector<uint8_t> headers_;   // of sections, as the file in memory has them
 };
 
