@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,6 +20,14 @@ class TracedProcess;
 
 // Why a thread has a watch on an instruction, in its debug registers.
 enum class WatchReason : uint8_t { kNone, kReturn, kHandlerReturn };
+
+// A function's entry whose first instruction faulted: where a handler repairs the reason it is executed again.
+struct FaultingEntry {
+  uint64_t address = 0;  // 0: none
+  uint64_t stack_pointer = 0;
+  std::array<uint64_t, 4> arguments{};
+  bool operator==(const FaultingEntry&) const = default;
+};
 
 class Tracee {
  public:
@@ -69,6 +78,8 @@ class Tracee {
   bool left_in_kernel = false;  // let go as soon as it comes out of a system call, or the tracer ends
   int signal = 0;               // that it was about to get
   uint64_t bare_address = 0;  // where a breakpoint was taken out until its next stop, so that it faults there; 0: none
+
+  FaultingEntry faulting;
 
   WatchReason watch_reason = WatchReason::kNone;
   uint64_t watch_address = 0;

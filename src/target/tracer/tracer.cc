@@ -25,6 +25,14 @@ Trap trap_of(pid_t thread) {
   return reason.si_code == kKernel || reason.si_code == TRAP_BRKPT ? Trap::kBreakpoint : Trap::kNotOurs;
 }
 
+FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::RegisterImage& registers) {
+  FaultingEntry entry{.address = site.address, .stack_pointer = space.cpu().stack_pointer(registers), .arguments = {}};
+  for (unsigned i = 0; i < entry.arguments.size(); ++i) {
+    space.cpu().argument(registers, space.memory(), i, entry.arguments[i]);
+  }
+  return entry;
+}
+
 }  // namespace
 
 void Tracer::run() {
@@ -125,7 +133,10 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
     const CallObserver::Resolved resolved = observer.returning();
     if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
   }
-  if (!site.functions.empty()) {
+  const bool is_retried =
+      thread.faulting.address == site.address && thread.faulting == entry_at(site, space, registers);
+  if (thread.faulting.address == site.address) thread.faulting = {};
+  if (!site.functions.empty() && !is_retried) {
     const Watch watch = site.functions.front().watch;
     if (watch == Watch::kExit || watch == Watch::kLastExit) {
       waits = answer_exit_call(thread, site, registers);
@@ -138,6 +149,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   ProgramMemory memory(thread.id(), space.memory());
   if (!space.cpu().emulate(site.address, site.instruction(), registers, memory)) {
     // It would fault: so that it does, the instruction is there until that is told.
+    thread.faulting = entry_at(site, space, registers);
     space.breakpoints().take_out(site.address);
     thread.bare_address = site.address;
   }
