@@ -145,6 +145,28 @@ class CollectorInTrouble(Steered):
             self.assertIn("lost", self.said(), "the words at the end tell of what was lost")
         self.assert_nothing_left()
 
+    def test_stopped_at_the_end_by_ptrace(self):
+        """The program's end isn't held up by a heaptap that can't look at it."""
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap can't trace by ptrace")
+        self.start("sleeper", "--via", "ptrace")
+        target = self.target()
+        os.kill(self.process.pid, signal.SIGSTOP)
+        self.process.stdin.close()
+        self.expect(b"end\n")
+        self.process.stdin = open(os.devnull, "wb")
+        deadline = time.monotonic() + 60
+        while ") Z" not in pathlib.Path(f"/proc/{target}/stat").read_text():
+            self.assertLess(time.monotonic(), deadline, "the program doesn't end")
+            time.sleep(0.05)
+        os.kill(self.process.pid, signal.SIGCONT)
+        self.assertEqual(self.status(), 9)
+        report = summary(self.trace)
+        self.assertEqual(expectations.check(FIRST, report), [])
+        self.assertEqual(report["target"]["exit"]["code"], 9)
+        self.assertFalse(report["leaks"]["scanned"])
+        self.assert_nothing_left()
+
     def test_stopped_for_a_moment(self):
         self.start("sleeper")
         for _ in range(5):

@@ -68,7 +68,7 @@ std::optional<Packet> parse(std::span<const uint8_t> bytes) {
 
 }  // namespace
 
-bool send_packet(int socket, const Packet& packet) {
+Sent send_packet(int socket, const Packet& packet, bool wait) {
   std::vector<uint8_t> bytes;
   append(bytes, packet.header);
   if (packet.header.kind == PacketKind::kHeldThread) append_thread(bytes, packet.thread);
@@ -90,9 +90,10 @@ bool send_packet(int socket, const Packet& packet) {
   }
   ssize_t sent = -1;
   do {
-    sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
   } while (sent < 0 && errno == EINTR);
-  return sent >= 0;
+  if (sent >= 0) return Sent::kYes;
+  return errno == EAGAIN ? Sent::kLater : Sent::kNever;
 }
 
 std::optional<Packet> receive_packet(int socket, bool wait, bool& closed) {

@@ -56,8 +56,9 @@ struct Packet {
   int descriptor = -1;           // that came along; whoever receives it owns it
 };
 
-// False: the other side is gone.
-bool send_packet(int socket, const Packet& packet);
+// kLater: the other side has to read first (with `wait` false). kNever: it is gone.
+enum class Sent : uint8_t { kYes, kLater, kNever };
+Sent send_packet(int socket, const Packet& packet, bool wait);
 // None: none waits (with `wait` false), or the other side is gone: then `closed` is set.
 std::optional<Packet> receive_packet(int socket, bool wait, bool& closed);
 

@@ -52,6 +52,12 @@ class TracedProcess {
   bool is_held = false;
   bool is_stopping = false;  // held, but not all threads have stopped
   Clock::time_point asked_at{};
+
+  // Whether it stands still until heaptap says something. While it is looked at it does, too: but then nobody may interfere.
+  [[nodiscard]] bool awaits_heaptap() const {
+    const bool awaits_log = phase == Phase::kWaitsForLog && reason != LogWanted::Reason::kAttach;
+    return !is_held && (awaits_log || ending != nullptr);
+  }
 };
 
 }  // namespace heaptap::tracer

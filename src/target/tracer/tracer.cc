@@ -42,6 +42,7 @@ void Tracer::run() {
       for (const auto& [id, process] : processes_) {
         if (process->is_stopping) check_held(*process);
       }
+      look_after_heaptap();
       look_after_attached();
       if (!early_.empty() || !ended_makers_.empty()) adopt_orphans();
     }

@@ -5,8 +5,10 @@
 //                   ▸ new thread, fork, exec, signal, end
 #pragma once
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -126,6 +128,9 @@ class Tracer {
   [[nodiscard]] TracedProcess* find_process(pid_t id);
   [[nodiscard]] std::vector<Tracee*> threads_of(const TracedProcess& process);
   void adapt_ticks();
+  void send_unsent();
+  [[nodiscard]] bool awaits_heaptap() const;
+  void look_after_heaptap();
   void send(const Packet& packet);
   void tell(PacketKind kind, pid_t process, const std::string& text);
 
@@ -139,6 +144,9 @@ class Tracer {
   std::unordered_map<pid_t, EarlyStop> early_;  // first stops of children whose makers haven't told of them yet
   std::vector<Maker> ended_makers_;             // that may not have told of their last children; the latest last
   bool ticks_ = false;
+  std::deque<Packet> unsent_;  // heaptap has to read first
+  pid_t heaptap_ = getppid();
+  TracedProcess::Clock::time_point heaptap_ran_at_ = TracedProcess::Clock::now();  // when that was looked at last
   Seat seat_;
 };
 

@@ -49,7 +49,7 @@ struct TracerLine::State {
   void tell(PacketKind kind, pid_t process) const {
     Packet packet;
     packet.header = {.kind = kind, .process = process};
-    send_packet(socket, packet);
+    send_packet(socket, packet, true);
   }
 
   // The next packet of one of these kinds about this process; what else comes is kept. None: the tracer is gone.
@@ -126,7 +126,7 @@ void TracerLine::give_log(pid_t process, const target::LogMemory& log) {
   packet.header = {.kind = PacketKind::kGiveLog, .process = process};
   packet.header.value = log.bytes();
   packet.descriptor = log.descriptor();
-  send_packet(state_->socket, packet);
+  send_packet(state_->socket, packet, true);
 }
 
 void TracerLine::refuse_log(pid_t process) { state_->tell(PacketKind::kRefuseLog, process); }

@@ -17,6 +17,9 @@
 namespace heaptap::tracer {
 namespace {
 
+constexpr std::chrono::seconds kLongestPatience{2};
+constexpr size_t kMostUnsent = 100000;
+
 std::string name_of(pid_t process) { return "process " + std::to_string(process); }
 
 // Null: the program is for a CPU that isn't known here.
@@ -213,14 +216,49 @@ std::vector<Tracee*> Tracer::threads_of(const TracedProcess& process) {
 
 // While something is waited for that no stop tells.
 void Tracer::adapt_ticks() {
+  const bool is_anything = std::ranges::any_of(
+      processes_, [](const auto& known) { return known.second->is_stopping || known.second->log != nullptr; });
   const bool wants =
-      closing_ || !early_.empty() || !ended_makers_.empty() || std::ranges::any_of(processes_, [](const auto& known) {
-        return known.second->is_stopping || known.second->log != nullptr;
-      });
-  if (wants != std::exchange(ticks_, wants)) bell_.want_ticks(wants);
+      closing_ || !early_.empty() || !ended_makers_.empty() || !unsent_.empty() || is_anything || awaits_heaptap();
+  if (wants == std::exchange(ticks_, wants)) return;
+  heaptap_ran_at_ = TracedProcess::Clock::now();  // as far as is known
+  bell_.want_ticks(wants);
 }
 
-void Tracer::send(const Packet& packet) { send_packet(socket_, packet); }
+void Tracer::send(const Packet& packet) {
+  unsent_.push_back(packet);
+  send_unsent();
+  adapt_ticks();
+}
+
+void Tracer::send_unsent() {
+  while (!unsent_.empty() && send_packet(socket_, unsent_.front(), false) != Sent::kLater) unsent_.pop_front();
+}
+
+// Whether anything stands still until heaptap has said something.
+bool Tracer::awaits_heaptap() const {
+  return std::ranges::any_of(processes_, [](const auto& known) { return known.second->awaits_heaptap(); });
+}
+
+// A heaptap that was stopped (SIGSTOP) is not waited for: what it traces goes on without it.
+void Tracer::look_after_heaptap() {
+  send_unsent();
+  const auto now = TracedProcess::Clock::now();
+  const bool is_needed = awaits_heaptap() || unsent_.size() >= kMostUnsent;
+  const auto status = is_needed ? target::read_thread_status(heaptap_) : std::nullopt;
+  if (!status || status->state != 'T') heaptap_ran_at_ = now;
+  if (now - heaptap_ran_at_ < kLongestPatience) return;
+  if (unsent_.size() >= kMostUnsent) return leave_all();
+  std::vector<pid_t> waiting;
+  for (const auto& [id, process] : processes_) {
+    if (process->awaits_heaptap()) waiting.push_back(id);
+  }
+  for (const pid_t id : waiting) {
+    TracedProcess* process = find_process(id);
+    if (process == nullptr) continue;
+    process->ending != nullptr ? end_may_go_on(id) : leave(*process, Left::Reason::kFailed);
+  }
+}
 
 void Tracer::tell(PacketKind kind, pid_t process, const std::string& text) {
   Packet packet;
