@@ -162,12 +162,11 @@ TEST(SiteCoder, GivesBackAnySequence) {
     }
     SiteEncoder encoder;
     std::vector<SiteModel::LocalSite> locals(site_count, 0);
-    std::vector<SiteModel::LocalSite> coded;
     for (const model::SiteId site : sites) {
-      if (locals[site] == 0) locals[site] = encoder.add(site);
-      coded.push_back(locals[site]);
+      const bool is_new = locals[site] == 0;
+      if (is_new) locals[site] = encoder.add(site);
+      encoder.put(locals[site], is_new);
     }
-    encoder.put(coded, 1);
     encoder.end();
     const auto bytes_of = [](const ByteBuffer& buffer) {
       return std::vector<uint8_t>(buffer.data(), buffer.data() + buffer.size());
@@ -211,6 +210,7 @@ TEST(ReleaseGuess, IsTheNewestLiveBlockOfTheSiteWhoseBlockWasReleasedHereLast) {
   constexpr uint32_t kNodes = 1, kNames = 2, kRelease = 3;
   ReleaseGuess guess;
   guess.begin();
+  guess.expect(5);
   for (int site = 0; site < 3; ++site) guess.add_site();
   for (const uint32_t site : {kNodes, kNodes, kNames, kNodes}) guess.allocate(site);  // blocks 1 to 4
   EXPECT_EQ(guess.guess(kRelease), 0u) << "nothing was released here";

@@ -15,10 +15,21 @@ const BlockMap::Block* BlockMap::find_around(uint64_t address) const {
   return nullptr;
 }
 
+BlockMap::Place& BlockMap::add(Place& empty, uint64_t address) {
+  Place* place = &empty;
+  if (used_ >= most_used()) {
+    make_room();
+    place = &probe(address);
+  }
+  ++used_;
+  place->key = address + 1;
+  return *place;
+}
+
 // A table of some size forgets the dead that were dead the last time already. Where more than a quarter of what it takes is
 // alive, it is doubled, since it would soon be full again.
 void BlockMap::make_room() {
-  std::vector<Place> old(places_.size());
+  base::LargeVector<Place> old(places_.size());
   std::swap(old, places_);
   if (old.size() >= size_t{1} << kLeastSweptBits) sweep(old);
   const auto is_used = [](const Place& place) { return place.key != 0; };
@@ -30,7 +41,7 @@ void BlockMap::make_room() {
   }
 }
 
-void BlockMap::sweep(std::vector<Place>& places) {
+void BlockMap::sweep(base::LargeVector<Place>& places) {
   for (Place& place : places) {
     if (place.key == 0 || place.block.alive()) continue;
     if ((place.block.number & kOld) != 0) place.key = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "host/base/large_allocator.h"
 #include "host/model/event.h"
 
 namespace heaptap::intake {
@@ -32,14 +33,15 @@ class BlockMap {
     return place.key == 0 ? nullptr : &place.block;
   }
 
-  // The block must not be alive.
-  void allocate(uint64_t address, const Block& block) {
-    Place& place = probe(address);
-    const bool is_new = place.key == 0;
-    place = {address + 1, block};
-    if (is_new && ++used_ > most_used()) [[unlikely]]
-      make_room();
+  // The place of that address, for the caller to fill: what was there last, or nothing that ever was alive. Valid until the
+  // next call.
+  Block& claim(uint64_t address) {
+    Place* place = &probe(address);
+    if (place->key == 0) [[unlikely]]
+      place = &add(*place, address);
+    return place->block;
   }
+  void allocate(uint64_t address, const Block& block) { claim(address) = block; }
 
   // Undoes the release of a block that was the last thing at its address.
   static void revive(Block& block) {
@@ -71,7 +73,7 @@ class BlockMap {
 
   // Allocators hand out addresses on 16-byte boundaries, one after the other: the product's high bits spread them.
   [[nodiscard]] size_t place_of(uint64_t address) const { return (address * 0x9e3779b97f4a7c15u) >> shift_; }
-  // Where the address is, or the empty place where it would come. One place is always empty.
+  // Where the address is, or the empty place where it would come. Places are always empty.
   Place& probe(uint64_t address) {
     size_t at = place_of(address);
     while (places_[at].key != address + 1 && places_[at].key != 0) [[unlikely]]
@@ -79,10 +81,11 @@ class BlockMap {
     return places_[at];
   }
   [[nodiscard]] size_t most_used() const { return places_.size() / 8 * 5; }
+  Place& add(Place& empty, uint64_t address);
   void make_room();
-  static void sweep(std::vector<Place>& places);
+  static void sweep(base::LargeVector<Place>& places);
 
-  std::vector<Place> places_;  // its size is a power of two
+  base::LargeVector<Place> places_;  // its size is a power of two
   unsigned shift_ = 64 - kLeastBits;
   size_t used_ = 0;
 };

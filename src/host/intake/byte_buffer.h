@@ -20,6 +20,14 @@ class ByteBuffer {
   }
   void signed_varint(int64_t value) { varint(wire::zigzag(value)); }
 
+  // For loops: room for that many varints behind what is written; `end_at` says where they end. Nothing else in between.
+  uint8_t* begin_varints(size_t count) {
+    const size_t most = count * wire::kMostVarintBytes;
+    if (bytes_.size() - used_ < most) bytes_.resize(bytes_.size() * 2 + most);
+    return bytes_.data() + used_;
+  }
+  void end_at(const uint8_t* end) { used_ = static_cast<size_t>(end - bytes_.data()); }
+
   // Room for so many more bytes, to be filled before the next call.
   uint8_t* append(size_t count) {
     if (bytes_.size() - used_ < count) bytes_.resize(bytes_.size() * 2 + count);

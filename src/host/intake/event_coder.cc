@@ -25,8 +25,8 @@ T& at_grown(std::vector<T>& values, size_t index, const T& fill) {
   return values[index];
 }
 
-constexpr uint32_t site_key(wire::RecordKind kind, uint8_t function) {
-  return uint32_t{static_cast<uint8_t>(kind)} << 8 | function;
+constexpr bool names_function(const wire::RawEvent& raw) {
+  return raw.function != 0 && raw.function < wire::kFunctionCount;
 }
 
 constexpr uint64_t stack_key(const model::Stack& stack) { return uint64_t{stack.parent} << 32 | stack.code; }
@@ -40,14 +40,13 @@ size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& cloc
                         model::EventBatch& batch) {
   if (batch.events.empty()) batch.first_block = next_block_;
   next_mark_ticks_ = batch.events.empty() ? 0 : next_mark(clock);
+  batch.events.reserve(std::min(most, batch.events.size() + events.size()));
   size_t taken = 0;
   for (; taken < events.size() && batch.events.size() < most; ++taken) {
     if (taken + kAhead < events.size()) prefetch(events[taken + kAhead]);
-    wire::RawEvent& raw = events[taken];
-    if (raw.kind == wire::RecordKind::kNone) continue;  // was brought forward
-    if (raw.time >= next_mark_ticks_) mark_time(raw.time, clock, batch);
-    if (raw.kind == wire::RecordKind::kAllocate && !settle_conflict(events.subspan(taken), last, batch)) break;
-    append(raw, batch);
+    const wire::RawEvent& raw = events[taken];
+    if (raw.time >= next_mark_ticks_ && raw.kind != wire::RecordKind::kNone) mark_time(raw.time, clock, batch);
+    if (!append(events.subspan(taken), last, batch)) break;
   }
   return taken;
 }
@@ -78,32 +77,44 @@ uint64_t EventCoder::next_mark(const ClockScale& clock) const {
   return clock.start_ticks + static_cast<uint64_t>(std::clamp(ticks * (1 - 1e-9) - 1, 0.0, kMost));
 }
 
-inline void EventCoder::append(const wire::RawEvent& raw, model::EventBatch& batch) {
-  if (raw.function == 0 || raw.function >= wire::kFunctionCount) return;
-  const model::SiteId site = site_of(raw);
+// The front event. False: it has to wait.
+inline bool EventCoder::append(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
+  const wire::RawEvent& raw = rest.front();
+  if (!names_function(raw)) [[unlikely]]
+    return true;
   switch (raw.kind) {
     case wire::RecordKind::kAllocate:
-      batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
-      blocks_.allocate(raw.address, {next_block_++, raw.size_bytes, site, BlockMap::kAlive});
-      break;
+      return allocate(rest, last, batch);
     case wire::RecordKind::kRelease:
-      release(raw, site, batch);
+      release(raw, site_of(raw), batch);
       break;
     case wire::RecordKind::kUndo:
       undo(raw);
-      batch.events.push_back({site, raw.thread, 0, 0});
+      batch.events.push_back({site_of(raw), raw.thread, 0, 0});
       break;
     case wire::RecordKind::kMap:
       mapped_.add(raw.address, raw.size_bytes);
-      batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
+      batch.events.push_back({site_of(raw), raw.thread, raw.size_bytes, raw.address});
       break;
     case wire::RecordKind::kUnmap:
       mapped_.remove(raw.address, raw.size_bytes);
-      batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
+      batch.events.push_back({site_of(raw), raw.thread, raw.size_bytes, raw.address});
       break;
-    default:
+    default:  // kNone: it was brought forward
       break;
   }
+  return true;
+}
+
+inline bool EventCoder::allocate(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
+  const wire::RawEvent& raw = rest.front();
+  BlockMap::Block& block = blocks_.claim(raw.address);
+  if (block.alive() && !settle_conflict(rest, last, batch)) [[unlikely]]
+    return false;
+  const model::SiteId site = site_of(raw);
+  block = {next_block_++, raw.size_bytes, site, BlockMap::kAlive};
+  batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
+  return true;
 }
 
 inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch) {
@@ -148,21 +159,18 @@ void EventCoder::undo(const wire::RawEvent& raw) {
   last = kNothing;
 }
 
-// The front event allocates: if its address is still alive, then the release must be somewhere behind, since times of two
-// processors are only almost comparable. It is brought forward. False: it may still come, so wait with this event.
-inline bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
+// The front event allocates what is still alive: the release must be somewhere behind, since times of two processors are
+// only almost comparable. It is brought forward. False: it may still come, so wait with this event.
+bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
   const wire::RawEvent& allocation = rest.front();
-  BlockMap::Block* block = blocks_.find(allocation.address);
-  if (block == nullptr || !block->alive()) [[likely]]
-    return true;
   const uint64_t limit = allocation.time + kMostDisorder;
   for (wire::RawEvent& later : rest.subspan(1)) {
     if (later.time > limit) {
       last = true;
       break;
     }
-    if (later.kind == wire::RecordKind::kRelease && later.address == allocation.address) {
-      append(later, batch);
+    if (later.kind == wire::RecordKind::kRelease && later.address == allocation.address && names_function(later)) {
+      release(later, site_of(later), batch);
       later.kind = wire::RecordKind::kNone;
       return true;
     }
@@ -177,20 +185,18 @@ inline bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool las
                                allocation.thread,
                                wire::RecordKind::kRelease,
                                static_cast<uint8_t>(wire::Function::kFree)};
-  append(implied, batch);
+  release(implied, site_of(implied), batch);
   return true;
 }
 
-model::SiteId EventCoder::site_of(const wire::RawEvent& raw) {
+model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
   const uint32_t key = site_key(raw.kind, raw.function);
   if (raw.stack >= agent_.nodes.size()) {
     return find_or_add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
   }
-  NodeSite& known = at_grown(node_sites_, raw.stack, NodeSite{});
-  if (known.key == key) [[likely]]
-    return known.site;
-  known = {key, find_or_add_site(key, stack_of(raw.stack))};
-  return known.site;
+  const model::SiteId site = find_or_add_site(key, stack_of(raw.stack));
+  at_grown(node_sites_, raw.stack, NodeSite{}) = {key, site};
+  return site;
 }
 
 // The site of that stack and key: a stack has few, which are chained.
@@ -259,9 +265,6 @@ model::CodeId EventCoder::code_of(uint32_t index) {
   return known->second;
 }
 
-inline uint64_t& EventCoder::last_released_of(uint32_t thread) {
-  constexpr uint32_t kMostThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
-  return at_grown(last_released_, thread % kMostThreads, kNothing);
-}
+void EventCoder::add_thread(size_t place) { at_grown(last_released_, place, kNothing); }
 
 }  // namespace heaptap::intake

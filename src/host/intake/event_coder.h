@@ -55,25 +55,45 @@ class EventCoder {
   void expect_doubles();
 
   // The trace's site of an event, which may be a new one.
-  model::SiteId site_of(const wire::RawEvent& raw);
+  model::SiteId site_of(const wire::RawEvent& raw) {
+    if (raw.stack < node_sites_.size()) [[likely]] {
+      const NodeSite& known = node_sites_[raw.stack];
+      if (known.key == site_key(raw.kind, raw.function)) [[likely]]
+        return known.site;
+    }
+    return find_site(raw);
+  }
 
   // Blocks that were handed out again without a release having been seen.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
 
  private:
+  static constexpr uint32_t site_key(wire::RecordKind kind, uint8_t function) {
+    return uint32_t{static_cast<uint8_t>(kind)} << 8 | function;
+  }
   void mark_time(uint64_t ticks, const ClockScale& clock, model::EventBatch& batch);
   [[nodiscard]] uint64_t next_mark(const ClockScale& clock) const;
-  void append(const wire::RawEvent& raw, model::EventBatch& batch);
+  bool append(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
+  bool allocate(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
   void release(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch);
   void release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, model::EventBatch& batch);
   void undo(const wire::RawEvent& raw);
   void prefetch(const wire::RawEvent& raw) const;
   bool settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
+  model::SiteId find_site(const wire::RawEvent& raw);
   model::SiteId find_or_add_site(uint32_t key, model::StackId stack);
   model::StackId find_or_add_stack(const model::Stack& stack);
   model::StackId stack_of(uint32_t node);
   model::CodeId code_of(uint32_t index);
-  uint64_t& last_released_of(uint32_t thread);
+  uint64_t& last_released_of(uint32_t thread) {
+    const size_t place = thread % kMostThreads;
+    if (place >= last_released_.size()) [[unlikely]]
+      add_thread(place);
+    return last_released_[place];
+  }
+  void add_thread(size_t place);
+
+  static constexpr uint32_t kMostThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
 
   AgentTables agent_;
   model::Tables& tables_;

@@ -41,7 +41,6 @@ void EventFrameWriter::add(const model::EventBatch& batch, const std::vector<mod
   if (event_count_ == 0) first_block_ = next_block_ = batch.first_block;
   if (states_.size() < sites.size()) states_.resize(sites.size());
   add_marks(batch);
-  add_threads(batch);
   for (model::BadRelease bad : batch.bad_releases) {
     bad.event += static_cast<uint32_t>(event_count_);
     bad_.push_back(bad);
@@ -59,14 +58,9 @@ void EventFrameWriter::add_marks(const model::EventBatch& batch) {
   }
 }
 
-void EventFrameWriter::add_threads(const model::EventBatch& batch) {
-  for (const model::Event& event : batch.events) {
-    if (event.thread != thread_) {
-      end_thread_run();
-      thread_ = event.thread;
-    }
-    ++thread_run_;
-  }
+void EventFrameWriter::begin_thread_run(model::ThreadId thread) {
+  end_thread_run();
+  thread_ = thread;
 }
 
 void EventFrameWriter::end_thread_run() {
@@ -78,18 +72,26 @@ void EventFrameWriter::end_thread_run() {
 
 void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
   constexpr size_t kAhead = 8;
-  const auto fresh_from = static_cast<SiteModel::LocalSite>(frame_sites_.size() + 1);
-  locals_.resize(batch.events.size());
-  for (size_t i = 0; i < batch.events.size(); ++i) {
-    if (i + kAhead < batch.events.size()) __builtin_prefetch(&states_[batch.events[i + kAhead].site], 1);
+  const size_t count = batch.events.size();
+  const size_t blocks = static_cast<size_t>(next_block_ - first_block_);
+  allocated_.resize(blocks + count);
+  families_.resize(blocks + count);
+  guess_.expect(count);
+  Columns columns{sizes_.begin_varints(count), ages_.begin_varints(count)};
+  for (size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) __builtin_prefetch(&states_[batch.events[i + kAhead].site], 1);
     const model::Event& event = batch.events[i];
     SiteState& site = states_[event.site];
-    if (site.local == 0) [[unlikely]]
+    const bool is_new = site.local == 0;
+    if (is_new) [[unlikely]]
       begin_site(event.site, sites[event.site]);
-    locals_[i] = site.local;
-    add_values(event, site);
+    if (event.thread != thread_) begin_thread_run(event.thread);
+    ++thread_run_;
+    sites_.put(site.local, is_new);
+    add_values(event, site, columns);
   }
-  sites_.put(locals_, fresh_from);
+  sizes_.end_at(columns.sizes);
+  ages_.end_at(columns.ages);
 }
 
 void EventFrameWriter::begin_site(model::SiteId site, const model::Site& facts) {
@@ -98,18 +100,21 @@ void EventFrameWriter::begin_site(model::SiteId site, const model::Site& facts) 
   frame_sites_.push_back(site);
 }
 
-inline void EventFrameWriter::add_values(const model::Event& event, SiteState& site) {
+inline void EventFrameWriter::add_values(const model::Event& event, SiteState& site, Columns& columns) {
   switch (site.kind) {
-    case EventKind::kAllocate:
-      sizes_.varint(event.value + 1 == site.last_size ? 0 : event.value + 1);
-      site.last_size = event.value + 1;
-      allocated_.push_back(event.address);
-      families_.push_back(static_cast<uint8_t>(site.family));
+    case EventKind::kAllocate: {
+      const uint64_t size = event.value + 1;
+      columns.sizes = wire::write_varint(columns.sizes, size == site.last_size ? 0 : size);
+      site.last_size = size;
+      const auto index = static_cast<size_t>(next_block_ - first_block_);
+      allocated_[index] = event.address;
+      families_[index] = static_cast<uint8_t>(site.family);
       guess_.allocate(site.local);
       ++next_block_;
       break;
+    }
     case EventKind::kRelease:
-      add_release(event, site);
+      add_release(event, site, columns);
       break;
     case EventKind::kUndo:
       break;
@@ -122,13 +127,15 @@ inline void EventFrameWriter::add_values(const model::Event& event, SiteState& s
   }
 }
 
-inline void EventFrameWriter::add_release(const model::Event& event, const SiteState& site) {
+inline void EventFrameWriter::add_release(const model::Event& event, const SiteState& site, Columns& columns) {
   if (event.value < first_block_) {
-    ages_.varint(event.value == model::kUnknownBlock ? kUnknown : kUnknown + (next_block_ - event.value));
+    const uint64_t age = event.value == model::kUnknownBlock ? 0 : next_block_ - event.value;
+    columns.ages = wire::write_varint(columns.ages, kUnknown + age);
     return;
   }
   const uint64_t block = event.value - first_block_ + 1;
-  ages_.varint(block == guess_.guess(site.local) ? kGuessed : kUnknown + (next_block_ - event.value));
+  const bool is_guessed = block == guess_.guess(site.local);
+  columns.ages = wire::write_varint(columns.ages, is_guessed ? kGuessed : kUnknown + (next_block_ - event.value));
   guess_.release(site.local, block);
   uint8_t& family = families_[block - 1];
   family &= static_cast<uint8_t>(~kReleased);
@@ -159,8 +166,6 @@ void EventFrameWriter::clear() {
   guess_.begin();
   for (const model::SiteId site : frame_sites_) states_[site] = {};
   frame_sites_.clear();
-  allocated_.clear();
-  families_.clear();
   marks_.clear();
   bad_.clear();
   event_count_ = 0;
@@ -183,7 +188,7 @@ void EventFrameWriter::write_marks(uint64_t resolution_ns) {
 
 void EventFrameWriter::write_addresses() {
   uint64_t address = 0;
-  for (size_t i = 0; i < allocated_.size(); ++i) {
+  for (size_t i = 0; i < next_block_ - first_block_; ++i) {
     if ((families_[i] & kReleased) != 0) continue;
     addresses_.signed_varint(static_cast<int64_t>(allocated_[i] - address));
     address = allocated_[i];
@@ -256,6 +261,7 @@ bool EventFrameReader::read(wire::VarintReader& in, const model::Tables& tables,
 bool EventFrameReader::next_events(uint64_t most, const model::Tables& tables, model::EventBatch& batch) {
   batch.first_block = next_block_;
   batch.events.resize(std::min(most, count_ - done_));
+  guess_.expect(batch.events.size());
   take_marks(batch);
   if (!read_events(tables, batch) || (with_addresses_ && !read_addresses(tables, batch)) ||
       !take_bad_releases(tables, batch)) {

@@ -51,11 +51,16 @@ class EventFrameWriter {
   static constexpr uint8_t kReleased = 0x80;  // with an allocation's family: in this frame, by its own family's release
 
   void add_marks(const model::EventBatch& batch);
-  void add_threads(const model::EventBatch& batch);
   void add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites);
+  // Where the columns that nearly every event adds to go on, while a batch is added.
+  struct Columns {
+    uint8_t* sizes;
+    uint8_t* ages;
+  };
   void begin_site(model::SiteId site, const model::Site& facts);
-  void add_values(const model::Event& event, SiteState& site);
-  void add_release(const model::Event& event, const SiteState& site);
+  void add_values(const model::Event& event, SiteState& site, Columns& columns);
+  void add_release(const model::Event& event, const SiteState& site, Columns& columns);
+  void begin_thread_run(model::ThreadId thread);
   void end_thread_run();
   void write_marks(uint64_t resolution_ns);
   void write_addresses();
@@ -73,11 +78,10 @@ class EventFrameWriter {
   uint64_t last_range_ = 0;
   model::ThreadId thread_ = 0;  // of the run at the end
   size_t thread_run_ = 0;
-  std::vector<SiteState> states_;             // by site
-  std::vector<model::SiteId> frame_sites_;    // that have a local number
-  std::vector<SiteModel::LocalSite> locals_;  // of a batch's events
-  std::vector<uint64_t> allocated_;           // address of each of the frame's allocations
-  std::vector<uint8_t> families_;             // and its function's family, with kReleased
+  std::vector<SiteState> states_;           // by site
+  std::vector<model::SiteId> frame_sites_;  // that have a local number
+  std::vector<uint64_t> allocated_;         // address of each of the frame's allocations; room behind them
+  std::vector<uint8_t> families_;           // and its function's family, with kReleased
   std::vector<model::TimeMark> marks_;
   std::vector<model::BadRelease> bad_;
 };

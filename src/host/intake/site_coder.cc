@@ -19,23 +19,11 @@ SiteModel::LocalSite SiteEncoder::add(model::SiteId site) {
   return model_.add();
 }
 
-void SiteEncoder::put(std::span<const SiteModel::LocalSite> sites, SiteModel::LocalSite fresh_from) {
-  constexpr size_t kAhead = 8;
-  for (size_t i = 0; i < sites.size(); ++i) {
-    if (i + kAhead < sites.size()) model_.prefetch(sites[i + kAhead]);
-    const SiteModel::LocalSite site = sites[i];
-    const bool is_fresh = site == fresh_from;
-    fresh_from += is_fresh ? 1 : 0;
-    const uint8_t rank = model_.rank(site);
-    if (rank == 0) {
-      ++zeros_;
-    } else {
-      ranks.varint(zeros_ << 2 | (rank - 1u));
-      zeros_ = 0;
-    }
-    if (rank == SiteModel::kMiss) misses_.push_back(is_fresh ? 0 : site);
-    model_.advance(site, rank);
-  }
+void SiteEncoder::put_other(SiteModel::LocalSite site, uint8_t rank, bool is_new) {
+  ranks.varint(zeros_ << 2 | (rank - 1u));
+  zeros_ = 0;
+  if (rank == SiteModel::kMiss) misses_.push_back(is_new ? 0 : site);
+  model_.advance(site, rank);
 }
 
 void SiteEncoder::end() {

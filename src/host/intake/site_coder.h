@@ -5,7 +5,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "host/intake/byte_buffer.h"
@@ -35,7 +34,9 @@ class SiteModel {
   // The rank of a site that follows the previous one, or kMiss.
   [[nodiscard]] uint8_t rank(LocalSite local) const {
     const Followers& followers = followers_[previous_];
-    for (uint8_t i = 0; i < kMiss; ++i) {
+    if (followers[0] == local && local != 0) [[likely]]
+      return 0;
+    for (uint8_t i = 1; i < kMiss; ++i) {
       if (followers[i] == local && local != 0) return i;
     }
     return kMiss;
@@ -51,6 +52,9 @@ class SiteModel {
     previous_ = local;
   }
 
+  // The same for rank 0, where nothing moves.
+  void follow(LocalSite local) { previous_ = local; }
+
  private:
   using Followers = std::array<LocalSite, 4>;
   std::vector<Followers> followers_;  // by local number, the latest first
@@ -63,8 +67,17 @@ class SiteEncoder {
   void begin();
   // A site that is new in the frame: gives its local number.
   SiteModel::LocalSite add(model::SiteId site);
-  // The sites of the next events, all known by now. `fresh_from`: which local number was the next one before these events.
-  void put(std::span<const SiteModel::LocalSite> sites, SiteModel::LocalSite fresh_from);
+  // The next event's site. `is_new`: it was added for this event.
+  void put(SiteModel::LocalSite site, bool is_new) {
+    const uint8_t rank = model_.rank(site);
+    if (rank == 0) [[likely]] {
+      ++zeros_;
+      model_.follow(site);
+    } else {
+      put_other(site, rank, is_new);
+    }
+  }
+  void prefetch(SiteModel::LocalSite site) const { model_.prefetch(site); }
   // Lays the misses out: one byte plane after the other, as many as the frame's sites need.
   void end();
 
@@ -73,6 +86,8 @@ class SiteEncoder {
   ByteBuffer fresh;   // of each new one the distance of its number from the last new one's
 
  private:
+  void put_other(SiteModel::LocalSite site, uint8_t rank, bool is_new);
+
   SiteModel model_;
   uint64_t zeros_ = 0;  // ranks of 0 at the end
   std::vector<uint32_t> misses_;
