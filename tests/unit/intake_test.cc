@@ -262,6 +262,24 @@ TEST(EventFrame, GivesBackReleasesInAnyOrder) {
   }
 }
 
+TEST(EventFrame, BlocksThatAreReleasedInTheirOrderTakeNearlyNothing) {
+  Tables tables = empty_tables();
+  tables.sites.push_back({EventKind::kRelease, Function::kFree, 0});
+  EventBatch batch;
+  batch.first_block = 1'000'000;
+  batch.time_marks = {{0, 0}};
+  for (model::BlockNumber block = 1; block < 900'000; block += 300) batch.events.push_back({0, 1, block, 0});
+  for (model::BlockNumber block = 899'999; block > 300; block -= 300) batch.events.push_back({0, 1, block, 0});
+  EventFrameWriter writer(1);
+  const ByteBuffer& payload = writer.write(batch, tables.sites, kResolutionNs);
+  EXPECT_LT(payload.size(), 200u);
+  EventFrameReader reader;
+  EventBatch read;
+  wire::VarintReader in = reader_of(payload);
+  ASSERT_TRUE(reader.read(in, tables, kResolutionNs, false, read));
+  expect_same(read, batch);
+}
+
 // Allocations, releases and bad ones by two threads, with a mark now and then.
 EventBatch long_batch(size_t event_count) {
   EventBatch batch;

@@ -11,11 +11,21 @@ using model::EventKind;
 
 // Events a frame may hold: bounds what a damaged count can make a reader allocate.
 constexpr uint64_t kMostEvents = 1u << 20;
-constexpr uint64_t kMostBlocks = UINT64_MAX - kMostEvents;  // numbers of blocks don't wrap within a frame
+constexpr uint64_t kMostBlocks = uint64_t{1} << 62;  // twice an age is a number
 
-// In the column of ages; all above is kUnknown + the age.
+// In the column of releases; of what is above the lowest bit says which of the two it is.
 constexpr uint64_t kGuessed = 0;
 constexpr uint64_t kUnknown = 1;
+constexpr uint64_t kFirstNear = 2;  // + twice the distance from the block named last, in zigzag form
+constexpr uint64_t kFirstAge = 3;   // + twice the age
+
+// The shorter one, but distances have to be clearly shorter, since ages come again more often.
+uint64_t code_of_block(model::BlockNumber block, model::BlockNumber last_named, model::BlockNumber next) {
+  const uint64_t age = next - block;
+  const uint64_t distance = wire::zigzag(static_cast<int64_t>(block - last_named));
+  constexpr uint64_t kClearly = 8;
+  return distance < age / kClearly ? kFirstNear + 2 * distance : kFirstAge + 2 * age;
+}
 
 // Which of the batch's allocations, counted from its first one, a release in the same batch names that matches them: of
 // what is released by the wrong function the address is told.
@@ -38,7 +48,7 @@ void find_released(const model::EventBatch& batch, const std::vector<model::Site
 }  // namespace
 
 void EventFrameWriter::add(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
-  if (event_count_ == 0) first_block_ = next_block_ = batch.first_block;
+  if (event_count_ == 0) first_block_ = next_block_ = last_named_ = batch.first_block;
   if (states_.size() < sites.size()) states_.resize(sites.size());
   add_marks(batch);
   for (model::BadRelease bad : batch.bad_releases) {
@@ -77,7 +87,7 @@ void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vec
   allocated_.resize(blocks + count);
   families_.resize(blocks + count);
   guess_.expect(count);
-  Columns columns{sizes_.begin_varints(count), ages_.begin_varints(count)};
+  Columns columns{sizes_.begin_varints(count), releases_.begin_varints(count)};
   for (size_t i = 0; i < count; ++i) {
     if (i + kAhead < count) __builtin_prefetch(&states_[batch.events[i + kAhead].site], 1);
     const model::Event& event = batch.events[i];
@@ -91,7 +101,7 @@ void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vec
     add_values(event, site, columns);
   }
   sizes_.end_at(columns.sizes);
-  ages_.end_at(columns.ages);
+  releases_.end_at(columns.releases);
 }
 
 void EventFrameWriter::begin_site(model::SiteId site, const model::Site& facts) {
@@ -128,14 +138,17 @@ inline void EventFrameWriter::add_values(const model::Event& event, SiteState& s
 }
 
 inline void EventFrameWriter::add_release(const model::Event& event, const SiteState& site, Columns& columns) {
-  if (event.value < first_block_) {
-    const uint64_t age = event.value == model::kUnknownBlock ? 0 : next_block_ - event.value;
-    columns.ages = wire::write_varint(columns.ages, kUnknown + age);
+  if (event.value == model::kUnknownBlock) {
+    columns.releases = wire::write_varint(columns.releases, kUnknown);
     return;
   }
-  const uint64_t block = event.value - first_block_ + 1;
-  const bool is_guessed = block == guess_.guess(site.local);
-  columns.ages = wire::write_varint(columns.ages, is_guessed ? kGuessed : kUnknown + (next_block_ - event.value));
+  const bool is_of_frame = event.value >= first_block_;
+  const uint64_t block = is_of_frame ? event.value - first_block_ + 1 : 0;
+  const bool is_guessed = is_of_frame && block == guess_.guess(site.local);
+  const uint64_t code = is_guessed ? kGuessed : code_of_block(event.value, last_named_, next_block_);
+  columns.releases = wire::write_varint(columns.releases, code);
+  last_named_ = event.value;
+  if (!is_of_frame) return;
   guess_.release(site.local, block);
   uint8_t& family = families_[block - 1];
   family &= static_cast<uint8_t>(~kReleased);
@@ -152,7 +165,7 @@ const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
   write_addresses();
   write_bad_releases();
   for (const ByteBuffer* column : {&time_marks_, &threads_, &sites_.ranks, &sites_.misses, &sites_.fresh, &sizes_,
-                                   &ages_, &addresses_, &ranges_, &bad_releases_}) {
+                                   &releases_, &addresses_, &ranges_, &bad_releases_}) {
     append_column(*column);
   }
   clear();
@@ -160,7 +173,7 @@ const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
 }
 
 void EventFrameWriter::clear() {
-  for (ByteBuffer* column : {&time_marks_, &threads_, &sizes_, &ages_, &addresses_, &ranges_, &bad_releases_})
+  for (ByteBuffer* column : {&time_marks_, &threads_, &sizes_, &releases_, &addresses_, &ranges_, &bad_releases_})
     column->clear();
   sites_.begin();
   guess_.begin();
@@ -228,7 +241,7 @@ void EventFrameWriter::append_column(const ByteBuffer& column) {
 bool EventFrameReader::begin(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns,
                              bool with_addresses) {
   count_ = in.varint();
-  first_block_ = next_block_ = in.varint();
+  first_block_ = next_block_ = last_named_ = in.varint();
   if (!in.ok() || count_ > kMostEvents || first_block_ == 0 || first_block_ > kMostBlocks) return false;
   done_ = mark_ = bad_release_ = last_range_ = thread_run_ = 0;
   runs_left_ = count_;
@@ -237,7 +250,7 @@ bool EventFrameReader::begin(wire::VarintReader& in, const model::Tables& tables
   last_sizes_.assign(1, 0);
   const bool columns = read_column(in, &marks_column_) && read_column(in, &threads_) && read_column(in, &ranks_) &&
                        read_column(in, &misses_) && read_column(in, &fresh_) && read_column(in, &sizes_) &&
-                       read_column(in, &ages_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
+                       read_column(in, &releases_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
                        read_column(in, &ranges_) && read_column(in, &bad_column_);
   if (!columns || !read_marks(marks_column_.reader, resolution_ns) ||
       !read_bad_releases(bad_column_.reader, tables.sites.size()) ||
@@ -356,7 +369,7 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
       }
     }
   }
-  return sizes_.reader.ok() && ages_.reader.ok() && ranges_.reader.ok();
+  return sizes_.reader.ok() && releases_.reader.ok() && ranges_.reader.ok();
 }
 
 // The next run of one thread's events; runs end with the frame.
@@ -381,14 +394,22 @@ inline bool EventFrameReader::read_allocation(model::Event& event) {
 }
 
 inline bool EventFrameReader::read_release(model::Event& event) {
-  const uint64_t coded = ages_.reader.varint();
+  const uint64_t coded = releases_.reader.varint();
   if (coded == kUnknown) {
     event.value = model::kUnknownBlock;
     return true;
   }
-  const ReleaseGuess::FrameBlock guessed = coded == kGuessed ? guess_.guess(sites_.local()) : 0;
-  if (coded == kGuessed ? guessed == 0 : coded - kUnknown >= next_block_) return false;
-  event.value = coded == kGuessed ? first_block_ + guessed - 1 : next_block_ - (coded - kUnknown);
+  if (coded == kGuessed) {
+    const ReleaseGuess::FrameBlock guessed = guess_.guess(sites_.local());
+    if (guessed == 0) return false;
+    event.value = first_block_ + guessed - 1;
+  } else if ((coded & 1) == (kFirstAge & 1)) {
+    event.value = next_block_ - (coded - kFirstAge) / 2;
+  } else {
+    event.value = last_named_ + static_cast<uint64_t>(wire::unzigzag((coded - kFirstNear) / 2));
+  }
+  if (event.value == 0 || event.value >= next_block_) return false;
+  last_named_ = event.value;
   if (event.value >= first_block_) guess_.release(sites_.local(), event.value - first_block_ + 1);
   return true;
 }

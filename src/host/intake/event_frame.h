@@ -1,12 +1,12 @@
 // The payload of an event frame: a batch of events as columns, each compressed by itself so that a reader may leave out
 // what it doesn't need. A frame needs nothing of the frames before it but the tables. Writer and reader.
 //
-//   counts │ columns: time marks, thread runs, ranks, misses, fresh, sizes, ages, addresses, ranges, bad releases
+//   counts │ columns: time marks, thread runs, ranks, misses, fresh, sizes, releases, addresses, ranges, bad releases
 //
 //   ranks, misses, fresh   the site of each event, see site_coder.h
 //   sizes      of each allocation: 0 if it is that of the site's last allocation in this frame, else size + 1
-//   ages       of each release: 0 if its block is the guessed one (release_guess.h), 1 for one that isn't known, else 1 +
-//              how many allocations ago its block was made (1: the last one)
+//   releases   of each release: 0 if its block is the guessed one (release_guess.h), 1 for one that isn't known, else how far
+//              it is from the block that the release before named, or how many allocations ago it was made
 //   addresses  of each allocation that no release in this frame names: distance from the last such one, in zigzag form.
 //              Of blocks that come and go within a frame the address is not kept
 //   ranges     of each map and unmap: distance of the start from the last one's in zigzag form, length
@@ -55,7 +55,7 @@ class EventFrameWriter {
   // Where the columns that nearly every event adds to go on, while a batch is added.
   struct Columns {
     uint8_t* sizes;
-    uint8_t* ages;
+    uint8_t* releases;
   };
   void begin_site(model::SiteId site, const model::Site& facts);
   void add_values(const model::Event& event, SiteState& site, Columns& columns);
@@ -69,12 +69,13 @@ class EventFrameWriter {
   void clear();
 
   Compressor compressor_;
-  ByteBuffer payload_, time_marks_, threads_, sizes_, ages_, addresses_, ranges_, bad_releases_;
+  ByteBuffer payload_, time_marks_, threads_, sizes_, releases_, addresses_, ranges_, bad_releases_;
   SiteEncoder sites_;
   ReleaseGuess guess_;
   size_t event_count_ = 0;
   model::BlockNumber first_block_ = 1;
   model::BlockNumber next_block_ = 1;
+  model::BlockNumber last_named_ = 1;  // by a release; first_block_ before there is one
   uint64_t last_range_ = 0;
   model::ThreadId thread_ = 0;  // of the run at the end
   size_t thread_run_ = 0;
@@ -123,7 +124,7 @@ class EventFrameReader {
   bool read_addresses(const model::Tables& tables, model::EventBatch& batch);
 
   Decompressor decompressor_;
-  Column marks_column_, threads_, ranks_, misses_, fresh_, sizes_, ages_, addresses_, ranges_, bad_column_;
+  Column marks_column_, threads_, ranks_, misses_, fresh_, sizes_, releases_, addresses_, ranges_, bad_column_;
   SiteDecoder sites_;
   ReleaseGuess guess_;
   std::vector<uint64_t> last_sizes_;  // by local site, + 1
@@ -139,6 +140,7 @@ class EventFrameReader {
   size_t bad_release_ = 0;
   model::BlockNumber first_block_ = 1;
   model::BlockNumber next_block_ = 1;
+  model::BlockNumber last_named_ = 1;
   uint64_t last_range_ = 0;
   model::ThreadId thread_ = 0;
   uint64_t thread_run_ = 0;  // its events that are left
