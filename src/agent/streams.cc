@@ -124,12 +124,22 @@ T claim(T nothing, const Attempt& attempt) {
   return claimed;
 }
 
+// The log fills while the collector rests: it is woken, once a rest.
+void note_use(wire::LogHeader& log) {
+  const uint32_t used = log.used_chunks.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (used < log.ring_at.load(std::memory_order_relaxed) || g_session.filtered) [[likely]]
+    return;
+  if (log.ring_at.exchange(wire::kNeverRing, std::memory_order_relaxed) == wire::kNeverRing) return;
+  log.rings.fetch_add(1, std::memory_order_release);
+  kernel::futex_wake(&log.rings);
+}
+
 // Nothing is being recorded while a thread waits: the collector needn't wait for it in turn.
 uint32_t claim_chunk(wire::StreamSlot& slot) {
   slot.busy.store(0, std::memory_order_release);
   const uint32_t index = claim(wire::kNoChunk, pop_chunk);
   slot.busy.store(1, std::memory_order_relaxed);
-  if (index != wire::kNoChunk) g_session.log->used_chunks.fetch_add(1, std::memory_order_relaxed);
+  if (index != wire::kNoChunk) note_use(*g_session.log);
   return index;
 }
 

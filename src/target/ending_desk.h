@@ -3,11 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
-#include <atomic>
-#include <mutex>
 #include <optional>
-#include <thread>
-#include <vector>
 
 #include "wire/log.h"
 
@@ -25,33 +21,5 @@ bool ask_access(wire::LogHeader& log, pid_t reader);
 
 // Lets the program end. False: it did without waiting, so that what was read of its memory can't be relied on.
 bool finish_ending(wire::LogHeader& log);
-
-// Rings when one of these logs' programs comes to its end: `descriptor` is then readable. Where the kernel can't wait for
-// several words (before Linux 5.16) it never rings, and who polls finds the offer all the same.
-class EndingBell {
- public:
-  EndingBell();
-  ~EndingBell();
-  EndingBell(const EndingBell&) = delete;
-  EndingBell& operator=(const EndingBell&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-  void silence();
-
-  // A log stays mapped until it is removed.
-  void add(wire::LogHeader& log);
-  void remove(wire::LogHeader& log);
-
- private:
-  void listen();
-  void wake();
-
-  int descriptor_;
-  std::atomic<uint32_t> changes_{0};  // a futex
-  std::mutex mutex_;                  // of what follows
-  bool stops_ = false;
-  std::vector<wire::LogHeader*> logs_;
-  std::thread thread_;
-};
 
 }  // namespace heaptap::target

@@ -143,6 +143,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   options.omitted_objects.copy(log.omitted_objects, sizeof(log.omitted_objects) - 1);
   log.node_count.store(wire::kRootCount, std::memory_order_relaxed);
   log.free_chunks.store(wire::kNoChunk, std::memory_order_relaxed);
+  log.ring_at.store(wire::kNeverRing, std::memory_order_relaxed);
   log.coarse_clock.store(arch::native::read_clock(), std::memory_order_relaxed);
 }
 

@@ -22,12 +22,26 @@ constexpr uint64_t kStallTicks = 300'000'000;
 // Events of one stream that are held here at a time (about: chunks are read whole); what else there is stays in the log
 // until the next drain. So few that they stay in the processor's cache until the trace's columns are made of them.
 constexpr size_t kMostHeld = 2048;
+// Chunks that are filled while the collector rests before it is woken: half a megabyte.
+constexpr uint32_t kFilledAtRest = 64;
+// From so many used chunks on, those that are done with are copied out of the log, which is memory of the target's too, and
+// given back before they are read. At most 64 MiB of them.
+constexpr uint32_t kCrowded = 128;
+constexpr uint32_t kMostKept = 8192;
+constexpr size_t kMostSpare = 256;
 
 }  // namespace
 
 struct LogReader::Stream {
+  struct Kept {
+    std::unique_ptr<uint8_t[]> bytes;
+    uint32_t committed;
+    uint64_t base_time;
+  };
   uint32_t slot = 0;
   uint32_t chunk = 0;
+  std::deque<Kept> kept;  // copies of the chunks before that one
+  // Of the first kept one, or of `chunk`: what was read of it.
   uint32_t offset = sizeof(wire::ChunkHeader);
   uint64_t base_time = 0;
   uint64_t last_time = 0;
@@ -37,9 +51,13 @@ struct LogReader::Stream {
   bool ended = false;   // its thread is gone
   bool closed = false;  // and everything of it was read
   bool unread = false;  // there is more than kMostHeld
-  std::vector<wire::RawEvent> events;
+  RawEvents events;
   size_t taken = 0;
 
+  void begin_chunk() {
+    offset = sizeof(wire::ChunkHeader);
+    base_known = false;
+  }
   [[nodiscard]] bool empty() const { return taken == events.size(); }
   [[nodiscard]] uint64_t front_time() const { return events[taken].time; }
 };
@@ -64,7 +82,7 @@ wire::ChunkHeader& LogReader::chunk(uint32_t index) const {
                                                uint64_t{index} * wire::kChunkBytes);
 }
 
-uint64_t LogReader::drain(std::vector<wire::RawEvent>& events, bool last) {
+uint64_t LogReader::drain(RawEvents& events, bool last) {
   bytes_read_ = 0;
   freed_ = 0;
   const uint64_t now = arch::native::read_clock();
@@ -77,6 +95,7 @@ uint64_t LogReader::drain(std::vector<wire::RawEvent>& events, bool last) {
   }
   uint64_t busy_until = last ? UINT64_MAX : now - kSlackTicks;
   uint64_t unread_until = UINT64_MAX;
+  keep_chunks();
   for (const auto& stream : streams_) {
     read_stream(*stream);
     if (stream->unread) {
@@ -120,6 +139,42 @@ void LogReader::find_streams() {
   most_chunks_used_ = std::max(most_chunks_used_, chunks_in_use_);
 }
 
+// Whoever comes later finds room, as long as this side is only slow.
+void LogReader::keep_chunks() {
+  const uint64_t streams = streams_.size();
+  if (log_.used_chunks.load(std::memory_order_relaxed) < std::min<uint64_t>(streams + kCrowded, chunk_count_ / 4))
+    return;
+  for (const auto& stream : streams_) {
+    while (kept_ < kMostKept && keep_chunk(*stream)) {
+    }
+  }
+}
+
+// False: the stream's chunk is not done with, or can't be believed, which read_chunk() will find out.
+bool LogReader::keep_chunk(Stream& stream) {
+  if (stream.closed) return false;
+  wire::ChunkHeader& head = chunk(stream.chunk);
+  const uint32_t next = head.next.load(std::memory_order_acquire);
+  const uint32_t committed = head.committed.load(std::memory_order_acquire);
+  if (next == 0 || next > chunk_count_ || committed < sizeof(head) || committed > wire::kChunkBytes) return false;
+  Stream::Kept kept{nullptr, committed, head.base_time};
+  if (spare_.empty()) spare_.push_back(std::make_unique_for_overwrite<uint8_t[]>(wire::kChunkBytes));
+  kept.bytes = std::move(spare_.back());
+  spare_.pop_back();
+  std::memcpy(kept.bytes.get(), &head, committed);
+  stream.kept.push_back(std::move(kept));
+  ++kept_;
+  go_on(stream, next - 1);
+  return true;
+}
+
+// From the log's chunk to the next one.
+void LogReader::go_on(Stream& stream, uint32_t next) {
+  free_chunk(stream.chunk);
+  stream.chunk = next;
+  most_chunks_used_ = std::max(most_chunks_used_, log_.used_chunks.load(std::memory_order_relaxed) + 1);
+}
+
 void LogReader::read_stream(Stream& stream) {
   if (stream.closed) return;
   // First whether it ended, then its records: in this order none is missed.
@@ -136,6 +191,7 @@ void LogReader::read_stream(Stream& stream) {
 
 // Reads what is committed of the stream's chunk. True: it was done with and the stream goes on in another one.
 bool LogReader::read_chunk(Stream& stream) {
+  if (!stream.kept.empty()) return read_kept(stream);
   wire::ChunkHeader& head = chunk(stream.chunk);
   const uint32_t next = head.next.load(std::memory_order_acquire);  // before `committed`: then that is final
   const uint32_t committed = head.committed.load(std::memory_order_acquire);
@@ -148,30 +204,52 @@ bool LogReader::read_chunk(Stream& stream) {
   bool sound = !was_given_back && committed >= stream.offset && committed <= wire::kChunkBytes;
   sound = sound && read_records(stream, reinterpret_cast<const uint8_t*>(&head), committed);
   if (!sound || next > chunk_count_) {
-    ++damaged_streams_;
-    stream.closed = true;  // its chunks stay where they are
+    give_up(stream);  // its chunks stay where they are
     return false;
   }
   if (next == 0) return false;
-  free_chunk(stream.chunk);
-  stream.chunk = next - 1;
-  stream.offset = sizeof(wire::ChunkHeader);
-  stream.base_known = false;
-  most_chunks_used_ = std::max(most_chunks_used_, log_.used_chunks.load(std::memory_order_relaxed) + 1);
+  go_on(stream, next - 1);
+  stream.begin_chunk();
   return true;
+}
+
+bool LogReader::read_kept(Stream& stream) {
+  Stream::Kept kept = std::move(stream.kept.front());
+  stream.kept.pop_front();
+  --kept_;
+  if (!stream.base_known) stream.base_time = kept.base_time;
+  stream.base_known = true;
+  if (kept.committed < stream.offset || !read_records(stream, kept.bytes.get(), kept.committed)) {
+    give_up(stream);
+    return false;
+  }
+  stream.begin_chunk();
+  if (spare_.size() < kMostSpare) spare_.push_back(std::move(kept.bytes));
+  return true;
+}
+
+void LogReader::give_up(Stream& stream) {
+  ++damaged_streams_;
+  stream.closed = true;
+  kept_ -= static_cast<uint32_t>(stream.kept.size());
+  stream.kept.clear();
 }
 
 bool LogReader::read_records(Stream& stream, const uint8_t* bytes, uint32_t committed) {
   uint32_t offset = stream.offset;
   uint64_t last_time = stream.last_time;
   bool sound = true;
+  const size_t before = stream.events.size();
+  stream.events.resize(before + (committed - offset) / sizeof(wire::Record));
+  wire::RawEvent* event = stream.events.data() + before;
   while (sound && offset < committed) {
     wire::SizedRecord record{};
     const uint32_t left = committed - offset;
-    if (left < sizeof(wire::Record)) return false;
+    sound = left >= sizeof(wire::Record);
+    if (!sound) break;
     std::memcpy(&record, bytes + offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
     const wire::RecordKind kind = wire::record_kind(record.head.what);
-    uint32_t size = wire::record_bytes(kind);
+    const uint32_t size = wire::record_bytes(kind);
     if (kind == wire::RecordKind::kNote) [[unlikely]] {
       // The only note there is holds a clock.
       sound = record.head.stack == sizeof(uint64_t) && left >= sizeof(record);
@@ -179,13 +257,20 @@ bool LogReader::read_records(Stream& stream, const uint8_t* bytes, uint32_t comm
       offset += sizeof(record);
       continue;
     }
-    if (size == 0 || size > left) return false;
+    sound = size != 0 && size <= left;
+    if (!sound) break;
     offset += size;
     last_time = std::max(stream.base_time + record.head.time, last_time);
     const bool sized = size == sizeof(wire::SizedRecord);
-    stream.events.push_back({last_time, wire::record_address(record.head.what), sized ? record.size_bytes : 0,
-                             record.head.stack, stream.thread, kind, wire::record_function(record.head.what)});
+    *event++ = {last_time,
+                wire::record_address(record.head.what),
+                sized ? record.size_bytes : 0,
+                record.head.stack,
+                stream.thread,
+                kind,
+                wire::record_function(record.head.what)};
   }
+  stream.events.resize(static_cast<size_t>(event - stream.events.data()));
   bytes_read_ += offset - stream.offset;
   stream.offset = offset;
   stream.last_time = last_time;
@@ -204,7 +289,7 @@ void LogReader::free_chunk(uint32_t index) {
 }
 
 // Appends the streams' events up to a time, oldest first. Takes runs: most of the time one thread is ahead for a while.
-void LogReader::merge(std::vector<wire::RawEvent>& events, uint64_t until) {
+void LogReader::merge(RawEvents& events, uint64_t until) {
   fronts_.clear();
   for (const auto& stream : streams_) {
     if (!stream->empty() && stream->front_time() <= until) fronts_.push_back({stream->front_time(), stream.get()});
@@ -270,6 +355,13 @@ void LogReader::retire_ended() {
     return stream->ended;
   });
 }
+
+void LogReader::rest() {
+  const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
+  log_.ring_at.store(used + std::min(kFilledAtRest, chunk_count_ / 8), std::memory_order_relaxed);
+}
+
+void LogReader::wake_up() { log_.ring_at.store(wire::kNeverRing, std::memory_order_relaxed); }
 
 bool LogReader::is_empty() const {
   return std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->empty(); });

@@ -4,12 +4,32 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "wire/log.h"
 #include "wire/raw_event.h"
 
 namespace heaptap::target {
+
+// Leaves new elements as the memory is: they are written at once.
+template <typename T>
+struct UnfilledAllocator : std::allocator<T> {
+  template <typename U>
+  struct rebind {
+    using other = UnfilledAllocator<U>;
+  };
+  template <typename U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <typename U, typename... Arguments>
+  void construct(U* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) U{std::forward<Arguments>(arguments)...};
+  }
+};
+using RawEvents = std::vector<wire::RawEvent, UnfilledAllocator<wire::RawEvent>>;
 
 struct StreamEnd {
   uint32_t thread_id;
@@ -25,7 +45,11 @@ class LogReader {
 
   // Appends the events that are known to be next in order, a bounded number of them. `last`: the target is gone, nothing
   // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
-  uint64_t drain(std::vector<wire::RawEvent>& events, bool last);
+  uint64_t drain(RawEvents& events, bool last);
+
+  // Until wake_up() the agent rings (target/log_bell.h) when the log fills.
+  void rest();
+  void wake_up();
 
   // The last drain left records in the log, since it takes a bounded number of them.
   [[nodiscard]] bool has_unread() const { return has_unread_; }
@@ -43,11 +67,16 @@ class LogReader {
   struct Stream;
 
   void find_streams();
+  void keep_chunks();
+  bool keep_chunk(Stream& stream);
+  void go_on(Stream& stream, uint32_t next);
   void read_stream(Stream& stream);
   bool read_chunk(Stream& stream);
+  bool read_kept(Stream& stream);
+  void give_up(Stream& stream);
   bool read_records(Stream& stream, const uint8_t* chunk, uint32_t committed);
   void free_chunk(uint32_t index);
-  void merge(std::vector<wire::RawEvent>& events, uint64_t until);
+  void merge(RawEvents& events, uint64_t until);
   void sift_down();
   void retire_ended();
   [[nodiscard]] wire::StreamSlot& slot(uint32_t index) const;
@@ -67,6 +96,8 @@ class LogReader {
   uint32_t chunks_in_use_ = 0;
   uint32_t most_chunks_used_ = 0;
   uint32_t freed_ = 0;
+  uint32_t kept_ = 0;                              // chunks
+  std::vector<std::unique_ptr<uint8_t[]>> spare_;  // of chunks that were kept
   bool has_unread_ = false;
   struct Front {
     uint64_t time;  // of the stream's next event

@@ -18,10 +18,11 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 2;
+inline constexpr uint32_t kLogVersion = 3;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMostThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
+inline constexpr uint32_t kNeverRing = 0xffffffff;
 
 enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 
@@ -67,6 +68,9 @@ struct LogHeader {
   alignas(64) std::atomic<uint64_t> free_chunks;
   std::atomic<uint32_t> fresh_chunks;  // chunks that were never used yet begin at this index
   std::atomic<uint32_t> used_chunks;   // in streams now
+  // While the collector rests: who takes a chunk when that many are in use counts `rings` up and wakes it, once.
+  std::atomic<uint32_t> ring_at;  // kNeverRing: it is awake, or was woken
+  std::atomic<uint32_t> rings;    // a futex
 
   // Futex word, counted up whenever chunks came back: a thread that has to wait for a chunk waits on it.
   alignas(64) std::atomic<uint32_t> chunks_returned;

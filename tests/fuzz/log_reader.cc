@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   target::LogReader reader(log.header());
   model::Tables tables = intake::empty_tables();
   intake::EventCoder coder(log.tables(), tables, 1000, true);
-  std::vector<wire::RawEvent> raw;
+  target::RawEvents raw;
   constexpr unsigned kMostRounds = 4;
   for (unsigned round = 0; round < kMostRounds; ++round) {
     log.overwrite(source);

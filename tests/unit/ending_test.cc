@@ -1,7 +1,9 @@
 #include "target/ending_desk.h"
 
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include "target/agent_server.h"
 #include "target/area_reader.h"
 #include "target/launch.h"
+#include "target/log_bell.h"
 #include "target/log_memory.h"
 
 namespace heaptap::target {
@@ -94,7 +97,7 @@ class Ended {
   std::string places_;
   AgentServer server_;
   std::unique_ptr<LogMemory> memory_;
-  EndingBell bell_;
+  LogBell bell_;
   Launched program_;
   bool reaped_ = false;
 };
@@ -104,6 +107,22 @@ struct Way {
   EndingKind kind;
   int signal;
 };
+
+TEST(LogBell, RingsWhenAnAgentSaysThatALogFills) {
+  const auto memory = LogMemory::create({});
+  wire::LogHeader& log = memory->header();
+  LogBell bell;
+  bell.add(log);
+  pollfd rung{bell.descriptor(), POLLIN, 0};
+  constexpr int kStepMs = 10;
+  int steps = 1000;
+  do {  // it begins to listen soon
+    log.rings.fetch_add(1);
+    syscall(SYS_futex, &log.rings, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  } while (poll(&rung, 1, kStepMs) == 0 && --steps > 0);
+  EXPECT_GT(steps, 0);
+  bell.remove(log);
+}
 
 class EveryWay : public testing::TestWithParam<Way> {};
 

@@ -138,22 +138,22 @@ class LogReaderTest : public ::testing::Test {
  protected:
   LogReaderTest() : start_(arch::native::read_clock() - kLongAgoTicks) {}
 
-  std::vector<RawEvent> drain(bool last = false) {
-    std::vector<RawEvent> events;
+  RawEvents drain(bool last = false) {
+    RawEvents events;
     reader_.drain(events, last);
     return events;
   }
   // As a collector ends a recording: until nothing comes any more.
-  std::vector<RawEvent> drain_to_the_end() { return drain_to_the_end(reader_); }
-  static std::vector<RawEvent> drain_to_the_end(LogReader& reader, bool last = true) {
-    std::vector<RawEvent> events;
+  RawEvents drain_to_the_end() { return drain_to_the_end(reader_); }
+  static RawEvents drain_to_the_end(LogReader& reader, bool last = true) {
+    RawEvents events;
     for (size_t i = 0, before = 1; i < 1000 && events.size() != before; ++i) {
       before = events.size();
       reader.drain(events, last);
     }
     return events;
   }
-  static std::vector<uint64_t> addresses_of(const std::vector<RawEvent>& events) {
+  static std::vector<uint64_t> addresses_of(const RawEvents& events) {
     std::vector<uint64_t> addresses;
     for (const RawEvent& event : events) addresses.push_back(event.address);
     return addresses;
@@ -170,7 +170,7 @@ TEST_F(LogReaderTest, GivesRecordsAsTheyWereWritten) {
   const uint32_t stream = writer_.open(7, start_);
   writer_.allocate(stream, start_ + 5, 0x1000, 64, 99);
   writer_.release(stream, start_ + 9, 0x1000);
-  const std::vector<RawEvent> events = drain();
+  const RawEvents events = drain();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].kind, RecordKind::kAllocate);
   EXPECT_EQ(events[0].time, start_ + 5);
@@ -204,7 +204,7 @@ TEST_F(LogReaderTest, MergesAnyNumberOfStreamsInOrder) {
   std::mt19937 random(3);
   std::vector<uint32_t> streams;
   for (uint32_t i = 1; i <= 8; ++i) streams.push_back(writer_.open(i, start_));
-  std::vector<RawEvent> events;
+  RawEvents events;
   uint64_t time = start_;
   for (uint64_t number = 1; number <= 5000; ++number) {
     writer_.allocate(streams[random() % streams.size()], time += 1 + random() % 100, number);
@@ -249,7 +249,7 @@ TEST_F(LogReaderTest, FollowsAStreamFromChunkToChunkAndGivesThemBack) {
   for (uint64_t number = 1; number <= 2000; ++number) writer_.allocate(stream, start_ + number, number);
   const uint32_t chunks = writer_.log().fresh_chunks.load();
   EXPECT_GT(chunks, 4u);
-  const std::vector<RawEvent> events = drain();
+  const RawEvents events = drain();
   ASSERT_EQ(events.size(), 2000u);
   EXPECT_EQ(events.back().address, 2000u);
   EXPECT_EQ(events.back().time, start_ + 2000);
@@ -260,6 +260,35 @@ TEST_F(LogReaderTest, FollowsAStreamFromChunkToChunkAndGivesThemBack) {
   EXPECT_EQ(writer_.log().used_chunks.load(), 1u);
   EXPECT_EQ(writer_.log().chunks_returned.load(), 1u);
   EXPECT_EQ(reader_.most_chunks_used(), chunks);
+}
+
+TEST_F(LogReaderTest, GivesAllChunksBackBeforeItReadsThemWhereManyAreInUse) {
+  constexpr uint64_t kMany = 15'000;  // 45 chunks of 64
+  const uint32_t stream = writer_.open(1, start_);
+  for (uint64_t number = 1; number <= kMany; ++number) writer_.allocate(stream, start_ + number, number);
+  RawEvents events = drain();
+  EXPECT_LT(events.size(), 4000u) << "a drain takes few";
+  EXPECT_EQ(writer_.log().used_chunks.load(), 1u);
+  EXPECT_TRUE(reader_.has_unread());
+  for (uint64_t number = kMany + 1; number <= kMany + 1000; ++number) {
+    writer_.allocate(stream, start_ + number, number);  // behind what was kept
+  }
+  uint64_t expected = 0;
+  for (; !events.empty(); events = drain()) {
+    for (const RawEvent& event : events) ASSERT_EQ(event.address, ++expected);
+  }
+  EXPECT_EQ(expected, kMany + 1000);
+  EXPECT_TRUE(reader_.is_empty());
+  EXPECT_EQ(reader_.damaged_streams(), 0u);
+}
+
+TEST_F(LogReaderTest, IsToBeWokenAtRestWhenHalfAMegabyteMoreIsInUse) {
+  EXPECT_EQ(writer_.log().ring_at.load(), wire::kNeverRing);
+  writer_.log().used_chunks.store(3);
+  reader_.rest();
+  EXPECT_EQ(writer_.log().ring_at.load(), 3u + 64 / 8) << "or an eighth of a small log";
+  reader_.wake_up();
+  EXPECT_EQ(writer_.log().ring_at.load(), wire::kNeverRing);
 }
 
 TEST_F(LogReaderTest, ReadsAnEndedStreamToItsEndAndFreesItsSlot) {
@@ -283,7 +312,7 @@ TEST_F(LogReaderTest, TakesAnotherThreadsStreamInAFreedSlot) {
   const uint32_t second = writer_.open(2, start_);
   EXPECT_EQ(second, first);
   writer_.allocate(second, start_ + 1, 2);
-  const std::vector<RawEvent> events = drain();
+  const RawEvents events = drain();
   EXPECT_EQ(addresses_of(events), Addresses{2});
   EXPECT_EQ(events[0].thread, 2u);
 }
@@ -300,7 +329,7 @@ TEST_F(LogReaderTest, TimesCountFromTheLatestClockNote) {
   const uint32_t stream = writer_.open(1, start_ - (uint64_t{20} << 32));
   writer_.clock_note(stream, start_);
   writer_.allocate(stream, start_ + 5, 1);
-  const std::vector<RawEvent> events = drain();
+  const RawEvents events = drain();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].time, start_ + 5);
 }
@@ -309,7 +338,7 @@ TEST_F(LogReaderTest, TimesOfAStreamNeverGoBack) {
   const uint32_t stream = writer_.open(1, start_);
   writer_.allocate(stream, start_ + 10, 1);
   writer_.allocate(stream, start_ + 4, 2);
-  const std::vector<RawEvent> events = drain();
+  const RawEvents events = drain();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_GE(events[1].time, events[0].time);
 }
@@ -330,7 +359,7 @@ class FullLogTest : public LogReaderTest {
 
 TEST_F(FullLogTest, IsDrainedInBoundedSteps) {
   fill();
-  std::vector<RawEvent> events;
+  RawEvents events;
   large_reader_.drain(events, false);
   EXPECT_LT(events.size(), kEvents);
   EXPECT_EQ(events.size() + drain_large(false), kEvents);
@@ -432,7 +461,7 @@ TEST_F(DamagedLogTest, SizesInTheHeaderThatChangeLater) {
   writer_.log().chunk_count = UINT32_MAX;
   writer_.log().slots_offset = UINT64_MAX / 2;
   writer_.log().chunks_offset = UINT64_MAX / 2;
-  std::vector<RawEvent> events;
+  RawEvents events;
   for (int i = 0; i < 10; ++i) reader_.drain(events, true);
   EXPECT_EQ(addresses_of(events), (Addresses{1, 2}));
 }
@@ -448,7 +477,7 @@ TEST_F(DamagedLogTest, RandomBytesInChunksAndSlots) {
       writer.allocate(streams[random() % streams.size()], start_ + number, number);
     }
     const uint32_t chunks = writer.log().fresh_chunks.load();
-    std::vector<RawEvent> events;
+    RawEvents events;
     for (int damage = 0; damage < 4; ++damage) {
       const uint32_t chunk = static_cast<uint32_t>(random() % chunks);
       // Records, or the length; links have a test of their own.
@@ -465,7 +494,7 @@ TEST_F(DamagedLogTest, RandomBytesInChunksAndSlots) {
 TEST_F(DamagedLogTest, ChunksThatFollowEachOtherInACircle) {
   writer_.next_chunk(damaged_);
   writer_.chunk(writer_.current_chunk(damaged_)).next.store(writer_.slot(damaged_).first_chunk + 1);
-  std::vector<RawEvent> events;
+  RawEvents events;
   for (int i = 0; i < 10; ++i) reader_.drain(events, true);
   EXPECT_LT(events.size(), 100u);
   EXPECT_EQ(reader_.damaged_streams(), 1u);

@@ -31,10 +31,10 @@ class LogWriterTest : public ::testing::Test {
   }
   wire::LogHeader& log() const { return written_->header(); }
 
-  std::vector<RawEvent> drain(bool last = true) {
-    std::vector<RawEvent> all;
+  target::RawEvents drain(bool last = true) {
+    target::RawEvents all;
     do {
-      std::vector<RawEvent> events;
+      target::RawEvents events;
       reader_->drain(events, last);
       all.insert(all.end(), events.begin(), events.end());
     } while (reader_->has_unread());
@@ -66,7 +66,7 @@ TEST_F(LogWriterTest, EventsComeBackAsTheyWereWritten) {
   for (const LogWriter::Event& event : written) writer_->write(stream, event);
   const uint64_t after = arch::native::read_clock();
 
-  const std::vector<RawEvent> read = drain();
+  const target::RawEvents read = drain();
   ASSERT_EQ(read.size(), written.size());
   for (size_t i = 0; i < read.size(); ++i) {
     EXPECT_EQ(read[i].kind, written[i].kind);
@@ -94,7 +94,7 @@ TEST_F(LogWriterTest, EventsGoOnThroughManyChunksWhileTheCollectorDrains) {
     writer_->end_stream(stream);
   });
   uint64_t seen = 0;
-  const auto take = [&](const std::vector<RawEvent>& events) {
+  const auto take = [&](const target::RawEvents& events) {
     for (const RawEvent& event : events) ASSERT_EQ(event.size_bytes, ++seen);
   };
   while (seen < kEvents) take(drain(false));
@@ -176,7 +176,7 @@ TEST_F(LogWriterTest, ALongPauseGetsAClockNote) {
     event.time = start + later + 1000;
     writer_->write(stream, event);
   }
-  const std::vector<RawEvent> read = drain();
+  const target::RawEvents read = drain();
   ASSERT_EQ(read.size(), 5u);
   EXPECT_EQ(read[1].time - read[0].time, 5ull << 32);
   EXPECT_EQ(read[2].time - read[0].time, 6ull << 32);
@@ -253,7 +253,7 @@ TEST_F(LogWriterTest, TheTraceHasWhatWasWritten) {
   writer_->write(stream, allocation(0x1000, 64, stack));
   writer_->write(stream, allocation(0x2000, 32, stack));
   writer_->write(stream, release(0x1000));
-  std::vector<RawEvent> events = drain();
+  target::RawEvents events = drain();
 
   model::Tables tables = intake::empty_tables();
   const std::span codes(written_->part<wire::CodeEntry>(log().codes_offset), log().code_capacity);

@@ -6,6 +6,7 @@
 #include "host/app/recording_source.h"
 #include "target/agent_server.h"
 #include "target/ending_desk.h"
+#include "target/log_bell.h"
 
 namespace heaptap::app {
 
@@ -31,7 +32,7 @@ class AgentSource : public RecordingSource {
 
   RecordedProcesses& processes_;
   target::AgentServer& server_;
-  target::EndingBell bell_;
+  target::LogBell bell_;
   std::map<pid_t, int> descriptors_;  // pidfds; -1: let go, or gone when it was opened
 };
 

@@ -31,6 +31,9 @@ class Recording {
 
   // Takes what was recorded meanwhile. Returns how many bytes of records that was.
   uint64_t poll();
+  // Between these two the collector waits for news, and the log may fill.
+  void rest() { reader_.rest(); }
+  void wake_up() { reader_.wake_up(); }
   // Looks for leaks: stops the process, takes what was recorded up to then, reads its memory, and writes what that says
   // into the trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the
   // number of the scan.
@@ -69,7 +72,7 @@ class Recording {
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;
   uint32_t modules_read_ = 0;  // bytes
-  std::vector<wire::RawEvent> raw_;
+  target::RawEvents raw_;
   std::vector<bool> threads_known_;  // by number
   model::EventBatch batch_;
   base::Result<> written_;  // the first failure

@@ -67,7 +67,9 @@ void Supervisor::wait_for_news() {
   const bool expects_end = processes_.program().runs() && !program_is_ending_;
   if (expects_end) waits.push_back({processes_.program().descriptor, POLLIN, 0});
   const int pause_ms = program_is_ending_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;
+  for (const RecordedProcess& process : processes_.all()) process.recording->rest();
   poll(waits.data(), waits.size(), pause_ms);
+  for (const RecordedProcess& process : processes_.all()) process.recording->wake_up();
   program_is_ending_ = expects_end && waits.back().revents != 0;
 }
 

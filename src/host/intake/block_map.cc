@@ -29,7 +29,7 @@ BlockMap::Place& BlockMap::add(Place& empty, uint64_t address) {
 // A table of some size forgets the dead that were dead the last time already. Where more than a quarter of what it takes is
 // alive, it is doubled, since it would soon be full again.
 void BlockMap::make_room() {
-  base::LargeVector<Place> old(places_.size());
+  std::vector<Place> old(places_.size());
   std::swap(old, places_);
   if (old.size() >= size_t{1} << kLeastSweptBits) sweep(old);
   const auto is_used = [](const Place& place) { return place.key != 0; };
@@ -41,7 +41,7 @@ void BlockMap::make_room() {
   }
 }
 
-void BlockMap::sweep(base::LargeVector<Place>& places) {
+void BlockMap::sweep(std::vector<Place>& places) {
   for (Place& place : places) {
     if (place.key == 0 || place.block.alive()) continue;
     if ((place.block.number & kOld) != 0) place.key = 0;

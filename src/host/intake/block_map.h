@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/base/large_allocator.h"
 #include "host/model/event.h"
 
 namespace heaptap::intake {
@@ -83,9 +82,9 @@ class BlockMap {
   [[nodiscard]] size_t most_used() const { return places_.size() / 8 * 5; }
   Place& add(Place& empty, uint64_t address);
   void make_room();
-  static void sweep(base::LargeVector<Place>& places);
+  static void sweep(std::vector<Place>& places);
 
-  base::LargeVector<Place> places_;  // its size is a power of two
+  std::vector<Place> places_;  // its size is a power of two
   unsigned shift_ = 64 - kLeastBits;
   size_t used_ = 0;
 };
