@@ -145,15 +145,11 @@ struct Search {
   bool replaced_cpp = false;  // by the program, or by a library of its own
 };
 
-bool is_cpp(const wire::FunctionFacts& facts) {
-  return facts.family == wire::Family::kNew || facts.family == wire::Family::kNewArray;
-}
-
 bool replaces_cpp(const dl_phdr_info& object) {
   const SymbolTable symbols(object);
   for (const wire::FunctionFacts& facts : wire::kFunctionFacts) {
     uintptr_t bytes = 0;
-    if (is_cpp(facts) && symbols.find(facts.symbol, bytes) != nullptr) return true;
+    if (wire::is_cpp(facts.family) && symbols.find(facts.symbol, bytes) != nullptr) return true;
   }
   return false;
 }
@@ -187,8 +183,8 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
     void* found = symbols.find(facts.symbol, bytes);
     if (found == nullptr) continue;
     g_real.code[i] = {reinterpret_cast<uintptr_t>(found), bytes};
-    if (is_cpp(facts) && !is_standard) search.replaced_cpp = true;
-    if (is_cpp(facts) && facts.role == wire::Role::kAllocate) widen(g_real.cpp, g_real.code[i]);
+    if (wire::is_cpp(facts.family) && !is_standard) search.replaced_cpp = true;
+    if (wire::is_cpp(facts.family) && facts.role == wire::Role::kAllocate) widen(g_real.cpp, g_real.code[i]);
     if (i == static_cast<uint8_t>(wire::Function::kMalloc)) g_real.allocator = extent_of(*object);
     __atomic_store_n(&g_real.of[i], found, __ATOMIC_RELEASE);
   }

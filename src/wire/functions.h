@@ -19,6 +19,9 @@ constexpr bool match(Family release, Family allocation) {
   return release == allocation || release == Family::kAny || allocation == Family::kAny;
 }
 
+// Of the C++ operators.
+constexpr bool is_cpp(Family family) { return family == Family::kNew || family == Family::kNewArray; }
+
 struct FunctionFacts {
   const char* symbol;
   const char* name;

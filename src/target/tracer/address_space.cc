@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-bool is_cpp(wire::Function function) {
-  const wire::Family family = wire::facts_of(function).family;
-  return family == wire::Family::kNew || family == wire::Family::kNewArray;
-}
-
 const char* name_of(const FoundFunction& found) {
   switch (found.watch) {
     case Watch::kExit:
@@ -180,7 +175,8 @@ void AddressSpace::add_resolved(uint64_t address, wire::Function function) {
 
 bool AddressSpace::is_wanted(const FoundFunction& function) const {
   const bool recorded = function.watch == Watch::kCall || function.watch == Watch::kResolver;
-  return !recorded || (log_->header().flags & wire::kNoCpp) == 0 || !is_cpp(function.function);
+  return !recorded || (log_->header().flags & wire::kNoCpp) == 0 ||
+         !wire::is_cpp(wire::facts_of(function.function).family);
 }
 
 bool AddressSpace::is_omitted(const LoadedObject& object) const {

@@ -80,10 +80,7 @@ void CallObserver::entered(const Site& site) {
 bool CallObserver::is_for_failure(const PendingCall& outer, const FoundFunction& called,
                                   const arch::CallPlace& place) const {
   const wire::FunctionFacts& facts = wire::facts_of(outer.called.function);
-  if (facts.role != Role::kAllocate ||
-      (facts.family != wire::Family::kNew && facts.family != wire::Family::kNewArray)) {
-    return false;
-  }
+  if (facts.role != Role::kAllocate || !wire::is_cpp(facts.family)) return false;
   const bool goes_on_there = place.entry_stack_pointer == outer.place.entry_stack_pointer;
   if (goes_on_there) return false;
   return wire::facts_of(called.function).role == Role::kRelease ||
