@@ -239,6 +239,17 @@ TEST_F(TraceFile, MissingAndRepeatedFramesAreNoticed) {
   }
 }
 
+TEST_F(TraceFile, OfAnOlderVersionIsRefused) {
+  Maker maker(14);
+  write(maker, 1, 10);
+  std::string changed = bytes();
+  changed[8] = static_cast<char>(wire::kMajorVersion - 1);
+  replace(changed);
+  const auto reader = TraceReader::open(path_);
+  ASSERT_FALSE(reader);
+  EXPECT_NE(reader.error().message.find("older heaptap"), std::string::npos) << reader.error().message;
+}
+
 TEST_F(TraceFile, OfANewerVersionIsRefused) {
   Maker maker(14);
   write(maker, 1, 10);

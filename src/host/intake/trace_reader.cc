@@ -53,11 +53,15 @@ class TraceReader::Impl {
     const uint32_t version = wire::get_u32(head + 8);
     const unsigned major = version & 0xffff;
     if (major > wire::kMajorVersion) {
-      return base::fail(
-          "{} was written by a newer heaptap (trace format {}.{}, this one reads up to {}.x): update heaptap", path_,
-          major, version >> 16, wire::kMajorVersion);
+      return base::fail("{} was written by a newer heaptap (trace format {}.{}, this one reads {}.x): update heaptap",
+                        path_, major, version >> 16, wire::kMajorVersion);
     }
     if (major == 0) return base::fail("{} is damaged: it names a trace format that never was (0)", path_);
+    if (major < wire::kMajorVersion) {
+      return base::fail(
+          "{} was written by an older heaptap (trace format {}.{}, this one reads {}.x): read it with that one", path_,
+          major, version >> 16, wire::kMajorVersion);
+    }
     return {};
   }
 
