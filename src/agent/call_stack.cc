@@ -25,11 +25,12 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
   const uint32_t changes = tables.changes.load(std::memory_order_relaxed);
   if (changes != changes_) [[unlikely]] {
     count_ = 0;
-    forget_branches();
+    branches_.forget();
     changes_ = changes;
   }
   window_.enter(sp);
-  Walk walk{.frame = caller, .candidates = count_, .unverified = count_};
+  const uint32_t candidates = leave_.kept != 0 ? leave_.kept : count_;
+  Walk walk{.frame = caller, .candidates = candidates, .unverified = candidates};
   while (!meets_last(walk)) {
     if (walk.fresh_count == capacity_ && !reserve(walk.fresh_count + 1)) [[unlikely]] {
       walk.end = wire::StackEnd::kDepthLimit;
@@ -74,19 +75,18 @@ uint32_t CallStack::first_unchanged_checked(uint32_t index) const {
   return at;
 }
 
-// Of the frames [first, index), the outermost one from which inwards the frame pointers are also as they were.
-uint32_t CallStack::first_unchanged_pointer(uint32_t index, uint32_t first) const {
+// Of the outermost `index` frames, the outermost one from which inwards the frame pointers are as they were.
+uint32_t CallStack::first_unchanged_pointer(uint32_t index) const {
   uint32_t user = remembered_[index - 1].fp_user;
-  while (user > first) {
+  while (user > 0) {
     const Remembered& inner = remembered_[user];
     if (inner.fp_slot != 0 && load(inner.fp_slot) != inner.fp) return user;
     user = user > 1 ? remembered_[user - 2].fp_user : 0;
   }
-  return first;
+  return 0;
 }
 
-// Of the outermost `count` frames but the innermost one of them.
-bool CallStack::are_pointers_unchanged(uint32_t count) const {
+bool CallStack::are_users_unchanged(uint32_t count) const {
   for (uint32_t user = remembered_[count - 2].fp_user; user > 0;) {
     const Remembered& inner = remembered_[user];
     if (user != count - 1 && inner.fp_slot != 0 && load(inner.fp_slot) != inner.fp) return false;
@@ -199,7 +199,7 @@ bool CallStack::step_over_signal(Walk& walk) {
                 .fp_slot = fp_slot};
   walk.way = kLoadsFramePointer;
   walk.crossed_signal = true;
-  walk.candidates = walk.unverified = count_;
+  walk.candidates = walk.unverified = leave_.kept != 0 ? leave_.kept : count_;
   window_.enter(sp, Cpu::kRedZoneBytes);
   return true;
 }
@@ -224,12 +224,12 @@ inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32
   }
   const StackName parent = kept > 0 ? remembered_[kept - 1].name : root_name(walk.end);
   const StackName name = name_fresh(tables, parent, walk.fresh_count);
+  if (walk.fresh_count - 1 <= Tip::kMostInner && kept > 0 && leave_.kept != 0 && !walk.crossed_signal)
+    remember_branch(walk, kept, name.node);
   count_ = kept;
   for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1]);
   if (walk.crossed_signal) [[unlikely]]
     count_ = 0;
-  if (walk.fresh_count - 1 < Branch::kMostFrames && kept > 0 && !walk.crossed_signal)
-    remember_branch(walk, kept, name.node);
   return name.node;
 }
 
@@ -262,46 +262,27 @@ __attribute__((noinline)) StackName CallStack::add_names(UnwindTables& tables, S
   return name;
 }
 
-// Where a branch is to be remembered. A table in which many displace each other gets more places.
-inline CallStack::Branch& CallStack::place_for(const Word& top) {
-  constexpr uint32_t kDisplacedForEach = 8;
-  const Branch& standing = branches_[branch_index(top)];
-  const bool displaces = standing.epoch == epoch_ && (standing.top.key != top.key || standing.top.slot != top.slot);
-  if (displaces && ++displaced_ > kDisplacedForEach * branch_mask_ && branch_mask_ < kMostBranches - 1) [[unlikely]] {
-    branch_mask_ = branch_mask_ * 2 + 1;
-    displaced_ = 0;
-  }
-  return branches_[branch_index(top)];
-}
-
 // The walk's fresh frames may come again on the frames that it met.
 inline void CallStack::remember_branch(const Walk& walk, uint32_t kept, uint32_t node) {
   const uint32_t last = walk.fresh_count - 1;
-  bool needs_fp = false;
-  for (uint32_t i = 0; i <= last; ++i) {  // of each, how the next one was found
-    const uint32_t way = i < last ? fresh_[i + 1].way : walk.way;
-    if ((way & kByFramePointer) == 0) continue;
-    if (fresh_[i].fp_slot != 0) return;  // a pointer that would have to be looked at
-    needs_fp = true;
+  const Fresh& top = fresh_[0];
+  const uintptr_t slot = top.word.slot;
+  const uint32_t dropped = leave_.kept - kept;
+  if (dropped > UINT16_MAX || walk.frame.slot - slot > UINT32_MAX) return;
+  Tip tip;
+  tip.serial = 0;
+  tip.key = top.word.key;
+  tip.inner_count = 0;
+  tip.pointer_count = 0;
+  for (uint32_t i = 0; i <= last; ++i) {
+    const Fresh& inner = fresh_[i];
+    if (i > 0 && !tip.add_inner(slot, inner.word.slot, inner.word.key)) return;
+    const uint32_t way_on = i < last ? fresh_[i + 1].way : walk.way;
+    if ((way_on & kByFramePointer) != 0 && !tip.add_pointer(slot, inner.fp_slot, inner.fp)) return;
   }
-  const uintptr_t slot = fresh_[0].word.slot;
-  const auto distance = [slot](uintptr_t place) { return static_cast<uint32_t>(place - slot); };
-  if (kept > UINT16_MAX || walk.frame.slot - slot > UINT32_MAX) return;
-  Branch& branch = place_for(fresh_[0].word);
-  branch.top = fresh_[0].word;
-  branch.fp = fresh_[0].fp;
-  branch.fp_slot = walk.frame.fp_slot != 0 ? distance(walk.frame.fp_slot) : 0;
-  branch.below = distance(words_[kept - 1].slot);
-  branch.parent = remembered_[kept - 1].name.node;
-  branch.node = node;
-  branch.epoch = epoch_;
-  branch.kept = static_cast<uint16_t>(kept);
-  branch.inner_count = static_cast<uint8_t>(last);
-  branch.needs_fp = needs_fp;
-  for (uint32_t i = 0; i < last; ++i) {
-    branch.inner[i] = fresh_[i + 1].word.key;
-    branch.inner_slots[i] = distance(fresh_[i + 1].word.slot);
-  }
+  tip.below = static_cast<uint32_t>(walk.frame.slot - slot);
+  tip.fp_slot = walk.frame.fp_slot != 0 ? static_cast<uint32_t>(walk.frame.fp_slot - slot) : 0;
+  branches_.add(remembered_[leave_.kept - 1].name.node, slot, leave_.word, dropped, tip, node);
 }
 
 inline uint32_t CallStack::fp_user_at(uint32_t index, uint32_t way) const {
@@ -358,11 +339,8 @@ bool CallStack::reserve(uint32_t frames) {
   while (capacity < frames) capacity *= 2;
   if (capacity > kMostFrames) capacity = kMostFrames;
   constexpr size_t kEach = sizeof(Word) + sizeof(Remembered) + sizeof(Fresh);
-  constexpr size_t kPadding = kWordsAtOnce * sizeof(Word);
-  auto* memory = static_cast<uint8_t*>(kernel::map_memory(kPadding + capacity * kEach));
-  if (memory == nullptr) return false;
-  auto* words = reinterpret_cast<Word*>(memory);
-  for (uint32_t i = 0; i < kWordsAtOnce; ++i, ++words) words->slot = reinterpret_cast<uintptr_t>(&words->key);
+  auto* words = static_cast<Word*>(kernel::map_memory(capacity * kEach));
+  if (words == nullptr) return false;
   auto* remembered = reinterpret_cast<Remembered*>(words + capacity);
   auto* fresh = reinterpret_cast<Fresh*>(remembered + capacity);
   if (capacity_ > 0) {
@@ -371,13 +349,13 @@ bool CallStack::reserve(uint32_t frames) {
     copy_bytes(fresh, fresh_, capacity_ * sizeof(Fresh));
   }
   // In an order that leaves something usable if a signal handler abandons this in the middle.
-  auto* const old = reinterpret_cast<uint8_t*>(words_);
+  Word* const old = words_;
   words_ = words;
   remembered_ = remembered;
   fresh_ = fresh;
   const uint32_t old_capacity = capacity_;
   capacity_ = capacity;
-  if (old_capacity > 0) kernel::unmap(old - kPadding, kPadding + old_capacity * kEach);
+  if (old_capacity > 0) kernel::unmap(old, old_capacity * kEach);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "agent/branches.h"
 #include "agent/modules.h"
 #include "agent/rule_table.h"
 #include "agent/stack_trie.h"
@@ -43,28 +44,23 @@ class CallStack {
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
     const uint32_t known = find_known(tables, caller);
-    return known != 0 ? known : capture_unknown(tables, caller, sp);
+    return known != 0 ? known : walk(tables, caller, sp);
   }
 
-  // The same, only if it is a branch that has come again; 0: it is not.
-  [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const UnwindTables& tables,
-                                                                   const Frame& caller) const {
-    const Branch& branch = branches_[branch_index({caller.slot, caller.key})];
-    const bool is_known = branch.top.key == caller.key && branch.top.slot == caller.slot &&
-                          tables.changes.load(std::memory_order_relaxed) == changes_ && branch.epoch == epoch_ &&
-                          window_.is_own(caller.slot) && is_on_last(branch, caller.fp);
-    return is_known ? branch.node : 0;
+  // The same, only if it is the last stack or a branch that has come again; 0: it is not.
+  [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const UnwindTables& tables, const Frame& caller) {
+    leave_ = {};
+    if (tables.changes.load(std::memory_order_relaxed) != changes_ || !window_.is_own(caller.slot)) return 0;
+    leave_ = find_leave(caller.slot);
+    if (leave_.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
+    if (leave_.kept == 0) return 0;
+    const uint32_t from = remembered_[leave_.kept - 1].name.node;
+    const Branch* branch = branches_.find(from, caller.slot, caller.key, leave_.word);
+    return branch != nullptr && is_on_last(*branch, caller) ? branch->number : 0;
   }
 
-  // The same, if it isn't.
-  uint32_t capture_unknown(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
-    if (tables.changes.load(std::memory_order_relaxed) == changes_ && count_ != 0) [[likely]] {
-      tables.rules.expect(caller.key);
-      window_.enter(sp);
-      if (is_last(caller)) return remembered_[count_ - 1].name.node;
-    }
-    return walk(tables, caller, sp);
-  }
+  // The same, if it isn't: after find_known().
+  uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
 
   // Forgets the last stack.
   void reset() { count_ = 0; }
@@ -83,9 +79,7 @@ class CallStack {
   // Another thread takes this over: its own stack isn't known yet.
   void begin() {
     count_ = 0;
-    forget_branches();
-    branch_mask_ = kFewBranches - 1;
-    displaced_ = 0;
+    branches_.begin();
     window_ = StackWindow();
   }
 
@@ -119,7 +113,6 @@ class CallStack {
     uint32_t code;
     uint32_t way;
   };
-  void forget_branches() { ++epoch_; }
   struct Walk {
     Frame frame;
     uint32_t way = 0;
@@ -130,91 +123,64 @@ class CallStack {
     wire::StackEnd end = wire::StackEnd::kComplete;
   };
 
-  // Whether the last stack has come again, as a whole.
+  // Where a stack leaves the last one.
+  struct Leave {
+    uint32_t kept = 0;   // so many outermost frames of the last stack are unchanged in memory; 0: or it isn't known
+    uintptr_t word = 0;  // what is in the place of the next one, if that is part of the stack
+  };
+  static constexpr uint32_t kWordsAtOnce = 4;
+
+  // Of a stack on the thread's own memory, whose innermost frame is at `slot`. Frame pointers aren't looked at.
+  [[nodiscard]] __attribute__((always_inline)) Leave find_leave(uintptr_t slot) const {
+    const Word* word = words_;
+    const Word* const end = words_ + count_;
+    while (word + kWordsAtOnce <= end && word[kWordsAtOnce - 1].slot > slot) {
+      if ((change_of(word[0]) | change_of(word[1]) | change_of(word[2]) | change_of(word[3])) != 0) break;
+      word += kWordsAtOnce;
+    }
+    while (word < end && word->slot > slot && change_of(*word) == 0) ++word;
+    return {static_cast<uint32_t>(word - words_), word < end && word->slot > slot ? word_at(word->slot) : 0};
+  }
+  // Whether the last stack has come again, of which all but the innermost frame are unchanged.
   [[nodiscard]] bool is_last(const Frame& caller) const {
+    if (count_ == 0) return false;
     const Word& top = words_[count_ - 1];
     if (top.slot != caller.slot || top.key != caller.key) return false;
     const Remembered& last = remembered_[count_ - 1];
     if ((last.way & kFramePointerMatters) != 0 && (last.fp != caller.fp || last.fp_slot != caller.fp_slot))
       return false;
-    return first_unchanged(count_ - 1) == 0;
+    return are_pointers_unchanged(count_);
   }
-  // A stack that differed from the last one in a few innermost frames only: programs go back and forth between a few ways
-  // out of one function.
-  struct alignas(128) Branch {
-    static constexpr uint32_t kMostFrames = 7;
-
-    Word top;          // the innermost frame
-    uintptr_t fp;      // at the hook
-    uint32_t below;    // how far above the top's slot is that of the frame that it was put on
-    uint32_t fp_slot;  // and the place that this frame's frame pointer was read from; 0: it is the hook's
-    uint32_t parent;   // node of that frame
-    uint32_t node;
-    uint32_t epoch;
-    uint16_t kept;  // how many frames of the last stack it was put on
-    uint8_t inner_count;
-    bool needs_fp;                          // these were found by way of the hook's frame pointer
-    uintptr_t inner[kMostFrames - 1];       // the frames between, from the innermost one outwards
-    uint32_t inner_slots[kMostFrames - 1];  // how far above the top's slot they are
-  };
-  static constexpr uint32_t kWordsAtOnce = 4;
-  static constexpr uint32_t kFewBranches = 64;  // a thread begins with; their memory is what it touches
-  static constexpr uint32_t kMostBranches = 1024;
-  [[nodiscard]] uint32_t branch_index(const Word& top) const {
-    return static_cast<uint32_t>((top.key ^ top.slot << 20) * 0x9e3779b97f4a7c15u >> 40) & branch_mask_;
-  }
-  // Whether a branch whose innermost frame has come again is one on frames that the last stack still has, and all of them
-  // are unchanged.
-  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Branch& branch, uintptr_t hook_fp) const {
-    if (branch.kept > count_) return false;
-    const Remembered& parent = remembered_[branch.kept - 1];
-    if (words_[branch.kept - 1].slot != branch.top.slot + branch.below || parent.name.node != branch.parent ||
-        (branch.needs_fp && branch.fp != hook_fp)) {
-      return false;
-    }
-    const auto* memory = reinterpret_cast<const uint8_t*>(branch.top.slot);
-    for (uint32_t i = 0; i < branch.inner_count; ++i) {
-      if (word_at(memory + branch.inner_slots[i]) != branch.inner[i]) return false;
-    }
+  // Whether the branch's tip is there, on a frame of the last stack that is unchanged with all that are further out.
+  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Branch& branch, const Frame& caller) const {
+    const Tip& tip = branches_.tip(branch);
+    if (branch.dropped >= leave_.kept || tip.key != caller.key) return false;
+    const uint32_t kept = leave_.kept - branch.dropped;
+    if (words_[kept - 1].slot != caller.slot + tip.below || !tip.stands(caller.slot, caller.fp)) return false;
+    const Remembered& parent = remembered_[kept - 1];
     if ((parent.way & kFramePointerMatters) != 0) {
-      const uintptr_t fp = branch.fp_slot != 0 ? word_at(memory + branch.fp_slot) : hook_fp;
+      const uintptr_t fp = tip.fp_slot != 0 ? word_at(caller.slot + tip.fp_slot) : caller.fp;
       if (fp != parent.fp) return false;
     }
-    return are_unchanged_below(branch.kept);
+    return are_pointers_unchanged(kept);
   }
-  // Whether the outermost `count` frames of the last stack are as they were, on the thread's own stack. Frame pointers: but
-  // for that of the innermost one of them, which the caller knows.
-  [[nodiscard]] __attribute__((always_inline)) bool are_unchanged_below(uint32_t count) const {
-    return are_words_unchanged(count) &&
-           (count < 2 || remembered_[count - 2].fp_user == 0 || are_pointers_unchanged(count));
+  static uintptr_t word_at(uintptr_t address) { return *reinterpret_cast<const uintptr_t*>(address); }
+  static uintptr_t change_of(const Word& word) { return word_at(word.slot) ^ word.key; }
+  // Whether what leads to the outermost `count` frames of the last stack by way of frame pointers is unchanged, but for that
+  // of the innermost one of them.
+  [[nodiscard]] __attribute__((always_inline)) bool are_pointers_unchanged(uint32_t count) const {
+    return count < 2 || remembered_[count - 2].fp_user == 0 || are_users_unchanged(count);
   }
-  // Of the outermost `count` frames. Takes four at a time, and so the padding below the first frame.
-  [[nodiscard]] __attribute__((always_inline)) bool are_words_unchanged(uint32_t count) const {
-    for (const Word* word = words_ + count; word > words_; word -= kWordsAtOnce) {
-      const uintptr_t changes = change_of(word[-1]) | change_of(word[-2]) | change_of(word[-3]) | change_of(word[-4]);
-      if (changes != 0) return false;
-    }
-    return true;
-  }
-  static uintptr_t word_at(const uint8_t* memory) { return *reinterpret_cast<const uintptr_t*>(memory); }
-  static uintptr_t change_of(const Word& word) { return *reinterpret_cast<const uintptr_t*>(word.slot) ^ word.key; }
-  [[nodiscard]] bool are_pointers_unchanged(uint32_t count) const;
-  Branch& place_for(const Word& top);
+  [[nodiscard]] bool are_users_unchanged(uint32_t count) const;
   void remember_branch(const Walk& walk, uint32_t kept, uint32_t node);
-  uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
   bool meets_last(Walk& walk) const;
   // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
   [[nodiscard]] uint32_t first_unchanged(uint32_t index) const {
-    if (!window_.on_own_stack()) [[unlikely]]
+    if (leave_.kept == 0) [[unlikely]]
       return first_unchanged_checked(index);
-    uint32_t first = 0;
-    if (!are_words_unchanged(index)) {
-      first = index;
-      while (change_of(words_[first - 1]) == 0) --first;
-    }
-    return index == 0 || remembered_[index - 1].fp_user <= first ? first : first_unchanged_pointer(index, first);
+    return index == 0 || remembered_[index - 1].fp_user == 0 ? 0 : first_unchanged_pointer(index);
   }
-  [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uint32_t first) const;
+  [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index) const;
   [[nodiscard]] uint32_t first_unchanged_checked(uint32_t index) const;
   [[nodiscard]] bool is_unchanged(uint32_t index) const;
   bool advance(UnwindTables& tables, Walk& walk, Rule rule);
@@ -238,11 +204,9 @@ class CallStack {
   uint32_t changes_ = 0;
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   bool last_is_whole_ = false;
-  uint32_t epoch_ = 1;  // of the branches that count
-  uint32_t branch_mask_ = kFewBranches - 1;
-  uint32_t displaced_ = 0;  // branches that others took the place of since there were that many places
+  Leave leave_;  // of the stack that is asked for
   mutable StackWindow window_;
-  Branch branches_[kMostBranches] = {};
+  Branches branches_;
 };
 
 }  // namespace heaptap::agent

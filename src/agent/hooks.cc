@@ -64,9 +64,15 @@ inline bool observes(const CallSite& site) {
   return g_real.cpp.holds(site.return_address) && !watches_cpp();
 }
 
-inline void note_allocation(Function function, const void* block, size_t size, const CallSite& site) {
+// Gives the block back. Meanwhile its address is kept veiled: what is called here would leave it on the stack, where a scan
+// for leaks takes it for a pointer that still holds the block.
+inline void* note_allocation(Function function, void* block, size_t size, const CallSite& site) {
+  uintptr_t veiled = ~reinterpret_cast<uintptr_t>(block);
+  __asm__("" : "+r"(veiled));
   record_allocation(g_anchor, function, reinterpret_cast<uintptr_t>(block), size,
                     reinterpret_cast<const uintptr_t*>(site.slot));
+  __asm__("" : "+r"(veiled));
+  return reinterpret_cast<void*>(~veiled);
 }
 
 inline void note_release(Function function, const void* block, const CallSite& site) {
@@ -120,8 +126,9 @@ inline void* reallocate(Function function, void* block, size_t size, const CallS
   if (block != nullptr) note_release(function, block, site);
   void* result = call();
   if (result != nullptr) {
-    note_allocation(function, result, size, site);
-  } else if (block != nullptr && size != 0) {
+    return note_allocation(function, result, size, site);
+  }
+  if (block != nullptr && size != 0) {
     record(g_anchor, {RecordKind::kUndo, function, reinterpret_cast<uintptr_t>(block), 0, 0}, site);
   }
   return result;
@@ -132,7 +139,7 @@ template <typename Call>
 inline void* allocate_aligned(Function function, size_t size, const CallSite& site, const Call& call) {
   if (!observes(site)) return call();
   void* result = call();
-  if (result != nullptr) note_allocation(function, result, size, site);
+  if (result != nullptr) return note_allocation(function, result, size, site);
   return result;
 }
 
@@ -183,7 +190,7 @@ inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t
       block = heaptap_guarded_call(real_new.function, size, b, c);
     }
   }
-  if (block != nullptr && is_event) note_allocation(function, block, size, site);
+  if (block != nullptr && is_event) return note_allocation(function, block, size, site);
   return block;
 }
 
@@ -247,7 +254,7 @@ HEAPTAP_EXPORT void* malloc(size_t size) {
   void* block = allocate(size);
   const CallSite site = HEAPTAP_CALL_SITE();
   if (block != nullptr && observes(site)) [[likely]]
-    note_allocation(Function::kMalloc, block, size, site);
+    return note_allocation(Function::kMalloc, block, size, site);
   return block;
 }
 
@@ -260,7 +267,7 @@ HEAPTAP_EXPORT void* calloc(size_t count, size_t size) {
   void* block = allocate(count, size);
   const CallSite site = HEAPTAP_CALL_SITE();
   if (block != nullptr && observes(site)) [[likely]]
-    note_allocation(Function::kCalloc, block, bytes, site);
+    return note_allocation(Function::kCalloc, block, bytes, site);
   return block;
 }
 

@@ -53,19 +53,18 @@ inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::
   state.chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
 }
 
-inline void write_event(ThreadState& state, const Observation& observation, uint32_t stack) {
+// `time` 0: now.
+inline void write_event(ThreadState& state, uint64_t what, uint64_t size_bytes, uint64_t time, uint32_t stack) {
   if (room_in(state) < kMostBytes) [[unlikely]] {
     if (!next_chunk(state, kMostBytes)) return;
   }
-  const uint64_t now = observation.time != 0 ? observation.time : time_for(state);
+  const uint64_t now = time != 0 ? time : time_for(state);
   uint64_t ticks = now - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]] {
     if (now >= state.base_time) write_clock_note(state, now);
     ticks = 0;  // or an earlier time, that was taken before the chunk was begun
   }
-  const uint64_t what =
-      wire::make_what(observation.kind, static_cast<uint8_t>(observation.function), observation.address);
-  put_record(state, observation.kind, what, observation.size_bytes, static_cast<uint32_t>(ticks), stack);
+  put_record(state, wire::record_kind(what), what, size_bytes, static_cast<uint32_t>(ticks), stack);
 }
 
 // An event of a block, in the totals. Releases need no stack: who allocated the block has one.
@@ -114,7 +113,9 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   }
   if (counts) return count(hold, *state, observation, stack);
 
-  write_event(*state, observation, stack);
+  write_event(*state,
+              wire::make_what(observation.kind, static_cast<uint8_t>(observation.function), observation.address),
+              observation.size_bytes, observation.time, stack);
 }
 
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
@@ -153,14 +154,11 @@ inline void end_record(ThreadAnchor& anchor, ThreadState& state) {
 }
 
 // An event that was begun and whose stack isn't one that has come again.
-template <wire::RecordKind kKind>
 __attribute__((noinline)) void record_walked(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
                                              const uintptr_t* slot) {
   ThreadState& state = *anchor.states[0];
-  const auto function = static_cast<wire::Function>(wire::record_function(what));
-  const uint32_t stack =
-      state.call_stack.capture_unknown(g_session.unwind, frame_at(slot), reinterpret_cast<uintptr_t>(slot));
-  write_event(state, {kKind, function, wire::record_address(what), size_bytes, 0}, stack);
+  const uint32_t stack = state.call_stack.walk(g_session.unwind, frame_at(slot), reinterpret_cast<uintptr_t>(slot));
+  write_event(state, what, size_bytes, 0, stack);
   end_record(anchor, state);
 }
 
@@ -184,10 +182,10 @@ inline __attribute__((always_inline)) void record_block(ThreadAnchor& anchor, ui
   }
   begin_record(anchor, *state);
   const uint32_t stack = state->call_stack.find_known(session.unwind, frame_at(slot));
-  if (stack == 0 || room_in(*state) < kMostBytes) return record_walked<kKind>(anchor, what, size_bytes, slot);
+  if (stack == 0 || room_in(*state) < kMostBytes) return record_walked(anchor, what, size_bytes, slot);
   const uint64_t ticks = time_for(*state) - state->base_time;
   if (ticks > UINT32_MAX) [[unlikely]]
-    return record_walked<kKind>(anchor, what, size_bytes, slot);
+    return record_walked(anchor, what, size_bytes, slot);
   put_record(*state, kKind, what, size_bytes, static_cast<uint32_t>(ticks), stack);
   end_record(anchor, *state);
 }

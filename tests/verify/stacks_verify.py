@@ -252,7 +252,8 @@ class StacksVerify(unittest.TestCase):
         for name, *arguments in (["changed_caller"], ["constructors"], ["coroutines"], ["deep_leaf"], ["dlopen_loop"],
                                  ["exceptions"], ["inlined_frames"], ["large_frames"], ["longjmp_frames"], ["malloc_family"],
                                  ["no_frame_pointers"], ["operator_new"], ["qsort_callback"], ["realloc_rules"],
-                                 ["recursion", "1000", "1"], ["siglongjmp_altstack"], ["signal_raise"], ["tail_calls"]):
+                                 ["recursion", "1000", "1"], ["siglongjmp_altstack"], ["signal_raise"], ["stack_maze", "20000"],
+                                 ["tail_calls"]):
             with self.subTest(name):
                 self.assert_exact(name, [self.target(name), *arguments], modules=True)
 
