@@ -9,7 +9,7 @@
 namespace heaptap::agent {
 
 // The innermost frames of a stack, relative to the place of the first one's return address. Distances are upwards from there.
-struct alignas(128) Tip {
+struct Tip {
   static constexpr uint32_t kMostInner = 8;
   static constexpr uint32_t kMostPointers = 2;
 
@@ -28,6 +28,7 @@ struct alignas(128) Tip {
   uintptr_t inner[kMostInner];       // of the others, from the inside outwards
   uint16_t inner_slots[kMostInner];  // their distances, in words
   Pointer pointers[kMostPointers];
+  uint64_t reserved;  // to two lines of a cache
 
   // Whether it is in memory at `slot`, which is that far below the frame that it would be on.
   [[nodiscard]] __attribute__((always_inline)) bool stands(uintptr_t slot, uintptr_t hook_fp) const {
@@ -168,7 +169,7 @@ class Branches {
   uint32_t displaced_ = 0;  // since there were that many places
   uint32_t last_serial_ = 0;
   Branch branches_[kMost] = {};
-  Tip tips_[kMost / kForEachTip] = {};
+  alignas(sizeof(Tip)) Tip tips_[kMost / kForEachTip] = {};
 };
 
 }  // namespace heaptap::agent

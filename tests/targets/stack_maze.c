@@ -13,8 +13,11 @@ static unsigned choose(unsigned count) {
   return (unsigned)(state >> 33) % count;
 }
 static void wander(unsigned depth);
-#define PLACE(name, before, after) \
-  NOINLINE static void name(unsigned depth) { before wander(depth + 1); after }
+#define PLACE(name, before, after)            \
+  NOINLINE static void name(unsigned depth) { \
+    before wander(depth + 1);                 \
+    after                                     \
+  }
 PLACE(plain, , keep(NULL);)
 PLACE(same_as_plain, , keep(NULL);)
 PLACE(wide, char room[200]; keep(room);, keep(room);)
