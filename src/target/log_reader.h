@@ -17,10 +17,6 @@ namespace heaptap::target {
 template <typename T>
 struct UnfilledAllocator : std::allocator<T> {
   template <typename U>
-  struct rebind {
-    using other = UnfilledAllocator<U>;
-  };
-  template <typename U>
   void construct(U* place) {
     ::new (static_cast<void*>(place)) U;
   }
