@@ -58,7 +58,7 @@ std::string Tracer::try_to_attach(pid_t process) {
   }
   if (target::find_live_thread(process) == 0) return name_of(process) + " has ended already";
   TracedProcess& added = add_process(process, 0, Phase::kWaitsForLog);
-  const std::string error = seize_threads(added);
+  std::string error = seize_threads(added);
   if (!error.empty()) return error;
   if (threads_of(added).empty()) return name_of(process) + " has ended";
   // Whichever thread was found first may have ended; the leader, if it lives, doesn't end so soon.
