@@ -33,9 +33,10 @@ struct Tip {
   // Whether it is in memory at `slot`, which is that far below the frame that it would be on.
   [[nodiscard]] __attribute__((always_inline)) bool stands(uintptr_t slot, uintptr_t hook_fp) const {
     uintptr_t changes = 0;
-    for (uint32_t i = 0; i < inner_count; ++i) changes |= word(slot + inner_slots[i] * sizeof(uintptr_t)) ^ inner[i];
+    for (uint32_t i = 0; i < inner_count; ++i)
+      changes |= load_word(slot + inner_slots[i] * sizeof(uintptr_t)) ^ inner[i];
     for (uint32_t i = 0; i < pointer_count; ++i) {
-      const uintptr_t pointer = pointers[i].slot != 0 ? word(slot + pointers[i].slot) : hook_fp;
+      const uintptr_t pointer = pointers[i].slot != 0 ? load_word(slot + pointers[i].slot) : hook_fp;
       changes |= pointer ^ (slot + pointers[i].distance);
     }
     return changes == 0;
@@ -71,9 +72,6 @@ struct Tip {
     }
     return true;
   }
-
- private:
-  static uintptr_t word(uintptr_t address) { return *reinterpret_cast<const uintptr_t*>(address); }
 };
 static_assert(sizeof(Tip) == 128);
 

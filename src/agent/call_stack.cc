@@ -9,8 +9,6 @@ namespace {
 using Cpu = arch::native::Unwinding;
 constexpr uintptr_t kWord = sizeof(uintptr_t);
 
-inline uintptr_t load(uintptr_t address) { return *reinterpret_cast<const uintptr_t*>(address); }
-
 // The first instructions of a program or of the loader have no caller, whatever their CFI says.
 constexpr uint64_t kEntryBytes = 64;
 
@@ -29,8 +27,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
     changes_ = changes;
   }
   window_.enter(sp);
-  const uint32_t candidates = leave_.kept != 0 ? leave_.kept : count_;
-  Walk walk{.frame = caller, .candidates = candidates, .unverified = candidates};
+  Walk walk{.frame = caller, .candidates = candidates(), .unverified = candidates()};
   while (!meets_last(walk)) {
     if (walk.fresh_count == capacity_ && !reserve(walk.fresh_count + 1)) [[unlikely]] {
       walk.end = wire::StackEnd::kDepthLimit;
@@ -80,7 +77,7 @@ uint32_t CallStack::first_unchanged_pointer(uint32_t index) const {
   uint32_t user = remembered_[index - 1].fp_user;
   while (user > 0) {
     const Remembered& inner = remembered_[user];
-    if (inner.fp_slot != 0 && load(inner.fp_slot) != inner.fp) return user;
+    if (inner.fp_slot != 0 && load_word(inner.fp_slot) != inner.fp) return user;
     user = user > 1 ? remembered_[user - 2].fp_user : 0;
   }
   return 0;
@@ -89,7 +86,7 @@ uint32_t CallStack::first_unchanged_pointer(uint32_t index) const {
 bool CallStack::are_users_unchanged(uint32_t count) const {
   for (uint32_t user = remembered_[count - 2].fp_user; user > 0;) {
     const Remembered& inner = remembered_[user];
-    if (user != count - 1 && inner.fp_slot != 0 && load(inner.fp_slot) != inner.fp) return false;
+    if (user != count - 1 && inner.fp_slot != 0 && load_word(inner.fp_slot) != inner.fp) return false;
     user = user > 1 ? remembered_[user - 2].fp_user : 0;
   }
   return true;
@@ -97,10 +94,10 @@ bool CallStack::are_users_unchanged(uint32_t count) const {
 
 bool CallStack::is_unchanged(uint32_t index) const {
   const Word& word = words_[index];
-  if (!window_.readable(word.slot) || load(word.slot) != word.key) return false;
+  if (!window_.readable(word.slot) || load_word(word.slot) != word.key) return false;
   if ((remembered_[index].way & kByFramePointer) == 0) return true;
   const Remembered& inner = remembered_[index + 1];
-  return inner.fp_slot == 0 || (window_.readable(inner.fp_slot) && load(inner.fp_slot) == inner.fp);
+  return inner.fp_slot == 0 || (window_.readable(inner.fp_slot) && load_word(inner.fp_slot) == inner.fp);
 }
 
 // Moves the walk to the next frame outwards. False: there is none; walk.end says why.
@@ -139,7 +136,7 @@ inline bool CallStack::step(Walk& walk, Rule rule) {
         walk.end = wire::StackEnd::kUnreadable;
         return false;
       }
-      cfa = load(cfa);
+      cfa = load_word(cfa);
       fp_base = frame.fp;
     }
   }
@@ -154,12 +151,12 @@ inline bool CallStack::step(Walk& walk, Rule rule) {
       walk.end = wire::StackEnd::kUnreadable;
       return false;
     }
-    frame.fp = load(fp_slot);
+    frame.fp = load_word(fp_slot);
     frame.fp_slot = fp_slot;
     way |= kLoadsFramePointer;
   }
   frame.slot = slot;
-  frame.key = load(slot);
+  frame.key = load_word(slot);
   frame.sp = cfa;
   walk.way = way;
   if (frame.key == 0) [[unlikely]] {  // the ABI's mark for the first frame of code without CFI for it
@@ -175,10 +172,10 @@ bool CallStack::step_by_frame_pointer(UnwindTables& tables, Walk& walk) {
   Frame& frame = walk.frame;
   walk.end = wire::StackEnd::kNoUnwindTable;
   if (frame.fp < frame.sp || !window_.readable(frame.fp) || !window_.readable(frame.fp + kWord)) return false;
-  const uintptr_t key = load(frame.fp + kWord) & wire::kCodeAddressMask;
+  const uintptr_t key = load_word(frame.fp + kWord) & wire::kCodeAddressMask;
   if (tables.modules.find(key) == nullptr) return false;
   const uintptr_t fp = frame.fp;
-  frame = {.slot = fp + kWord, .key = key, .sp = fp + 2 * kWord, .fp = load(fp), .fp_slot = fp};
+  frame = {.slot = fp + kWord, .key = key, .sp = fp + 2 * kWord, .fp = load_word(fp), .fp_slot = fp};
   walk.way = kByFramePointer | kLoadsFramePointer;
   return true;
 }
@@ -191,15 +188,15 @@ bool CallStack::step_over_signal(Walk& walk) {
     return false;
   }
   const uintptr_t fp_slot = context + Cpu::kSignalFramePointer;
-  const uintptr_t sp = load(context + Cpu::kSignalStackPointer);
+  const uintptr_t sp = load_word(context + Cpu::kSignalStackPointer);
   walk.frame = {.slot = 0,
-                .key = (load(context + Cpu::kSignalProgramCounter) & wire::kCodeAddressMask) | wire::kCodeExact,
+                .key = (load_word(context + Cpu::kSignalProgramCounter) & wire::kCodeAddressMask) | wire::kCodeExact,
                 .sp = sp,
-                .fp = load(fp_slot),
+                .fp = load_word(fp_slot),
                 .fp_slot = fp_slot};
   walk.way = kLoadsFramePointer;
   walk.crossed_signal = true;
-  walk.candidates = walk.unverified = leave_.kept != 0 ? leave_.kept : count_;
+  walk.candidates = walk.unverified = candidates();
   window_.enter(sp, Cpu::kRedZoneBytes);
   return true;
 }

@@ -8,6 +8,7 @@
 #include "agent/rule_table.h"
 #include "agent/stack_trie.h"
 #include "agent/stack_window.h"
+#include "agent/words.h"
 #include "wire/log.h"
 
 namespace heaptap::agent {
@@ -139,8 +140,10 @@ class CallStack {
       word += kWordsAtOnce;
     }
     while (word < end && word->slot > slot && change_of(*word) == 0) ++word;
-    return {static_cast<uint32_t>(word - words_), word < end && word->slot > slot ? word_at(word->slot) : 0};
+    return {static_cast<uint32_t>(word - words_), word < end && word->slot > slot ? load_word(word->slot) : 0};
   }
+  // Frames [0, this) of the last stack may be met by a walk.
+  [[nodiscard]] uint32_t candidates() const { return leave_.kept != 0 ? leave_.kept : count_; }
   // Whether the last stack has come again, of which all but the innermost frame are unchanged.
   [[nodiscard]] bool is_last(const Frame& caller) const {
     if (count_ == 0) return false;
@@ -159,13 +162,12 @@ class CallStack {
     if (words_[kept - 1].slot != caller.slot + tip.below || !tip.stands(caller.slot, caller.fp)) return false;
     const Remembered& parent = remembered_[kept - 1];
     if ((parent.way & kFramePointerMatters) != 0) {
-      const uintptr_t fp = tip.fp_slot != 0 ? word_at(caller.slot + tip.fp_slot) : caller.fp;
+      const uintptr_t fp = tip.fp_slot != 0 ? load_word(caller.slot + tip.fp_slot) : caller.fp;
       if (fp != parent.fp) return false;
     }
     return are_pointers_unchanged(kept);
   }
-  static uintptr_t word_at(uintptr_t address) { return *reinterpret_cast<const uintptr_t*>(address); }
-  static uintptr_t change_of(const Word& word) { return word_at(word.slot) ^ word.key; }
+  static uintptr_t change_of(const Word& word) { return load_word(word.slot) ^ word.key; }
   // Whether what leads to the outermost `count` frames of the last stack by way of frame pointers is unchanged, but for that
   // of the innermost one of them.
   [[nodiscard]] __attribute__((always_inline)) bool are_pointers_unchanged(uint32_t count) const {

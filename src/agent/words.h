@@ -36,4 +36,8 @@ inline const char* file_name_of(const char* path) {
 
 inline void copy_bytes(void* to, const void* from, size_t bytes) { __builtin_memcpy(to, from, bytes); }
 
+inline __attribute__((always_inline)) uintptr_t load_word(uintptr_t address) {
+  return *reinterpret_cast<const uintptr_t*>(address);
+}
+
 }  // namespace heaptap::agent
