@@ -24,7 +24,7 @@ void ledger_add(benchmark::State& state) {
 BENCHMARK(ledger_add)->Arg(1 << 10)->Arg(1 << 16)->Arg(1 << 20);
 
 void block_table_insert_and_take(benchmark::State& state) {
-  ledger::BlockTable table;
+  ledger::BlockTable table(true);
   const auto live = static_cast<uint64_t>(state.range(0));
   ledger::Block block{.size_bytes = 64, .site = 1, .thread = 1};
   model::BlockNumber next = 1;

@@ -327,8 +327,7 @@ class RandomEvents : public testing::TestWithParam<int> {
       if (below(100) == 0) {
         script_.release(model::kUnknownBlock, thread);
       } else if (live.empty() || below(100) < grow_percent_) {
-        live.push_back(
-            script_.allocate(below(10) == 0 ? below(100'000) : below(200), thread, kAllocators[below(4)], below(8)));
+        live.push_back(script_.allocate(any_size(), thread, kAllocators[below(4)], below(8)));
       } else {
         const size_t pick = below(3) == 0 ? below(live.size()) : live.size() - 1;
         const Function function = kReleasers[below(4)];
@@ -345,11 +344,19 @@ class RandomEvents : public testing::TestWithParam<int> {
 
   uint32_t below(size_t limit) { return static_cast<uint32_t>(random_() % limit); }
 
+  uint64_t any_size() {
+    constexpr uint64_t kLarge = uint64_t{1} << 32;
+    if (below(200) == 0) return kLarge - 2 + below(4);
+    return below(10) == 0 ? below(100'000) : below(200);
+  }
+
   // Another thread's events between a release and its undoing.
   void interfere(uint32_t thread) {
     const auto block = script_.allocate(below(100'000), thread % 80 + 1);
     script_.release(block, thread % 80 + 1);
   }
+
+  void expect_same(const Ledger& ledger, const test::ReferenceLedger& plain, const LedgerOptions& options) const;
 
   std::mt19937 random_{static_cast<unsigned>(GetParam())};
   unsigned grow_percent_ = 40 + static_cast<unsigned>(GetParam()) % 25;
@@ -357,26 +364,8 @@ class RandomEvents : public testing::TestWithParam<int> {
   EventScript script_;
 };
 
-TEST_P(RandomEvents, GiveWhatThePlainModelGives) {
-  Ledger ledger({.time_resolution_ns = 100});
-  std::vector<test::ReferenceLedger::Timed> all;
-  uint64_t now = 0;
-  for (int batch = 0; batch < 6; ++batch) {
-    generate(3000);
-    const model::EventBatch events = script_.take();
-    size_t mark = 0;
-    for (uint32_t index = 0; index < events.events.size(); ++index) {
-      while (mark < events.time_marks.size() && events.time_marks[mark].first_event <= index) {
-        now = events.time_marks[mark++].time_ns;
-      }
-      all.push_back({events.events[index], now});
-    }
-    ledger.add(events, script_.tables);
-  }
-  ledger.finish();
-  test::ReferenceLedger plain;
-  plain.replay(all, script_.tables);
-
+void RandomEvents::expect_same(const Ledger& ledger, const test::ReferenceLedger& plain,
+                               const LedgerOptions& options) const {
   EXPECT_EQ(ledger.totals().live_bytes, plain.live_bytes);
   EXPECT_EQ(ledger.totals().live_blocks(), plain.blocks.size());
   EXPECT_EQ(ledger.blocks().live_blocks(), plain.blocks.size());
@@ -394,8 +383,8 @@ TEST_P(RandomEvents, GiveWhatThePlainModelGives) {
     EXPECT_EQ(tally.live_bytes, expected.live_bytes);
     EXPECT_EQ(tally.peak_bytes, expected.peak_bytes) << "site " << site;
     EXPECT_EQ(tally.temporary_allocations, expected.temporary);
-    EXPECT_EQ(tally.mismatched_frees, expected.mismatched);
-    EXPECT_EQ(tally.lifetime_ns, expected.lifetime_ns);
+    EXPECT_EQ(ledger.mismatched_frees_of(site), expected.mismatched);
+    EXPECT_EQ(ledger.lifetime_ns_of(site), options.details ? expected.lifetime_ns : 0);
     const auto threads = ledger.threads_of(site);
     EXPECT_TRUE(std::equal(threads.begin(), threads.end(), expected.threads.begin(), expected.threads.end()));
     peak_sum += tally.peak_bytes;
@@ -405,9 +394,37 @@ TEST_P(RandomEvents, GiveWhatThePlainModelGives) {
   ledger.blocks().for_each([&](uint64_t number, const Block& block) { left[number] = block.size_bytes; });
   ASSERT_EQ(left.size(), plain.blocks.size());
   for (const auto& [number, block] : plain.blocks) EXPECT_EQ(left.at(number), block.size);
+  EXPECT_EQ(ledger.sizes().exact().empty(), !options.statistics);
   for (const auto& size : ledger.sizes().exact()) {
-    EXPECT_EQ(size.count.allocations, plain.sizes[size.size].first);
-    EXPECT_EQ(size.count.live_blocks, plain.sizes[size.size].second);
+    EXPECT_EQ(size.count.allocations, plain.sizes.at(size.size).first);
+    EXPECT_EQ(size.count.live_blocks, plain.sizes.at(size.size).second);
+  }
+}
+
+TEST_P(RandomEvents, GiveWhatThePlainModelGives) {
+  std::vector<model::EventBatch> batches;
+  std::vector<test::ReferenceLedger::Timed> all;
+  uint64_t now = 0;
+  for (int batch = 0; batch < 6; ++batch) {
+    generate(3000);
+    const model::EventBatch events = script_.take();
+    size_t mark = 0;
+    for (uint32_t index = 0; index < events.events.size(); ++index) {
+      while (mark < events.time_marks.size() && events.time_marks[mark].first_event <= index) {
+        now = events.time_marks[mark++].time_ns;
+      }
+      all.push_back({events.events[index], now});
+    }
+    batches.push_back(events);
+  }
+  test::ReferenceLedger plain;
+  plain.replay(all, script_.tables);
+  for (const auto& [statistics, details] : {std::pair{true, true}, {false, true}, {false, false}}) {
+    const LedgerOptions options{.time_resolution_ns = 100, .statistics = statistics, .details = details};
+    Ledger ledger(options);
+    for (const model::EventBatch& batch : batches) ledger.add(batch, script_.tables);
+    ledger.finish();
+    expect_same(ledger, plain, options);
   }
 }
 

@@ -64,10 +64,12 @@ base::Result<> check_totals(const model::Totals& totals, const Query& query) {
   return {};
 }
 
-ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names) {
+ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names,
+                                     bool addresses) {
   ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns,
                                 .page_bytes = capture.page_bytes,
-                                .statistics = query.statistics};
+                                .statistics = query.statistics,
+                                .details = query.lifetimes || query.sort == SortKey::kTime || addresses};
   options.filter.thread = query.thread;
   options.filter.from_ns = query.from_ns;
   options.filter.to_ns = query.to_ns;
@@ -102,7 +104,7 @@ void list_statistics(report::Report& report, const ledger::Ledger& ledger, const
 
 base::Result<std::unique_ptr<ledger::Ledger>> replay(intake::TraceReader& reader, const Query& query, StackNames& names,
                                                      bool addresses) {
-  auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names));
+  auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names, addresses));
   // Where stacks are listed for certain, and whole.
   const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
   const bool opens_files = lists_stacks && !query.symbols.debuginfod;

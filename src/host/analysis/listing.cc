@@ -62,8 +62,8 @@ report::StackEntry Listing::counts_of(uint64_t id) const {
     stack.live_bytes += tally.live_bytes;
     stack.peak_bytes += tally.peak_bytes;
     stack.temporary_allocations += tally.temporary_allocations;
-    stack.mismatched_frees += tally.mismatched_frees;
-    stack.lifetime_ns += tally.lifetime_ns;
+    stack.mismatched_frees += ledger_.mismatched_frees_of(site);
+    stack.lifetime_ns += ledger_.lifetime_ns_of(site);
     const ledger::SiteGaps gaps = ledger_.gaps_of(site);
     stack.live_known = stack.live_known && !gaps.live;
     stack.threads_known = stack.threads_known && !gaps.threads;
@@ -212,24 +212,24 @@ report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_
 void Listing::list_blocks(report::Report& report) const {
   struct Found {
     model::BlockNumber number;
-    const ledger::Block* block;
+    ledger::Block block;
   };
   std::vector<Found> found;
   found.reserve(ledger_.blocks().live_blocks());
   ledger_.blocks().for_each(
-      [&](model::BlockNumber number, const ledger::Block& block) { found.push_back({number, &block}); });
+      [&](model::BlockNumber number, const ledger::Block& block) { found.push_back({number, block}); });
   keep_first(found, query_.limit, [](const Found& a, const Found& b) {
-    return a.block->size_bytes != b.block->size_bytes ? a.block->size_bytes > b.block->size_bytes : a.number < b.number;
+    return a.block.size_bytes != b.block.size_bytes ? a.block.size_bytes > b.block.size_bytes : a.number < b.number;
   });
   for (const auto& [number, block] : found) {
-    const model::Site& site = tables_.sites[block->site];
+    const model::Site& site = tables_.sites[block.site];
     std::vector<symbols::Frame> caller = names_.frames_of(tables_, site.stack, 1);
     report.blocks.push_back({.number = number,
-                             .address = block->address,
-                             .size = block->size_bytes,
-                             .allocated_at_ns = block->allocated_at_ns,
-                             .thread = block->thread,
-                             .stack_id = index_.id_of(block->site),
+                             .address = block.address,
+                             .size = block.size_bytes,
+                             .allocated_at_ns = block.allocated_at_ns,
+                             .thread = block.thread,
+                             .stack_id = index_.id_of(block.site),
                              .function = wire::facts_of(site.function).name,
                              .caller = caller.empty() ? symbols::Frame{} : std::move(caller.front())});
   }

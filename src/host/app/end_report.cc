@@ -30,6 +30,7 @@ base::Result<EndReport> summary_of(const RunOptions& options, const analysis::Su
   query.limit = options.json ? options.count : options.count != 0 ? options.count : 10;
   query.errors = options.sanity;
   query.statistics = false;
+  query.lifetimes = options.json;
   query.suppressions = suppressions;
   if (!options.json && !reader->scans().empty()) {
     query.leaks_only = true;

@@ -20,6 +20,7 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query.blocks = view == View::kBlocks;
   query.statistics =
       view == View::kStats || view == View::kSizes || view == View::kLifetimes || view == View::kTimeline;
+  query.lifetimes = options.json;
   query.errors = query.errors && view == View::kSummary;
   query.leaks_only = view == View::kLeaks;
   if (query.leaks_only && !options.sorted) query.sort = analysis::SortKey::kLeakedBytes;

@@ -8,24 +8,22 @@
 // with its last block. So memory follows the live blocks, not the number of events.
 #pragma once
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
-#include "host/base/large_allocator.h"
 #include "host/ledger/block.h"
+#include "host/ledger/block_page.h"
 
 namespace heaptap::ledger {
 
 class BlockTable {
  public:
-  static constexpr uint32_t kPageBlocks = 2048;
-  static constexpr uint32_t kSparseBlocks = kPageBlocks / 8;  // a page with this many blocks left, or fewer, is sparse
+  static constexpr uint32_t kSparseBlocks = kPageBlocks / 32;  // a page with this many blocks left, or fewer, is sparse
+
+  // Without details a block has a size and a site, all else is 0: this is faster.
+  explicit BlockTable(bool with_details) : with_details_(with_details) {}
 
   // `number` is larger than all before it, and not 0. Numbers may be left out.
   void insert(model::BlockNumber number, const Block& block) {
@@ -33,54 +31,44 @@ class BlockTable {
     if (page_number != open_page_) [[unlikely]] {
       open(page_number);
     }
-    Page& page = recent_.back();
-    const uint32_t offset = offset_of(number);
-    for (; page.filled < offset; ++page.filled) {
-      page.blocks[page.filled].site = kNoSite;
-    }
-    page.blocks[offset] = block;
-    page.filled = offset + 1;
+    BlockPage& page = recent_.back();
+    put(*page.arrays, offset_of(number), number, block);
     ++page.live;
-    ++live_blocks_;
   }
 
-  // Takes a block out, after visit(block) has looked at it where it is: what was stored a moment ago is not copied as a
-  // whole, which processors are slow at. False if it isn't alive.
+  // Takes a block out, after visit(block). False if it isn't alive.
   template <typename Visit>
   bool take(model::BlockNumber number, Visit visit) {
-    Page* page = find_page(page_of(number));
-    Block* slot = page == nullptr ? nullptr : find_slot(*page, offset_of(number));
-    if (slot == nullptr) [[unlikely]] {
+    BlockPage* page = find_page(page_of(number));
+    const uint32_t place = page == nullptr ? BlockPage::kNoPlace : page->find(offset_of(number));
+    if (place == BlockPage::kNoPlace) [[unlikely]] {
       return false;
     }
-    visit(static_cast<const Block&>(*slot));
-    slot->site = kNoSite;
-    --live_blocks_;
+    visit(block_at(*page->arrays, place, number));
+    BlockSlot& slot = page->arrays->slots[place];
+    if (slot.size_bytes == BlockSlot::kLarge) [[unlikely]] {
+      large_sizes_.erase(number);
+    }
+    slot.site = kNoSite;
     if (--page->live == page->shrink_at) [[unlikely]] {
       shrink(page_of(number), *page);
     }
     return true;
   }
 
-  // Two steps on the way of a block that will be taken soon into the cache: what says where it is, then the block.
-  void prefetch_place(model::BlockNumber number) const {
-    const uint64_t index = page_of(number) - first_page_;
-    if (index < recent_.size() && recent_[index].index != nullptr) {
-      __builtin_prefetch(&recent_[index].index->words[offset_of(number) / 64]);
-    }
-  }
+  // A block that may be taken soon: on its way into the cache. For any number, without a branch that depends on it.
   void prefetch(model::BlockNumber number) const {
     const uint64_t index = page_of(number) - first_page_;
-    if (index >= recent_.size() || recent_[index].blocks == nullptr) return;
-    const Page& page = recent_[index];
-    const uint32_t offset = offset_of(number);
-    __builtin_prefetch(&page.blocks[page.index == nullptr ? offset : page.index->place_of(offset)], 1);
+    if (index < recent_.size()) __builtin_prefetch(&recent_[index].dense[offset_of(number)], 1);
   }
+
+  // A page whose blocks were taken by DenseBlocks until it has to shrink.
+  void shrink_page_of(model::BlockNumber number) { shrink(page_of(number), *find_page(page_of(number))); }
 
   // Puts back a block that was taken.
   void restore(model::BlockNumber number, const Block& block);
 
-  [[nodiscard]] uint64_t live_blocks() const { return live_blocks_; }
+  [[nodiscard]] uint64_t live_blocks() const;
 
   // Bytes that the table holds on to, directory included.
   [[nodiscard]] uint64_t memory_bytes() const;
@@ -88,82 +76,48 @@ class BlockTable {
   // Calls visit(number, block) in ascending order of numbers.
   template <typename Visit>
   void for_each(Visit visit) const {
-    std::vector<uint64_t> old_pages;
-    for (const auto& [page_number, page] : old_) {
-      old_pages.push_back(page_number);
-    }
-    std::sort(old_pages.begin(), old_pages.end());
-    for (const uint64_t page_number : old_pages) {
-      visit_page(page_number, old_.find(page_number)->second, visit);
-    }
-    for (size_t index = 0; index < recent_.size(); ++index) {
-      visit_page(first_page_ + index, recent_[index], visit);
-    }
+    for_each_page([&](uint64_t page_number, const BlockPage& page) {
+      page.for_each_place([&](uint32_t offset, uint32_t place) {
+        const model::BlockNumber number = page_number * kPageBlocks + offset + 1;
+        visit(number, block_at(*page.arrays, place, number));
+      });
+    });
   }
 
  private:
+  friend class DenseBlocks;
   static constexpr uint64_t kNoPage = ~uint64_t{0};
-  static constexpr uint32_t kNever = ~uint32_t{0};
   static constexpr size_t kLeastDirectory = 1024;
-  static constexpr size_t kPagesBeforeSlabs = 16;
-
-  // Which blocks of a page are in its sorted array, and where.
-  struct SparseIndex {
-    struct Word {
-      uint64_t offsets = 0;  // a bit each
-      uint64_t before = 0;   // how many have bits in earlier words
-    };
-    std::array<Word, kPageBlocks / 64> words;
-
-    // The number of blocks with smaller offsets.
-    [[nodiscard]] uint32_t place_of(uint32_t offset) const {
-      const Word& word = words[offset / 64];
-      return static_cast<uint32_t>(word.before) + count_bits(word.offsets & ((uint64_t{1} << offset % 64) - 1));
-    }
-    [[nodiscard]] bool has(uint32_t offset) const { return (words[offset / 64].offsets >> offset % 64 & 1) != 0; }
-
-    // std::popcount is a call where the processor isn't known to have an instruction for it.
-    static uint32_t count_bits(uint64_t bits) {
-      bits -= bits >> 1 & 0x5555555555555555;
-      bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
-      bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
-      return static_cast<uint32_t>(bits * 0x0101010101010101 >> 56);
-    }
-  };
-
-  // Dense pages from the first few on lie in slabs, which stay: what was given back becomes a page again.
-  struct Release {
-    Release() : is_in_slab(false) {}
-    explicit Release(bool in_slab) : is_in_slab(in_slab) {}
-    bool is_in_slab;
-    void operator()(Block* blocks) const {
-      if (!is_in_slab) delete[] blocks;
-    }
-  };
-  using Blocks = std::unique_ptr<Block[], Release>;
-  static constexpr size_t kSlabBlocks = base::kHugePageBytes / sizeof(Block);
-  struct Slab {
-    Slab() : blocks(base::LargeAllocator<Block>().allocate(kSlabBlocks)) {}
-    Slab(Slab&& other) noexcept : blocks(std::exchange(other.blocks, nullptr)), used(other.used) {}
-    ~Slab() {
-      if (blocks != nullptr) base::LargeAllocator<Block>().deallocate(blocks, kSlabBlocks);
-    }
-    Block* blocks;
-    size_t used = 0;
-  };
-
-  struct Page {
-    Blocks blocks;                       // null: nothing in it
-    std::unique_ptr<SparseIndex> index;  // of a sparse page; null in a dense one
-    uint32_t filled = 0;                 // entries of `blocks`
-    uint32_t live = 0;
-    uint32_t shrink_at = kNever;  // live blocks at which to make it smaller; 0 makes it go
-  };
+  static constexpr size_t kPagesBeforeSlabs = 32;
 
   static uint64_t page_of(model::BlockNumber number) { return (number - 1) / kPageBlocks; }
   static uint32_t offset_of(model::BlockNumber number) { return static_cast<uint32_t>((number - 1) % kPageBlocks); }
 
-  Page* find_page(uint64_t page_number) {
+  void put(BlockArrays& arrays, uint32_t place, model::BlockNumber number, const Block& block) {
+    const bool is_large = block.size_bytes >= BlockSlot::kLarge;
+    arrays.slots[place] = {block.site, is_large ? BlockSlot::kLarge : static_cast<uint32_t>(block.size_bytes)};
+    if (is_large) [[unlikely]] {
+      large_sizes_[number] = block.size_bytes;
+    }
+    if (arrays.details != nullptr) arrays.details[place] = {block.allocated_at_ns, block.address, block.thread};
+  }
+
+  [[nodiscard]] Block block_at(const BlockArrays& arrays, uint32_t place, model::BlockNumber number) const {
+    const BlockSlot& slot = arrays.slots[place];
+    Block block{.size_bytes = slot.size_bytes, .site = slot.site};
+    if (slot.size_bytes == BlockSlot::kLarge) [[unlikely]] {
+      block.size_bytes = large_sizes_.at(number);
+    }
+    if (arrays.details != nullptr) {
+      const BlockDetail& detail = arrays.details[place];
+      block.allocated_at_ns = detail.allocated_at_ns;
+      block.address = detail.address;
+      block.thread = detail.thread;
+    }
+    return block;
+  }
+
+  BlockPage* find_page(uint64_t page_number) {
     const uint64_t index = page_number - first_page_;
     if (index < recent_.size()) [[likely]] {
       return &recent_[index];
@@ -172,57 +126,39 @@ class BlockTable {
     return found == old_.end() ? nullptr : &found->second;
   }
 
-  static Block* find_slot(Page& page, uint32_t offset) {
-    if (page.index != nullptr) {
-      if (!page.index->has(offset)) {
-        return nullptr;
-      }
-      offset = page.index->place_of(offset);
-    } else if (offset >= page.filled) {
-      return nullptr;
-    }
-    return page.blocks[offset].site == kNoSite ? nullptr : &page.blocks[offset];
-  }
-
   template <typename Visit>
-  static void visit_page(uint64_t page_number, const Page& page, Visit& visit) {
-    for_each_place(page, [&](uint32_t offset, uint32_t place) {
-      if (page.blocks[place].site != kNoSite) visit(page_number * kPageBlocks + offset + 1, page.blocks[place]);
-    });
-  }
-
-  // Calls visit(offset, index into `blocks`) for all that the page has room for, in ascending order.
-  template <typename Visit>
-  static void for_each_place(const Page& page, Visit visit) {
-    if (page.index == nullptr) {
-      for (uint32_t offset = 0; offset < page.filled; ++offset) visit(offset, offset);
-      return;
+  void for_each_page(Visit visit) const {
+    std::vector<uint64_t> old_pages;
+    for (const auto& [page_number, page] : old_) {
+      old_pages.push_back(page_number);
     }
-    uint32_t place = 0;
-    for (uint32_t word = 0; word < page.index->words.size(); ++word) {
-      for (uint64_t bits = page.index->words[word].offsets; bits != 0; bits &= bits - 1) {
-        visit(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)), place++);
-      }
+    std::sort(old_pages.begin(), old_pages.end());
+    for (const uint64_t page_number : old_pages) {
+      visit(page_number, old_.find(page_number)->second);
+    }
+    for (size_t index = 0; index < recent_.size(); ++index) {
+      visit(first_page_ + index, recent_[index]);
     }
   }
 
   void open(uint64_t page_number);
-  Blocks new_page();
+  std::unique_ptr<BlockArrays> new_arrays();
   void close_open_page();
   void retire(size_t pages);
-  void shrink(uint64_t page_number, Page& page);
-  void make_sparse(Page& page, uint32_t extra_offset, const Block* extra);
-  void give_back(Page& page);
+  void shrink(uint64_t page_number, BlockPage& page);
+  void make_sparse(BlockPage& page, model::BlockNumber extra_number, const Block* extra);
+  void give_back(BlockPage& page);
 
-  std::vector<Slab> slabs_;  // first: pages are in them
-  std::vector<Page> recent_;
+  bool with_details_;
+  std::vector<BlockSlab> slabs_;  // first: pages are in them
+  std::vector<BlockPage> recent_;
   uint64_t first_page_ = 0;  // page number of recent_[0]
   uint64_t open_page_ = kNoPage;
-  boost::unordered_flat_map<uint64_t, Page> old_;
-  std::vector<Blocks> spare_;  // dense pages for reuse
-  size_t dense_pages_ = 0;     // in use and spare, before slabs
-  uint64_t live_blocks_ = 0;
-  uint64_t used_pages_ = 0;  // with blocks
+  boost::unordered_flat_map<uint64_t, BlockPage> old_;
+  boost::unordered_flat_map<model::BlockNumber, uint64_t> large_sizes_;  // of BlockSlot::kLarge
+  std::vector<std::unique_ptr<BlockArrays>> spare_;                      // of dense pages, for reuse
+  size_t dense_pages_ = 0;                                               // in use and spare, before slabs
+  uint64_t used_pages_ = 0;                                              // with blocks
 };
 
 }  // namespace heaptap::ledger

@@ -11,17 +11,19 @@ using wire::Role;
 
 namespace {
 
-// How far ahead a block that will be released is fetched, and how far is looked for the fate of a realloc.
-constexpr uint32_t kPrefetchEvents = 24;  // what says where it is twice as far
+// How far is looked for the fate of a realloc.
 constexpr uint32_t kMostEventsAhead = 16384;
 
 }  // namespace
 
 Ledger::Ledger(LedgerOptions options)
     : filter_(std::move(options.filter)),
-      statistics_(options.statistics),
+      keep_(options.statistics ? Keep::kStatistics
+            : options.details  ? Keep::kDetails
+                               : Keep::kCounts),
       filters_(filter_.thread != 0 || filter_.from_ns != 0 || filter_.to_ns != ~uint64_t{0} || filter_.wants_site),
       within_(filter_.from_ns == 0),
+      blocks_(keep_ != Keep::kCounts),
       mappings_(options.page_bytes),
       lifetimes_(options.time_resolution_ns),
       timeline_(filter_.from_ns, options.time_resolution_ns) {}
@@ -30,14 +32,17 @@ void Ledger::add(const EventBatch& batch, const model::Tables& tables) {
   learn(tables);
   next_block_ = batch.first_block;
   next_bad_ = 0;
-  if (statistics_) {
-    apply<true>(batch);
-  } else {
-    apply<false>(batch);
+  switch (keep_) {
+    case Keep::kCounts:
+      return apply<Keep::kCounts>(batch);
+    case Keep::kDetails:
+      return apply<Keep::kDetails>(batch);
+    case Keep::kStatistics:
+      return apply<Keep::kStatistics>(batch);
   }
 }
 
-template <bool kStatistics>
+template <Ledger::Keep kKeep>
 void Ledger::apply(const EventBatch& batch) {
   const auto count = static_cast<uint32_t>(batch.events.size());
   size_t mark = 0;
@@ -46,14 +51,12 @@ void Ledger::apply(const EventBatch& batch) {
       set_time(batch.time_marks[mark++].time_ns);
     }
     const uint32_t end = mark < batch.time_marks.size() ? std::min(count, batch.time_marks[mark].first_event) : count;
-    for (; index < end; ++index) {
-      if (index + 1 < end && is_pair(batch.events[index], batch.events[index + 1])) {
-        prefetch(batch, index);
-        on_pair<kStatistics>(batch.events[index], batch.events[index + 1]);
-        ++index;
-      } else {
-        process<kStatistics>(batch, index);
+    while (index < end) {
+      if constexpr (kKeep == Keep::kCounts) {
+        if (!filters_) index = count_plain(batch, index, end);
+        if (index == end) break;
       }
+      index += process<kKeep>(batch, index, end);
     }
   }
 }
@@ -73,15 +76,17 @@ void Ledger::learn(const model::Tables& tables) {
     const wire::FunctionFacts& function = wire::facts_of(tables.sites[site].function);
     SiteFacts facts{.kind = tables.sites[site].kind, .family = function.family};
     facts.can_be_undone = facts.kind == EventKind::kRelease && function.role == Role::kReallocate;
+    facts.is_plain = !facts.can_be_undone && (facts.kind == EventKind::kAllocate || facts.kind == EventKind::kRelease);
     facts.wanted = !filter_.wants_site || filter_.wants_site(tables, static_cast<model::SiteId>(site));
     facts_.push_back(facts);
   }
   tallies_.resize(facts_.size());
+  if (keep_ != Keep::kCounts) site_lifetimes_.resize(facts_.size());
 }
 
 void Ledger::learn_threads(model::ThreadId thread) {
   threads_.resize(size_t{thread} + 1);
-  if (statistics_) {
+  if (keep_ == Keep::kStatistics) {
     thread_tallies_.resize(size_t{thread} + 1);
   }
 }
@@ -90,47 +95,52 @@ void Ledger::set_time(uint64_t time_ns) {
   now_ns_ = std::max(now_ns_, time_ns);
   after_ = now_ns_ > filter_.to_ns;
   within_ = now_ns_ >= filter_.from_ns && !after_;
-  if (within_ && statistics_) {
+  if (within_ && keep_ == Keep::kStatistics) {
     timeline_.advance(now_ns_, state());
   }
 }
 
-// What the next events will need.
+// What an event further on will need. Its value is a block's number if it releases one.
 inline void Ledger::prefetch(const EventBatch& batch, uint32_t index) const {
-  if (index + 2 * kPrefetchEvents < batch.events.size()) {
-    const Event& far = batch.events[index + 2 * kPrefetchEvents];
-    if (facts_[far.site].kind == EventKind::kRelease) blocks_.prefetch_place(far.value);
-    const Event& near = batch.events[index + kPrefetchEvents];
-    if (facts_[near.site].kind == EventKind::kRelease) {
-      blocks_.prefetch(near.value);
-    } else {
-      __builtin_prefetch(&tallies_[near.site], 1);
-    }
-  }
+  const Event& event = batch.events[std::min<size_t>(size_t{index} + kPrefetchEvents, batch.events.size() - 1)];
+  blocks_.prefetch(event.value);
+  __builtin_prefetch(&tallies_[event.site], 1);
 }
 
-template <bool kStatistics>
-inline void Ledger::process(const EventBatch& batch, uint32_t index) {
+// Returns how many events it took.
+template <Ledger::Keep kKeep>
+inline uint32_t Ledger::process(const EventBatch& batch, uint32_t index, uint32_t end) {
   const Event& event = batch.events[index];
   prefetch(batch, index);
   if (event.thread >= threads_.size()) [[unlikely]] {
     learn_threads(event.thread);
   }
+  // (Where only counts are kept the table is to go on, since count_plain needs its open page.)
+  if (kKeep != Keep::kCounts && index + 1 < end && is_pair(event, batch.events[index + 1])) {
+    on_pair<kKeep>(event, batch.events[index + 1]);
+    return 2;
+  }
   switch (facts_[event.site].kind) {
     case EventKind::kAllocate:
-      return on_allocate<kStatistics>(event);
+      on_allocate<kKeep>(event);
+      break;
     case EventKind::kRelease:
-      return on_release<kStatistics>(batch, index);
+      on_release<kKeep>(batch, index);
+      break;
     case EventKind::kUndo:
-      return on_undo(event);
+      on_undo(event);
+      break;
     case EventKind::kMap:
-      return on_map(event);
+      on_map(event);
+      break;
     case EventKind::kUnmap:
-      return on_unmap(event);
+      on_unmap(event);
+      break;
   }
+  return 1;
 }
 
-template <bool kStatistics>
+template <Ledger::Keep kKeep>
 inline void Ledger::note_live_bytes() {
   if (totals_.live_bytes > totals_.peak_live_bytes) {
     totals_.peak_live_bytes = totals_.live_bytes;
@@ -140,12 +150,12 @@ inline void Ledger::note_live_bytes() {
   if (totals_.live_blocks() > totals_.peak_live_blocks) {
     totals_.peak_live_blocks = totals_.live_blocks();
   }
-  if constexpr (kStatistics) {
+  if constexpr (kKeep == Keep::kStatistics) {
     timeline_.see(totals_.live_bytes);
   }
 }
 
-template <bool kStatistics>
+template <Ledger::Keep kKeep>
 inline void Ledger::on_allocate(const Event& event) {
   const model::BlockNumber number = next_block_++;
   ThreadState& thread = threads_[event.thread];
@@ -159,13 +169,13 @@ inline void Ledger::on_allocate(const Event& event) {
                           .address = event.address,
                           .site = event.site,
                           .thread = event.thread});
-  count_block<kStatistics>(event);
+  count_block<kKeep>(event);
 }
 
-template <bool kStatistics>
+template <Ledger::Keep kKeep>
 inline void Ledger::count_block(const Event& event) {
   count_allocation(event);
-  if constexpr (kStatistics) {
+  if constexpr (kKeep == Keep::kStatistics) {
     ThreadTally& by_thread = thread_tallies_[event.thread];
     ++by_thread.allocations;
     by_thread.allocated_bytes += event.value;
@@ -174,28 +184,28 @@ inline void Ledger::count_block(const Event& event) {
   ++totals_.allocations;
   totals_.allocated_bytes += event.value;
   totals_.live_bytes += event.value;
-  note_live_bytes<kStatistics>();
+  note_live_bytes<kKeep>();
 }
 
 // A block that is released by the next event, as it should be: it needs no place in the table.
 inline bool Ledger::is_pair(const Event& event, const Event& next) const {
-  return next.value == next_block_ && !filters_ && next.thread == event.thread && event.thread < threads_.size() &&
+  return next.value == next_block_ && !filters_ && next.thread == event.thread &&
          facts_[event.site].kind == EventKind::kAllocate && facts_[next.site].kind == EventKind::kRelease &&
          !facts_[next.site].can_be_undone && facts_[event.site].family == facts_[next.site].family;
 }
 
-template <bool kStatistics>
+template <Ledger::Keep kKeep>
 inline void Ledger::on_pair(const Event& event, const Event& release) {
   ThreadState& thread = threads_[event.thread];
   thread.last_block = next_block_++;
   thread.undo = Undo::kNothing;
-  count_block<kStatistics>(event);
+  count_block<kKeep>(event);
   const Block block{.size_bytes = event.value,
                     .allocated_at_ns = now_ns_,
                     .address = event.address,
                     .site = event.site,
                     .thread = event.thread};
-  count_release<kStatistics>(release, block, nullptr);
+  count_release<kKeep>(release, block, nullptr);
 }
 
 void Ledger::note_new_thread(Tally& tally, const Event& event, uint64_t bit) {
@@ -209,6 +219,11 @@ void Ledger::note_new_thread(Tally& tally, const Event& event, uint64_t bit) {
   if (place == more.end() || *place != event.thread) {
     more.insert(place, event.thread);
   }
+}
+
+uint64_t Ledger::mismatched_frees_of(model::SiteId site) const {
+  const auto found = mismatched_frees_.find(site);
+  return found == mismatched_frees_.end() ? 0 : found->second;
 }
 
 std::vector<model::ThreadId> Ledger::threads_of(model::SiteId site) const {
@@ -236,7 +251,7 @@ bool Ledger::undone_within(const EventBatch& batch, uint32_t index, const base::
   return false;
 }
 
-template <bool kStatistics>
+template <Ledger::Keep kKeep>
 inline void Ledger::on_release(const EventBatch& batch, uint32_t index) {
   const Event& event = batch.events[index];
   LastRelease* undo_record = nullptr;
@@ -252,18 +267,18 @@ inline void Ledger::on_release(const EventBatch& batch, uint32_t index) {
   if (event.value == model::kUnknownBlock) [[unlikely]] {
     on_bad_release(batch, index, undo_record);
   } else {
-    on_release_of_block<kStatistics>(event, undo_record);
+    on_release_of_block<kKeep>(event, undo_record);
   }
 }
 
-template <bool kStatistics>
+template <Ledger::Keep kKeep>
 inline void Ledger::on_release_of_block(const Event& event, LastRelease* undo_record) {
   if (!after_) {
-    blocks_.take(event.value, [&](const Block& block) { count_release<kStatistics>(event, block, undo_record); });
+    blocks_.take(event.value, [&](const Block& block) { count_release<kKeep>(event, block, undo_record); });
   }
 }
 
-template <bool kStatistics>
+template <Ledger::Keep kKeep>
 inline void Ledger::count_release(const Event& event, const Block& block, LastRelease* undo_record) {
   const uint64_t size_bytes = block.size_bytes;
   const bool temporary = threads_[event.thread].last_block == event.value;
@@ -273,8 +288,10 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
   ++tally.frees;
   tally.live_bytes -= size_bytes;
   tally.temporary_allocations += temporary ? 1 : 0;
-  tally.add_lifetime(lifetime_ns);
-  if constexpr (kStatistics) {
+  if constexpr (kKeep != Keep::kCounts) {
+    site_lifetimes_[block.site].add(lifetime_ns);
+  }
+  if constexpr (kKeep == Keep::kStatistics) {
     ++thread_tallies_[event.thread].frees;
     sizes_.released(size_bytes);
     lifetimes_.add(lifetime_ns, size_bytes);
@@ -285,7 +302,7 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
   const bool mismatched = !wire::match(facts_[event.site].family, facts_[block.site].family);
   size_t error = ReleaseErrors::kDropped;
   if (mismatched) [[unlikely]] {
-    ++tally.mismatched_frees;
+    ++mismatched_frees_[block.site];
     ++totals_.mismatched_frees;
     const ReleaseErrorKey key{ReleaseErrorKind::kMismatched, event.site, block.site, kNoSite};
     error = errors_.add(key, event.address != 0 ? event.address : block.address, size_bytes);
@@ -311,23 +328,23 @@ void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
   --tally.frees;
   tally.live_bytes += block.size_bytes;
   tally.temporary_allocations -= last.temporary ? 1 : 0;
-  tally.lifetime_ns -= lifetime_ns;
+  if (keep_ != Keep::kCounts) site_lifetimes_[block.site].take_back(lifetime_ns);
   --totals_.frees;
   totals_.live_bytes += block.size_bytes;
   totals_.temporary_allocations -= last.temporary ? 1 : 0;
   if (last.has_error) {
-    --tally.mismatched_frees;
+    --mismatched_frees_[block.site];
     --totals_.mismatched_frees;
     errors_.take_back(last.error);
   }
-  if (!statistics_) {
-    return note_live_bytes<false>();
+  if (keep_ != Keep::kStatistics) {
+    return note_live_bytes<Keep::kCounts>();
   }
   --thread_tallies_[thread].frees;
   sizes_.restored(block.size_bytes);
   lifetimes_.remove(lifetime_ns, block.size_bytes);
   timeline_.restore(last.released_at_ns, block.size_bytes);
-  note_live_bytes<true>();
+  note_live_bytes<Keep::kStatistics>();
 }
 
 }  // namespace heaptap::ledger

@@ -36,6 +36,7 @@ struct LedgerOptions {
   uint64_t time_resolution_ns = 0;
   uint64_t page_bytes = 4096;
   bool statistics = true;  // keep sizes, lifetimes, the timeline and tallies by thread too (costs time)
+  bool details = true;     // keep when, where and by which thread a block was allocated; goes with statistics
   Filter filter = {};
 };
 
@@ -54,6 +55,11 @@ class Ledger {
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] const base::LargeVector<Tally>& tallies() const { return tallies_; }  // by SiteId
   [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;    // ascending
+  // Of a site's released blocks, summed; 0 without details.
+  [[nodiscard]] uint64_t lifetime_ns_of(model::SiteId site) const {
+    return site < site_lifetimes_.size() ? site_lifetimes_[site].nanoseconds() : 0;
+  }
+  [[nodiscard]] uint64_t mismatched_frees_of(model::SiteId site) const;
   [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
   [[nodiscard]] const BlockTable& blocks() const { return blocks_; }
   [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
@@ -92,32 +98,38 @@ class Ledger {
     wire::Family family = wire::Family::kNone;
     bool wanted = true;
     bool can_be_undone = false;
+    bool is_plain = false;  // allocates, or releases for good
   };
+  class PlainRun;
+  // How far ahead a block that will be released is fetched.
+  static constexpr uint32_t kPrefetchEvents = 24;
 
   void add_site(const model::SiteTotals& entry);
   ThreadTally& thread_tally(model::ThreadId thread);
   void learn(const model::Tables& tables);
   void learn_threads(model::ThreadId thread);
   void set_time(uint64_t time_ns);
-  // These exist twice, with and without statistics.
-  template <bool kStatistics>
+  // What is kept beside the counts. The functions for an event exist once for each.
+  enum class Keep : uint8_t { kCounts, kDetails, kStatistics };
+  template <Keep kKeep>
   void apply(const model::EventBatch& batch);
-  template <bool kStatistics>
-  void process(const model::EventBatch& batch, uint32_t index);
-  template <bool kStatistics>
+  uint32_t count_plain(const model::EventBatch& batch, uint32_t index, uint32_t end);
+  template <Keep kKeep>
+  uint32_t process(const model::EventBatch& batch, uint32_t index, uint32_t end);
+  template <Keep kKeep>
   void on_allocate(const model::Event& event);
-  template <bool kStatistics>
+  template <Keep kKeep>
   void count_block(const model::Event& event);
   [[nodiscard]] bool is_pair(const model::Event& event, const model::Event& next) const;
-  template <bool kStatistics>
+  template <Keep kKeep>
   void on_pair(const model::Event& event, const model::Event& release);
-  template <bool kStatistics>
+  template <Keep kKeep>
   void on_release(const model::EventBatch& batch, uint32_t index);
-  template <bool kStatistics>
+  template <Keep kKeep>
   void on_release_of_block(const model::Event& event, LastRelease* undo_record);
-  template <bool kStatistics>
+  template <Keep kKeep>
   void count_release(const model::Event& event, const Block& block, LastRelease* undo_record);
-  template <bool kStatistics>
+  template <Keep kKeep>
   void note_live_bytes();
   void prefetch(const model::EventBatch& batch, uint32_t index) const;
   [[nodiscard]] static bool undone_within(const model::EventBatch& batch, uint32_t index,
@@ -157,7 +169,7 @@ class Ledger {
   }
 
   Filter filter_;
-  bool statistics_;
+  Keep keep_;
   bool filters_;        // something is not counted
   bool within_ = true;  // the time window
   bool after_ = false;
@@ -169,6 +181,8 @@ class Ledger {
   Totals totals_;
   base::LargeVector<SiteFacts> facts_;                                     // by SiteId
   base::LargeVector<Tally> tallies_;                                       // by SiteId
+  base::LargeVector<LifetimeSum> site_lifetimes_;                          // by SiteId; empty without details
+  boost::unordered_flat_map<model::SiteId, uint64_t> mismatched_frees_;    // of sites that have some
   std::vector<std::vector<model::ThreadId>> more_threads_;                 // by SiteId: threads from 65 on, ascending
   std::vector<ThreadState> threads_;                                       // by ThreadId
   std::vector<ThreadTally> thread_tallies_;                                // by ThreadId

@@ -116,7 +116,7 @@ void Ledger::release_mapped(const Event& event, uint64_t length_bytes) {
     totals_.mapped_live_bytes -= part.bytes;
     if (part.last) {
       ++tally.frees;
-      tally.add_lifetime(now_ns_ - part.block.allocated_at_ns);
+      if (keep_ != Keep::kCounts) site_lifetimes_[part.block.site].add(now_ns_ - part.block.allocated_at_ns);
       tally.temporary_allocations += threads_[event.thread].last_mapping == part.mapping ? 1 : 0;
     }
   }

@@ -38,7 +38,7 @@ void Ledger::add_site(const model::SiteTotals& entry) {
   tally.allocated_bytes += entry.allocated_bytes;
   tally.live_bytes += entry.allocated_bytes - entry.released_bytes;
   tally.temporary_allocations += entry.temporary;
-  tally.mismatched_frees += entry.mismatched;
+  if (entry.mismatched != 0) mismatched_frees_[entry.site] += entry.mismatched;
   ThreadTally& by_thread = thread_tally(entry.thread);
   by_thread.allocations += entry.allocations;
   by_thread.allocated_bytes += entry.allocated_bytes;
