@@ -106,8 +106,8 @@ class FullFixture : public testing::TestWithParam<const char*> {
 
 TEST_P(FullFixture, FilesThatAreOpenedAheadGiveTheSameFrames) {
   Resolver ahead{ResolverOptions{}};
-  ahead.open_ahead(fixture.tables.modules);
-  ahead.open_ahead({});  // what is under way goes on
+  ahead.open_ahead(fixture.tables.modules, true);
+  ahead.open_ahead({}, false);  // what is under way goes on
   for (const auto& [place, address] : fixture.places) {
     const auto expected = fixture.resolve(resolver, place);
     const auto frames = fixture.resolve(ahead, place);

@@ -22,11 +22,12 @@ constexpr size_t kMostHints = 8;
 
 class LedgerSink : public intake::EventSink {
  public:
-  // `names`: whose files are opened while the ledger counts; null: none are.
-  LedgerSink(ledger::Ledger& ledger, StackNames* names) : ledger_(ledger), names_(names) {}
+  // `names`: whose files are opened while the ledger counts; null: none are. `all_over`: see Resolver::open_ahead.
+  LedgerSink(ledger::Ledger& ledger, StackNames* names, bool all_over)
+      : ledger_(ledger), names_(names), all_over_(all_over) {}
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
     if (names_ != nullptr && ++batches_ == kTypicalAfter) {
-      names_->resolver().open_ahead(modules_of_most_stacks(tables));
+      names_->resolver().open_ahead(modules_of_most_stacks(tables), all_over_ && tables.sites.size() > kManySites);
     }
     ledger_.add(batch, tables);
   }
@@ -41,9 +42,11 @@ class LedgerSink : public intake::EventSink {
  private:
   // Batches: the first ones have what is allocated before main().
   static constexpr size_t kTypicalAfter = 16;
+  static constexpr size_t kManySites = 256;  // fewer don't come from all over a file
 
   ledger::Ledger& ledger_;
   StackNames* names_;
+  bool all_over_;
   size_t batches_ = 0;
   std::optional<model::Totals> totals_;
 };
@@ -102,13 +105,20 @@ void list_statistics(report::Report& report, const ledger::Ledger& ledger, const
   report.threads = threads_of(ledger, tables);
 }
 
+// What is alive at the end of most programs is their own. Where it is little, it is what the C library's functions made for
+// themselves, with names from all over its debug file.
+bool leaves_little(const intake::TraceReader& reader) {
+  constexpr uint64_t kLittle = 1000;
+  return !reader.scans().empty() && reader.scans().back().block_count < kLittle;
+}
+
 base::Result<std::unique_ptr<ledger::Ledger>> replay(intake::TraceReader& reader, const Query& query, StackNames& names,
                                                      bool addresses) {
   auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names, addresses));
   // Where stacks are listed for certain, and whole.
   const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
   const bool opens_files = lists_stacks && !query.symbols.debuginfod;
-  LedgerSink sink(*ledger, opens_files ? &names : nullptr);
+  LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(reader));
   HEAPTAP_TRY(reader.replay(sink, {.addresses = addresses, .progress = query.progress}));
   if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
   sink.finish(reader.tables());

@@ -44,6 +44,9 @@ class ModuleFile {
   // The variable around a link-time address, or around an offset in the thread-local segment; null where none is known.
   const Variable* variable_at(uint64_t address, bool is_thread_local);
 
+  // Does a part of what comes when a frame needs it otherwise: for a file of which many will. False: there is no more.
+  bool unpack_more() { return unpacked_ != nullptr && unpacked_->unpack_more(); }
+
   [[nodiscard]] SymbolSource source() const { return source_; }
 
  private:

@@ -41,11 +41,15 @@ class Resolver::Impl {
 
   [[nodiscard]] std::vector<std::string> hints(size_t limit) const { return hints_.sentences(limit); }
 
-  void open_ahead(std::vector<model::Module> modules) {
+  void open_ahead(std::vector<model::Module> modules, bool all_over) {
     if (ahead_.joinable() || std::thread::hardware_concurrency() < 2) return;
-    ahead_ = std::jthread([this, modules = std::move(modules)] {
+    ahead_ = std::jthread([this, all_over, modules = std::move(modules)](const std::stop_token& stop) {
       try {
         for (const model::Module& module : modules) open_file_of(module);
+        for (const model::Module& module : modules) {
+          ModuleFile& file = open_file_of(module);
+          while (all_over && !stop.stop_requested() && file.unpack_more()) continue;
+        }
       } catch (...) {
         return;  // who needs the file tries again
       }
@@ -95,7 +99,10 @@ class Resolver::Impl {
   }
 
   ModuleFile& file_of(const model::Module& module) {
-    if (ahead_.joinable()) ahead_.join();
+    if (ahead_.joinable()) {
+      ahead_.request_stop();
+      ahead_.join();
+    }
     return open_file_of(module);
   }
 
@@ -136,9 +143,9 @@ Resolver::Resolver(Resolver&&) noexcept = default;
 Resolver& Resolver::operator=(Resolver&&) noexcept = default;
 Resolver::~Resolver() = default;
 
-void Resolver::open_ahead(std::vector<model::Module> modules) {
+void Resolver::open_ahead(std::vector<model::Module> modules, bool all_over) {
   std::erase_if(modules, has_no_file);
-  impl_->open_ahead(std::move(modules));
+  impl_->open_ahead(std::move(modules), all_over);
 }
 
 const std::vector<Frame>& Resolver::resolve(const model::Tables& tables, const model::Code& code) {

@@ -46,8 +46,9 @@ class Resolver {
   ~Resolver();
 
   // Opens these modules' files in a thread of its own, which takes a while where debug files are large; who needs one of any
-  // module's waits for them. For modules that will be needed: changes nothing but when they are opened.
-  void open_ahead(std::vector<model::Module> modules);
+  // module's waits for them. For modules that will be needed: changes nothing but when they are opened. `all_over`: names from
+  // all over the files will be wanted, so what is compressed of them is inflated, as far as that comes until one is.
+  void open_ahead(std::vector<model::Module> modules, bool all_over);
 
   // The frames of one code address of the trace, innermost first; at least one. For a return address the call before
   // it is meant (address - 1), for Code::exact the address itself. Results are cached per (module, address).

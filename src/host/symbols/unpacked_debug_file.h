@@ -28,6 +28,8 @@ class UnpackedDebugFile {
   bool need_unit(uint64_t offset);
   bool need_lines(uint64_t offset);
   void need_all();
+  // Inflates a little of what nobody needed so far. False: there is no more.
+  bool unpack_more();
 
  private:
   class Inflater;
