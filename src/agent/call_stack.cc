@@ -23,6 +23,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
   const uint32_t changes = tables.changes.load(std::memory_order_relaxed);
   if (changes != changes_) [[unlikely]] {
     count_ = 0;
+    leave_ = {};
     branches_.forget();
     changes_ = changes;
   }

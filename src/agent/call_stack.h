@@ -30,7 +30,8 @@ struct UnwindTables {
   Modules modules;
   uint32_t depth_limit = 0;
   std::atomic<uint32_t> unloads{0};  // counted up with the list of modules
-  std::atomic<uint32_t> changes{0};  // counted up when code came or went: what threads remember may be void
+  // Counted up when a session starts, and when code came or went: what threads remember may be void.
+  std::atomic<uint32_t> changes{0};
 
   void refresh_modules();
 };
@@ -44,24 +45,32 @@ class CallStack {
 
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
-    const uint32_t known = find_known(tables, caller);
+    leave_ = {};
+    const uint32_t known = tables.changes.load(std::memory_order_relaxed) == changes_ ? find_known(caller) : 0;
     return known != 0 ? known : walk(tables, caller, sp);
   }
 
-  // The same, only if it is the last stack or a branch that has come again; 0: it is not.
-  [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const UnwindTables& tables, const Frame& caller) {
-    leave_ = {};
-    if (tables.changes.load(std::memory_order_relaxed) != changes_ || !window_.is_own(caller.slot)) return 0;
-    leave_ = find_leave(caller.slot);
-    if (leave_.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
-    if (leave_.kept == 0) return 0;
-    const uint32_t from = remembered_[leave_.kept - 1].name.node;
-    const Branch* branch = branches_.find(from, caller.slot, caller.key, leave_.word);
-    return branch != nullptr && is_on_last(*branch, caller) ? branch->number : 0;
+  // The same, only if it is the last stack or a branch that has come again; 0: it is not. While seen_changes() is up to date.
+  [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const Frame& caller) {
+    Leave leave;
+    if (window_.is_own(caller.slot)) [[likely]] {
+      leave = find_leave(caller.slot);
+      if (leave.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
+      if (leave.kept != 0) {
+        const uint32_t from = remembered_[leave.kept - 1].name.node;
+        const Branch* branch = branches_.find(from, caller.slot, caller.key, leave.word);
+        if (branch != nullptr && is_on_last(*branch, leave.kept, caller)) return branch->number;
+      }
+    }
+    leave_ = leave;
+    return 0;
   }
 
-  // The same, if it isn't: after find_known().
+  // The same, if it isn't: after a find_known() that didn't know this stack.
   uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
+
+  // UnwindTables::changes as of the last walk.
+  [[nodiscard]] uint32_t seen_changes() const { return changes_; }
 
   // Forgets the last stack.
   void reset() { count_ = 0; }
@@ -129,18 +138,25 @@ class CallStack {
     uint32_t kept = 0;   // so many outermost frames of the last stack are unchanged in memory; 0: or it isn't known
     uintptr_t word = 0;  // what is in the place of the next one, if that is part of the stack
   };
-  static constexpr uint32_t kWordsAtOnce = 4;
+  static constexpr uint32_t kWordsAtOnce = 8;
 
   // Of a stack on the thread's own memory, whose innermost frame is at `slot`. Frame pointers aren't looked at.
   [[nodiscard]] __attribute__((always_inline)) Leave find_leave(uintptr_t slot) const {
-    const Word* word = words_;
-    const Word* const end = words_ + count_;
-    while (word + kWordsAtOnce <= end && word[kWordsAtOnce - 1].slot > slot) {
-      if ((change_of(word[0]) | change_of(word[1]) | change_of(word[2]) | change_of(word[3])) != 0) break;
-      word += kWordsAtOnce;
+    const Word* end = words_ + count_;
+    while (end != words_ && end[-1].slot <= slot) --end;
+    const Word* const changed = find_changed(words_, end);
+    return {static_cast<uint32_t>(changed - words_), changed != end ? load_word(changed->slot) : 0};
+  }
+  // The first of these words whose memory isn't as it was, or `end`.
+  static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end) {
+    for (; end - word >= kWordsAtOnce; word += kWordsAtOnce) {
+#pragma GCC unroll 8
+      for (uint32_t i = 0; i < kWordsAtOnce; ++i) {
+        if (load_word(word[i].slot) != word[i].key) return word + i;
+      }
     }
-    while (word < end && word->slot > slot && change_of(*word) == 0) ++word;
-    return {static_cast<uint32_t>(word - words_), word < end && word->slot > slot ? load_word(word->slot) : 0};
+    while (word != end && load_word(word->slot) == word->key) ++word;
+    return word;
   }
   // Frames [0, this) of the last stack may be met by a walk.
   [[nodiscard]] uint32_t candidates() const { return leave_.kept != 0 ? leave_.kept : count_; }
@@ -154,11 +170,13 @@ class CallStack {
       return false;
     return are_pointers_unchanged(count_);
   }
-  // Whether the branch's tip is there, on a frame of the last stack that is unchanged with all that are further out.
-  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Branch& branch, const Frame& caller) const {
+  // Whether the branch's tip is there, on a frame of the last stack that is unchanged with all that are further out. The
+  // stack leaves the last one at `left_at`.
+  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Branch& branch, uint32_t left_at,
+                                                               const Frame& caller) const {
     const Tip& tip = branches_.tip(branch);
-    if (branch.dropped >= leave_.kept || tip.key != caller.key) return false;
-    const uint32_t kept = leave_.kept - branch.dropped;
+    if (branch.dropped >= left_at || tip.key != caller.key) return false;
+    const uint32_t kept = left_at - branch.dropped;
     if (words_[kept - 1].slot != caller.slot + tip.below || !tip.stands(caller.slot, caller.fp)) return false;
     const Remembered& parent = remembered_[kept - 1];
     if ((parent.way & kFramePointerMatters) != 0) {
@@ -167,7 +185,6 @@ class CallStack {
     }
     return are_pointers_unchanged(kept);
   }
-  static uintptr_t change_of(const Word& word) { return load_word(word.slot) ^ word.key; }
   // Whether what leads to the outermost `count` frames of the last stack by way of frame pointers is unchanged, but for that
   // of the innermost one of them.
   [[nodiscard]] __attribute__((always_inline)) bool are_pointers_unchanged(uint32_t count) const {

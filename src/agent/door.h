@@ -13,11 +13,15 @@ struct ThreadState;
 // One per thread, zeroed when the thread starts. Lives as long as the thread can run code at all.
 struct ThreadAnchor {
   static constexpr uint32_t kLevels = 3;  // the thread itself, a signal handler over it, one over that
-  uint32_t session;                       // the states belong to the session of this number
-  uint32_t level;                         // how many of them are at work right now
-  uintptr_t inside_real;                  // stack address of the hook whose real function may call others; 0: none
+  uint32_t ready_for;     // UnwindTables::changes for which nothing is special about its next event; 0: none
+  uint32_t level;         // how many of the states are at work right now
+  uint32_t session;       // they belong to the session of this number
+  uintptr_t inside_real;  // stack address of the hook whose real function may call others; 0: none
   ThreadState* states[kLevels];
   uint64_t last_block;  // that it allocated; only with --aggregate
+
+  // Whether it can record at once: nothing is being recorded, and states[0] is for this session and knows all its code.
+  [[nodiscard]] bool is_ready(uint32_t changes) const { return ((ready_for ^ changes) | level) == 0; }
 };
 
 struct ModuleFacts {

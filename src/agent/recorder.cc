@@ -3,6 +3,7 @@
 #include "agent/clock.h"
 #include "agent/session.h"
 #include "agent/streams.h"
+#include "arch/native.h"
 
 namespace heaptap::agent {
 namespace {
@@ -39,6 +40,9 @@ inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state) {
 constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
 inline size_t room_in(const ThreadState& state) { return static_cast<size_t>(state.end - state.cursor); }
 
+// The collector's processor has read the lines ahead: they take their time to come back.
+constexpr size_t kPrefetchBytes = 256;
+
 // Where there is room for it.
 inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::RecordKind kind, uint64_t what,
                                                       uint64_t size_bytes, uint32_t ticks, uint32_t stack) {
@@ -49,6 +53,7 @@ inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::
   const uint32_t bytes = wire::record_bytes(kind);
   if (bytes == sizeof(wire::SizedRecord)) to->size_bytes = size_bytes;
   state.cursor += bytes;
+  arch::native::prefetch_for_write(state.cursor + kPrefetchBytes);
   const auto committed = static_cast<uint32_t>(state.cursor - reinterpret_cast<uint8_t*>(state.chunk));
   state.chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
 }
@@ -91,10 +96,11 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (state == nullptr) [[unlikely]]
     return;
 
-  // The loader allocates whenever objects come or go: time to look at what changed.
-  if (session.loader_code.holds(site.return_address) && session.unwind.modules.changed()) [[unlikely]] {
+  // The loader allocates whenever objects come or go: time to look at what changed. Its stacks aren't remembered, so each
+  // of its events comes here.
+  const bool is_loader = session.loader_code.holds(site.return_address);
+  if (is_loader && session.unwind.modules.changed()) [[unlikely]]
     session.unwind.refresh_modules();
-  }
   const bool counts = session.totals.is_on() && observation.kind <= wire::RecordKind::kUndo;
   if (counts && observation.kind != wire::RecordKind::kAllocate && !hold.is_nested()) {
     return count(hold, *state, observation, 0);
@@ -105,12 +111,13 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
                      .fp = site.fp,
                      .fp_slot = 0};
   CallStack& call_stack = state->call_stack;
-  if (hold.is_nested()) [[unlikely]]
+  if (hold.is_nested() || is_loader) [[unlikely]]
     call_stack.reset();
   const uint32_t stack = call_stack.capture(session.unwind, caller, site.slot);
   if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(session.own_code)) [[unlikely]] {
     hold.end_levels_below();
   }
+  if (is_loader) call_stack.reset();
   if (counts) return count(hold, *state, observation, stack);
 
   write_event(*state,
@@ -153,41 +160,45 @@ inline void end_record(ThreadAnchor& anchor, ThreadState& state) {
   anchor.level = 0;
 }
 
-// An event that was begun and whose stack isn't one that has come again.
-__attribute__((noinline)) void record_walked(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
-                                             const uintptr_t* slot) {
-  ThreadState& state = *anchor.states[0];
-  const uint32_t stack = state.call_stack.walk(g_session.unwind, frame_at(slot), reinterpret_cast<uintptr_t>(slot));
-  write_event(state, what, size_bytes, 0, stack);
-  end_record(anchor, state);
-}
-
 // An event that something is special about.
-template <wire::RecordKind kKind>
 __attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
                                               const uintptr_t* slot) {
   const auto function = static_cast<wire::Function>(wire::record_function(what));
-  record(anchor, {kKind, function, wire::record_address(what), size_bytes, 0}, site_at(slot));
+  record(anchor, {wire::record_kind(what), function, wire::record_address(what), size_bytes, 0}, site_at(slot));
+  const Session& session = g_session;
+  const ThreadState* state = anchor.states[0];
+  if (session.is_plain && anchor.session == session.number && anchor.level == 0 && state != nullptr)
+    anchor.ready_for = state->call_stack.seen_changes();
+}
+
+// An event that was begun; `stack` is 0 if it isn't one that has come again.
+__attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
+                                            const uintptr_t* slot, uint32_t stack) {
+  ThreadState& state = *anchor.states[0];
+  if (g_session.loader_code.holds(slot[0])) [[unlikely]] {
+    end_record(anchor, state);
+    return record_special(anchor, what, size_bytes, slot);
+  }
+  if (stack == 0) stack = state.call_stack.walk(g_session.unwind, frame_at(slot), reinterpret_cast<uintptr_t>(slot));
+  write_event(state, what, size_bytes, 0, stack);
+  end_record(anchor, state);
 }
 
 // What is done for most events, and no more: each step that may call a function is left to the two above.
 template <wire::RecordKind kKind>
 inline __attribute__((always_inline)) void record_block(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
                                                         const uintptr_t* slot) {
-  const Session& session = g_session;
-  ThreadState* state = anchor.states[0];
-  if (anchor.session != session.number || anchor.level != 0 || state == nullptr || !session.is_plain ||
-      session.loader_code.holds(slot[0])) [[unlikely]] {
-    return record_special<kKind>(anchor, what, size_bytes, slot);
-  }
-  begin_record(anchor, *state);
-  const uint32_t stack = state->call_stack.find_known(session.unwind, frame_at(slot));
-  if (stack == 0 || room_in(*state) < kMostBytes) return record_walked(anchor, what, size_bytes, slot);
-  const uint64_t ticks = time_for(*state) - state->base_time;
+  if (!anchor.is_ready(g_session.unwind.changes.load(std::memory_order_relaxed))) [[unlikely]]
+    return record_special(anchor, what, size_bytes, slot);
+  ThreadState& state = *anchor.states[0];
+  begin_record(anchor, state);
+  const uint32_t stack = state.call_stack.find_known(frame_at(slot));
+  if (stack == 0 || room_in(state) < kMostBytes) return record_begun(anchor, what, size_bytes, slot, stack);
+  const uint64_t ticks = time_for(state) - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]]
-    return record_walked(anchor, what, size_bytes, slot);
-  put_record(*state, kKind, what, size_bytes, static_cast<uint32_t>(ticks), stack);
-  end_record(anchor, *state);
+    return record_begun(anchor, what, size_bytes, slot, stack);
+  put_record(state, kKind, what, size_bytes, static_cast<uint32_t>(ticks), stack);
+  end_record(anchor, state);
 }
 
 }  // namespace

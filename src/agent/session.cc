@@ -141,6 +141,7 @@ bool use_log(wire::LogHeader* log) {
   session.omits = log->omitted_objects[0] != '\0';
   session.process = kernel::process_id();
   ++session.number;
+  session.unwind.changes.fetch_add(1, std::memory_order_relaxed);
   UnwindTables& unwind = session.unwind;
   const uint32_t asked = log->depth_limit;
   unwind.depth_limit = asked > 0 && asked < CallStack::kMostFrames ? asked : CallStack::kMostFrames;

@@ -254,6 +254,7 @@ void StreamHold::end_levels_below() {
     }
   }
   // What is left is this level's stream: it becomes the thread's own.
+  anchor_.ready_for = 0;
   anchor_.states[0] = state_;
   anchor_.states[own] = nullptr;
   anchor_.level = 1;
@@ -263,6 +264,7 @@ void StreamHold::end_levels_below() {
 __attribute__((noinline)) ThreadState* StreamHold::begin() {
   ThreadAnchor& anchor = anchor_;
   if (anchor.session != g_session.number) [[unlikely]] {  // a new thread, or a forked child's first event
+    anchor.ready_for = 0;
     anchor.session = g_session.number;
     anchor.level = 0;
     for (ThreadState*& state : anchor.states) state = nullptr;

@@ -3,6 +3,7 @@
 #if defined(__x86_64__) && defined(__LP64__)
 #include "arch/x86_64/clock.h"
 #include "arch/x86_64/counter.h"
+#include "arch/x86_64/prefetch.h"
 #include "arch/x86_64/registers.h"
 #include "arch/x86_64/system_call.h"
 #include "arch/x86_64/thread.h"
