@@ -1,16 +1,17 @@
-// How a thread's stacks left its last one, and what they then were called: programs go back and forth between a few ways that
-// lead from one function to the allocator. What is kept is the numbers of stacks, and apart from them, since many stacks end
-// in the same way, the tips: the innermost frames as they lie in memory.
+// How a thread's stacks left its last one: programs go back and forth between a few ways that lead from one function to the
+// allocator. What is kept are these ways, the tips: the innermost frames as they lie in memory; and apart from them, since
+// many stacks end in the same way, what the stacks that they make are called.
 #pragma once
 #include <stdint.h>
 
+#include "agent/kernel.h"
 #include "agent/words.h"
 
 namespace heaptap::agent {
 
 // The innermost frames of a stack, relative to the place of the first one's return address. Distances are upwards from there.
-struct Tip {
-  static constexpr uint32_t kMostInner = 8;
+struct alignas(64) Tip {
+  static constexpr uint32_t kMostInner = 14;
   static constexpr uint32_t kMostPointers = 2;
 
   // A frame pointer by way of which a frame was found.
@@ -20,15 +21,16 @@ struct Tip {
   };
 
   uint32_t serial;   // no two that were ever kept have the same; 0: none
+  uint32_t seen;     // a mark of the tip that came last at this place without being kept
   uint32_t below;    // the distance of the frame that they are on
   uint32_t fp_slot;  // and of where this frame's frame pointer was read from; 0: it is the hook's
-  uint16_t inner_count;
-  uint16_t pointer_count;
+  uint16_t dropped;  // so many frames of the last stack, unchanged in memory, are further in than this frame
+  uint8_t inner_count;
+  uint8_t pointer_count;
   uintptr_t key;                     // return address of the first one
-  uintptr_t inner[kMostInner];       // of the others, from the inside outwards
-  uint16_t inner_slots[kMostInner];  // their distances, in words
+  uint16_t inner_slots[kMostInner];  // the others' distances, in words
+  uintptr_t inner[kMostInner];       // and return addresses, from the inside outwards
   Pointer pointers[kMostPointers];
-  uint64_t reserved;  // to two lines of a cache
 
   // Whether it is in memory at `slot`, which is that far below the frame that it would be on.
   [[nodiscard]] __attribute__((always_inline)) bool stands(uintptr_t slot, uintptr_t hook_fp) const {
@@ -59,8 +61,8 @@ struct Tip {
     return true;
   }
   [[nodiscard]] bool is(const Tip& other) const {
-    if (key != other.key || below != other.below || fp_slot != other.fp_slot || inner_count != other.inner_count ||
-        pointer_count != other.pointer_count) {
+    if (key != other.key || below != other.below || fp_slot != other.fp_slot || dropped != other.dropped ||
+        inner_count != other.inner_count || pointer_count != other.pointer_count) {
       return false;
     }
     for (uint32_t i = 0; i < inner_count; ++i) {
@@ -73,83 +75,126 @@ struct Tip {
     return true;
   }
 };
-static_assert(sizeof(Tip) == 128);
+static_assert(sizeof(Tip) == 192);
 
-// A stack's number: that of the stack `from` without its `dropped` innermost frames, and with the tip on it.
-struct Branch {
-  uint32_t from;
-  uint32_t number;
-  uint32_t serial;  // the tip's; 0: it has none yet
-  uint16_t tip;     // its place
-  uint16_t dropped;
+// Where a tip is looked for. What is in here tells tips apart, it proves nothing.
+struct TipPlace {
+  uintptr_t key;       // return address of the innermost frame
+  uintptr_t distance;  // from its place to that of the innermost frame of the last stack that is unchanged
+  uintptr_t word;      // what is now in the place of the next one, if that is part of the stack, else 0
+};
+
+// Places for entries that displace each other. When many do, it makes room for twice as many, and begins anew. Lives in
+// zeroed memory; a signal handler may leave anything here by longjmp.
+template <typename Entry, uint32_t kFew, uint32_t kMost>
+struct PlaceTable {
+  static constexpr uint32_t kDisplacedForEach = 2;
+
+  Entry* entries;
+  uint32_t mask;
+  uint32_t displaced;  // since there were that many places
+  Entry few[kFew];
+
+  void begin() {
+    if (mask >= kFew) kernel::unmap(entries, sizeof(Entry) * (mask + 1));
+    mask = kFew - 1;
+    entries = few;
+    displaced = 0;
+  }
+  void note_displaced() {
+    if (++displaced > kDisplacedForEach * mask && mask < kMost - 1) [[unlikely]]
+      grow();
+  }
+
+ private:
+  __attribute__((noinline)) void grow() {
+    displaced = 0;
+    const uint32_t old_mask = mask;
+    auto* const old = entries;
+    auto* const more = static_cast<Entry*>(kernel::map_memory(sizeof(Entry) * (old_mask * 2 + 2)));
+    if (more == nullptr) return;
+    mask = kFew - 1;  // there are so many in each of the two
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    entries = more;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    mask = old_mask * 2 + 1;
+    if (old != few) kernel::unmap(old, sizeof(Entry) * (old_mask + 1));
+  }
 };
 
 class Branches {
  public:
-  // The branch by which a stack may have left the stack `from`: there the innermost frame's return address is `key`, and
-  // `word` is in the place of the next frame of the last stack, or 0 if that place isn't part of the stack. It has to be
-  // proven: by stands() of its tip, and by where the frame is that the tip is on. Null: none is known.
-  [[nodiscard]] __attribute__((always_inline)) const Branch* find(uint32_t from, uintptr_t slot, uintptr_t key,
-                                                                  uintptr_t word) const {
-    const Branch& branch = branches_[index(from, slot, key, word)];
-    return branch.from == from && branch.serial != 0 && tips_[branch.tip].serial == branch.serial ? &branch : nullptr;
+  // The tip by which a stack may have left the last one. That it did has to be proven: by stands(), and by where the frame is
+  // that it is on. Null: none is known.
+  // There are kWays to look.
+  static constexpr uint32_t kWays = 2;
+  [[nodiscard]] __attribute__((always_inline)) const Tip* find_tip(const TipPlace& place, uint32_t way) const {
+    const Tip& tip = tips_.entries[index(place) ^ way];
+    return tip.serial != 0 && tip.key == place.key ? &tip : nullptr;
   }
-  [[nodiscard]] const Tip& tip(const Branch& branch) const { return tips_[branch.tip]; }
 
-  // `tip.serial` is 0 yet. A tip that isn't known is kept only once a branch with it comes again.
-  void add(uint32_t from, uintptr_t slot, uintptr_t word, uint32_t dropped, const Tip& tip, uint32_t number) {
-    Branch* branch = &branches_[index(from, slot, tip.key, word)];
-    const bool comes_again = branch->from == from && branch->number == number;
-    if (!comes_again) {
-      if (branch->serial != 0 && ++displaced_ > kDisplacedForEach * mask_ && mask_ < kMost - 1) [[unlikely]] {
-        mask_ = mask_ * 2 + 1;
-        displaced_ = 0;
-        branch = &branches_[index(from, slot, tip.key, word)];
-      }
-      *branch = {from, number, 0, 0, 0};
-    }
-    const uint32_t place = place_for(tip);
-    if (tips_[place].serial == 0 || !tips_[place].is(tip)) {
-      if (!comes_again) return;
-      keep(tip, tips_[place]);
-    }
-    branch->tip = static_cast<uint16_t>(place);
-    branch->dropped = static_cast<uint16_t>(dropped);
+  // The number of the stack that the tip makes on the stack `from`; 0: not known.
+  [[nodiscard]] __attribute__((always_inline)) uint32_t find_number(uint32_t from, const Tip& tip) const {
+    const Branch& branch = branches_.entries[index(from, tip.serial)];
+    return branch.from == from && branch.tip == tip.serial ? branch.number : 0;
+  }
+  void add_number(uint32_t from, const Tip& tip, uint32_t number) {
+    if (branches_.entries[index(from, tip.serial)].tip != 0) branches_.note_displaced();
+    Branch* branch = &branches_.entries[index(from, tip.serial)];
+    branch->tip = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    branch->serial = tips_[place].serial;
+    branch->from = from;
+    branch->number = number;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    branch->tip = tip.serial;
+  }
+
+  // Keeps a tip, whose `serial` is 0 yet, when it comes for the second time.
+  void add_tip(const TipPlace& place, const Tip& tip) {
+    const uint32_t mark = mark_of(tip);
+    uint32_t& seen = tips_.entries[index(place)].seen;
+    if (seen != mark) {
+      seen = mark;
+      return;
+    }
+    if (tips_.entries[index(place)].serial != 0) tips_.note_displaced();
+    keep(tip, tips_.entries[index(place) ^ last_serial_ % kWays]);
   }
 
   void forget() {
     if (last_serial_ == 0) return;
-    for (uint32_t i = 0; i <= mask_; ++i) branches_[i] = {};
-    for (uint32_t i = 0; i <= tip_mask(); ++i) tips_[i].serial = 0;
+    for (uint32_t i = 0; i <= branches_.mask; ++i) branches_.entries[i].tip = 0;
+    for (uint32_t i = 0; i <= tips_.mask; ++i) tips_.entries[i].serial = 0;
     last_serial_ = 0;
   }
 
   // Forgets them all, and takes no more memory than a thread begins with from now on.
   void begin() {
+    branches_.begin();
+    tips_.begin();
     forget();
-    mask_ = kFew - 1;
-    displaced_ = 0;
   }
 
  private:
-  static constexpr uint32_t kFew = 256;
-  static constexpr uint32_t kMost = 8192;
-  static constexpr uint32_t kForEachTip = 4;
-  static constexpr uint32_t kDisplacedForEach = 2;
+  // A stack's number: of `from` with the tip of that serial on it.
+  struct Branch {
+    uint32_t from;
+    uint32_t tip;  // 0: none
+    uint32_t number;
+  };
   static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
 
-  [[nodiscard]] uint32_t tip_mask() const { return (mask_ + 1) / kForEachTip - 1; }
-  [[nodiscard]] uint32_t index(uint32_t from, uintptr_t slot, uintptr_t key, uintptr_t word) const {
-    const uint64_t hash = (key ^ slot << 16 ^ uint64_t{from} << 40) * kFactor;
-    return static_cast<uint32_t>((hash ^ hash >> 29 ^ word) * kFactor >> 40) & mask_;
+  [[nodiscard]] uint32_t index(const TipPlace& place) const {
+    const uint64_t hash = (place.key ^ place.distance << 45) * kFactor;
+    return static_cast<uint32_t>((hash ^ hash >> 29 ^ place.word) * kFactor >> 40) & tips_.mask;
   }
-
-  [[nodiscard]] uint32_t place_for(const Tip& tip) const {
-    uint64_t hash = tip.key ^ uint64_t { tip.below } << 48;
+  [[nodiscard]] uint32_t index(uint32_t from, uint32_t serial) const {
+    return static_cast<uint32_t>((uint64_t{from} << 32 | serial) * kFactor >> 40) & branches_.mask;
+  }
+  static uint32_t mark_of(const Tip& tip) {
+    uint64_t hash = tip.key ^ uint64_t { tip.below } << 45 ^ tip.dropped;
     for (uint32_t i = 0; i < tip.inner_count; ++i) hash = (hash ^ hash >> 31 ^ tip.inner[i]) * kFactor;
-    return static_cast<uint32_t>(hash * kFactor >> 40) & tip_mask();
+    return static_cast<uint32_t>(hash * kFactor >> 32) | 1;
   }
 
   // A signal handler may leave this by longjmp.
@@ -158,16 +203,16 @@ class Branches {
       forget();
     place.serial = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const uint32_t seen = place.seen;
     place = tip;
+    place.seen = seen;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     place.serial = ++last_serial_;
   }
 
-  uint32_t mask_ = kFew - 1;
-  uint32_t displaced_ = 0;  // since there were that many places
   uint32_t last_serial_ = 0;
-  Branch branches_[kMost] = {};
-  alignas(sizeof(Tip)) Tip tips_[kMost / kForEachTip] = {};
+  PlaceTable<Branch, 256, 32768> branches_;
+  PlaceTable<Tip, 64, 4096> tips_;
 };
 
 }  // namespace heaptap::agent

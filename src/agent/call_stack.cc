@@ -27,6 +27,10 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
     branches_.forget();
     changes_ = changes;
   }
+  if (leave_.tip != nullptr) {
+    const uint32_t number = name_tip(tables, *leave_.tip);
+    if (number != 0) return number;
+  }
   window_.enter(sp);
   Walk walk{.frame = caller, .candidates = candidates(), .unverified = candidates()};
   while (!meets_last(walk)) {
@@ -223,7 +227,7 @@ inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32
   const StackName parent = kept > 0 ? remembered_[kept - 1].name : root_name(walk.end);
   const StackName name = name_fresh(tables, parent, walk.fresh_count);
   if (walk.fresh_count - 1 <= Tip::kMostInner && kept > 0 && leave_.kept != 0 && !walk.crossed_signal)
-    remember_branch(walk, kept, name.node);
+    remember_tip(walk, kept);
   count_ = kept;
   for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1]);
   if (walk.crossed_signal) [[unlikely]]
@@ -260,15 +264,31 @@ __attribute__((noinline)) StackName CallStack::add_names(UnwindTables& tables, S
   return name;
 }
 
+// The stack that a tip makes which stands on the last one, without a walk. 0: it needs one.
+uint32_t CallStack::name_tip(UnwindTables& tables, const Tip& tip) {
+  const uint32_t kept = leave_.kept - tip.dropped;
+  if (kept + tip.inner_count + 1 > tables.depth_limit) return 0;
+  for (uint32_t i = 0; i <= tip.inner_count; ++i) {
+    const Rule rule = tables.rules.find(i == 0 ? tip.key : tip.inner[i - 1]);
+    if (!rule.has_row()) return 0;
+    fresh_[i].code = rule.code();
+  }
+  const StackName parent = remembered_[kept - 1].name;
+  const uint32_t number = name_fresh(tables, parent, tip.inner_count + 1u).node;
+  branches_.add_number(parent.node, tip, number);
+  return number;
+}
+
 // The walk's fresh frames may come again on the frames that it met.
-inline void CallStack::remember_branch(const Walk& walk, uint32_t kept, uint32_t node) {
+inline void CallStack::remember_tip(const Walk& walk, uint32_t kept) {
   const uint32_t last = walk.fresh_count - 1;
   const Fresh& top = fresh_[0];
   const uintptr_t slot = top.word.slot;
   const uint32_t dropped = leave_.kept - kept;
   if (dropped > UINT16_MAX || walk.frame.slot - slot > UINT32_MAX) return;
   Tip tip;
-  tip.serial = 0;
+  tip.serial = tip.seen = 0;
+  tip.dropped = static_cast<uint16_t>(dropped);
   tip.key = top.word.key;
   tip.inner_count = 0;
   tip.pointer_count = 0;
@@ -280,7 +300,8 @@ inline void CallStack::remember_branch(const Walk& walk, uint32_t kept, uint32_t
   }
   tip.below = static_cast<uint32_t>(walk.frame.slot - slot);
   tip.fp_slot = walk.frame.fp_slot != 0 ? static_cast<uint32_t>(walk.frame.fp_slot - slot) : 0;
-  branches_.add(remembered_[leave_.kept - 1].name.node, slot, leave_.word, dropped, tip, node);
+  const TipPlace place{.key = tip.key, .distance = words_[leave_.kept - 1].slot - slot, .word = leave_.word};
+  branches_.add_tip(place, tip);
 }
 
 inline uint32_t CallStack::fp_user_at(uint32_t index, uint32_t way) const {

@@ -56,10 +56,11 @@ class CallStack {
     if (window_.is_own(caller.slot)) [[likely]] {
       leave = find_leave(caller.slot);
       if (leave.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
-      if (leave.kept != 0) {
-        const uint32_t from = remembered_[leave.kept - 1].name.node;
-        const Branch* branch = branches_.find(from, caller.slot, caller.key, leave.word);
-        if (branch != nullptr && is_on_last(*branch, leave.kept, caller)) return branch->number;
+      leave.tip = leave.kept != 0 ? find_tip(leave, caller) : nullptr;
+      if (leave.tip != nullptr) {
+        const uint32_t from = remembered_[leave.kept - leave.tip->dropped - 1].name.node;
+        const uint32_t number = branches_.find_number(from, *leave.tip);
+        if (number != 0) return number;
       }
     }
     leave_ = leave;
@@ -137,6 +138,7 @@ class CallStack {
   struct Leave {
     uint32_t kept = 0;   // so many outermost frames of the last stack are unchanged in memory; 0: or it isn't known
     uintptr_t word = 0;  // what is in the place of the next one, if that is part of the stack
+    const Tip* tip = nullptr;  // by which it leaves, if that is proven
   };
   static constexpr uint32_t kWordsAtOnce = 8;
 
@@ -145,7 +147,10 @@ class CallStack {
     const Word* end = words_ + count_;
     while (end != words_ && end[-1].slot <= slot) --end;
     const Word* const changed = find_changed(words_, end);
-    return {static_cast<uint32_t>(changed - words_), changed != end ? load_word(changed->slot) : 0};
+    return {static_cast<uint32_t>(changed - words_), changed != end ? load_word(changed->slot) : 0, nullptr};
+  }
+  [[nodiscard]] __attribute__((always_inline)) TipPlace tip_place(const Leave& leave, const Frame& caller) const {
+    return {.key = caller.key, .distance = words_[leave.kept - 1].slot - caller.slot, .word = leave.word};
   }
   // The first of these words whose memory isn't as it was, or `end`.
   static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end) {
@@ -170,13 +175,21 @@ class CallStack {
       return false;
     return are_pointers_unchanged(count_);
   }
-  // Whether the branch's tip is there, on a frame of the last stack that is unchanged with all that are further out. The
+  // The tip by which the stack leaves the last one there, proven; null: none is known.
+  [[nodiscard]] __attribute__((always_inline)) const Tip* find_tip(const Leave& leave, const Frame& caller) const {
+    const TipPlace place = tip_place(leave, caller);
+    for (uint32_t way = 0; way < Branches::kWays; ++way) {
+      const Tip* tip = branches_.find_tip(place, way);
+      if (tip != nullptr && is_on_last(*tip, leave.kept, caller)) return tip;
+    }
+    return nullptr;
+  }
+  // Whether the tip is there, on a frame of the last stack that is unchanged with all that are further out. The
   // stack leaves the last one at `left_at`.
-  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Branch& branch, uint32_t left_at,
+  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Tip& tip, uint32_t left_at,
                                                                const Frame& caller) const {
-    const Tip& tip = branches_.tip(branch);
-    if (branch.dropped >= left_at || tip.key != caller.key) return false;
-    const uint32_t kept = left_at - branch.dropped;
+    if (tip.dropped >= left_at) return false;
+    const uint32_t kept = left_at - tip.dropped;
     if (words_[kept - 1].slot != caller.slot + tip.below || !tip.stands(caller.slot, caller.fp)) return false;
     const Remembered& parent = remembered_[kept - 1];
     if ((parent.way & kFramePointerMatters) != 0) {
@@ -191,7 +204,8 @@ class CallStack {
     return count < 2 || remembered_[count - 2].fp_user == 0 || are_users_unchanged(count);
   }
   [[nodiscard]] bool are_users_unchanged(uint32_t count) const;
-  void remember_branch(const Walk& walk, uint32_t kept, uint32_t node);
+  void remember_tip(const Walk& walk, uint32_t kept);
+  uint32_t name_tip(UnwindTables& tables, const Tip& tip);
   bool meets_last(Walk& walk) const;
   // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
   [[nodiscard]] uint32_t first_unchanged(uint32_t index) const {
@@ -223,7 +237,7 @@ class CallStack {
   uint32_t changes_ = 0;
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   bool last_is_whole_ = false;
-  Leave leave_;  // of the stack that is asked for
+  Leave leave_;  // of the stack that is asked for; its tip only while no other is added
   mutable StackWindow window_;
   Branches branches_;
 };
