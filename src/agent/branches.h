@@ -9,73 +9,75 @@
 
 namespace heaptap::agent {
 
-// The innermost frames of a stack, relative to the place of the first one's return address. Distances are upwards from there.
+// The innermost frames of a stack, relative to the place of the first one's return address. Distances are upwards from there,
+// in words.
 struct alignas(64) Tip {
-  static constexpr uint32_t kMostInner = 14;
+  static constexpr uint32_t kMostInner = 12;
   static constexpr uint32_t kMostPointers = 2;
+  static constexpr uint32_t kDistanceShift = 48;
 
   // A frame pointer by way of which a frame was found.
   struct Pointer {
-    uint32_t slot;  // the distance of where it was read from; 0: it is the hook's
-    uint32_t distance;
+    uint16_t slot;  // the distance of where it was read from; 0: it is the hook's
+    uint16_t distance;
   };
 
   uint32_t serial;   // no two that were ever kept have the same; 0: none
   uint32_t seen;     // a mark of the tip that came last at this place without being kept
-  uint32_t below;    // the distance of the frame that they are on
-  uint32_t fp_slot;  // and of where this frame's frame pointer was read from; 0: it is the hook's
+  uintptr_t key;     // return address of the first one
+  uint16_t below;    // the distance of the frame that they are on
+  uint16_t fp_slot;  // and of where this frame's frame pointer was read from; 0: it is the hook's
   uint16_t dropped;  // so many frames of the last stack, unchanged in memory, are further in than this frame
   uint8_t inner_count;
   uint8_t pointer_count;
-  uintptr_t key;                     // return address of the first one
-  uint16_t inner_slots[kMostInner];  // the others' distances, in words
-  uintptr_t inner[kMostInner];       // and return addresses, from the inside outwards
   Pointer pointers[kMostPointers];
+  uintptr_t inner[kMostInner];  // return addresses of the others, from the inside outwards, above them their distances
+
+  [[nodiscard]] uintptr_t inner_key(uint32_t index) const { return inner[index] << 16 >> 16; }
 
   // Whether it is in memory at `slot`, which is that far below the frame that it would be on.
   [[nodiscard]] __attribute__((always_inline)) bool stands(uintptr_t slot, uintptr_t hook_fp) const {
     uintptr_t changes = 0;
     for (uint32_t i = 0; i < inner_count; ++i)
-      changes |= load_word(slot + inner_slots[i] * sizeof(uintptr_t)) ^ inner[i];
+      changes |= (load_word(at(slot, inner[i] >> kDistanceShift)) ^ inner[i]) << 16;
     for (uint32_t i = 0; i < pointer_count; ++i) {
-      const uintptr_t pointer = pointers[i].slot != 0 ? load_word(slot + pointers[i].slot) : hook_fp;
-      changes |= pointer ^ (slot + pointers[i].distance);
+      const uintptr_t pointer = pointers[i].slot != 0 ? load_word(at(slot, pointers[i].slot)) : hook_fp;
+      changes |= pointer ^ at(slot, pointers[i].distance);
     }
     return changes == 0;
   }
+  static uintptr_t at(uintptr_t slot, uintptr_t distance) { return slot + distance * sizeof(uintptr_t); }
+
+  // The frame that they are on, whose frame pointer was read from `from`, 0 if it is the hook's. False: it is too far away.
+  bool put_on(uintptr_t slot, uintptr_t outer_slot, uintptr_t from) {
+    return set_distance(below, slot, outer_slot) && (from == 0 || set_distance(fp_slot, slot, from));
+  }
   // The next frame outwards. False: it is too far away.
   bool add_inner(uintptr_t slot, uintptr_t inner_slot, uintptr_t return_address) {
-    const uintptr_t words = (inner_slot - slot) / sizeof(uintptr_t);
-    if (words > UINT16_MAX) return false;
-    inner[inner_count] = return_address;
-    inner_slots[inner_count++] = static_cast<uint16_t>(words);
+    uint16_t distance = 0;
+    if (!set_distance(distance, slot, inner_slot)) return false;
+    inner[inner_count++] = return_address | uintptr_t{distance} << kDistanceShift;
     return true;
   }
-  // False: there are too many, or it points downwards.
+  // False: there are too many, or it points elsewhere.
   bool add_pointer(uintptr_t slot, uintptr_t from, uintptr_t pointer) {
-    const uintptr_t distance = pointer - slot;
-    const Pointer added{from != 0 ? static_cast<uint32_t>(from - slot) : 0, static_cast<uint32_t>(distance)};
+    Pointer added{0, 0};
+    if ((from != 0 && !set_distance(added.slot, slot, from)) || !set_distance(added.distance, slot, pointer))
+      return false;
     if (pointer_count > 0 && pointers[pointer_count - 1].slot == added.slot) return true;
-    if (pointer_count == kMostPointers || distance > UINT32_MAX) return false;
+    if (pointer_count == kMostPointers) return false;
     pointers[pointer_count++] = added;
     return true;
   }
-  [[nodiscard]] bool is(const Tip& other) const {
-    if (key != other.key || below != other.below || fp_slot != other.fp_slot || dropped != other.dropped ||
-        inner_count != other.inner_count || pointer_count != other.pointer_count) {
-      return false;
-    }
-    for (uint32_t i = 0; i < inner_count; ++i) {
-      if (inner[i] != other.inner[i] || inner_slots[i] != other.inner_slots[i]) return false;
-    }
-    for (uint32_t i = 0; i < pointer_count; ++i) {
-      if (pointers[i].slot != other.pointers[i].slot || pointers[i].distance != other.pointers[i].distance)
-        return false;
-    }
-    return true;
+
+ private:
+  static bool set_distance(uint16_t& distance, uintptr_t slot, uintptr_t to) {
+    const uintptr_t words = (to - slot) / sizeof(uintptr_t);
+    distance = static_cast<uint16_t>(words);
+    return at(slot, words) == to && words <= UINT16_MAX;
   }
 };
-static_assert(sizeof(Tip) == 192);
+static_assert(sizeof(Tip) == 128);
 
 // Where a tip is looked for. What is in here tells tips apart, it proves nothing.
 struct TipPlace {

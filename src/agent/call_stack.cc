@@ -269,7 +269,7 @@ uint32_t CallStack::name_tip(UnwindTables& tables, const Tip& tip) {
   const uint32_t kept = leave_.kept - tip.dropped;
   if (kept + tip.inner_count + 1 > tables.depth_limit) return 0;
   for (uint32_t i = 0; i <= tip.inner_count; ++i) {
-    const Rule rule = tables.rules.find(i == 0 ? tip.key : tip.inner[i - 1]);
+    const Rule rule = tables.rules.find(i == 0 ? tip.key : tip.inner_key(i - 1));
     if (!rule.has_row()) return 0;
     fresh_[i].code = rule.code();
   }
@@ -285,21 +285,20 @@ inline void CallStack::remember_tip(const Walk& walk, uint32_t kept) {
   const Fresh& top = fresh_[0];
   const uintptr_t slot = top.word.slot;
   const uint32_t dropped = leave_.kept - kept;
-  if (dropped > UINT16_MAX || walk.frame.slot - slot > UINT32_MAX) return;
   Tip tip;
   tip.serial = tip.seen = 0;
-  tip.dropped = static_cast<uint16_t>(dropped);
   tip.key = top.word.key;
+  tip.fp_slot = 0;
+  tip.dropped = static_cast<uint16_t>(dropped);
   tip.inner_count = 0;
   tip.pointer_count = 0;
+  if (dropped > UINT16_MAX || !tip.put_on(slot, walk.frame.slot, walk.frame.fp_slot)) return;
   for (uint32_t i = 0; i <= last; ++i) {
     const Fresh& inner = fresh_[i];
     if (i > 0 && !tip.add_inner(slot, inner.word.slot, inner.word.key)) return;
     const uint32_t way_on = i < last ? fresh_[i + 1].way : walk.way;
     if ((way_on & kByFramePointer) != 0 && !tip.add_pointer(slot, inner.fp_slot, inner.fp)) return;
   }
-  tip.below = static_cast<uint32_t>(walk.frame.slot - slot);
-  tip.fp_slot = walk.frame.fp_slot != 0 ? static_cast<uint32_t>(walk.frame.fp_slot - slot) : 0;
   const TipPlace place{.key = tip.key, .distance = words_[leave_.kept - 1].slot - slot, .word = leave_.word};
   branches_.add_tip(place, tip);
 }

@@ -190,10 +190,10 @@ class CallStack {
                                                                const Frame& caller) const {
     if (tip.dropped >= left_at) return false;
     const uint32_t kept = left_at - tip.dropped;
-    if (words_[kept - 1].slot != caller.slot + tip.below || !tip.stands(caller.slot, caller.fp)) return false;
+    if (words_[kept - 1].slot != Tip::at(caller.slot, tip.below) || !tip.stands(caller.slot, caller.fp)) return false;
     const Remembered& parent = remembered_[kept - 1];
     if ((parent.way & kFramePointerMatters) != 0) {
-      const uintptr_t fp = tip.fp_slot != 0 ? load_word(caller.slot + tip.fp_slot) : caller.fp;
+      const uintptr_t fp = tip.fp_slot != 0 ? load_word(Tip::at(caller.slot, tip.fp_slot)) : caller.fp;
       if (fp != parent.fp) return false;
     }
     return are_pointers_unchanged(kept);
