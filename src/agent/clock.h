@@ -13,4 +13,9 @@ inline __attribute__((always_inline)) uint64_t read_time() {
   return g_session.log->coarse_clock.load(std::memory_order_relaxed);
 }
 
+// Not before what the thread did until now, and before what it does then.
+inline uint64_t read_time_in_order() {
+  return g_session.clock_forbidden ? read_time() : arch::native::read_clock_in_order();
+}
+
 }  // namespace heaptap::agent

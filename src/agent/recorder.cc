@@ -21,20 +21,40 @@ void write_clock_note(ThreadState& state, uint64_t now) {
   state.base_time = now;
 }
 
-// The time of a record. While the process has but one thread, the order of its records says all about their order in time,
-// so that the clock, which costs as much as everything else here, is read for every few of them only.
-inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state) {
+inline bool is_alone() { return g_session.log->thread_count.load(std::memory_order_relaxed) == 1; }
+
+// A new reading, for an event of the block at `address` and for a few that follow.
+__attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t address) {
   constexpr uint32_t kUses = 8;
   constexpr uint64_t kDenseTicks = 40'000;  // a few records in that time: they come close together
-  if (state.time_uses != 0 && g_session.log->thread_count.load(std::memory_order_relaxed) == 1 &&
-      g_session.log->coarse_clock.load(std::memory_order_relaxed) <= state.last_time) {
-    --state.time_uses;
-    return state.last_time;
+  constexpr int kMostTries = 3;  // others may become the owner at once; a wrong order is mended by the collector
+  BlockOwners& owners = g_session.owners;
+  const bool owns = !is_alone() && owners.are_worthwhile();
+  uint64_t now = 0;
+  if (!owns) now = read_time();
+  for (int i = 0; owns && i < kMostTries; ++i) {
+    if (!owners.is(address, state.owner)) {
+      owners.take(address, state.owner);
+      ++state.takes;
+    }
+    now = read_time_in_order();
+    if (owners.is(address, state.owner)) break;
   }
-  const uint64_t now = read_time();
-  state.time_uses = now - state.last_time < kDenseTicks ? kUses : 0;
+  const bool usable = is_alone() || (owns && state.owner != BlockOwners::kNobody);
+  state.time_uses = usable && now - state.last_time < kDenseTicks ? kUses : 0;
   state.last_time = now;
   return now;
+}
+
+// The time of a record. The order of a stream's records says all about their order in time, so the clock, which costs as much
+// as everything else here, is read for every few of them only, as long as no other stream has to do with their blocks.
+inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state, uint64_t address) {
+  if (state.time_uses == 0 || g_session.log->coarse_clock.load(std::memory_order_relaxed) > state.last_time ||
+      !(is_alone() || g_session.owners.is(address, state.owner))) {
+    return read_for(state, address);
+  }
+  --state.time_uses;
+  return state.last_time;
 }
 
 constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
@@ -63,7 +83,9 @@ inline void write_event(ThreadState& state, uint64_t what, uint64_t size_bytes, 
   if (room_in(state) < kMostBytes) [[unlikely]] {
     if (!next_chunk(state, kMostBytes)) return;
   }
-  const uint64_t now = time != 0 ? time : time_for(state);
+  const bool is_mapping = wire::record_kind(what) > wire::RecordKind::kUndo;
+  if (time == 0 && is_mapping) time = read_time_in_order();  // parts of mappings have addresses of their own
+  const uint64_t now = time != 0 ? time : time_for(state, wire::record_address(what));
   uint64_t ticks = now - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]] {
     if (now >= state.base_time) write_clock_note(state, now);
@@ -194,7 +216,7 @@ inline __attribute__((always_inline)) void record_block(ThreadAnchor& anchor, ui
   begin_record(anchor, state);
   const uint32_t stack = state.call_stack.find_known(frame_at(slot));
   if (stack == 0 || room_in(state) < kMostBytes) return record_begun(anchor, what, size_bytes, slot, stack);
-  const uint64_t ticks = time_for(state) - state.base_time;
+  const uint64_t ticks = time_for(state, wire::record_address(what)) - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]]
     return record_begun(anchor, what, size_bytes, slot, stack);
   put_record(state, kKind, what, size_bytes, static_cast<uint32_t>(ticks), stack);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "agent/block_owners.h"
 #include "agent/call_stack.h"
 #include "agent/door.h"
 #include "agent/totals.h"
@@ -46,6 +47,7 @@ struct Session {
   door::CodeRange loader_code{};
   char socket_name[108] = {};
   uint8_t socket_name_bytes = 0;
+  BlockOwners owners;
   UnwindTables unwind;
   TotalsBook totals;
 };

@@ -177,6 +177,8 @@ bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
   auto* slot = claim<wire::StreamSlot*>(nullptr, claim_slot);
   if (slot == nullptr) return false;
   state.slot = slot;
+  state.owner = BlockOwners::owner_of(static_cast<uint32_t>(slot - g_session.slots));
+  state.takes = 0;
   slot->busy.store(1, std::memory_order_relaxed);
   slot->thread_id = state.thread_id;
   slot->thread_number = thread_number_of(anchor);
@@ -237,6 +239,9 @@ __attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes) {
     state.slot->lost_events.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
+  constexpr uint32_t kMostTakes = wire::kChunkBytes / sizeof(wire::Record) / 6;  // of its records, where owners pay
+  if (state.takes > kMostTakes) g_session.owners.give_up();
+  state.takes = 0;
   wire::ChunkHeader* before = state.chunk;
   begin_chunk(state, index);
   before->next.store(index + 1, std::memory_order_release);  // pairs with the collector's acquire

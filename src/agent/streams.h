@@ -22,6 +22,8 @@ struct ThreadState {
   TotalsState totals;
   uint64_t last_time;  // as it was read last
   uint32_t time_uses;  // how many more records may take it
+  uint32_t takes;      // places of memory that this stream became the owner of since its chunk was begun
+  BlockOwners::Owner owner;
   // Kept by the registry.
   uint32_t thread_id;
   ThreadState* next_known;

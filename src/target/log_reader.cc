@@ -68,7 +68,9 @@ LogReader::LogReader(wire::LogHeader& log)
       chunk_count_(log.chunk_count),
       slots_offset_(log.slots_offset),
       chunks_offset_(log.chunks_offset),
-      slot_taken_(slot_count_) {}
+      slot_taken_(slot_count_),
+      published_(std::min(log.coarse_clock.load(std::memory_order_relaxed), arch::native::read_clock())),
+      settled_(published_) {}
 
 LogReader::~LogReader() = default;
 
@@ -86,14 +88,14 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   bytes_read_ = 0;
   freed_ = 0;
   const uint64_t now = arch::native::read_clock();
-  log_.coarse_clock.store(now, std::memory_order_relaxed);
+  publish(now);
   find_streams();
   for (const auto& stream : streams_) {
-    // Not busy now: what this thread writes from here on is newer than `now`. And who is gone writes no more.
+    // Not busy now: what this thread writes from here on is newer than settled_. And who is gone writes no more.
     const bool idle = last || slot(stream->slot).busy.load(std::memory_order_acquire) == 0;
     stream->bound = idle ? UINT64_MAX : 0;
   }
-  uint64_t busy_until = last ? UINT64_MAX : now - kSlackTicks;
+  uint64_t busy_until = last ? UINT64_MAX : settled_;
   uint64_t unread_until = UINT64_MAX;
   keep_chunks();
   for (const auto& stream : streams_) {
@@ -114,6 +116,15 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
     syscall(SYS_futex, &log_.chunks_returned, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
   return bytes_read_;
+}
+
+// Threads may use a reading of the clock for several records, but none that is older than the time published here. They see
+// that time a moment later; by then they are busy with what they began before, or have written it.
+void LogReader::publish(uint64_t now) {
+  if (now - published_ < kSlackTicks) return;
+  settled_ = published_;
+  published_ = now;
+  log_.coarse_clock.store(now, std::memory_order_relaxed);
 }
 
 void LogReader::find_streams() {

@@ -62,6 +62,7 @@ class LogReader {
  private:
   struct Stream;
 
+  void publish(uint64_t now);
   void find_streams();
   void keep_chunks();
   bool keep_chunk(Stream& stream);
@@ -86,6 +87,8 @@ class LogReader {
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<bool> slot_taken_;
   std::vector<StreamEnd> new_threads_;
+  uint64_t published_;  // the log's coarse_clock
+  uint64_t settled_;    // what it was before: no thread that isn't busy writes a record any more that is older
   uint64_t bytes_read_ = 0;
   uint64_t lost_ended_ = 0;  // of streams that ended
   uint32_t damaged_streams_ = 0;

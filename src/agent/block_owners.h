@@ -1,0 +1,52 @@
+// Which stream recorded an event last at a place of memory: what lets a thread that isn't alone use a reading of the clock
+// for several events. As long as no other stream had an event there since that reading, the order of the stream's own records
+// says all about their order.
+//
+// It is exact because of the order of three things (docs/decisions/0003): a stream that isn't the owner makes itself the
+// owner, then reads the clock, and any stream looks whether it is the owner when its event's time is settled. So an event's
+// time is before the moment of that look, which is before the next owner took the place, which is before its reading.
+#pragma once
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/kernel.h"
+
+namespace heaptap::agent {
+
+class BlockOwners {
+ public:
+  using Owner = uint8_t;
+  static constexpr Owner kNobody = 0;  // nor any of the streams for which there is no number
+
+  // False: there is no memory for it.
+  bool start() {
+    if (places_ == nullptr) places_ = static_cast<std::atomic<Owner>*>(kernel::map_memory(kPlaces));
+    return places_ != nullptr;
+  }
+  static constexpr Owner owner_of(uint32_t slot) { return slot < UINT8_MAX ? static_cast<Owner>(slot + 1) : kNobody; }
+
+  [[nodiscard]] __attribute__((always_inline)) bool is(uint64_t address, Owner owner) const {
+    return places_[index(address)].load(std::memory_order_relaxed) == owner;
+  }
+  // Seen by all threads before whatever follows.
+  void take(uint64_t address, Owner owner) { places_[index(address)].exchange(owner, std::memory_order_seq_cst); }
+
+  // Where blocks go from thread to thread so often that owners cost more than they save.
+  void give_up() { worthwhile_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool are_worthwhile() const { return worthwhile_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr uint32_t kPlaces = 1u << 18;
+  static constexpr uint32_t kBytesOfPlace = 32;
+  static constexpr uint32_t kArenaShift = 26;  // so large, and so aligned, are glibc's arenas
+
+  static uint32_t index(uint64_t address) {
+    return static_cast<uint32_t>(address / kBytesOfPlace + (address >> kArenaShift) * 0x9e37u) & (kPlaces - 1);
+  }
+
+  std::atomic<Owner>* places_ = nullptr;
+  std::atomic<bool> worthwhile_{true};
+};
+
+}  // namespace heaptap::agent
