@@ -145,7 +145,8 @@ bool use_log(wire::LogHeader* log) {
   UnwindTables& unwind = session.unwind;
   const uint32_t asked = log->depth_limit;
   unwind.depth_limit = asked > 0 && asked < CallStack::kMostFrames ? asked : CallStack::kMostFrames;
-  if (!session.owners.start() || !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + log->codes_offset), log) ||
+  if (!session.owners.start() ||
+      !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + log->codes_offset), log) ||
       !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + log->nodes_offset), log) ||
       !session.totals.start(log)) {
     return false;
