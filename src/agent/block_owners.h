@@ -21,22 +21,31 @@ class BlockOwners {
 
   // False: there is no memory for it.
   bool start() {
-    if (places_ == nullptr) places_ = static_cast<std::atomic<Owner>*>(kernel::map_memory(kPlaces));
-    return places_ != nullptr;
+    if (nobody_ != nullptr) return true;
+    auto* places = static_cast<Place*>(kernel::map_memory(2 * size_t{kPlaces}));
+    if (places == nullptr) return false;
+    nobody_ = places + kPlaces;
+    places_.store(places, std::memory_order_release);
+    return true;
   }
   static constexpr Owner owner_of(uint32_t slot) { return slot < UINT8_MAX ? static_cast<Owner>(slot + 1) : kNobody; }
 
   [[nodiscard]] __attribute__((always_inline)) bool is(uint64_t address, Owner owner) const {
-    return places_[index(address)].load(std::memory_order_relaxed) == owner;
+    return places_.load(std::memory_order_acquire)[index(address)].load(std::memory_order_relaxed) == owner;
   }
   // Seen by all threads before whatever follows.
-  void take(uint64_t address, Owner owner) { places_[index(address)].exchange(owner, std::memory_order_seq_cst); }
+  void take(uint64_t address, Owner owner) {
+    Place* places = places_.load(std::memory_order_acquire);
+    if (places != nobody_) places[index(address)].exchange(owner, std::memory_order_seq_cst);
+  }
 
-  // Where blocks go from thread to thread so often that owners cost more than they save.
-  void give_up() { worthwhile_.store(false, std::memory_order_relaxed); }
-  [[nodiscard]] bool are_worthwhile() const { return worthwhile_.load(std::memory_order_relaxed); }
+  // Where blocks go from thread to thread so often that owners cost more than they save: from now on all places are nobody's.
+  // Who gets a block from a thread that knows it knows it, too.
+  void give_up() { places_.store(nobody_, std::memory_order_release); }
+  [[nodiscard]] bool are_worthwhile() const { return places_.load(std::memory_order_relaxed) != nobody_; }
 
  private:
+  using Place = std::atomic<Owner>;
   static constexpr uint32_t kPlaces = 1u << 18;
   static constexpr uint32_t kBytesOfPlace = 32;
   static constexpr uint32_t kArenaShift = 26;  // so large, and so aligned, are glibc's arenas
@@ -45,8 +54,8 @@ class BlockOwners {
     return static_cast<uint32_t>(address / kBytesOfPlace + (address >> kArenaShift) * 0x9e37u) & (kPlaces - 1);
   }
 
-  std::atomic<Owner>* places_ = nullptr;
-  std::atomic<bool> worthwhile_{true};
+  std::atomic<Place*> places_{nullptr};
+  Place* nobody_ = nullptr;  // places that are never written to
 };
 
 }  // namespace heaptap::agent
