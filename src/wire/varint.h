@@ -9,6 +9,12 @@ inline constexpr size_t kMostVarintBytes = 10;
 
 // Writes at `to`, which has room for kMostVarintBytes; returns the place behind.
 inline uint8_t* write_varint(uint8_t* to, uint64_t value) {
+  if (value < 0x4000) [[likely]] {  // without a branch: which of the two lengths comes next is hard to foresee
+    const bool is_long = value >= 0x80;
+    to[0] = static_cast<uint8_t>(value | uint64_t{is_long} << 7);
+    to[1] = static_cast<uint8_t>(value >> 7);
+    return to + 1 + is_long;
+  }
   while (value >= 0x80) {
     *to++ = static_cast<uint8_t>(value) | 0x80;
     value >>= 7;

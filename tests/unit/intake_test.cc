@@ -208,24 +208,44 @@ TEST(SiteCoder, RefusesStreamsThatDoNotHoldTogether) {
 
 TEST(ReleaseGuess, IsTheNewestLiveBlockOfTheSiteWhoseBlockWasReleasedHereLast) {
   constexpr uint32_t kNodes = 1, kNames = 2, kRelease = 3;
-  ReleaseGuess guess;
-  guess.begin();
-  guess.expect(5);
-  for (int site = 0; site < 3; ++site) guess.add_site();
-  for (const uint32_t site : {kNodes, kNodes, kNames, kNodes}) guess.allocate(site);  // blocks 1 to 4
-  EXPECT_EQ(guess.guess(kRelease), 0u) << "nothing was released here";
-  guess.release(kRelease, 1);
-  EXPECT_EQ(guess.guess(kRelease), 4u);
-  guess.release(kRelease, 4);
-  EXPECT_EQ(guess.guess(kRelease), 2u) << "passes over what is released";
-  guess.release(kRelease, 3);
-  EXPECT_EQ(guess.guess(kRelease), 0u) << "no other block of that site is alive";
-  guess.release(kRelease, 4);
-  guess.release(kRelease, 99);
-  EXPECT_EQ(guess.guess(kRelease), 0u) << "released before, and none of the frame's: they change nothing";
-  guess.release(kRelease, 2);
-  guess.allocate(kNodes);
-  EXPECT_EQ(guess.guess(kRelease), 5u);
+  std::vector<SiteModel::Site> sites(4);
+  ReleaseGuess state;
+  state.begin();
+  state.expect(5);
+  ReleaseGuess::Cursor guess = state.cursor();
+  const auto guessed = [&] { return guess.guess(sites.data(), sites[kRelease]); };
+  const auto release = [&](uint64_t block) { guess.release(sites[kRelease], block); };
+  for (const uint32_t site : {kNodes, kNodes, kNames, kNodes}) guess.allocate(sites[site], site);  // blocks 1 to 4
+  EXPECT_EQ(guessed(), 0u) << "nothing was released here";
+  release(1);
+  EXPECT_EQ(guessed(), 4u);
+  release(4);
+  EXPECT_EQ(guessed(), 2u) << "passes over what is released";
+  release(3);
+  EXPECT_EQ(guessed(), 0u) << "no other block of that site is alive";
+  release(4);
+  release(99);
+  EXPECT_EQ(guessed(), 0u) << "released before, and none of the frame's: they change nothing";
+  release(2);
+  guess.allocate(sites[kNodes], kNodes);
+  EXPECT_EQ(guessed(), 5u);
+}
+
+TEST(ReleaseGuess, TellsWhetherABlocksLastReleaseHadItsOwnTag) {
+  constexpr uint8_t kOwn = 3, kOther = 4;
+  SiteModel::Site site;
+  ReleaseGuess state;
+  state.begin();
+  state.expect(2);
+  ReleaseGuess::Cursor guess = state.cursor();
+  for (int i = 0; i < 2; ++i) guess.allocate(site, 1, kOwn);
+  guess.release(site, 1);
+  guess.match(1, kOwn);
+  state.keep(guess);
+  EXPECT_TRUE(state.matched(1));
+  EXPECT_FALSE(state.matched(2));
+  guess.match(1, kOther);
+  EXPECT_FALSE(state.matched(1)) << "released again";
 }
 
 TEST(EventFrame, GivesBackReleasesInAnyOrder) {

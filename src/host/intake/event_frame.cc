@@ -68,91 +68,108 @@ void EventFrameWriter::add_marks(const model::EventBatch& batch) {
   }
 }
 
-void EventFrameWriter::begin_thread_run(model::ThreadId thread) {
-  end_thread_run();
-  thread_ = thread;
-}
-
-void EventFrameWriter::end_thread_run() {
-  if (thread_run_ == 0) return;
+void EventFrameWriter::end_thread_run(size_t end) {
+  if (end == run_begin_) return;
   threads_.varint(thread_);
-  threads_.varint(thread_run_);
-  thread_run_ = 0;
+  threads_.varint(end - run_begin_);
+  run_begin_ = end;
 }
 
 void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
-  constexpr size_t kAhead = 8;
+  constexpr size_t kAhead = 12;     // the place of its site is fetched
+  constexpr size_t kNearAhead = 6;  // and then what the frame remembers of it
   const size_t count = batch.events.size();
-  const size_t blocks = static_cast<size_t>(next_block_ - first_block_);
-  allocated_.resize(blocks + count);
-  families_.resize(blocks + count);
-  guess_.expect(count);
-  Columns columns{sizes_.begin_varints(count), releases_.begin_varints(count)};
+  const model::Event* events = batch.events.data();
+  SiteState* states = states_.data();
+  Pass pass = begin_pass(count);
   for (size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) __builtin_prefetch(&states_[batch.events[i + kAhead].site], 1);
-    const model::Event& event = batch.events[i];
-    SiteState& site = states_[event.site];
-    const bool is_new = site.local == 0;
-    if (is_new) [[unlikely]]
-      begin_site(event.site, sites[event.site]);
-    if (event.thread != thread_) begin_thread_run(event.thread);
-    ++thread_run_;
-    sites_.put(site.local, is_new);
-    add_values(event, site, columns);
-  }
-  sizes_.end_at(columns.sizes);
-  releases_.end_at(columns.releases);
-}
-
-void EventFrameWriter::begin_site(model::SiteId site, const model::Site& facts) {
-  states_[site] = {0, sites_.add(site), facts.kind, wire::facts_of(facts.function).family};
-  guess_.add_site();
-  frame_sites_.push_back(site);
-}
-
-inline void EventFrameWriter::add_values(const model::Event& event, SiteState& site, Columns& columns) {
-  switch (site.kind) {
-    case EventKind::kAllocate: {
-      const uint64_t size = event.value + 1;
-      columns.sizes = wire::write_varint(columns.sizes, size == site.last_size ? 0 : size);
-      site.last_size = size;
-      const auto index = static_cast<size_t>(next_block_ - first_block_);
-      allocated_[index] = event.address;
-      families_[index] = static_cast<uint8_t>(site.family);
-      guess_.allocate(site.local);
-      ++next_block_;
-      break;
+    if (i + kAhead < count) {
+      __builtin_prefetch(&states[events[i + kAhead].site], 1);
+      __builtin_prefetch(&pass.sites.sites[states[events[i + kNearAhead].site].local], 1);
     }
-    case EventKind::kRelease:
-      add_release(event, site, columns);
-      break;
-    case EventKind::kUndo:
-      break;
-    case EventKind::kMap:
-    case EventKind::kUnmap:
-      ranges_.signed_varint(static_cast<int64_t>(event.address - last_range_));
-      ranges_.varint(event.value);
-      last_range_ = event.address;
-      break;
+    const model::Event& event = events[i];
+    SiteState site = states[event.site];
+    const bool is_new = site.local == 0;
+    if (is_new) [[unlikely]] {
+      site = states[event.site] = begin_site(event.site, sites[event.site]);
+      pass.sites.sites = sites_.cursor().sites;
+    }
+    if (event.thread != thread_) [[unlikely]] {
+      end_thread_run(event_count_ + i);
+      thread_ = event.thread;
+    }
+    sites_.put(pass.sites, site.local, is_new);
+    if (site.kind == EventKind::kAllocate) {
+      add_allocation(event, site, pass);
+    } else if (site.kind == EventKind::kRelease) {
+      add_release(event, site, pass);
+    } else if (site.kind != EventKind::kUndo) {
+      add_range(event);
+    }
   }
+  end_pass(pass);
 }
 
-inline void EventFrameWriter::add_release(const model::Event& event, const SiteState& site, Columns& columns) {
-  if (event.value == model::kUnknownBlock) {
-    columns.releases = wire::write_varint(columns.releases, kUnknown);
+EventFrameWriter::Pass EventFrameWriter::begin_pass(size_t events) {
+  const auto blocks = static_cast<size_t>(next_block_ - first_block_) + 1;
+  if (allocated_.size() < blocks + events) allocated_.resize(std::max(blocks + events, allocated_.size() * 2));
+  guess_.expect(events);
+  return {.sizes = sizes_.begin_varints(events),
+          .releases = releases_.begin_varints(events),
+          .allocated = allocated_.data(),
+          .sites = sites_.cursor(),
+          .guess = guess_.cursor(),
+          .before_first = first_block_ - 1,
+          .last_named = last_named_};
+}
+
+void EventFrameWriter::end_pass(const Pass& pass) {
+  sizes_.end_at(pass.sizes);
+  releases_.end_at(pass.releases);
+  sites_.keep(pass.sites);
+  guess_.keep(pass.guess);
+  next_block_ = pass.before_first + pass.guess.count();
+  last_named_ = pass.last_named;
+}
+
+EventFrameWriter::SiteState EventFrameWriter::begin_site(model::SiteId site, const model::Site& facts) {
+  frame_sites_.push_back(site);
+  return {sites_.add(site), facts.kind, wire::facts_of(facts.function).family};
+}
+
+[[gnu::always_inline]] inline void EventFrameWriter::add_allocation(const model::Event& event, SiteState site,
+                                                                    Pass& pass) {
+  SiteModel::Site& facts = pass.sites.sites[site.local];
+  const uint64_t size = event.value + 1;
+  pass.sizes = wire::write_varint(pass.sizes, size == facts.last_size ? 0 : size);
+  facts.last_size = size;
+  pass.allocated[pass.guess.count()] = event.address;
+  pass.guess.allocate(facts, site.local, static_cast<uint8_t>(site.family));
+}
+
+[[gnu::always_inline]] inline void EventFrameWriter::add_release(const model::Event& event, SiteState site,
+                                                                 Pass& pass) {
+  if (event.value == model::kUnknownBlock) [[unlikely]] {
+    pass.releases = wire::write_varint(pass.releases, kUnknown);
     return;
   }
-  const bool is_of_frame = event.value >= first_block_;
-  const uint64_t block = is_of_frame ? event.value - first_block_ + 1 : 0;
-  const bool is_guessed = is_of_frame && block == guess_.guess(site.local);
-  const uint64_t code = is_guessed ? kGuessed : code_of_block(event.value, last_named_, next_block_);
-  columns.releases = wire::write_varint(columns.releases, code);
-  last_named_ = event.value;
+  const model::BlockNumber next = pass.before_first + pass.guess.count();
+  const bool is_of_frame = event.value > pass.before_first;
+  const auto block = static_cast<ReleaseGuess::FrameBlock>(is_of_frame ? event.value - pass.before_first : 0);
+  SiteModel::Site& facts = pass.sites.sites[site.local];
+  const bool is_guessed = is_of_frame && block == pass.guess.guess(pass.sites.sites, facts);
+  const uint64_t code = is_guessed ? kGuessed : code_of_block(event.value, pass.last_named, next);
+  pass.releases = wire::write_varint(pass.releases, code);
+  pass.last_named = event.value;
   if (!is_of_frame) return;
-  guess_.release(site.local, block);
-  uint8_t& family = families_[block - 1];
-  family &= static_cast<uint8_t>(~kReleased);
-  if (family == static_cast<uint8_t>(site.family)) family |= kReleased;
+  pass.guess.release(facts, block);
+  pass.guess.match(block, static_cast<uint8_t>(site.family));
+}
+
+void EventFrameWriter::add_range(const model::Event& event) {
+  ranges_.signed_varint(static_cast<int64_t>(event.address - last_range_));
+  ranges_.varint(event.value);
+  last_range_ = event.address;
 }
 
 const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
@@ -160,7 +177,7 @@ const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
   payload_.varint(event_count_);
   payload_.varint(first_block_);
   write_marks(resolution_ns);
-  end_thread_run();
+  end_thread_run(event_count_);
   sites_.end();
   write_addresses();
   write_bad_releases();
@@ -181,7 +198,7 @@ void EventFrameWriter::clear() {
   frame_sites_.clear();
   marks_.clear();
   bad_.clear();
-  event_count_ = 0;
+  event_count_ = run_begin_ = 0;
   last_range_ = 0;
 }
 
@@ -201,10 +218,11 @@ void EventFrameWriter::write_marks(uint64_t resolution_ns) {
 
 void EventFrameWriter::write_addresses() {
   uint64_t address = 0;
-  for (size_t i = 0; i < next_block_ - first_block_; ++i) {
-    if ((families_[i] & kReleased) != 0) continue;
-    addresses_.signed_varint(static_cast<int64_t>(allocated_[i] - address));
-    address = allocated_[i];
+  const auto blocks = static_cast<ReleaseGuess::FrameBlock>(next_block_ - first_block_);
+  for (ReleaseGuess::FrameBlock block = 1; block <= blocks; ++block) {
+    if (guess_.matched(block)) continue;
+    addresses_.signed_varint(static_cast<int64_t>(allocated_[block] - address));
+    address = allocated_[block];
   }
 }
 
@@ -247,7 +265,6 @@ bool EventFrameReader::begin(wire::VarintReader& in, const model::Tables& tables
   runs_left_ = count_;
   with_addresses_ = with_addresses;
   guess_.begin();
-  last_sizes_.assign(1, 0);
   const bool columns = read_column(in, &marks_column_) && read_column(in, &threads_) && read_column(in, &ranks_) &&
                        read_column(in, &misses_) && read_column(in, &fresh_) && read_column(in, &sizes_) &&
                        read_column(in, &releases_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
@@ -339,6 +356,7 @@ bool EventFrameReader::read_column(wire::VarintReader& in, Column* column) {
 
 bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatch& batch) {
   model::Event* event = batch.events.data();
+  ReleaseGuess::Cursor guess = guess_.cursor();
   for (uint64_t left = batch.events.size(); left > 0;) {
     if (thread_run_ == 0 && !next_thread()) return false;
     const uint64_t run = std::min(left, thread_run_);
@@ -347,17 +365,13 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
     for (const model::Event* end = event + run; event != end; ++event) {
       model::SiteId site = 0;
       if (!sites_.next(site)) return false;
-      if (sites_.local() == last_sizes_.size()) [[unlikely]] {
-        guess_.add_site();
-        last_sizes_.push_back(0);
-      }
       *event = {site, thread_, 0, 0};
       switch (tables.sites[site].kind) {
         case EventKind::kAllocate:
-          if (!read_allocation(*event)) return false;
+          if (!read_allocation(*event, guess)) return false;
           break;
         case EventKind::kRelease:
-          if (!read_release(*event)) return false;
+          if (!read_release(*event, guess)) return false;
           break;
         case EventKind::kUndo:
           break;
@@ -369,6 +383,7 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
       }
     }
   }
+  guess_.keep(guess);
   return sizes_.reader.ok() && releases_.reader.ok() && ranges_.reader.ok();
 }
 
@@ -382,25 +397,26 @@ bool EventFrameReader::next_thread() {
   return true;
 }
 
-inline bool EventFrameReader::read_allocation(model::Event& event) {
-  uint64_t& last = last_sizes_[sites_.local()];
+inline bool EventFrameReader::read_allocation(model::Event& event, ReleaseGuess::Cursor& guess) {
+  SiteModel::Site& facts = sites_.model().site(sites_.local());
   const uint64_t coded = sizes_.reader.varint();
-  if (coded != 0) last = coded;
-  if (last == 0) return false;
-  event.value = last - 1;
-  guess_.allocate(sites_.local());
+  if (coded != 0) facts.last_size = coded;
+  if (facts.last_size == 0) return false;
+  event.value = facts.last_size - 1;
+  guess.allocate(facts, sites_.local());
   ++next_block_;
   return true;
 }
 
-inline bool EventFrameReader::read_release(model::Event& event) {
+inline bool EventFrameReader::read_release(model::Event& event, ReleaseGuess::Cursor& guess) {
   const uint64_t coded = releases_.reader.varint();
   if (coded == kUnknown) {
     event.value = model::kUnknownBlock;
     return true;
   }
+  SiteModel::Site& facts = sites_.model().site(sites_.local());
   if (coded == kGuessed) {
-    const ReleaseGuess::FrameBlock guessed = guess_.guess(sites_.local());
+    const ReleaseGuess::FrameBlock guessed = guess.guess(&sites_.model().site(0), facts);
     if (guessed == 0) return false;
     event.value = first_block_ + guessed - 1;
   } else if ((coded & 1) == (kFirstAge & 1)) {
@@ -410,7 +426,7 @@ inline bool EventFrameReader::read_release(model::Event& event) {
   }
   if (event.value == 0 || event.value >= next_block_) return false;
   last_named_ = event.value;
-  if (event.value >= first_block_) guess_.release(sites_.local(), event.value - first_block_ + 1);
+  if (event.value >= first_block_) guess.release(facts, event.value - first_block_ + 1);
   return true;
 }
 

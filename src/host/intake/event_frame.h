@@ -41,27 +41,31 @@ class EventFrameWriter {
   }
 
  private:
-  // What a frame knows about a site.
+  // Of a site that the frame names; what it remembers of it is in sites_.model().
   struct SiteState {
-    uint64_t last_size = 0;  // + 1
-    SiteModel::LocalSite local = 0;
+    SiteModel::LocalSite local = 0;  // 0: it doesn't yet
     model::EventKind kind{};
     wire::Family family{};
   };
-  static constexpr uint8_t kReleased = 0x80;  // with an allocation's family: in this frame, by its own family's release
-
   void add_marks(const model::EventBatch& batch);
   void add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites);
-  // Where the columns that nearly every event adds to go on, while a batch is added.
-  struct Columns {
-    uint8_t* sizes;
+  // What every event of a batch asks for, at hand while it is added.
+  struct Pass {
+    uint8_t* sizes;  // where the columns go on
     uint8_t* releases;
+    uint64_t* allocated;  // by number within the frame
+    SiteEncoder::Cursor sites;
+    ReleaseGuess::Cursor guess;
+    model::BlockNumber before_first;  // + a number within the frame: the block's
+    model::BlockNumber last_named;
   };
-  void begin_site(model::SiteId site, const model::Site& facts);
-  void add_values(const model::Event& event, SiteState& site, Columns& columns);
-  void add_release(const model::Event& event, const SiteState& site, Columns& columns);
-  void begin_thread_run(model::ThreadId thread);
-  void end_thread_run();
+  Pass begin_pass(size_t events);
+  void end_pass(const Pass& pass);
+  SiteState begin_site(model::SiteId site, const model::Site& facts);
+  void add_allocation(const model::Event& event, SiteState site, Pass& pass);
+  void add_release(const model::Event& event, SiteState site, Pass& pass);
+  void add_range(const model::Event& event);
+  void end_thread_run(size_t end);
   void write_marks(uint64_t resolution_ns);
   void write_addresses();
   void write_bad_releases();
@@ -77,12 +81,11 @@ class EventFrameWriter {
   model::BlockNumber next_block_ = 1;
   model::BlockNumber last_named_ = 1;  // by a release; first_block_ before there is one
   uint64_t last_range_ = 0;
-  model::ThreadId thread_ = 0;  // of the run at the end
-  size_t thread_run_ = 0;
+  model::ThreadId thread_ = 0;              // of the run at the end
+  size_t run_begin_ = 0;                    // its first event
   std::vector<SiteState> states_;           // by site
   std::vector<model::SiteId> frame_sites_;  // that have a local number
   std::vector<uint64_t> allocated_;         // address of each of the frame's allocations; room behind them
-  std::vector<uint8_t> families_;           // and its function's family, with kReleased
   std::vector<model::TimeMark> marks_;
   std::vector<model::BadRelease> bad_;
 };
@@ -119,15 +122,14 @@ class EventFrameReader {
   bool take_bad_releases(const model::Tables& tables, model::EventBatch& batch);
   bool next_thread();
   bool read_events(const model::Tables& tables, model::EventBatch& batch);
-  bool read_allocation(model::Event& event);
-  bool read_release(model::Event& event);
+  bool read_allocation(model::Event& event, ReleaseGuess::Cursor& guess);
+  bool read_release(model::Event& event, ReleaseGuess::Cursor& guess);
   bool read_addresses(const model::Tables& tables, model::EventBatch& batch);
 
   Decompressor decompressor_;
   Column marks_column_, threads_, ranks_, misses_, fresh_, sizes_, releases_, addresses_, ranges_, bad_column_;
   SiteDecoder sites_;
   ReleaseGuess guess_;
-  std::vector<uint64_t> last_sizes_;  // by local site, + 1
   std::vector<bool> released_;
   std::vector<model::TimeMark> marks_;
   std::vector<model::BadRelease> bad_;

@@ -19,7 +19,8 @@ SiteModel::LocalSite SiteEncoder::add(model::SiteId site) {
   return model_.add();
 }
 
-void SiteEncoder::put_other(SiteModel::LocalSite site, uint8_t rank, bool is_new) {
+void SiteEncoder::put_other(SiteModel::LocalSite site, bool is_new) {
+  const uint8_t rank = model_.rank(site);
   ranks.varint(zeros_ << 2 | (rank - 1u));
   zeros_ = 0;
   if (rank == SiteModel::kMiss) misses_.push_back(is_new ? 0 : site);

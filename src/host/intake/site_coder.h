@@ -15,25 +15,37 @@ namespace heaptap::intake {
 
 class SiteModel {
  public:
-  static constexpr uint8_t kMiss = 4;  // ranks are 0 to 3
-  using LocalSite = uint32_t;          // number within the frame, from 1 on; 0: none
+  static constexpr uint8_t kMiss = 4;         // ranks are 0 to 3
+  using LocalSite = uint32_t;                 // number within the frame, from 1 on; 0: none
+  static constexpr unsigned kLocalBits = 24;  // a frame has fewer events
+  using FrameBlock = uint32_t;                // which of the frame's allocations, from 1 on; 0: none
+
+  // What the frame's columns remember of a site, together: each event asks for all of it.
+  struct alignas(32) Site {
+    std::array<LocalSite, 4> followers{};  // the latest first
+    FrameBlock newest = 0;                 // see release_guess.h
+    LocalSite takes_from = 0;
+    uint64_t last_size = 0;  // of its last allocation, + 1
+  };
+  static_assert(sizeof(Site) == 32);
 
   void reset() {
-    followers_.assign(1, {});
+    sites_.assign(1, {});
     previous_ = 0;
   }
   // How many local numbers there are, 0 included.
-  [[nodiscard]] LocalSite count() const { return static_cast<LocalSite>(followers_.size()); }
+  [[nodiscard]] LocalSite count() const { return static_cast<LocalSite>(sites_.size()); }
   LocalSite add() {
-    followers_.push_back({});
+    sites_.push_back({});
     return count() - 1;
   }
   [[nodiscard]] LocalSite previous() const { return previous_; }
-  void prefetch(LocalSite local) const { __builtin_prefetch(&followers_[local], 1); }
+  [[nodiscard]] Site& site(LocalSite local) { return sites_[local]; }
+  [[gnu::always_inline]] void prefetch(LocalSite local) const { __builtin_prefetch(&sites_[local], 1); }
 
   // The rank of a site that follows the previous one, or kMiss.
   [[nodiscard]] uint8_t rank(LocalSite local) const {
-    const Followers& followers = followers_[previous_];
+    const Followers& followers = sites_[previous_].followers;
     if (followers[0] == local && local != 0) [[likely]]
       return 0;
     for (uint8_t i = 1; i < kMiss; ++i) {
@@ -42,11 +54,11 @@ class SiteModel {
     return kMiss;
   }
   // The site of that rank; 0: there is none.
-  [[nodiscard]] LocalSite follower(uint8_t rank) const { return followers_[previous_][rank]; }
+  [[nodiscard]] LocalSite follower(uint8_t rank) const { return sites_[previous_].followers[rank]; }
 
   // Notes that the site came: it is the first of its predecessor's followers from now on.
   void advance(LocalSite local, uint8_t rank) {
-    Followers& followers = followers_[previous_];
+    Followers& followers = sites_[previous_].followers;
     for (uint8_t i = rank < kMiss ? rank : kMiss - 1; i > 0; --i) followers[i] = followers[i - 1];
     followers[0] = local;
     previous_ = local;
@@ -57,7 +69,7 @@ class SiteModel {
 
  private:
   using Followers = std::array<LocalSite, 4>;
-  std::vector<Followers> followers_;  // by local number, the latest first
+  std::vector<Site> sites_;  // by local number
   LocalSite previous_ = 0;
 };
 
@@ -67,17 +79,34 @@ class SiteEncoder {
   void begin();
   // A site that is new in the frame: gives its local number.
   SiteModel::LocalSite add(model::SiteId site);
+  // What a loop over events keeps at hand. Between cursor() and keep() nothing else changes the encoder, but add().
+  struct Cursor {
+    SiteModel::Site* sites;
+    SiteModel::LocalSite previous;
+    uint64_t zeros;
+  };
+  Cursor cursor() { return {&model_.site(0), model_.previous(), zeros_}; }
+  void keep(const Cursor& cursor) {
+    model_.follow(cursor.previous);
+    zeros_ = cursor.zeros;
+  }
   // The next event's site. `is_new`: it was added for this event.
-  void put(SiteModel::LocalSite site, bool is_new) {
-    const uint8_t rank = model_.rank(site);
-    if (rank == 0) [[likely]] {
-      ++zeros_;
-      model_.follow(site);
+  [[gnu::always_inline]] void put(Cursor& at, SiteModel::LocalSite site, bool is_new) {
+    if (at.sites[at.previous].followers[0] == site) [[likely]] {
+      ++at.zeros;
+      at.previous = site;
     } else {
-      put_other(site, rank, is_new);
+      keep(at);
+      put_other(site, is_new);
+      at = cursor();
     }
   }
-  void prefetch(SiteModel::LocalSite site) const { model_.prefetch(site); }
+  void put(SiteModel::LocalSite site, bool is_new) {
+    Cursor at = cursor();
+    put(at, site, is_new);
+    keep(at);
+  }
+  [[nodiscard]] SiteModel& model() { return model_; }
   // Lays the misses out: one byte plane after the other, as many as the frame's sites need.
   void end();
 
@@ -86,7 +115,7 @@ class SiteEncoder {
   ByteBuffer fresh;   // of each new one the distance of its number from the last new one's
 
  private:
-  void put_other(SiteModel::LocalSite site, uint8_t rank, bool is_new);
+  void put_other(SiteModel::LocalSite site, bool is_new);
 
   SiteModel model_;
   uint64_t zeros_ = 0;  // ranks of 0 at the end
@@ -131,6 +160,7 @@ class SiteDecoder {
   }
   // Its number within the frame.
   [[nodiscard]] SiteModel::LocalSite local() const { return model_.previous(); }
+  [[nodiscard]] SiteModel& model() { return model_; }
 
  private:
   bool count_misses(wire::VarintReader ranks, size_t event_count);
