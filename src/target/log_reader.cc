@@ -247,45 +247,68 @@ void LogReader::give_up(Stream& stream) {
 }
 
 bool LogReader::read_records(Stream& stream, const uint8_t* bytes, uint32_t committed) {
-  uint32_t offset = stream.offset;
-  uint64_t last_time = stream.last_time;
-  bool sound = true;
+  const uint32_t begin = stream.offset;
   const size_t before = stream.events.size();
-  stream.events.resize(before + (committed - offset) / sizeof(wire::Record));
+  stream.events.resize(before + (committed - begin) / sizeof(wire::Record));
   wire::RawEvent* event = stream.events.data() + before;
-  while (sound && offset < committed) {
-    wire::SizedRecord record{};
-    const uint32_t left = committed - offset;
-    sound = left >= sizeof(wire::Record);
-    if (!sound) break;
-    std::memcpy(&record, bytes + offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
-    const wire::RecordKind kind = wire::record_kind(record.head.what);
-    const uint32_t size = wire::record_bytes(kind);
-    if (kind == wire::RecordKind::kNote) [[unlikely]] {
-      // The only note there is holds a clock.
-      sound = record.head.stack == sizeof(uint64_t) && left >= sizeof(record);
-      stream.base_time = record.size_bytes;
-      offset += sizeof(record);
-      continue;
-    }
-    sound = size != 0 && size <= left;
-    if (!sound) break;
-    offset += size;
-    last_time = std::max(stream.base_time + record.head.time, last_time);
-    const bool sized = size == sizeof(wire::SizedRecord);
-    *event++ = {last_time,
-                wire::record_address(record.head.what),
-                sized ? record.size_bytes : 0,
-                record.head.stack,
-                stream.thread,
-                kind,
-                wire::record_function(record.head.what)};
+  bool sound = true;
+  while (sound && stream.offset < committed) {
+    event = read_usual_records(stream, bytes, committed, event);
+    if (stream.offset < committed) sound = read_other_record(stream, bytes, committed, event);
   }
   stream.events.resize(static_cast<size_t>(event - stream.events.data()));
-  bytes_read_ += offset - stream.offset;
+  bytes_read_ += stream.offset - begin;
+  return sound;
+}
+
+// Those of allocations and releases, up to one that is neither, or so near the end that it may not be a long one.
+wire::RawEvent* LogReader::read_usual_records(Stream& stream, const uint8_t* bytes, uint32_t committed,
+                                              wire::RawEvent* event) {
+  uint32_t offset = stream.offset;
+  uint64_t last_time = stream.last_time;
+  const uint64_t base_time = stream.base_time;
+  const uint32_t thread = stream.thread;
+  for (wire::SizedRecord record; committed - offset >= sizeof(record);) {
+    std::memcpy(&record, bytes + offset, sizeof(record));
+    const wire::RecordKind kind = wire::record_kind(record.head.what);
+    const uint64_t time = std::max(base_time + record.head.time, last_time);
+    // A branch on purpose: where the next record begins is foreseen, not waited for.
+    if (kind == wire::RecordKind::kAllocate) {
+      offset += sizeof(wire::SizedRecord);
+      *event++ = {time, record.head.what, record.size_bytes, record.head.stack, thread};
+    } else if (kind == wire::RecordKind::kRelease) {
+      offset += sizeof(wire::Record);
+      *event++ = {time, record.head.what, 0, record.head.stack, thread};
+    } else {
+      break;
+    }
+    last_time = time;
+  }
   stream.offset = offset;
   stream.last_time = last_time;
-  return sound;
+  return event;
+}
+
+// One record of any kind. False: it is none.
+bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t committed, wire::RawEvent*& event) {
+  const uint32_t left = committed - stream.offset;
+  if (left < sizeof(wire::Record)) return false;
+  wire::SizedRecord record{};
+  std::memcpy(&record, bytes + stream.offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
+  const wire::RecordKind kind = wire::record_kind(record.head.what);
+  if (kind == wire::RecordKind::kNote) {
+    // The only note there is holds a clock.
+    stream.base_time = record.size_bytes;
+    stream.offset += sizeof(record);
+    return record.head.stack == sizeof(uint64_t) && left >= sizeof(record);
+  }
+  const uint32_t size = wire::record_bytes(kind);
+  if (size == 0 || size > left) return false;
+  stream.offset += size;
+  stream.last_time = std::max(stream.base_time + record.head.time, stream.last_time);
+  const uint64_t size_bytes = size == sizeof(record) ? record.size_bytes : 0;
+  *event++ = {stream.last_time, record.head.what, size_bytes, record.head.stack, stream.thread};
+  return true;
 }
 
 void LogReader::free_chunk(uint32_t index) {

@@ -72,6 +72,9 @@ class LogReader {
   bool read_kept(Stream& stream);
   void give_up(Stream& stream);
   bool read_records(Stream& stream, const uint8_t* chunk, uint32_t committed);
+  static wire::RawEvent* read_usual_records(Stream& stream, const uint8_t* chunk, uint32_t committed,
+                                            wire::RawEvent* event);
+  static bool read_other_record(Stream& stream, const uint8_t* chunk, uint32_t committed, wire::RawEvent*& event);
   void free_chunk(uint32_t index);
   void merge(RawEvents& events, uint64_t until);
   void sift_down();

@@ -180,6 +180,7 @@ constexpr uint64_t make_what(RecordKind kind, uint8_t function, uint64_t address
 }
 constexpr RecordKind record_kind(uint64_t what) { return static_cast<RecordKind>(what >> 56); }
 constexpr uint8_t record_function(uint64_t what) { return static_cast<uint8_t>(what >> 48); }
+constexpr uint32_t record_call(uint64_t what) { return static_cast<uint32_t>(what >> 48); }  // kind and function
 constexpr uint64_t record_address(uint64_t what) { return what & kCodeAddressMask; }
 
 // Notes: `function` holds the NoteKind, `stack` the number of bytes that follow the 16 (a multiple of 8).

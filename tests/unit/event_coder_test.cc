@@ -59,6 +59,34 @@ TEST(BlockMap, ForgetsOnlyTheDeadWhereTheyAreMany) {
   EXPECT_LT(known, kCount / 2);
 }
 
+// Against a map of the library, while the table grows several times and the dead are forgotten.
+TEST(BlockMap, LosesNothingThatIsAliveWhileItGrows) {
+  BlockMap blocks;
+  std::map<uint64_t, uint64_t> live;  // address -> number
+  std::mt19937_64 random(18);
+  constexpr uint64_t kSteps = 1'500'000;
+  for (uint64_t number = 1; number <= kSteps; ++number) {
+    const uint64_t address = 0x7f0000000000 + random() % 2'000'000 * 16;
+    const auto known = live.find(address);
+    BlockMap::Block* block = blocks.find(address);
+    ASSERT_EQ(block != nullptr && block->alive(), known != live.end());
+    if (known != live.end()) {
+      ASSERT_EQ(block->number, known->second);
+      block->released_at = 3;
+      live.erase(known);
+    } else if (number % 4 != 0 || number < kSteps / 2) {
+      blocks.allocate(address, {number, 16, 2, BlockMap::kAlive});
+      live[address] = number;
+    }
+  }
+  size_t seen = 0;
+  blocks.for_each_live([&](uint64_t address, const BlockMap::Block& block) {
+    ++seen;
+    EXPECT_EQ(live.at(address), block.number);
+  });
+  EXPECT_EQ(seen, live.size());
+}
+
 class EventCoderTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kDisorder = 20'000;  // ticks: less than the coder waits for
@@ -75,7 +103,7 @@ class EventCoderTest : public ::testing::Test {
   void add(RecordKind kind, uint64_t time, uint64_t address, uint64_t size = 0, uint32_t thread = 1, uint32_t stack = 8,
            Function function = Function::kNone) {
     if (function == Function::kNone) function = kind == RecordKind::kAllocate ? Function::kMalloc : Function::kFree;
-    raw_.push_back({time, address, size, stack, thread, kind, static_cast<uint8_t>(function)});
+    raw_.push_back({time, wire::make_what(kind, static_cast<uint8_t>(function), address), size, stack, thread});
   }
   void allocate(uint64_t time, uint64_t address, uint64_t size = 16, uint32_t thread = 1) {
     add(RecordKind::kAllocate, time, address, size, thread);
@@ -292,10 +320,10 @@ TEST_F(EventCoderTest, RandomRawEventsGiveSoundBatches) {
     uint64_t time = 0;
     for (int i = 0; i < 300; ++i) {
       time += random() % 1000;
-      raw_.push_back({time, random() % 40 * 16, random() >> (random() % 64),
-                      static_cast<uint32_t>(random() >> (32 + random() % 32)),
-                      static_cast<uint32_t>(random() >> (32 + random() % 32)),
-                      static_cast<RecordKind>(1 + random() % 5), static_cast<uint8_t>(random() % 50)});
+      const uint64_t what = wire::make_what(static_cast<RecordKind>(1 + random() % 5),
+                                            static_cast<uint8_t>(random() % 50), random() % 40 * 16);
+      raw_.push_back({time, what, random() >> (random() % 64), static_cast<uint32_t>(random() >> (32 + random() % 32)),
+                      static_cast<uint32_t>(random() >> (32 + random() % 32))});
     }
     EventCoder coder = make(round % 2 == 0);
     code(coder, true, 1 + random() % 100);
@@ -351,8 +379,8 @@ TEST_F(EventCoderTest, DisorderWithinTheBoundLeavesNoTrace) {
     std::map<uint64_t, int> depth;
     bool releases_overtake = false;
     for (const RawEvent& event : raw_) {
-      int& now = depth[event.address];
-      now += event.kind == RecordKind::kAllocate ? 1 : -1;
+      int& now = depth[event.address()];
+      now += event.kind() == RecordKind::kAllocate ? 1 : -1;
       releases_overtake |= now < 0 || now > 2;
     }
     if (releases_overtake) continue;  // no clock shows a release before its own allocation

@@ -155,7 +155,7 @@ class LogReaderTest : public ::testing::Test {
   }
   static std::vector<uint64_t> addresses_of(const RawEvents& events) {
     std::vector<uint64_t> addresses;
-    for (const RawEvent& event : events) addresses.push_back(event.address);
+    for (const RawEvent& event : events) addresses.push_back(event.address());
     return addresses;
   }
 
@@ -172,14 +172,14 @@ TEST_F(LogReaderTest, GivesRecordsAsTheyWereWritten) {
   writer_.release(stream, start_ + 9, 0x1000);
   const RawEvents events = drain();
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].kind, RecordKind::kAllocate);
+  EXPECT_EQ(events[0].kind(), RecordKind::kAllocate);
   EXPECT_EQ(events[0].time, start_ + 5);
-  EXPECT_EQ(events[0].address, 0x1000u);
+  EXPECT_EQ(events[0].address(), 0x1000u);
   EXPECT_EQ(events[0].size_bytes, 64u);
   EXPECT_EQ(events[0].stack, 99u);
   EXPECT_EQ(events[0].thread, 7u);
-  EXPECT_EQ(events[0].function, 1);
-  EXPECT_EQ(events[1].kind, RecordKind::kRelease);
+  EXPECT_EQ(events[0].function(), 1);
+  EXPECT_EQ(events[1].kind(), RecordKind::kRelease);
   EXPECT_EQ(events[1].size_bytes, 0u);
   EXPECT_TRUE(drain().empty());
   const std::vector<StreamEnd> threads = reader_.take_new_threads();
@@ -212,7 +212,7 @@ TEST_F(LogReaderTest, MergesAnyNumberOfStreamsInOrder) {
   }
   reader_.drain(events, false);
   ASSERT_EQ(events.size(), 5000u);
-  for (size_t i = 0; i < events.size(); ++i) ASSERT_EQ(events[i].address, i + 1);
+  for (size_t i = 0; i < events.size(); ++i) ASSERT_EQ(events[i].address(), i + 1);
 }
 
 TEST_F(LogReaderTest, HoldsBackWhatAnotherThreadMayStillPrecede) {
@@ -251,7 +251,7 @@ TEST_F(LogReaderTest, FollowsAStreamFromChunkToChunkAndGivesThemBack) {
   EXPECT_GT(chunks, 4u);
   const RawEvents events = drain();
   ASSERT_EQ(events.size(), 2000u);
-  EXPECT_EQ(events.back().address, 2000u);
+  EXPECT_EQ(events.back().address(), 2000u);
   EXPECT_EQ(events.back().time, start_ + 2000);
   const auto free = writer_.free_chunks();
   ASSERT_TRUE(free);
@@ -275,7 +275,7 @@ TEST_F(LogReaderTest, GivesAllChunksBackBeforeItReadsThemWhereManyAreInUse) {
   }
   uint64_t expected = 0;
   for (; !events.empty(); events = drain()) {
-    for (const RawEvent& event : events) ASSERT_EQ(event.address, ++expected);
+    for (const RawEvent& event : events) ASSERT_EQ(event.address(), ++expected);
   }
   EXPECT_EQ(expected, kMany + 1000);
   EXPECT_TRUE(reader_.is_empty());

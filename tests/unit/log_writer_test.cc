@@ -69,9 +69,9 @@ TEST_F(LogWriterTest, EventsComeBackAsTheyWereWritten) {
   const target::RawEvents read = drain();
   ASSERT_EQ(read.size(), written.size());
   for (size_t i = 0; i < read.size(); ++i) {
-    EXPECT_EQ(read[i].kind, written[i].kind);
-    EXPECT_EQ(read[i].function, static_cast<uint8_t>(written[i].function));
-    EXPECT_EQ(read[i].address, written[i].address);
+    EXPECT_EQ(read[i].kind(), written[i].kind);
+    EXPECT_EQ(read[i].function(), static_cast<uint8_t>(written[i].function));
+    EXPECT_EQ(read[i].address(), written[i].address);
     EXPECT_EQ(read[i].size_bytes, written[i].size_bytes);
     EXPECT_EQ(read[i].stack, written[i].stack);
     EXPECT_EQ(read[i].thread, 1u);

@@ -77,8 +77,7 @@ void TotalsCollector::read_sites(intake::EventCoder& coder, model::Totals& total
     model::SiteTotals entry = totals_of(entries_[i], rare_[i]);
     if (entry.allocations == 0) continue;
     wire::RawEvent event{};
-    event.kind = wire::RecordKind::kAllocate;
-    event.function = function;
+    event.what = wire::make_what(wire::RecordKind::kAllocate, function, 0);
     event.stack = wire::entry_stack(key);
     entry.site = coder.site_of(event);
     entry.thread = std::min(wire::entry_thread(key), wire::kOwnThreads);

@@ -26,7 +26,7 @@ T& at_grown(std::vector<T>& values, size_t index, const T& fill) {
 }
 
 constexpr bool names_function(const wire::RawEvent& raw) {
-  return raw.function != 0 && raw.function < wire::kFunctionCount;
+  return raw.function() != 0 && raw.function() < wire::kFunctionCount;
 }
 
 constexpr uint64_t stack_key(const model::Stack& stack) { return uint64_t{stack.parent} << 32 | stack.code; }
@@ -38,31 +38,40 @@ EventCoder::EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolu
 
 size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
                         model::EventBatch& batch) {
-  if (batch.events.empty()) batch.first_block = next_block_;
-  next_mark_ticks_ = batch.events.empty() ? 0 : next_mark(clock);
-  batch.events.reserve(std::min(most, batch.events.size() + events.size()));
+  const size_t begun = batch.events.size();
+  if (begun == 0) batch.first_block = next_block_;
+  next_mark_ticks_ = begun == 0 ? 0 : next_mark(clock);
+  if (most <= begun) return 0;
+  // Room for each of them, or two where a release is made up.
+  batch.events.resize(begun + std::min(most - begun, 2 * events.size()) + 1);
+  Coded coded{.batch = batch, .next = batch.events.data() + begun};
+  const model::Event* end = batch.events.data() + std::min(most, batch.events.size());
   size_t taken = 0;
-  for (; taken < events.size() && batch.events.size() < most; ++taken) {
+  for (; taken < events.size() && coded.next < end; ++taken) {
     if (taken + kAhead < events.size()) prefetch(events[taken + kAhead]);
     const wire::RawEvent& raw = events[taken];
-    if (raw.time >= next_mark_ticks_ && raw.kind != wire::RecordKind::kNone) mark_time(raw.time, clock, batch);
-    if (!append(events.subspan(taken), last, batch)) break;
+    if (raw.time >= next_mark_ticks_) [[unlikely]]
+      mark_time(raw, clock, coded);
+    if (!append(events.subspan(taken), last, coded)) break;
   }
+  batch.events.resize(coded.count());
   return taken;
 }
 
-inline void EventCoder::prefetch(const wire::RawEvent& raw) const {
-  blocks_.prefetch(raw.address);
-  if (raw.stack < node_sites_.size()) __builtin_prefetch(&node_sites_[raw.stack]);
+[[gnu::always_inline]] inline void EventCoder::prefetch(const wire::RawEvent& raw) const {
+  blocks_.prefetch(raw.what);
+  if (raw.stack < node_count_) __builtin_prefetch(&node_sites_[raw.stack]);
 }
 
-void EventCoder::mark_time(uint64_t ticks, const ClockScale& clock, model::EventBatch& batch) {
-  const uint64_t now = clock.to_ns(ticks);
-  const bool begins = batch.events.empty() && batch.time_marks.empty();
+void EventCoder::mark_time(const wire::RawEvent& raw, const ClockScale& clock, Coded& coded) {
+  if (raw.kind() == wire::RecordKind::kNone) return;
+  model::EventBatch& batch = coded.batch;
+  const uint64_t now = clock.to_ns(raw.time);
+  const bool begins = coded.count() == 0 && batch.time_marks.empty();
   if (now < time_ns_ + resolution_ns_ && !begins) return;
   time_ns_ = std::max(time_ns_, now / resolution_ns_ * resolution_ns_);
   next_mark_ticks_ = next_mark(clock);
-  const auto event = static_cast<uint32_t>(batch.events.size());
+  const auto event = static_cast<uint32_t>(coded.count());
   if (!batch.time_marks.empty() && batch.time_marks.back().first_event == event) {
     batch.time_marks.back().time_ns = time_ns_;
   } else {
@@ -78,27 +87,40 @@ uint64_t EventCoder::next_mark(const ClockScale& clock) const {
 }
 
 // The front event. False: it has to wait.
-inline bool EventCoder::append(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
+[[gnu::always_inline]] inline bool EventCoder::append(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
   const wire::RawEvent& raw = rest.front();
-  if (!names_function(raw)) [[unlikely]]
-    return true;
-  switch (raw.kind) {
+  const uint32_t call = wire::record_call(raw.what);
+  const NodeSite known = known_site_of(raw);
+  if (known.key == call) [[likely]] {  // so it names a function
+    if (raw.kind() == wire::RecordKind::kAllocate) return allocate(rest, known.site, last, coded);
+    if (raw.kind() == wire::RecordKind::kRelease) {
+      release(raw, known.site, coded);
+      return true;
+    }
+  }
+  return append_other(rest, last, coded);
+}
+
+bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
+  const wire::RawEvent& raw = rest.front();
+  if (!names_function(raw)) return true;
+  switch (raw.kind()) {
     case wire::RecordKind::kAllocate:
-      return allocate(rest, last, batch);
+      return allocate(rest, kUnset, last, coded);
     case wire::RecordKind::kRelease:
-      release(raw, site_of(raw), batch);
+      release(raw, site_of(raw), coded);
       break;
     case wire::RecordKind::kUndo:
       undo(raw);
-      batch.events.push_back({site_of(raw), raw.thread, 0, 0});
+      coded.add({site_of(raw), raw.thread, 0, 0});
       break;
     case wire::RecordKind::kMap:
-      mapped_.add(raw.address, raw.size_bytes);
-      batch.events.push_back({site_of(raw), raw.thread, raw.size_bytes, raw.address});
+      mapped_.add(raw.address(), raw.size_bytes);
+      coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
       break;
     case wire::RecordKind::kUnmap:
-      mapped_.remove(raw.address, raw.size_bytes);
-      batch.events.push_back({site_of(raw), raw.thread, raw.size_bytes, raw.address});
+      mapped_.remove(raw.address(), raw.size_bytes);
+      coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
       break;
     default:  // kNone: it was brought forward
       break;
@@ -106,41 +128,42 @@ inline bool EventCoder::append(std::span<wire::RawEvent> rest, bool last, model:
   return true;
 }
 
-inline bool EventCoder::allocate(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
+[[gnu::always_inline]] inline bool EventCoder::allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last,
+                                                        Coded& coded) {
   const wire::RawEvent& raw = rest.front();
-  BlockMap::Block& block = blocks_.claim(raw.address);
-  if (block.alive() && !settle_conflict(rest, last, batch)) [[unlikely]]
+  BlockMap::Block& block = blocks_.claim(raw.what);
+  if (block.alive() && !settle_conflict(rest, last, coded)) [[unlikely]]
     return false;
-  const model::SiteId site = site_of(raw);
+  if (site == kUnset) site = site_of(raw);
   block = {next_block_++, raw.size_bytes, site, BlockMap::kAlive};
-  batch.events.push_back({site, raw.thread, raw.size_bytes, raw.address});
+  coded.add({site, raw.thread, raw.size_bytes, raw.address()});
   return true;
 }
 
-inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch) {
-  BlockMap::Block* block = blocks_.find(raw.address);
+[[gnu::always_inline]] inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, Coded& coded) {
+  BlockMap::Block* block = blocks_.find(raw.what);
   if (block == nullptr || !block->alive()) [[unlikely]] {
     last_released_of(raw.thread) = kNothing;
-    release_unknown(raw, block, batch);
-    batch.events.push_back({site, raw.thread, model::kUnknownBlock, raw.address});
+    release_unknown(raw, block, coded);
+    coded.add({site, raw.thread, model::kUnknownBlock, raw.address()});
     return;
   }
-  last_released_of(raw.thread) = raw.address;
+  last_released_of(raw.thread) = raw.address();
   block->released_at = site;
-  batch.events.push_back({site, raw.thread, block->number, 0});
+  coded.add({site, raw.thread, block->number, 0});
 }
 
-void EventCoder::release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, model::EventBatch& batch) {
+void EventCoder::release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded) {
   model::BadRelease bad{};
-  bad.event = static_cast<uint32_t>(batch.events.size());
-  bad.address = raw.address;
+  bad.event = static_cast<uint32_t>(coded.count());
+  bad.address = raw.address();
   bad.kind = from_start_ && !incomplete_ ? model::BadReleaseKind::kNeverAllocated : model::BadReleaseKind::kUnknown;
   if (incomplete_) {
     dead = nullptr;
   } else if (dead != nullptr) {
     bad.kind = model::BadReleaseKind::kDouble;
   } else if (searches_for_interior_++ < kMostSearches) {
-    dead = blocks_.find_around(raw.address);
+    dead = blocks_.find_around(raw.address());
     if (dead != nullptr) bad.kind = model::BadReleaseKind::kInterior;
   }
   if (dead != nullptr) {
@@ -149,19 +172,19 @@ void EventCoder::release_unknown(const wire::RawEvent& raw, const BlockMap::Bloc
     bad.allocated_at = dead->allocated_at;
     bad.first_released_at = dead->alive() ? dead->allocated_at : dead->released_at;
   }
-  batch.bad_releases.push_back(bad);
+  coded.batch.bad_releases.push_back(bad);
 }
 
 void EventCoder::undo(const wire::RawEvent& raw) {
   uint64_t& last = last_released_of(raw.thread);
-  BlockMap::Block* block = blocks_.find(raw.address);
-  if (last == raw.address && block != nullptr && !block->alive()) BlockMap::revive(*block);
+  BlockMap::Block* block = blocks_.find(raw.address());
+  if (last == raw.address() && block != nullptr && !block->alive()) BlockMap::revive(*block);
   last = kNothing;
 }
 
 // The front event allocates what is still alive: the release must be somewhere behind, since times of two processors are
 // only almost comparable. It is brought forward. False: it may still come, so wait with this event.
-bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch) {
+bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
   const wire::RawEvent& allocation = rest.front();
   const uint64_t limit = allocation.time + kMostDisorder;
   for (wire::RawEvent& later : rest.subspan(1)) {
@@ -169,33 +192,32 @@ bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, mode
       last = true;
       break;
     }
-    if (later.kind == wire::RecordKind::kRelease && later.address == allocation.address && names_function(later)) {
-      release(later, site_of(later), batch);
-      later.kind = wire::RecordKind::kNone;
+    if (later.kind() == wire::RecordKind::kRelease && later.address() == allocation.address() &&
+        names_function(later)) {
+      release(later, site_of(later), coded);
+      later.what = 0;  // kNone
       return true;
     }
   }
   if (!last) return false;
   // Its release was never seen (lost, or made by a function that has no hook).
   ++missed_releases_;
+  constexpr auto kFree = static_cast<uint8_t>(wire::Function::kFree);
   const wire::RawEvent implied{allocation.time,
-                               allocation.address,
-                               0,
-                               static_cast<uint32_t>(wire::StackEnd::kNotUnwound),
-                               allocation.thread,
-                               wire::RecordKind::kRelease,
-                               static_cast<uint8_t>(wire::Function::kFree)};
-  release(implied, site_of(implied), batch);
+                               wire::make_what(wire::RecordKind::kRelease, kFree, allocation.address()), 0,
+                               static_cast<uint32_t>(wire::StackEnd::kNotUnwound), allocation.thread};
+  release(implied, site_of(implied), coded);
   return true;
 }
 
 model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
-  const uint32_t key = site_key(raw.kind, raw.function);
+  const uint32_t key = wire::record_call(raw.what);
   if (raw.stack >= agent_.nodes.size()) {
     return find_or_add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
   }
   const model::SiteId site = find_or_add_site(key, stack_of(raw.stack));
   at_grown(node_sites_, raw.stack, NodeSite{}) = {key, site};
+  node_count_ = static_cast<uint32_t>(node_sites_.size());
   return site;
 }
 
@@ -265,6 +287,9 @@ model::CodeId EventCoder::code_of(uint32_t index) {
   return known->second;
 }
 
-void EventCoder::add_thread(size_t place) { at_grown(last_released_, place, kNothing); }
+void EventCoder::change_thread(uint32_t thread) {
+  thread_ = thread;
+  last_released_of_thread_ = &at_grown(last_released_, thread % kMostThreads, kNothing);
+}
 
 }  // namespace heaptap::intake

@@ -56,42 +56,48 @@ class EventCoder {
 
   // The trace's site of an event, which may be a new one.
   model::SiteId site_of(const wire::RawEvent& raw) {
-    if (raw.stack < node_sites_.size()) [[likely]] {
-      const NodeSite& known = node_sites_[raw.stack];
-      if (known.key == site_key(raw.kind, raw.function)) [[likely]]
-        return known.site;
-    }
-    return find_site(raw);
+    const NodeSite known = known_site_of(raw);
+    return known.key == wire::record_call(raw.what) ? known.site : find_site(raw);
   }
 
   // Blocks that were handed out again without a release having been seen.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
 
  private:
-  static constexpr uint32_t site_key(wire::RecordKind kind, uint8_t function) {
-    return uint32_t{static_cast<uint8_t>(kind)} << 8 | function;
+  // A batch, and where its events go on: there is room.
+  struct Coded {
+    model::EventBatch& batch;
+    model::Event* next;
+    [[nodiscard]] size_t count() const { return static_cast<size_t>(next - batch.events.data()); }
+    void add(const model::Event& event) { *next++ = event; }
+  };
+  struct NodeSite {  // the site that this node's events had last, and the rest of its key
+    uint32_t key = 0;
+    model::SiteId site = 0;
+  };
+  [[nodiscard]] NodeSite known_site_of(const wire::RawEvent& raw) const {
+    return raw.stack < node_count_ ? node_sites_[raw.stack] : NodeSite{};
   }
-  void mark_time(uint64_t ticks, const ClockScale& clock, model::EventBatch& batch);
+  void mark_time(const wire::RawEvent& raw, const ClockScale& clock, Coded& coded);
   [[nodiscard]] uint64_t next_mark(const ClockScale& clock) const;
-  bool append(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
-  bool allocate(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
-  void release(const wire::RawEvent& raw, model::SiteId site, model::EventBatch& batch);
-  void release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, model::EventBatch& batch);
+  bool append(std::span<wire::RawEvent> rest, bool last, Coded& coded);
+  bool allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last, Coded& coded);
+  bool append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded);
+  void release(const wire::RawEvent& raw, model::SiteId site, Coded& coded);
+  void release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded);
   void undo(const wire::RawEvent& raw);
   void prefetch(const wire::RawEvent& raw) const;
-  bool settle_conflict(std::span<wire::RawEvent> rest, bool last, model::EventBatch& batch);
+  bool settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded);
   model::SiteId find_site(const wire::RawEvent& raw);
   model::SiteId find_or_add_site(uint32_t key, model::StackId stack);
   model::StackId find_or_add_stack(const model::Stack& stack);
   model::StackId stack_of(uint32_t node);
   model::CodeId code_of(uint32_t index);
   uint64_t& last_released_of(uint32_t thread) {
-    const size_t place = thread % kMostThreads;
-    if (place >= last_released_.size()) [[unlikely]]
-      add_thread(place);
-    return last_released_[place];
+    if (thread != thread_) change_thread(thread);
+    return *last_released_of_thread_;
   }
-  void add_thread(size_t place);
+  void change_thread(uint32_t thread);
 
   static constexpr uint32_t kMostThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
 
@@ -108,11 +114,8 @@ class EventCoder {
   uint64_t missed_releases_ = 0;
   uint64_t searches_for_interior_ = 0;
 
-  struct NodeSite {  // the site that this node's events had last, and the rest of its key
-    uint32_t key = 0;
-    model::SiteId site = 0;
-  };
   std::vector<NodeSite> node_sites_;        // by agent node
+  uint32_t node_count_ = 0;                 // its size
   std::vector<model::StackId> stack_ids_;   // by agent node; kUnset
   std::vector<model::CodeId> code_ids_;     // by agent code index
   std::vector<model::SiteId> first_sites_;  // by stack: its newest site; kUnset
@@ -121,6 +124,8 @@ class EventCoder {
   boost::unordered_flat_map<uint64_t, model::StackId> stacks_;  // where doubles are expected
   boost::unordered_flat_map<uint64_t, model::CodeId> codes_;
   std::vector<uint64_t> last_released_;  // by thread: the address of the block that it released last
+  uint32_t thread_ = UINT32_MAX;         // asked for last, and its place there
+  uint64_t* last_released_of_thread_ = nullptr;
 };
 
 }  // namespace heaptap::intake

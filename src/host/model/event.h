@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "host/base/unfilled_allocator.h"
 #include "wire/functions.h"
 
 namespace heaptap::model {
@@ -58,9 +59,11 @@ struct BadRelease {
   bool block_known;
 };
 
+using Events = std::vector<Event, base::UnfilledAllocator<Event>>;
+
 struct EventBatch {
   BlockNumber first_block = 1;  // number that the batch's first allocation gets
-  std::vector<Event> events;
+  Events events;
   std::vector<TimeMark> time_marks;      // ascending; the first one is for event 0
   std::vector<BadRelease> bad_releases;  // ascending by event
 };
