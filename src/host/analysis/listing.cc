@@ -45,9 +45,11 @@ bool Listing::is_mapping(uint64_t id) const {
 }
 
 // Sums the tallies of the sites that are the same.
-report::StackEntry Listing::counts_of(uint64_t id) const {
-  report::StackEntry stack;
+void Listing::count(uint64_t id, report::StackEntry& stack) const {
   stack.id = id;
+  stack.allocations = stack.frees = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes = 0;
+  stack.temporary_allocations = stack.mismatched_frees = stack.lifetime_ns = 0;
+  stack.live_known = stack.threads_known = true;
   stack.times_known = !ledger_.gaps().events;
   stack.temporary_known = !ledger_.gaps().temporary;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
@@ -68,8 +70,8 @@ report::StackEntry Listing::counts_of(uint64_t id) const {
     stack.live_known = stack.live_known && !gaps.live;
     stack.threads_known = stack.threads_known && !gaps.threads;
   }
+  stack.leaks.reset();
   if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
-  return stack;
 }
 
 report::StackLeaks Listing::leaks_of(uint64_t id) const {
@@ -119,8 +121,9 @@ void Listing::name(report::StackEntry& stack) const {
 void Listing::list_stacks(report::Report& report) const {
   std::vector<SortPlace> places;
   places.reserve(index_.group_count());
+  report::StackEntry stack;
   for (uint64_t id = 1; id <= index_.group_count(); ++id) {
-    const report::StackEntry stack = counts_of(id);
+    count(id, stack);
     if (is_listed(stack)) places.push_back(place_of(stack, query_.sort));
   }
   report.stack_count = places.size();
@@ -129,9 +132,10 @@ void Listing::list_stacks(report::Report& report) const {
   }
   keep_first(places, query_.limit, std::less<>());
   for (const SortPlace& place : places) {
-    report::StackEntry& stack = report.stacks.emplace_back(counts_of(place.id));
-    stack.threads = threads_of(place.id);
-    name(stack);
+    report::StackEntry& entry = report.stacks.emplace_back();
+    count(place.id, entry);
+    entry.threads = threads_of(place.id);
+    name(entry);
   }
 }
 

@@ -26,7 +26,7 @@ class Listing {
  private:
   [[nodiscard]] bool is_mapping(uint64_t id) const;
   [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
-  [[nodiscard]] report::StackEntry counts_of(uint64_t id) const;
+  void count(uint64_t id, report::StackEntry& stack) const;  // sets its numbers
   [[nodiscard]] report::StackLeaks leaks_of(uint64_t id) const;
   [[nodiscard]] std::vector<uint32_t> threads_of(uint64_t id) const;
   void name(report::StackEntry& stack) const;

@@ -14,12 +14,27 @@ bool opens_earlier(const RangeMap::Range& a, const RangeMap::Range& b) {
   return a.depth < b.depth;
 }
 
+// Most lists come with their beginnings in order: then only those with the same one are left to sort.
+void sort_ranges(std::vector<RangeMap::Range>& ranges) {
+  if (!std::ranges::is_sorted(ranges, {}, &RangeMap::Range::begin)) {
+    std::stable_sort(ranges.begin(), ranges.end(), opens_earlier);
+    return;
+  }
+  for (auto first = ranges.begin(); first != ranges.end();) {
+    auto last = first + 1;
+    while (last != ranges.end() && last->begin == first->begin) ++last;
+    if (last - first > 1) std::stable_sort(first, last, opens_earlier);
+    first = last;
+  }
+}
+
 }  // namespace
 
 // Sweeps over the addresses with a stack of the ranges that are open.
 RangeMap::RangeMap(std::vector<Range> ranges) {
   std::erase_if(ranges, [](const Range& range) { return range.end <= range.begin; });
-  std::stable_sort(ranges.begin(), ranges.end(), opens_earlier);
+  sort_ranges(ranges);
+  pieces_.reserve(ranges.size() + 1);
   std::vector<Range> open;
   auto close_up_to = [&](uint64_t address) {
     while (!open.empty() && open.back().end <= address) {

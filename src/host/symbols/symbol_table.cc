@@ -50,6 +50,7 @@ std::vector<Candidate> read_symbols(Dwfl_Module* module, SymbolKind kind, const 
   Elf* elf = dwfl_module_getelf(module, &bias);
   const bool has_thumb_bit = kind == SymbolKind::kCode && elf != nullptr && gelf_getehdr(elf, &header) != nullptr &&
                              header.e_machine == EM_ARM;
+  symbols.reserve(static_cast<size_t>(std::max(count, 0)));  // untouched memory is free, copies are not
   for (int i = 1; i < count; ++i) {
     GElf_Sym symbol;
     GElf_Addr address = 0;
@@ -70,18 +71,24 @@ SymbolTable::SymbolTable(Dwfl_Module* module, SymbolKind kind, const CodeRanges&
   std::vector<Candidate> symbols = read_symbols(module, kind, inside);
   std::ranges::sort(symbols, {}, [](const Candidate& each) { return each.symbol.begin; });
   std::vector<RangeMap::Range> ranges;
-  uint64_t next_begin = ~uint64_t{0};  // of the next symbol at another address
-  for (size_t i = symbols.size(); i-- > 0;) {
-    const Symbol& symbol = symbols[i].symbol;
-    if (i + 1 < symbols.size() && symbols[i + 1].symbol.begin != symbol.begin) next_begin = symbols[i + 1].symbol.begin;
-    uint64_t end = symbol.begin + symbol.size_bytes;
-    if (symbol.size_bytes == 0) end = is_complete ? next_begin : symbol.begin;
-    const AddressRange clipped = inside.clip({symbol.begin, end});
-    ranges.push_back({.begin = clipped.begin,
-                      .end = clipped.end,
-                      .depth = symbols[i].preference,
-                      .value = static_cast<uint32_t>(symbols_.size())});
-    symbols_.push_back(symbol);
+  ranges.reserve(symbols.size());
+  symbols_.reserve(symbols.size());
+  for (size_t first = 0; first < symbols.size();) {
+    size_t end = first + 1;  // of those at the same address
+    while (end < symbols.size() && symbols[end].symbol.begin == symbols[first].symbol.begin) ++end;
+    const uint64_t next_begin = end < symbols.size() ? symbols[end].symbol.begin : ~uint64_t{0};
+    for (size_t i = end; i-- > first;) {
+      const Symbol& symbol = symbols[i].symbol;
+      uint64_t symbol_end = symbol.begin + symbol.size_bytes;
+      if (symbol.size_bytes == 0) symbol_end = is_complete ? next_begin : symbol.begin;
+      const AddressRange clipped = inside.clip({symbol.begin, symbol_end});
+      ranges.push_back({.begin = clipped.begin,
+                        .end = clipped.end,
+                        .depth = symbols[i].preference,
+                        .value = static_cast<uint32_t>(symbols_.size())});
+      symbols_.push_back(symbol);
+    }
+    first = end;
   }
   ranges_ = RangeMap(std::move(ranges));
 }
