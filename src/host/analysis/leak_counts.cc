@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace heaptap::analysis {
 namespace {
@@ -24,8 +25,8 @@ report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
 
 }  // namespace
 
-LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules)
-    : classes_(leaks::classify(scan, rules.options)) {
+LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached)
+    : classes_(leaks::classify_reached(scan, rules.options, std::move(reached))) {
   if (rules.suppressor) suppress(scan, rules);
   count(scan, rules);
 }

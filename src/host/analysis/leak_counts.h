@@ -23,7 +23,10 @@ class LeakCounts {
     std::function<bool(const model::ScannedBlock&)> counts_block = nullptr;
   };
 
-  LeakCounts(const model::HeapScan& scan, const Rules& rules);
+  LeakCounts(const model::HeapScan& scan, const Rules& rules)
+      : LeakCounts(scan, rules, leaks::reach(scan, rules.options)) {}
+  // Where leaks::reach has been called.
+  LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached);
 
   [[nodiscard]] const leaks::Classification& classes() const { return classes_; }
   // Suppressed leaks are none.

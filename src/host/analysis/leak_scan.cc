@@ -102,10 +102,15 @@ ScanAhead::ScanAhead(intake::TraceReader& reader, const Query& query) {
   const auto index = index_of(reader, query.scan);
   if (!index) return;
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
-  scan_ = std::async(when, [&reader, index = *index] { return reader.load_scan(index); });
+  scan_ = std::async(when, [&reader, index = *index, options = query.leaks]() -> base::Result<Reached> {
+    auto scan = reader.load_scan(index);
+    if (!scan) return std::unexpected(std::move(scan).error());
+    auto states = leaks::reach(*scan, options);
+    return Reached{*std::move(scan), std::move(states)};
+  });
 }
 
-base::Result<model::HeapScan> ScanAhead::take() { return scan_.get(); }
+base::Result<ScanAhead::Reached> ScanAhead::take() { return scan_.get(); }
 
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,
                                                        StackNames& names, const ledger::Ledger& ledger,
@@ -114,11 +119,12 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& read
   if (reader.scans().empty() && query.scan == 0) return nullptr;
   const auto index = index_of(reader, query.scan);
   if (!index) return std::unexpected(index.error());
-  auto scan = ahead.take();
-  if (!scan) return std::unexpected(std::move(scan).error());
+  auto reached = ahead.take();
+  if (!reached) return std::unexpected(std::move(reached).error());
+  model::HeapScan& scan = reached->scan;
   const model::Tables& tables = reader.tables();
-  if (reader.capture().truncated && !knows_sites(tables, *scan)) {
-    return base::fail("leak scan {} can't be used: the trace is damaged before it ({})", scan->number,
+  if (reader.capture().truncated && !knows_sites(tables, scan)) {
+    return base::fail("leak scan {} can't be used: the trace is damaged before it ({})", scan.number,
                       reader.capture().damage);
   }
   LeakCounts::Rules rules{.options = query.leaks};
@@ -134,8 +140,8 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& read
       return std::binary_search(numbers.begin(), numbers.end(), block.number);
     };
   }
-  LeakCounts counts(*scan, rules);
-  return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{reader.scans()[*index], std::move(*scan), std::move(counts)});
+  LeakCounts counts(scan, rules, std::move(reached->states));
+  return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{reader.scans()[*index], std::move(scan), std::move(counts)});
 }
 
 report::ScanFacts facts_of(const intake::ScanSummary& summary) {

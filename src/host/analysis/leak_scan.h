@@ -3,6 +3,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "host/analysis/analyze.h"
 #include "host/analysis/leak_counts.h"
@@ -17,16 +18,20 @@ struct JudgedLeaks {
   LeakCounts counts;
 };
 
-// Reads the scan that a query asks for while other things are done, where there are processors; nothing where there is none.
-// The reader must outlive it, and may replay its trace meanwhile.
+// Reads the scan that a query asks for, and follows its pointers, while other things are done, where there are processors;
+// nothing where there is no scan. The reader must outlive it, and may replay its trace meanwhile.
 class ScanAhead {
  public:
   ScanAhead(intake::TraceReader& reader, const Query& query);
+  struct Reached {
+    model::HeapScan scan;
+    std::vector<leaks::BlockState> states;  // of leaks::reach
+  };
   // Once, where there is a scan.
-  base::Result<model::HeapScan> take();
+  base::Result<Reached> take();
 
  private:
-  std::future<base::Result<model::HeapScan>> scan_;
+  std::future<base::Result<Reached>> scan_;
 };
 
 // Null: the trace has no scan (an error where the query needs one, or names one that isn't there). `ledger` tells which blocks pass filters

@@ -11,14 +11,18 @@ namespace {
 // States begin as kDefinite: not reached so far.
 class Classifier {
  public:
-  Classifier(const model::HeapScan& scan, const LeakOptions& options) : scan_(scan), options_(options) {
-    result_.states.assign(scan.blocks.size(), BlockState::kDefinite);
-    result_.leaders.assign(scan.blocks.size(), kNoBlock);
-  }
+  Classifier(const model::HeapScan& scan, const LeakOptions& options) : scan_(scan), options_(options) {}
 
-  Classification run() {
+  std::vector<BlockState> reach() {
+    result_.states.assign(scan_.blocks.size(), BlockState::kDefinite);
     mark_reachable();
     mark_possible();
+    return std::move(result_.states);
+  }
+
+  Classification run(std::vector<BlockState> reached) {
+    result_.states = std::move(reached);
+    result_.leaders.assign(scan_.blocks.size(), kNoBlock);
     mark_held();
     const std::vector<uint32_t> lost = lost_by_number();
     const std::vector<uint32_t> starts = search_starts(lost);
@@ -166,7 +170,16 @@ void mark_from(const model::HeapScan& scan, uint8_t roots, uint8_t mark, std::ve
 }  // namespace
 
 Classification classify(const model::HeapScan& scan, const LeakOptions& options) {
-  return Classifier(scan, options).run();
+  return classify_reached(scan, options, reach(scan, options));
+}
+
+std::vector<BlockState> reach(const model::HeapScan& scan, const LeakOptions& options) {
+  return Classifier(scan, options).reach();
+}
+
+Classification classify_reached(const model::HeapScan& scan, const LeakOptions& options,
+                                std::vector<BlockState> reached) {
+  return Classifier(scan, options).run(std::move(reached));
 }
 
 std::vector<uint8_t> held_only_by(const model::HeapScan& scan, uint8_t only, const LeakOptions& options) {

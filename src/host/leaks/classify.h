@@ -64,6 +64,12 @@ struct Classification {
 // The scan's indexes must be within bounds, as a HeapScanner and the intake make them.
 [[nodiscard]] Classification classify(const model::HeapScan& scan, const LeakOptions& options = {});
 
+// The first half of it, which doesn't look at `held_sites`: what paths from roots lead to, all else kDefinite.
+[[nodiscard]] std::vector<BlockState> reach(const model::HeapScan& scan, const LeakOptions& options = {});
+// The second one, with what the first gave for the same scan and options.
+[[nodiscard]] Classification classify_reached(const model::HeapScan& scan, const LeakOptions& options,
+                                              std::vector<BlockState> reached);
+
 // For each block: 1 if roots of the kinds `only` lead to it, surely or possibly, and no other root of `options` does.
 // With wire::root_bit(kGlobal): what is held by global variables alone, so what only grows if nobody takes it out.
 [[nodiscard]] std::vector<uint8_t> held_only_by(const model::HeapScan& scan, uint8_t only,
