@@ -398,7 +398,8 @@ void LogReader::rest() {
 void LogReader::wake_up() { log_.ring_at.store(wire::kNeverRing, std::memory_order_relaxed); }
 
 bool LogReader::is_empty() const {
-  return std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->empty(); });
+  return !has_unread_ &&
+         std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->empty(); });
 }
 
 std::vector<StreamEnd> LogReader::take_new_threads() { return std::exchange(new_threads_, {}); }

@@ -49,7 +49,8 @@ class LogReader {
 
   // The last drain left records in the log, since it takes a bounded number of them.
   [[nodiscard]] bool has_unread() const { return has_unread_; }
-  // Nothing is held here that was read but not handed on.
+  // Nothing is held here that was read but not handed on, and the last drain left nothing in the log. (It may have read
+  // nothing and left something, where it had to hand on first what was held here.)
   [[nodiscard]] bool is_empty() const;
 
   // Threads seen since the last call: number and kernel id.

@@ -215,6 +215,21 @@ TEST_F(LogReaderTest, MergesAnyNumberOfStreamsInOrder) {
   for (size_t i = 0; i < events.size(); ++i) ASSERT_EQ(events[i].address(), i + 1);
 }
 
+// What a target wrote a moment before its end, which was too new to be handed on until then.
+TEST_F(LogReaderTest, IsNotEmptyWhileTheLogHoldsMoreThanItTakesAtATime) {
+  constexpr uint64_t kCount = 20'000;
+  constexpr uint64_t kAheadTicks = 2'000'000'000;
+  const uint64_t time = arch::native::read_clock() + kAheadTicks;
+  const uint32_t stream = writer_.open(1, time);
+  for (uint64_t number = 1; number <= kCount; ++number) writer_.allocate(stream, time + number, number);
+  RawEvents events;
+  reader_.drain(events, false);
+  EXPECT_TRUE(events.empty());
+  while (reader_.drain(events, true) > 0 || !reader_.is_empty()) {
+  }
+  EXPECT_EQ(events.size(), kCount);
+}
+
 TEST_F(LogReaderTest, HoldsBackWhatAnotherThreadMayStillPrecede) {
   const uint32_t idle = writer_.open(1, start_);
   const uint32_t busy = writer_.open(2, start_);
