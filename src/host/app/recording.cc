@@ -68,13 +68,15 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
 uint64_t Recording::poll() {
   update_clock();
   uint64_t bytes = 0;
-  uint64_t read = 0;
+  bool moves = true;
   do {
-    read = reader_.drain(raw_, false);
+    const size_t waiting = raw_.size();
+    const uint64_t read = reader_.drain(raw_, false);
+    moves = read > 0 || raw_.size() > waiting;
     bytes += read;
     code_events(false);
     // What is unread may wait for a writer that is in the middle of a record: not to be waited for here.
-  } while (read > 0 && reader_.has_unread() && bytes < kMostPollBytes);
+  } while (moves && reader_.has_unread() && bytes < kMostPollBytes);
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > kLongestUnwrittenNs) {
     write_frame();
