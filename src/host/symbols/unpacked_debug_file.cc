@@ -36,7 +36,7 @@ T read_at(const uint8_t* at) {
 
 }  // namespace
 
-// A section's zlib stream, inflated to its place from the beginning on. The checksum at its end is left out: it takes a tenth
+// A section's zlib stream, inflated to its place from the beginning on. The checksum at its end is left out: it takes 7 %
 // of the time, and most streams are not inflated to there.
 class UnpackedDebugFile::Inflater {
  public:
