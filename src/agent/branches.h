@@ -92,12 +92,13 @@ template <typename Entry, uint32_t kFew, uint32_t kMost>
 struct PlaceTable {
   static constexpr uint32_t kDisplacedForEach = 2;
 
+  using Few = Entry[kFew];
+
   Entry* entries;
   uint32_t mask;
   uint32_t displaced;  // since there were that many places
-  Entry few[kFew];
 
-  void begin() {
+  void begin(Few& few) {
     if (mask >= kFew) kernel::unmap(entries, sizeof(Entry) * (mask + 1));
     mask = kFew - 1;
     entries = few;
@@ -120,7 +121,7 @@ struct PlaceTable {
     entries = more;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     mask = old_mask * 2 + 1;
-    if (old != few) kernel::unmap(old, sizeof(Entry) * (old_mask + 1));
+    if (old_mask >= kFew) kernel::unmap(old, sizeof(Entry) * (old_mask + 1));
   }
 };
 
@@ -172,8 +173,8 @@ class Branches {
 
   // Forgets them all, and takes no more memory than a thread begins with from now on.
   void begin() {
-    branches_.begin();
-    tips_.begin();
+    branches_.begin(few_branches_);
+    tips_.begin(few_tips_);
     forget();
   }
 
@@ -212,9 +213,14 @@ class Branches {
     place.serial = ++last_serial_;
   }
 
+  using BranchTable = PlaceTable<Branch, 256, 32768>;
+  using TipTable = PlaceTable<Tip, 64, 4096>;
+
+  BranchTable branches_;
+  TipTable tips_;
   uint32_t last_serial_ = 0;
-  PlaceTable<Branch, 256, 32768> branches_;
-  PlaceTable<Tip, 64, 4096> tips_;
+  BranchTable::Few few_branches_;
+  TipTable::Few few_tips_;
 };
 
 }  // namespace heaptap::agent

@@ -25,13 +25,13 @@ struct Frame {
 
 // What is shared by all threads of a session.
 struct UnwindTables {
+  // Counted up when a session starts, and when code came or went: what threads remember may be void.
+  std::atomic<uint32_t> changes{0};
+  uint32_t depth_limit = 0;
+  std::atomic<uint32_t> unloads{0};  // counted up with the list of modules
   RuleTable rules;
   StackTrie trie;
   Modules modules;
-  uint32_t depth_limit = 0;
-  std::atomic<uint32_t> unloads{0};  // counted up with the list of modules
-  // Counted up when a session starts, and when code came or went: what threads remember may be void.
-  std::atomic<uint32_t> changes{0};
 
   void refresh_modules();
 };
@@ -232,14 +232,14 @@ class CallStack {
   Word* words_ = nullptr;
   Remembered* remembered_ = nullptr;
   Fresh* fresh_ = nullptr;
-  uint32_t capacity_ = 0;
   uint32_t count_ = 0;
+  uint32_t capacity_ = 0;
+  mutable StackWindow window_;
+  Branches branches_;
+  Leave leave_;  // of the stack that is asked for; its tip only while no other is added
   uint32_t changes_ = 0;
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   bool last_is_whole_ = false;
-  Leave leave_;  // of the stack that is asked for; its tip only while no other is added
-  mutable StackWindow window_;
-  Branches branches_;
 };
 
 }  // namespace heaptap::agent

@@ -30,25 +30,26 @@ struct alignas(4096) SessionPage {
   uint8_t padding[4096 - sizeof(std::atomic<SessionState>) - sizeof(std::atomic<uint32_t>)];
 };
 
-struct Session {
+struct alignas(64) Session {
+  // What most events need comes first, in few lines of a cache.
   wire::LogHeader* log = nullptr;
+  bool is_plain = false;         // events are records, of all callers
+  bool clock_forbidden = false;  // reading the clock would kill the process
+  bool omits = false;
+  BlockOwners owners;
+  UnwindTables unwind;
   wire::StreamSlot* slots = nullptr;
   uint8_t* chunks = nullptr;
   size_t log_bytes = 0;
-  uint32_t number = 0;  // counts sessions of this process and its forked ancestors
-  int process = 0;      // pid that it was started in; 0: never
-  uint32_t flags = 0;   // wire::SessionFlag
-  bool omits = false;
-  bool is_plain = false;         // events are records, of all callers
-  bool clock_forbidden = false;  // reading the clock would kill the process
+  uint32_t number = 0;         // counts sessions of this process and its forked ancestors
+  int process = 0;             // pid that it was started in; 0: never
+  uint32_t flags = 0;          // wire::SessionFlag
   bool filtered = false;       // the program installed a filter of system calls: the agent makes none it can do without
   unsigned long ptracer = 0;   // whom the program allowed to trace it (PR_SET_PTRACER)
   door::CodeRange own_code{};  // the agent's
   door::CodeRange loader_code{};
   char socket_name[108] = {};
   uint8_t socket_name_bytes = 0;
-  BlockOwners owners;
-  UnwindTables unwind;
   TotalsBook totals;
 };
 

@@ -12,18 +12,19 @@
 
 namespace heaptap::agent {
 
-struct ThreadState {
+// What most events need comes first, in few lines of a cache.
+struct alignas(64) ThreadState {
   wire::StreamSlot* slot;
   wire::ChunkHeader* chunk;
   uint8_t* cursor;  // where the next record goes
   uint8_t* end;     // of the chunk
   uint64_t base_time;
-  CallStack call_stack;
-  TotalsState totals;
   uint64_t last_time;  // as it was read last
   uint32_t time_uses;  // how many more records may take it
   uint32_t takes;      // places of memory that this stream became the owner of since its chunk was begun
   BlockOwners::Owner owner;
+  CallStack call_stack;
+  TotalsState totals;
   // Kept by the registry.
   uint32_t thread_id;
   ThreadState* next_known;

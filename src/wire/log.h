@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 3;
+inline constexpr uint32_t kLogVersion = 4;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMostThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -59,7 +59,6 @@ struct LogHeader {
   std::atomic<uint64_t> lost_events;      // no chunk, no slot, nesting too deep
   std::atomic<uint32_t> modules_bytes;    // of the module notes; stored with release behind the last whole one
   std::atomic<uint32_t> module_overflow;  // modules that didn't fit into the agent's table
-  std::atomic<uint32_t> thread_count;     // numbers given to threads so far; the first thread is 1
   std::atomic<uint32_t> agent_state;      // AgentState
   std::atomic<uint32_t> slots_used;       // no slot from this index on was ever used
   std::atomic<uint32_t> free_slot_hint;   // slots below this index are likely taken
@@ -74,9 +73,13 @@ struct LogHeader {
 
   // Futex word, counted up whenever chunks came back: a thread that has to wait for a chunk waits on it.
   alignas(64) std::atomic<uint32_t> chunks_returned;
-  std::atomic<uint64_t> coarse_clock;  // written by the collector whenever it drains: for who may not read the clock
 
-  Ending ending;
+  // Read by the agent for each event.
+  alignas(64)
+      std::atomic<uint64_t> coarse_clock;  // written by the collector now and then; also for who may not read the clock
+  std::atomic<uint32_t> thread_count;      // numbers given to threads so far; the first thread is 1
+
+  alignas(64) Ending ending;
   std::atomic<uint32_t> stack_area_overflow;  // stacks that took the place of others in the table
   std::atomic<uint32_t> own_area_count;       // no entry from this index on was ever used
   std::atomic<uint32_t> own_area_overflow;    // own mappings that are not in the table
