@@ -107,6 +107,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
     }
   }
   has_unread_ = unread_until != UINT64_MAX;
+  if (!last && is_alone()) busy_until = UINT64_MAX;
   // A thread that stands still in the middle of a hook holds the others up, but not for ever.
   if (!last) busy_until = std::max(busy_until, now - kStallTicks);
   merge(events, std::min(busy_until, unread_until));
@@ -116,6 +117,13 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
     syscall(SYS_futex, &log_.chunks_returned, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
   return bytes_read_;
+}
+
+// Whether all that was read comes before whatever another stream may ever bring: there is none now.
+bool LogReader::is_alone() {
+  if (streams_.size() != 1 || log_.thread_count.load(std::memory_order_acquire) != 1) return false;
+  find_streams();  // a signal handler's
+  return streams_.size() == 1;
 }
 
 // Threads may use a reading of the clock for several records, but none that is older than the time published here. They see

@@ -64,6 +64,7 @@ class LogReader {
   struct Stream;
 
   void publish(uint64_t now);
+  bool is_alone();
   void find_streams();
   void keep_chunks();
   bool keep_chunk(Stream& stream);
