@@ -216,6 +216,7 @@ TEST(CommandLine, ReadsTheLimitsOfCheck) {
   EXPECT_EQ(options.peak_bytes, 100u << 20);
   EXPECT_EQ(options.allocations, 7u);
   EXPECT_FALSE(options.live_bytes.has_value());
+  EXPECT_EQ(parsed<CheckOptions>({"check", "b", "--max-leaked", "0", "a.htap"}).traces, (Words{"b", "a.htap"}));
   EXPECT_NE(refused({"check", "a.htap"}).find("--max-leaked 0"), std::string::npos);
   EXPECT_NE(refused({"check", "--max-leaked", "0"}).find("no trace"), std::string::npos);
   refused({"check", "a.htap", "--max-peak", "much"});

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 
 #include "host/analysis/analyze.h"
 #include "host/app/exit_status.h"
 #include "host/app/trace_file.h"
+#include "host/app/trace_list.h"
+#include "host/report/text_safe.h"
 #include "host/report/verdict.h"
 
 namespace heaptap::app {
@@ -47,7 +49,7 @@ analysis::SortKey sort_of(LimitKind kind) {
   return analysis::SortKey::kAllocations;
 }
 
-base::Result<> need_scan(const CheckOptions& options, const intake::TraceReader& reader) {
+base::Result<> need_scan(const CheckOptions& options, const std::string& trace, const intake::TraceReader& reader) {
   if (!options.leaked_bytes || !reader.scans().empty()) return {};
   std::string why;
   for (const std::string& note : reader.scan_notes()) why += "; " + note;
@@ -55,7 +57,7 @@ base::Result<> need_scan(const CheckOptions& options, const intake::TraceReader&
       "--max-leaked: '{}' has no leak scan{}, so what leaked isn't known: record it again without --no-leak-scan and "
       "--aggregate, or "
       "use --max-live",
-      options.trace, why);
+      trace, why);
 }
 
 std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, LimitKind kind,
@@ -83,34 +85,33 @@ std::vector<std::string> remarks_of(const report::Report& report) {
 }
 
 // Totals that were kept in the target don't know everything.
-base::Result<> need_figures(const CheckOptions& options, const report::Totals& totals) {
+base::Result<> need_figures(const CheckOptions& options, const std::string& trace, const report::Totals& totals) {
   const char* missing = options.peak_bytes && !totals.peak_known   ? "--max-peak"
                         : options.live_bytes && !totals.live_known ? "--max-live"
                                                                    : nullptr;
   if (missing == nullptr) return {};
   return base::fail("{}: '{}' doesn't say, since it was recorded with --aggregate; record it again without", missing,
-                    options.trace);
+                    trace);
 }
 
 // The trace is read once for the figures, and again for the stacks of each limit that was broken.
-base::Result<report::Verdict> judge(const CheckOptions& options) {
-  auto suppressions = analysis::read_suppressions(options.suppressions);
-  if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  auto reader = open_trace(options.trace);
+base::Result<report::Verdict> judge(const CheckOptions& options, const analysis::Suppressions& suppressions,
+                                    const std::string& trace) {
+  auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
-  HEAPTAP_TRY(need_scan(options, *reader));
+  HEAPTAP_TRY(need_scan(options, trace, *reader));
   analysis::Query query;
   query.stacks = query.statistics = false;
   query.limit = options.stacks + kMostOthers;
   query.scan = options.scan;
   query.leaks = options.leaks;
-  query.suppressions = *std::move(suppressions);
+  query.suppressions = suppressions;
   query.symbols = options.symbols;
   const auto figures = analysis::analyze(*reader, query);
   if (!figures) return std::unexpected(figures.error());
-  HEAPTAP_TRY(need_figures(options, figures->totals));
+  HEAPTAP_TRY(need_figures(options, trace, figures->totals));
   report::Verdict verdict{
-      .trace_path = options.trace, .possible_counts = options.possible, .limits = {}, .remarks = remarks_of(*figures)};
+      .trace_path = trace, .possible_counts = options.possible, .limits = {}, .remarks = remarks_of(*figures)};
   query.stacks = options.stacks != 0;
   const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
     if (!limit) return {};
@@ -130,24 +131,60 @@ base::Result<report::Verdict> judge(const CheckOptions& options) {
   return verdict;
 }
 
+// Of one trace, as an exit status.
+int status_of(const report::Verdict& verdict) { return verdict.passed() ? 0 : kExitBeyond; }
+
+// Of two traces' statuses the one that counts: a limit that is broken is certain, whatever became of the other trace.
+int worse_of(int one, int other) {
+  if (one == kExitBeyond || other == kExitBeyond) return kExitBeyond;
+  return std::max(one, other);
+}
+
+struct Findings {
+  std::vector<report::Verdict> verdicts;
+  std::vector<report::FailedTrace> failures;
+  bool several = false;
+};
+
+std::string text_of(const CheckOptions& options, const Findings& findings) {
+  if (options.json && findings.several) return report::render_verdicts_json(findings.verdicts, findings.failures);
+  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO)};
+  std::string text;
+  for (const report::Verdict& verdict : findings.verdicts) {
+    if (findings.several) text += report::safe_text(verdict.trace_path) + ":\n";
+    text += options.json ? report::render_verdict_json(verdict) : report::render_verdict(verdict, render);
+  }
+  return text;
+}
+
+int complain(const base::Error& error) {
+  print_error(fmt::format("heaptap: {}\n", error.message));
+  return exit_status_of(error.kind);
+}
+
 }  // namespace
 
-int check_trace(const CheckOptions& options) {
-  const auto verdict = judge(options);
-  if (!verdict) {
-    print_error(fmt::format("heaptap: {}\n", verdict.error().message));
-    return exit_status_of(verdict.error().kind);
-  }
-  if (!options.quiet) {
-    const std::string text = options.json
-                                 ? report::render_verdict_json(*verdict)
-                                 : report::render_verdict(*verdict, {.color = use_color(options.color, STDOUT_FILENO)});
-    if (const auto printed = print_output(text); !printed) {
-      print_error(fmt::format("heaptap: {}\n", printed.error().message));
-      return kExitFailed;
+int check_traces(const CheckOptions& options) {
+  const auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return complain(suppressions.error());
+  const auto traces = list_traces(options.traces);
+  if (!traces) return complain(traces.error());
+  Findings findings;
+  findings.several = traces->size() > 1;
+  int status = 0;
+  for (const std::string& trace : *traces) {
+    auto verdict = judge(options, *suppressions, trace);
+    if (verdict) {
+      status = worse_of(status, status_of(*verdict));
+      findings.verdicts.push_back(std::move(*verdict));
+    } else {
+      status = worse_of(status, complain(verdict.error()));
+      findings.failures.push_back({trace, verdict.error().message});
     }
   }
-  return verdict->passed() ? 0 : kExitBeyond;
+  if (options.quiet) return status;
+  const auto printed = print_output(text_of(options, findings));
+  return printed ? status : complain(printed.error());
 }
 
 }  // namespace heaptap::app

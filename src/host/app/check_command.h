@@ -1,4 +1,4 @@
-// `heaptap check`: a gate. Compares a trace's figures with limits.
+// `heaptap check`: a gate. Compares the figures of traces with limits.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace heaptap::app {
 
 struct CheckOptions {
-  std::string trace;
+  std::vector<std::string> traces;  // or folders of traces; each is judged by itself
 
   // The most that is allowed; empty: anything.
   std::optional<uint64_t> leaked_bytes;  // definitely and indirectly lost
@@ -31,7 +31,7 @@ struct CheckOptions {
   ColorMode color = ColorMode::kAuto;
 };
 
-// Returns heaptap's exit status: 0 within the limits, 1 beyond one.
-int check_trace(const CheckOptions& options);
+// Returns heaptap's exit status: 0 where all are within the limits, 1 where one is beyond one.
+int check_traces(const CheckOptions& options);
 
 }  // namespace heaptap::app

@@ -5,7 +5,7 @@ namespace heaptap::app {
 namespace {
 
 constexpr const char* kUsage =
-    "heaptap check TRACE [--max-leaked SIZE] [--max-peak SIZE] [--max-live SIZE] [--max-allocations N] [options]";
+    "heaptap check TRACE... [--max-leaked SIZE] [--max-peak SIZE] [--max-live SIZE] [--max-allocations N] [options]";
 
 void add_limits(CLI::App& app, CheckOptions& options) {
   add_limit(app, "--max-leaked", options.leaked_bytes, "The most bytes that may be lost, definitely or below that")
@@ -39,22 +39,21 @@ base::Result<Command> parse_check(const Arguments& arguments) {
   CheckOptions options;
   CLI::App app("Fail if a trace is beyond a limit: " + std::string(kUsage), "check");
   std::vector<std::string> words;
-  app.add_option("TRACE", words, "The file");
+  app.add_option("TRACE", words, "The files, or folders of them; each is judged by itself");
   add_limits(app, options);
   add_rest(app, options);
   const auto parsed = parse_with(app, kUsage, arguments);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
-  if (words.size() != 1) {
-    return base::fail_as(base::ErrorKind::kUsage, "check: {}\nusage: {}",
-                         words.empty() ? "no trace given (the newest is heaptap.latest.htap)" : "one trace, please",
-                         kUsage);
+  if (words.empty()) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "check: no trace given (the newest is heaptap.latest.htap)\nusage: {}", kUsage);
   }
   if (!options.leaked_bytes && !options.peak_bytes && !options.live_bytes && !options.allocations) {
     return base::fail_as(base::ErrorKind::kUsage, "check: no limit given, for example --max-leaked 0\nusage: {}",
                          kUsage);
   }
-  options.trace = words.front();
+  options.traces = std::move(words);
   return options;
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view kHelp =
   heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of
                                                 summary leaks top tree stats sizes lifetimes timeline blocks
   heaptap leaks PID [--json] [options]          look for leaks now, in a process that is being traced
-  heaptap check TRACE --max-leaked 0 [options]  fail if a trace is beyond a limit: leaks, peak, ...
+  heaptap check TRACE... --max-leaked 0         fail if a trace is beyond a limit: leaks, peak, ...
   heaptap help [COMMAND]                        this text, or the options of a command
   heaptap --version
 

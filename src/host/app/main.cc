@@ -20,7 +20,7 @@ struct Perform {
   int operator()(const RunOptions& options) const { return run_program(options); }
   int operator()(const ShowOptions& options) const { return show_trace(options); }
   int operator()(const LeaksOptions& options) const { return show_leaks_now(options); }
-  int operator()(const CheckOptions& options) const { return check_trace(options); }
+  int operator()(const CheckOptions& options) const { return check_traces(options); }
 };
 
 }  // namespace

@@ -39,6 +39,26 @@ std::string share_text(const Verdict& verdict, LimitKind kind, const StackEntry&
   return kind == LimitKind::kPeak ? bytes : fmt::format("{} in {}", bytes, counted(share.blocks, "block"));
 }
 
+Json verdict_json(const Verdict& verdict) {
+  Json limits = Json::array();
+  for (const LimitEntry& limit : verdict.limits) {
+    Json stacks = Json::array();
+    for (const StackEntry& stack : limit.stacks) stacks.push_back(json_of(stack));
+    limits.push_back({{"limit", name_of(limit.kind)},
+                      {"figure", limit.figure},
+                      {"most", limit.limit},
+                      {"broken", limit.broken()},
+                      {"stacks", std::move(stacks)}});
+  }
+  return {{"format", "heaptap-check"},
+          {"version", 1},
+          {"trace", verdict.trace_path},
+          {"passed", verdict.passed()},
+          {"possible_counts", verdict.possible_counts},
+          {"limits", std::move(limits)},
+          {"remarks", verdict.remarks}};
+}
+
 }  // namespace
 
 BlockCount share_of(LimitKind kind, bool possible_counts, const StackEntry& stack) {
@@ -76,25 +96,25 @@ std::string render_verdict(const Verdict& verdict, const RenderOptions& options)
   return text;
 }
 
-std::string render_verdict_json(const Verdict& verdict) {
-  Json limits = Json::array();
-  for (const LimitEntry& limit : verdict.limits) {
-    Json stacks = Json::array();
-    for (const StackEntry& stack : limit.stacks) stacks.push_back(json_of(stack));
-    limits.push_back({{"limit", name_of(limit.kind)},
-                      {"figure", limit.figure},
-                      {"most", limit.limit},
-                      {"broken", limit.broken()},
-                      {"stacks", std::move(stacks)}});
+std::string render_verdict_json(const Verdict& verdict) { return to_text(verdict_json(verdict)) + "\n"; }
+
+std::string render_verdicts_json(const std::vector<Verdict>& verdicts, const std::vector<FailedTrace>& failures) {
+  Json traces = Json::array();
+  bool passed = failures.empty();
+  for (const Verdict& verdict : verdicts) {
+    traces.push_back(verdict_json(verdict));
+    passed = passed && verdict.passed();
   }
-  const Json value = {{"format", "heaptap-check"},
-                      {"version", 1},
-                      {"trace", verdict.trace_path},
-                      {"passed", verdict.passed()},
-                      {"possible_counts", verdict.possible_counts},
-                      {"limits", std::move(limits)},
-                      {"remarks", verdict.remarks}};
-  return to_text(value) + "\n";
+  Json failed = Json::array();
+  for (const FailedTrace& failure : failures) {
+    failed.push_back({{"trace", failure.trace_path}, {"reason", failure.reason}});
+  }
+  return to_text({{"format", "heaptap-checks"},
+                  {"version", 1},
+                  {"passed", passed},
+                  {"traces", std::move(traces)},
+                  {"failed", std::move(failed)}}) +
+         "\n";
 }
 
 }  // namespace heaptap::report

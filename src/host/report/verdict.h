@@ -39,5 +39,11 @@ BlockCount share_of(LimitKind kind, bool possible_counts, const StackEntry& stac
 
 std::string render_verdict(const Verdict& verdict, const RenderOptions& options);
 std::string render_verdict_json(const Verdict& verdict);
+// On several traces. Those of `failures` couldn't be judged.
+struct FailedTrace {
+  std::string trace_path;
+  std::string reason;
+};
+std::string render_verdicts_json(const std::vector<Verdict>& verdicts, const std::vector<FailedTrace>& failures);
 
 }  // namespace heaptap::report
