@@ -16,6 +16,7 @@ struct ThreadAnchor {
   uint32_t ready_for;     // UnwindTables::changes for which nothing is special about its next event; 0: none
   uint32_t level;         // how many of the states are at work right now
   uint32_t session;       // they belong to the session of this number
+  uint32_t is_strict;     // 1: in strict seccomp mode, where a system call ends the thread (call_permission.h)
   uintptr_t inside_real;  // stack address of the hook whose real function may call others; 0: none
   ThreadState* states[kLevels];
   uint64_t last_block;  // that it allocated; only with --aggregate
@@ -63,6 +64,10 @@ ThreadAnchor& thread_anchor();
 
 // The thread's control block, which a C library puts at the top of the stacks that it makes; 0: unknown.
 uintptr_t thread_control_block();
+
+// The kernel's number of the calling thread, from the place in its control block where the C library should have it; to be
+// believed where it was right once.
+uint32_t thread_number_in_block();
 
 }  // namespace door
 }  // namespace heaptap::agent

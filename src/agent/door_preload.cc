@@ -23,27 +23,26 @@ namespace door {
 namespace {
 
 constinit CodeRange g_loader{};
-constinit char g_path[4096];  // of the module being listed; the list is made by one thread at a time
+constinit char g_path[4096];       // of the module being listed; the list is made by one thread at a time
+constinit char g_main_path[4096];  // the program's, as it was when the kernel could be asked
 
 // The module's path as a file that others can open.
 const char* path_of(const dl_phdr_info& object, bool is_main) {
   const char* name = object.dlpi_name;
   if (!is_main && name[0] == '/') return name;
   if (!is_main && starts_with(name, "linux-vdso")) return name;
-  size_t used = 0;
   if (is_main) {
-    const long bytes = kernel::read_link("/proc/self/exe", g_path, sizeof(g_path) - 1);
-    used = bytes > 0 ? static_cast<size_t>(bytes) : 0;
-  } else {
-    const long bytes = kernel::system_call(__NR_getcwd, reinterpret_cast<long>(g_path), sizeof(g_path) / 2);
-    used = bytes > 0 ? static_cast<size_t>(bytes) - 1 : 0;
-    const size_t name_bytes = length_of(name);
-    if (used + name_bytes + 2 > sizeof(g_path)) return name;
-    g_path[used++] = '/';
-    copy_bytes(g_path + used, name, name_bytes);
-    used += name_bytes;
+    if (g_main_path[0] != '\0') return g_main_path;
+    const long bytes = kernel::read_link("/proc/self/exe", g_main_path, sizeof(g_main_path) - 1);
+    g_main_path[bytes > 0 ? bytes : 0] = '\0';
+    return g_main_path;
   }
-  g_path[used] = '\0';
+  const long bytes = kernel::system_call(__NR_getcwd, reinterpret_cast<long>(g_path), sizeof(g_path) / 2);
+  const size_t name_bytes = length_of(name);
+  size_t used = bytes > 0 ? static_cast<size_t>(bytes) - 1 : 0;
+  if (used == 0 || used + name_bytes + 2 > sizeof(g_path)) return name;
+  g_path[used++] = '/';
+  copy_bytes(g_path + used, name, name_bytes + 1);
   return g_path;
 }
 
@@ -164,6 +163,10 @@ ThreadAnchor& thread_anchor() { return g_anchor; }
 
 uintptr_t thread_control_block() { return arch::native::thread_control_block(); }
 
+uint32_t thread_number_in_block() {
+  return *reinterpret_cast<const volatile uint32_t*>(thread_control_block() + arch::native::kGlibcThreadNumber);
+}
+
 }  // namespace door
 
 namespace {
@@ -205,7 +208,7 @@ void clean_environment(char** environment) {
   for (char** from = environment; *from != nullptr; ++from) {
     char* preload = value_of(*from, wire::kPreloadVariable);
     const bool drop = **from == '\0' || value_of(*from, wire::kSessionVariable) != nullptr ||
-                      (preload != nullptr && drop_agent(preload));
+                      value_of(*from, wire::kFiltersVariable) != nullptr || (preload != nullptr && drop_agent(preload));
     if (drop) {
       clear_text(*from);
     } else {
@@ -225,6 +228,7 @@ void open_door() {
   if (environment == nullptr) return;
   for (char** entry = environment; *entry != nullptr; ++entry) {
     if (const char* name = value_of(*entry, wire::kSessionVariable)) set_socket_name(name);
+    if (const char* count = value_of(*entry, wire::kFiltersVariable)) set_collectors_filters(count);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "agent/call_permission.h"
 #include "agent/session.h"
 #include "wire/ending.h"
 
@@ -11,7 +12,7 @@ namespace heaptap::agent {
 // Whether this process offers a look at its end. Starts no session.
 inline bool watches_ending() {
   return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording &&
-         (g_session.flags & wire::kScanAtEnd) != 0 && !g_session.filtered;
+         (g_session.flags & wire::kScanAtEnd) != 0 && may_call();
 }
 
 // The calling thread is about to end the process. `notice`: all but the thread. Once a process; other threads that come here

@@ -99,7 +99,7 @@ constinit std::atomic<void*> g_call{nullptr};
 constinit std::atomic<void*> g_stack{nullptr};
 
 [[noreturn]] void end_without_libc(int status) {
-  for (;;) kernel::system_call(__NR_exit_group, status);
+  for (;;) kernel::call_for_program(__NR_exit_group, status);
 }
 
 // Where a real function is missing, which can't be where its name was bound: fails as the function does.
@@ -167,8 +167,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments
 
 // Of what programs call by number because libc has no function for it.
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
-  constexpr uintptr_t kSetModeFilter = 1;
-  if (arguments[0] == __NR_seccomp && arguments[1] <= kSetModeFilter) note_filter();
+  if (void* call = choose_restricting_call(arguments)) return call;
   if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
   return or_fail(find<long()>(g_call, "syscall"));
 }
@@ -202,7 +201,7 @@ HEAPTAP_EXPORT int sigaltstack(const Stack* wanted, Stack* old) {
   note_alternate_stack({.begin = off ? 0 : now.start,
                         .end = now.start + now.bytes,
                         .context = 0,
-                        .thread_id = kernel::thread_id(),
+                        .thread_id = thread_id(),
                         .kind = heaptap::wire::RootKind::kAlternateStack},
                        (before.flags & kDisabled) != 0 ? 0 : before.start);
   return 0;

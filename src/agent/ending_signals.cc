@@ -37,12 +37,12 @@ uintptr_t word_at(const void* base, uint64_t offset) {
 // Back to the default, and the same signal once more with all that the kernel said of it. It is blocked until this handler
 // has returned, so that the process ends with the registers that it was interrupted with.
 void let_happen(int number, void* info, void* context) {
-  action(number, &g_programs[number], nullptr);
-  const long process = kernel::process_id();
-  const auto thread = static_cast<long>(kernel::thread_id());
+  kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(&g_programs[number]), 0, sizeof(uint64_t));
+  const long process = kernel::call_for_program(__NR_getpid);
+  const long thread = kernel::call_for_program(__NR_gettid);
   if (kernel::failed(
-          kernel::system_call(__NR_rt_tgsigqueueinfo, process, thread, number, reinterpret_cast<long>(info)))) {
-    kernel::system_call(__NR_tgkill, process, thread, number);
+          kernel::call_for_program(__NR_rt_tgsigqueueinfo, process, thread, number, reinterpret_cast<long>(info)))) {
+    kernel::call_for_program(__NR_tgkill, process, thread, number);
   }
   // Who waited in sigsuspend and its kin has it blocked again by then.
   *reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(context) + Unwinding::kSignalMask) &= ~bit(number);
@@ -64,7 +64,10 @@ KernelAction own_action() {
           reinterpret_cast<uintptr_t>(&heaptap_signal_return), kAll};
 }
 
-bool may_arm() { return watches_ending() && g_session.process != kFirstProcess; }
+bool may_arm() { return watches_ending() && !is_restricted() && g_session.process != kFirstProcess; }
+
+// Whether any was armed, in this process or in those that it was forked from.
+constinit std::atomic<bool> g_armed{false};
 
 }  // namespace
 
@@ -80,6 +83,7 @@ void arm_signal(int number) {
   KernelAction before{};
   if (action(number, nullptr, &before) != 0 || before.handler != 0) return;
   g_programs[number] = before;
+  g_armed.store(true, std::memory_order_relaxed);
   const KernelAction own = own_action();
   action(number, &own, &before);
   const bool changed_meanwhile = before.handler != 0 && !is_own_handler(before.handler);
@@ -87,10 +91,12 @@ void arm_signal(int number) {
 }
 
 void arm_signals() {
+  if (!may_arm()) return;
   for (int number = 1; number < kSignalCount; ++number) arm_signal(number);
 }
 
 void disarm_signals() {
+  if (!g_armed.load(std::memory_order_relaxed)) return;
   for (int number = 1; number < kSignalCount; ++number) {
     KernelAction before{};
     if (is_fatal(number) && action(number, nullptr, &before) == 0 && is_own_handler(before.handler)) {

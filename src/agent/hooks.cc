@@ -231,8 +231,8 @@ inline void* map(Function function, void* start, size_t bytes, int protection, i
                  const CallSite& site) {
   auto* real_map = get<Map>(function);
   if (real_map == nullptr) {
-    const long result = kernel::system_call(__NR_mmap, reinterpret_cast<long>(start), static_cast<long>(bytes),
-                                            protection, flags, descriptor, offset);
+    const long result = kernel::call_for_program(__NR_mmap, reinterpret_cast<long>(start), static_cast<long>(bytes),
+                                                 protection, flags, descriptor, offset);
     return kernel::failed(result) ? kMapFailed : reinterpret_cast<void*>(result);
   }
   void* result = real_map(start, bytes, protection, flags, descriptor, offset);
@@ -399,8 +399,8 @@ HEAPTAP_EXPORT void* mmap64(void* start, size_t bytes, int protection, int flags
 HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
   auto* call = get<int(void*, size_t)>(Function::kMunmap);
   if (call == nullptr) [[unlikely]] {
-    kernel::unmap(start, bytes);
-    return 0;
+    const long result = kernel::call_for_program(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
+    return kernel::failed(result) ? -1 : 0;
   }
   const CallSite site = HEAPTAP_CALL_SITE();
   if (!observes_mapping(site)) return call(start, bytes);

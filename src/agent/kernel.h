@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/call_permission.h"
 #include "arch/native.h"
 
 namespace heaptap::agent {
@@ -17,21 +18,32 @@ void forget_own_area(const void* start);
 
 namespace heaptap::agent::kernel {
 
-using arch::native::system_call;
-
+inline constexpr long kForbidden = -1;      // EPERM
 inline constexpr long kInterrupted = -4;    // EINTR
 inline constexpr long kNoSuchProcess = -3;  // ESRCH
-inline constexpr long kFault = -14;         // EFAULT
+inline constexpr long kInvalid = -22;       // EINVAL
 inline constexpr long kReadWrite = 1 | 2;   // PROT_READ | PROT_WRITE
+
+// A call of the agent's own; not made where it may make none.
+inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  return may_call() ? arch::native::system_call(number, a, b, c, d, e, f) : kForbidden;
+}
+
+// A call that the program makes, by way of the agent.
+inline long call_for_program(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  return arch::native::system_call(number, a, b, c, d, e, f);
+}
 
 inline bool failed(long result) { return result < 0 && result > -4096; }
 
+// Where calls may be made.
 inline int process_id() { return static_cast<int>(system_call(__NR_getpid)); }
 inline int parent_process_id() { return static_cast<int>(system_call(__NR_getppid)); }
 inline uint32_t thread_id() { return static_cast<uint32_t>(system_call(__NR_gettid)); }
 
 // Zeroed private memory, or null.
 inline void* map_memory(size_t bytes) {
+  if (!may_call()) return take_reserve(bytes);
   const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite,
                                   0x02 | 0x20 | 0x4000 /* PRIVATE | ANONYMOUS | NORESERVE */, -1, 0);
   if (failed(result)) return nullptr;
@@ -45,6 +57,7 @@ inline void* map_shared(int descriptor, size_t bytes) {
 }
 
 inline void unmap(void* start, size_t bytes) {
+  if (!may_call()) return;
   forget_own_area(start);
   system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
 }
@@ -90,9 +103,9 @@ inline void futex_wake(const void* word) {
 }
 
 // Whether 8 bytes at this address can be read, asked of the kernel: an invalid request that is refused with EINVAL only
-// after its argument was read. Changes nothing.
+// after its argument was read. Changes nothing. Any other answer, such as a filter's, proves nothing.
 inline bool is_readable(uintptr_t address) {
-  return system_call(__NR_rt_sigprocmask, -1, static_cast<long>(address), 0, 8) != kFault;
+  return system_call(__NR_rt_sigprocmask, -1, static_cast<long>(address), 0, 8) == kInvalid;
 }
 
 }  // namespace heaptap::agent::kernel

@@ -140,6 +140,7 @@ bool use_log(wire::LogHeader* log) {
   session.flags = log->flags;
   session.omits = log->omitted_objects[0] != '\0';
   session.process = kernel::process_id();
+  session.knows_thread_place = door::thread_number_in_block() == kernel::thread_id();
   ++session.number;
   session.unwind.changes.fetch_add(1, std::memory_order_relaxed);
   UnwindTables& unwind = session.unwind;
@@ -188,10 +189,11 @@ class SignalsBlocked {
   uint64_t before_ = 0;
 };
 
-// A forked child is recorded only where that was asked for.
+// A forked child is recorded only where that was asked for. What isn't recorded makes no system call at all.
 bool may_start() {
-  if (g_session.socket_name_bytes == 0) return false;
-  return g_session.process == 0 || (g_session.flags & wire::kFollowFork) != 0;
+  if (g_session.socket_name_bytes == 0 || !may_call()) return false;
+  if (g_session.process == 0) return !starts_under_unknown_filters();
+  return (g_session.flags & wire::kFollowFork) != 0;
 }
 
 }  // namespace
@@ -203,20 +205,32 @@ void set_socket_name(const char* name) {
   g_session.socket_name_bytes = static_cast<uint8_t>(bytes);
 }
 
+void set_collectors_filters(const char* text) {
+  uint32_t count = 0;
+  for (; *text >= '0' && *text <= '9'; ++text) count = count * 10 + static_cast<uint32_t>(*text - '0');
+  g_session.collectors_filters = count;
+}
+
+uint32_t thread_id() {
+  if (may_call()) return kernel::thread_id();
+  return g_session.knows_thread_place ? door::thread_number_in_block() : 0;
+}
+
 __attribute__((noinline)) bool start_session() {
   std::atomic<SessionState>& state = g_session_page.state;
   SessionState expected = SessionState::kUnknown;
   if (!state.compare_exchange_strong(expected, SessionState::kStarting, std::memory_order_acq_rel)) {
     return expected == SessionState::kRecording;
   }
+  if (!may_start()) {
+    state.store(SessionState::kOff, std::memory_order_release);
+    return false;
+  }
   const SignalsBlocked no_signals;
   const wire::StartReason reason = g_session.process == 0 ? wire::StartReason::kStart : wire::StartReason::kFork;
-  bool started = false;
-  if (may_start()) {
-    kernel::advise(&g_session_page, sizeof(g_session_page), MADV_WIPEONFORK);
-    wire::LogHeader* log = ask_for_log(reason);
-    started = log != nullptr && use_log(log);
-  }
+  kernel::advise(&g_session_page, sizeof(g_session_page), MADV_WIPEONFORK);
+  wire::LogHeader* log = ask_for_log(reason);
+  const bool started = log != nullptr && use_log(log);
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
   if (started) arm_signals();
   return started;

@@ -41,12 +41,13 @@ struct alignas(64) Session {
   wire::StreamSlot* slots = nullptr;
   uint8_t* chunks = nullptr;
   size_t log_bytes = 0;
-  uint32_t number = 0;         // counts sessions of this process and its forked ancestors
-  int process = 0;             // pid that it was started in; 0: never
-  uint32_t flags = 0;          // wire::SessionFlag
-  bool filtered = false;       // the program installed a filter of system calls: the agent makes none it can do without
-  unsigned long ptracer = 0;   // whom the program allowed to trace it (PR_SET_PTRACER)
-  door::CodeRange own_code{};  // the agent's
+  uint32_t number = 0;              // counts sessions of this process and its forked ancestors
+  int process = 0;                  // pid that it was started in; 0: never
+  uint32_t flags = 0;               // wire::SessionFlag
+  bool knows_thread_place = false;  // the C library keeps each thread's number where it is known to
+  uint32_t collectors_filters = 0;  // of system calls, that heaptap itself is under
+  unsigned long ptracer = 0;        // whom the program allowed to trace it (PR_SET_PTRACER)
+  door::CodeRange own_code{};       // the agent's
   door::CodeRange loader_code{};
   char socket_name[108] = {};
   uint8_t socket_name_bytes = 0;
@@ -59,6 +60,9 @@ extern Session g_session;
 // The state as hooks see it. The first call in a process tries to start a session.
 bool start_session();
 
+// The kernel's number of the calling thread; 0: not known. Asks the kernel where that may be.
+uint32_t thread_id();
+
 inline bool is_recording() {
   const SessionState state = g_session_page.state.load(std::memory_order_relaxed);
   if (state == SessionState::kRecording) [[likely]]
@@ -68,5 +72,8 @@ inline bool is_recording() {
 
 // Name of the collector's socket, given by the door before the first hook can run.
 void set_socket_name(const char* name);
+
+// How many filters of system calls heaptap is under, as a number in text.
+void set_collectors_filters(const char* text);
 
 }  // namespace heaptap::agent

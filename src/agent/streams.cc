@@ -30,6 +30,7 @@ void end_stream(ThreadState& state) {
 // late enough: destructors of thread-local objects allocate until the very end.
 void sweep() {
   Registry& registry = g_registry;
+  if (!may_call()) return;
   if (registry.sweeping.exchange(1, std::memory_order_acquire) != 0) return;
   uint32_t living = 0;
   for (ThreadState* state = registry.known.load(std::memory_order_acquire); state != nullptr;
@@ -104,6 +105,18 @@ uint32_t pop_chunk() {
   return fresh < log.chunk_count ? fresh : wire::kNoChunk;
 }
 
+// For about as long at most. Where no system call may be made, by looking again and again.
+void wait_for_change(const std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {
+  if (may_call()) {
+    kernel::futex_wait(&word, value, milliseconds);
+    return;
+  }
+  constexpr uint32_t kLooksInMillisecond = 20'000;  // of 40 to 140 processor cycles each
+  for (uint32_t i = milliseconds * kLooksInMillisecond; i > 0 && word.load(std::memory_order_acquire) == value; --i) {
+    arch::native::relax();
+  }
+}
+
 // What `attempt` gives, tried again until it isn't `nothing`, as long as the user chose to wait. Once a wait was in vain,
 // others give up at once until the collector gave something back.
 template <typename T, typename Attempt>
@@ -116,7 +129,7 @@ T claim(T nothing, const Attempt& attempt) {
   if (gave_up_at.load(std::memory_order_relaxed) == returned) return claimed;
   constexpr uint32_t kSliceMs = 10;
   for (uint32_t waited = 0; claimed == nothing && waited < log.overflow_wait_ms; waited += kSliceMs) {
-    kernel::futex_wait(&log.chunks_returned, returned, kSliceMs);
+    wait_for_change(log.chunks_returned, returned, kSliceMs);
     returned = log.chunks_returned.load(std::memory_order_acquire);
     claimed = attempt();
   }
@@ -127,7 +140,7 @@ T claim(T nothing, const Attempt& attempt) {
 // The log fills while the collector rests: it is woken, once a rest.
 void note_use(wire::LogHeader& log) {
   const uint32_t used = log.used_chunks.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (used < log.ring_at.load(std::memory_order_relaxed) || g_session.filtered) [[likely]]
+  if (used < log.ring_at.load(std::memory_order_relaxed) || !may_call()) [[likely]]
     return;
   if (log.ring_at.exchange(wire::kNeverRing, std::memory_order_relaxed) == wire::kNeverRing) return;
   log.rings.fetch_add(1, std::memory_order_release);
@@ -215,7 +228,8 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
     return nullptr;
   }
   // In a child that shares memory (vfork) it is the child's id, which ends before the thread does whose state this is.
-  state->thread_id = kernel::process_id() == g_session.process ? kernel::thread_id() : kUnknownThread;
+  const bool is_elsewhere = may_call() && kernel::process_id() != g_session.process;
+  state->thread_id = is_elsewhere ? kUnknownThread : thread_id();
   state->call_stack.begin();
   state->time_uses = 0;
   if (!attach_slot(anchor, *state)) {

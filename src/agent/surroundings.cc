@@ -2,12 +2,13 @@
 // None of them is an event; each does for the program just what it did without the agent.
 #include "agent/surroundings.h"
 
+#include <asm/unistd.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <atomic>
 
-#include "agent/ending_signals.h"
+#include "agent/call_permission.h"
 #include "agent/real_functions.h"
 #include "agent/session.h"
 
@@ -51,6 +52,7 @@ constinit std::atomic<void*> g_setrlimit{nullptr};
 constinit std::atomic<void*> g_getrlimit{nullptr};
 constinit std::atomic<void*> g_prlimit{nullptr};
 constinit std::atomic<void*> g_prctl{nullptr};
+constinit std::atomic<void*> g_call_by_number{nullptr};
 
 int set_limit(int resource, const Limit* limit) {
   auto* call = find<int(int, const Limit*)>(g_setrlimit, "setrlimit");
@@ -84,19 +86,56 @@ int exchange_limit(int process, int resource, const Limit* wanted, Limit* before
 constexpr int kSetSeccomp = 22;
 constexpr int kSetPtracer = 0x59616d61;
 
+using Number = long(long, long, long, long, long, long, long);
+
+constexpr unsigned long kStrict = 1;  // SECCOMP_MODE_STRICT
+constexpr unsigned long kFilter = 2;
+
 // Strict seccomp takes the time-stamp counter away, and so may the program itself: reading it would then kill it.
 bool forbids_clock(int operation, unsigned long argument) {
-  constexpr unsigned long kStrict = 1;
   constexpr int kSetTsc = 26;
   constexpr unsigned long kTscFaults = 2;
   return (operation == kSetSeccomp && argument == kStrict) || (operation == kSetTsc && argument == kTscFaults);
 }
 
+// Makes a call of prctl with these arguments. What the program takes away by it is gone for the agent before.
+template <typename Call>
+auto restrict_by_prctl(int operation, unsigned long argument, const Call& call) {
+  const bool forbids = forbids_clock(operation, argument);
+  const bool was_forbidden = g_session.clock_forbidden;
+  if (forbids) g_session.clock_forbidden = true;
+  const auto make_call = [&] {
+    if (operation != kSetSeccomp || (argument != kStrict && argument != kFilter)) return call();
+    Restriction restriction(argument == kStrict ? Restriction::Kind::kStrict : Restriction::Kind::kFilter);
+    const auto result = call();
+    if (result == 0) restriction.came_about();
+    return result;
+  };
+  const auto result = make_call();
+  if (forbids && result != 0) g_session.clock_forbidden = was_forbidden;
+  return result;
+}
+
+// seccomp(2) and prctl by number. A filter for all threads that one of them is in the way of gives that one's number.
+long call_by_number(long number, long a, long b, long c, long d, long e, long f) {
+  auto* const by_number = find<Number>(g_call_by_number, "syscall");
+  if (by_number == nullptr) return -1;
+  const auto call = [&] { return by_number(number, a, b, c, d, e, f); };
+  if (number == __NR_prctl) return restrict_by_prctl(static_cast<int>(a), static_cast<unsigned long>(b), call);
+  // SECCOMP_SET_MODE_STRICT and _FILTER are one less than the modes. With some flags the result is a new descriptor.
+  if (a == static_cast<long>(kStrict) - 1) return restrict_by_prctl(kSetSeccomp, kStrict, call);
+  Restriction restriction(Restriction::Kind::kFilter);
+  const long result = call();
+  if (result >= 0) restriction.came_about();
+  return result;
+}
+
 }  // namespace
 
-void note_filter() {
-  g_session.filtered = true;
-  disarm_signals();
+void* choose_restricting_call(const uintptr_t* arguments) {
+  constexpr uintptr_t kLastThatSets = 1;  // SECCOMP_SET_MODE_FILTER
+  const bool sets = (arguments[0] == __NR_seccomp && arguments[1] <= kLastThatSets) || arguments[0] == __NR_prctl;
+  return sets ? reinterpret_cast<void*>(&call_by_number) : nullptr;
 }
 
 }  // namespace heaptap::agent
@@ -120,9 +159,9 @@ HEAPTAP_EXPORT int prctl(int operation, ...) {
   unsigned long arguments[4];
   for (unsigned long& argument : arguments) argument = __builtin_va_arg(rest, unsigned long);
   __builtin_va_end(rest);
-  if (forbids_clock(operation, arguments[0])) g_session.clock_forbidden = true;
-  if (operation == kSetSeccomp) note_filter();
   if (operation == kSetPtracer) g_session.ptracer = arguments[0];
   auto* call = find<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>(g_prctl, "prctl");
-  return call != nullptr ? call(operation, arguments[0], arguments[1], arguments[2], arguments[3]) : -1;
+  if (call == nullptr) return -1;
+  return restrict_by_prctl(operation, arguments[0],
+                           [&] { return call(operation, arguments[0], arguments[1], arguments[2], arguments[3]); });
 }

@@ -1,9 +1,11 @@
 // What the agent must know of what the program forbids itself.
 #pragma once
+#include <stdint.h>
 
 namespace heaptap::agent {
 
-// The program is about to install a filter of system calls: the agent takes back what would need any later.
-void note_filter();
+// What a call by number goes on to if it may install a filter of system calls or forbid the clock; else null. The arguments
+// are those of syscall().
+void* choose_restricting_call(const uintptr_t* arguments);
 
 }  // namespace heaptap::agent

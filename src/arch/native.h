@@ -5,6 +5,7 @@
 #include "arch/x86_64/counter.h"
 #include "arch/x86_64/prefetch.h"
 #include "arch/x86_64/registers.h"
+#include "arch/x86_64/relax.h"
 #include "arch/x86_64/system_call.h"
 #include "arch/x86_64/thread.h"
 #include "arch/x86_64/thread_registers.h"

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "target/process_status.h"
 #include "wire/handshake.h"
 
 namespace heaptap::target {
@@ -44,6 +45,9 @@ std::vector<std::string> environment_for(const LaunchOptions& options) {
     if (!preloaded.empty()) preload += ":" + preloaded;
     result.push_back(preload);
     result.push_back(std::string(wire::kSessionVariable) + "=" + options.session);
+    if (const uint32_t filters = count_own_filters(); filters > 0) {
+      result.push_back(std::string(wire::kFiltersVariable) + "=" + std::to_string(filters));
+    }
   }
   return result;
 }

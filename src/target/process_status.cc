@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -59,6 +60,13 @@ std::optional<ThreadStatus> read_thread_status(pid_t thread) {
                       .process = number_of(field_of(text, "Tgid:")),
                       .parent = number_of(field_of(text, "PPid:")),
                       .tracer = number_of(field_of(text, "TracerPid:"))};
+}
+
+uint32_t count_own_filters() {
+  constexpr pid_t kFilterMode = 2;
+  const std::string text = read_proc_file("/proc/self/status");
+  if (number_of(field_of(text, "Seccomp:")) != kFilterMode) return 0;
+  return static_cast<uint32_t>(std::max(number_of(field_of(text, "Seccomp_filters:")), 1));
 }
 
 namespace {

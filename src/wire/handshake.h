@@ -33,7 +33,9 @@ static_assert(sizeof(Welcome) == 24);
 
 // Environment of a program that is started with the agent.
 inline constexpr char kSessionVariable[] =
-    "HEAPTAP_SESSION";                                    // name of the abstract UNIX socket, without its leading NUL
+    "HEAPTAP_SESSION";  // name of the abstract UNIX socket, without its leading NUL
+inline constexpr char kFiltersVariable[] =
+    "HEAPTAP_FILTERS";  // how many filters of system calls heaptap itself is under; only if there are any
 inline constexpr char kPreloadVariable[] = "LD_PRELOAD";  // the agent is its first entry
 inline constexpr char kAgentFileName[] = "libheaptap_agent.so";
 

@@ -145,6 +145,20 @@ class CollectorInTrouble(Steered):
             self.assertIn("lost", self.said(), "the words at the end tell of what was lost")
         self.assert_nothing_left()
 
+    def test_stopped_in_strict_mode(self):
+        """A full log in a program that may make no system call costs it one pause, and then events, which are counted."""
+        self.start("seccomp_log_full", "--log-memory", "512K", arguments=["steered"])
+        stopped = self.collectors()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        self.send(b"x")
+        self.expect(b"still there\n")
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual(self.status(), 4)
+        self.assertGreater(summary(self.trace)["capture"]["lost_events"], 1000000)
+        self.assert_nothing_left()
+
     def test_stopped_at_the_end_by_ptrace(self):
         """The program's end isn't held up by a heaptap that can't look at it."""
         if not heaptap_test.has_tracer():

@@ -3,6 +3,7 @@
 #pragma once
 #include "arch/thread_facts.h"
 #include "arch/x86_64/registers.h"
+#include "arch/x86_64/thread.h"
 
 namespace heaptap::arch::x86_64 {
 
@@ -28,7 +29,7 @@ inline constexpr ThreadFacts kThreadFacts = {
     .context_stack = 16,
     .context_stack_pointer = Unwinding::kSignalStackPointer,
     .glibc_control_block_bytes = 2304,
-    .glibc_thread_number = 720,
+    .glibc_thread_number = kGlibcThreadNumber,
     .glibc_bins = 112,
 };
 
