@@ -81,7 +81,11 @@ uint32_t count_filters() {
 
 }  // namespace
 
-bool may_call() { return g_filters.load(std::memory_order_acquire) == 0 && !door::thread_anchor().is_strict; }
+// A thread of the program's own making may have no thread-local memory: it is only asked where there ever was strict mode.
+bool may_call() {
+  return g_filters.load(std::memory_order_acquire) == 0 &&
+         (g_strict.load(std::memory_order_acquire) == 0 || !door::thread_anchor().is_strict);
+}
 
 bool is_restricted() {
   return (g_filters.load(std::memory_order_acquire) | g_strict.load(std::memory_order_acquire)) != 0;

@@ -45,7 +45,7 @@ namespace door {
 // Calls visit(context, module) for each loaded object.
 void for_each_module(void (*visit)(void* context, const ModuleFacts& module), void* context);
 
-// Changes whenever an object was loaded or unloaded.
+// Changes whenever an object was loaded or unloaded, as far as the loader can be asked: it is, while it is at work.
 uint64_t module_changes();
 
 // The address range of the loader's code, whose calls of the allocator come with loading and unloading.

@@ -2,15 +2,18 @@
 #include <elf.h>
 #include <link.h>
 
+#include <atomic>
+
 #include "agent/door.h"
 #include "agent/door_preload.h"
 #include "agent/kernel.h"
+#include "agent/loaded_objects.h"
+#include "agent/real_functions.h"
 #include "agent/session.h"
 #include "agent/words.h"
 #include "arch/native.h"
 
 extern "C" {
-__attribute__((weak)) int dl_iterate_phdr(int (*)(dl_phdr_info*, size_t, void*), void*);
 __attribute__((weak)) extern char** environ;
 __attribute__((weak)) extern void* __libc_stack_end;  // where the initial stack began: argc, argv, environment
 }
@@ -23,8 +26,10 @@ namespace door {
 namespace {
 
 constinit CodeRange g_loader{};
-constinit char g_path[4096];       // of the module being listed; the list is made by one thread at a time
-constinit char g_main_path[4096];  // the program's, as it was when the kernel could be asked
+constinit std::atomic<uint64_t> g_changes{0};
+constinit std::atomic<bool> g_unseen{false};  // the loader was at work
+constinit char g_path[4096];                  // of the module being listed; the list is made by one thread at a time
+constinit char g_main_path[4096];             // the program's, as it was when the kernel could be asked
 
 // The module's path as a file that others can open.
 const char* path_of(const dl_phdr_info& object, bool is_main) {
@@ -144,12 +149,19 @@ int read_changes(dl_phdr_info* object, size_t bytes, void* context) {
 
 void for_each_module(void (*visit)(void*, const ModuleFacts&), void* context) {
   Listing listing{visit, context};
-  if (dl_iterate_phdr != nullptr) dl_iterate_phdr(&list_object, &listing);
+  for_each_object(&list_object, &listing);
 }
 
+// The loader is only asked while it is at work, and in the first process once more after that.
 uint64_t module_changes() {
-  uint64_t changes = 0;
-  if (dl_iterate_phdr != nullptr) dl_iterate_phdr(&read_changes, &changes);
+  const bool takes_lock = loader_takes_lock();
+  const bool late = !takes_lock && is_first_process() && g_unseen.exchange(false, std::memory_order_relaxed);
+  if (takes_lock) g_unseen.store(true, std::memory_order_relaxed);
+  uint64_t changes = g_changes.load(std::memory_order_relaxed);
+  if (takes_lock || late) {
+    for_each_object(&read_changes, &changes);
+    g_changes.store(changes, std::memory_order_relaxed);
+  }
   return changes;
 }
 
@@ -236,6 +248,7 @@ namespace {
 
 __attribute__((constructor(101))) void at_load(int, char**, char** environment) {
   open_door();
+  find_real_functions();
   const bool follows_exec = is_recording() && (g_session.flags & wire::kFollowExec) != 0;
   if (g_session.socket_name_bytes == 0 || follows_exec || environment == nullptr) return;
   // Who set a variable in an earlier constructor has a copy of the list; the strings are the same.

@@ -86,18 +86,19 @@ void hand_over(Ending& ending, EndingTurn from, EndingTurn to) {
   kernel::futex_wake(&ending.turn);
 }
 
-// A signal may have come in the middle of a record, which is never finished: nobody is to wait for it.
-void let_go_of_streams() {
-  const ThreadAnchor& anchor = door::thread_anchor();
-  if (anchor.session != g_session.number) return;
-  for (const ThreadState* state : anchor.states) {
-    if (state != nullptr && state->slot != nullptr) state->slot->busy.store(0, std::memory_order_release);
+// A signal may have come in the middle of a record, which is never finished: nobody is to wait for it. Which streams are this
+// thread's is asked of the log: it may have no thread-local memory.
+void let_go_of_streams(uint32_t thread) {
+  const uint32_t used = g_session.log->slots_used.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < used && i < g_session.log->slot_count; ++i) {
+    wire::StreamSlot& slot = g_session.slots[i];
+    if (slot.thread_id == thread) slot.busy.store(0, std::memory_order_release);
   }
 }
 
 void offer(Ending& ending, const wire::EndingNotice& notice, uint32_t thread) {
   ReaderAllowed reader;
-  let_go_of_streams();
+  let_go_of_streams(thread);
   ending.notice = notice;
   ending.notice.thread_id = thread;
   hand_over(ending, EndingTurn::kNone, EndingTurn::kOffered);

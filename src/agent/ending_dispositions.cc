@@ -2,8 +2,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <atomic>
-
 #include "agent/ending_signals.h"
 #include "agent/real_functions.h"
 
@@ -20,11 +18,6 @@ struct LibcAction {
   uintptr_t restorer;
 };
 
-constinit std::atomic<void*> g_sigaction{nullptr};
-constinit std::atomic<void*> g_signal{nullptr};
-constinit std::atomic<void*> g_sysv_signal{nullptr};
-constinit std::atomic<void*> g_sigset{nullptr};
-
 void hide_own_handler(int number, LibcAction& action) {
   if (!is_fatal(number) || !is_own_handler(action.handler)) return;
   const KernelAction& programs = programs_action(number);
@@ -35,7 +28,7 @@ void hide_own_handler(int number, LibcAction& action) {
 }
 
 int set_action(int number, const LibcAction* wanted, LibcAction* old) {
-  auto* call = find<int(int, const LibcAction*, LibcAction*)>(g_sigaction, "sigaction");
+  auto* call = real<int(int, const LibcAction*, LibcAction*)>(Other::kSignalAction);
   if (call == nullptr) return -1;
   const int status = call(number, wanted, old);
   if (status != 0) return status;
@@ -48,8 +41,8 @@ int set_action(int number, const LibcAction* wanted, LibcAction* old) {
 
 using Handler = uintptr_t;
 
-Handler set_handler(std::atomic<void*>& known, const char* name, int number, Handler handler) {
-  auto* call = find<Handler(int, Handler)>(known, name);
+Handler set_handler(Other function, int number, Handler handler) {
+  auto* call = real<Handler(int, Handler)>(function);
   if (call == nullptr) return ~Handler{0};
   const Handler before = call(number, handler);
   if (handler == 0) arm_signal(number);
@@ -67,12 +60,12 @@ HEAPTAP_EXPORT int sigaction(int number, const LibcAction* wanted, LibcAction* o
 HEAPTAP_EXPORT int __sigaction(int number, const LibcAction* wanted, LibcAction* old) {
   return set_action(number, wanted, old);
 }
-HEAPTAP_EXPORT Handler signal(int number, Handler handler) { return set_handler(g_signal, "signal", number, handler); }
-HEAPTAP_EXPORT Handler ssignal(int number, Handler handler) { return set_handler(g_signal, "signal", number, handler); }
+HEAPTAP_EXPORT Handler signal(int number, Handler handler) { return set_handler(Other::kSignal, number, handler); }
+HEAPTAP_EXPORT Handler ssignal(int number, Handler handler) { return set_handler(Other::kSignal, number, handler); }
 HEAPTAP_EXPORT Handler sysv_signal(int number, Handler handler) {
-  return set_handler(g_sysv_signal, "sysv_signal", number, handler);
+  return set_handler(Other::kSystemVSignal, number, handler);
 }
 HEAPTAP_EXPORT Handler __sysv_signal(int number, Handler handler) {
-  return set_handler(g_sysv_signal, "sysv_signal", number, handler);
+  return set_handler(Other::kSystemVSignal, number, handler);
 }
-HEAPTAP_EXPORT Handler sigset(int number, Handler handler) { return set_handler(g_sigset, "sigset", number, handler); }
+HEAPTAP_EXPORT Handler sigset(int number, Handler handler) { return set_handler(Other::kSignalSet, number, handler); }

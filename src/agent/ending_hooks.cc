@@ -4,8 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <atomic>
-
 #include "agent/areas.h"
 #include "agent/door_preload.h"
 #include "agent/ending.h"
@@ -48,8 +46,9 @@ uintptr_t return_slot(const uintptr_t* arguments) {
   return reinterpret_cast<uintptr_t>(arguments + kPassedRegisters + kPreservedRegisters);
 }
 
+// Children that share the parent's memory come here, too, some of them with thread-local memory that libc didn't make.
 void note_exit(const uintptr_t* arguments) {
-  if (g_exit_slot != 0) return;
+  if (!watches_ending() || kernel::process_id() != g_session.process || g_exit_slot != 0) return;
   g_exit_slot = return_slot(arguments);
   note_registers(arguments);
 }
@@ -58,9 +57,10 @@ void offer(wire::EndingKind kind, uintptr_t live_sp) {
   offer_scan({.kind = kind, .thread_id = 0, .live_sp = live_sp, .interrupted_sp = live_sp, .signal = 0, .reserved = 0});
 }
 
+// Nothing between here and the end is libc's, so that the registers stay where they were saved on the stack: a part of it that
+// is alive. No thread-local memory is touched: a thread of the program's own making may have none.
 void offer_direct_exit(const uintptr_t* arguments) {
-  note_registers(arguments);
-  offer(wire::EndingKind::kDirectExit, return_slot(arguments));
+  offer(wire::EndingKind::kDirectExit, reinterpret_cast<uintptr_t>(arguments + kPassedRegisters));
 }
 
 // libc calls main and, with what it returns, exit: the same place on the stack then holds another return address, a few
@@ -90,13 +90,6 @@ __attribute__((noinline)) void at_quick_exit() {
 
 // Whether the end is to be watched, asked where a session can start.
 bool wants_ending() { return is_recording() && watches_ending(); }
-
-constinit std::atomic<void*> g_exit{nullptr};
-constinit std::atomic<void*> g_quick_exit{nullptr};
-constinit std::atomic<void*> g_direct_exit{nullptr};
-constinit std::atomic<void*> g_context{nullptr};
-constinit std::atomic<void*> g_call{nullptr};
-constinit std::atomic<void*> g_stack{nullptr};
 
 [[noreturn]] void end_without_libc(int status) {
   for (;;) kernel::call_for_program(__NR_exit_group, status);
@@ -140,16 +133,12 @@ using namespace heaptap::agent;
 
 // main, argc, argv, init, fini, rtld_fini; stack_end lies on the stack. Before all that the program's own objects register.
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_start(uintptr_t* arguments) {
-  void* start = find_behind_agent("__libc_start_main");
   open_door();
+  auto* start = reinterpret_cast<void*>(real<void()>(Other::kStartMain));
   if (start == nullptr) end_without_libc(127);
   if (!wants_ending()) return start;
-  if (auto* call = reinterpret_cast<int (*)(void (*)(void*), void*, void*)>(find_behind_agent("__cxa_atexit"))) {
-    call(&at_exit, nullptr, nullptr);
-  }
-  if (auto* call = reinterpret_cast<int (*)(void (*)(), void*)>(find_behind_agent("__cxa_at_quick_exit"))) {
-    call(&at_quick_exit, nullptr);
-  }
+  if (auto* call = real<int(void (*)(void*), void*, void*)>(Other::kAtExit)) call(&at_exit, nullptr, nullptr);
+  if (auto* call = real<int(void (*)(), void*)>(Other::kAtQuickExit)) call(&at_quick_exit, nullptr);
   heaptap_main = reinterpret_cast<void*>(arguments[0]);
   arguments[0] = reinterpret_cast<uintptr_t>(&heaptap_enter_main);
   return start;
@@ -162,34 +151,34 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments
               .context = arguments[0],
               .thread_id = 0,
               .kind = heaptap::wire::RootKind::kContextStack});
-  return or_fail(find<void()>(g_context, "makecontext"));
+  return or_fail(real<void()>(Other::kMakeContext));
 }
 
 // Of what programs call by number because libc has no function for it.
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   if (void* call = choose_restricting_call(arguments)) return call;
   if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
-  return or_fail(find<long()>(g_call, "syscall"));
+  return or_fail(real<long()>(Other::kSystemCall));
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_exit(const uintptr_t* arguments) {
   note_exit(arguments);
-  return or_end(find<void(int)>(g_exit, "exit"));
+  return or_end(real<void(int)>(Other::kExit));
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_quick_exit(const uintptr_t* arguments) {
   note_exit(arguments);
-  return or_end(find<void(int)>(g_quick_exit, "quick_exit"));
+  return or_end(real<void(int)>(Other::kQuickExit));
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_direct_exit(const uintptr_t* arguments) {
   offer_direct_exit(arguments);
-  return or_end(find<void(int)>(g_direct_exit, "_exit"));
+  return or_end(real<void(int)>(Other::kDirectExit));
 }
 
 HEAPTAP_EXPORT int sigaltstack(const Stack* wanted, Stack* old) {
   constexpr int kDisabled = 2;
-  auto* call = find<int(const Stack*, Stack*)>(g_stack, "sigaltstack");
+  auto* call = real<int(const Stack*, Stack*)>(Other::kAlternateStack);
   if (call == nullptr) return -1;
   Stack before{};
   const Stack now = wanted != nullptr ? *wanted : Stack{};

@@ -25,6 +25,7 @@ void Modules::start(wire::LogHeader* log) {
 void Modules::inherit(const wire::LogHeader& before, wire::LogHeader* log) {
   log_ = log;
   busy_.store(0, std::memory_order_relaxed);
+  (void)changed();  // the child's first look at the loader
   uint32_t bytes = before.modules_bytes.load(std::memory_order_acquire);
   if (bytes > log->modules_capacity) bytes = 0;
   copy_bytes(reinterpret_cast<uint8_t*>(log) + log->modules_offset,

@@ -5,10 +5,10 @@
 
 #include <atomic>
 
+#include "agent/loaded_objects.h"
 #include "agent/session.h"
+#include "agent/symbol_table.h"
 #include "agent/words.h"
-
-extern "C" __attribute__((weak)) int dl_iterate_phdr(int (*)(dl_phdr_info*, size_t, void*), void*);
 
 namespace heaptap::agent {
 
@@ -16,101 +16,15 @@ constinit RealFunctions g_real{};
 
 namespace {
 
-// Its value is right only after the agent was relocated.
-const void* volatile g_own_address = &g_real;
+constexpr const char* kOtherNames[] = {
+#define HEAPTAP_OTHER_NAME(enumerator, name) name,
+    HEAPTAP_OTHER_FUNCTIONS(HEAPTAP_OTHER_NAME)
+#undef HEAPTAP_OTHER_NAME
+};
 
 constexpr size_t kEarlyBytes = 256 * 1024;
 alignas(64) constinit uint8_t g_early[kEarlyBytes];
 constinit std::atomic<size_t> g_early_used{0};
-
-// A loaded object's dynamic symbol table.
-class SymbolTable {
- public:
-  explicit SymbolTable(const dl_phdr_info& object) : bias_(object.dlpi_addr) {
-    for (int i = 0; i < object.dlpi_phnum; ++i) {
-      if (object.dlpi_phdr[i].p_type == PT_DYNAMIC) read_dynamic(bias_ + object.dlpi_phdr[i].p_vaddr);
-    }
-  }
-
-  // `bytes` gets the code's size.
-  [[nodiscard]] void* find(const char* name, uintptr_t& bytes) const {
-    const ElfW(Sym)* symbol = gnu_hash_ != nullptr ? find_gnu(name) : find_sysv(name);
-    if (symbol == nullptr) return nullptr;
-    const uintptr_t address = bias_ + symbol->st_value;
-    bytes = symbol->st_size;
-    if ((symbol->st_info & 0xf) == STT_GNU_IFUNC) return reinterpret_cast<void* (*)()>(address)();
-    return reinterpret_cast<void*>(address);
-  }
-
- private:
-  void read_dynamic(uintptr_t address) {
-    for (auto* entry = reinterpret_cast<const ElfW(Dyn)*>(address); entry->d_tag != DT_NULL; ++entry) {
-      // glibc has biased these pointers already, others (the vDSO, musl) not.
-      uintptr_t pointer = entry->d_un.d_ptr;
-      if (pointer < bias_) pointer += bias_;
-      switch (entry->d_tag) {
-        case DT_SYMTAB:
-          symbols_ = reinterpret_cast<const ElfW(Sym)*>(pointer);
-          break;
-        case DT_STRTAB:
-          strings_ = reinterpret_cast<const char*>(pointer);
-          break;
-        case DT_GNU_HASH:
-          gnu_hash_ = reinterpret_cast<const uint32_t*>(pointer);
-          break;
-        case DT_HASH:
-          sysv_hash_ = reinterpret_cast<const uint32_t*>(pointer);
-          break;
-        case DT_VERSYM:
-          versions_ = reinterpret_cast<const uint16_t*>(pointer);
-          break;
-        default:
-          break;
-      }
-    }
-  }
-
-  [[nodiscard]] bool is_definition(uint32_t index, const char* name) const {
-    const ElfW(Sym)& symbol = symbols_[index];
-    const unsigned type = symbol.st_info & 0xf;
-    constexpr uint16_t kHiddenVersion = 0x8000;  // an old version of the name, kept for old programs
-    if (versions_ != nullptr && (versions_[index] & kHiddenVersion) != 0) return false;
-    return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
-           equal(strings_ + symbol.st_name, name);
-  }
-
-  [[nodiscard]] const ElfW(Sym) * find_gnu(const char* name) const {
-    uint32_t hash = 5381;
-    for (const char* at = name; *at != '\0'; ++at) hash = hash * 33 + static_cast<uint8_t>(*at);
-    const uint32_t bucket_count = gnu_hash_[0];
-    const uint32_t first = gnu_hash_[1];
-    const uint32_t* buckets = gnu_hash_ + 4 + gnu_hash_[2] * (sizeof(uintptr_t) / 4);
-    const uint32_t* chain = buckets + bucket_count;
-    if (bucket_count == 0) return nullptr;
-    for (uint32_t index = buckets[hash % bucket_count]; index >= first; ++index) {
-      const uint32_t seen = chain[index - first];
-      if ((seen | 1) == (hash | 1) && is_definition(index, name)) return &symbols_[index];
-      if ((seen & 1) != 0) break;
-    }
-    return nullptr;
-  }
-
-  [[nodiscard]] const ElfW(Sym) * find_sysv(const char* name) const {
-    if (sysv_hash_ == nullptr) return nullptr;
-    const uint32_t count = sysv_hash_[1];
-    for (uint32_t index = 1; index < count; ++index) {
-      if (is_definition(index, name)) return &symbols_[index];
-    }
-    return nullptr;
-  }
-
-  uintptr_t bias_;
-  const ElfW(Sym) * symbols_ = nullptr;
-  const char* strings_ = nullptr;
-  const uint32_t* gnu_hash_ = nullptr;
-  const uint32_t* sysv_hash_ = nullptr;
-  const uint16_t* versions_ = nullptr;
-};
 
 bool holds(const dl_phdr_info& object, uintptr_t address) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
@@ -140,8 +54,6 @@ bool is_standard_library(const char* path) {
 
 struct Search {
   bool behind_agent = false;
-  const char* name = nullptr;  // of one function; null: all of the list
-  void* found = nullptr;
   bool replaced_cpp = false;  // by the program, or by a library of its own
 };
 
@@ -158,7 +70,7 @@ bool replaces_cpp(const dl_phdr_info& object) {
 bool is_behind_agent(Search& search, const dl_phdr_info& object) {
   if (search.behind_agent) return true;
   search.behind_agent = holds(object, reinterpret_cast<uintptr_t>(&g_real));
-  if (!search.behind_agent && search.name == nullptr && replaces_cpp(object)) search.replaced_cpp = true;
+  if (!search.behind_agent && replaces_cpp(object)) search.replaced_cpp = true;
   return false;
 }
 
@@ -169,11 +81,19 @@ void widen(CodeExtent& around, const CodeExtent& code) {
   around.bytes = (end > known_end ? end : known_end) - around.start;
 }
 
+void search_others(const SymbolTable& symbols) {
+  for (size_t i = 0; i < kOtherCount; ++i) {
+    uintptr_t bytes = 0;
+    if (g_real.other[i] == nullptr) g_real.other[i] = symbols.find(kOtherNames[i], bytes);
+  }
+}
+
 // Takes from this object what isn't known yet.
 int search_object(dl_phdr_info* object, size_t, void* context) {
   auto& search = *static_cast<Search*>(context);
   if (!is_behind_agent(search, *object)) return 0;
   const SymbolTable symbols(*object);
+  search_others(symbols);
   const bool is_standard = is_standard_library(object->dlpi_name);
   for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
     if (g_real.of[i] != nullptr) continue;
@@ -189,14 +109,6 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
     __atomic_store_n(&g_real.of[i], found, __ATOMIC_RELEASE);
   }
   return 0;
-}
-
-int search_name(dl_phdr_info* object, size_t, void* context) {
-  auto& search = *static_cast<Search*>(context);
-  if (!is_behind_agent(search, *object)) return 0;
-  uintptr_t bytes = 0;
-  search.found = SymbolTable(*object).find(search.name, bytes);
-  return search.found != nullptr ? 1 : 0;
 }
 
 struct LateSearch {
@@ -240,9 +152,10 @@ uintptr_t check_of(uint32_t unloads, uintptr_t start, uintptr_t bytes, uintptr_t
 
 bool find_real_functions() {
   if (g_real.searched) return true;
-  if (g_own_address != &g_real || dl_iterate_phdr == nullptr) return false;
+  if (first_object() == nullptr) return false;
+  note_first_process();
   Search search;
-  dl_iterate_phdr(&search_object, &search);
+  for_each_object(&search_object, &search);
   const bool has_cpp = g_real.of[static_cast<uint8_t>(wire::Function::kNew)] != nullptr;
   g_real.standard_cpp = has_cpp && !search.replaced_cpp;
   if (!g_real.standard_cpp) g_real.cpp = {};
@@ -263,7 +176,7 @@ LateFunction find_late_function(wire::Function function, uintptr_t caller) {
   }
   if (!g_real.searched) return {nullptr, false};
   LateSearch search{.name = wire::facts_of(function).symbol, .caller = caller};
-  dl_iterate_phdr(&search_late, &search);
+  for_each_object(&search_late, &search);
   const bool is_standard = search.own == nullptr && search.standard != nullptr;
   void* found = search.own != nullptr ? search.own : is_standard ? search.standard : search.other;
   const uintptr_t word = reinterpret_cast<uintptr_t>(found) | (is_standard ? 1 : 0);
@@ -277,13 +190,6 @@ LateFunction find_late_function(wire::Function function, uintptr_t caller) {
                        std::memory_order_release);
   }
   return {found, is_standard};
-}
-
-void* find_behind_agent(const char* name) {
-  if (g_own_address != &g_real || dl_iterate_phdr == nullptr) return nullptr;
-  Search search{.name = name};
-  dl_iterate_phdr(&search_name, &search);
-  return search.found;
 }
 
 bool RealFunctions::is_within_one(uintptr_t address) const {

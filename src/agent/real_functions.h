@@ -16,8 +16,29 @@ struct CodeExtent {
   [[nodiscard]] bool holds(uintptr_t address) const { return address - start < bytes; }
 };
 
+// Functions that aren't in wire/functions.def: those that the agent stands in front of for other reasons than their events, and
+// those that it calls.
+#define HEAPTAP_OTHER_FUNCTIONS(with)                                                                                 \
+  with(kStartMain, "__libc_start_main") with(kAtExit, "__cxa_atexit") with(kAtQuickExit, "__cxa_at_quick_exit")       \
+      with(kExit, "exit") with(kQuickExit, "quick_exit") with(kDirectExit, "_exit") with(kMakeContext, "makecontext") \
+          with(kSystemCall, "syscall") with(kAlternateStack, "sigaltstack") with(kSignalAction, "sigaction")          \
+              with(kSignal, "signal") with(kSystemVSignal, "sysv_signal") with(kSignalSet, "sigset")                  \
+                  with(kSetLimit, "setrlimit") with(kGetLimit, "getrlimit") with(kExchangeLimit, "prlimit")           \
+                      with(kProcessControl, "prctl")
+enum class Other : uint8_t {
+#define HEAPTAP_OTHER_NAME(enumerator, name) enumerator,
+  HEAPTAP_OTHER_FUNCTIONS(HEAPTAP_OTHER_NAME)
+#undef HEAPTAP_OTHER_NAME
+      kCount
+};
+constexpr size_t kOtherCount = static_cast<size_t>(Other::kCount);
+
+// All that the hooks need of the loader, as the objects define it that the program was started with. Found by the first hook
+// that is called, or as the agent is loaded: before there are threads. Later, and in forked children, the loader isn't asked:
+// they may have copies of its locks that nobody releases, and no thread-local memory that libc made.
 struct RealFunctions {
-  void* of[wire::kFunctionCount];  // as the objects define them that the program was started with; null: none does
+  void* of[wire::kFunctionCount];  // null: none defines it
+  void* other[kOtherCount];
   bool searched;
   // All forms of operator new and delete are the C++ library's own, malloc with a new_handler and free, and the program
   // replaces none of them.
@@ -45,18 +66,12 @@ struct LateFunction {
 };
 LateFunction find_late_function(wire::Function function, uintptr_t caller);
 
-// The next definition of a function that isn't in the list; null: there is none, or it is too early.
-void* find_behind_agent(const char* name);
-
-// The same, remembered in `known`.
+// The real function; null: nobody defines it, or it is too early.
 template <typename Signature>
-inline Signature* find(std::atomic<void*>& known, const char* name) {
-  void* found = known.load(std::memory_order_acquire);
-  if (found == nullptr) {
-    found = find_behind_agent(name);
-    known.store(found, std::memory_order_release);
-  }
-  return reinterpret_cast<Signature*>(found);
+inline Signature* real(Other function) {
+  if (!g_real.searched) [[unlikely]]
+    find_real_functions();
+  return reinterpret_cast<Signature*>(g_real.other[static_cast<uint8_t>(function)]);
 }
 
 template <typename Signature>

@@ -48,14 +48,8 @@ void lower(int resource, int status, Limit* limit) {
   *limit = {without_own(limit->soft), without_own(limit->hard)};
 }
 
-constinit std::atomic<void*> g_setrlimit{nullptr};
-constinit std::atomic<void*> g_getrlimit{nullptr};
-constinit std::atomic<void*> g_prlimit{nullptr};
-constinit std::atomic<void*> g_prctl{nullptr};
-constinit std::atomic<void*> g_call_by_number{nullptr};
-
 int set_limit(int resource, const Limit* limit) {
-  auto* call = find<int(int, const Limit*)>(g_setrlimit, "setrlimit");
+  auto* call = real<int(int, const Limit*)>(Other::kSetLimit);
   if (call == nullptr) return -1;
   Limit copy;
   const Limit* wanted = raised(resource, limit, copy);
@@ -64,14 +58,14 @@ int set_limit(int resource, const Limit* limit) {
 }
 
 int get_limit(int resource, Limit* limit) {
-  auto* call = find<int(int, Limit*)>(g_getrlimit, "getrlimit");
+  auto* call = real<int(int, Limit*)>(Other::kGetLimit);
   const int status = call != nullptr ? call(resource, limit) : -1;
   lower(resource, status, limit);
   return status;
 }
 
 int exchange_limit(int process, int resource, const Limit* wanted, Limit* before) {
-  auto* call = find<int(int, int, const Limit*, Limit*)>(g_prlimit, "prlimit");
+  auto* call = real<int(int, int, const Limit*, Limit*)>(Other::kExchangeLimit);
   if (call == nullptr) return -1;
   if (process != 0 && process != g_session.process) return call(process, resource, wanted, before);
   const bool was_raised = g_raised.load(std::memory_order_relaxed);
@@ -118,7 +112,7 @@ auto restrict_by_prctl(int operation, unsigned long argument, const Call& call) 
 
 // seccomp(2) and prctl by number. A filter for all threads that one of them is in the way of gives that one's number.
 long call_by_number(long number, long a, long b, long c, long d, long e, long f) {
-  auto* const by_number = find<Number>(g_call_by_number, "syscall");
+  auto* const by_number = real<Number>(Other::kSystemCall);
   if (by_number == nullptr) return -1;
   const auto call = [&] { return by_number(number, a, b, c, d, e, f); };
   if (number == __NR_prctl) return restrict_by_prctl(static_cast<int>(a), static_cast<unsigned long>(b), call);
@@ -160,7 +154,7 @@ HEAPTAP_EXPORT int prctl(int operation, ...) {
   for (unsigned long& argument : arguments) argument = __builtin_va_arg(rest, unsigned long);
   __builtin_va_end(rest);
   if (operation == kSetPtracer) g_session.ptracer = arguments[0];
-  auto* call = find<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>(g_prctl, "prctl");
+  auto* call = real<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>(Other::kProcessControl);
   if (call == nullptr) return -1;
   return restrict_by_prctl(operation, arguments[0],
                            [&] { return call(operation, arguments[0], arguments[1], arguments[2], arguments[3]); });
