@@ -406,7 +406,7 @@ HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
   if (!observes_mapping(site)) return call(start, bytes);
   // The stream is held meanwhile: nothing that others do after the call can come before it in the trace.
   StreamHold hold(g_anchor);
-  const uint64_t before = read_time();
+  const uint64_t before = read_time_in_order();
   const int status = call(start, bytes);
   if (status == 0) {
     note_mapping(hold, RecordKind::kUnmap, Function::kMunmap, start, bytes, before, site);
@@ -428,7 +428,7 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
   const CallSite site = HEAPTAP_CALL_SITE();
   if (!observes_mapping(site)) return call(old, old_bytes, bytes, flags, wanted);
   StreamHold hold(g_anchor);
-  const uint64_t before = read_time();
+  const uint64_t before = read_time_in_order();
   void* result = call(old, old_bytes, bytes, flags, wanted);
   if (result != kMapFailed) {
     const bool leaves_old = (flags & kDontUnmap) != 0 || old_bytes == 0;

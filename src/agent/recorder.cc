@@ -23,24 +23,32 @@ void write_clock_note(ThreadState& state, uint64_t now) {
 
 inline bool is_alone() { return g_session.log->thread_count.load(std::memory_order_relaxed) == 1; }
 
-// A new reading, for an event of the block at `address` and for a few that follow.
-__attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t address) {
-  constexpr uint32_t kUses = 8;
-  constexpr uint64_t kDenseTicks = 40'000;  // a few records in that time: they come close together
-  constexpr int kMostTries = 3;  // others may become the owner at once; a wrong order is mended by the collector
+// A reading as the owner of the block's place. 0: there are no owners, or others became it again and again.
+uint64_t read_as_owner(ThreadState& state, uint64_t address) {
+  constexpr int kMostTries = 8;
   BlockOwners& owners = g_session.owners;
-  const bool owns = !is_alone() && owners.are_worthwhile();
-  uint64_t now = 0;
-  if (!owns) now = read_time();
-  for (int i = 0; owns && i < kMostTries; ++i) {
+  for (int i = 0; i < kMostTries && owners.are_worthwhile(); ++i) {
     if (!owners.is(address, state.owner)) {
       owners.take(address, state.owner);
       ++state.takes;
     }
-    now = read_time_in_order();
-    if (owners.is(address, state.owner)) break;
+    const uint64_t now = read_time_in_order();
+    if (owners.is(address, state.owner)) return now;
   }
-  const bool usable = is_alone() || (owns && state.owner != BlockOwners::kNobody);
+  return 0;
+}
+
+// A new reading, for an event of the block at `address` and for a few that follow.
+__attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t address) {
+  constexpr uint32_t kUses = 8;
+  constexpr uint64_t kDenseTicks = 40'000;  // a few records in that time: they come close together
+  const bool alone = is_alone();
+  uint64_t now = alone ? read_time() : read_as_owner(state, address);
+  const bool usable = now != 0 && state.owner != BlockOwners::kNobody;
+  if (now == 0) {
+    g_session.owners.give_up();  // who owned the place meanwhile could share a reading that is older than this one
+    now = read_time_behind();
+  }
   state.time_uses = usable && now - state.last_time < kDenseTicks ? kUses : 0;
   state.last_time = now;
   return now;
@@ -81,7 +89,7 @@ inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::
 // `time` 0: now.
 inline void write_event(ThreadState& state, uint64_t what, uint64_t size_bytes, uint64_t time, uint32_t stack) {
   if (room_in(state) < kMostBytes) [[unlikely]] {
-    if (!next_chunk(state, kMostBytes)) return;
+    if (!next_chunk(state, kMostBytes, time)) return;
   }
   const bool is_mapping = wire::record_kind(what) > wire::RecordKind::kUndo;
   if (time == 0 && is_mapping) time = read_time_in_order();  // parts of mappings have addresses of their own
@@ -89,7 +97,7 @@ inline void write_event(ThreadState& state, uint64_t what, uint64_t size_bytes, 
   uint64_t ticks = now - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]] {
     if (now >= state.base_time) write_clock_note(state, now);
-    ticks = 0;  // or an earlier time, that was taken before the chunk was begun
+    ticks = 0;  // or a reading that is shared, and was taken before the chunk was begun
   }
   put_record(state, wire::record_kind(what), what, size_bytes, static_cast<uint32_t>(ticks), stack);
 }

@@ -139,6 +139,7 @@ bool use_log(wire::LogHeader* log) {
   session.log_bytes = log->total_bytes;
   session.flags = log->flags;
   session.omits = log->omitted_objects[0] != '\0';
+  session.counts_time = session.counts_time || (log->flags & wire::kCountTime) != 0;
   session.process = kernel::process_id();
   session.knows_thread_place = door::thread_number_in_block() == kernel::thread_id();
   ++session.number;

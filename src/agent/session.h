@@ -33,8 +33,9 @@ struct alignas(4096) SessionPage {
 struct alignas(64) Session {
   // What most events need comes first, in few lines of a cache.
   wire::LogHeader* log = nullptr;
-  bool is_plain = false;         // events are records, of all callers
-  bool clock_forbidden = false;  // reading the clock would kill the process
+  bool is_plain = false;  // events are records, of all callers
+  bool counts_time =
+      false;  // the processor's clock can't be trusted, or reading it would kill the process: see clock.h
   bool omits = false;
   BlockOwners owners;
   UnwindTables unwind;

@@ -156,10 +156,11 @@ uint32_t claim_chunk(wire::StreamSlot& slot) {
   return index;
 }
 
-wire::ChunkHeader* begin_chunk(ThreadState& state, uint32_t index) {
+wire::ChunkHeader* begin_chunk(ThreadState& state, uint32_t index, uint64_t earliest) {
   auto* chunk = reinterpret_cast<wire::ChunkHeader*>(g_session.chunks + size_t{index} * wire::kChunkBytes);
   chunk->next.store(0, std::memory_order_relaxed);
-  state.base_time = chunk->base_time = read_time();
+  // In order: where a shared reading is older, this stands for it, and must be from before the look at the place's owner.
+  state.base_time = chunk->base_time = earliest != 0 ? earliest : read_time_in_order();
   chunk->committed.store(sizeof(wire::ChunkHeader), std::memory_order_release);
   state.chunk = chunk;
   state.cursor = reinterpret_cast<uint8_t*>(chunk + 1);
@@ -174,11 +175,11 @@ uint32_t thread_number_of(const ThreadAnchor& anchor) {
   return g_session.log->thread_count.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-bool begin_first_chunk(ThreadState& state) {
+bool begin_first_chunk(ThreadState& state, uint64_t earliest) {
   wire::StreamSlot& slot = *state.slot;
   const uint32_t index = claim_chunk(slot);
   if (index == wire::kNoChunk) return false;
-  begin_chunk(state, index);
+  begin_chunk(state, index, earliest);
   slot.first_chunk = index;
   slot.lost_events.store(0, std::memory_order_relaxed);
   slot.started_at.store(state.base_time, std::memory_order_relaxed);
@@ -201,7 +202,7 @@ bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
     g_session.totals.begin_thread(state.totals, slot->thread_number, state.thread_id);
     return true;
   }
-  if (begin_first_chunk(state)) return true;
+  if (begin_first_chunk(state, 0)) return true;
   slot->state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
   return false;
 }
@@ -242,9 +243,9 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
   return state;
 }
 
-__attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes) {
+__attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes, uint64_t earliest) {
   if (state.chunk == nullptr) {
-    if (begin_first_chunk(state)) return true;
+    if (begin_first_chunk(state, earliest)) return true;
     count_lost_without_stream();
     return false;
   }
@@ -257,7 +258,7 @@ __attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes) {
   if (state.takes > kMostTakes) g_session.owners.give_up();
   state.takes = 0;
   wire::ChunkHeader* before = state.chunk;
-  begin_chunk(state, index);
+  begin_chunk(state, index, earliest);
   before->next.store(index + 1, std::memory_order_release);  // pairs with the collector's acquire
   return bytes <= static_cast<uint32_t>(state.end - state.cursor);
 }

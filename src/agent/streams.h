@@ -37,9 +37,9 @@ void start_streams();
 // The calling thread's state for its present level; null where there is no room (counted as lost).
 ThreadState* open_stream(ThreadAnchor& anchor);
 
-// Makes room for `bytes` at the cursor: the next chunk of the stream. False: there was none in time; the event is lost
-// and counted.
-bool next_chunk(ThreadState& state, uint32_t bytes);
+// Makes room for `bytes` at the cursor: the next chunk of the stream, for times from `earliest` on (0: from now on). False:
+// there was none in time; the event is lost and counted.
+bool next_chunk(ThreadState& state, uint32_t bytes, uint64_t earliest);
 
 // Holds one level of the calling thread while a record is made. Doesn't nest beyond ThreadAnchor::kLevels.
 class StreamHold {

@@ -2,6 +2,8 @@
 // None of them is an event; each does for the program just what it did without the agent.
 #include "agent/surroundings.h"
 
+#include "agent/clock.h"
+
 #include <asm/unistd.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -95,18 +97,12 @@ bool forbids_clock(int operation, unsigned long argument) {
 // Makes a call of prctl with these arguments. What the program takes away by it is gone for the agent before.
 template <typename Call>
 auto restrict_by_prctl(int operation, unsigned long argument, const Call& call) {
-  const bool forbids = forbids_clock(operation, argument);
-  const bool was_forbidden = g_session.clock_forbidden;
-  if (forbids) g_session.clock_forbidden = true;
-  const auto make_call = [&] {
-    if (operation != kSetSeccomp || (argument != kStrict && argument != kFilter)) return call();
-    Restriction restriction(argument == kStrict ? Restriction::Kind::kStrict : Restriction::Kind::kFilter);
-    const auto result = call();
-    if (result == 0) restriction.came_about();
-    return result;
-  };
-  const auto result = make_call();
-  if (forbids && result != 0) g_session.clock_forbidden = was_forbidden;
+  if (forbids_clock(operation, argument))
+    forbid_clock();  // also where the call fails: what was counted is later than the clock
+  if (operation != kSetSeccomp || (argument != kStrict && argument != kFilter)) return call();
+  Restriction restriction(argument == kStrict ? Restriction::Kind::kStrict : Restriction::Kind::kFilter);
+  const auto result = call();
+  if (result == 0) restriction.came_about();
   return result;
 }
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "arch/native.h"
+#include "target/log_clock.h"
 #include "wire/totals.h"
 
 namespace heaptap::target {
@@ -144,7 +144,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.node_count.store(wire::kRootCount, std::memory_order_relaxed);
   log.free_chunks.store(wire::kNoChunk, std::memory_order_relaxed);
   log.ring_at.store(wire::kNeverRing, std::memory_order_relaxed);
-  log.coarse_clock.store(arch::native::read_clock(), std::memory_order_relaxed);
+  log.coarse_clock.store(LogClock(log).now(), std::memory_order_relaxed);
 }
 
 }  // namespace

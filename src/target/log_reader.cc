@@ -9,8 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "arch/native.h"
-
 namespace heaptap::target {
 namespace {
 
@@ -64,12 +62,13 @@ struct LogReader::Stream {
 
 LogReader::LogReader(wire::LogHeader& log)
     : log_(log),
+      clock_(log),
       slot_count_(log.slot_count),
       chunk_count_(log.chunk_count),
       slots_offset_(log.slots_offset),
       chunks_offset_(log.chunks_offset),
       slot_taken_(slot_count_),
-      published_(std::min(log.coarse_clock.load(std::memory_order_relaxed), arch::native::read_clock())),
+      published_(std::min(log.coarse_clock.load(std::memory_order_relaxed), clock_.now())),
       settled_(published_) {}
 
 LogReader::~LogReader() = default;
@@ -87,7 +86,7 @@ wire::ChunkHeader& LogReader::chunk(uint32_t index) const {
 uint64_t LogReader::drain(RawEvents& events, bool last) {
   bytes_read_ = 0;
   freed_ = 0;
-  const uint64_t now = arch::native::read_clock();
+  const uint64_t now = clock_.now();
   publish(now);
   find_streams();
   for (const auto& stream : streams_) {
@@ -129,10 +128,10 @@ bool LogReader::is_alone() {
 // Threads may use a reading of the clock for several records, but none that is older than the time published here. They see
 // that time a moment later; by then they are busy with what they began before, or have written it.
 void LogReader::publish(uint64_t now) {
-  if (now - published_ < kSlackTicks) return;
+  if (now < published_ + kSlackTicks) return;
   settled_ = published_;
   published_ = now;
-  log_.coarse_clock.store(now, std::memory_order_relaxed);
+  clock_.raise(now);
 }
 
 void LogReader::find_streams() {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "target/log_clock.h"
 #include "wire/log.h"
 #include "wire/raw_event.h"
 
@@ -85,6 +86,7 @@ class LogReader {
   [[nodiscard]] wire::ChunkHeader& chunk(uint32_t index) const;
 
   wire::LogHeader& log_;
+  LogClock clock_;
   const uint32_t slot_count_;  // copies: the log's own fields may change under us
   const uint32_t chunk_count_;
   const uint64_t slots_offset_;
@@ -92,7 +94,7 @@ class LogReader {
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<bool> slot_taken_;
   std::vector<StreamEnd> new_threads_;
-  uint64_t published_;  // the log's coarse_clock
+  uint64_t published_;  // what the log's coarse_clock was raised to
   uint64_t settled_;    // what it was before: no thread that isn't busy writes a record any more that is older
   uint64_t bytes_read_ = 0;
   uint64_t lost_ended_ = 0;  // of streams that ended

@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 4;
+inline constexpr uint32_t kLogVersion = 5;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMostThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -75,9 +75,9 @@ struct LogHeader {
   alignas(64) std::atomic<uint32_t> chunks_returned;
 
   // Read by the agent for each event.
-  alignas(64)
-      std::atomic<uint64_t> coarse_clock;  // written by the collector now and then; also for who may not read the clock
-  std::atomic<uint32_t> thread_count;      // numbers given to threads so far; the first thread is 1
+  alignas(64) std::atomic<
+      uint64_t> coarse_clock;          // raised by the collector now and then; counted up by who may not read the clock
+  std::atomic<uint32_t> thread_count;  // numbers given to threads so far; the first thread is 1
 
   alignas(64) Ending ending;
   std::atomic<uint32_t> stack_area_overflow;  // stacks that took the place of others in the table
@@ -90,6 +90,8 @@ enum SessionFlag : uint32_t {
   kFollowExec = 1u << 1,
   kNoCpp = 1u << 2,      // operator new and delete are not events of their own, malloc and free under them are
   kScanAtEnd = 1u << 3,  // the program's end waits for a last look at its memory, see wire/ending.h
+  kCountTime =
+      1u << 4,  // the processor's clock can't be trusted: each event counts coarse_clock up, which is in ns then
 };
 
 enum class AgentState : uint32_t { kNotConnected = 0, kRecording = 1 };

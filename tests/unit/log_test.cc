@@ -166,6 +166,37 @@ class LogReaderTest : public ::testing::Test {
 
 using Addresses = std::vector<uint64_t>;
 
+TEST(LogClock, CountsWhereTheProcessorsClockIsNotTrusted) {
+  target::LogOptions options;
+  options.flags = wire::kCountTime;
+  const auto memory = LogMemory::create(options);
+  ASSERT_NE(memory, nullptr);
+  target::LogClock clock(memory->header());
+  const uint64_t first = clock.event_time();
+  EXPECT_EQ(clock.event_time(), first + 1);
+  constexpr uint64_t kAhead = 1'000'000'000'000;
+  clock.raise(first + kAhead);
+  EXPECT_EQ(clock.event_time(), first + kAhead + 1);
+  clock.raise(first);  // is never lowered
+  EXPECT_EQ(clock.event_time(), first + kAhead + 2);
+}
+
+TEST(LogClock, IsRaisedAtEachLook) {
+  target::LogOptions options;
+  options.flags = wire::kCountTime;
+  const auto memory = LogMemory::create(options);
+  ASSERT_NE(memory, nullptr);
+  LogReader reader(memory->header());
+  const target::LogClock clock(memory->header());
+  const uint64_t before = clock.now();
+  memory->header().coarse_clock.store(0);
+  RawEvents events;
+  constexpr uint64_t kMillisecond = 1'000'000;
+  while (clock.now() < before + kMillisecond) reader.drain(events, false);
+  reader.drain(events, false);
+  EXPECT_GT(memory->header().coarse_clock.load(), before);
+}
+
 TEST_F(LogReaderTest, GivesRecordsAsTheyWereWritten) {
   const uint32_t stream = writer_.open(7, start_);
   writer_.allocate(stream, start_ + 5, 0x1000, 64, 99);

@@ -13,6 +13,7 @@ heaptap_target_test(process_memory_test)
 heaptap_target_test(root_finder_test)
 heaptap_target_test(kernel_words_test)
 heaptap_target_test(launch_test)
+heaptap_target_test(clock_trust_test)
 heaptap_target_test(traced_memory_test)
 
 add_subdirectory(${CMAKE_CURRENT_LIST_DIR}/held)

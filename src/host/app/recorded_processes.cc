@@ -41,6 +41,13 @@ RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
     traces_.push_back({"", capture.pid, recording.error().message});
     return nullptr;
   }
+  if (!options_.clock_doubt.empty()) {
+    (*recording)
+        ->note(fmt::format(
+            "events are ordered by a counter that all threads share, which costs them more than the processors' "
+            "clocks would: {}",
+            options_.clock_doubt));
+  }
   // Before the process can go on: it can be asked for at once.
   auto control = std::make_unique<ControlSocket>(beginning.process);
   processes_.push_back({beginning.process, std::move(*recording), std::move(control), {}});

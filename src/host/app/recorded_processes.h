@@ -20,7 +20,8 @@ namespace heaptap::app {
 
 struct RecordingOptions {
   target::LogOptions log;
-  std::string output;  // pattern of the traces' names; empty: by default
+  std::string clock_doubt;  // why times are counted; empty: they aren't
+  std::string output;       // pattern of the traces' names; empty: by default
   bool overwrite = false;
   std::string via;                   // "agent" or "ptrace"
   std::vector<std::string> command;  // of the program that is started; empty: none is

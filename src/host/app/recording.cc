@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "arch/native.h"
 #include "host/base/clock.h"
 #include "host/intake/table_frames.h"
 
@@ -60,8 +59,9 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
       reader_(log_->header()),
       coder_(agent_tables(log_->header()), tables_, kTimeResolutionNs, capture_.from_start),
       totals_(log_->header()),
+      clock_(log_->header()),
       start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
-  clock_.start_ticks = arch::native::read_clock();
+  scale_.start_ticks = clock_.now();
   if (totals_.is_on()) coder_.expect_doubles();
 }
 
@@ -119,7 +119,7 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
     take_all();
     read_modules();
     read_threads();
-    time_ns = clock_.to_ns(arch::native::read_clock());
+    time_ns = scale_.to_ns(clock_.now());
     Recorded recorded{.blocks = {}, .mapped = coder_.mapped(), .tables = tables_};
     coder_.blocks().for_each_live([&](uint64_t address, const intake::BlockMap::Block& block) {
       recorded.blocks.push_back({address, block.size, block.number, block.allocated_at, 0});
@@ -144,7 +144,7 @@ void Recording::code_events(bool last) {
   coder_.set_incomplete(reader_.lost_events() > 0);
   size_t taken = 0;
   for (size_t now = 1; now > 0; taken += now) {
-    now = coder_.take(std::span(raw_).subspan(taken), clock_, kBatchEvents, last, batch_);
+    now = coder_.take(std::span(raw_).subspan(taken), scale_, kBatchEvents, last, batch_);
     add_batch();
   }
   raw_.erase(raw_.begin(), raw_.begin() + static_cast<ptrdiff_t>(taken));
@@ -224,9 +224,9 @@ void Recording::add_thread(uint32_t number, uint32_t kernel_id, bool ask_name) {
 }
 
 void Recording::update_clock() {
-  const uint64_t ticks = arch::native::read_clock() - clock_.start_ticks;
+  const uint64_t ticks = clock_.now() - scale_.start_ticks;
   const uint64_t elapsed = base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
-  if (ticks > 0) clock_.ns_per_tick = static_cast<double>(elapsed) / static_cast<double>(ticks);
+  if (ticks > 0) scale_.ns_per_tick = static_cast<double>(elapsed) / static_cast<double>(ticks);
 }
 
 void Recording::fill_capture(const model::ExitStatus& exit) {

@@ -14,6 +14,7 @@
 #include "host/intake/event_coder.h"
 #include "host/intake/trace_writer.h"
 #include "host/model/capture.h"
+#include "target/log_clock.h"
 #include "target/log_memory.h"
 #include "target/log_reader.h"
 
@@ -66,7 +67,8 @@ class Recording {
   target::LogReader reader_;
   intake::EventCoder coder_;
   TotalsCollector totals_;
-  intake::ClockScale clock_;
+  target::LogClock clock_;
+  intake::ClockScale scale_;
   uint64_t start_monotonic_ns_;
   uint64_t last_write_ns_ = 0;
   uint64_t next_totals_ns_ = 0;  // monotonic

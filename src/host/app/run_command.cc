@@ -18,6 +18,7 @@
 #include "host/app/supervisor.h"
 #include "host/app/tracer_source.h"
 #include "target/agent_server.h"
+#include "target/clock_trust.h"
 #include "target/launch.h"
 #include "wire/handshake.h"
 
@@ -81,7 +82,11 @@ base::Result<target::LaunchOptions> launch_options(const RunOptions& options, co
 }
 
 RecordingOptions recording_options(const RunOptions& options, const RunPlan& plan) {
-  return {.log = log_options(options, !plan.by_tracer),
+  const target::ClockVerdict clock = target::judge_clock(target::read_clock_facts());
+  target::LogOptions log = log_options(options, !plan.by_tracer);
+  if (!clock.is_trusted) log.flags |= wire::kCountTime;
+  return {.log = std::move(log),
+          .clock_doubt = clock.reason,
           .output = options.output,
           .overwrite = options.force,
           .via = plan.by_tracer ? "ptrace" : "agent",

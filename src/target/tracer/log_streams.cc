@@ -6,8 +6,6 @@
 
 #include <ctime>
 
-#include "arch/native.h"
-
 namespace heaptap::tracer {
 namespace {
 
@@ -22,6 +20,7 @@ void wait_for_change(std::atomic<uint32_t>& word, uint32_t seen, uint32_t wait_m
 
 LogStreams::LogStreams(wire::LogHeader& log)
     : log_(log),
+      clock_(log),
       slot_count_(log.slot_count),
       chunk_count_(log.chunk_count),
       slots_(reinterpret_cast<wire::StreamSlot*>(reinterpret_cast<uint8_t*>(&log) + log.slots_offset)),
@@ -128,7 +127,7 @@ uint32_t LogStreams::claim_chunk() {
 void LogStreams::begin_chunk(LogStream& stream, uint32_t index) {
   auto* chunk = reinterpret_cast<wire::ChunkHeader*>(chunks_ + uint64_t{index} * wire::kChunkBytes);
   chunk->next.store(0, std::memory_order_relaxed);
-  stream.base_time = chunk->base_time = arch::native::read_clock();
+  stream.base_time = chunk->base_time = clock_.event_time();
   chunk->committed.store(sizeof(wire::ChunkHeader), std::memory_order_release);
   stream.chunk = chunk;
   stream.cursor = reinterpret_cast<uint8_t*>(chunk + 1);

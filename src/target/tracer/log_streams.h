@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "target/log_clock.h"
 #include "wire/log.h"
 
 namespace heaptap::tracer {
@@ -29,6 +30,8 @@ class LogStreams {
   // Makes room for `bytes` at the cursor. False: there was none in time.
   bool reserve(LogStream& stream, size_t bytes);
 
+  [[nodiscard]] target::LogClock& clock() { return clock_; }
+
  private:
   wire::StreamSlot* pop_slot();
   uint32_t pop_chunk();
@@ -38,6 +41,7 @@ class LogStreams {
   void begin_chunk(LogStream& stream, uint32_t index);
 
   wire::LogHeader& log_;
+  target::LogClock clock_;
   const uint32_t slot_count_;
   const uint32_t chunk_count_;
   wire::StreamSlot* slots_;

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <span>
 
-#include "arch/native.h"
 #include "target/tracer/log_streams.h"
 #include "target/tracer/module_notes.h"
 #include "target/tracer/stack_table.h"
@@ -115,7 +114,7 @@ void LogWriter::write(LogStream* stream, const Event& event) {
   std::atomic<uint32_t>& busy = stream->slot->busy;
   if (state_->streams.reserve(*stream, kMostBytes)) {
     busy.store(1, std::memory_order_relaxed);
-    append(*stream, event, event.time != 0 ? event.time : arch::native::read_clock());
+    append(*stream, event, event.time != 0 ? event.time : state_->streams.clock().event_time());
   } else {
     stream->slot->lost_events.fetch_add(1, std::memory_order_relaxed);
   }
