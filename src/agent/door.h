@@ -32,7 +32,7 @@ struct ModuleFacts {
   uint64_t unwind_header;  // .eh_frame_hdr; 0: none
   uint64_t tables_start;   // the readable segment that holds the unwind tables
   uint64_t tables_end;
-  uint64_t entry;  // ELF entry point, biased; 0: none
+  uint64_t entry;  // of the program and of the loader, where they begin, biased; 0: none
   const char* path;
   const uint8_t* build_id;
   uint32_t build_id_bytes;

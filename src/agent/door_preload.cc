@@ -131,7 +131,9 @@ int list_object(dl_phdr_info* object, size_t, void* context) {
     for (int i = 0; i < object->dlpi_phnum; ++i) read_segment(object->dlpi_phdr[i], object->dlpi_addr, facts);
     find_tables(*object, facts);
     facts.is_vdso = starts_with(object->dlpi_name, "linux-vdso");
-    if (starts_with(file_name_of(object->dlpi_name), "ld-")) note_loader(*object);
+    const bool is_loader = starts_with(file_name_of(object->dlpi_name), "ld-");
+    if (is_loader) note_loader(*object);
+    if (!is_loader && !facts.is_main) facts.entry = 0;  // a library that can be run, too, doesn't begin there here
   }
   facts.path = path_of(*object, facts.is_main);
   listing.visit(listing.context, facts);

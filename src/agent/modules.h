@@ -15,7 +15,7 @@ struct Module {
   uint64_t start = 0;
   uint64_t end = 0;
   uint64_t bias = 0;
-  uint64_t entry = 0;
+  uint64_t entry = 0;  // where the program or the loader begins; 0: it is neither
   unwind::CfiTables tables;
   uint64_t identity = 0;  // hash of path and build-id
   uint32_t generation = 0;

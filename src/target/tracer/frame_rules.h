@@ -134,10 +134,10 @@ class FrameRules {
     return object;
   }
 
-  // e_entry of the ELF header that begins the object's memory; 0: none. The vDSO's is where it is called, not where a
-  // program begins.
+  // e_entry of the ELF header that begins the object's memory; 0: none. Only the program and its loader begin there: libraries
+  // that can be run have one as well.
   [[nodiscard]] uint64_t entry_of(const LoadedObject& object) const {
-    if ((object.flags & wire::kModuleIsVdso) != 0) return 0;
+    if ((object.flags & wire::kModuleIsMain) == 0 && !object.is_loader) return 0;
     constexpr size_t kEntryOffset = 24;  // in both classes
     uint8_t header[kEntryOffset + sizeof(typename Cpu::Word)];
     if (memory_.read_some(object.start, header, sizeof(header)) != sizeof(header)) return 0;
