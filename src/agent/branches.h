@@ -16,7 +16,7 @@ struct alignas(64) Tip {
   static constexpr uint32_t kMostPointers = 2;
   static constexpr uint32_t kDistanceShift = 48;
 
-  // A frame pointer by way of which a frame was found.
+  // A frame pointer by way of which a frame was found, or a stack pointer that such a frame's function had kept.
   struct Pointer {
     uint16_t slot;  // the distance of where it was read from; 0: it is the hook's
     uint16_t distance;
@@ -48,9 +48,10 @@ struct alignas(64) Tip {
   }
   static uintptr_t at(uintptr_t slot, uintptr_t distance) { return slot + distance * sizeof(uintptr_t); }
 
-  // The frame that they are on, whose frame pointer was read from `from`, 0 if it is the hook's. False: it is too far away.
+  // The frame that they are on, whose frame pointer was read from `from`, 0 if it is the hook's. False: it is too far away,
+  // or that place isn't below the frame, and so maybe not on its stack.
   bool put_on(uintptr_t slot, uintptr_t outer_slot, uintptr_t from) {
-    return set_distance(below, slot, outer_slot) && (from == 0 || set_distance(fp_slot, slot, from));
+    return set_distance(below, slot, outer_slot) && (from == 0 || set_place(fp_slot, slot, from));
   }
   // The next frame outwards. False: it is too far away.
   bool add_inner(uintptr_t slot, uintptr_t inner_slot, uintptr_t return_address) {
@@ -59,12 +60,13 @@ struct alignas(64) Tip {
     inner[inner_count++] = return_address | uintptr_t{distance} << kDistanceShift;
     return true;
   }
-  // False: there are too many, or it points elsewhere.
+  // Behind put_on(). False: there are too many, or it is or points elsewhere.
   bool add_pointer(uintptr_t slot, uintptr_t from, uintptr_t pointer) {
     Pointer added{0, 0};
-    if ((from != 0 && !set_distance(added.slot, slot, from)) || !set_distance(added.distance, slot, pointer))
-      return false;
-    if (pointer_count > 0 && pointers[pointer_count - 1].slot == added.slot) return true;
+    if ((from != 0 && !set_place(added.slot, slot, from)) || !set_distance(added.distance, slot, pointer)) return false;
+    for (uint32_t i = 0; i < pointer_count; ++i) {
+      if (pointers[i].slot == added.slot) return true;
+    }
     if (pointer_count == kMostPointers) return false;
     pointers[pointer_count++] = added;
     return true;
@@ -75,6 +77,9 @@ struct alignas(64) Tip {
     const uintptr_t words = (to - slot) / sizeof(uintptr_t);
     distance = static_cast<uint16_t>(words);
     return at(slot, words) == to && words <= UINT16_MAX;
+  }
+  [[nodiscard]] bool set_place(uint16_t& distance, uintptr_t slot, uintptr_t at_slot) const {
+    return set_distance(distance, slot, at_slot) && distance != 0 && distance < below;
   }
 };
 static_assert(sizeof(Tip) == 128);

@@ -12,6 +12,9 @@ constexpr uintptr_t kWord = sizeof(uintptr_t);
 // The first instructions of a program or of the loader have no caller, whatever their CFI says.
 constexpr uint64_t kEntryBytes = 64;
 
+// A frame pointer in code without CFI that points further away isn't followed: it is a fiber's, from where its context was made.
+constexpr uintptr_t kLargestFrame = 8u << 20;
+
 unwind::Row row_of(const Module& module, uint64_t pc) {
   if (module.entry != 0 && pc - module.entry < kEntryBytes) return unwind::Row{unwind::RowKind::kEnd, 0, 0, 0};
   return unwind::find_row<Cpu>(module.tables, pc);
@@ -20,7 +23,7 @@ unwind::Row row_of(const Module& module, uint64_t pc) {
 }  // namespace
 
 __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
-  const uint32_t changes = tables.changes.load(std::memory_order_relaxed);
+  const uint32_t changes = tables.changes.value();
   if (changes != changes_) [[unlikely]] {
     count_ = 0;
     leave_ = {};
@@ -31,7 +34,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
     const uint32_t number = name_tip(tables, *leave_.tip);
     if (number != 0) return number;
   }
-  window_.enter(sp);
+  window_.begin(sp);
   Walk walk{.frame = caller, .candidates = candidates(), .unverified = candidates()};
   while (!meets_last(walk)) {
     if (walk.fresh_count == capacity_ && !reserve(walk.fresh_count + 1)) [[unlikely]] {
@@ -46,6 +49,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
     fresh.word = {frame.slot, frame.key};
     fresh.fp = frame.fp;
     fresh.fp_slot = frame.fp_slot;
+    fresh.cfa_slot = frame.cfa_slot;
     fresh.code = rule.code();
     fresh.way = walk.way;
     if (!advance(tables, walk, rule)) return finish(tables, walk, 0);
@@ -55,7 +59,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
 }
 
 // Whether the walk's frame is one of the last stack's and everything further out is as it was.
-inline bool CallStack::meets_last(Walk& walk) const {
+inline bool CallStack::meets_last(Walk& walk) {
   while (walk.candidates > 0 && words_[walk.candidates - 1].slot < walk.frame.slot) --walk.candidates;
   if (walk.candidates == 0 || walk.candidates > walk.unverified) return false;
   const uint32_t index = walk.candidates - 1;
@@ -64,45 +68,56 @@ inline bool CallStack::meets_last(Walk& walk) const {
   if ((last.way & kFramePointerMatters) != 0 && (last.fp != walk.frame.fp || last.fp_slot != walk.frame.fp_slot)) {
     return false;
   }
-  const uint32_t unchanged = first_unchanged(index);
+  const uint32_t unchanged = first_unchanged(index, walk.frame.slot);
   if (unchanged == 0) return true;
   walk.unverified = unchanged;  // the frames from there inwards are the same, but not what called them
   return false;
 }
 
-// The same where the stack's memory may have gone.
-uint32_t CallStack::first_unchanged_checked(uint32_t index) const {
+// The same where the stack's memory may have gone, or its end hangs on the first frame's frame pointer.
+uint32_t CallStack::first_unchanged_checked(uint32_t index) {
   uint32_t at = index;
   while (at > 0 && is_unchanged(at - 1)) --at;
-  return at;
+  if (at > 0 || index == 0) return at;
+  const Remembered& first = remembered_[0];
+  const bool is_end =
+      (first.way & kFramePointerMatters) == 0 || first.fp_slot == 0 || is_still(first.fp_slot, first.fp);
+  return is_end ? 0 : 1;
 }
 
-// Of the outermost `index` frames, the outermost one from which inwards the frame pointers are as they were.
-uint32_t CallStack::first_unchanged_pointer(uint32_t index) const {
+// Of the outermost `index` frames, the outermost one from which inwards what leads to them by way of frame pointers is as it
+// was, but for the frame pointer of the frame further in.
+uint32_t CallStack::first_unchanged_pointer(uint32_t index, uintptr_t slot) const {
   uint32_t user = remembered_[index - 1].fp_user;
   while (user > 0) {
     const Remembered& inner = remembered_[user];
-    if (inner.fp_slot != 0 && load_word(inner.fp_slot) != inner.fp) return user;
+    const uintptr_t cfa_slot = remembered_[user - 1].cfa_slot;
+    if (user != index && inner.fp_slot != 0 && !is_kept(inner.fp_slot, inner.fp, slot)) return user;
+    if (cfa_slot != 0 && !is_kept(cfa_slot, sp_of(user - 1), slot)) return user;
     user = user > 1 ? remembered_[user - 2].fp_user : 0;
   }
   return 0;
 }
 
-bool CallStack::are_users_unchanged(uint32_t count) const {
+bool CallStack::are_users_unchanged(uint32_t count, uintptr_t slot) const {
   for (uint32_t user = remembered_[count - 2].fp_user; user > 0;) {
     const Remembered& inner = remembered_[user];
-    if (user != count - 1 && inner.fp_slot != 0 && load_word(inner.fp_slot) != inner.fp) return false;
+    const uintptr_t cfa_slot = remembered_[user - 1].cfa_slot;
+    if (user != count - 1 && inner.fp_slot != 0 && !is_kept(inner.fp_slot, inner.fp, slot)) return false;
+    if (cfa_slot != 0 && !is_kept(cfa_slot, sp_of(user - 1), slot)) return false;
     user = user > 1 ? remembered_[user - 2].fp_user : 0;
   }
   return true;
 }
 
-bool CallStack::is_unchanged(uint32_t index) const {
+bool CallStack::is_unchanged(uint32_t index) {
   const Word& word = words_[index];
-  if (!window_.readable(word.slot) || load_word(word.slot) != word.key) return false;
-  if ((remembered_[index].way & kByFramePointer) == 0) return true;
+  if (!is_still(word.slot, word.key)) return false;
+  const Remembered& frame = remembered_[index];
+  if ((frame.way & kByFramePointer) == 0) return true;
+  if (frame.cfa_slot != 0 && !is_still(frame.cfa_slot, sp_of(index))) return false;
   const Remembered& inner = remembered_[index + 1];
-  return inner.fp_slot == 0 || (window_.readable(inner.fp_slot) && load_word(inner.fp_slot) == inner.fp);
+  return inner.fp_slot == 0 || is_still(inner.fp_slot, inner.fp);
 }
 
 // Moves the walk to the next frame outwards. False: there is none; walk.end says why.
@@ -116,12 +131,13 @@ inline bool CallStack::advance(UnwindTables& tables, Walk& walk, Rule rule) {
     case unwind::RowKind::kSignal:
       return step_over_signal(walk);
     case unwind::RowKind::kEnd:
-      window_.reached_root(walk.frame.slot);
+      walk.proof = EndProof::kFrames;
       walk.end = wire::StackEnd::kComplete;
       return false;
     case unwind::RowKind::kNoTable:
       return step_by_frame_pointer(tables, walk);
     default:
+      walk.proof = EndProof::kFrames;
       walk.end = wire::StackEnd::kUnsupportedRule;
       return false;
   }
@@ -131,78 +147,83 @@ inline bool CallStack::step(Walk& walk, Rule rule) {
   Frame& frame = walk.frame;
   const auto offset = static_cast<uintptr_t>(rule.cfa_offset());
   uintptr_t cfa = frame.sp + offset;
+  uintptr_t cfa_slot = 0;
   uintptr_t fp_base = cfa;
   uint32_t way = 0;
+  walk.end = wire::StackEnd::kUnreadable;
   if (rule.kind() != unwind::RowKind::kStackOffset) {
     way = kByFramePointer;
     cfa = fp_base = frame.fp + offset;
     if (rule.kind() == unwind::RowKind::kFrameIndirect) {
-      if (!window_.readable(cfa)) {
-        walk.end = wire::StackEnd::kUnreadable;
+      if (rule.ra_offset() != -static_cast<int64_t>(kWord)) [[unlikely]] {  // sp_of() counts on it
+        walk.end = wire::StackEnd::kUnsupportedRule;
         return false;
       }
-      cfa = load_word(cfa);
+      cfa_slot = cfa;
+      if (!window_.load(cfa_slot, cfa)) return false;
       fp_base = frame.fp;
     }
   }
   const uintptr_t slot = cfa + static_cast<uintptr_t>(rule.ra_offset());
-  if (slot < frame.sp || !window_.readable(slot)) [[unlikely]] {
-    walk.end = wire::StackEnd::kUnreadable;
+  uintptr_t key = 0;
+  if (slot < frame.sp || !window_.load(slot, key)) [[unlikely]]
     return false;
-  }
   if (rule.fp_offset() != 0 || rule.kind() == unwind::RowKind::kFrameIndirect) {
     const uintptr_t fp_slot = fp_base + static_cast<uintptr_t>(rule.fp_offset());
-    if (!window_.readable(fp_slot)) [[unlikely]] {
-      walk.end = wire::StackEnd::kUnreadable;
+    if (!window_.load(fp_slot, frame.fp)) [[unlikely]]
       return false;
-    }
-    frame.fp = load_word(fp_slot);
     frame.fp_slot = fp_slot;
     way |= kLoadsFramePointer;
   }
   frame.slot = slot;
-  frame.key = load_word(slot);
+  frame.key = key & wire::kCodeAddressMask;
   frame.sp = cfa;
+  frame.cfa_slot = cfa_slot;
   walk.way = way;
-  if (frame.key == 0) [[unlikely]] {  // the ABI's mark for the first frame of code without CFI for it
-    walk.end = wire::StackEnd::kComplete;
-    return false;
-  }
-  frame.key &= wire::kCodeAddressMask;
-  return true;
+  walk.end = wire::StackEnd::kComplete;
+  return key != 0;  // 0 is the ABI's mark for the first frame of code without CFI for it
 }
 
 // Code without CFI: its frame pointer may lead on, if what it leads to is a return address into known code.
 bool CallStack::step_by_frame_pointer(UnwindTables& tables, Walk& walk) {
   Frame& frame = walk.frame;
   walk.end = wire::StackEnd::kNoUnwindTable;
-  if (frame.fp < frame.sp || !window_.readable(frame.fp) || !window_.readable(frame.fp + kWord)) return false;
-  const uintptr_t key = load_word(frame.fp + kWord) & wire::kCodeAddressMask;
-  if (tables.modules.find(key) == nullptr) return false;
-  const uintptr_t fp = frame.fp;
-  frame = {.slot = fp + kWord, .key = key, .sp = fp + 2 * kWord, .fp = load_word(fp), .fp_slot = fp};
+  const uintptr_t at = frame.fp;
+  uintptr_t fp = 0;
+  uintptr_t key = 0;
+  if (at < frame.sp || at % kWord != 0 || at - frame.sp > kLargestFrame) {
+    walk.proof = EndProof::kFramePointer;
+    return false;
+  }
+  if (!window_.load(at + kWord, key)) return false;
+  key &= wire::kCodeAddressMask;
+  if (tables.modules.find(key) == nullptr || !window_.load(at, fp)) return false;
+  frame = {.slot = at + kWord, .key = key, .sp = at + 2 * kWord, .fp = fp, .fp_slot = at, .cfa_slot = 0};
   walk.way = kByFramePointer | kLoadsFramePointer;
   return true;
 }
 
 bool CallStack::step_over_signal(Walk& walk) {
   const uintptr_t context = walk.frame.sp;
+  const uintptr_t fp_slot = context + Cpu::kSignalFramePointer;
+  uintptr_t fp = 0;
+  uintptr_t sp = 0;
+  uintptr_t pc = 0;
   walk.end = wire::StackEnd::kUnreadable;
-  if (!window_.readable(context + Cpu::kSignalFramePointer) ||
-      !window_.readable(context + Cpu::kSignalProgramCounter)) {
+  if (!window_.load(fp_slot, fp) || !window_.load(context + Cpu::kSignalStackPointer, sp) ||
+      !window_.load(context + Cpu::kSignalProgramCounter, pc)) {
     return false;
   }
-  const uintptr_t fp_slot = context + Cpu::kSignalFramePointer;
-  const uintptr_t sp = load_word(context + Cpu::kSignalStackPointer);
   walk.frame = {.slot = 0,
-                .key = (load_word(context + Cpu::kSignalProgramCounter) & wire::kCodeAddressMask) | wire::kCodeExact,
+                .key = (pc & wire::kCodeAddressMask) | wire::kCodeExact,
                 .sp = sp,
-                .fp = load_word(fp_slot),
-                .fp_slot = fp_slot};
+                .fp = fp,
+                .fp_slot = fp_slot,
+                .cfa_slot = 0};
   walk.way = kLoadsFramePointer;
   walk.crossed_signal = true;
   walk.candidates = walk.unverified = candidates();
-  window_.enter(sp, Cpu::kRedZoneBytes);
+  window_.enter_interrupted(sp, Cpu::kRedZoneBytes);
   return true;
 }
 
@@ -211,6 +232,7 @@ inline void CallStack::rejoin(const Walk& walk, uint32_t index) {
   Remembered& met = remembered_[index];
   met.fp = walk.frame.fp;
   met.fp_slot = walk.frame.fp_slot;
+  met.cfa_slot = walk.frame.cfa_slot;
   met.way = (met.way & kFramePointerMatters) | walk.way;
   met.fp_user = fp_user_at(index, walk.way);
 }
@@ -229,9 +251,11 @@ inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32
   if (walk.fresh_count - 1 <= Tip::kMostInner && kept > 0 && leave_.kept != 0 && !walk.crossed_signal)
     remember_tip(walk, kept);
   count_ = kept;
-  for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1]);
-  if (walk.crossed_signal) [[unlikely]]
+  for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1], walk.proof);
+  if (walk.crossed_signal || (kept == 0 && walk.proof == EndProof::kNone)) [[unlikely]]
     count_ = 0;
+  const bool goes_on = kept > 0 ? trusted_.bytes != 0 : walk.proof == EndProof::kFrames;
+  trusted_ = goes_on && window_.stayed_on_own_stack() ? window_.own() : AddressSpan{};
   return name.node;
 }
 
@@ -297,7 +321,11 @@ inline void CallStack::remember_tip(const Walk& walk, uint32_t kept) {
     const Fresh& inner = fresh_[i];
     if (i > 0 && !tip.add_inner(slot, inner.word.slot, inner.word.key)) return;
     const uint32_t way_on = i < last ? fresh_[i + 1].way : walk.way;
-    if ((way_on & kByFramePointer) != 0 && !tip.add_pointer(slot, inner.fp_slot, inner.fp)) return;
+    if ((way_on & kByFramePointer) == 0) continue;
+    const uintptr_t cfa_slot = i < last ? fresh_[i + 1].cfa_slot : walk.frame.cfa_slot;
+    const uintptr_t cfa = (i < last ? fresh_[i + 1].word.slot : walk.frame.slot) + kWord;
+    if (!tip.add_pointer(slot, inner.fp_slot, inner.fp)) return;
+    if (cfa_slot != 0 && !tip.add_pointer(slot, cfa_slot, cfa)) return;
   }
   const TipPlace place{.key = tip.key, .distance = words_[leave_.kept - 1].slot - slot, .word = leave_.word};
   branches_.add_tip(place, tip);
@@ -308,9 +336,11 @@ inline uint32_t CallStack::fp_user_at(uint32_t index, uint32_t way) const {
   return index > 0 ? remembered_[index - 1].fp_user : 0;
 }
 
-inline void CallStack::remember(const Fresh& fresh) {
+inline void CallStack::remember(const Fresh& fresh, EndProof proof) {
   uint32_t way = fresh.way & (kByFramePointer | kLoadsFramePointer);
-  if (count_ > 0) {
+  if (count_ == 0) {
+    if (proof == EndProof::kFramePointer) way |= kFramePointerMatters;
+  } else {
     const Remembered& outer = remembered_[count_ - 1];
     const bool matters = (outer.way & kByFramePointer) != 0 ||
                          ((outer.way & kLoadsFramePointer) == 0 && (outer.way & kFramePointerMatters) != 0);
@@ -320,6 +350,7 @@ inline void CallStack::remember(const Fresh& fresh) {
   Remembered& last = remembered_[count_];
   last.fp = fresh.fp;
   last.fp_slot = fresh.fp_slot;
+  last.cfa_slot = fresh.cfa_slot;
   last.name = fresh.name;
   last.way = way;
   last.fp_user = fp_user_at(count_, way);
@@ -345,7 +376,7 @@ uint32_t CallStack::finish_limited(UnwindTables& tables, const Walk& walk, uint3
 void UnwindTables::refresh_modules() {
   modules.refresh([this](uint64_t start, uint64_t end) {
     rules.forget(start, end);
-    changes.fetch_add(1, std::memory_order_relaxed);
+    changes.count_up();
     unloads.fetch_add(1, std::memory_order_release);
   });
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "agent/branches.h"
+#include "agent/change_count.h"
 #include "agent/modules.h"
 #include "agent/rule_table.h"
 #include "agent/stack_trie.h"
@@ -20,13 +21,14 @@ struct Frame {
   uintptr_t key;   // the return address; with wire::kCodeExact an interrupted instruction's
   uintptr_t sp;    // stack pointer once the function that returns to `key` has done so
   uintptr_t fp;
-  uintptr_t fp_slot;  // where `fp` was read from; 0: it is the register's value at the hook
+  uintptr_t fp_slot;   // where `fp` was read from; 0: it is the register's value at the hook
+  uintptr_t cfa_slot;  // where `sp` was read from; 0: it follows from the next inner frame
 };
 
 // What is shared by all threads of a session.
 struct UnwindTables {
   // Counted up when a session starts, and when code came or went: what threads remember may be void.
-  std::atomic<uint32_t> changes{0};
+  ChangeCount changes;
   uint32_t depth_limit = 0;
   std::atomic<uint32_t> unloads{0};  // counted up with the list of modules
   RuleTable rules;
@@ -46,14 +48,14 @@ class CallStack {
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
     leave_ = {};
-    const uint32_t known = tables.changes.load(std::memory_order_relaxed) == changes_ ? find_known(caller) : 0;
+    const uint32_t known = tables.changes.value() == changes_ ? find_known(caller) : 0;
     return known != 0 ? known : walk(tables, caller, sp);
   }
 
   // The same, only if it is the last stack or a branch that has come again; 0: it is not. While seen_changes() is up to date.
   [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const Frame& caller) {
     Leave leave;
-    if (window_.is_own(caller.slot)) [[likely]] {
+    if (trusted_.holds(caller.slot)) [[likely]] {
       leave = find_leave(caller.slot);
       if (leave.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
       leave.tip = leave.kept != 0 ? find_tip(leave, caller) : nullptr;
@@ -85,12 +87,18 @@ class CallStack {
   }
 
   // Whether the last walk led to the first frame of the thread's own stack.
-  [[nodiscard]] bool is_known_whole() const { return last_is_whole_ && window_.on_own_stack(); }
+  [[nodiscard]] bool is_known_whole() const { return last_is_whole_ && window_.is_on_own_stack(); }
+
+  // The memory of [begin, end) goes, or can't be read any more, while the thread runs at `sp`.
+  void forget_memory(uintptr_t begin, uintptr_t end, uintptr_t sp) {
+    if (window_.forget(begin, end, sp)) trusted_ = {};
+  }
 
   // Another thread takes this over: its own stack isn't known yet.
   void begin() {
     count_ = 0;
     branches_.begin();
+    trusted_ = {};
     window_ = StackWindow();
   }
 
@@ -111,6 +119,7 @@ class CallStack {
   struct Remembered {
     uintptr_t fp;
     uintptr_t fp_slot;
+    uintptr_t cfa_slot;
     StackName name;  // of the stack from the outermost frame to this one
     uint32_t way;
     uint32_t
@@ -120,9 +129,16 @@ class CallStack {
     Word word;
     uintptr_t fp;
     uintptr_t fp_slot;
+    uintptr_t cfa_slot;
     StackName name;
     uint32_t code;
     uint32_t way;
+  };
+  // What there is among that which is remembered of a stack to prove that a walk ends at its outermost frame.
+  enum class EndProof : uint8_t {
+    kNone,          // nothing: other memory was looked at, or couldn't be
+    kFramePointer,  // the outermost frame's frame pointer
+    kFrames,        // the frames: it is a thread's first one, or code whose rule says no more
   };
   struct Walk {
     Frame frame;
@@ -131,6 +147,7 @@ class CallStack {
     uint32_t unverified = 0;  // of these, from this index on it is known that something further out changed
     uint32_t fresh_count = 0;
     bool crossed_signal = false;
+    EndProof proof = EndProof::kNone;
     wire::StackEnd end = wire::StackEnd::kComplete;
   };
 
@@ -173,7 +190,7 @@ class CallStack {
     const Remembered& last = remembered_[count_ - 1];
     if ((last.way & kFramePointerMatters) != 0 && (last.fp != caller.fp || last.fp_slot != caller.fp_slot))
       return false;
-    return are_pointers_unchanged(count_);
+    return are_pointers_unchanged(count_, caller.slot);
   }
   // The tip by which the stack leaves the last one there, proven; null: none is known.
   [[nodiscard]] __attribute__((always_inline)) const Tip* find_tip(const Leave& leave, const Frame& caller) const {
@@ -196,26 +213,34 @@ class CallStack {
       const uintptr_t fp = tip.fp_slot != 0 ? load_word(Tip::at(caller.slot, tip.fp_slot)) : caller.fp;
       if (fp != parent.fp) return false;
     }
-    return are_pointers_unchanged(kept);
+    return are_pointers_unchanged(kept, caller.slot);
   }
   // Whether what leads to the outermost `count` frames of the last stack by way of frame pointers is unchanged, but for that
-  // of the innermost one of them.
-  [[nodiscard]] __attribute__((always_inline)) bool are_pointers_unchanged(uint32_t count) const {
-    return count < 2 || remembered_[count - 2].fp_user == 0 || are_users_unchanged(count);
+  // of the innermost one of them. The stack that is asked for begins at `slot`.
+  [[nodiscard]] __attribute__((always_inline)) bool are_pointers_unchanged(uint32_t count, uintptr_t slot) const {
+    return count < 2 || remembered_[count - 2].fp_user == 0 || are_users_unchanged(count, slot);
   }
-  [[nodiscard]] bool are_users_unchanged(uint32_t count) const;
+  [[nodiscard]] bool are_users_unchanged(uint32_t count, uintptr_t slot) const;
+  // Whether that word of the thread's own stack, above `slot`, is as it was. Below is nobody's memory.
+  static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
+  // The stack pointer behind the return address of a remembered frame.
+  [[nodiscard]] uintptr_t sp_of(uint32_t index) const { return words_[index].slot + sizeof(uintptr_t); }
   void remember_tip(const Walk& walk, uint32_t kept);
   uint32_t name_tip(UnwindTables& tables, const Tip& tip);
-  bool meets_last(Walk& walk) const;
+  bool meets_last(Walk& walk);
   // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
-  [[nodiscard]] uint32_t first_unchanged(uint32_t index) const {
+  [[nodiscard]] uint32_t first_unchanged(uint32_t index, uintptr_t slot) {
     if (leave_.kept == 0) [[unlikely]]
       return first_unchanged_checked(index);
-    return index == 0 || remembered_[index - 1].fp_user == 0 ? 0 : first_unchanged_pointer(index);
+    return index == 0 || remembered_[index - 1].fp_user == 0 ? 0 : first_unchanged_pointer(index, slot);
   }
-  [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index) const;
-  [[nodiscard]] uint32_t first_unchanged_checked(uint32_t index) const;
-  [[nodiscard]] bool is_unchanged(uint32_t index) const;
+  [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uintptr_t slot) const;
+  [[nodiscard]] uint32_t first_unchanged_checked(uint32_t index);
+  [[nodiscard]] bool is_unchanged(uint32_t index);
+  [[nodiscard]] bool is_still(uintptr_t at, uintptr_t value) {
+    uintptr_t now;
+    return window_.load(at, now) && now == value;
+  }
   bool advance(UnwindTables& tables, Walk& walk, Rule rule);
   bool step(Walk& walk, Rule rule);
   bool step_by_frame_pointer(UnwindTables& tables, Walk& walk);
@@ -225,7 +250,7 @@ class CallStack {
   uint32_t finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept);
   StackName name_fresh(UnwindTables& tables, StackName parent, uint32_t fresh_count);
   StackName add_names(UnwindTables& tables, StackName parent, uint32_t fresh_count);
-  void remember(const Fresh& fresh);
+  void remember(const Fresh& fresh, EndProof proof);
   [[nodiscard]] uint32_t fp_user_at(uint32_t index, uint32_t way) const;
   void rejoin(const Walk& walk, uint32_t index);
 
@@ -234,7 +259,10 @@ class CallStack {
   Fresh* fresh_ = nullptr;
   uint32_t count_ = 0;
   uint32_t capacity_ = 0;
-  mutable StackWindow window_;
+  // Where the last stack may be compared with memory without a question: the thread's own stack, if all that is remembered
+  // lies there and the frames prove where it ends; else nowhere.
+  AddressSpan trusted_;
+  StackWindow window_;
   Branches branches_;
   Leave leave_;  // of the stack that is asked for; its tip only while no other is added
   uint32_t changes_ = 0;

@@ -225,6 +225,16 @@ inline void note_mapping(StreamHold& hold, RecordKind kind, Function function, c
   record_held(hold, {kind, function, reinterpret_cast<uintptr_t>(start), whole_pages(bytes), time}, site);
 }
 
+// The memory of [start, start + bytes) is about to go, or can't be read any more: it may be a part of the thread's own stack
+// that it uses for something else, such as the stacks of fibers.
+inline void forget_stack_memory(const void* start, size_t bytes, const CallSite& site) {
+  if (g_anchor.session != g_session.number) return;
+  const auto begin = reinterpret_cast<uintptr_t>(start);
+  for (ThreadState* state : g_anchor.states) {
+    if (state != nullptr) state->call_stack.forget_memory(begin, begin + whole_pages(bytes), site.slot);
+  }
+}
+
 using Map = void*(void*, size_t, int, int, int, off_t);
 
 inline void* map(Function function, void* start, size_t bytes, int protection, int flags, int descriptor, off_t offset,
@@ -235,8 +245,12 @@ inline void* map(Function function, void* start, size_t bytes, int protection, i
                                                  protection, flags, descriptor, offset);
     return kernel::failed(result) ? kMapFailed : reinterpret_cast<void*>(result);
   }
+  constexpr int kFixed = 0x10;
+  if ((flags & kFixed) != 0) forget_stack_memory(start, bytes, site);
   void* result = real_map(start, bytes, protection, flags, descriptor, offset);
-  if (result != kMapFailed && observes_mapping(site)) {
+  if (result == kMapFailed) return result;
+  note_mapping_made(reinterpret_cast<uintptr_t>(result), reinterpret_cast<uintptr_t>(result) + whole_pages(bytes));
+  if (observes_mapping(site)) {
     record(g_anchor, {RecordKind::kMap, function, reinterpret_cast<uintptr_t>(result), whole_pages(bytes), 0}, site);
   }
   return result;
@@ -403,15 +417,13 @@ HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
     return kernel::failed(result) ? -1 : 0;
   }
   const CallSite site = HEAPTAP_CALL_SITE();
+  forget_stack_memory(start, bytes, site);
   if (!observes_mapping(site)) return call(start, bytes);
   // The stream is held meanwhile: nothing that others do after the call can come before it in the trace.
   StreamHold hold(g_anchor);
   const uint64_t before = read_time_in_order();
   const int status = call(start, bytes);
-  if (status == 0) {
-    note_mapping(hold, RecordKind::kUnmap, Function::kMunmap, start, bytes, before, site);
-    g_session.unwind.changes.fetch_add(1, std::memory_order_relaxed);  // a stack may have been in it
-  }
+  if (status == 0) note_mapping(hold, RecordKind::kUnmap, Function::kMunmap, start, bytes, before, site);
   return status;
 }
 
@@ -426,6 +438,8 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
   if (call == nullptr) [[unlikely]]
     return kMapFailed;
   const CallSite site = HEAPTAP_CALL_SITE();
+  forget_stack_memory(old, old_bytes, site);
+  if ((flags & kFixed) != 0) forget_stack_memory(wanted, bytes, site);
   if (!observes_mapping(site)) return call(old, old_bytes, bytes, flags, wanted);
   StreamHold hold(g_anchor);
   const uint64_t before = read_time_in_order();
@@ -434,7 +448,6 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
     const bool leaves_old = (flags & kDontUnmap) != 0 || old_bytes == 0;
     if (!leaves_old) note_mapping(hold, RecordKind::kUnmap, Function::kMremap, old, old_bytes, before, site);
     note_mapping(hold, RecordKind::kMap, Function::kMremap, result, bytes, 0, site);
-    g_session.unwind.changes.fetch_add(1, std::memory_order_relaxed);
   }
   return result;
 }

@@ -108,4 +108,14 @@ inline bool is_readable(uintptr_t address) {
   return system_call(__NR_rt_sigprocmask, -1, static_cast<long>(address), 0, 8) == kInvalid;
 }
 
+// The word at this address, copied by the kernel. False: it can't be read, or the kernel doesn't do this.
+inline bool copy_word(uintptr_t address, uintptr_t& word) {
+  struct {
+    uintptr_t start;
+    size_t bytes;
+  } const to{reinterpret_cast<uintptr_t>(&word), sizeof(word)}, from{address, sizeof(word)};
+  return system_call(__NR_process_vm_readv, process_id(), reinterpret_cast<long>(&to), 1, reinterpret_cast<long>(&from),
+                     1) == sizeof(word);
+}
+
 }  // namespace heaptap::agent::kernel

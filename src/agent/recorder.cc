@@ -139,7 +139,8 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
                      .key = site.return_address & wire::kCodeAddressMask,
                      .sp = site.slot + sizeof(uintptr_t),
                      .fp = site.fp,
-                     .fp_slot = 0};
+                     .fp_slot = 0,
+                     .cfa_slot = 0};
   CallStack& call_stack = state->call_stack;
   if (hold.is_nested() || is_loader) [[unlikely]]
     call_stack.reset();
@@ -175,7 +176,8 @@ inline Frame frame_at(const uintptr_t* slot) {
           .key = slot[0] & wire::kCodeAddressMask,
           .sp = reinterpret_cast<uintptr_t>(slot + 1),
           .fp = slot[-1],
-          .fp_slot = 0};
+          .fp_slot = 0,
+          .cfa_slot = 0};
 }
 
 inline void begin_record(ThreadAnchor& anchor, ThreadState& state) {
@@ -218,7 +220,7 @@ __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t what,
 // for all kinds, which is found in the processor's caches more often than two.
 __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
                                             const uintptr_t* slot) {
-  if (!anchor.is_ready(g_session.unwind.changes.load(std::memory_order_relaxed))) [[unlikely]]
+  if (!anchor.is_ready(g_session.unwind.changes.value())) [[unlikely]]
     return record_special(anchor, what, size_bytes, slot);
   ThreadState& state = *anchor.states[0];
   begin_record(anchor, state);

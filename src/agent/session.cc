@@ -143,7 +143,7 @@ bool use_log(wire::LogHeader* log) {
   session.process = kernel::process_id();
   session.knows_thread_place = door::thread_number_in_block() == kernel::thread_id();
   ++session.number;
-  session.unwind.changes.fetch_add(1, std::memory_order_relaxed);
+  session.unwind.changes.count_up();
   UnwindTables& unwind = session.unwind;
   const uint32_t asked = log->depth_limit;
   unwind.depth_limit = asked > 0 && asked < CallStack::kMostFrames ? asked : CallStack::kMostFrames;

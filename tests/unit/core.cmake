@@ -19,3 +19,4 @@ target_link_libraries(unwind_test PRIVATE PkgConfig::HEAPTAP_TEST_ELFUTILS)
 # Compiled into the test, so that sanitizers watch it here.
 heaptap_core_test(log_test ${PROJECT_SOURCE_DIR}/src/target/log_memory.cc ${PROJECT_SOURCE_DIR}/src/target/log_reader.cc)
 heaptap_core_test(live_blocks_test)
+heaptap_core_test(stack_bounds_test)

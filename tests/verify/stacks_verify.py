@@ -251,7 +251,7 @@ class StacksVerify(unittest.TestCase):
     def test_target_programs(self):
         for name, *arguments in (["changed_caller"], ["constructors"], ["coroutines"], ["deep_leaf"], ["dlopen_loop"],
                                  ["exceptions"], ["inlined_frames"], ["large_frames"], ["longjmp_frames"], ["malloc_family"],
-                                 ["no_frame_pointers"], ["operator_new"], ["qsort_callback"], ["realloc_rules"],
+                                 ["no_frame_pointers"], ["operator_new"], ["qsort_callback"], ["realigned_frames"], ["realloc_rules"],
                                  ["recursion", "1000", "1"], ["siglongjmp_altstack"], ["signal_raise"], ["stack_maze", "20000"],
                                  ["tail_calls"]):
             with self.subTest(name):
@@ -265,6 +265,7 @@ class StacksVerify(unittest.TestCase):
         """Frames described by a register that heaptap doesn't follow; code without tables, which libgcc can't follow."""
         for name, recorded_ends in (("assembly_frame", ["unsupported-rule"]),
                                     ("assembly_without_cfi", ["no-table", "complete"]),
+                                    ("frame_pointers_come_and_go", ["no-table", "complete"]),
                                     ("frame_pointers_only", ["no-table", "complete"])):
             with self.subTest(name):
                 comparison = self.record(name, [self.target(name)], modules=True)

@@ -19,6 +19,8 @@ class StackWalker {
  public:
   static constexpr uint32_t kMostFrames = 131072;
   static constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
+  // A frame pointer in code without CFI that points further away isn't followed: it is a fiber's, from where its context was made.
+  static constexpr uint64_t kLargestFrame = 8u << 20;
 
   StackWalker(const arch::Cpu& cpu, TracedMemory& memory, const LoadedObjects& objects, LogWriter& log, uint32_t depth)
       : objects_(objects),
@@ -48,6 +50,7 @@ class StackWalker {
     fresh_.clear();
     candidates_ = unverified_ = count();
     crossed_signal_ = false;
+    is_proven_ = false;
     end_ = wire::StackEnd::kComplete;
     lowest_ = frame_.slot != 0 ? frame_.slot : frame_.sp;
     const uint64_t outermost = last.frames.empty() ? 0 : last.frames.front().frame.slot + kWord;
@@ -140,10 +143,12 @@ class StackWalker {
       case unwind::RowKind::kSignal:
         return step_over_signal(*rule.signal);
       case unwind::RowKind::kEnd:
+        is_proven_ = true;
         return stop(wire::StackEnd::kComplete);
       case unwind::RowKind::kNoTable:
         return step_by_frame_pointer();
       default:
+        is_proven_ = true;
         return stop(wire::StackEnd::kUnsupportedRule);
     }
   }
@@ -161,7 +166,8 @@ class StackWalker {
     const uint64_t at = frame_.fp;
     uint64_t fp = 0;
     uint64_t key = 0;
-    if (at < frame_.sp || !load(at, fp) || !load(at + kWord, key)) return stop(wire::StackEnd::kNoUnwindTable);
+    if (at < frame_.sp || at - frame_.sp > kLargestFrame || !load(at, fp) || !load(at + kWord, key))
+      return stop(wire::StackEnd::kNoUnwindTable);
     key &= wire::kCodeAddressMask;
     if (objects_.find(key) < 0) return stop(wire::StackEnd::kNoUnwindTable);
     frame_ = {.slot = at + kWord, .key = key, .sp = at + 2 * kWord, .fp = fp, .fp_slot = at, .cfa_slot = 0};
@@ -197,8 +203,9 @@ class StackWalker {
       fresh.number = number = log_.intern(number, fresh.code);
       remember(fresh);
     }
-    // Frames on two stacks aren't in the order of their slots.
-    if (crossed_signal_) frames.clear();
+    // Frames on two stacks aren't in the order of their slots. Where a walk ended because of other memory than the frames', or
+    // of a frame pointer, nothing of what is compared would prove that it ends there again.
+    if (crossed_signal_ || (kept == 0 && !is_proven_)) frames.clear();
     return number;
   }
 
@@ -242,6 +249,7 @@ class StackWalker {
   uint32_t candidates_ = 0;        // remembered frames [0, candidates_) may still be found further out
   uint32_t unverified_ = 0;        // of these, from this index on it is known that something further out changed
   bool crossed_signal_ = false;
+  bool is_proven_ = false;  // the frames themselves say that there are no more
   wire::StackEnd end_ = wire::StackEnd::kComplete;
   uint64_t lowest_ = 0;  // nothing below is read
 };
