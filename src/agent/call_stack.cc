@@ -377,7 +377,6 @@ void UnwindTables::refresh_modules() {
   modules.refresh([this](uint64_t start, uint64_t end) {
     rules.forget(start, end);
     changes.count_up();
-    unloads.fetch_add(1, std::memory_order_release);
   });
 }
 

@@ -30,7 +30,6 @@ struct UnwindTables {
   // Counted up when a session starts, and when code came or went: what threads remember may be void.
   ChangeCount changes;
   uint32_t depth_limit = 0;
-  std::atomic<uint32_t> unloads{0};  // counted up with the list of modules
   RuleTable rules;
   StackTrie trie;
   Modules modules;

@@ -6,6 +6,7 @@
 
 #include "agent/clock.h"
 #include "agent/door_preload.h"
+#include "agent/late_functions.h"
 #include "agent/real_functions.h"
 #include "agent/recorder.h"
 #include "agent/session.h"
@@ -147,7 +148,13 @@ inline void* allocate_aligned(Function function, size_t size, const CallSite& si
 inline void release(Function function, void* block, const CallSite& site) {
   if (is_early(block)) [[unlikely]]
     return;
-  if (block != nullptr && observes(site)) note_release(function, block, site);
+  if (block != nullptr) {
+    if (observes(site)) [[likely]] {
+      note_release(function, block, site);
+    } else if (g_real.loader.holds(site.return_address)) {
+      note_loader_call();
+    }
+  }
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
 
@@ -165,10 +172,32 @@ inline void* allocate_as_standard(size_t size, size_t alignment) {
   return is_valid ? allocate(alignment, rounded) : nullptr;
 }
 
+// The function that CallsLate is for; 0: none.
+__attribute__((tls_model("initial-exec"))) __thread uintptr_t g_late_callee;
+
+// While it lives, a function is called that not all callers have in common. The C++ library's forms go over into each other by a
+// jump: the hook of the next one then returns to the agent, and the form that it gets is that of this function's object.
+class CallsLate {
+ public:
+  explicit CallsLate(const void* function) : before_(g_late_callee) {
+    g_late_callee = reinterpret_cast<uintptr_t>(function);
+  }
+  ~CallsLate() { g_late_callee = before_; }
+  CallsLate(const CallsLate&) = delete;
+  CallsLate& operator=(const CallsLate&) = delete;
+
+ private:
+  uintptr_t before_;
+};
+
 // The form of operator new or delete that this caller would have got.
 inline LateFunction find_cpp(Function function, uintptr_t caller) {
-  if (auto* known = get<void()>(function)) return {reinterpret_cast<void*>(known), g_real.standard_cpp};
-  return find_late_function(function, caller);
+  auto* known = real<void()>(function);
+  if (known == nullptr && !g_real.searched) known = get<void()>(function);
+  if (known != nullptr) [[likely]]
+    return {reinterpret_cast<void*>(known), g_real.standard_cpp, false};
+  if (!g_real.searched) return {nullptr, false, false};
+  return find_late_function(function, g_real.agent.holds(caller) ? g_late_callee : caller);
 }
 
 // operator new: the C++ library's is malloc with a new_handler, so malloc alone does while there is memory; when memory is
@@ -180,13 +209,18 @@ inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t
   const LateFunction real_new = find_cpp(function, site.return_address);
   auto* call = reinterpret_cast<New*>(real_new.function);
   const bool is_event = observes(site) && watches_cpp();
-  if (!is_event && call != nullptr) return call(size, b, c);
+  if (!is_event && call != nullptr) {
+    if (real_new.standard || !real_new.is_late) return call(size, b, c);
+    const CallsLate late(real_new.function);
+    return heaptap_guarded_call(real_new.function, size, b, c);
+  }
   void* block = real_new.standard || call == nullptr ? allocate_as_standard(size, alignment) : nullptr;
   if (block == nullptr && call != nullptr) {
     if (g_real.cpp.holds(reinterpret_cast<uintptr_t>(call))) {
       block = call(size, b, c);
     } else {
       const InsideReal inside(site);
+      const CallsLate late(real_new.function);
       block = heaptap_guarded_call(real_new.function, size, b, c);
     }
   }
@@ -205,6 +239,10 @@ inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c
     if (auto* free_block = get<Release>(Function::kFree)) free_block(block);
   } else if (is_event) {
     const InsideReal inside(site);
+    const CallsLate late(real_delete.function);
+    call(block, b, c);
+  } else if (real_delete.is_late && !real_delete.standard) {
+    const CallsLate late(real_delete.function);
     call(block, b, c);
   } else {
     call(block, b, c);

@@ -67,6 +67,35 @@ bool loader_takes_lock() {
   return g_first_process.saw_rest.load(std::memory_order_relaxed) != 0;
 }
 
+bool holds(const dl_phdr_info& object, uintptr_t address) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && address - (object.dlpi_addr + segment.p_vaddr) < segment.p_memsz) return true;
+  }
+  return false;
+}
+
+CodeExtent extent_of(const dl_phdr_info& object) {
+  uintptr_t start = UINTPTR_MAX;
+  uintptr_t end = 0;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const uintptr_t address = object.dlpi_addr + segment.p_vaddr;
+    if (address < start) start = address;
+    if (address + segment.p_memsz > end) end = address + segment.p_memsz;
+  }
+  return {start, end - start};
+}
+
+bool is_loader(const dl_phdr_info& object) {
+  return &_r_debug != nullptr && _r_debug.r_ldbase != 0 && object.dlpi_addr == _r_debug.r_ldbase;
+}
+
+bool loader_removes() {
+  return &_r_debug != nullptr && __atomic_load_n(&_r_debug.r_state, __ATOMIC_RELAXED) == r_debug::RT_DELETE;
+}
+
 bool loader_is_at_work() {
   return &_r_debug != nullptr && __atomic_load_n(&_r_debug.r_state, __ATOMIC_RELAXED) != r_debug::RT_CONSISTENT;
 }

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/code_extent.h"
+
 namespace heaptap::agent {
 
 // The first object of the program's namespace; the others follow by l_next, in the order of search as long as none was loaded
@@ -26,5 +28,12 @@ bool loader_takes_lock();
 
 // Whether the loader is adding or removing objects right now, in any thread.
 bool loader_is_at_work();
+
+// Whether it is removing some.
+bool loader_removes();
+
+bool is_loader(const dl_phdr_info& object);
+bool holds(const dl_phdr_info& object, uintptr_t address);
+CodeExtent extent_of(const dl_phdr_info& object);
 
 }  // namespace heaptap::agent

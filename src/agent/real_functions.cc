@@ -5,8 +5,10 @@
 
 #include <atomic>
 
+#include "agent/binding_scopes.h"
+#include "agent/kernel.h"
+#include "agent/late_functions.h"
 #include "agent/loaded_objects.h"
-#include "agent/session.h"
 #include "agent/symbol_table.h"
 #include "agent/words.h"
 
@@ -25,32 +27,6 @@ constexpr const char* kOtherNames[] = {
 constexpr size_t kEarlyBytes = 256 * 1024;
 alignas(64) constinit uint8_t g_early[kEarlyBytes];
 constinit std::atomic<size_t> g_early_used{0};
-
-bool holds(const dl_phdr_info& object, uintptr_t address) {
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
-    if (segment.p_type == PT_LOAD && address - (object.dlpi_addr + segment.p_vaddr) < segment.p_memsz) return true;
-  }
-  return false;
-}
-
-CodeExtent extent_of(const dl_phdr_info& object) {
-  uintptr_t start = UINTPTR_MAX;
-  uintptr_t end = 0;
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    const uintptr_t address = object.dlpi_addr + segment.p_vaddr;
-    if (address < start) start = address;
-    if (address + segment.p_memsz > end) end = address + segment.p_memsz;
-  }
-  return {start, end - start};
-}
-
-bool is_standard_library(const char* path) {
-  const char* name = file_name_of(path);
-  return starts_with(name, "libstdc++.so") || starts_with(name, "libc++.so") || starts_with(name, "libc++abi.so");
-}
 
 struct Search {
   bool behind_agent = false;
@@ -91,6 +67,8 @@ void search_others(const SymbolTable& symbols) {
 // Takes from this object what isn't known yet.
 int search_object(dl_phdr_info* object, size_t, void* context) {
   auto& search = *static_cast<Search*>(context);
+  if (is_loader(*object)) g_real.loader = extent_of(*object);
+  if (holds(*object, reinterpret_cast<uintptr_t>(&g_real))) g_real.agent = extent_of(*object);
   if (!is_behind_agent(search, *object)) return 0;
   const SymbolTable symbols(*object);
   search_others(symbols);
@@ -111,43 +89,6 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
   return 0;
 }
 
-struct LateSearch {
-  const char* name;
-  uintptr_t caller;
-  CodeExtent caller_object{};
-  void* own = nullptr;       // the caller's object defines it
-  void* standard = nullptr;  // the C++ library does
-  void* other = nullptr;
-};
-
-int search_late(dl_phdr_info* object, size_t, void* context) {
-  auto& search = *static_cast<LateSearch*>(context);
-  if (holds(*object, reinterpret_cast<uintptr_t>(&g_real))) return 0;
-  const bool is_callers = holds(*object, search.caller);
-  if (is_callers) search.caller_object = extent_of(*object);
-  uintptr_t bytes = 0;
-  void* found = SymbolTable(*object).find(search.name, bytes);
-  if (found == nullptr) return 0;
-  if (is_callers) search.own = found;
-  void*& place = is_standard_library(object->dlpi_name) ? search.standard : search.other;
-  if (place == nullptr) place = found;
-  return 0;
-}
-
-// The last answer for each function. Written by any thread: a torn entry is told by its check, and found anew.
-struct LateMemory {
-  std::atomic<uint32_t> unloads;
-  std::atomic<uintptr_t> start;
-  std::atomic<uintptr_t> bytes;
-  std::atomic<uintptr_t> function;  // lowest bit: standard
-  std::atomic<uintptr_t> check;     // all of these, mixed
-};
-constinit LateMemory g_late[wire::kFunctionCount]{};
-
-uintptr_t check_of(uint32_t unloads, uintptr_t start, uintptr_t bytes, uintptr_t function) {
-  return (start * 31 + bytes) * 31 + function + unloads + 1;
-}
-
 }  // namespace
 
 bool find_real_functions() {
@@ -156,40 +97,13 @@ bool find_real_functions() {
   note_first_process();
   Search search;
   for_each_object(&search_object, &search);
+  auto* libc_version = reinterpret_cast<const char* (*)()>(g_real.other[static_cast<uint8_t>(Other::kVersion)]);
+  find_scopes(libc_version != nullptr ? libc_version() : nullptr);
   const bool has_cpp = g_real.of[static_cast<uint8_t>(wire::Function::kNew)] != nullptr;
   g_real.standard_cpp = has_cpp && !search.replaced_cpp;
   if (!g_real.standard_cpp) g_real.cpp = {};
   __atomic_store_n(&g_real.searched, true, __ATOMIC_RELEASE);
   return true;
-}
-
-LateFunction find_late_function(wire::Function function, uintptr_t caller) {
-  LateMemory& memory = g_late[static_cast<uint8_t>(function)];
-  const uint32_t unloads = g_session.unwind.unloads.load(std::memory_order_acquire);
-  const uintptr_t start = memory.start.load(std::memory_order_relaxed);
-  const uintptr_t bytes = memory.bytes.load(std::memory_order_relaxed);
-  const uintptr_t known = memory.function.load(std::memory_order_relaxed);
-  const bool sound = memory.unloads.load(std::memory_order_relaxed) == unloads &&
-                     memory.check.load(std::memory_order_acquire) == check_of(unloads, start, bytes, known);
-  if (sound && known != 0 && caller - start < bytes && is_recording()) {
-    return {reinterpret_cast<void*>(known & ~uintptr_t{1}), (known & 1) != 0};
-  }
-  if (!g_real.searched) return {nullptr, false};
-  LateSearch search{.name = wire::facts_of(function).symbol, .caller = caller};
-  for_each_object(&search_late, &search);
-  const bool is_standard = search.own == nullptr && search.standard != nullptr;
-  void* found = search.own != nullptr ? search.own : is_standard ? search.standard : search.other;
-  const uintptr_t word = reinterpret_cast<uintptr_t>(found) | (is_standard ? 1 : 0);
-  if ((reinterpret_cast<uintptr_t>(found) & 1) == 0) {
-    memory.check.store(0, std::memory_order_release);
-    memory.unloads.store(unloads, std::memory_order_relaxed);
-    memory.start.store(search.caller_object.start, std::memory_order_relaxed);
-    memory.bytes.store(search.caller_object.bytes, std::memory_order_relaxed);
-    memory.function.store(word, std::memory_order_relaxed);
-    memory.check.store(check_of(unloads, search.caller_object.start, search.caller_object.bytes, word),
-                       std::memory_order_release);
-  }
-  return {found, is_standard};
 }
 
 bool RealFunctions::is_within_one(uintptr_t address) const {

@@ -6,15 +6,10 @@
 
 #include <atomic>
 
+#include "agent/code_extent.h"
 #include "wire/functions.h"
 
 namespace heaptap::agent {
-
-struct CodeExtent {
-  uintptr_t start;
-  uintptr_t bytes;
-  [[nodiscard]] bool holds(uintptr_t address) const { return address - start < bytes; }
-};
 
 // Functions that aren't in wire/functions.def: those that the agent stands in front of for other reasons than their events, and
 // those that it calls.
@@ -24,7 +19,7 @@ struct CodeExtent {
           with(kSystemCall, "syscall") with(kAlternateStack, "sigaltstack") with(kSignalAction, "sigaction")          \
               with(kSignal, "signal") with(kSystemVSignal, "sysv_signal") with(kSignalSet, "sigset")                  \
                   with(kSetLimit, "setrlimit") with(kGetLimit, "getrlimit") with(kExchangeLimit, "prlimit")           \
-                      with(kProcessControl, "prctl")
+                      with(kProcessControl, "prctl") with(kVersion, "gnu_get_libc_version")
 enum class Other : uint8_t {
 #define HEAPTAP_OTHER_NAME(enumerator, name) enumerator,
   HEAPTAP_OTHER_FUNCTIONS(HEAPTAP_OTHER_NAME)
@@ -46,6 +41,8 @@ struct RealFunctions {
   CodeExtent code[wire::kFunctionCount];  // of each function
   CodeExtent cpp;                         // around those of operator new, where they are standard
   CodeExtent allocator;                   // the object that malloc comes from
+  CodeExtent loader;
+  CodeExtent agent;
 
   // Whether code at this address is one of the functions in the list: what it calls of others is its own affair.
   [[nodiscard]] bool is_one_of_them(uintptr_t address) const {
@@ -57,14 +54,6 @@ extern RealFunctions g_real;
 
 // Looks all of them up, once. False while the loader hasn't relocated the agent: nothing can be called.
 bool find_real_functions();
-
-// A function that no object defined when the program was started: as it is for this caller, whose object or a library that
-// was loaded with it may have it. Objects come and go, so this is only remembered until one went.
-struct LateFunction {
-  void* function;
-  bool standard;  // the C++ library's own
-};
-LateFunction find_late_function(wire::Function function, uintptr_t caller);
 
 // The real function; null: nobody defines it, or it is too early.
 template <typename Signature>

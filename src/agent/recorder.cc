@@ -1,6 +1,7 @@
 #include "agent/recorder.h"
 
 #include "agent/clock.h"
+#include "agent/late_functions.h"
 #include "agent/session.h"
 #include "agent/streams.h"
 #include "arch/native.h"
@@ -121,6 +122,9 @@ bool is_omitted(uintptr_t return_address) {
 inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Observation& observation,
                                                      const CallSite& site) {
   Session& session = g_session;
+  const bool is_loader = session.loader_code.holds(site.return_address);
+  if (is_loader) [[unlikely]]
+    note_loader_call();
   if (session.omits && is_omitted(site.return_address)) return;
   ThreadState* state = hold.state();
   if (state == nullptr) [[unlikely]]
@@ -128,7 +132,6 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
 
   // The loader allocates whenever objects come or go: time to look at what changed. Its stacks aren't remembered, so each
   // of its events comes here.
-  const bool is_loader = session.loader_code.holds(site.return_address);
   if (is_loader && session.unwind.modules.changed()) [[unlikely]]
     session.unwind.refresh_modules();
   const bool counts = session.totals.is_on() && observation.kind <= wire::RecordKind::kUndo;

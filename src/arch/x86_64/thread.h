@@ -13,4 +13,12 @@ inline uintptr_t thread_control_block() {
   return block;
 }
 
+// glibc's mark of a thread that searches the loader's scopes: tcbhead_t.gscope_flag (sysdeps/x86_64/nptl/tls.h, the same in 2.28
+// to 2.41). Gives the one before.
+inline uint32_t exchange_search_mark(uint32_t mark) {
+  asm volatile("xchgl %0, %%fs:0x1c" : "+r"(mark) : : "memory");
+  return mark;
+}
+inline uintptr_t search_mark_address() { return thread_control_block() + 0x1c; }
+
 }  // namespace heaptap::arch::x86_64

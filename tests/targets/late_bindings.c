@@ -1,0 +1,61 @@
+// A program without the C++ library loads libraries that use its operators and define some. Each gets those that the loader would
+// have bound it to (tests/e2e/late_bindings_test.py asks the loader itself).
+// LINK -rdynamic -ldl
+// USES late_plain late_other late_replacing late_global late_needing
+// ENV LD_LIBRARY_PATH=@TARGETS@
+// RUN plain
+// RUN needing
+// RUN plain needing
+// RUN needing plain
+// RUN replacing plain needing
+// RUN +global plain
+// RUN plain +global other needing
+// RUN needing +global plain
+// RUN @needing plain
+// RUN plain -plain needing -needing plain
+// RUN !needing !plain !other
+// RUN +needing plain
+// EXPECT totals.bad_frees == 0
+// EXPECT totals.double_frees == 0
+// EXPECT errors.length == 0
+#define _GNU_SOURCE
+#include "target.h"
+
+#include <dlfcn.h>
+
+const char* late_definer;
+static void tell(const char* user, const char* function) {
+  say("%s %s %s\n", user, function, late_definer);
+  late_definer = "libstdc++";
+}
+// Before the name: + for all to see, @ its own objects first, ! bound at once, - closed again.
+int main(int count, char** arguments) {
+  static void* handles[20];
+  late_definer = "libstdc++";
+  for (int i = 1; i < count; i++) {
+    const char* name = arguments[i];
+    char file[100], function[100];
+    int mode = RTLD_LAZY;
+    if (*name == '-') {
+      for (int other = i - 1; other > 0; other--) {
+        if (!handles[other] || strcmp(arguments[other] + strspn(arguments[other], "+@!"), name + 1)) continue;
+        REQUIRE(dlclose(handles[other]) == 0);
+        handles[other] = NULL;
+        break;
+      }
+      continue;
+    }
+    if (*name == '+') mode |= RTLD_GLOBAL, name++;
+    if (*name == '@') mode |= RTLD_DEEPBIND, name++;
+    if (*name == '!') mode = RTLD_NOW, name++;
+    snprintf(file, sizeof file, "liblate_%s.so", name);
+    snprintf(function, sizeof function, "late_%s_uses", name);
+    handles[i] = dlopen(file, mode);
+    REQUIRE(handles[i] != NULL);
+    void (*uses)(void (*)(const char*, const char*)) = dlsym(handles[i], function);
+    REQUIRE(uses != NULL);
+    uses(tell);
+    uses(tell);
+  }
+  return 0;
+}

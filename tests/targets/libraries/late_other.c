@@ -1,0 +1,3 @@
+// LINK -lstdc++
+#include "late_operators.h"
+LATE_USES(late_other, tell)

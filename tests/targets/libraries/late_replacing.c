@@ -1,0 +1,4 @@
+// LINK -lstdc++
+#include "late_operators.h"
+LATE_DEFINES(late_replacing)
+LATE_USES(late_replacing, tell)
