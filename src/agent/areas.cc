@@ -82,6 +82,18 @@ void forget_own_area(const void* start) {
   }
 }
 
+OwnRange first_own_area(uint64_t from, uint64_t end) {
+  OwnRange first{end, end};
+  const wire::LogHeader& log = *g_session.log;
+  const uint32_t used = log.own_area_count.load(std::memory_order_relaxed);
+  for (uint32_t index = 0; index < used && index < log.own_area_capacity; ++index) {
+    const uint64_t begin = own_areas()[index].begin.load(std::memory_order_acquire);
+    const uint64_t area_end = own_areas()[index].end.load(std::memory_order_relaxed);
+    if (begin != 0 && area_end > from && begin < first.begin) first = {begin, area_end};
+  }
+  return first;
+}
+
 void inherit_own_areas(const wire::LogHeader& before) {
   const auto* areas =
       reinterpret_cast<const wire::OwnArea*>(reinterpret_cast<const uint8_t*>(&before) + before.own_areas_offset);

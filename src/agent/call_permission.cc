@@ -22,14 +22,7 @@ constinit std::atomic<uint32_t> g_strict{0};  // threads, also those that have e
 constexpr size_t kReserveBytes = 16u << 20;
 constinit std::atomic<uintptr_t> g_reserve{0};  // what is left begins here; 0: there is none
 constinit std::atomic<uintptr_t> g_reserve_end{0};
-
-void make_reserve() {
-  if (g_reserve.load(std::memory_order_acquire) != 0) return;
-  const auto start = reinterpret_cast<uintptr_t>(kernel::map_memory(kReserveBytes));
-  if (start == 0) return;
-  g_reserve_end.store(start + kReserveBytes, std::memory_order_relaxed);
-  g_reserve.store(start, std::memory_order_release);
-}
+constinit std::atomic<bool> g_keeps_to_reserve{false};
 
 // A number at the end of lines of /proc/self/status, found as the bytes come by.
 class StatusLine {
@@ -90,6 +83,18 @@ bool may_call() {
 bool is_restricted() {
   return (g_filters.load(std::memory_order_acquire) | g_strict.load(std::memory_order_acquire)) != 0;
 }
+
+void make_reserve() {
+  if (g_reserve.load(std::memory_order_acquire) != 0) return;
+  const auto start = reinterpret_cast<uintptr_t>(kernel::map_memory(kReserveBytes));
+  if (start == 0) return;
+  g_reserve_end.store(start + kReserveBytes, std::memory_order_relaxed);
+  g_reserve.store(start, std::memory_order_release);
+}
+
+void keep_to_reserve() { g_keeps_to_reserve.store(true, std::memory_order_relaxed); }
+
+bool keeps_to_reserve() { return g_keeps_to_reserve.load(std::memory_order_relaxed); }
 
 void* take_reserve(size_t bytes) {
   const uintptr_t whole = (bytes + 4095) & ~uintptr_t{4095};

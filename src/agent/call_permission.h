@@ -18,6 +18,13 @@ bool is_restricted();
 // Zeroed memory from what was put by before the filter came, for as long as it lasts; else null. Never given back.
 void* take_reserve(size_t bytes);
 
+// Puts that memory by, if it isn't yet. Where calls may be made.
+void make_reserve();
+
+// New mappings would be locked, and take what the program may lock: they come out of the reserve, as long as it lasts.
+void keep_to_reserve();
+bool keeps_to_reserve();
+
 // The program was started under filters that heaptap itself is not under: nobody knows what they allow. Asks the kernel by
 // calls that the loader has just made for itself. Once, before the first session.
 bool starts_under_unknown_filters();

@@ -6,6 +6,7 @@
 
 #include "agent/door.h"
 #include "agent/door_preload.h"
+#include "agent/ending_signals.h"
 #include "agent/kernel.h"
 #include "agent/loaded_objects.h"
 #include "agent/real_functions.h"
@@ -51,20 +52,27 @@ const char* path_of(const dl_phdr_info& object, bool is_main) {
   return g_path;
 }
 
-void read_build_id(uintptr_t notes, size_t bytes, ModuleFacts& facts) {
+// One note: the build-id, or that of Go, whose runtime asks the kernel for dispositions by itself.
+void read_note(const ElfW(Nhdr) & note, uintptr_t name, uintptr_t value, ModuleFacts& facts) {
+  constexpr uint32_t kBuildId = 3;    // NT_GNU_BUILD_ID
+  constexpr uint32_t kGoBuildId = 4;  // of the owner "Go"
+  if (note.n_namesz != 4) return;
+  const auto* owner = reinterpret_cast<const char*>(name);
+  if (note.n_type == kBuildId && equal(owner, "GNU") && facts.build_id == nullptr) {
+    facts.build_id = reinterpret_cast<const uint8_t*>(value);
+    facts.build_id_bytes = note.n_descsz;
+  }
+  if (note.n_type == kGoBuildId && equal(owner, "Go")) leave_signals_alone();
+}
+
+void read_notes(uintptr_t notes, size_t bytes, ModuleFacts& facts) {
   size_t at = 0;
   while (at + sizeof(ElfW(Nhdr)) <= bytes) {
     const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(notes + at);
     const size_t name_at = at + sizeof(*note);
     const size_t value_at = name_at + ((note->n_namesz + 3u) & ~size_t{3});
     if (value_at + note->n_descsz > bytes || value_at < name_at) return;
-    constexpr uint32_t kBuildId = 3;  // NT_GNU_BUILD_ID
-    if (note->n_type == kBuildId && note->n_namesz == 4 &&
-        equal(reinterpret_cast<const char*>(notes + name_at), "GNU")) {
-      facts.build_id = reinterpret_cast<const uint8_t*>(notes + value_at);
-      facts.build_id_bytes = note->n_descsz;
-      return;
-    }
+    read_note(*note, notes + name_at, notes + value_at, facts);
     at = value_at + ((note->n_descsz + 3u) & ~size_t{3});
   }
 }
@@ -86,7 +94,7 @@ void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts
       facts.unwind_header = start;
       break;
     case PT_NOTE:
-      if (facts.build_id == nullptr) read_build_id(start, segment.p_memsz, facts);
+      read_notes(start, segment.p_memsz, facts);
       break;
     default:
       break;

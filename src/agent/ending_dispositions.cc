@@ -49,7 +49,22 @@ Handler set_handler(Other function, int number, Handler handler) {
   return is_own_handler(before) ? 0 : before;
 }
 
+// sigaction(2) of programs that call it by number.
+long action_by_number(long call_number, long number, const KernelAction* wanted, KernelAction* old, size_t mask_bytes) {
+  auto* call = real<long(long, long, const KernelAction*, KernelAction*, size_t)>(Other::kSystemCall);
+  if (call == nullptr) return -1;
+  const bool sets = wanted != nullptr;
+  const long status = call(call_number, number, wanted, old, mask_bytes);
+  if (status != 0) return status;
+  if (old != nullptr && is_own_handler(old->handler)) *old = programs_action(static_cast<int>(number));
+  if (sets) arm_signal(static_cast<int>(number));
+  return 0;
+}
+
 }  // namespace
+
+void* choose_action_by_number() { return reinterpret_cast<void*>(&action_by_number); }
+
 }  // namespace heaptap::agent
 
 using namespace heaptap::agent;
@@ -62,6 +77,14 @@ HEAPTAP_EXPORT int __sigaction(int number, const LibcAction* wanted, LibcAction*
 }
 HEAPTAP_EXPORT Handler signal(int number, Handler handler) { return set_handler(Other::kSignal, number, handler); }
 HEAPTAP_EXPORT Handler ssignal(int number, Handler handler) { return set_handler(Other::kSignal, number, handler); }
+HEAPTAP_EXPORT Handler bsd_signal(int number, Handler handler) { return set_handler(Other::kSignal, number, handler); }
+HEAPTAP_EXPORT int siginterrupt(int number, int interrupts) {
+  auto* call = real<int(int, int)>(Other::kSignalInterrupt);
+  if (call == nullptr) return -1;
+  const int status = call(number, interrupts);
+  if (status == 0) note_restarts(number, interrupts == 0);
+  return status;
+}
 HEAPTAP_EXPORT Handler sysv_signal(int number, Handler handler) {
   return set_handler(Other::kSystemVSignal, number, handler);
 }

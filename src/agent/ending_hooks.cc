@@ -157,6 +157,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments
 // Of what programs call by number because libc has no function for it.
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   if (void* call = choose_restricting_call(arguments)) return call;
+  if (arguments[0] == __NR_rt_sigaction) return choose_action_by_number();
   if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
   return or_fail(real<long()>(Other::kSystemCall));
 }

@@ -24,6 +24,7 @@ constexpr uint64_t kNotFatal =
     bit(9) | bit(19) | bit(17) | bit(18) | bit(20) | bit(21) | bit(22) | bit(23) | bit(28) | bit(32) | bit(33);
 
 constinit KernelAction g_programs[kSignalCount]{};
+constinit bool g_left_alone = false;
 
 long action(int number, const KernelAction* wanted, KernelAction* before) {
   return kernel::system_call(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted), reinterpret_cast<long>(before),
@@ -64,7 +65,7 @@ KernelAction own_action() {
           reinterpret_cast<uintptr_t>(&heaptap_signal_return), kAll};
 }
 
-bool may_arm() { return watches_ending() && !is_restricted() && g_session.process != kFirstProcess; }
+bool may_arm() { return !g_left_alone && watches_ending() && !is_restricted() && g_session.process != kFirstProcess; }
 
 // Whether any was armed, in this process or in those that it was forked from.
 constinit std::atomic<bool> g_armed{false};
@@ -88,6 +89,21 @@ void arm_signal(int number) {
   action(number, &own, &before);
   const bool changed_meanwhile = before.handler != 0 && !is_own_handler(before.handler);
   if (changed_meanwhile) action(number, &before, nullptr);
+}
+
+void note_restarts(int number, bool restarts) {
+  KernelAction now{};
+  if (!is_fatal(number) || action(number, nullptr, &now) != 0 || !is_own_handler(now.handler)) return;
+  uint64_t& flags = g_programs[number].flags;
+  flags = restarts ? flags | kRestart : flags & ~kRestart;
+  const KernelAction own = own_action();
+  action(number, &own, nullptr);
+}
+
+void leave_signals_alone() {
+  if (g_left_alone) return;
+  g_left_alone = true;
+  disarm_signals();
 }
 
 void arm_signals() {

@@ -22,9 +22,19 @@ void disarm_signals();
 // The program has just set this signal to its default.
 void arm_signal(int number);
 
+// The program has just said whether this signal restarts system calls.
+void note_restarts(int number, bool restarts);
+
+// An object asks for dispositions by system calls of its own, which can't be translated, and acts on what it finds: from now on
+// no signal is handled.
+void leave_signals_alone();
+
 bool is_fatal(int number);  // ends the process by default, and can be handled
 bool is_own_handler(uintptr_t handler);
 // What the program set for a signal that the agent handles: its default, with the flags and mask that it gave.
 const KernelAction& programs_action(int number);
+
+// What syscall() goes on with for a program that sets or asks for dispositions by it (ending_dispositions.cc).
+void* choose_action_by_number();
 
 }  // namespace heaptap::agent

@@ -43,7 +43,8 @@ inline uint32_t thread_id() { return static_cast<uint32_t>(system_call(__NR_gett
 
 // Zeroed private memory, or null.
 inline void* map_memory(size_t bytes) {
-  if (!may_call()) return take_reserve(bytes);
+  void* reserved = may_call() && !keeps_to_reserve() ? nullptr : take_reserve(bytes);
+  if (reserved != nullptr || !may_call()) return reserved;
   const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite,
                                   0x02 | 0x20 | 0x4000 /* PRIVATE | ANONYMOUS | NORESERVE */, -1, 0);
   if (failed(result)) return nullptr;

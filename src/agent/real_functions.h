@@ -13,13 +13,29 @@ namespace heaptap::agent {
 
 // Functions that aren't in wire/functions.def: those that the agent stands in front of for other reasons than their events, and
 // those that it calls.
-#define HEAPTAP_OTHER_FUNCTIONS(with)                                                                                 \
-  with(kStartMain, "__libc_start_main") with(kAtExit, "__cxa_atexit") with(kAtQuickExit, "__cxa_at_quick_exit")       \
-      with(kExit, "exit") with(kQuickExit, "quick_exit") with(kDirectExit, "_exit") with(kMakeContext, "makecontext") \
-          with(kSystemCall, "syscall") with(kAlternateStack, "sigaltstack") with(kSignalAction, "sigaction")          \
-              with(kSignal, "signal") with(kSystemVSignal, "sysv_signal") with(kSignalSet, "sigset")                  \
-                  with(kSetLimit, "setrlimit") with(kGetLimit, "getrlimit") with(kExchangeLimit, "prlimit")           \
-                      with(kProcessControl, "prctl") with(kVersion, "gnu_get_libc_version")
+// clang-format off
+#define HEAPTAP_OTHER_FUNCTIONS(with)                       \
+  with(kStartMain, "__libc_start_main")                     \
+  with(kAtExit, "__cxa_atexit")                             \
+  with(kAtQuickExit, "__cxa_at_quick_exit")                 \
+  with(kExit, "exit")                                       \
+  with(kQuickExit, "quick_exit")                            \
+  with(kDirectExit, "_exit")                                \
+  with(kMakeContext, "makecontext")                         \
+  with(kSystemCall, "syscall")                              \
+  with(kAlternateStack, "sigaltstack")                      \
+  with(kSignalAction, "sigaction")                          \
+  with(kSignal, "signal")                                   \
+  with(kSignalInterrupt, "siginterrupt")                    \
+  with(kSystemVSignal, "sysv_signal")                       \
+  with(kSignalSet, "sigset")                                \
+  with(kSetLimit, "setrlimit")                              \
+  with(kGetLimit, "getrlimit")                              \
+  with(kExchangeLimit, "prlimit")                           \
+  with(kProcessControl, "prctl")                            \
+  with(kLockAll, "mlockall")                                \
+  with(kVersion, "gnu_get_libc_version")
+// clang-format on
 enum class Other : uint8_t {
 #define HEAPTAP_OTHER_NAME(enumerator, name) enumerator,
   HEAPTAP_OTHER_FUNCTIONS(HEAPTAP_OTHER_NAME)

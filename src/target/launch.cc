@@ -111,6 +111,12 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
                           Pipes& pipes) {
   const bool is_user = become_user(options);
   if (is_user && options.before_execution && !wait_before_execution(options, pipes)) _exit(127);
+  const bool is_loadable = options.agent_path.empty() || access(options.agent_path.c_str(), R_OK) == 0;
+  if (is_user && !is_loadable) {  // else the loader would say so, on the program's stderr
+    const int reason = -errno;
+    [[maybe_unused]] const ssize_t told = write(pipes.report[1], &reason, sizeof(reason));
+    _exit(127);
+  }
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   if (is_user) execve(options.program.c_str(), arguments, environment);
   const int reason = errno;
@@ -128,7 +134,11 @@ void accompany(const LaunchOptions& options, pid_t child, Pipes& pipes, Launched
     Pipes::close_end(pipes.go[1]);
     report = pipes.next_report();
   }
-  if (report) launched.error = *report;
+  if (report && *report < 0) {
+    launched.refusal = "its user can't read " + options.agent_path + ": " + std::strerror(-*report);
+  } else if (report) {
+    launched.error = *report;
+  }
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "target/agent_server.h"
 #include "target/clock_trust.h"
 #include "target/launch.h"
+#include "target/preload_path.h"
 #include "wire/handshake.h"
 
 namespace heaptap::app {
@@ -98,7 +99,8 @@ base::Result<target::Launched> start(const target::LaunchOptions& options) {
   target::Launched launched = target::launch(options);
   if (launched.process >= 0) return launched;
   if (!launched.refusal.empty()) {
-    return base::fail("can't record {} with ptrace: {}", options.program, launched.refusal);
+    const char* way = options.agent_path.empty() ? " with ptrace" : "";
+    return base::fail("can't record {}{}: {}", options.program, way, launched.refusal);
   }
   const ErrorKind kind = launched.error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kNotExecutable;
   return base::fail_as(kind, "can't run {}: {}", options.program, base::reason_of(launched.error));
@@ -135,7 +137,9 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   if (server.socket() < 0) return base::fail("can't make the agent's socket: {}", base::reason_of(errno));
   auto launch = launch_options(options, *plan.program);
   if (!launch) return std::unexpected(std::move(launch).error());
-  launch->agent_path = *agent;
+  const auto preloaded = target::PreloadPath::create(*agent);
+  if (!preloaded) return base::fail("can't record {}: {}", plan.program->path, preloaded.error());
+  launch->agent_path = preloaded->path();
   launch->session = server.name();
   const auto launched = start(*launch);
   if (!launched) return std::unexpected(launched.error());
