@@ -8,9 +8,11 @@ endfunction()
 heaptap_tool_test(layers check_layers.py)
 heaptap_tool_test(layers_checker check_layers_test.py)
 heaptap_tool_test(agent_symbols_checker check_agent_symbols_test.py)
+heaptap_tool_test(libc_checker check_libc_test.py)
 if(TARGET heaptap_agent AND CMAKE_BUILD_TYPE STREQUAL Release)
   heaptap_tool_test(agent_symbols check_agent_symbols.py --build ${PROJECT_BINARY_DIR}
                     --library $<TARGET_FILE:heaptap_agent>)
+  heaptap_tool_test(libc check_libc.py --library $<TARGET_FILE:heaptap_agent>)
 endif()
 
 # The programs work anywhere: the place of this checkout is not compiled in (debug information may name it).

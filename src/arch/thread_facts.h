@@ -43,8 +43,6 @@ struct ThreadFacts {
   // glibc's struct pthread: its size (of 2.36; others are a little smaller or larger), and where the thread's number is.
   uint16_t glibc_control_block_bytes;
   uint16_t glibc_thread_number;
-  // glibc's struct malloc_state: where its bins are.
-  uint16_t glibc_bins;
 
   [[nodiscard]] bool is_preserved(uint16_t dwarf) const {
     return dwarf < 32 && (preserved_registers >> dwarf & 1) != 0;

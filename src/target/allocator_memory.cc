@@ -45,6 +45,33 @@ bool is_arena(const ProcessMemory& memory, uint64_t address) {
   return memory.word(address & ~(arena_alignment(memory) - 1)) == address;
 }
 
+// Whether the ring of arenas that goes on with `next` comes back to the one at `begin`. Each has the address of the next one so
+// far behind its own.
+bool closes_ring(const ProcessMemory& memory, uint64_t begin, uint64_t next_offset, uint64_t next) {
+  constexpr uint32_t kMostArenas = 1u << 16;
+  for (uint32_t i = 0; i < kMostArenas && next != begin; ++i) {
+    if (!is_arena(memory, next)) return false;
+    next = memory.word(next + next_offset).value_or(0);
+  }
+  return next == begin;
+}
+
+// Where the arena with these bins begins. What comes before them isn't the same in all versions, a mutex, flags, fast bins; but
+// arenas know each other by the address at which they begin.
+std::optional<uint64_t> begin_of_arena(const ProcessMemory& memory, uint64_t bins, uint64_t next_place) {
+  constexpr uint64_t kMostBefore = 512;
+  const uint64_t word = memory.word_bytes();
+  const uint64_t next = memory.word(next_place).value_or(0);
+  for (uint64_t before = 2 * word; before <= kMostBefore; before += word) {
+    const uint64_t begin = bins - before;
+    if (closes_ring(memory, begin, next_place - begin, next)) return begin;
+  }
+  return std::nullopt;
+}
+
+// To the arena's end: binmap, next, next_free, attached_threads, two sizes.
+uint64_t bytes_from_bins(const ProcessMemory& memory) { return (kBinsWords + 5) * memory.word_bytes() + kBinmapBytes; }
+
 void find_arenas(ProcessMemory& memory, AddressRange range, std::vector<AddressRange>& parts) {
   const uint64_t alignment = arena_alignment(memory);
   uint64_t at = (range.begin + alignment - 1) & ~(alignment - 1);
@@ -93,8 +120,7 @@ std::optional<AddressRange> own_memory_of_block(const ProcessMemory& memory, uin
 
 }  // namespace
 
-std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const arch::ThreadFacts& facts,
-                                           const ModuleImage& module) {
+std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const ModuleImage& module) {
   const uint64_t word = memory.word_bytes();
   std::vector<AddressRange> found;
   for (const AddressRange& segment : module.writable) {
@@ -112,20 +138,18 @@ std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const ar
       constexpr size_t kEnough = 32;
       if (empty < kEnough) continue;
       const uint64_t bins = segment.begin + first * word;
-      const uint64_t begin = bins - facts.glibc_bins;
-      const uint64_t next = words[i + kBinmapBytes / word];
-      if (next != begin && next != begin + word && !is_arena(memory, next)) continue;
-      const uint64_t behind_bins = kBinmapBytes + 5 * word;  // binmap, next, next_free, attached_threads, two sizes
-      found.push_back({begin, bins + kBinsWords * word + behind_bins});
+      const auto begin = begin_of_arena(memory, bins, bins + kBinsWords * word + kBinmapBytes);
+      if (begin) found.push_back({*begin, bins + bytes_from_bins(memory)});
     }
   }
   return found;
 }
 
-uint64_t end_of_main_heap(const ProcessMemory& memory, const arch::ThreadFacts& facts, AddressRange main_arena) {
+uint64_t end_of_main_heap(const ProcessMemory& memory, AddressRange main_arena) {
   const uint64_t word = memory.word_bytes();
-  // The last chunk; it reaches to the end.
-  const uint64_t top = memory.word(main_arena.begin + facts.glibc_bins - 2 * word).value_or(0);
+  // The last chunk; it reaches to the end. Its address, and the last remainder's, stand before the bins.
+  const uint64_t bins = main_arena.end - bytes_from_bins(memory);
+  const uint64_t top = memory.word(bins - 2 * word).value_or(0);
   if (top < kPageBytes || main_arena.contains(top)) return 0;  // no memory yet: top is a bin
   const uint64_t size = memory.word(top + word).value_or(0) & ~uint64_t{7};
   const uint64_t end = top + size;

@@ -1,7 +1,8 @@
 // What an allocator keeps for itself, and what is free: memory that points to blocks without holding them.
 //
-// glibc (malloc/malloc.c, malloc/arena.c; the layout is the same from 2.26 to 2.41):
-//   main arena     in libc's data: … fastbins[10] top last_remainder bins[254] binmap next …   An empty bin points to itself.
+// glibc (malloc/malloc.c, malloc/arena.c; the layout is the same from 2.28 to 2.41):
+//   main arena     in libc's data: … top last_remainder bins[254] binmap next …   An empty bin points to itself. What is in front
+//                  of top is found: the arenas are a ring by their beginnings.
 //   other arenas   64 MiB-aligned memory that begins with heap_info {arena, previous, size, mprotect_size}
 //   large blocks   {offset, size | 2} in front of the block, memory of their own
 // musl (src/malloc/mallocng/meta.h, from 1.2.1 on): what it keeps for itself is in memory of brk, or points to no block. Blocks
@@ -14,19 +15,17 @@
 #include <span>
 #include <vector>
 
-#include "arch/thread_facts.h"
 #include "target/module_image.h"
 #include "target/process_memory.h"
 
 namespace heaptap::target {
 
 // The words of glibc's main arena, where a module's data hold one.
-std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const arch::ThreadFacts& facts,
-                                           const ModuleImage& module);
+std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const ModuleImage& module);
 
 // Where the heap of this main arena that brk made ends, as the arena knows it: what lies behind it, the program got from brk by
 // itself. 0: not known.
-uint64_t end_of_main_heap(const ProcessMemory& memory, const arch::ThreadFacts& facts, AddressRange main_arena);
+uint64_t end_of_main_heap(const ProcessMemory& memory, AddressRange main_arena);
 
 // Parts of the anonymous mapping that are an allocator's. `heap`: where blocks lie, ascending.
 std::vector<AddressRange> find_heap_parts(ProcessMemory& memory, const Mapping& mapping,

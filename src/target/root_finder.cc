@@ -159,9 +159,9 @@ void RootFinder::label_modules() {
     for (const AddressRange& data : module.writable) labels_.paint(data, RootKind::kGlobal);
     // musl's loader gives them to malloc.
     if (musl_) std::ranges::for_each(module.page_rests, [&](const AddressRange& rest) { labels_.erase(rest); });
-    for (const AddressRange& arena : find_main_arenas(memory_, facts_, module)) {
+    for (const AddressRange& arena : find_main_arenas(memory_, module)) {
       labels_.erase(arena);
-      main_heap_end_ = std::max(main_heap_end_, end_of_main_heap(memory_, facts_, arena));
+      main_heap_end_ = std::max(main_heap_end_, end_of_main_heap(memory_, arena));
     }
     for (const AddressRange& data : module.read_only) roots_.read_only_data.push_back(data);
   }

@@ -309,8 +309,7 @@ TEST(Roots, AreNotInTheMainArena) {
   Findings findings(child.id(), RootQuery{});
   std::vector<AddressRange> arenas;
   for (const ModuleImage& module : find_modules(findings.memory())) {
-    for (const AddressRange& arena :
-         find_main_arenas(findings.memory(), *arch::thread_facts(arch::native::kArchitecture), module)) {
+    for (const AddressRange& arena : find_main_arenas(findings.memory(), module)) {
       EXPECT_NE(module.path.find("libc"), std::string::npos);
       arenas.push_back(arena);
     }

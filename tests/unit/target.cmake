@@ -11,6 +11,7 @@ target_sources(blocking_calls_test PRIVATE ${CMAKE_CURRENT_LIST_DIR}/blocking_ca
 heaptap_target_test(stopped_process_test)
 heaptap_target_test(process_memory_test)
 heaptap_target_test(root_finder_test)
+heaptap_target_test(allocator_memory_test)
 heaptap_target_test(kernel_words_test)
 heaptap_target_test(launch_test)
 heaptap_target_test(clock_trust_test)

@@ -37,7 +37,10 @@ check_layers() {
 }
 
 check_agent() {
-  python3 "$root/tools/check_agent_symbols.py" --build "$build"
+  local failed=0
+  python3 "$root/tools/check_agent_symbols.py" --build "$build" || failed=1
+  python3 "$root/tools/check_libc.py" --build "$build" || failed=1
+  return "$failed"
 }
 
 check_fuzz() {

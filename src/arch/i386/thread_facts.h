@@ -28,7 +28,6 @@ inline constexpr ThreadFacts kThreadFacts = {
     .context_stack_pointer = 20 + 7 * 4,  // behind the stack; gs, fs, es, ds, edi, esi, ebp, esp
     .glibc_control_block_bytes = 1216,
     .glibc_thread_number = 104,
-    .glibc_bins = 64,
 };
 
 }  // namespace heaptap::arch::i386

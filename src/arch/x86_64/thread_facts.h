@@ -30,7 +30,6 @@ inline constexpr ThreadFacts kThreadFacts = {
     .context_stack_pointer = Unwinding::kSignalStackPointer,
     .glibc_control_block_bytes = 2304,
     .glibc_thread_number = kGlibcThreadNumber,
-    .glibc_bins = 112,
 };
 
 }  // namespace heaptap::arch::x86_64
