@@ -109,7 +109,9 @@ void* take_reserve(size_t bytes) {
 // heaptap lives under them, and makes all of the agent's calls itself.
 bool starts_under_unknown_filters() { return count_filters() > g_session.collectors_filters; }
 
-Restriction::Restriction(Kind kind) : kind_(kind), was_strict_(door::thread_anchor().is_strict) {
+// Thread-local memory is touched for strict mode only: a child of the program's own making may have none.
+Restriction::Restriction(Kind kind)
+    : kind_(kind), was_strict_(kind == Kind::kStrict ? door::thread_anchor().is_strict : 0) {
   if (may_call() && g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) make_reserve();
   disarm_signals();
   if (kind_ == Kind::kFilter) {

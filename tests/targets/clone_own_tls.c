@@ -8,6 +8,8 @@
 #include "target.h"
 
 #include <asm/prctl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -47,10 +49,16 @@ static int end(void* argument) {
       _exit(sigaltstack(NULL, &(stack_t){0}) == 0 ? 17 : 99);
     case 8:
       _exit(sigaction(SIGUSR1, NULL, &(struct sigaction){0}) == 0 ? 18 : 99);
+    case 9: {  // a filter that allows all
+      struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+      struct sock_fprog program = {1, allow};
+      if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) _exit(99);
+      _exit(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 ? 19 : 99);
+    }
   }
   return 98;
 }
-#define WAYS 9
+#define WAYS 10
 
 int main(int count, char** arguments) {
   (void)arguments;
