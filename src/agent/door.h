@@ -48,6 +48,9 @@ void for_each_module(void (*visit)(void* context, const ModuleFacts& module), vo
 // Changes whenever an object was loaded or unloaded, as far as the loader can be asked: it is, while it is at work.
 uint64_t module_changes();
 
+// To be called once, before there are threads, where the kernel may be asked: from now on forked children are known as such.
+void note_first_process();
+
 // The address range of the loader's code, whose calls of the allocator come with loading and unloading.
 struct CodeRange {
   uintptr_t start;

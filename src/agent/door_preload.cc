@@ -175,6 +175,8 @@ uint64_t module_changes() {
   return changes;
 }
 
+void note_first_process() { mark_first_process(); }
+
 CodeRange loader_code() { return g_loader; }
 
 uintptr_t initial_stack_top() {

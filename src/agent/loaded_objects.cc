@@ -51,7 +51,7 @@ void for_each_object(int (*visit)(dl_phdr_info*, size_t, void*), void* context) 
   if (iterate != nullptr) iterate(visit, context);
 }
 
-void note_first_process() {
+void mark_first_process() {
   if (kernel::advise(&g_first_process, sizeof(g_first_process), MADV_WIPEONFORK)) {
     g_first_process.is_first.store(1, std::memory_order_relaxed);
   }

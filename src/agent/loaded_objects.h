@@ -16,8 +16,8 @@ const link_map* first_object();
 // and that of a program may allocate. It waits for a lock of the loader: only at load, or where one of these two says so.
 void for_each_object(int (*visit)(dl_phdr_info*, size_t, void*), void* context);
 
-// To be called once, while there is one thread.
-void note_first_process();
+// To be called once, while there is one thread. Until then each process is taken for a forked child.
+void mark_first_process();
 
 // Whether the owners of the loader's locks live. A forked child may have copies that are held for ever.
 bool is_first_process();

@@ -94,7 +94,6 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
 bool find_real_functions() {
   if (g_real.searched) return true;
   if (first_object() == nullptr) return false;
-  note_first_process();
   Search search;
   for_each_object(&search_object, &search);
   auto* libc_version = reinterpret_cast<const char* (*)()>(g_real.other[static_cast<uint8_t>(Other::kVersion)]);

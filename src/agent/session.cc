@@ -193,7 +193,13 @@ class SignalsBlocked {
 // A forked child is recorded only where that was asked for. What isn't recorded makes no system call at all.
 bool may_start() {
   if (g_session.socket_name_bytes == 0 || !may_call()) return false;
-  if (g_session.process == 0) return !starts_under_unknown_filters();
+  if (g_session.process == 0) {
+    // Once: a child of a process in which it came to nothing doesn't try again.
+    static constinit bool tried = false;
+    if (tried) return false;
+    tried = true;
+    return !starts_under_unknown_filters();
+  }
   return (g_session.flags & wire::kFollowFork) != 0;
 }
 
@@ -230,6 +236,7 @@ __attribute__((noinline)) bool start_session() {
   const SignalsBlocked no_signals;
   const wire::StartReason reason = g_session.process == 0 ? wire::StartReason::kStart : wire::StartReason::kFork;
   kernel::advise(&g_session_page, sizeof(g_session_page), MADV_WIPEONFORK);
+  if (reason == wire::StartReason::kStart) door::note_first_process();
   wire::LogHeader* log = ask_for_log(reason);
   const bool started = log != nullptr && use_log(log);
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
