@@ -2,8 +2,6 @@
 // None of them is an event; each does for the program just what it did without the agent.
 #include "agent/surroundings.h"
 
-#include "agent/clock.h"
-
 #include <asm/unistd.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +9,7 @@
 #include <atomic>
 
 #include "agent/call_permission.h"
+#include "agent/clock.h"
 #include "agent/real_functions.h"
 #include "agent/session.h"
 

@@ -144,6 +144,7 @@ enum class StackEnd : uint8_t {
   kDepthLimit = 4,       // deeper than asked for
   kTableFull = 5,        // no room left for another stack
   kNotUnwound = 6,       // the event came where unwinding was not possible
+  kMissing = 7,          // in no log: a reader's word for a stack that stood in a damaged part of the trace
 };
 inline constexpr uint32_t kRootCount = 8;
 constexpr uint64_t make_node(uint32_t parent, uint32_t code) { return uint64_t{code} << 32 | parent; }

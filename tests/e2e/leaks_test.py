@@ -83,6 +83,19 @@ class LeaksNow(unittest.TestCase):
         leaks = report["leaks"]
         kinds = sum(leaks[kind]["blocks"] for kind in ("definite", "indirect", "possible", "reachable", "suppressed"))
         self.assertEqual(kinds, report["totals"]["live_blocks"])
+        self.assertEqual(kinds, shown("summary", self.target.trace)["totals"]["live_blocks"])
+
+    # However much was recorded before, what is lost is told from the scan: the events aren't read.
+    def test_asks_the_scan_alone(self):
+        self.target.ask("lose")
+        answer = self.target.leaks()
+        self.assertIn("1 block definitely lost; by malloc", answer.stdout)
+        report = json.loads(self.target.leaks("--json").stdout)
+        stack = report["stacks"][0]
+        self.assertEqual((stack["live_blocks"], stack["allocations"], stack["threads"]), (1, None, None))
+        self.assertEqual(report["totals"]["allocations"], None)
+        counted = json.loads(self.target.leaks("--json", "--sort", "total").stdout)  # a question about events
+        self.assertEqual(counted["stacks"][0]["allocations"], 1)
 
     def test_a_hundred_scans_do_the_program_no_harm(self):
         for number in range(100):

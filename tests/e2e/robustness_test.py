@@ -1,5 +1,6 @@
 """What goes wrong on heaptap's side, or kills the program, does no harm: the program ends as it would, in bounded time,
 and what was recorded can be read."""
+import json
 import os
 import pathlib
 import pty
@@ -120,6 +121,28 @@ class CollectorInTrouble(Steered):
         if self.trace.exists() and self.trace.stat().st_size:
             outcome = heaptap("show", "summary", "--json", self.trace)
             self.assert_no_crash(outcome)
+
+    # The program makes no event from "ready" on: what it made is in the trace soon, and stays there.
+    def test_killed_later_costs_nothing_of_before(self):
+        self.start("sleeper")
+        deadline = time.monotonic() + 60
+        allocations = 0
+        while allocations < 1000:
+            self.assertLess(time.monotonic(), deadline, "the trace doesn't grow")
+            shown = heaptap("show", "summary", "--json", self.trace)
+            allocations = json.loads(shown.stdout)["totals"]["allocations"] if shown.status == 0 else 0
+        growing = heaptap("show", "summary", self.trace)
+        self.assertEqual(growing.stdout.count(b"is being written"), 1, growing)
+        self.assertEqual(growing.stderr, b"", growing)
+        for pid in self.collectors():
+            os.kill(pid, signal.SIGKILL)
+        self.process.stdin.close()
+        self.expect(b"end\n")
+        self.status()
+        cut = heaptap("show", "summary", self.trace)
+        self.assertEqual((cut.stdout + cut.stderr).count(b"the recording was cut off"), 1, cut)
+        totals = json.loads(heaptap("show", "summary", "--json", self.trace).stdout)["totals"]
+        self.assertGreaterEqual(totals["allocations"], 1000)
 
     def test_stopped(self):
         self.start("sleeper")

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
+#include "host/intake/capture_frames.h"
 #include "host/intake/trace_index.h"
 #include "host/intake/trace_reader.h"
 #include "host/intake/trace_writer.h"
@@ -74,6 +76,36 @@ class TraceFile : public ::testing::Test {
     for (size_t i = 0; i < collected.batches.size(); ++i) {
       expect_same(collected.batches[i], maker.as_read(batches_[i], true));
     }
+  }
+
+  // Each batch that was read is one of those that were written, in order; a release of a block whose batch is missing is one of
+  // an unknown block.
+  void expect_some(const Maker& maker, const Collected& collected) const {
+    size_t next = 0;
+    for (const EventBatch& read : collected.batches) {
+      while (next < batches_.size() && batches_[next].first_block != read.first_block) ++next;
+      ASSERT_LT(next, batches_.size()) << "a batch that nobody wrote";
+      const EventBatch expected = maker.as_read(batches_[next++], true);
+      ASSERT_EQ(read.events.size(), expected.events.size());
+      for (size_t i = 0; i < read.events.size(); ++i) {
+        const Event& event = read.events[i];
+        EXPECT_EQ(event.site, expected.events[i].site);
+        const bool is_unknown = event.value == model::kUnknownBlock && event.address == 0;
+        EXPECT_TRUE(is_unknown || event == expected.events[i]);
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<FramePlace> frames(wire::FrameType type) const {
+    const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    std::vector<FramePlace> found = read_trace_index(descriptor, std::filesystem::file_size(path_)).frames;
+    close(descriptor);
+    std::erase_if(found, [type](const FramePlace& frame) { return frame.type != type; });
+    return found;
+  }
+  void flip_bit_in(const FramePlace& frame) const {
+    const size_t at = frame.offset + wire::kFrameHeadBytes + 1;
+    change_byte(at, static_cast<char>(bytes()[at] ^ 1));
   }
 
   std::string path_;
@@ -163,7 +195,7 @@ TEST_F(TraceFile, EveryChangedByteIsNoticedOrDoesNotMatter) {
         EXPECT_LT(at, wire::kFileHeadBytes);
         continue;
       }
-      expect_first(maker, collected);
+      expect_some(maker, collected);
       if (reader->capture().truncated) continue;
       ++unnoticed;
       EXPECT_EQ(collected.batches.size(), batches_.size());
@@ -234,9 +266,204 @@ TEST_F(TraceFile, MissingAndRepeatedFramesAreNoticed) {
     ReplayOptions options;
     options.addresses = true;
     ASSERT_TRUE(reader->replay(collected, options));
-    expect_first(maker, collected);
+    expect_some(maker, collected);
     EXPECT_TRUE(reader->capture().truncated);
   }
+}
+
+TEST_F(TraceFile, AFlippedBitCostsTheEventsOfOneFrame) {
+  Maker maker(31);
+  write(maker, 6, 200);
+  const FramePlace damaged = frames(wire::FrameType::kEvents)[2];
+  flip_bit_in(damaged);
+  auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader);
+  Collected collected;
+  ASSERT_TRUE(reader->replay(collected, {.addresses = true, .progress = {}}));
+  EXPECT_EQ(collected.batches.size(), 5U);
+  expect_some(maker, collected);
+  expect_same(reader->tables(), maker.tables());
+  const model::Capture& capture = reader->capture();
+  EXPECT_TRUE(capture.ended);
+  EXPECT_TRUE(capture.truncated);
+  EXPECT_NE(capture.damage.find(fmt::format("a frame is damaged (at byte {} of", damaged.offset)), std::string::npos)
+      << capture.damage;
+  EXPECT_NE(capture.damage.find("all else was read"), std::string::npos) << capture.damage;
+}
+
+// Whatever frame of entries it is: all others keep their numbers, and what refers to it says that it is missing.
+TEST_F(TraceFile, ADamagedTableCostsWhatRefersToIt) {
+  Maker maker(32);
+  write(maker, 6, 200);
+  const std::string whole = bytes();
+  const Tables& written = maker.tables();
+  for (auto type = wire::FrameType::kModules; type <= wire::FrameType::kThreads;
+       type = static_cast<wire::FrameType>(static_cast<int>(type) + 1)) {
+    for (const FramePlace& frame : frames(type)) {
+      flip_bit_in(frame);
+      auto reader = TraceReader::open(path_);
+      ASSERT_TRUE(reader);
+      Collected collected;
+      ASSERT_TRUE(reader->replay(collected, {.addresses = true, .progress = {}}));
+      expect_some(maker, collected);
+      EXPECT_TRUE(reader->capture().ended);
+      EXPECT_TRUE(reader->capture().truncated);
+      EXPECT_TRUE(type == wire::FrameType::kSites || collected.batches.size() == batches_.size());
+      const Tables& read = reader->tables();
+      size_t known_stacks = 0;
+      for (size_t i = 0; i < read.sites.size(); ++i) {
+        if (read.sites[i].stack == static_cast<model::StackId>(wire::StackEnd::kMissing)) continue;
+        EXPECT_TRUE(read.sites[i] == written.sites[i]) << i;
+        ++known_stacks;
+      }
+      EXPECT_GT(known_stacks, 0U);
+      for (size_t i = wire::kRootCount; i < read.stacks.size(); ++i) {
+        if (read.stacks[i].parent == static_cast<model::StackId>(wire::StackEnd::kMissing)) continue;
+        EXPECT_TRUE(read.stacks[i] == written.stacks[i]) << i;
+      }
+      replace(whole);
+    }
+  }
+}
+
+TEST_F(TraceFile, OfAVersionWithoutNumbersIsReadUpToTheDamage) {
+  Maker maker(33);
+  write(maker, 6, 200);
+  flip_bit_in(frames(wire::FrameType::kEvents)[2]);
+  change_byte(10, 0);
+  auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader);
+  Collected collected;
+  ASSERT_TRUE(reader->replay(collected, {.addresses = true, .progress = {}}));
+  EXPECT_EQ(collected.batches.size(), 2U);
+  expect_first(maker, collected);
+}
+
+TEST_F(TraceFile, TablesAreThereWithoutTheEvents) {
+  Maker maker(34);
+  write(maker, 6, 200);
+  auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader);
+  Collected collected;
+  ASSERT_TRUE(reader->replay(collected, {.events = false, .progress = {}}));
+  EXPECT_TRUE(collected.batches.empty());
+  expect_same(reader->tables(), maker.tables());
+  EXPECT_FALSE(reader->capture().truncated) << reader->capture().damage;
+}
+
+TEST_F(TraceFile, IsBeingWrittenAsLongAsItsWriterLives) {
+  Maker maker(35);
+  auto writer = TraceWriter::create(path_, true);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE((*writer)->begin(sample_capture()));
+  ASSERT_TRUE((*writer)->write(maker.batch(100), maker.tables()));
+  for (const bool is_written : {true, false}) {
+    if (!is_written) writer->reset();
+    auto reader = TraceReader::open(path_);
+    ASSERT_TRUE(reader);
+    Collected collected;
+    ASSERT_TRUE(reader->replay(collected));
+    EXPECT_EQ(collected.batches.size(), 1U);
+    EXPECT_EQ(reader->capture().running, is_written);
+    EXPECT_TRUE(reader->capture().truncated);
+    EXPECT_EQ(reader->capture().damage.find("is being written") != std::string::npos, is_written);
+  }
+}
+
+// Frames that take a few hundred bytes in the file, and would take gigabytes of memory.
+class SmallFiles : public TraceFile {
+ protected:
+  void begin() {
+    content_.assign(wire::kFileMagic, 8);
+    const uint16_t versions[] = {wire::kMajorVersion, wire::kMinorVersion};
+    content_.append(reinterpret_cast<const char*>(versions), sizeof(versions)).append(4, '\0');
+    ByteBuffer facts;
+    write_capture_start(facts, sample_capture());
+    add(wire::FrameType::kCapture, facts);
+  }
+  void add(wire::FrameType type, const ByteBuffer& payload) {
+    const std::vector<uint8_t>& packed = compressor_.compress(payload.data(), payload.size());
+    const bool is_packed = !packed.empty();
+    const uint8_t* stored = is_packed ? packed.data() : payload.data();
+    const auto bytes = static_cast<uint32_t>(is_packed ? packed.size() : payload.size());
+    const wire::FrameHead head{type,      is_packed ? wire::Codec::kZstd : wire::Codec::kNone,
+                               bytes,     static_cast<uint32_t>(payload.size()),
+                               number_++, 0};
+    uint8_t head_bytes[wire::kFrameHeadBytes];
+    wire::write_frame_head(head_bytes, head, stored);
+    content_.append(reinterpret_cast<const char*>(head_bytes), sizeof(head_bytes));
+    content_.append(reinterpret_cast<const char*>(stored), bytes);
+  }
+  std::string damage_of() {
+    replace(content_);
+    EXPECT_LT(content_.size(), 40'000U);
+    auto reader = TraceReader::open(path_);
+    EXPECT_TRUE(reader);
+    if (!reader) return "";
+    Collected collected;
+    EXPECT_TRUE(reader->replay(collected, {.decoder_thread = false, .progress = {}}));
+    const Tables& tables = reader->tables();
+    constexpr size_t kMost = 10'000'000;
+    EXPECT_LT(tables.codes.size() + tables.stacks.size() + tables.sites.size() + tables.threads.size(), kMost);
+    return reader->capture().damage;
+  }
+
+  std::string content_;
+  uint32_t number_ = 0;
+  Compressor compressor_{3};
+};
+
+constexpr const char* kTooMany = "a table has more entries than a trace of this size can mean";
+
+TEST_F(SmallFiles, CannotHaveMoreCodesThanTheyCanMean) {
+  begin();
+  constexpr uint64_t kEach = 4'000'000;
+  for (uint64_t frame = 0; frame < 8; ++frame) {
+    ByteBuffer payload;
+    payload.varint(kEach);
+    for (uint64_t i = 0; i < 2 * kEach; ++i) payload.varint(0);
+    write_first_number(payload, frame * kEach);
+    add(wire::FrameType::kCodes, payload);
+  }
+  EXPECT_NE(damage_of().find(kTooMany), std::string::npos);
+}
+
+TEST_F(SmallFiles, CannotHaveMoreStacksThanTheyCanMean) {
+  begin();
+  ByteBuffer codes;
+  codes.varint(1);
+  for (int i = 0; i < 2; ++i) codes.varint(0);
+  write_first_number(codes, 0);
+  add(wire::FrameType::kCodes, codes);
+  constexpr uint64_t kEach = 4'000'000;
+  for (uint64_t frame = 0; frame < 6; ++frame) {
+    ByteBuffer payload;
+    payload.varint(kEach);
+    for (uint64_t i = 0; i < kEach; ++i) payload.varint(1);
+    for (uint64_t i = 0; i < kEach; ++i) payload.varint(0);
+    write_first_number(payload, wire::kRootCount + frame * kEach);
+    add(wire::FrameType::kStacks, payload);
+  }
+  EXPECT_NE(damage_of().find(kTooMany), std::string::npos);
+}
+
+TEST_F(SmallFiles, CannotSayThatEntriesAreMissingThatNeverWere) {
+  begin();
+  content_.append("a damaged part, so that frames may be missing");
+  number_ += 3;
+  ByteBuffer payload;
+  payload.varint(0);
+  write_first_number(payload, uint64_t{1} << 30);
+  add(wire::FrameType::kSites, payload);
+  EXPECT_NE(damage_of().find("don't hold together"), std::string::npos);
+}
+
+TEST_F(SmallFiles, CannotUnpackToTheLargestFrames) {
+  begin();
+  ByteBuffer payload;
+  std::memset(payload.append(wire::kMostFrameBytes), 0, wire::kMostFrameBytes);
+  for (int i = 0; i < 4; ++i) add(wire::FrameType::kModules, payload);
+  EXPECT_NE(damage_of().find("a frame is damaged"), std::string::npos);
 }
 
 TEST_F(TraceFile, OfAnOlderVersionIsRefused) {

@@ -119,7 +119,7 @@ base::Result<std::unique_ptr<ledger::Ledger>> replay(intake::TraceReader& reader
   const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
   const bool opens_files = lists_stacks && !query.symbols.debuginfod;
   LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(reader));
-  HEAPTAP_TRY(reader.replay(sink, {.addresses = addresses, .progress = query.progress}));
+  HEAPTAP_TRY(reader.replay(sink, {.events = query.events, .addresses = addresses, .progress = query.progress}));
   if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
   sink.finish(reader.tables());
   return ledger;
@@ -176,14 +176,17 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& q
   if (query.statistics) list_statistics(report, **ledger, reader.tables());
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
   auto indexed = std::async(when, [&reader] { return StackIndex(reader.tables()); });
-  const auto leaks = judge_leaks(reader, query, names, **ledger, scan);
-  if (!leaks) return std::unexpected(leaks.error());
-  if (*leaks != nullptr) fill(report.leaks, **leaks, reader.scans().size(), query.suppressions);
+  auto judged = judge_leaks(reader, query, names, **ledger, scan);
+  const bool is_about_scan = query.leaks_only || query.scan != 0 || needs_scan(query);
+  if (!judged && is_about_scan) return std::unexpected(judged.error());
+  if (!judged) report.capture.notes.push_back(judged.error().message);  // all else can be told without it
+  const std::unique_ptr<JudgedLeaks> leaks = judged ? *std::move(judged) : nullptr;
+  if (leaks != nullptr) fill(report.leaks, *leaks, reader.scans().size(), query.suppressions);
+  if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
   const StackIndex index = indexed.get();
-  const Listing listing(**ledger, reader.tables(), index, names, query,
-                        *leaks != nullptr ? &(*leaks)->counts : nullptr);
+  const Listing listing(**ledger, reader.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
   listing.list_stacks(report);
-  if (*leaks != nullptr) HEAPTAP_TRY(fill_views(report, reader, query, names, **ledger, index, **leaks));
+  if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, reader, query, names, **ledger, index, *leaks));
   if (query.generate) listing.generate_suppressions(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);

@@ -46,6 +46,7 @@ struct Query {
   bool leaks_only = false;  // only stacks with leaks; without a scan those that still hold something
   bool statistics = true;   // sizes, lifetimes, the timeline and threads; without them it is faster
   bool lifetimes = true;    // of each stack's blocks; the same
+  bool events = true;       // false: of calls nothing is known, only of what a scan found; needs one
 
   // Leaks, where the trace has a scan of the target's memory.
   uint32_t scan = 0;  // number of the scan; 0: the last one

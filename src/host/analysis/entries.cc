@@ -29,6 +29,18 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
           .bad_frees_known = !gaps.bad_releases};
 }
 
+report::Totals totals_of(const report::Leaks& leaks) {
+  report::BlockCount live = leaks.definite;
+  for (const report::BlockCount& more : {leaks.indirect, leaks.possible, leaks.reachable, leaks.suppressed})
+    live += more;
+  report::Totals totals;
+  totals.live_blocks = live.blocks;
+  totals.live_bytes = live.bytes;
+  totals.calls_known = totals.peak_known = totals.peak_time_known = totals.temporary_known = totals.bad_frees_known =
+      false;
+  return totals;
+}
+
 std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger) {
   std::vector<report::SizeClass> classes;
   for (const ledger::SizeClassCount& count : ledger.sizes().classes()) {

@@ -7,6 +7,8 @@
 namespace heaptap::analysis {
 
 report::Totals totals_of(const ledger::Ledger& ledger);
+// As far as a leak scan knows them.
+report::Totals totals_of(const report::Leaks& leaks);
 std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger);
 std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger);
 std::vector<report::LifetimeClass> lifetimes_of(const ledger::Ledger& ledger);

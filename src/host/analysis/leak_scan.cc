@@ -17,10 +17,6 @@ base::Result<size_t> index_of(const intake::TraceReader& reader, uint32_t number
                        scans.empty() ? "; `heaptap leaks PID` makes one while the program runs" : "");
 }
 
-bool needs_scan(const Query& query) {
-  return query.generate || query.why || query.retained || query.globals || query.scan_list || query.since != 0;
-}
-
 std::unexpected<base::Error> no_scan(const intake::TraceReader& reader) {
   std::string why;
   for (const std::string& note : reader.scan_notes()) why += "; " + note;
@@ -96,6 +92,10 @@ void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, c
 }
 
 }  // namespace
+
+bool needs_scan(const Query& query) {
+  return query.generate || query.why || query.retained || query.globals || query.scan_list || query.since != 0;
+}
 
 ScanAhead::ScanAhead(intake::TraceReader& reader, const Query& query) {
   if (reader.scans().empty()) return;

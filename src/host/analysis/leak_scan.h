@@ -34,6 +34,9 @@ class ScanAhead {
   std::future<base::Result<Reached>> scan_;
 };
 
+// Whether the question is about a scan, so that it can't be answered without one.
+bool needs_scan(const Query& query);
+
 // Null: the trace has no scan (an error where the query needs one, or names one that isn't there). `ledger` tells which blocks pass filters
 // that a scan knows nothing of.
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(intake::TraceReader& reader, const Query& query,

@@ -72,6 +72,17 @@ void Listing::count(uint64_t id, report::StackEntry& stack) const {
   }
   stack.leaks.reset();
   if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
+  stack.calls_known = query_.events;
+  if (!query_.events && stack.leaks) take_from_scan(stack);
+}
+
+void Listing::take_from_scan(report::StackEntry& stack) {
+  const report::StackLeaks& leaks = *stack.leaks;
+  report::BlockCount live = leaks.lost();
+  for (const report::BlockCount& more : {leaks.possible, leaks.reachable, leaks.suppressed}) live += more;
+  stack.live_blocks = live.blocks;
+  stack.live_bytes = live.bytes;
+  stack.times_known = stack.threads_known = stack.temporary_known = false;
 }
 
 report::StackLeaks Listing::leaks_of(uint64_t id) const {
@@ -83,7 +94,7 @@ report::StackLeaks Listing::leaks_of(uint64_t id) const {
 }
 
 bool Listing::is_listed(const report::StackEntry& stack) const {
-  if (stack.allocations == 0) return false;
+  if (stack.allocations == 0 && query_.events) return false;
   if (!query_.leaks_only) return true;
   if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_mapping(stack.id);
   return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;

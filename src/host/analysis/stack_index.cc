@@ -137,6 +137,8 @@ std::string ends_early(const model::Tables& tables, model::StackId stack) {
       return "the stack's memory ended or made no sense";
     case wire::StackEnd::kDepthLimit:
       return "deeper than the depth limit of the capture";
+    case wire::StackEnd::kMissing:
+      return "the trace is damaged where the rest of the stack stood";
     case wire::StackEnd::kTableFull:
       return "the capture's table of stacks was full (more --log-memory makes room)";
     case wire::StackEnd::kNotUnwound:

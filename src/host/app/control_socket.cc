@@ -49,11 +49,17 @@ Address address_for(pid_t process) {
   return address;
 }
 
-bool is_trusted(int connection) {
+// Who is at the other end; no user where that isn't known.
+std::optional<uid_t> peer_of(int connection) {
   ucred peer{};
   socklen_t bytes = sizeof(peer);
-  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
-         (peer.uid == 0 || peer.uid == geteuid());
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return std::nullopt;
+  return peer.uid;
+}
+
+bool is_trusted(int connection) {
+  const std::optional<uid_t> peer = peer_of(connection);
+  return peer && (*peer == 0 || *peer == geteuid());
 }
 
 class Connection {
@@ -79,6 +85,10 @@ base::Error nobody_traces(pid_t process) {
       fmt::format("process {} isn't being traced by you: start it with `heaptap run PROGRAM`, or trace it with "
                   "`heaptap attach {}`, then ask for its leaks from here",
                   process, process)};
+}
+
+base::Error traced_by_another_user(pid_t process) {
+  return {fmt::format("process {} is traced by another user: ask as that user, or as root", process)};
 }
 
 }  // namespace
@@ -131,13 +141,16 @@ base::Result<ScanAnswer> ask_for_scan(pid_t process) {
     return std::unexpected(nobody_traces(process));
   }
   if (!is_trusted(connection.get())) {
-    return base::fail("process {} is traced by another user: ask as that user, or as root", process);
+    return std::unexpected(traced_by_another_user(process));
   }
   const RequestMessage request{kMagic, kVersion, Request::kScan, 0};
   AnswerMessage answer{};
   ssize_t bytes = send(connection.get(), &request, sizeof(request), MSG_NOSIGNAL);
   if (bytes == sizeof(request)) bytes = recv(connection.get(), &answer, sizeof(answer), 0);
   const auto head = static_cast<ssize_t>(offsetof(AnswerMessage, text));
+  const bool is_refused = bytes == 0 || (bytes < 0 && (errno == EPIPE || errno == ECONNRESET));
+  // Root's heaptap answers root alone, and closes the door at once.
+  if (is_refused && peer_of(connection.get()) != geteuid()) return std::unexpected(traced_by_another_user(process));
   if (bytes < head || answer.magic != kMagic || bytes != head + static_cast<ssize_t>(answer.text_bytes)) {
     return base::fail("the heaptap that traces process {} gave no answer: {}", process,
                       bytes < 0 ? base::reason_of(errno) : "it or the process came to its end meanwhile");

@@ -144,10 +144,21 @@ void Recording::code_events(bool last) {
   coder_.set_incomplete(reader_.lost_events() > 0);
   size_t taken = 0;
   for (size_t now = 1; now > 0; taken += now) {
-    now = coder_.take(std::span(raw_).subspan(taken), scale_, kBatchEvents, last, batch_);
+    const auto rest = std::span(raw_).subspan(taken);
+    now = coder_.take(rest, scale_, kBatchEvents, last, batch_);
+    // What waits for a release that may come doesn't wait for ever, also where nothing else comes.
+    if (now == 0 && !rest.empty() && is_overdue(rest.front())) {
+      now = coder_.take(rest.first(1), scale_, kBatchEvents, true, batch_);
+    }
     add_batch();
   }
   raw_.erase(raw_.begin(), raw_.begin() + static_cast<ptrdiff_t>(taken));
+}
+
+bool Recording::is_overdue(const wire::RawEvent& event) const {
+  constexpr uint64_t kOverdueTicks = 1'000'000'000;  // a stream is waited for by much less
+  const uint64_t now = clock_.now();
+  return now > event.time && now - event.time > kOverdueTicks;
 }
 
 void Recording::add_batch() {

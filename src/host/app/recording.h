@@ -49,6 +49,7 @@ class Recording {
             model::Capture capture);
   void take_all();
   void code_events(bool last);
+  [[nodiscard]] bool is_overdue(const wire::RawEvent& event) const;
   void add_batch();
   void write_frame();
   void write_totals();

@@ -23,6 +23,9 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query.lifetimes = options.json;
   query.errors = query.errors && view == View::kSummary;
   query.leaks_only = view == View::kLeaks;
+  // Of a program that runs, what is lost now is asked for again and again; what it called since its start takes longer each time.
+  const bool filters_events = query.thread != 0 || query.from_ns != 0 || query.to_ns != ~uint64_t{0};
+  query.events = !options.running || !query.leaks_only || options.sorted || filters_events;
   if (query.leaks_only && !options.sorted) query.sort = analysis::SortKey::kLeakedBytes;
   if (!options.json && !query.generate && query.limit == 0 && view != View::kTree) {
     query.limit = view == View::kSummary ? 10 : 20;
@@ -77,7 +80,9 @@ int show_trace(const ShowOptions& options) {
   if (!report) {
     return complain(report.error());
   }
-  if (report->capture.truncated && !options.quiet) {
+  // The text says it itself.
+  const bool says_it = !options.json && !options.query.generate;
+  if (report->capture.truncated && !report->capture.running && !says_it && !options.quiet) {
     print_error(fmt::format("heaptap: warning: '{}' is cut off or damaged ({}); what stands before that is shown\n",
                             options.trace, report->capture.damage));
   }

@@ -16,6 +16,7 @@
 #include "host/intake/compression.h"
 #include "host/intake/release_guess.h"
 #include "host/intake/site_coder.h"
+#include "host/intake/table_builder.h"
 #include "host/model/event.h"
 #include "host/model/tables.h"
 #include "wire/functions.h"
@@ -104,6 +105,11 @@ class EventFrameReader {
   bool read(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns, bool with_addresses,
             model::EventBatch& batch);
 
+  [[nodiscard]] uint64_t event_count() const { return count_; }
+  // Whether it names sites that the tables don't have, or had to make up.
+  [[nodiscard]] bool names_missing(const TableBuilder& tables) const {
+    return sites_.names_unknown() || sites_.names([&](model::SiteId site) { return tables.is_missing(site); });
+  }
   [[nodiscard]] model::BlockNumber first_block() const { return first_block_; }
   // The number that the allocation behind the events read so far has.
   [[nodiscard]] model::BlockNumber next_block() const { return next_block_; }

@@ -6,6 +6,7 @@
 
 #include "host/intake/event_frame.h"
 #include "host/intake/frame_reader.h"
+#include "host/intake/table_builder.h"
 #include "host/model/capture.h"
 #include "host/model/event.h"
 #include "host/model/tables.h"
@@ -16,7 +17,8 @@ struct DecodedFrame {
   wire::FrameType type = wire::FrameType::kIndex;
   uint64_t offset = 0;
   uint64_t end = 0;
-  const char* wrong = nullptr;  // what is wrong with it, if something is: then it is the last one
+  const char* wrong = nullptr;  // what is wrong with it, if something is
+  bool is_last = false;         // and nothing can be read behind that
   std::vector<uint8_t> payload;
   model::EventBatch batch;  // in place of the payload, where it is of events: one of a frame's batches
 
@@ -25,23 +27,32 @@ struct DecodedFrame {
 
 inline constexpr const char* kUnsound = "a frame's contents don't hold together";
 
+struct DecoderOptions {
+  bool is_numbered = true;  // see TableBuilder
+  bool with_events = true;  // false: frames of events are passed over
+  bool with_addresses = false;
+};
+
 class FrameDecoder {
  public:
   // The descriptor stays the caller's.
-  FrameDecoder(int descriptor, uint64_t file_bytes, bool with_addresses);
+  FrameDecoder(int descriptor, uint64_t file_bytes, const DecoderOptions& options);
 
   // False: there are no more.
   bool next(DecodedFrame& frame);
 
  private:
   const char* read(DecodedFrame& frame);
-  bool take(DecodedFrame& frame);
-  bool begin_events();
+  void pass_over_events();
+  bool go_on_behind_damage();
+  const char* take(DecodedFrame& frame);
+  const char* begin_events(DecodedFrame& frame);
   const char* next_events(DecodedFrame& frame);
+  void forget_missing_blocks(model::EventBatch& batch) const;
 
   FrameReader frames_;
   uint64_t file_bytes_;
-  bool with_addresses_;
+  DecoderOptions options_;
   uint64_t offset_ = wire::kFileHeadBytes;
   uint32_t number_ = 0;
   bool ended_ = false;
@@ -49,7 +60,14 @@ class FrameDecoder {
   Frame frame_;
   model::Capture facts_;
   model::Tables sites_only_;
+  TableBuilder tables_;
   model::BlockNumber next_block_ = 1;
+  uint64_t event_count_ = 0;
+  struct Blocks {
+    model::BlockNumber begin;
+    model::BlockNumber end;
+  };
+  std::vector<Blocks> missing_blocks_;  // whose allocations stood in frames that are damaged or missing
   EventFrameReader events_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace heaptap::intake {
@@ -15,6 +17,42 @@ size_t read_at(int descriptor, uint64_t offset, uint8_t* to, size_t bytes) {
     done += static_cast<size_t>(result);
   }
   return done;
+}
+
+bool FrameReader::read_head(uint64_t offset, wire::FrameHead& head) {
+  uint8_t bytes[wire::kFrameHeadBytes];
+  return read_at(descriptor_, offset, bytes, sizeof(bytes)) == sizeof(bytes) && wire::read_frame_head(bytes, head) &&
+         head.stored_bytes <= file_bytes_ - std::min(file_bytes_, offset + sizeof(bytes));
+}
+
+bool FrameReader::find(uint64_t from, uint32_t least_number, uint64_t& offset) {
+  constexpr size_t kPieceBytes = 1u << 16;
+  constexpr uint64_t kMostSearches = 4;  // of the whole file: one may have been made to have many heads
+  constexpr std::array<uint8_t, 4> kSync = {'H', 'T', 'F', 'R'};
+  std::vector<uint8_t> piece(kPieceBytes);
+  const uint64_t most_number = least_number + file_bytes_ / wire::kFrameHeadBytes;
+  while (from + wire::kFrameHeadBytes <= file_bytes_) {
+    const size_t got = read_at(descriptor_, from, piece.data(), piece.size());
+    const auto end = piece.begin() + static_cast<std::ptrdiff_t>(got);
+    const auto found = std::search(piece.begin(), end, kSync.begin(), kSync.end());
+    if (found == end) {
+      if (got < piece.size()) return false;
+      from += got - (kSync.size() - 1);
+      continue;
+    }
+    from += static_cast<uint64_t>(found - piece.begin());
+    Frame frame;
+    if (read_head(from, frame.head) && frame.head.number >= least_number && frame.head.number <= most_number) {
+      if (read(from, frame)) {
+        offset = from;
+        return true;
+      }
+      searched_bytes_ += frame.head.stored_bytes;
+      if (searched_bytes_ > kMostSearches * file_bytes_) return false;
+    }
+    from += kSync.size();
+  }
+  return false;
 }
 
 bool FrameReader::read(uint64_t offset, Frame& frame) {
@@ -32,6 +70,10 @@ bool FrameReader::read(uint64_t offset, Frame& frame) {
     frame.payload = wire::VarintReader(stored_.data(), stored_.size());
     return true;
   }
+  // More than what repeats itself all the time becomes: a frame that was made to fill the memory.
+  constexpr uint64_t kUsualRawBytes = 32u << 20;
+  constexpr uint64_t kRawBytesAByte = 1024;
+  if (frame.head.raw_bytes > kUsualRawBytes + kRawBytesAByte * frame.head.stored_bytes) return false;
   if (frame.head.codec != wire::Codec::kZstd ||
       !decompressor_.decompress(stored_.data(), stored_.size(), frame.head.raw_bytes, raw_)) {
     return false;

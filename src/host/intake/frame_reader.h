@@ -24,6 +24,10 @@ class FrameReader {
 
   // False: there is no whole, undamaged frame.
   bool read(uint64_t offset, Frame& frame);
+  // A frame's head alone, which nothing was checked of but that the frame lies within the file.
+  bool read_head(uint64_t offset, wire::FrameHead& head);
+  // The first whole, undamaged frame that begins at `from` or behind it and has this number or a greater one.
+  bool find(uint64_t from, uint32_t least_number, uint64_t& offset);
   // Of a frame that couldn't be read: the file ends within it.
   [[nodiscard]] bool is_cut_off() const { return frame_end_ > file_bytes_; }
 
@@ -31,6 +35,7 @@ class FrameReader {
   int descriptor_;
   uint64_t file_bytes_;
   uint64_t frame_end_ = 0;
+  uint64_t searched_bytes_ = 0;  // of frames that were looked at in vain
   std::vector<uint8_t> stored_, raw_;
   Decompressor decompressor_;
 };

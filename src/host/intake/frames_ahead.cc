@@ -4,8 +4,8 @@
 
 namespace heaptap::intake {
 
-FramesAhead::FramesAhead(int descriptor, uint64_t file_bytes, bool with_addresses, bool with_thread)
-    : decoder_(descriptor, file_bytes, with_addresses) {
+FramesAhead::FramesAhead(int descriptor, uint64_t file_bytes, const DecoderOptions& options, bool with_thread)
+    : decoder_(descriptor, file_bytes, options) {
   if (with_thread) thread_ = std::jthread([this](const std::stop_token& stop) { decode(stop); });
 }
 

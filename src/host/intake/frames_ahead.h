@@ -18,7 +18,7 @@ namespace heaptap::intake {
 class FramesAhead {
  public:
   // Without a thread each frame is decoded when it is asked for; what comes is the same.
-  FramesAhead(int descriptor, uint64_t file_bytes, bool with_addresses, bool with_thread);
+  FramesAhead(int descriptor, uint64_t file_bytes, const DecoderOptions& options, bool with_thread);
   ~FramesAhead();
   FramesAhead(const FramesAhead&) = delete;
   FramesAhead& operator=(const FramesAhead&) = delete;

@@ -158,6 +158,13 @@ class SiteDecoder {
     }
     return false;
   }
+  // Whether one of them is none that there is.
+  [[nodiscard]] bool names_unknown() const {
+    uint64_t site = 0;
+    wire::VarintReader fresh = fresh_;
+    while (!fresh.at_end() && site < site_count_) site += static_cast<uint64_t>(fresh.signed_varint());
+    return !fresh.ok() || (!sites_.empty() && site >= site_count_);
+  }
   // Its number within the frame.
   [[nodiscard]] SiteModel::LocalSite local() const { return model_.previous(); }
   [[nodiscard]] SiteModel& model() { return model_; }

@@ -1,6 +1,7 @@
 #include "host/intake/table_frames.h"
 
 #include "host/base/large_allocator.h"
+#include "wire/frame.h"
 
 namespace heaptap::intake {
 namespace {
@@ -22,6 +23,13 @@ bool read_count(wire::VarintReader& in, uint64_t& count) {
 }
 
 }  // namespace
+
+void write_first_number(ByteBuffer& out, uint64_t first) { wire::put_u64(out.append(wire::kFirstNumberBytes), first); }
+
+uint64_t first_number_of(const wire::VarintReader& payload) {
+  if (payload.left() < wire::kFirstNumberBytes) return 0;
+  return wire::get_u64(payload.here() + payload.left() - wire::kFirstNumberBytes);
+}
 
 model::Tables empty_tables() {
   model::Tables tables;
@@ -95,23 +103,27 @@ void write_stacks(ByteBuffer& out, const std::vector<model::Stack>& stacks, size
 }
 
 bool read_stacks(wire::VarintReader& in, model::Tables& tables) {
+  return read_stacks(in, tables.codes.size(), tables.stacks);
+}
+
+bool read_stacks(wire::VarintReader& in, uint64_t code_count, std::vector<model::Stack>& stacks) {
   uint64_t count = 0;
   if (!read_count(in, count)) return false;
-  const size_t first = tables.stacks.size();
-  base::make_room(tables.stacks, first + count);
+  const size_t first = stacks.size();
+  base::make_room(stacks, first + count);
   bool sound = true;
   for (uint64_t i = 0; i < count && sound; ++i) {
     const uint64_t distance = in.varint();
     sound = in.ok() && distance > 0 && distance <= first + i;
-    tables.stacks.push_back({static_cast<model::StackId>(first + i - distance), 0});
+    stacks.push_back({static_cast<model::StackId>(first + i - distance), 0});
   }
   int64_t code = 0;
   for (uint64_t i = 0; i < count && sound; ++i) {
     code += in.signed_varint();
-    sound = in.ok() && code >= 0 && static_cast<uint64_t>(code) < tables.codes.size();
-    tables.stacks[first + i].code = static_cast<model::CodeId>(code);
+    sound = in.ok() && code >= 0 && static_cast<uint64_t>(code) < code_count;
+    stacks[first + i].code = static_cast<model::CodeId>(code);
   }
-  if (!sound) tables.stacks.resize(first);
+  if (!sound) stacks.resize(first);
   return sound;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "host/intake/compression.h"
+#include "host/intake/frame_reader.h"
 #include "wire/varint.h"
 
 namespace heaptap::intake {
@@ -50,14 +51,14 @@ bool read_index_frame(int descriptor, uint64_t bytes, std::vector<FramePlace>& f
 
 std::vector<FramePlace> scan(int descriptor, uint64_t bytes) {
   std::vector<FramePlace> frames;
-  uint8_t head_bytes[wire::kFrameHeadBytes];
+  FrameReader reader(descriptor, bytes);
   wire::FrameHead head;
-  for (uint64_t offset = wire::kFileHeadBytes; offset + sizeof(head_bytes) <= bytes;
-       offset += sizeof(head_bytes) + head.stored_bytes) {
-    if (!read_exactly(descriptor, offset, head_bytes, sizeof(head_bytes)) || !wire::read_frame_head(head_bytes, head) ||
-        head.number != frames.size() || offset + sizeof(head_bytes) + head.stored_bytes > bytes) {
-      break;
-    }
+  uint32_t number = 0;
+  for (uint64_t offset = wire::kFileHeadBytes; offset + wire::kFrameHeadBytes <= bytes;
+       offset += wire::kFrameHeadBytes + head.stored_bytes) {
+    const bool is_next = reader.read_head(offset, head) && head.number == number;
+    if (!is_next && (!reader.find(offset, number, offset) || !reader.read_head(offset, head))) break;
+    number = head.number + 1;
     if (head.type == wire::FrameType::kIndex) break;
     frames.push_back({head.type, offset, 0});
   }

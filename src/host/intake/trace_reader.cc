@@ -12,9 +12,11 @@
 #include "host/intake/frame_reader.h"
 #include "host/intake/frames_ahead.h"
 #include "host/intake/scan_list.h"
+#include "host/intake/table_builder.h"
 #include "host/intake/table_frames.h"
 #include "host/intake/totals_frame.h"
 #include "host/intake/trace_index.h"
+#include "host/intake/trace_lock.h"
 #include "wire/frame.h"
 
 namespace heaptap::intake {
@@ -44,7 +46,7 @@ class TraceReader::Impl {
     reset();
   }
 
-  base::Result<> check_head() const {
+  base::Result<> check_head() {
     uint8_t head[wire::kFileHeadBytes];
     const size_t got = read_at(file_.descriptor(), 0, head, sizeof(head));
     if (got < sizeof(head) || __builtin_memcmp(head, wire::kFileMagic, 8) != 0) {
@@ -56,6 +58,7 @@ class TraceReader::Impl {
       return base::fail("{} was written by a newer heaptap (trace format {}.{}, this one reads {}.x): update heaptap",
                         path_, major, version >> 16, wire::kMajorVersion);
     }
+    is_numbered_ = version >> 16 >= wire::kNumberedMinorVersion;
     if (major == 0) return base::fail("{} is damaged: it names a trace format that never was (0)", path_);
     if (major < wire::kMajorVersion) {
       return base::fail(
@@ -85,20 +88,27 @@ class TraceReader::Impl {
 
   base::Result<> replay(EventSink& sink, const ReplayOptions& options) {
     reset();
-    FramesAhead frames(file_.descriptor(), bytes_, options.addresses,
-                       options.decoder_thread.value_or(FramesAhead::has_processors()));
+    FramesAhead frames(
+        file_.descriptor(), bytes_,
+        {.is_numbered = is_numbered_, .with_events = options.events, .with_addresses = options.addresses},
+        options.decoder_thread.value_or(FramesAhead::has_processors()));
     uint64_t offset = wire::kFileHeadBytes;
+    const char* end = nullptr;
     while (const DecodedFrame* frame = frames.next()) {
-      const char* wrong = frame->wrong;
-      if (wrong == nullptr && !take(*frame, sink)) wrong = kUnsound;
+      const char* wrong = frame->wrong != nullptr ? frame->wrong : take(*frame, sink);
+      if (wrong != nullptr && (frame->is_last || frame->wrong == nullptr)) {
+        offset = frame->offset;
+        end = wrong;
+        break;
+      }
       if (wrong != nullptr) {
-        note_damage(wrong, frame->offset);
-        return {};
+        tables_from_.expect_gaps();
+        damage_.add(wrong, frame->offset);
       }
       offset = frame->end;
       if (options.progress) options.progress(offset, bytes_);
     }
-    if (!capture_.ended) note_damage("the trace ends without its last frame: the recording was cut off", offset);
+    tell_damage(end, offset);
     return {};
   }
 
@@ -107,15 +117,24 @@ class TraceReader::Impl {
     const ScanSummary& summary = scans_.scans[index];
     model::Tables tables = empty_tables();
     Frame frame;
+    if (!is_plausible(summary)) {
+      return base::fail("leak scan {} of {} can't be used: it claims to hold more than a trace of this size can mean",
+                        summary.facts.number, path_);
+    }
     const auto unusable = [&](size_t at) {
       return base::fail(
           "leak scan {} of {} can't be used: its frame at byte {} is damaged; what else is in the trace can",
           summary.facts.number, path_, frames_[at].offset);
     };
+    TableBuilder builder(bytes_, is_numbered_, TableBuilder::Wants::kSitesAndModules);
     for (size_t i = 0; i < head; ++i) {
       if (!extends_tables(frames_[i].type)) continue;
-      if (!frame_reader_.read(frames_[i].offset, frame) || !take_named(frame.head.type, frame.payload, tables))
+      if (!frame_reader_.read(frames_[i].offset, frame)) {
+        if (!is_numbered_) return unusable(i);
+        builder.expect_gaps();
+      } else if (builder.take(frame.head.type, frame.payload, tables) != nullptr) {
         return unusable(i);
+      }
     }
     ScanFrameReader reader;
     size_t at = head;
@@ -136,60 +155,72 @@ class TraceReader::Impl {
  private:
   void reset() {
     tables_ = empty_tables();
+    tables_from_ = TableBuilder(bytes_, is_numbered_, TableBuilder::Wants::kAll);
+    damage_ = {};
     capture_ = {};
     capture_.trace_bytes = bytes_;
   }
 
-  void note_damage(std::string_view what, uint64_t offset) {
-    capture_.truncated = true;
-    capture_.damage = fmt::format("{} (at byte {} of {}); what is before it was read", what, offset, bytes_);
+  // What couldn't be read, in one sentence. `end`: what is wrong with the frame at `offset`, behind which nothing was; null:
+  // the file was read up to there.
+  void tell_damage(const char* end, uint64_t offset) {
+    const bool has_end = capture_.ended || damage_.count > 0;
+    capture_.truncated = end != nullptr || damage_.count > 0 || !has_end;
+    if (!capture_.truncated) return;
+    const std::string last = end != nullptr ? fmt::format("{} (at byte {} of {})", end, offset, bytes_) : "";
+    const bool is_growing = !capture_.ended && is_being_written(file_.descriptor());
+    if (is_growing && damage_.count == 0) {
+      capture_.running = true;
+      capture_.damage = "the trace is being written: this is what there is of it so far";
+    } else if (damage_.count > 0) {
+      capture_.damage =
+          fmt::format("{} (at byte {} of {}){}; {}", damage_.first, damage_.offset, bytes_,
+                      damage_.count > 1 ? fmt::format(", and so are {} more", damage_.count - 1) : "",
+                      last.empty() ? "all else was read" : "what is between it and this was read: " + last);
+    } else if (end != nullptr) {
+      capture_.damage = last + "; what is before it was read";
+    } else {
+      capture_.damage = fmt::format(
+          "the trace ends without its last frame: the recording was cut off (at byte {} of {}); what is before it was "
+          "read",
+          offset, bytes_);
+    }
   }
 
-  bool take(const DecodedFrame& frame, EventSink& sink) {
+  // Null, or what is wrong with the frame.
+  const char* take(const DecodedFrame& frame, EventSink& sink) {
     wire::VarintReader payload = frame.reader();
     switch (frame.type) {
       case wire::FrameType::kCapture:
         capture_.command.clear();
-        return read_capture(payload, capture_) && capture_.time_resolution_ns > 0;
+        return read_capture(payload, capture_) && capture_.time_resolution_ns > 0 ? nullptr : kUnsound;
       case wire::FrameType::kEnd:
-        return read_capture(payload, capture_);
+        return read_capture(payload, capture_) ? nullptr : kUnsound;
       case wire::FrameType::kEvents:
         sink.on_batch(frame.batch, tables_);
-        return true;
+        return nullptr;
       case wire::FrameType::kTotals:
-        return take_totals(payload, sink);
+        return take_totals(payload, sink) ? nullptr : kUnsound;
       case wire::FrameType::kScan:
-        return true;  // load_scan reads these
+        return nullptr;  // load_scan reads these
       default:
-        return take_entries(frame.type, payload, tables_);
+        return tables_from_.take(frame.type, payload, tables_);
     }
+  }
+
+  // What repeats itself all the time takes a byte for hundreds of blocks.
+  [[nodiscard]] bool is_plausible(const ScanSummary& scan) const {
+    constexpr uint64_t kUsual = uint64_t{1} << 22;
+    constexpr uint64_t kEntriesAByte = 512;
+    constexpr uint64_t kUsualRoots = uint64_t{1} << 20;
+    constexpr uint64_t kRootsAByte = 64;
+    const uint64_t most = kUsual + kEntriesAByte * bytes_;
+    return scan.block_count <= most && scan.pointer_count <= most &&
+           scan.root_count <= kUsualRoots + kRootsAByte * bytes_;
   }
 
   static bool extends_tables(wire::FrameType type) {
     return type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads;
-  }
-
-  // What scans name: sites and modules. The other tables of a large trace are long.
-  static bool take_named(wire::FrameType type, wire::VarintReader& payload, model::Tables& tables) {
-    if (type == wire::FrameType::kSites) return read_sites(payload, kAnyStack, tables.sites);
-    return type != wire::FrameType::kModules || read_modules(payload, tables);
-  }
-
-  static bool take_entries(wire::FrameType type, wire::VarintReader& payload, model::Tables& tables) {
-    switch (type) {
-      case wire::FrameType::kModules:
-        return read_modules(payload, tables);
-      case wire::FrameType::kCodes:
-        return read_codes(payload, tables);
-      case wire::FrameType::kStacks:
-        return read_stacks(payload, tables);
-      case wire::FrameType::kSites:
-        return read_sites(payload, tables);
-      case wire::FrameType::kThreads:
-        return read_threads(payload, tables);
-      default:
-        return true;  // an index, or a type that a newer minor version added
-    }
   }
 
   bool take_totals(wire::VarintReader& payload, EventSink& sink) {
@@ -205,6 +236,18 @@ class TraceReader::Impl {
   FrameReader frame_reader_;
   model::Capture capture_;
   model::Tables tables_;
+  bool is_numbered_ = true;
+  TableBuilder tables_from_{0, true, TableBuilder::Wants::kAll};
+  struct {
+    size_t count = 0;  // of frames that are damaged, or missing
+    const char* first = nullptr;
+    uint64_t offset = 0;
+    void add(const char* what, uint64_t where) {
+      if (count++ > 0) return;
+      first = what;
+      offset = where;
+    }
+  } damage_;
   std::vector<FramePlace> frames_;
   ScanList scans_;
 };

@@ -26,6 +26,7 @@ class EventSink {
 };
 
 struct ReplayOptions {
+  bool events = true;      // false: the tables and the facts alone
   bool addresses = false;  // fill Event::address of allocations (costs time)
   // Frames are decoded by a thread of their own, ahead of the sink (which is always called in the caller's). Changes
   // nothing of what comes. Empty: where there is more than one processor.
@@ -36,8 +37,8 @@ struct ReplayOptions {
 
 class TraceReader {
  public:
-  // Fails for a file that can't be read, is no trace, or has a newer version. A trace that is cut off or damaged opens;
-  // it is read up to the damage, and capture().truncated and .damage say so after replay().
+  // Fails for a file that can't be read, is no trace, or has a newer version. A trace that is cut off, damaged, or being
+  // written opens; what can be read of it is read, and capture().truncated and .damage say after replay() what can't.
   static base::Result<TraceReader> open(const std::string& path);
   TraceReader(TraceReader&&) noexcept;
   TraceReader& operator=(TraceReader&&) noexcept;

@@ -8,6 +8,7 @@
 #include "host/intake/capture_frames.h"
 #include "host/intake/scan_frames.h"
 #include "host/intake/totals_frame.h"
+#include "host/intake/trace_lock.h"
 
 namespace heaptap::intake {
 namespace {
@@ -27,6 +28,7 @@ base::Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string
     return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", path,
                       base::reason_of(errno));
   }
+  hold_as_writer(descriptor);
   return std::unique_ptr<TraceWriter>(new TraceWriter(path, descriptor));
 }
 
@@ -99,6 +101,7 @@ base::Result<> TraceWriter::write_tables(const model::Tables& tables) {
     if (entries.size() == written) return {};
     payload_.clear();
     encode(payload_, entries, written);
+    write_first_number(payload_, written);
     written = entries.size();
     return write_frame(type, payload_, true);
   };

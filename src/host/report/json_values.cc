@@ -79,14 +79,14 @@ Json json_of(const StackEntry& stack) {
   return {{"id", stack.id},
           {"function", stack.function},
           {"variant", stack.variant},
-          {"allocations", stack.allocations},
-          {"frees", known(stack.live_known, stack.frees)},
-          {"allocated_bytes", stack.allocated_bytes},
+          {"allocations", known(stack.calls_known, stack.allocations)},
+          {"frees", known(stack.live_known && stack.calls_known, stack.frees)},
+          {"allocated_bytes", known(stack.calls_known, stack.allocated_bytes)},
           {"live_blocks", known(stack.live_known, stack.live_blocks)},
           {"live_bytes", known(stack.live_known, stack.live_bytes)},
           {"peak_bytes", known(stack.times_known, stack.peak_bytes)},
           {"temporary_allocations", known(stack.temporary_known, stack.temporary_allocations)},
-          {"mismatched_frees", stack.mismatched_frees},
+          {"mismatched_frees", known(stack.calls_known, stack.mismatched_frees)},
           {"lifetime_ns", known(stack.times_known, stack.lifetime_ns)},
           {"threads", known(stack.threads_known, stack.threads)},
           {"leaks", leaks_json(stack.leaks)},
@@ -111,21 +111,21 @@ Json json_of(const ErrorEntry& error) {
 }
 
 Json json_of(const Totals& totals) {
-  return {{"allocations", totals.allocations},
-          {"frees", known(totals.live_known, totals.frees)},
-          {"allocated_bytes", totals.allocated_bytes},
+  return {{"allocations", known(totals.calls_known, totals.allocations)},
+          {"frees", known(totals.live_known && totals.calls_known, totals.frees)},
+          {"allocated_bytes", known(totals.calls_known, totals.allocated_bytes)},
           {"temporary_allocations", known(totals.temporary_known, totals.temporary_allocations)},
           {"live_blocks", known(totals.live_known, totals.live_blocks)},
           {"live_bytes", known(totals.live_known, totals.live_bytes)},
           {"peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes)},
           {"peak_live_blocks", known(totals.peak_known, totals.peak_live_blocks)},
           {"peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns)},
-          {"mapped_live_bytes", totals.mapped_live_bytes},
-          {"peak_mapped_bytes", totals.peak_mapped_bytes},
+          {"mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes)},
+          {"peak_mapped_bytes", known(totals.calls_known, totals.peak_mapped_bytes)},
           {"bad_frees", known(totals.bad_frees_known, totals.bad_frees)},
           {"double_frees", known(totals.bad_frees_known, totals.double_frees)},
-          {"mismatched_frees", totals.mismatched_frees},
-          {"unknown_frees", totals.unknown_frees}};
+          {"mismatched_frees", known(totals.calls_known, totals.mismatched_frees)},
+          {"unknown_frees", known(totals.calls_known, totals.unknown_frees)}};
 }
 
 Json json_of(const Leaks& leaks) {

@@ -30,8 +30,9 @@ struct Totals {
   uint64_t unknown_frees = 0;
   uint64_t peak_time_ns = 0;
   // Where not, the numbers of that name mean nothing.
-  bool live_known = true;  // frees, live_blocks, live_bytes
-  bool peak_known = true;  // peak_live_bytes, peak_live_blocks
+  bool calls_known = true;  // all but live_blocks and live_bytes
+  bool live_known = true;   // frees, live_blocks, live_bytes
+  bool peak_known = true;   // peak_live_bytes, peak_live_blocks
   bool peak_time_known = true;
   bool temporary_known = true;
   bool bad_frees_known = true;  // which are double, and which bad
@@ -55,6 +56,7 @@ struct StackEntry {
   std::optional<StackLeaks> leaks;  // empty where no scan was made
   std::vector<symbols::Frame> frames;
   bool live_known = true;   // frees, live_blocks, live_bytes
+  bool calls_known = true;  // allocations, frees, allocated_bytes, mismatched_frees
   bool times_known = true;  // peak_bytes, lifetime_ns
   bool threads_known = true;
   bool temporary_known = true;

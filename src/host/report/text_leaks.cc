@@ -25,8 +25,8 @@ std::string leaks_of_stack(const TextContext& context, const StackEntry& stack) 
   part(leaks.indirect, is_certain ? "of its own below others" : "indirectly lost, below others");
   part(leaks.possible, "possibly lost");
   text += is_certain && !line.empty() ? ", " + line : line;
-  text +=
-      fmt::format("; {} by {}", counted(stack.allocations, "allocation"), function_text(stack.function, stack.variant));
+  const std::string calls = stack.calls_known ? counted(stack.allocations, "allocation") + " " : "";
+  text += fmt::format("; {}by {}", calls, function_text(stack.function, stack.variant));
   return text + "\n" + frames_text(context, stack);
 }
 

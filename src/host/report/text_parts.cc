@@ -54,7 +54,9 @@ std::string remarks_of(const TextContext& context) {
   if (capture.lost_events != 0) {
     warn(fmt::format("{} were lost: the numbers are too small", counted(capture.lost_events, "event")));
   }
-  if (capture.truncated) {
+  if (capture.running && capture.truncated) {
+    warn(capture.damage);
+  } else if (capture.truncated) {
     warn("the trace is cut off or damaged, what stands before that is shown: " + capture.damage);
   }
   if (!capture.from_start) {
@@ -64,7 +66,7 @@ std::string remarks_of(const TextContext& context) {
     warn(fmt::format("{} counted but not listed: too many different ones",
                      counted(context.report.errors_dropped, "bad release")));
   }
-  if (!context.report.totals.bad_frees_known && context.report.filter.empty()) {
+  if (!context.report.totals.bad_frees_known && context.report.totals.calls_known && context.report.filter.empty()) {
     warn("of some bad releases it is not known whether they were double: --aggregate forgets released blocks");
   }
   for (const std::string& note : capture.notes) {
