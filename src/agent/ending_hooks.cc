@@ -126,6 +126,20 @@ struct Context {
   Stack stack;
 };
 
+// What takes memory away, by its number.
+void note_memory_call(const uintptr_t* arguments) {
+  constexpr uintptr_t kRead = 1;
+  constexpr uintptr_t kFixed = 0x10;
+  constexpr uintptr_t kPageMask = 4095;
+  const bool goes =
+      arguments[0] == __NR_munmap || arguments[0] == __NR_mremap ||
+      ((arguments[0] == __NR_mprotect || arguments[0] == __NR_pkey_mprotect) && (arguments[3] & kRead) == 0) ||
+      (arguments[0] == __NR_mmap && (arguments[4] & kFixed) != 0);
+  if (!goes || kernel::process_id() != g_session.process) return;
+  const uintptr_t end = arguments[1] + ((arguments[2] + kPageMask) & ~kPageMask);
+  forget_stack_memory(arguments[1], end, reinterpret_cast<uintptr_t>(arguments));
+}
+
 }  // namespace
 }  // namespace heaptap::agent
 
@@ -159,6 +173,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   if (void* call = choose_restricting_call(arguments)) return call;
   if (arguments[0] == __NR_rt_sigaction) return choose_action_by_number();
   if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
+  note_memory_call(arguments);
   return or_fail(real<long()>(Other::kSystemCall));
 }
 

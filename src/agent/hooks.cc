@@ -263,14 +263,20 @@ inline void note_mapping(StreamHold& hold, RecordKind kind, Function function, c
   record_held(hold, {kind, function, reinterpret_cast<uintptr_t>(start), whole_pages(bytes), time}, site);
 }
 
-// The memory of [start, start + bytes) is about to go, or can't be read any more: it may be a part of the thread's own stack
-// that it uses for something else, such as the stacks of fibers.
-inline void forget_stack_memory(const void* start, size_t bytes, const CallSite& site) {
-  if (g_anchor.session != g_session.number) return;
+// The memory of [start, start + bytes) is about to go.
+inline void forget_memory(const void* start, size_t bytes, const CallSite& site) {
   const auto begin = reinterpret_cast<uintptr_t>(start);
-  for (ThreadState* state : g_anchor.states) {
-    if (state != nullptr) state->call_stack.forget_memory(begin, begin + whole_pages(bytes), site.slot);
-  }
+  forget_stack_memory(begin, begin + whole_pages(bytes), site.slot);
+}
+
+// mprotect and its kin: `call` does it. Who can still read isn't concerned. In a child that shares the memory the thread-local
+// memory may not be libc's.
+template <typename Call>
+inline int protect(const void* start, size_t bytes, int protection, const CallSite& site, const Call& call) {
+  constexpr int kRead = 1;
+  const bool forgets = (protection & kRead) == 0 && kernel::process_id() == g_session.process;
+  if (forgets) forget_memory(start, bytes, site);
+  return call();
 }
 
 using Map = void*(void*, size_t, int, int, int, off_t);
@@ -284,7 +290,7 @@ inline void* map(Function function, void* start, size_t bytes, int protection, i
     return kernel::failed(result) ? kMapFailed : reinterpret_cast<void*>(result);
   }
   constexpr int kFixed = 0x10;
-  if ((flags & kFixed) != 0) forget_stack_memory(start, bytes, site);
+  if ((flags & kFixed) != 0) forget_memory(start, bytes, site);
   void* result = real_map(start, bytes, protection, flags, descriptor, offset);
   if (result == kMapFailed) return result;
   note_mapping_made(reinterpret_cast<uintptr_t>(result), reinterpret_cast<uintptr_t>(result) + whole_pages(bytes));
@@ -455,7 +461,7 @@ HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
     return kernel::failed(result) ? -1 : 0;
   }
   const CallSite site = HEAPTAP_CALL_SITE();
-  forget_stack_memory(start, bytes, site);
+  forget_memory(start, bytes, site);
   if (!observes_mapping(site)) return call(start, bytes);
   // The stream is held meanwhile: nothing that others do after the call can come before it in the trace.
   StreamHold hold(g_anchor);
@@ -476,8 +482,8 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
   if (call == nullptr) [[unlikely]]
     return kMapFailed;
   const CallSite site = HEAPTAP_CALL_SITE();
-  forget_stack_memory(old, old_bytes, site);
-  if ((flags & kFixed) != 0) forget_stack_memory(wanted, bytes, site);
+  forget_memory(old, old_bytes, site);
+  if ((flags & kFixed) != 0) forget_memory(wanted, bytes, site);
   if (!observes_mapping(site)) return call(old, old_bytes, bytes, flags, wanted);
   StreamHold hold(g_anchor);
   const uint64_t before = read_time_in_order();
@@ -488,4 +494,20 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
     note_mapping(hold, RecordKind::kMap, Function::kMremap, result, bytes, 0, site);
   }
   return result;
+}
+
+HEAPTAP_EXPORT int mprotect(void* start, size_t bytes, int protection) {
+  return protect(start, bytes, protection, HEAPTAP_CALL_SITE(), [&] {
+    if (auto* call = real<int(void*, size_t, int)>(Other::kProtect)) return call(start, bytes, protection);
+    const long result =
+        kernel::call_for_program(__NR_mprotect, reinterpret_cast<long>(start), static_cast<long>(bytes), protection);
+    return kernel::failed(result) ? -1 : 0;
+  });
+}
+
+HEAPTAP_EXPORT int pkey_mprotect(void* start, size_t bytes, int protection, int key) {
+  return protect(start, bytes, protection, HEAPTAP_CALL_SITE(), [&] {
+    auto* call = real<int(void*, size_t, int, int)>(Other::kProtectWithKey);
+    return call != nullptr ? call(start, bytes, protection, key) : -1;
+  });
 }

@@ -33,6 +33,8 @@ namespace heaptap::agent {
   with(kGetLimit, "getrlimit")                              \
   with(kExchangeLimit, "prlimit")                           \
   with(kProcessControl, "prctl")                            \
+  with(kProtect, "mprotect")                                \
+  with(kProtectWithKey, "pkey_mprotect")                    \
   with(kLockAll, "mlockall")                                \
   with(kVersion, "gnu_get_libc_version")
 // clang-format on

@@ -263,6 +263,15 @@ __attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes, ui
   return bytes <= static_cast<uint32_t>(state.end - state.cursor);
 }
 
+void forget_stack_memory(uintptr_t begin, uintptr_t end, uintptr_t sp) {
+  if (g_session_page.state.load(std::memory_order_relaxed) != SessionState::kRecording) return;
+  ThreadAnchor& anchor = door::thread_anchor();
+  if (anchor.session != g_session.number) return;
+  for (ThreadState* state : anchor.states) {
+    if (state != nullptr) state->call_stack.forget_memory(begin, end, sp);
+  }
+}
+
 void StreamHold::end_levels_below() {
   const uint32_t own = anchor_.level - 1;
   for (uint32_t level = 0; level < own; ++level) {

@@ -37,6 +37,10 @@ void start_streams();
 // The calling thread's state for its present level; null where there is no room (counted as lost).
 ThreadState* open_stream(ThreadAnchor& anchor);
 
+// The memory of [begin, end) is about to go, or can't be read any more, while the calling thread runs at `sp`: it may be a part of
+// the thread's own stack that it uses for something else, such as the stacks of fibers.
+void forget_stack_memory(uintptr_t begin, uintptr_t end, uintptr_t sp);
+
 // Makes room for `bytes` at the cursor: the next chunk of the stream, for times from `earliest` on (0: from now on). False:
 // there was none in time; the event is lost and counted.
 bool next_chunk(ThreadState& state, uint32_t bytes, uint64_t earliest);

@@ -7,7 +7,9 @@
 // RUN mapped_over
 // RUN unmapped
 // RUN moved
+// RUN own_protected
 // RUN own_unmapped
+// RUN own_unmapped_by_number
 // RUN own_mapped_over
 // EXPECT stack function=malloc caller=in_context allocations=50 allocated_bytes=1000
 // EXPECT stack function=malloc caller=in_thread through=rounds allocations=51 allocated_bytes=510
@@ -47,7 +49,7 @@ static void take_away(void) {
   const int fixed = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
   if (is("freed")) free(stack);
   if (is("protected") || is("own_protected")) REQUIRE(mprotect(stack, CONTEXT_BYTES, PROT_NONE) == 0);
-  if (is("unmapped_by_number")) REQUIRE(syscall(SYS_munmap, stack, CONTEXT_BYTES) == 0);
+  if (is("unmapped_by_number") || is("own_unmapped_by_number")) REQUIRE(syscall(SYS_munmap, stack, CONTEXT_BYTES) == 0);
   if (is("mapped_over") || is("own_mapped_over")) REQUIRE(mmap(stack, CONTEXT_BYTES, PROT_NONE, fixed, -1, 0) == stack);
   if (is("unmapped") || is("own_unmapped")) REQUIRE(munmap(stack, CONTEXT_BYTES) == 0);
   if (is("moved")) REQUIRE(mremap(stack, CONTEXT_BYTES, 2 * CONTEXT_BYTES, MREMAP_MAYMOVE) != MAP_FAILED);
