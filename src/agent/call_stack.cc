@@ -1,6 +1,7 @@
 #include "agent/call_stack.h"
 
 #include "agent/kernel.h"
+#include "agent/pieces.h"
 #include "agent/words.h"
 
 namespace heaptap::agent {
@@ -387,7 +388,8 @@ bool CallStack::reserve(uint32_t frames) {
   while (capacity < frames) capacity *= 2;
   if (capacity > kMostFrames) capacity = kMostFrames;
   constexpr size_t kEach = sizeof(Word) + sizeof(Remembered) + sizeof(Fresh);
-  auto* words = static_cast<Word*>(kernel::map_memory(capacity * kEach));
+  auto* words =
+      static_cast<Word*>(capacity_ == 0 ? g_pieces.take(capacity * kEach) : kernel::map_memory(capacity * kEach));
   if (words == nullptr) return false;
   auto* remembered = reinterpret_cast<Remembered*>(words + capacity);
   auto* fresh = reinterpret_cast<Fresh*>(remembered + capacity);
@@ -403,7 +405,7 @@ bool CallStack::reserve(uint32_t frames) {
   fresh_ = fresh;
   const uint32_t old_capacity = capacity_;
   capacity_ = capacity;
-  if (old_capacity > 0) kernel::unmap(old, old_capacity * kEach);
+  if (old_capacity > kFewFrames) kernel::unmap(old, old_capacity * kEach);
   return true;
 }
 

@@ -99,6 +99,18 @@ class Socket {
   long descriptor_;
 };
 
+// How much of the log is in use from the start. What it may grow by would count in limits and be locked with all of the
+// program's memory (mlockall), so it isn't mapped before.
+size_t start_bytes(const wire::LogHeader& log) {
+  if (log.start_chunks >= log.chunk_count) return log.total_bytes;
+  return log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes;
+}
+
+void unmap_growth(wire::LogHeader& log) {
+  const size_t start = start_bytes(log);
+  if (start < log.total_bytes) kernel::unmap(reinterpret_cast<uint8_t*>(&log) + start, log.total_bytes - start);
+}
+
 // Asks the collector for a log. Null where there is none for this process.
 wire::LogHeader* ask_for_log(wire::StartReason reason) {
   Socket socket;
@@ -125,6 +137,7 @@ wire::LogHeader* ask_for_log(wire::StartReason reason) {
     kernel::unmap(memory, welcome.log_bytes);
     return nullptr;
   }
+  if (log != nullptr) unmap_growth(*log);
   return log;
 }
 
@@ -133,10 +146,13 @@ bool use_log(wire::LogHeader* log) {
   Session& session = g_session;
   const wire::LogHeader* before = session.log;
   session.log = log;
-  kernel::advise(log, log->total_bytes, MADV_DONTDUMP);
+  kernel::advise(log, start_bytes(*log), MADV_DONTDUMP);
   session.slots = reinterpret_cast<wire::StreamSlot*>(base + log->slots_offset);
-  session.chunks = base + log->chunks_offset;
-  session.log_bytes = log->total_bytes;
+  session.chunks.store(base + log->chunks_offset, std::memory_order_relaxed);
+  session.mapped_chunks.store(log->start_chunks, std::memory_order_relaxed);
+  session.mapping_chunks.store(0, std::memory_order_relaxed);
+  session.cannot_grow.store(false, std::memory_order_relaxed);
+  session.log_bytes.store(start_bytes(*log), std::memory_order_relaxed);
   session.flags = log->flags;
   session.omits = log->omitted_objects[0] != '\0';
   session.counts_time = session.counts_time || (log->flags & wire::kCountTime) != 0;
@@ -210,6 +226,58 @@ void set_socket_name(const char* name) {
   if (bytes == 0 || bytes >= sizeof(g_session.socket_name)) return;
   copy_bytes(g_session.socket_name, name, bytes);
   g_session.socket_name_bytes = static_cast<uint8_t>(bytes);
+}
+
+namespace {
+
+// What the program was promised in a limit on address space isn't taken from it.
+bool has_room_for_growth() {
+  constexpr long kAddressSpace = 9;
+  struct {
+    uint64_t soft;
+    uint64_t hard;
+  } limit{};
+  return kernel::system_call(__NR_prlimit64, 0, kAddressSpace, 0, reinterpret_cast<long>(&limit)) == 0 &&
+         limit.soft == UINT64_MAX;
+}
+
+// A second mapping of the same chunks and of those behind them. The first one stays: threads are at work in it.
+bool map_chunks(uint32_t count) {
+  constexpr long kMayMove = 1;
+  if (!has_room_for_growth()) return false;
+  const size_t bytes = size_t{count} * wire::kChunkBytes;
+  uint8_t* const before = g_session.chunks.load(std::memory_order_relaxed);
+  const long moved =
+      kernel::system_call(__NR_mremap, reinterpret_cast<long>(before), 0, static_cast<long>(bytes), kMayMove);
+  if (kernel::failed(moved)) return false;
+  auto* const chunks = reinterpret_cast<uint8_t*>(moved);
+  kernel::advise(chunks, bytes, MADV_DONTDUMP);
+  g_session.log_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  g_session.chunks.store(chunks, std::memory_order_release);
+  g_session.mapped_chunks.store(count, std::memory_order_release);  // pairs with the acquire of who takes a chunk
+  return true;
+}
+
+}  // namespace
+
+__attribute__((noinline)) bool map_more_chunks(uint32_t first) {
+  Session& session = g_session;
+  const uint32_t most = session.log->chunk_count;
+  uint32_t usable = session.log->usable_chunks.load(std::memory_order_acquire);
+  if (usable > most) usable = most;
+  if (usable <= first || session.cannot_grow.load(std::memory_order_relaxed)) return false;
+  if (session.mapping_chunks.exchange(1, std::memory_order_acquire) != 0) {
+    // Another thread is at it, for some microseconds; maybe the one that this signal handler interrupted.
+    constexpr int kMostLooks = 20'000;
+    for (int i = 0; i < kMostLooks && session.mapping_chunks.load(std::memory_order_acquire) != 0; ++i) {
+      arch::native::relax();
+    }
+    return first < session.mapped_chunks.load(std::memory_order_acquire);
+  }
+  const bool is_there = first < session.mapped_chunks.load(std::memory_order_acquire) || map_chunks(usable);
+  if (!is_there) session.cannot_grow.store(true, std::memory_order_relaxed);
+  session.mapping_chunks.store(0, std::memory_order_release);
+  return is_there;
 }
 
 void set_collectors_filters(const char* text) {

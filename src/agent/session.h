@@ -40,8 +40,11 @@ struct alignas(64) Session {
   BlockOwners owners;
   UnwindTables unwind;
   wire::StreamSlot* slots = nullptr;
-  uint8_t* chunks = nullptr;
-  size_t log_bytes = 0;
+  std::atomic<uint8_t*> chunks{nullptr};
+  std::atomic<uint32_t> mapped_chunks{0};   // of the log's, from the first on
+  std::atomic<uint32_t> mapping_chunks{0};  // 1: more of them are being mapped
+  std::atomic<bool> cannot_grow{false};     // tried in vain
+  std::atomic<size_t> log_bytes{0};
   uint32_t number = 0;              // counts sessions of this process and its forked ancestors
   int process = 0;                  // pid that it was started in; 0: never
   uint32_t flags = 0;               // wire::SessionFlag
@@ -60,6 +63,9 @@ extern Session g_session;
 
 // The state as hooks see it. The first call in a process tries to start a session.
 bool start_session();
+
+// The collector lets the log grow: maps chunks from this one on, as many as may be used now. False: it isn't there.
+bool map_more_chunks(uint32_t first);
 
 // The kernel's number of the calling thread; 0: not known. Asks the kernel where that may be.
 uint32_t thread_id();

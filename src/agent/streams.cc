@@ -2,9 +2,13 @@
 
 #include "agent/clock.h"
 #include "agent/kernel.h"
+#include "agent/pieces.h"
 #include "agent/session.h"
 
 namespace heaptap::agent {
+
+constinit Pieces g_pieces{};
+
 namespace {
 
 // All states that were ever made, for reuse when their threads have ended.
@@ -13,17 +17,25 @@ struct Registry {
   std::atomic<uint32_t> in_use;
   std::atomic<uint32_t> sweep_at;  // look for ended threads when that many are in use
   std::atomic<uint32_t> sweeping;
+  std::atomic<uint32_t> unused;      // states that may be reused, at least
+  std::atomic<uint32_t> gave_up_at;  // a wait was in vain when `chunks_returned` said this; kNeverWaited: none was
 };
 constinit Registry g_registry{};
 constexpr uint32_t kFirstSweep = 32;
+constexpr uint32_t kNeverWaited = UINT32_MAX;
 constexpr uint32_t kUnknownThread = 0;  // such a state stays in use to the end
+
+void give_back(ThreadState& state) {
+  state.in_use.store(0, std::memory_order_release);
+  g_registry.unused.fetch_add(1, std::memory_order_release);
+}
 
 void end_stream(ThreadState& state) {
   // Without a chunk the collector never heard of it.
   const wire::StreamState next = state.chunk != nullptr ? wire::StreamState::kEnded : wire::StreamState::kFree;
   state.slot->state.store(static_cast<uint32_t>(next), std::memory_order_release);
-  state.in_use.store(0, std::memory_order_release);
   g_registry.in_use.fetch_sub(1, std::memory_order_relaxed);
+  give_back(state);
 }
 
 // Ends the streams of threads that are gone. No notice of a thread's end is needed for it, and none could be had that is
@@ -47,11 +59,13 @@ void sweep() {
 }
 
 ThreadState* reuse_state() {
+  if (g_registry.unused.load(std::memory_order_acquire) == 0) return nullptr;
   for (ThreadState* state = g_registry.known.load(std::memory_order_acquire); state != nullptr;
        state = state->next_known) {
     uint32_t free = 0;
     if (state->in_use.load(std::memory_order_relaxed) == 0 &&
         state->in_use.compare_exchange_strong(free, 2, std::memory_order_acq_rel)) {
+      g_registry.unused.fetch_sub(1, std::memory_order_relaxed);
       return state;
     }
   }
@@ -59,7 +73,7 @@ ThreadState* reuse_state() {
 }
 
 ThreadState* make_state() {
-  auto* state = static_cast<ThreadState*>(kernel::map_memory(sizeof(ThreadState)));
+  auto* state = static_cast<ThreadState*>(g_pieces.take(sizeof(ThreadState)));
   if (state == nullptr) return nullptr;
   state->in_use.store(2, std::memory_order_relaxed);
   ThreadState* head = g_registry.known.load(std::memory_order_relaxed);
@@ -89,51 +103,98 @@ wire::StreamSlot* claim_slot() {
   return nullptr;
 }
 
-// A free chunk's index, or kNoChunk.
-uint32_t pop_chunk() {
+wire::ChunkHeader* chunk_at(uint32_t index) {
+  uint8_t* chunks = g_session.chunks.load(std::memory_order_acquire);
+  return reinterpret_cast<wire::ChunkHeader*>(chunks + size_t{index} * wire::kChunkBytes);
+}
+
+uint32_t pop_returned_chunk() {
   wire::LogHeader& log = *g_session.log;
   uint64_t head = log.free_chunks.load(std::memory_order_acquire);
-  while (static_cast<uint32_t>(head) < log.chunk_count) {
+  while (static_cast<uint32_t>(head) < g_session.mapped_chunks.load(std::memory_order_acquire)) {
     const auto index = static_cast<uint32_t>(head);
-    const auto* chunk =
-        reinterpret_cast<const wire::ChunkHeader*>(g_session.chunks + size_t{index} * wire::kChunkBytes);
-    const uint64_t next = chunk->free_link.load(std::memory_order_relaxed) | ((head >> 32) + 1) << 32;
+    const uint64_t next = chunk_at(index)->free_link.load(std::memory_order_relaxed) | ((head >> 32) + 1) << 32;
     if (log.free_chunks.compare_exchange_weak(head, next, std::memory_order_acq_rel)) return index;
   }
-  if (log.fresh_chunks.load(std::memory_order_relaxed) >= log.chunk_count) return wire::kNoChunk;
-  const uint32_t fresh = log.fresh_chunks.fetch_add(1, std::memory_order_relaxed);
-  return fresh < log.chunk_count ? fresh : wire::kNoChunk;
+  return wire::kNoChunk;
 }
 
-// For about as long at most. Where no system call may be made, by looking again and again.
-void wait_for_change(const std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {
-  if (may_call()) {
-    kernel::futex_wait(&word, value, milliseconds);
-    return;
+// One that was never used yet.
+uint32_t take_fresh_chunk() {
+  wire::LogHeader& log = *g_session.log;
+  uint32_t fresh = log.fresh_chunks.load(std::memory_order_relaxed);
+  while (fresh < g_session.mapped_chunks.load(std::memory_order_acquire) || map_more_chunks(fresh)) {
+    if (log.fresh_chunks.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed)) return fresh;
   }
-  constexpr uint32_t kLooksInMillisecond = 20'000;  // of 40 to 140 processor cycles each
-  for (uint32_t i = milliseconds * kLooksInMillisecond; i > 0 && word.load(std::memory_order_acquire) == value; --i) {
-    arch::native::relax();
-  }
+  return wire::kNoChunk;
 }
 
-// What `attempt` gives, tried again until it isn't `nothing`, as long as the user chose to wait. Once a wait was in vain,
-// others give up at once until the collector gave something back.
+// A free chunk's index, or kNoChunk.
+uint32_t pop_chunk() {
+  const uint32_t returned = pop_returned_chunk();
+  return returned != wire::kNoChunk ? returned : take_fresh_chunk();
+}
+
+// How long a thread has waited for the collector without its having given anything back. It goes by waits that ran out: a
+// clock may be forbidden. One that a signal cut short counts little, and those after it are short, so that no timer of the
+// program makes this endless.
+class WaitForRoom {
+ public:
+  explicit WaitForRoom(const wire::LogHeader& log)
+      : log_(log), returned_(log.chunks_returned.load(std::memory_order_acquire)) {}
+
+  [[nodiscard]] uint32_t returned() const { return returned_; }
+
+  // Waits for a moment, or until something was given back. False: nothing was for too long.
+  bool goes_on() {
+    const long result = wait_for_change(slice_ms_);
+    const uint32_t now = log_.chunks_returned.load(std::memory_order_acquire);
+    if (now != returned_) {
+      returned_ = now;
+      idle_us_ = 0;
+    } else {
+      constexpr uint32_t kCutShortUs = 50;
+      idle_us_ += result == kernel::kInterrupted ? kCutShortUs : slice_ms_ * 1000;
+    }
+    if (result == kernel::kInterrupted) slice_ms_ = 1;
+    return idle_us_ < log_.overflow_wait_ms * 1000;
+  }
+
+ private:
+  // Where no system call may be made, by looking again and again.
+  long wait_for_change(uint32_t milliseconds) {
+    if (may_call()) return kernel::futex_wait(&log_.chunks_returned, returned_, milliseconds);
+    constexpr uint32_t kLooksInMillisecond = 20'000;  // of 40 to 140 processor cycles each
+    for (uint32_t i = milliseconds * kLooksInMillisecond; i > 0; --i) {
+      if (log_.chunks_returned.load(std::memory_order_acquire) != returned_) break;
+      arch::native::relax();
+    }
+    return 0;
+  }
+
+  const wire::LogHeader& log_;
+  uint32_t returned_;
+  uint32_t slice_ms_ = 10;
+  uint32_t idle_us_ = 0;
+};
+
+// What `attempt` gives, tried again until it isn't `nothing`, as long as the user chose to wait and the collector moves. Once a
+// wait was in vain, others give up at once until the collector gave something back.
 template <typename T, typename Attempt>
 T claim(T nothing, const Attempt& attempt) {
   wire::LogHeader& log = *g_session.log;
   T claimed = attempt();
   if (claimed != nothing || log.overflow_policy != wire::OverflowPolicy::kWait) return claimed;
-  static constinit std::atomic<uint32_t> gave_up_at{UINT32_MAX};
-  uint32_t returned = log.chunks_returned.load(std::memory_order_acquire);
-  if (gave_up_at.load(std::memory_order_relaxed) == returned) return claimed;
-  constexpr uint32_t kSliceMs = 10;
-  for (uint32_t waited = 0; claimed == nothing && waited < log.overflow_wait_ms; waited += kSliceMs) {
-    wait_for_change(log.chunks_returned, returned, kSliceMs);
-    returned = log.chunks_returned.load(std::memory_order_acquire);
-    claimed = attempt();
+  WaitForRoom wait(log);
+  if (g_registry.gave_up_at.load(std::memory_order_relaxed) == wait.returned()) return claimed;
+  // What was given back before the wait began is there now.
+  for (claimed = attempt(); claimed == nothing; claimed = attempt()) {
+    if (!wait.goes_on()) break;
   }
-  if (claimed == nothing) gave_up_at.store(returned, std::memory_order_relaxed);
+  if (claimed == nothing) {
+    g_registry.gave_up_at.store(wait.returned(), std::memory_order_relaxed);
+    log.waits_in_vain.fetch_add(1, std::memory_order_relaxed);
+  }
   return claimed;
 }
 
@@ -157,7 +218,7 @@ uint32_t claim_chunk(wire::StreamSlot& slot) {
 }
 
 wire::ChunkHeader* begin_chunk(ThreadState& state, uint32_t index, uint64_t earliest) {
-  auto* chunk = reinterpret_cast<wire::ChunkHeader*>(g_session.chunks + size_t{index} * wire::kChunkBytes);
+  wire::ChunkHeader* chunk = chunk_at(index);
   chunk->next.store(0, std::memory_order_relaxed);
   // In order: where a shared reading is older, this stands for it, and must be from before the look at the place's owner.
   state.base_time = chunk->base_time = earliest != 0 ? earliest : read_time_in_order();
@@ -217,6 +278,8 @@ void start_streams() {
   registry.in_use.store(0, std::memory_order_relaxed);
   registry.sweep_at.store(kFirstSweep, std::memory_order_relaxed);
   registry.sweeping.store(0, std::memory_order_relaxed);
+  registry.unused.store(0, std::memory_order_relaxed);
+  registry.gave_up_at.store(kNeverWaited, std::memory_order_relaxed);
 }
 
 __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
@@ -234,7 +297,7 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
   state->call_stack.begin();
   state->time_uses = 0;
   if (!attach_slot(anchor, *state)) {
-    state->in_use.store(0, std::memory_order_release);
+    give_back(*state);
     count_lost_without_stream();
     return nullptr;
   }

@@ -27,7 +27,7 @@ constexpr int kAddressSpace = 9;
 constexpr uint64_t kUnlimited = UINT64_MAX;
 
 // A limit on address space is for the program: the agent's own comes on top.
-uint64_t own_bytes() { return g_session.log_bytes; }
+uint64_t own_bytes() { return g_session.log_bytes.load(std::memory_order_relaxed); }
 
 uint64_t with_own(uint64_t limit) { return limit > kUnlimited - own_bytes() ? limit : limit + own_bytes(); }
 uint64_t without_own(uint64_t limit) {

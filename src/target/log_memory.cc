@@ -15,11 +15,12 @@ namespace {
 
 // What a log holds where nothing presses. All of it is sparse: only what is touched is memory.
 struct Sizes {
-  uint64_t slots = 16384;
+  uint64_t slots = 65536;
   uint64_t modules_bytes = 1u << 20;
   uint64_t codes = 1u << 19;
   uint64_t nodes = 4u << 20;
   uint64_t chunks = 4096;
+  uint64_t start_chunks = 4096;  // of these, before it grows
   uint64_t stack_areas = 2048;
   uint64_t own_areas = 8192;
   uint64_t entries = 0;  // of totals; 0: none
@@ -67,7 +68,7 @@ Sizes totals_sizes(uint64_t bytes) {
   sizes.modules_bytes = part(4, 1, 1u << 20) & ~uint64_t{7};
   sizes.codes = part(5, sizeof(wire::CodeEntry), 1u << 23);
   sizes.nodes = part(22, sizeof(wire::StackNode), 1u << 26);
-  sizes.chunks = part(3, wire::kChunkBytes, 1024);
+  sizes.chunks = sizes.start_chunks = part(3, wire::kChunkBytes, 1024);
   if (bytes < (8u << 20)) {
     sizes.stack_areas = 256;
     sizes.own_areas = 512;
@@ -83,15 +84,20 @@ Sizes totals_sizes(uint64_t bytes) {
 
 Sizes sizes_for(const LogOptions& options) {
   if (options.totals_bytes > 0) return totals_sizes(std::max(options.totals_bytes, kLeastTotalsBytes));
-  constexpr uint64_t kFewestChunks = 64;
+  static constexpr uint64_t kFewestChunks = 64;
   Sizes sizes;
-  sizes.chunks = std::clamp<uint64_t>(options.chunk_memory_bytes / wire::kChunkBytes, kFewestChunks, 1u << 22);
+  const auto chunks_in = [](uint64_t bytes) {
+    return std::clamp<uint64_t>(bytes / wire::kChunkBytes, kFewestChunks, 1u << 22);
+  };
+  sizes.start_chunks = chunks_in(options.chunk_memory_bytes);
+  sizes.chunks = std::max(chunks_in(options.most_chunk_memory_bytes), sizes.start_chunks);
+  if (options.most_bytes != UINT64_MAX) sizes.chunks = sizes.start_chunks;
   while (total_of(sizes) > options.most_bytes && sizes.chunks > kFewestChunks) {
     sizes.slots = std::max<uint64_t>(sizes.slots / 2, 64);
     sizes.modules_bytes = std::max<uint64_t>(sizes.modules_bytes / 2, 65536);
     sizes.codes = std::max<uint64_t>(sizes.codes / 2, 16384);
     sizes.nodes = std::max<uint64_t>(sizes.nodes / 2, 65536);
-    sizes.chunks = std::max(sizes.chunks / 2, kFewestChunks);
+    sizes.chunks = sizes.start_chunks = std::max(sizes.chunks / 2, kFewestChunks);
   }
   return sizes;
 }
@@ -124,6 +130,8 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.code_capacity = static_cast<uint32_t>(sizes.codes);
   log.node_capacity = static_cast<uint32_t>(sizes.nodes);
   log.chunk_count = static_cast<uint32_t>(sizes.chunks);
+  log.start_chunks = static_cast<uint32_t>(sizes.start_chunks);
+  log.usable_chunks.store(log.start_chunks, std::memory_order_relaxed);
   log.slots_offset = 4096;
   log.modules_offset = log.slots_offset + whole_pages(sizes.slots * sizeof(wire::StreamSlot));
   log.modules_capacity = sizes.modules_bytes;

@@ -13,6 +13,7 @@ inline constexpr uint64_t kLeastTotalsBytes = 1u << 20;
 
 struct LogOptions {
   uint64_t chunk_memory_bytes = 32u << 20;  // --log-memory; used as far as it is needed
+  uint64_t most_chunk_memory_bytes = 0;     // to which that may grow; 0: it doesn't
   uint64_t most_bytes = UINT64_MAX;         // of address space in the target, tables included
   uint64_t totals_bytes = 0;                // of the whole memory where totals are kept in it; 0: events, no totals
   uint32_t depth_limit = 0;                 // 0: none

@@ -65,6 +65,9 @@ LogReader::LogReader(wire::LogHeader& log)
       clock_(log),
       slot_count_(log.slot_count),
       chunk_count_(log.chunk_count),
+      start_chunks_(std::min(log.start_chunks, chunk_count_)),
+      writers_wait_(log.overflow_policy == wire::OverflowPolicy::kWait),
+      usable_chunks_(start_chunks_),
       slots_offset_(log.slots_offset),
       chunks_offset_(log.chunks_offset),
       slot_taken_(slot_count_),
@@ -111,11 +114,30 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   if (!last) busy_until = std::max(busy_until, now - kStallTicks);
   merge(events, std::min(busy_until, unread_until));
   retire_ended();
-  if (freed_ > 0) {
+  const bool has_grown = !last && grow();
+  if (freed_ > 0 || has_grown) {
     log_.chunks_returned.fetch_add(1, std::memory_order_release);
     syscall(SYS_futex, &log_.chunks_returned, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
   return bytes_read_;
+}
+
+// Twice as many where the writers would soon have to wait, or where few are left beside those that threads keep while they live.
+uint64_t LogReader::wanted_chunks() const {
+  const uint64_t used = log_.used_chunks.load(std::memory_order_relaxed);
+  const bool is_full = writers_wait_ && used >= usable_chunks_ - usable_chunks_ / 4;
+  const bool is_taken = streams_.size() + start_chunks_ / 4 >= usable_chunks_;
+  return std::min<uint64_t>(is_full || is_taken ? uint64_t{usable_chunks_} * 2 : usable_chunks_, chunk_count_);
+}
+
+// The log's memory is sparse: growing is the permission to use more of it.
+bool LogReader::grow() {
+  const uint64_t wanted = wanted_chunks();
+  if (wanted <= usable_chunks_) return false;
+  if (may_grow_ && !may_grow_((wanted - usable_chunks_) * wire::kChunkBytes)) return false;
+  usable_chunks_ = static_cast<uint32_t>(wanted);
+  log_.usable_chunks.store(usable_chunks_, std::memory_order_release);  // pairs with the writers' acquire
+  return true;
 }
 
 // Whether all that was read comes before whatever another stream may ever bring: there is none now.
@@ -398,8 +420,10 @@ void LogReader::retire_ended() {
 }
 
 void LogReader::rest() {
+  // A look at many streams takes its time, and is worth as many more chunks.
   const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
-  log_.ring_at.store(used + std::min(kFilledAtRest, chunk_count_ / 8), std::memory_order_relaxed);
+  const auto worth = std::max(kFilledAtRest, static_cast<uint32_t>(streams_.size() / 4));
+  log_.ring_at.store(used + std::min(worth, usable_chunks_ / 8), std::memory_order_relaxed);
 }
 
 void LogReader::wake_up() { log_.ring_at.store(wire::kNeverRing, std::memory_order_relaxed); }

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <new>
 #include <utility>
@@ -44,6 +45,9 @@ class LogReader {
   // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
   uint64_t drain(RawEvents& events, bool last);
 
+  // Asked before the log grows by so many bytes; without it it may always.
+  void set_may_grow(std::function<bool(uint64_t)> may_grow) { may_grow_ = std::move(may_grow); }
+
   // Until wake_up() the agent rings (target/log_bell.h) when the log fills.
   void rest();
   void wake_up();
@@ -59,12 +63,17 @@ class LogReader {
 
   [[nodiscard]] uint64_t lost_events() const;
   [[nodiscard]] uint32_t damaged_streams() const { return damaged_streams_; }
+  // How far the log may be used by now, and at most.
+  [[nodiscard]] uint32_t usable_chunks() const { return usable_chunks_; }
+  [[nodiscard]] uint32_t chunk_limit() const { return chunk_count_; }
   [[nodiscard]] uint32_t most_chunks_used() const { return most_chunks_used_; }
 
  private:
   struct Stream;
 
   void publish(uint64_t now);
+  bool grow();
+  [[nodiscard]] uint64_t wanted_chunks() const;
   bool is_alone();
   void find_streams();
   void keep_chunks();
@@ -89,6 +98,10 @@ class LogReader {
   LogClock clock_;
   const uint32_t slot_count_;  // copies: the log's own fields may change under us
   const uint32_t chunk_count_;
+  const uint32_t start_chunks_;
+  const bool writers_wait_;
+  uint32_t usable_chunks_;
+  std::function<bool(uint64_t)> may_grow_;
   const uint64_t slots_offset_;
   const uint64_t chunks_offset_;
   std::vector<std::unique_ptr<Stream>> streams_;

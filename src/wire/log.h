@@ -35,7 +35,7 @@ struct LogHeader {
   uint32_t slot_count;
   uint32_t code_capacity;
   uint32_t node_capacity;
-  uint32_t chunk_count;
+  uint32_t chunk_count;  // that the memory has
   uint64_t slots_offset;
   uint64_t modules_offset;
   uint64_t modules_capacity;  // bytes
@@ -49,6 +49,7 @@ struct LogHeader {
   uint32_t depth_limit;  // frames a stack keeps, from the innermost
   OverflowPolicy overflow_policy;
   uint32_t overflow_wait_ms;   // bound of one wait for a free chunk
+  uint32_t start_chunks;       // that may be used from the start, see usable_chunks
   uint32_t flags;              // SessionFlag
   char omitted_objects[1024];  // names separated by '\n', ends with '\0'
   uint64_t totals_offset;      // see wire/totals.h; 0: there are none, blocks' events are records
@@ -67,6 +68,9 @@ struct LogHeader {
   alignas(64) std::atomic<uint64_t> free_chunks;
   std::atomic<uint32_t> fresh_chunks;  // chunks that were never used yet begin at this index
   std::atomic<uint32_t> used_chunks;   // in streams now
+  // Chunks below this index may be used. Raised by the collector where the log is full, or threads are many.
+  std::atomic<uint32_t> usable_chunks;
+  std::atomic<uint32_t> waits_in_vain;  // given up, since the collector gave nothing back meanwhile
   // While the collector rests: who takes a chunk when that many are in use counts `rings` up and wakes it, once.
   std::atomic<uint32_t> ring_at;  // kNeverRing: it is awake, or was woken
   std::atomic<uint32_t> rings;    // a futex

@@ -32,6 +32,7 @@ inline bool totals_are_sound(const LogHeader& log, size_t bytes) {
 inline bool layout_is_sound(const LogHeader& log, size_t bytes) {
   const uint32_t areas = log.stack_area_capacity;
   return log.magic == kLogMagic && log.version == kLogVersion && log.total_bytes == bytes && log.slot_count > 0 &&
+         log.start_chunks <= log.chunk_count &&
          part_fits(log.slots_offset, log.slot_count, sizeof(StreamSlot), bytes) &&
          part_fits(log.modules_offset, log.modules_capacity, 1, bytes) &&
          part_fits(log.codes_offset, log.code_capacity, sizeof(CodeEntry), bytes) &&

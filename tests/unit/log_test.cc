@@ -580,5 +580,101 @@ TEST(LogMemory, TakesOptions) {
   EXPECT_EQ(memory->header().chunk_count, (1u << 20) / wire::kChunkBytes);
 }
 
+class GrowingLogTest : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kStart = 64;
+  static constexpr uint32_t kMost = 200;
+
+  static std::unique_ptr<LogMemory> make(wire::OverflowPolicy policy) {
+    LogOptions options = options_of(uint64_t{kStart} * wire::kChunkBytes);
+    options.most_chunk_memory_bytes = uint64_t{kMost} * wire::kChunkBytes;
+    options.overflow_policy = policy;
+    return LogMemory::create(options);
+  }
+  void use(uint32_t chunks) { log().used_chunks.store(chunks); }
+  [[nodiscard]] wire::LogHeader& log() const { return memory_->header(); }
+  uint32_t usable_after_drain(LogReader& reader) {
+    RawEvents events;
+    reader.drain(events, false);
+    EXPECT_EQ(log().usable_chunks.load(), reader.usable_chunks());
+    return log().usable_chunks.load();
+  }
+
+  std::unique_ptr<LogMemory> memory_ = make(wire::OverflowPolicy::kWait);
+};
+
+TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
+  LogReader reader(log());
+  EXPECT_EQ(log().chunk_count, kMost);
+  use(kStart / 2);
+  EXPECT_EQ(usable_after_drain(reader), kStart);
+  use(kStart * 3 / 4);
+  const uint32_t returned = log().chunks_returned.load();
+  EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
+  EXPECT_EQ(log().chunks_returned.load(), returned + 1) << "who waits is told";
+  EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
+  use(2 * kStart);
+  EXPECT_EQ(usable_after_drain(reader), kMost);
+  use(kMost);
+  EXPECT_EQ(usable_after_drain(reader), kMost);
+}
+
+TEST_F(GrowingLogTest, StaysAsItIsWhereEventsAreDropped) {
+  memory_ = make(wire::OverflowPolicy::kDrop);
+  LogReader reader(log());
+  use(kStart);
+  EXPECT_EQ(usable_after_drain(reader), kStart);
+}
+
+TEST_F(GrowingLogTest, StaysAsItIsWhereMemoryIsShort) {
+  LogReader reader(log());
+  std::vector<uint64_t> asked;
+  bool may = false;
+  reader.set_may_grow([&](uint64_t bytes) {
+    asked.push_back(bytes);
+    return may;
+  });
+  use(kStart);
+  EXPECT_EQ(usable_after_drain(reader), kStart);
+  may = true;
+  EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
+  EXPECT_EQ(asked, std::vector<uint64_t>(2, uint64_t{kStart} * wire::kChunkBytes));
+}
+
+TEST_F(GrowingLogTest, BelievesItsOwnCopyOfHowFarItHasGrown) {
+  LogReader reader(log());
+  log().usable_chunks.store(UINT32_MAX);
+  log().start_chunks = UINT32_MAX;
+  use(kStart);
+  EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
+  use(UINT32_MAX);
+  EXPECT_EQ(usable_after_drain(reader), kMost);
+}
+
+TEST_F(GrowingLogTest, HasAChunkForEachThreadAlsoWhereEventsAreDropped) {
+  memory_ = make(wire::OverflowPolicy::kDrop);
+  LogReader reader(log());
+  constexpr uint32_t kThreads = kStart * 3 / 4;
+  auto* slots = reinterpret_cast<wire::StreamSlot*>(reinterpret_cast<uint8_t*>(&log()) + log().slots_offset);
+  auto* chunks = reinterpret_cast<uint8_t*>(&log()) + log().chunks_offset;
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    reinterpret_cast<wire::ChunkHeader*>(chunks + uint64_t{i} * wire::kChunkBytes)->committed =
+        sizeof(wire::ChunkHeader);
+    slots[i].first_chunk = i;
+    slots[i].thread_number = i + 1;
+    slots[i].state.store(static_cast<uint32_t>(wire::StreamState::kActive));
+  }
+  log().slots_used.store(kThreads);
+  EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
+}
+
+TEST(LogMemory, DoesNotGrowWhereAddressSpaceIsLimited) {
+  LogOptions options = options_of(1u << 20, uint64_t{256} << 20);
+  options.most_chunk_memory_bytes = 16u << 20;
+  const auto memory = LogMemory::create(options);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(memory->header().chunk_count, memory->header().start_chunks);
+}
+
 }  // namespace
 }  // namespace heaptap::target

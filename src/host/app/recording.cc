@@ -9,6 +9,7 @@
 
 #include "host/base/clock.h"
 #include "host/intake/table_frames.h"
+#include "target/memory_room.h"
 
 namespace heaptap::app {
 namespace {
@@ -62,6 +63,10 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
       clock_(log_->header()),
       start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
   scale_.start_ticks = clock_.now();
+  reader_.set_may_grow([process = static_cast<pid_t>(capture_.pid)](uint64_t bytes) {
+    constexpr uint64_t kShare = 4;  // of what is left, for the log
+    return bytes <= target::free_memory_for(process) / kShare;
+  });
   if (totals_.is_on()) coder_.expect_doubles();
 }
 
@@ -258,6 +263,25 @@ void Recording::note(std::string text) {
   if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
 }
 
+std::string Recording::cause_of_losses() const {
+  const uint64_t used = uint64_t{reader_.usable_chunks()} * wire::kChunkBytes / 1024;
+  const uint64_t most = uint64_t{reader_.chunk_limit()} * wire::kChunkBytes / 1024;
+  const wire::LogHeader& log = log_->header();
+  if (log.overflow_policy == wire::OverflowPolicy::kDrop) {
+    return fmt::format(
+        "events were lost because the program was faster than heaptap, whose log of {} KiB was full "
+        "(--on-overflow=wait makes it wait)",
+        used);
+  }
+  if (log.waits_in_vain.load(std::memory_order_relaxed) > 0) {
+    return fmt::format(
+        "events were lost because heaptap stood still for {} s while its log was full: it was stopped, or had no "
+        "processor (the log had {} KiB, and may grow to {} KiB)",
+        log.overflow_wait_ms / 1000, used, most);
+  }
+  return "events were lost where no room could be made for a thread, or for one more signal handler within others";
+}
+
 // Of a log that an agent in the program writes.
 void Recording::note_what_no_agent_saw() {
   const wire::LogHeader& log = log_->header();
@@ -295,6 +319,7 @@ void Recording::note_what_was_not_seen() {
   if (totals_.is_on()) {
     for (std::string& note : totals_.notes(last_totals_)) notes.push_back(std::move(note));
   }
+  if (capture_.lost_events > 0) note(cause_of_losses());
   if (reader_.damaged_streams() > 0) {
     notes.push_back(
         fmt::format("the log of {} threads was damaged (overwritten by the program?) and is missing from there on",

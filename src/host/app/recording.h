@@ -59,6 +59,7 @@ class Recording {
   void update_clock();
   void fill_capture(const model::ExitStatus& exit);
   void note_what_was_not_seen();
+  [[nodiscard]] std::string cause_of_losses() const;
   void note_what_no_agent_saw();
 
   std::unique_ptr<target::LogMemory> log_;

@@ -56,6 +56,8 @@ base::Result<> look_up_user(const std::string& name, target::LaunchOptions& laun
 target::LogOptions log_options(const RunOptions& options, bool is_in_target) {
   target::LogOptions log;
   if (options.log_memory_bytes > 0) log.chunk_memory_bytes = options.log_memory_bytes;
+  constexpr uint64_t kMostGrowth = 16;
+  log.most_chunk_memory_bytes = log.chunk_memory_bytes * kMostGrowth;
   if (options.aggregate) log.totals_bytes = options.aggregate_memory_bytes;
   log.depth_limit = options.depth;
   log.overflow_policy = options.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 
 namespace heaptap::tracer {
@@ -96,7 +97,8 @@ uint32_t LogStreams::pop_chunk() {
     if (log_.free_chunks.compare_exchange_weak(head, next, std::memory_order_acq_rel)) return index;
   }
   const uint32_t fresh = log_.fresh_chunks.load(std::memory_order_relaxed);
-  if (fresh >= chunk_count_) return wire::kNoChunk;
+  const uint32_t usable = std::min(log_.usable_chunks.load(std::memory_order_acquire), chunk_count_);
+  if (fresh >= usable) return wire::kNoChunk;
   log_.fresh_chunks.store(fresh + 1, std::memory_order_relaxed);
   return fresh;
 }
@@ -109,12 +111,18 @@ T LogStreams::claim(T nothing, const Attempt& attempt) {
   if (claimed != nothing || log_.overflow_policy != wire::OverflowPolicy::kWait) return claimed;
   uint32_t returned = log_.chunks_returned.load(std::memory_order_acquire);
   if (gave_up_at_ == returned) return claimed;
-  for (uint32_t waited = 0; claimed == nothing && waited < log_.overflow_wait_ms; waited += kSliceMs) {
+  // As long as the collector gives something back, however little.
+  for (uint32_t idle_ms = 0; claimed == nothing && idle_ms < log_.overflow_wait_ms;) {
     wait_for_change(log_.chunks_returned, returned, kSliceMs);
-    returned = log_.chunks_returned.load(std::memory_order_acquire);
+    const uint32_t now = log_.chunks_returned.load(std::memory_order_acquire);
+    idle_ms = now == returned ? idle_ms + kSliceMs : 0;
+    returned = now;
     claimed = attempt();
   }
-  if (claimed == nothing) gave_up_at_ = returned;
+  if (claimed == nothing) {
+    gave_up_at_ = returned;
+    log_.waits_in_vain.fetch_add(1, std::memory_order_relaxed);
+  }
   return claimed;
 }
 
