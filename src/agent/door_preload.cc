@@ -251,7 +251,7 @@ void open_door() {
   char** environment = find_environment();
   if (environment == nullptr) return;
   for (char** entry = environment; *entry != nullptr; ++entry) {
-    if (const char* name = value_of(*entry, wire::kSessionVariable)) set_socket_name(name);
+    if (const char* text = value_of(*entry, wire::kSessionVariable)) set_socket_name(text);
     if (const char* count = value_of(*entry, wire::kFiltersVariable)) set_collectors_filters(count);
   }
 }

@@ -115,14 +115,16 @@ void unmap_growth(wire::LogHeader& log) {
 wire::LogHeader* ask_for_log(wire::StartReason reason) {
   Socket socket;
   if (!socket.connect(g_session.socket_name, g_session.socket_name_bytes)) return nullptr;
-  const wire::Hello hello{wire::kHelloMagic,
-                          wire::kHandshakeVersion,
-                          wire::kLogVersion,
-                          sizeof(void*),
-                          static_cast<uint32_t>(arch::native::kArchitecture),
-                          reason,
-                          kernel::process_id(),
-                          kernel::parent_process_id()};
+  wire::Hello hello{wire::kHelloMagic,
+                    wire::kHandshakeVersion,
+                    wire::kLogVersion,
+                    sizeof(void*),
+                    static_cast<uint32_t>(arch::native::kArchitecture),
+                    reason,
+                    kernel::process_id(),
+                    kernel::parent_process_id(),
+                    {}};
+  copy_bytes(hello.secret, g_session.socket_name + g_session.socket_name_bytes + 1, sizeof(hello.secret));
   wire::Welcome welcome{};
   int descriptor = -1;
   if (!socket.send(&hello, sizeof(hello)) || !socket.receive(&welcome, sizeof(welcome), descriptor)) return nullptr;
@@ -221,10 +223,12 @@ bool may_start() {
 
 }  // namespace
 
-void set_socket_name(const char* name) {
-  const size_t bytes = length_of(name);
-  if (bytes == 0 || bytes >= sizeof(g_session.socket_name)) return;
-  copy_bytes(g_session.socket_name, name, bytes);
+void set_socket_name(const char* text) {
+  size_t bytes = 0;
+  while (text[bytes] != '\0' && text[bytes] != wire::kSecretSeparator) ++bytes;
+  const size_t all = length_of(text);
+  if (bytes == 0 || all >= sizeof(g_session.socket_name) || all != bytes + 1 + wire::kSecretBytes) return;
+  copy_bytes(g_session.socket_name, text, all + 1);
   g_session.socket_name_bytes = static_cast<uint8_t>(bytes);
 }
 

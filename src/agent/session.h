@@ -53,8 +53,8 @@ struct alignas(64) Session {
   unsigned long ptracer = 0;        // whom the program allowed to trace it (PR_SET_PTRACER)
   door::CodeRange own_code{};       // the agent's
   door::CodeRange loader_code{};
-  char socket_name[108] = {};
-  uint8_t socket_name_bytes = 0;
+  char socket_name[108] = {};     // all of the text that the environment had (wire::kSessionVariable)
+  uint8_t socket_name_bytes = 0;  // of the name in it; the secret comes behind
   TotalsBook totals;
 };
 
@@ -77,8 +77,8 @@ inline bool is_recording() {
   return state == SessionState::kUnknown && start_session();
 }
 
-// Name of the collector's socket, given by the door before the first hook can run.
-void set_socket_name(const char* name);
+// Name of the collector's socket and the secret (wire::kSessionVariable), given by the door before the first hook can run.
+void set_socket_name(const char* text);
 
 // How many filters of system calls heaptap is under, as a number in text.
 void set_collectors_filters(const char* text);

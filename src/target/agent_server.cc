@@ -5,24 +5,34 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 namespace heaptap::target {
 namespace {
 
-// Long enough that nobody meets it by chance or by trying.
-std::string random_name() {
-  std::array<uint8_t, 12> random{};
-  [[maybe_unused]] const ssize_t got = getrandom(random.data(), random.size(), 0);
-  std::string name = "heaptap-";
-  for (const uint8_t byte : random) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    name += kDigits[byte >> 4];
-    name += kDigits[byte & 15];
+constexpr long kMostPending = 4096;
+constexpr long kMostOfOtherUser = 64;
+constexpr unsigned kMostRounds = 8;
+constexpr unsigned kMostAtOnce = 64;          // connections that are taken in one go
+constexpr std::chrono::seconds kPatience{5};  // as long as an agent waits for its answer
+
+std::string random_text(size_t digits) {
+  std::string text(digits, '0');
+  size_t done = 0;
+  while (done < digits) {
+    std::array<uint8_t, 64> random{};
+    if (getrandom(random.data(), random.size(), 0) < 0 && errno != EINTR)
+      std::abort();  // a secret that can be guessed is none
+    for (const uint8_t byte : random) {
+      if (done < digits) text[done++] = "0123456789abcdef"[byte & 15];
+    }
   }
-  return name;
+  return text;
 }
 
 int listen_on(const std::string& name) {
@@ -32,7 +42,7 @@ int listen_on(const std::string& name) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), bytes) != 0 || listen(descriptor, 128) != 0) {
+  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), bytes) != 0 || listen(descriptor, SOMAXCONN) != 0) {
     close(descriptor);
     return -1;
   }
@@ -41,31 +51,92 @@ int listen_on(const std::string& name) {
 
 }  // namespace
 
-AgentServer::AgentServer() : name_(random_name()), socket_(listen_on(name_)) {}
+AgentServer::AgentServer()
+    : name_("heaptap-" + random_text(24)), secret_(random_text(wire::kSecretBytes)), socket_(listen_on(name_)) {}
 
 AgentServer::~AgentServer() {
+  for (const Pending& pending : pending_) close(pending.connection);
   if (socket_ >= 0) close(socket_);
 }
 
+void AgentServer::add_waits(std::vector<pollfd>& waits) const {
+  waits.push_back({socket_, POLLIN, 0});
+  for (const Pending& pending : pending_) waits.push_back({pending.connection, POLLIN, 0});
+}
+
 std::optional<AgentRequest> AgentServer::accept() {
-  const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (connection < 0) return std::nullopt;
+  for (unsigned round = 0; round < kMostRounds; ++round) {
+    if (auto request = next_of_pending()) return request;
+    if (!take_connections()) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<AgentRequest> AgentServer::next_of_pending() {
+  const Clock::time_point now = Clock::now();
+  for (auto pending = pending_.begin(); pending != pending_.end();) {
+    AgentRequest request{pending->connection, pending->process, {}};
+    const ssize_t got = recv(pending->connection, &request.hello, sizeof(request.hello), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR) && now - pending->since < kPatience) {
+      ++pending;
+    } else if (got == sizeof(request.hello) && is_sound(request.hello)) {
+      pending_.erase(pending);
+      return request;
+    } else if (got == 0) {  // it went away
+      close(pending->connection);
+      pending = pending_.erase(pending);
+    } else {
+      pending = refuse(pending);
+    }
+  }
+  return std::nullopt;
+}
+
+// False: nobody waits, or there were so many that others have their turn first.
+bool AgentServer::take_connections() {
+  for (unsigned taken = 0; taken < kMostAtOnce; ++taken) {
+    int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0 && errno == EMFILE && !pending_.empty()) {
+      refuse(pending_.begin());
+      connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    }
+    if (connection < 0) return taken > 0;
+    take_connection(connection);
+  }
+  return true;
+}
+
+void AgentServer::take_connection(int connection) {
   ucred peer{};
   socklen_t bytes = sizeof(peer);
-  AgentRequest request{connection, 0, {}};
-  const timeval limit{1, 0};
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-  const bool known = getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0;
-  const bool complete = known && recv(connection, &request.hello, sizeof(request.hello), 0) == sizeof(request.hello);
-  const bool speaks_ours = complete && request.hello.magic == wire::kHelloMagic &&
-                           request.hello.version == wire::kHandshakeVersion &&
-                           request.hello.log_version == wire::kLogVersion;
-  if (!speaks_ours) {
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
     close(connection);
-    return std::nullopt;
+    ++refused_;
+    return;
   }
-  request.process = peer.pid;
-  return request;
+  const auto is_of_user = [&](const Pending& other) { return other.user == peer.uid; };
+  // In place of the one that has been silent for the longest time. Many processes that are recorded may come at once.
+  const long most = peer.uid == 0 || peer.uid == geteuid() ? kMostPending : kMostOfOtherUser;
+  if (pending_.size() >= static_cast<size_t>(kMostOfOtherUser) && std::ranges::count_if(pending_, is_of_user) >= most) {
+    refuse(std::ranges::find_if(pending_, is_of_user));
+  } else if (pending_.size() >= static_cast<size_t>(kMostPending)) {
+    refuse(pending_.begin());
+  }
+  pending_.push_back({connection, peer.pid, peer.uid, Clock::now()});
+}
+
+std::deque<AgentServer::Pending>::iterator AgentServer::refuse(std::deque<Pending>::iterator pending) {
+  close(pending->connection);
+  ++refused_;
+  return pending_.erase(pending);
+}
+
+bool AgentServer::is_sound(const wire::Hello& hello) const {
+  // Without an early end: how long it takes says nothing of the secret.
+  unsigned difference = 0;
+  for (size_t i = 0; i < secret_.size(); ++i) difference |= static_cast<uint8_t>(hello.secret[i] ^ secret_[i]);
+  return difference == 0 && hello.magic == wire::kHelloMagic && hello.version == wire::kHandshakeVersion &&
+         hello.log_version == wire::kLogVersion;
 }
 
 bool AgentServer::answer(const AgentRequest& request, LogMemory* log) {
@@ -86,7 +157,9 @@ bool AgentServer::answer(const AgentRequest& request, LogMemory* log) {
     const int descriptor = log->descriptor();
     std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(descriptor));
   }
-  const bool sent = sendmsg(request.connection, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(welcome));
+  // An agent that reads nothing isn't waited for.
+  const bool sent =
+      sendmsg(request.connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
   close(request.connection);
   if (log != nullptr) log->close_descriptor();
   return sent;

@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "target/address_range.h"
-#include "wire/log.h"
+#include "target/log_parts.h"
 
 namespace heaptap::target {
 
 // Stacks that the program set up for itself: alternate ones of signals, and those of contexts (some may be gone meanwhile).
-std::vector<wire::StackArea> read_stack_areas(const wire::LogHeader& log);
+std::vector<wire::StackArea> read_stack_areas(const LogParts& log);
 
 // What the agent mapped for itself: no place to look for the program's pointers. In order of addresses.
-std::vector<AddressRange> read_own_areas(const wire::LogHeader& log);
+std::vector<AddressRange> read_own_areas(const LogParts& log);
 
 }  // namespace heaptap::target

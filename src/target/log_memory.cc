@@ -1,11 +1,13 @@
 #include "target/log_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "target/log_clock.h"
 #include "wire/totals.h"
@@ -160,11 +162,15 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
 std::unique_ptr<LogMemory> LogMemory::create(const LogOptions& options) {
   const Sizes sizes = sizes_for(options);
   const uint64_t bytes = total_of(sizes);
-  const int descriptor = memfd_create("heaptap-log", MFD_CLOEXEC);
+  const int descriptor = memfd_create("heaptap-log", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return nullptr;
   void* memory = MAP_FAILED;
   if (ftruncate(descriptor, static_cast<off_t>(bytes)) == 0) {
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  }
+  // Who shares it may write into it, but not make it shorter under our hands.
+  if (memory != MAP_FAILED && fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    munmap(std::exchange(memory, MAP_FAILED), bytes);
   }
   if (memory == MAP_FAILED) {
     const int reason = errno;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "target/log_parts.h"
 #include "wire/log.h"
 
 namespace heaptap::target {
@@ -31,6 +32,7 @@ class LogMemory {
   LogMemory& operator=(const LogMemory&) = delete;
 
   [[nodiscard]] wire::LogHeader& header() const { return *header_; }
+  [[nodiscard]] const LogParts& parts() const { return parts_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
   // Once the agent has been given it.
@@ -38,11 +40,12 @@ class LogMemory {
 
  private:
   LogMemory(int descriptor, wire::LogHeader* header, uint64_t bytes)
-      : descriptor_(descriptor), header_(header), bytes_(bytes) {}
+      : descriptor_(descriptor), header_(header), bytes_(bytes), parts_(*header) {}
 
   int descriptor_;
   wire::LogHeader* header_;
   uint64_t bytes_;
+  const LogParts parts_;
 };
 
 }  // namespace heaptap::target

@@ -23,9 +23,9 @@ constexpr size_t kMostHeld = 2048;
 // Chunks that are filled while the collector rests before it is woken: half a megabyte.
 constexpr uint32_t kFilledAtRest = 64;
 // From so many used chunks on, those that are done with are copied out of the log, which is memory of the target's too, and
-// given back before they are read. At most 64 MiB of them.
+// given back before they are read.
 constexpr uint32_t kCrowded = 128;
-constexpr uint32_t kMostKept = 8192;
+constexpr uint32_t kMostKept = LogReader::kMostKeptBytes / wire::kChunkBytes;
 constexpr size_t kMostSpare = 256;
 
 }  // namespace
@@ -60,30 +60,25 @@ struct LogReader::Stream {
   [[nodiscard]] uint64_t front_time() const { return events[taken].time; }
 };
 
-LogReader::LogReader(wire::LogHeader& log)
-    : log_(log),
-      clock_(log),
-      slot_count_(log.slot_count),
-      chunk_count_(log.chunk_count),
-      start_chunks_(std::min(log.start_chunks, chunk_count_)),
-      writers_wait_(log.overflow_policy == wire::OverflowPolicy::kWait),
+LogReader::LogReader(const LogParts& log)
+    : log_(log.header),
+      clock_(log.header),
+      slots_(log.slots),
+      chunks_(log.chunks),
+      chunk_count_(log.chunk_count()),
+      start_chunks_(log.start_chunks),
+      writers_wait_(log.writers_wait),
       usable_chunks_(start_chunks_),
-      slots_offset_(log.slots_offset),
-      chunks_offset_(log.chunks_offset),
-      slot_taken_(slot_count_),
-      published_(std::min(log.coarse_clock.load(std::memory_order_relaxed), clock_.now())),
+      slot_taken_(slots_.size()),
+      published_(std::min(log_.coarse_clock.load(std::memory_order_relaxed), clock_.now())),
       settled_(published_) {}
 
 LogReader::~LogReader() = default;
 
-wire::StreamSlot& LogReader::slot(uint32_t index) const {
-  auto* base = reinterpret_cast<uint8_t*>(&log_) + slots_offset_;
-  return reinterpret_cast<wire::StreamSlot*>(base)[index];
-}
+wire::StreamSlot& LogReader::slot(uint32_t index) const { return slots_[index]; }
 
 wire::ChunkHeader& LogReader::chunk(uint32_t index) const {
-  return *reinterpret_cast<wire::ChunkHeader*>(reinterpret_cast<uint8_t*>(&log_) + chunks_offset_ +
-                                               uint64_t{index} * wire::kChunkBytes);
+  return *reinterpret_cast<wire::ChunkHeader*>(chunks_.data() + uint64_t{index} * wire::kChunkBytes);
 }
 
 uint64_t LogReader::drain(RawEvents& events, bool last) {
@@ -157,7 +152,7 @@ void LogReader::publish(uint64_t now) {
 }
 
 void LogReader::find_streams() {
-  const uint32_t used = std::min(slot_count_, log_.slots_used.load(std::memory_order_acquire));
+  const uint32_t used = std::min(static_cast<uint32_t>(slots_.size()), log_.slots_used.load(std::memory_order_acquire));
   for (uint32_t i = 0; i < used; ++i) {
     wire::StreamSlot& candidate = slot(i);
     const auto state = static_cast<wire::StreamState>(candidate.state.load(std::memory_order_acquire));
@@ -221,7 +216,12 @@ void LogReader::read_stream(Stream& stream) {
   const auto state = static_cast<wire::StreamState>(slot(stream.slot).state.load(std::memory_order_acquire));
   stream.ended = state == wire::StreamState::kEnded;
   bool more = true;
-  while (more && stream.events.size() - stream.taken < kMostHeld) more = read_chunk(stream);
+  // As many chunks as there are, at most: empty ones that follow each other while they are read aren't an agent's, and would
+  // keep the collector here.
+  for (uint32_t chunks = 0; more && chunks < chunk_count_; ++chunks) {
+    if (stream.events.size() - stream.taken >= kMostHeld) break;
+    more = read_chunk(stream);
+  }
   stream.unread = more && !stream.closed;
   if (stream.ended && !stream.closed && !stream.unread) {
     free_chunk(stream.chunk);

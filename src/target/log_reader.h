@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "target/log_clock.h"
+#include "target/log_parts.h"
 #include "wire/log.h"
 #include "wire/raw_event.h"
 
@@ -36,7 +38,10 @@ struct StreamEnd {
 
 class LogReader {
  public:
-  explicit LogReader(wire::LogHeader& log);
+  // Of the log's chunks so much is held here at most, besides the few records that aren't handed on yet.
+  static constexpr uint64_t kMostKeptBytes = uint64_t{64} << 20;
+
+  explicit LogReader(const LogParts& log);
   ~LogReader();
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
@@ -96,14 +101,13 @@ class LogReader {
 
   wire::LogHeader& log_;
   LogClock clock_;
-  const uint32_t slot_count_;  // copies: the log's own fields may change under us
+  const std::span<wire::StreamSlot> slots_;
+  const std::span<uint8_t> chunks_;
   const uint32_t chunk_count_;
   const uint32_t start_chunks_;
   const bool writers_wait_;
   uint32_t usable_chunks_;
   std::function<bool(uint64_t)> may_grow_;
-  const uint64_t slots_offset_;
-  const uint64_t chunks_offset_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<bool> slot_taken_;
   std::vector<StreamEnd> new_threads_;

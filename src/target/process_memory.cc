@@ -60,9 +60,20 @@ std::optional<uint64_t> ProcessMemory::word(uint64_t address) const {
 
 template <typename Word>
 std::vector<Word> ProcessMemory::words_of(AddressRange range) const {
-  std::vector<Word> result(range.end > range.begin ? range.size() / sizeof(Word) : 0);
-  const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(result.data()), result.size() * sizeof(Word));
-  result.resize(read(range.begin, bytes) / sizeof(Word));
+  const size_t most = range.end > range.begin ? std::min(range.size(), kMostWordsBytes) / sizeof(Word) : 0;
+  constexpr size_t kPiece = size_t{1} << 20;
+  std::vector<Word> result;
+  // Room for what is there, not for what somebody says is there.
+  for (size_t done = 0; done < most;) {
+    result.resize(std::min(most, done + kPiece));
+    const std::span<Word> piece = std::span(result).subspan(done);
+    const size_t got =
+        read(range.begin + done * sizeof(Word), {reinterpret_cast<uint8_t*>(piece.data()), piece.size_bytes()});
+    done += got / sizeof(Word);
+    if (got == piece.size_bytes()) continue;
+    result.resize(done);
+    break;
+  }
   return result;
 }
 

@@ -45,6 +45,23 @@ bool is_large_file(const Mapping& mapping, ProcessMemory& memory) {
   return touched > kMostBytes;
 }
 
+// As far as there is such a stack: what the program tells of it may be anything.
+std::vector<wire::StackArea> credible(std::span<const wire::StackArea> told, const std::vector<Mapping>& map) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+  std::vector<wire::StackArea> stacks;
+  for (wire::StackArea area : told) {
+    if (area.end <= area.begin || area.end - area.begin > kMostBytes) continue;
+    auto mapping = std::ranges::upper_bound(map, area.begin, {}, [](const Mapping& entry) { return entry.range.end; });
+    uint64_t mapped = area.begin;
+    for (; mapping != map.end() && mapping->range.begin <= mapped && mapped < area.end; ++mapping) {
+      mapped = mapping->range.end;
+    }
+    area.end = std::min(area.end, mapped);
+    if (area.begin < area.end) stacks.push_back(area);
+  }
+  return stacks;
+}
+
 class RootFinder {
  public:
   RootFinder(const StoppedProcess& process, ProcessMemory& memory, const RootQuery& query)
@@ -53,6 +70,7 @@ class RootFinder {
         query_(query),
         facts_(facts_of(process)),
         modules_(find_modules(memory)),
+        stacks_(credible(query.stacks, memory.map())),
         musl_(runs_on_musl()) {}
 
   Roots find() {
@@ -114,6 +132,7 @@ class RootFinder {
   const RootQuery& query_;
   const arch::ThreadFacts& facts_;
   std::vector<ModuleImage> modules_;
+  const std::vector<wire::StackArea> stacks_;  // those of the query that there are
   bool musl_;
   ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_, musl_);
   std::vector<AddressRange> mapped_;  // ascending
@@ -237,7 +256,7 @@ void RootFinder::label_thread(const StoppedThread& thread) {
   if (!is_ending(thread) || query_.ending->registers_are_programs) {
     roots_.words.insert(roots_.words.end(), thread.registers.begin(), thread.registers.end());
   }
-  for (const wire::StackArea& other : query_.stacks) {
+  for (const wire::StackArea& other : stacks_) {
     if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
     roots_.words.push_back(
         {other.begin, thread.thread_id, facts_.stack_pointer_number, wire::RootKind::kAlternateStack});
@@ -246,7 +265,7 @@ void RootFinder::label_thread(const StoppedThread& thread) {
 
 void RootFinder::label_stack(const StoppedThread& thread, AddressRange stack) {
   uint64_t live = thread.stack_pointer - facts_.red_zone_bytes;
-  for (const wire::StackArea& other : query_.stacks) {
+  for (const wire::StackArea& other : stacks_) {
     const AddressRange range{other.begin, other.end};
     if (other.kind != RootKind::kAlternateStack || !range.contains(thread.stack_pointer)) continue;
     const auto interrupted = interrupted_stack_pointer(range, thread.stack_pointer);
@@ -262,7 +281,7 @@ void RootFinder::label_stack(const StoppedThread& thread, AddressRange stack) {
 }
 
 void RootFinder::label_alternate_stack(const StoppedThread& thread) {
-  for (const wire::StackArea& other : query_.stacks) {
+  for (const wire::StackArea& other : stacks_) {
     const AddressRange range{other.begin, other.end};
     if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
     if (lies_in(range.begin, query_.heap)) continue;
@@ -326,7 +345,7 @@ void RootFinder::leave_out_main_stack_of_ended_leader() {
 }
 
 void RootFinder::label_contexts() {
-  for (const wire::StackArea& area : query_.stacks) {
+  for (const wire::StackArea& area : stacks_) {
     const AddressRange range{area.begin, area.end};
     if (area.kind != RootKind::kContextStack || range.end <= range.begin || lies_in(range.begin, query_.heap)) continue;
     const auto running = std::ranges::find_if(

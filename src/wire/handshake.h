@@ -6,7 +6,10 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kHelloMagic = 0x4f4c4548;  // "HELO"
-inline constexpr uint32_t kHandshakeVersion = 1;
+inline constexpr uint32_t kHandshakeVersion = 2;
+
+inline constexpr uint32_t kSecretBytes = 32;
+inline constexpr char kSecretSeparator = ':';
 
 enum class StartReason : uint32_t { kStart = 0, kFork = 1 };
 
@@ -19,8 +22,9 @@ struct Hello {
   StartReason reason;
   int32_t pid;  // as the target sees it; the collector trusts SCM_CREDENTIALS instead
   int32_t parent_pid;
+  char secret[kSecretBytes];  // of the session: who was given it belongs to the program
 };
-static_assert(sizeof(Hello) == 32);
+static_assert(sizeof(Hello) == 64);
 
 struct Welcome {
   uint32_t magic;
@@ -33,7 +37,7 @@ static_assert(sizeof(Welcome) == 24);
 
 // Environment of a program that is started with the agent.
 inline constexpr char kSessionVariable[] =
-    "HEAPTAP_SESSION";  // name of the abstract UNIX socket, without its leading NUL
+    "HEAPTAP_SESSION";  // NAME:SECRET, the name of the abstract UNIX socket without its leading NUL
 inline constexpr char kFiltersVariable[] =
     "HEAPTAP_FILTERS";  // how many filters of system calls heaptap itself is under; only if there are any
 inline constexpr char kPreloadVariable[] = "LD_PRELOAD";  // the agent is its first entry

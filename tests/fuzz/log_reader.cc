@@ -91,7 +91,7 @@ void check(const model::EventBatch& batch, const model::Tables& tables) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   fuzz::ByteSource source(bytes, size_bytes);
   SmallLog log;
-  target::LogReader reader(log.header());
+  target::LogReader reader{target::LogParts(log.header())};
   model::Tables tables = intake::empty_tables();
   intake::EventCoder coder(log.tables(), tables, 1000, true);
   target::RawEvents raw;

@@ -17,7 +17,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(HEAPTAP_TEST_ELFUTILS REQUIRED IMPORTED_TARGET libdw libelf)
 target_link_libraries(unwind_test PRIVATE PkgConfig::HEAPTAP_TEST_ELFUTILS)
 # Compiled into the test, so that sanitizers watch it here.
-heaptap_core_test(log_test ${PROJECT_SOURCE_DIR}/src/target/log_memory.cc ${PROJECT_SOURCE_DIR}/src/target/log_reader.cc)
+heaptap_core_test(log_test ${PROJECT_SOURCE_DIR}/src/target/log_memory.cc ${PROJECT_SOURCE_DIR}/src/target/log_parts.cc ${PROJECT_SOURCE_DIR}/src/target/log_reader.cc)
 heaptap_core_test(live_blocks_test)
 heaptap_core_test(stack_bounds_test)
 heaptap_core_test(late_table_test)

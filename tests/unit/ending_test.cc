@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <vector>
 
 #include "target/agent_server.h"
 #include "target/area_reader.h"
@@ -39,10 +40,9 @@ class Ended {
     launched.program = HEAPTAP_TEST_PROGRAM;
     launched.arguments = {"ending_places", way, places_};
     launched.agent_path = HEAPTAP_TEST_AGENT;
-    launched.session = server_.name();
+    launched.session = server_.session();
     program_ = launch(launched);
-    if (!wait_for(server_.socket(), kLongMs)) return;
-    const auto request = server_.accept();
+    const auto request = next_request();
     if (request) AgentServer::answer(*request, memory_.get());
     bell_.add(log());
   }
@@ -57,6 +57,7 @@ class Ended {
   Ended& operator=(const Ended&) = delete;
 
   [[nodiscard]] wire::LogHeader& log() const { return memory_->header(); }
+  [[nodiscard]] const LogParts& parts() const { return memory_->parts(); }
   [[nodiscard]] pid_t process() const { return program_.process; }
 
   std::optional<wire::EndingNotice> notice() {
@@ -89,6 +90,14 @@ class Ended {
   [[nodiscard]] EndingTurn turn() const { return static_cast<EndingTurn>(log().ending.turn.load()); }
 
  private:
+  std::optional<AgentRequest> next_request() {
+    for (;;) {
+      if (auto request = server_.accept()) return request;
+      std::vector<pollfd> waits;
+      server_.add_waits(waits);
+      if (poll(waits.data(), waits.size(), kLongMs) <= 0) return std::nullopt;
+    }
+  }
   static bool wait_for(int descriptor, int milliseconds) {
     pollfd news{descriptor, POLLIN, 0};
     return poll(&news, 1, milliseconds) > 0;
@@ -208,7 +217,7 @@ TEST(Ending, LetsAReaderInOnRequest) {
 TEST(Ending, ComesWithTheStacksThatTheProgramSetUp) {
   Ended program("stacks");
   ASSERT_TRUE(program.notice());
-  const auto areas = read_stack_areas(program.log());
+  const auto areas = read_stack_areas(program.parts());
   ASSERT_EQ(areas.size(), 2u) << "the last alternate stack, and one context's";
   constexpr uint64_t kBytes = 16384;
   for (const wire::StackArea& area : areas) {
@@ -225,7 +234,7 @@ TEST(Ending, ComesWithTheStacksThatTheProgramSetUp) {
 TEST(Ending, ComesWithTheAgentsOwnMappings) {
   Ended program("return");
   ASSERT_TRUE(program.notice());
-  const auto areas = read_own_areas(program.log());
+  const auto areas = read_own_areas(program.parts());
   EXPECT_GE(areas.size(), 3u) << "tables, a thread's state and its call stack";
   std::ifstream maps("/proc/" + std::to_string(program.process()) + "/maps");
   std::vector<AddressRange> mapped;

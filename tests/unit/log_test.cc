@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "arch/native.h"
@@ -35,6 +38,7 @@ class Writer {
       : memory_(LogMemory::create(options_of(log_bytes))), log_(memory_->header()) {}
 
   [[nodiscard]] wire::LogHeader& log() const { return log_; }
+  [[nodiscard]] const LogParts& parts() const { return memory_->parts(); }
 
   wire::StreamSlot& slot(uint32_t index) const {
     return reinterpret_cast<wire::StreamSlot*>(bytes() + log_.slots_offset)[index];
@@ -161,7 +165,7 @@ class LogReaderTest : public ::testing::Test {
 
   uint64_t start_;
   Writer writer_;
-  LogReader reader_{writer_.log()};
+  LogReader reader_{writer_.parts()};
 };
 
 using Addresses = std::vector<uint64_t>;
@@ -186,7 +190,7 @@ TEST(LogClock, IsRaisedAtEachLook) {
   options.flags = wire::kCountTime;
   const auto memory = LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
-  LogReader reader(memory->header());
+  LogReader reader(memory->parts());
   const target::LogClock clock(memory->header());
   const uint64_t before = clock.now();
   memory->header().coarse_clock.store(0);
@@ -394,7 +398,7 @@ class FullLogTest : public LogReaderTest {
  protected:
   static constexpr uint64_t kEvents = 200'000;
   Writer large_{16u << 20};
-  LogReader large_reader_{large_.log()};
+  LogReader large_reader_{large_.parts()};
 
   void fill() {
     const uint32_t stream = large_.open(1, start_);
@@ -516,7 +520,7 @@ TEST_F(DamagedLogTest, RandomBytesInChunksAndSlots) {
   std::mt19937 random(4);
   for (int round = 0; round < 300; ++round) {
     Writer writer;
-    LogReader reader(writer.log());
+    LogReader reader(writer.parts());
     std::vector<uint32_t> streams;
     for (uint32_t i = 1; i <= 4; ++i) streams.push_back(writer.open(i, start_));
     for (uint64_t number = 1; number <= 1500; ++number) {
@@ -544,6 +548,59 @@ TEST_F(DamagedLogTest, ChunksThatFollowEachOtherInACircle) {
   for (int i = 0; i < 10; ++i) reader_.drain(events, true);
   EXPECT_LT(events.size(), 100u);
   EXPECT_EQ(reader_.damaged_streams(), 1u);
+}
+
+// Each chunk that was read is linked to the other one at once, by somebody who has the memory.
+TEST_F(DamagedLogTest, EmptyChunksThatAreLinkedAgainAndAgain) {
+  writer_.next_chunk(damaged_);
+  const uint32_t first = writer_.slot(damaged_).first_chunk;
+  const uint32_t second = writer_.current_chunk(damaged_);
+  std::atomic<bool> ends{false};
+  std::thread linker([&] {
+    while (!ends.load()) {
+      writer_.chunk(first).next.store(second + 1);
+      writer_.chunk(second).next.store(first + 1);
+    }
+  });
+  RawEvents events;
+  for (int i = 0; i < 100; ++i) reader_.drain(events, i % 2 == 0);
+  ends.store(true);
+  linker.join();
+  EXPECT_LT(events.size(), 1000u);
+}
+
+TEST(LogMemory, PartsStayWhatTheyWereWhenTheHeaderIsOverwritten) {
+  LogOptions options = options_of(1u << 20);
+  options.totals_bytes = 2u << 20;
+  const auto memory = LogMemory::create(options);
+  ASSERT_NE(memory, nullptr);
+  const LogParts before = memory->parts();
+  auto* const bytes = reinterpret_cast<uint8_t*>(&memory->header());
+  const auto* const end = bytes + memory->bytes();
+  std::memset(bytes, 0x41, 4096);
+  const LogParts& now = memory->parts();
+  EXPECT_EQ(now.slots.data(), before.slots.data());
+  EXPECT_EQ(now.modules.size(), before.modules.size());
+  EXPECT_EQ(now.chunk_count(), before.chunk_count());
+  for (const uint8_t* part_end :
+       {reinterpret_cast<const uint8_t*>(std::to_address(now.slots.end())), std::to_address(now.modules.end()),
+        reinterpret_cast<const uint8_t*>(std::to_address(now.codes.end())),
+        reinterpret_cast<const uint8_t*>(std::to_address(now.nodes.end())),
+        reinterpret_cast<const uint8_t*>(std::to_address(now.stack_areas.end())),
+        reinterpret_cast<const uint8_t*>(std::to_address(now.own_areas.end())),
+        static_cast<const uint8_t*>(std::to_address(now.chunks.end())),
+        reinterpret_cast<const uint8_t*>(std::to_address(now.totals.entries.end())),
+        reinterpret_cast<const uint8_t*>(std::to_address(now.totals.lines.end()))}) {
+    EXPECT_GT(part_end, bytes);
+    EXPECT_LE(part_end, end);
+  }
+}
+
+TEST(LogMemory, KeepsItsSizeWhoeverHasTheDescriptor) {
+  const auto memory = LogMemory::create(options_of(1u << 20));
+  ASSERT_NE(memory, nullptr);
+  EXPECT_NE(ftruncate(memory->descriptor(), 4096), 0);
+  EXPECT_NE(ftruncate(memory->descriptor(), static_cast<off_t>(2 * memory->bytes())), 0);
 }
 
 TEST(LogMemory, IsLaidOutWithoutOverlaps) {

@@ -25,7 +25,7 @@ class LogWriterTest : public ::testing::Test {
  protected:
   void make(const target::LogOptions& options = {}) {
     written_ = std::make_unique<test::WrittenLog>(options);
-    reader_ = std::make_unique<target::LogReader>(log());
+    reader_ = std::make_unique<target::LogReader>(written_->parts());
     writer_ = written_->writer();
     ASSERT_NE(writer_, nullptr);
   }

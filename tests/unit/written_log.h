@@ -18,6 +18,7 @@ class WrittenLog {
 
   [[nodiscard]] wire::LogHeader& header() const { return memory_->header(); }
   [[nodiscard]] uint64_t bytes() const { return memory_->bytes(); }
+  [[nodiscard]] const target::LogParts& parts() const { return memory_->parts(); }
 
   // A mapping of its own for each writer, which takes it over.
   [[nodiscard]] wire::LogHeader* map() const {

@@ -39,7 +39,7 @@ AgentSource::~AgentSource() {
 }
 
 void AgentSource::add_waits(std::vector<pollfd>& waits) const {
-  waits.push_back({server_.socket(), POLLIN, 0});
+  server_.add_waits(waits);
   waits.push_back({bell_.descriptor(), POLLIN, 0});
   for (const auto& [pid, descriptor] : descriptors_) waits.push_back({descriptor, POLLIN, 0});
 }
@@ -48,6 +48,19 @@ void AgentSource::take_news() {
   bell_.silence();
   while (auto request = server_.accept()) begin(*request);
   look_at_endings();
+  note_refusals();
+}
+
+void AgentSource::note_refusals() {
+  if (server_.refused() == 0) return;
+  for (RecordedProcess& process : processes_.all()) {
+    if (processes_.program().is(process.pid)) {
+      process.recording->note(
+          "another process than the program's connected to heaptap, which didn't answer it: it didn't know this "
+          "session's "
+          "secret");
+    }
+  }
 }
 
 void AgentSource::begin(const target::AgentRequest& request) {

@@ -26,6 +26,8 @@ class AgentSource : public RecordingSource {
   void begin(const target::AgentRequest& request);
   void forget(RecordedProcess& process);
   void look_at_endings();
+  // Somebody who doesn't belong to the program asked for a log.
+  void note_refusals();
   // Tells all programs that wait that this one is at work.
   void show_progress();
   std::jthread keep_showing_progress();

@@ -10,8 +10,9 @@
 #include "host/intake/mapped_ranges.h"
 #include "host/model/heap_scan.h"
 #include "host/model/tables.h"
+#include "target/log_parts.h"
 #include "target/stopped_process.h"
-#include "wire/log.h"
+#include "wire/ending.h"
 
 namespace heaptap::app {
 
@@ -27,7 +28,7 @@ struct ScanAccess {
 struct ScanTarget {
   const ScanAccess& access;
   std::optional<wire::EndingNotice> ending;  // it waits at its end
-  wire::LogHeader& log;
+  const target::LogParts& log;
   bool heap_is_complete = true;  // all of its blocks were recorded
 };
 

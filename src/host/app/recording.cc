@@ -20,16 +20,6 @@ constexpr uint64_t kMostPollBytes = 1024 * 1024;
 constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;  // so that a collector that dies takes little with it
 constexpr uint64_t kTimeResolutionNs = 100'000;
 
-template <typename T>
-std::span<const T> table_in(const wire::LogHeader& log, uint64_t offset, uint32_t count) {
-  return {reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(&log) + offset), count};
-}
-
-intake::AgentTables agent_tables(const wire::LogHeader& log) {
-  return {table_in<wire::CodeEntry>(log, log.codes_offset, log.code_capacity),
-          table_in<wire::StackNode>(log, log.nodes_offset, log.node_capacity)};
-}
-
 std::string thread_name(uint32_t pid, uint32_t thread) {
   std::ifstream file(fmt::format("/proc/{}/task/{}/comm", pid, thread));
   std::string name;
@@ -57,9 +47,10 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
       writer_(std::move(writer)),
       capture_(std::move(capture)),
       tables_(intake::empty_tables()),
-      reader_(log_->header()),
-      coder_(agent_tables(log_->header()), tables_, kTimeResolutionNs, capture_.from_start),
-      totals_(log_->header()),
+      reader_(log_->parts()),
+      coder_({.codes = log_->parts().codes, .nodes = log_->parts().nodes}, tables_, kTimeResolutionNs,
+             capture_.from_start),
+      totals_(log_->parts()),
       clock_(log_->header()),
       start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
   scale_.start_ticks = clock_.now();
@@ -109,16 +100,24 @@ base::Result<> Recording::finish(const model::ExitStatus& exit) {
 // Of a process that is gone, or stands still.
 void Recording::take_all() {
   update_clock();
-  while (reader_.drain(raw_, true) > 0 || !reader_.is_empty()) code_events(false);
+  // More than a log and its reader can hold isn't the rest of anything: somebody who has the memory goes on writing.
+  const uint64_t most_bytes = 2 * (log_->parts().chunks.size() + target::LogReader::kMostKeptBytes);
+  const uint64_t most_rounds = most_bytes / sizeof(wire::Record);
+  uint64_t bytes = 0;
+  for (uint64_t round = 0; bytes <= most_bytes && round < most_rounds; ++round) {
+    const uint64_t read = reader_.drain(raw_, true);
+    bytes += read;
+    if (read == 0 && reader_.is_empty()) break;
+    code_events(false);
+  }
   code_events(true);
 }
 
 base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::optional<wire::EndingNotice>& ending) {
   end_was_seen_ = end_was_seen_ || ending.has_value();
   poll();  // so that little is left to be done while it stands still
-  const wire::LogHeader& log = log_->header();
-  const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && log.omitted_objects[0] == '\0';
-  const ScanTarget target{.access = access, .ending = ending, .log = log_->header(), .heap_is_complete = is_complete};
+  const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && !log_->parts().omits;
+  const ScanTarget target{.access = access, .ending = ending, .log = log_->parts(), .heap_is_complete = is_complete};
   uint64_t time_ns = 0;
   auto scan = scan_process(target, [this, &time_ns] {
     take_all();
@@ -127,6 +126,8 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
     time_ns = scale_.to_ns(clock_.now());
     Recorded recorded{.blocks = {}, .mapped = coder_.mapped(), .tables = tables_};
     coder_.blocks().for_each_live([&](uint64_t address, const intake::BlockMap::Block& block) {
+      constexpr uint64_t kMostBytes = uint64_t{1} << 47;  // no process has more: its log was overwritten
+      if (block.size > kMostBytes) return;
       recorded.blocks.push_back({address, block.size, block.number, block.allocated_at, 0});
     });
     return recorded;
@@ -193,18 +194,17 @@ void Recording::write_totals() {
 }
 
 void Recording::read_modules() {
-  const wire::LogHeader& log = log_->header();
-  const uint32_t end = log.modules_bytes.load(std::memory_order_acquire);
-  const auto* base = reinterpret_cast<const uint8_t*>(&log) + log.modules_offset;
-  while (end <= log.modules_capacity && modules_read_ + sizeof(wire::ModuleNote) <= end) {
+  const std::span<const uint8_t> modules = log_->parts().modules;
+  const uint32_t end = log_->header().modules_bytes.load(std::memory_order_acquire);
+  while (end <= modules.size() && modules_read_ + sizeof(wire::ModuleNote) <= end) {
     wire::ModuleNote note;
-    std::memcpy(&note, base + modules_read_, sizeof(note));
+    std::memcpy(&note, modules.data() + modules_read_, sizeof(note));
     const size_t bytes = (sizeof(note) + note.path_bytes + 7) & ~size_t{7};
     if (modules_read_ + bytes > end || note.build_id_bytes > sizeof(note.build_id) || note.end < note.start) {
       modules_read_ = UINT32_MAX;  // not what an agent writes: no more of it
       return;
     }
-    const auto* path = reinterpret_cast<const char*>(base + modules_read_ + sizeof(note));
+    const auto* path = reinterpret_cast<const char*>(modules.data() + modules_read_ + sizeof(note));
     tables_.modules.push_back(
         {.path = std::string(path, note.path_bytes),
          .build_id = std::string(reinterpret_cast<const char*>(note.build_id), note.build_id_bytes),
@@ -293,7 +293,7 @@ void Recording::note_what_no_agent_saw() {
         "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator "
         "inside its executable, which a preloaded agent can't see");
   }
-  const bool wanted_scan = state != wire::AgentState::kNotConnected && (log.flags & wire::kScanAtEnd) != 0;
+  const bool wanted_scan = state != wire::AgentState::kNotConnected && (log_->parts().flags & wire::kScanAtEnd) != 0;
   if (wanted_scan && !end_was_seen_) {
     note(
         "no leak scan was made at the end: the program was killed, or executed another program, or ended by a system "
@@ -306,7 +306,7 @@ void Recording::note_what_was_not_seen() {
   std::vector<std::string>& notes = capture_.notes;
   if (capture_.via == "agent") {
     note_what_no_agent_saw();
-  } else if ((log.flags & wire::kScanAtEnd) != 0 && scan_count_ == 0) {
+  } else if ((log_->parts().flags & wire::kScanAtEnd) != 0 && scan_count_ == 0) {
     note("no leak scan was made at the end: the program was killed, or executed another program");
   }
   if (coder_.missed_releases() > 0) {
@@ -328,7 +328,7 @@ void Recording::note_what_was_not_seen() {
   if (const uint32_t count = log.module_overflow.load(std::memory_order_relaxed); count > 0) {
     notes.push_back(fmt::format("{} loaded objects were not noted: there were too many", count));
   }
-  if (log.node_count.load(std::memory_order_relaxed) >= log.node_capacity) {
+  if (log.node_count.load(std::memory_order_relaxed) >= log_->parts().nodes.size()) {
     notes.emplace_back("the table of call stacks was full: later stacks that were new are cut short");
   }
 }

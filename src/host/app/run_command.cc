@@ -142,7 +142,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   const auto preloaded = target::PreloadPath::create(*agent);
   if (!preloaded) return base::fail("can't record {}: {}", plan.program->path, preloaded.error());
   launch->agent_path = preloaded->path();
-  launch->session = server.name();
+  launch->session = server.session();
   const auto launched = start(*launch);
   if (!launched) return std::unexpected(launched.error());
   RecordedProcesses processes(recording_options(options, plan));

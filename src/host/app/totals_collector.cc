@@ -10,11 +10,6 @@ namespace {
 
 uint64_t now(const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); }
 
-template <typename T>
-const T* at(const wire::LogHeader& log, uint64_t offset) {
-  return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(&log) + offset);
-}
-
 // Releases are read first: each has its allocation before it.
 model::SiteTotals totals_of(const wire::TotalsEntry& entry, const wire::TotalsRare& rare) {
   model::SiteTotals totals;
@@ -34,34 +29,27 @@ model::SiteTotals totals_of(const wire::TotalsEntry& entry, const wire::TotalsRa
 
 }  // namespace
 
-TotalsCollector::TotalsCollector(const wire::LogHeader& log) : threads_known_(wire::kOwnThreads) {
-  if (log.totals_offset == 0) return;
-  header_ = at<wire::TotalsHeader>(log, log.totals_offset);
-  threads_ = at<wire::TotalsThread>(log, header_->threads_offset);
-  entries_ = at<wire::TotalsEntry>(log, header_->entries_offset);
-  rare_ = at<wire::TotalsRare>(log, header_->rare_offset);
-  lines_ = at<wire::BlockLine>(log, header_->lines_offset);
-  pages_ = at<std::atomic<uint8_t>>(log, header_->pages_offset);
-  entry_capacity_ = header_->entry_capacity;
-  line_count_ = header_->line_count;
-}
+TotalsCollector::TotalsCollector(const target::LogParts& log)
+    : parts_(log.totals),
+      entry_capacity_(static_cast<uint32_t>(parts_.entries.size())),
+      threads_known_(wire::kOwnThreads) {}
 
 model::Totals TotalsCollector::read(intake::EventCoder& coder, bool from_start) const {
   model::Totals totals;
-  totals.peak_bytes = now(header_->peak_bytes);
-  totals.peak_blocks = now(header_->peak_blocks);
-  totals.double_releases = now(header_->double_releases);
-  totals.bad_releases = now(header_->bad_releases);
-  totals.unclear_releases = now(header_->unclear_releases);
-  totals.unknown_releases = now(header_->unknown_releases);
-  totals.unclear_temporary = now(header_->unclear_temporary);
+  totals.peak_bytes = now(parts_.header->peak_bytes);
+  totals.peak_blocks = now(parts_.header->peak_blocks);
+  totals.double_releases = now(parts_.header->double_releases);
+  totals.bad_releases = now(parts_.header->bad_releases);
+  totals.unclear_releases = now(parts_.header->unclear_releases);
+  totals.unknown_releases = now(parts_.header->unknown_releases);
+  totals.unclear_temporary = now(parts_.header->unclear_temporary);
   if (!from_start) {  // of a block from before, for all that is known
     totals.unknown_releases += totals.bad_releases + totals.unclear_releases;
     totals.bad_releases = totals.unclear_releases = 0;
   }
   read_sites(coder, totals);
   for (uint32_t thread = 0; thread < wire::kOwnThreads; ++thread) {
-    const uint64_t releases = now(threads_[thread].releases);
+    const uint64_t releases = now(parts_.threads[thread].releases);
     if (releases != 0) totals.threads.push_back({thread, releases});
   }
   read_live_sizes(totals);
@@ -69,12 +57,12 @@ model::Totals TotalsCollector::read(intake::EventCoder& coder, bool from_start) 
 }
 
 void TotalsCollector::read_sites(intake::EventCoder& coder, model::Totals& totals) const {
-  const uint32_t count = std::min(header_->entry_count.load(std::memory_order_acquire), entry_capacity_);
+  const uint32_t count = std::min(parts_.header->entry_count.load(std::memory_order_acquire), entry_capacity_);
   for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t key = now(entries_[i].key);
+    const uint64_t key = now(parts_.entries[i].key);
     const uint8_t function = wire::entry_function(key);
     if (function == 0 || function >= wire::kFunctionCount) continue;
-    model::SiteTotals entry = totals_of(entries_[i], rare_[i]);
+    model::SiteTotals entry = totals_of(parts_.entries[i], parts_.rare[i]);
     if (entry.allocations == 0) continue;
     wire::RawEvent event{};
     event.what = wire::make_what(wire::RecordKind::kAllocate, function, 0);
@@ -88,10 +76,10 @@ void TotalsCollector::read_sites(intake::EventCoder& coder, model::Totals& total
 void TotalsCollector::read_live_sizes(model::Totals& totals) const {
   constexpr size_t kMostSizes = 65536;
   boost::unordered_flat_map<uint64_t, uint64_t> sizes;
-  for (uint32_t line = 0; line < line_count_; ++line) {
+  for (uint32_t line = 0; line < parts_.lines.size(); ++line) {
     // Looking at what was never used would make memory of it.
-    if (pages_[line / wire::kPageLines].load(std::memory_order_relaxed) == 0) continue;
-    for (const wire::BlockPlace& place : lines_[line].places) {
+    if (parts_.pages[line / wire::kPageLines].load(std::memory_order_relaxed) == 0) continue;
+    for (const wire::BlockPlace& place : parts_.lines[line].places) {
       if (!wire::is_live_block(now(place.what))) continue;
       const uint64_t size = wire::where_size(now(place.where));
       if (sizes.size() < kMostSizes || sizes.contains(size)) ++sizes[size];
@@ -105,7 +93,7 @@ void TotalsCollector::read_live_sizes(model::Totals& totals) const {
 std::vector<TotalsCollector::Thread> TotalsCollector::take_new_threads() {
   std::vector<Thread> seen;
   for (uint32_t number = 1; number < wire::kOwnThreads; ++number) {
-    const auto kernel_id = static_cast<uint32_t>(now(threads_[number].kernel_id));
+    const auto kernel_id = static_cast<uint32_t>(now(parts_.threads[number].kernel_id));
     if (kernel_id == 0 || threads_known_[number]) continue;
     threads_known_[number] = true;
     seen.push_back({number, kernel_id});
@@ -123,7 +111,7 @@ std::vector<std::string> TotalsCollector::notes(const model::Totals& totals) con
         "alive is not known (a larger --aggregate-memory makes room)",
         unkept));
   }
-  if (const uint64_t missed = now(header_->missed_releases); missed > 0) {
+  if (const uint64_t missed = now(parts_.header->missed_releases); missed > 0) {
     notes.push_back(fmt::format(
         "{} blocks were handed out again without a release having been seen: something releases them past the "
         "functions that heaptap watches; they count as freed then",
@@ -131,7 +119,7 @@ std::vector<std::string> TotalsCollector::notes(const model::Totals& totals) con
   }
   uint64_t other = 0;
   for (uint32_t i = 0; i < std::min<uint32_t>(wire::kFunctionCount, entry_capacity_); ++i)
-    other += now(entries_[i].allocations);
+    other += now(parts_.entries[i].allocations);
   if (other > 0) {
     notes.push_back(fmt::format(
         "{} allocations are counted as of other stacks: the memory of --aggregate was full when theirs came "

@@ -5,16 +5,15 @@
 
 #include "host/intake/event_coder.h"
 #include "host/model/totals.h"
-#include "wire/log.h"
-#include "wire/totals.h"
+#include "target/log_parts.h"
 
 namespace heaptap::app {
 
 class TotalsCollector {
  public:
   // Off where the log has no totals.
-  explicit TotalsCollector(const wire::LogHeader& log);
-  [[nodiscard]] bool is_on() const { return header_ != nullptr; }
+  explicit TotalsCollector(const target::LogParts& log);
+  [[nodiscard]] bool is_on() const { return parts_.header != nullptr; }
 
   // As it is now. While the target runs, what is happening just then may be half in it.
   [[nodiscard]] model::Totals read(intake::EventCoder& coder, bool from_start) const;
@@ -33,14 +32,8 @@ class TotalsCollector {
   void read_sites(intake::EventCoder& coder, model::Totals& totals) const;
   void read_live_sizes(model::Totals& totals) const;
 
-  const wire::TotalsHeader* header_ = nullptr;
-  const wire::TotalsThread* threads_ = nullptr;
-  const wire::TotalsEntry* entries_ = nullptr;
-  const wire::TotalsRare* rare_ = nullptr;
-  const wire::BlockLine* lines_ = nullptr;
-  const std::atomic<uint8_t>* pages_ = nullptr;
-  uint32_t entry_capacity_ = 0;  // copies: the log's own fields may change under us
-  uint32_t line_count_ = 0;
+  const target::TotalsParts parts_;
+  const uint32_t entry_capacity_;
   std::vector<bool> threads_known_;
 };
 
