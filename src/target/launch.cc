@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "target/own_limits.h"
 #include "target/process_status.h"
 #include "wire/handshake.h"
 
@@ -117,6 +118,7 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
     [[maybe_unused]] const ssize_t told = write(pipes.report[1], &reason, sizeof(reason));
     _exit(127);
   }
+  own_limits::give_back();
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   if (is_user) execve(options.program.c_str(), arguments, environment);
   const int reason = errno;

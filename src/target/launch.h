@@ -25,7 +25,7 @@ struct LaunchOptions {
 
 struct Launched {
   pid_t process = -1;
-  int descriptor = -1;  // pidfd; the caller closes it
+  int descriptor = -1;  // pidfd, which the caller closes; -1: the kernel gave none
   int error = 0;        // errno where it couldn't be started; then process is -1
   std::string refusal;  // what before_execution said instead
 };

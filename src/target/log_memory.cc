@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include "target/log_clock.h"
 #include "wire/totals.h"
@@ -28,6 +28,9 @@ struct Sizes {
   uint64_t entries = 0;  // of totals; 0: none
   uint64_t block_lines = 0;
 };
+
+constexpr uint64_t kMostFileBytes = uint64_t{32} << 20;
+constexpr uint64_t kLeastFileBytes = uint64_t{2} << 20;
 
 constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
 
@@ -157,25 +160,53 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.coarse_clock.store(LogClock(log).now(), std::memory_order_relaxed);
 }
 
+// Keeps errno.
+void close_failed(int& descriptor) {
+  const int reason = errno;
+  close(descriptor);
+  descriptor = -1;
+  errno = reason;
+}
+
+// A file without a name, for kernels and filters of system calls that give no memfd; -1: there is no place for it. All of it is
+// taken at once, since a full file system would kill whoever touches a page that isn't there: so it is small.
+int make_log_file(LogOptions options, Sizes& sizes) {
+  const char* const folder = getenv("TMPDIR");
+  for (uint64_t most = kMostFileBytes; most >= kLeastFileBytes; most /= 2) {
+    options.most_bytes = std::min(options.most_bytes, most);
+    sizes = sizes_for(options);
+    for (const char* place : {"/dev/shm", folder != nullptr ? folder : "/tmp", "/tmp"}) {
+      std::string path = std::string(place) + "/" + kLogName + "-XXXXXX";
+      int descriptor = mkostemp(path.data(), O_CLOEXEC);
+      if (descriptor < 0) continue;
+      unlink(path.c_str());
+      const int failure = posix_fallocate(descriptor, 0, static_cast<off_t>(total_of(sizes)));
+      if (failure == 0) return descriptor;
+      errno = failure;
+      close_failed(descriptor);
+    }
+  }
+  return -1;
+}
+
 }  // namespace
 
 std::unique_ptr<LogMemory> LogMemory::create(const LogOptions& options) {
-  const Sizes sizes = sizes_for(options);
-  const uint64_t bytes = total_of(sizes);
-  const int descriptor = memfd_create("heaptap-log", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  Sizes sizes = sizes_for(options);
+  int descriptor = memfd_create(kLogName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor >= 0) {
+    // Who shares it may write into it, but not make it shorter under our hands.
+    constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    const auto size = static_cast<off_t>(total_of(sizes));
+    if (ftruncate(descriptor, size) != 0 || fcntl(descriptor, F_ADD_SEALS, kSeals) != 0) close_failed(descriptor);
+  } else {
+    descriptor = make_log_file(options, sizes);
+  }
   if (descriptor < 0) return nullptr;
-  void* memory = MAP_FAILED;
-  if (ftruncate(descriptor, static_cast<off_t>(bytes)) == 0) {
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
-  }
-  // Who shares it may write into it, but not make it shorter under our hands.
-  if (memory != MAP_FAILED && fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    munmap(std::exchange(memory, MAP_FAILED), bytes);
-  }
+  const uint64_t bytes = total_of(sizes);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (memory == MAP_FAILED) {
-    const int reason = errno;
-    close(descriptor);
-    errno = reason;
+    close_failed(descriptor);
     return nullptr;
   }
   auto* header = static_cast<wire::LogHeader*>(memory);

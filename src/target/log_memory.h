@@ -10,6 +10,9 @@
 
 namespace heaptap::target {
 
+// In the name of the memory, as maps of memory show it.
+inline constexpr char kLogName[] = "heaptap-log";
+
 inline constexpr uint64_t kLeastTotalsBytes = 1u << 20;
 
 struct LogOptions {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 namespace heaptap::target {
@@ -25,18 +26,20 @@ size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
   while (done < to.size()) {
     const iovec here{to.data() + done, to.size() - done};
     const iovec there{reinterpret_cast<void*>(address + done), to.size() - done};
-    ssize_t got = process_vm_readv(thread_, &here, 1, &there, 1, 0);
-    if (got <= 0) got = static_cast<ssize_t>(read_unreadable(address + done, to.subspan(done)));
+    ssize_t got = copies_ ? process_vm_readv(thread_, &here, 1, &there, 1, 0) : 0;
+    if (got < 0 && (errno == ENOSYS || errno == EPERM)) copies_ = false;  // the file can be read the same
+    if (got <= 0) got = static_cast<ssize_t>(read_from_file(address + done, to.subspan(done)));
     if (got <= 0) break;
     done += static_cast<size_t>(got);
   }
   return done;
 }
 
-// PROT_NONE. Only anonymous memory: to read a device's may have effects.
-size_t ProcessMemory::read_unreadable(uint64_t address, std::span<uint8_t> to) const {
+// PROT_NONE, and all where there is no process_vm_readv. Only memory: to read a device's may have effects.
+size_t ProcessMemory::read_from_file(uint64_t address, std::span<uint8_t> to) const {
   const Mapping* mapping = find_mapping(map_, address);
-  if (mapping == nullptr || mapping->readable || mapping->shared || file_ < 0) return 0;
+  if (mapping == nullptr || file_ < 0) return 0;
+  if (copies_ && (mapping->readable || mapping->shared)) return 0;
   if (mapping->has_file() && mapping->name.starts_with("/dev/")) return 0;
   const size_t bytes = std::min<uint64_t>(to.size(), mapping->range.end - address);
   const ssize_t got = pread(file_, to.data(), bytes, static_cast<off_t>(address));

@@ -51,14 +51,15 @@ class ProcessMemory {
   [[nodiscard]] PageMap& pages() { return pages_; }
 
  private:
-  size_t read_unreadable(uint64_t address, std::span<uint8_t> to) const;
+  size_t read_from_file(uint64_t address, std::span<uint8_t> to) const;
 
   template <typename Word>
   [[nodiscard]] std::vector<Word> words_of(AddressRange range) const;
 
   pid_t thread_;
   unsigned word_bytes_;
-  int file_;  // /proc/PID/mem
+  int file_;                    // /proc/PID/mem
+  mutable bool copies_ = true;  // process_vm_readv works
   std::vector<Mapping> map_;
   PageMap pages_;
 };

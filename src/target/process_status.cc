@@ -121,16 +121,29 @@ pid_t find_live_thread(pid_t process) {
   return 0;
 }
 
-uint64_t read_first_stack_pointer(pid_t thread) {
+namespace {
+
+// A number of /proc/PID/stat, counted as in proc(5); 0: not told. The second field is a name in brackets, with anything in it.
+uint64_t read_stat_field(pid_t thread, int field) {
   const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/stat");
-  // Field 28; the second one is a name in brackets, with anything in it.
-  constexpr int kFieldsBehindName = 26;
   size_t at = text.rfind(')');
-  for (int i = 0; i < kFieldsBehindName && at != text.npos; ++i) at = text.find(' ', at + 1);
+  for (int i = 2; i < field && at != text.npos; ++i) at = text.find(' ', at + 1);
   if (at == text.npos) return 0;
-  uint64_t address = 0;
-  std::from_chars(text.data() + at + 1, text.data() + text.size(), address);
-  return address;
+  uint64_t number = 0;
+  std::from_chars(text.data() + at + 1, text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+uint64_t read_first_stack_pointer(pid_t thread) {
+  constexpr int kStartStack = 28;
+  return read_stat_field(thread, kStartStack);
+}
+
+uint64_t read_start_time(pid_t thread) {
+  constexpr int kStartTime = 22;
+  return read_stat_field(thread, kStartTime);
 }
 
 std::optional<KernelPlace> read_kernel_place(pid_t thread) {

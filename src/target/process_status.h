@@ -38,6 +38,9 @@ std::optional<KernelPlace> read_kernel_place(pid_t thread);
 // Where the process's first stack began: the arguments and the environment lie above. 0: not told.
 uint64_t read_first_stack_pointer(pid_t thread);
 
+// When it began, in the kernel's ticks since the machine did. 0: not told.
+uint64_t read_start_time(pid_t thread);
+
 // How many filters of system calls (seccomp) the calling process is under; where the kernel doesn't count them, 1 if any.
 uint32_t count_own_filters();
 

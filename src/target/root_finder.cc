@@ -8,6 +8,7 @@
 #include "arch/thread_facts.h"
 #include "target/allocator_memory.h"
 #include "target/kernel_words.h"
+#include "target/log_memory.h"
 #include "target/module_image.h"
 #include "target/process_status.h"
 #include "target/range_labels.h"
@@ -24,7 +25,10 @@ bool lies_in(uint64_t address, std::span<const AddressRange> ascending) {
   return behind != ascending.begin() && std::prev(behind)->contains(address);
 }
 
-bool is_our_log(const Mapping& mapping) { return mapping.name.starts_with("/memfd:heaptap-log"); }
+bool is_our_log(const Mapping& mapping) {
+  return mapping.shared && mapping.name.find(std::string(mapping.name.starts_with("/memfd:") ? ":" : "/") + kLogName) !=
+                               std::string::npos;
+}
 
 // Not a device's: to read that may have effects.
 bool is_shared_memory(const Mapping& mapping) {

@@ -1,12 +1,10 @@
 #include "host/app/agent_source.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <utility>
 
 namespace heaptap::app {
 namespace {
@@ -31,17 +29,12 @@ AgentSource::AgentSource(RecordedProcesses& processes, target::AgentServer& serv
   processes_.before_end([this](RecordedProcess& process) { forget(process); });
 }
 
-AgentSource::~AgentSource() {
-  processes_.before_end({});
-  for (const auto& [pid, descriptor] : descriptors_) {
-    if (descriptor >= 0) close(descriptor);
-  }
-}
+AgentSource::~AgentSource() { processes_.before_end({}); }
 
 void AgentSource::add_waits(std::vector<pollfd>& waits) const {
   server_.add_waits(waits);
   waits.push_back({bell_.descriptor(), POLLIN, 0});
-  for (const auto& [pid, descriptor] : descriptors_) waits.push_back({descriptor, POLLIN, 0});
+  for (const auto& [pid, watch] : watches_) waits.push_back({watch.descriptor(), POLLIN, 0});
 }
 
 void AgentSource::take_news() {
@@ -80,16 +73,14 @@ void AgentSource::begin(const target::AgentRequest& request) {
     processes_.drop(request.process);
     return;
   }
-  descriptors_[request.process] = static_cast<int>(syscall(SYS_pidfd_open, request.process, 0));
+  watches_.erase(request.process);
+  watches_.try_emplace(request.process, request.process);
   bell_.add(process->recording->log().header());
 }
 
 void AgentSource::forget(RecordedProcess& process) {
   bell_.remove(process.recording->log().header());
-  const auto found = descriptors_.find(process.pid);
-  if (found == descriptors_.end()) return;
-  if (found->second >= 0) close(found->second);
-  descriptors_.erase(found);
+  watches_.erase(process.pid);
 }
 
 void AgentSource::look_at_endings() {
@@ -111,20 +102,12 @@ base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
 }
 
 bool AgentSource::has_left(const RecordedProcess& process) {
-  const auto found = descriptors_.find(process.pid);
-  if (processes_.program().is(process.pid) && (found == descriptors_.end() || found->second >= 0)) {
-    return processes_.program().ended;
-  }
-  if (found == descriptors_.end() || found->second < 0) return true;
-  pollfd news{found->second, POLLIN, 0};
-  return poll(&news, 1, 0) > 0;
+  if (processes_.program().is(process.pid)) return processes_.program().ended;
+  const auto watch = watches_.find(process.pid);
+  return watch == watches_.end() || watch->second.has_ended();
 }
 
-void AgentSource::let_go(RecordedProcess& process) {
-  const auto found = descriptors_.find(process.pid);
-  if (found == descriptors_.end()) return;
-  if (const int descriptor = std::exchange(found->second, -1); descriptor >= 0) close(descriptor);
-}
+void AgentSource::let_go(RecordedProcess& process) { watches_.erase(process.pid); }
 
 // While the result lives, programs that wait see that this one is at work. Nothing else may change the processes meanwhile.
 std::jthread AgentSource::keep_showing_progress() {

@@ -7,6 +7,7 @@
 #include "target/agent_server.h"
 #include "target/ending_desk.h"
 #include "target/log_bell.h"
+#include "target/process_watch.h"
 
 namespace heaptap::app {
 
@@ -35,7 +36,7 @@ class AgentSource : public RecordingSource {
   RecordedProcesses& processes_;
   target::AgentServer& server_;
   target::LogBell bell_;
-  std::map<pid_t, int> descriptors_;  // pidfds; -1: let go, or gone when it was opened
+  std::map<pid_t, target::ProcessWatch> watches_;  // of those that weren't let go
 };
 
 }  // namespace heaptap::app

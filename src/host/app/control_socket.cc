@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -95,6 +95,11 @@ base::Error traced_by_another_user(pid_t process) {
 
 ControlCall::ControlCall(ControlCall&& other) noexcept : connection_(std::exchange(other.connection_, -1)) {}
 
+ControlCall& ControlCall::operator=(ControlCall&& other) noexcept {
+  std::swap(connection_, other.connection_);
+  return *this;
+}
+
 ControlCall::~ControlCall() {
   if (connection_ >= 0) close(connection_);
 }
@@ -104,7 +109,7 @@ void ControlCall::answer(const ScanAnswer& answer) {
   message.text_bytes = static_cast<uint32_t>(std::min(answer.text.size(), kMostText));
   std::memcpy(message.text, answer.text.data(), message.text_bytes);
   // Who asked may be gone.
-  (void)send(connection_, &message, offsetof(AnswerMessage, text) + message.text_bytes, MSG_NOSIGNAL);
+  (void)send(connection_, &message, offsetof(AnswerMessage, text) + message.text_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 ControlSocket::ControlSocket(pid_t process)
@@ -120,18 +125,40 @@ ControlSocket::~ControlSocket() {
   if (socket_ >= 0) close(socket_);
 }
 
+void ControlSocket::add_waits(std::vector<pollfd>& waits) const {
+  waits.push_back({socket_, POLLIN, 0});
+  for (const ControlCall& caller : callers_) waits.push_back({caller.descriptor(), POLLIN, 0});
+}
+
 std::optional<ControlCall> ControlSocket::accept() {
-  if (socket_ < 0) return std::nullopt;
-  const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (connection < 0) return std::nullopt;
-  ControlCall call(connection);
-  const timeval limit{1, 0};
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-  RequestMessage message{};
-  const bool is_whole = is_trusted(connection) && recv(connection, &message, sizeof(message), 0) == sizeof(message);
-  const bool is_ours = is_whole && message.magic == kMagic && message.version == kVersion;
-  if (!is_ours || message.request != Request::kScan) return std::nullopt;
-  return call;
+  take_callers();
+  while (!callers_.empty()) {
+    const auto spoken = std::ranges::find_if(callers_, [](const ControlCall& caller) {
+      char first = 0;
+      return recv(caller.descriptor(), &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+    });
+    if (spoken == callers_.end()) return std::nullopt;
+    ControlCall call = std::move(*spoken);
+    callers_.erase(spoken);
+    RequestMessage message{};
+    const bool is_whole = recv(call.descriptor(), &message, sizeof(message), MSG_DONTWAIT) == sizeof(message);
+    const bool is_ours = is_whole && message.magic == kMagic && message.version == kVersion;
+    if (is_ours && message.request == Request::kScan) return call;
+  }
+  return std::nullopt;
+}
+
+// Who says nothing isn't waited for, and gives way to others.
+void ControlSocket::take_callers() {
+  constexpr size_t kMostCallers = 8;
+  for (size_t taken = 0; socket_ >= 0 && taken < kMostCallers; ++taken) {
+    const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0) return;
+    ControlCall caller(connection);
+    if (!is_trusted(connection)) continue;
+    if (callers_.size() >= kMostCallers) callers_.pop_front();
+    callers_.push_back(std::move(caller));
+  }
 }
 
 base::Result<ScanAnswer> ask_for_scan(pid_t process) {

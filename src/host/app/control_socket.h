@@ -1,11 +1,14 @@
 // How one heaptap asks another, which traces a process, to do something with it: an abstract UNIX socket that is named after the
 // traced process. Only the same user and root are listened to, and only these are believed.
 #pragma once
+#include <poll.h>
 #include <sys/types.h>
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "host/base/result.h"
 
@@ -22,10 +25,11 @@ class ControlCall {
  public:
   explicit ControlCall(int connection) : connection_(connection) {}
   ControlCall(ControlCall&& other) noexcept;
-  ControlCall& operator=(ControlCall&&) = delete;
+  ControlCall& operator=(ControlCall&&) noexcept;
   ~ControlCall();
 
   void answer(const ScanAnswer& answer);
+  [[nodiscard]] int descriptor() const { return connection_; }
 
  private:
   int connection_;
@@ -38,13 +42,15 @@ class ControlSocket {
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  // Listening, or -1 where that wasn't possible.
-  [[nodiscard]] int descriptor() const { return socket_; }
-  // Who asks for a scan, if somebody does.
+  void add_waits(std::vector<pollfd>& waits) const;
+  // Who asks for a scan, if somebody does. Never waits.
   std::optional<ControlCall> accept();
 
  private:
-  int socket_;
+  void take_callers();
+
+  int socket_;                       // -1 where that wasn't possible
+  std::deque<ControlCall> callers_;  // who said nothing yet
 };
 
 // Asks whoever traces the process for a scan, and waits for it.

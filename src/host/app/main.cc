@@ -6,7 +6,9 @@
 
 #include "host/app/command_line.h"
 #include "host/app/exit_status.h"
+#include "host/app/large_stack.h"
 #include "host/app/terminal.h"
+#include "target/own_limits.h"
 
 namespace {
 
@@ -23,10 +25,7 @@ struct Perform {
   int operator()(const CheckOptions& options) const { return check_traces(options); }
 };
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  occupy_standard_descriptors();
+int perform(int argc, char** argv) try {
   const auto command = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
   if (!command) {
     print_error(fmt::format("heaptap: {}\n", command.error().message));
@@ -36,4 +35,12 @@ int main(int argc, char** argv) try {
 } catch (const std::exception& error) {
   print_error(fmt::format("heaptap: it failed: {}\n", error.what()));
   return kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  occupy_standard_descriptors();
+  heaptap::target::own_limits::lift();
+  return run_on_large_stack(perform, argc, argv);
 }

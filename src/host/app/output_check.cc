@@ -1,6 +1,7 @@
 #include "host/app/output_check.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,24 @@
 namespace heaptap::app {
 
 namespace fs = std::filesystem;
+namespace {
+
+// Only making a file tells whether one can be made. Never one that is there, nor where a link leads: the folder may be one
+// that others write into.
+base::Result<> try_to_make(const fs::path& path, const fs::path& shown) {
+  const int probe = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (probe < 0 && errno == EEXIST && path != shown) return {};  // somebody could make it
+  if (probe < 0) {
+    return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", shown.string(),
+                      base::reason_of(errno));
+  }
+  close(probe);
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  return {};
+}
+
+}  // namespace
 
 base::Result<> check_output(const RunOptions& options) {
   const size_t named = options.processes.size() + (options.command.empty() ? 0 : 1);
@@ -33,21 +52,19 @@ base::Result<> check_output(const RunOptions& options) {
     return base::fail("can't write the trace to {}: it is a directory; name a file in it", options.output);
   }
   const bool is_known = !options.output.empty() && options.output.find("%p") == std::string::npos;
-  const std::string path = is_known ? trace_path(options.output, "", 0, 0) : (folder / ".heaptap.probe").string();
-  if (is_known && fs::exists(path, error)) {
-    if (!options.force) {
-      return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
-    }
-    return {};
+  if (!is_known) return try_to_make(folder / fmt::format(".heaptap.probe.{}", getpid()), folder);
+  const std::string path = trace_path(options.output, "", 0, 0);
+  const fs::file_type type = fs::symlink_status(path, error).type();
+  if (type == fs::file_type::not_found) return try_to_make(path, path);
+  if (type == fs::file_type::symlink) {
+    return base::fail(
+        "can't write the trace to {}: it is a symbolic link, which may lead anywhere; name the file itself, or remove "
+        "the link",
+        path);
   }
-  // Only making a file tells whether one can be made.
-  const int probe = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (probe < 0) {
-    return base::fail("can't write the trace to {}: {}; choose another place with -o FILE",
-                      is_known ? path : folder.string(), base::reason_of(errno));
+  if (!options.force) {
+    return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
   }
-  close(probe);
-  fs::remove(path, error);
   return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 
 #include "host/analysis/analyze.h"
@@ -16,10 +17,12 @@
 #include "host/app/exit_status.h"
 #include "host/app/run_plan.h"
 #include "host/app/supervisor.h"
+#include "host/app/terminal.h"
 #include "host/app/tracer_source.h"
 #include "target/agent_server.h"
 #include "target/clock_trust.h"
 #include "target/launch.h"
+#include "target/own_limits.h"
 #include "target/preload_path.h"
 #include "wire/handshake.h"
 
@@ -64,8 +67,8 @@ target::LogOptions log_options(const RunOptions& options, bool is_in_target) {
   log.flags = (options.follow_fork ? wire::kFollowFork : 0u) | (options.follow_exec ? wire::kFollowExec : 0u) |
               (options.no_cpp ? wire::kNoCpp : 0u) | (options.leak_scan && !options.aggregate ? wire::kScanAtEnd : 0u);
   for (const std::string& object : options.omit) log.omitted_objects += object + "\n";
-  rlimit space{};
-  if (is_in_target && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+  const rlimit space = target::own_limits::of_program(RLIMIT_AS);
+  if (is_in_target && space.rlim_cur != RLIM_INFINITY) {
     log.most_bytes = space.rlim_cur / 16;  // the target's own limit: leave it its room
   }
   return log;
@@ -119,7 +122,7 @@ Outcome outcome_of(RecordedProcesses& processes, std::vector<pid_t> named, bool 
   Outcome outcome;
   const StartedProgram& program = processes.program();
   if (program.process > 0) {
-    close(program.descriptor);
+    if (program.descriptor >= 0) close(program.descriptor);
     named.insert(named.begin(), program.process);
     outcome.status = WIFSIGNALED(program.status) ? 128 + WTERMSIG(program.status) : WEXITSTATUS(program.status);
   } else if (has_failed) {
@@ -130,6 +133,18 @@ Outcome outcome_of(RecordedProcesses& processes, std::vector<pid_t> named, bool 
     return std::ranges::find(named, static_cast<pid_t>(trace.pid)) != named.end();
   }));
   return outcome;
+}
+
+// Whatever happens to the recording, the program's status is known in the end.
+void watch(Supervisor& supervisor, RecordedProcesses& processes, const std::optional<target::Launched>& launched) try {
+  supervisor.watch(launched);
+} catch (const std::exception& error) {
+  StartedProgram& program = processes.program();
+  if (!program.runs()) throw;
+  print_error(fmt::format("heaptap: the recording ended before the program: {}\n", error.what()));
+  while (waitpid(program.process, &program.status, 0) < 0 && errno == EINTR) {
+  }
+  program.ended = true;
 }
 
 base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan) {
@@ -143,11 +158,13 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   if (!preloaded) return base::fail("can't record {}: {}", plan.program->path, preloaded.error());
   launch->agent_path = preloaded->path();
   launch->session = server.session();
-  const auto launched = start(*launch);
-  if (!launched) return std::unexpected(launched.error());
+  // All that it takes is there before the program runs.
   RecordedProcesses processes(recording_options(options, plan));
   AgentSource source(processes, server);
-  Supervisor({}, processes, source).watch(*launched);
+  Supervisor supervisor({}, processes, source);
+  const auto launched = start(*launch);
+  if (!launched) return std::unexpected(launched.error());
+  watch(supervisor, processes, *launched);
   return outcome_of(processes, {}, false);
 }
 
@@ -206,7 +223,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     }
     launched = *started;
   }
-  supervisor.watch(launched);
+  watch(supervisor, processes, launched);
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
 }
 

@@ -1,6 +1,7 @@
 #include "host/app/run_plan.h"
 
 #include "host/app/output_check.h"
+#include "host/app/own_needs.h"
 #include "host/app/process_check.h"
 #include "target/log_memory.h"
 
@@ -55,6 +56,7 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
                    options.via == "ptrace" ? "--via ptrace or --aggregate" : "--aggregate");
   }
   if (plan.by_tracer && options.via.empty()) plan.why = no_agent;
+  HEAPTAP_TRY(check_own_needs());
   HEAPTAP_TRY(check_output(options));
   HEAPTAP_TRY(check_processes(options.processes));
   return plan;

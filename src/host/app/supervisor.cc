@@ -63,7 +63,7 @@ bool Supervisor::is_over() const { return !processes_.program().runs() && proces
 void Supervisor::wait_for_news() {
   std::vector<pollfd> waits;
   source_.add_waits(waits);
-  for (const RecordedProcess& process : processes_.all()) waits.push_back({process.control->descriptor(), POLLIN, 0});
+  for (const RecordedProcess& process : processes_.all()) process.control->add_waits(waits);
   const bool expects_end = processes_.program().runs() && !program_is_ending_;
   if (expects_end) waits.push_back({processes_.program().descriptor, POLLIN, 0});
   const int pause_ms = program_is_ending_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;

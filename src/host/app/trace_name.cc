@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
+
+#include "host/report/text_safe.h"
 
 namespace heaptap::app {
 namespace {
@@ -34,6 +37,16 @@ std::string fill_in(const std::string& pattern, uint32_t pid) {
   return result;
 }
 
+// What a program is called goes into a file's name: one that terminals show as it is, and not too long for a file.
+std::string file_name_part(const std::string& program) {
+  constexpr size_t kMostBytes = 180;
+  const std::string name = std::filesystem::path(program).filename().string();
+  std::string safe = report::safe_text(name);
+  if (safe != name) std::ranges::replace(safe, '\\', '_');
+  if (safe.size() > kMostBytes) safe.resize(kMostBytes);
+  return safe;
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -42,9 +55,8 @@ std::string host_name() {
 }
 
 std::string trace_path(const std::string& pattern, const std::string& program, uint32_t pid, unsigned nth) {
-  std::string path = pattern.empty()
-                         ? fmt::format("heaptap.{}.{}.htap", std::filesystem::path(program).filename().string(), pid)
-                         : fill_in(pattern, pid);
+  std::string path =
+      pattern.empty() ? fmt::format("heaptap.{}.{}.htap", file_name_part(program), pid) : fill_in(pattern, pid);
   if (nth == 0) return path;
   const std::string ending = ".htap";
   const bool ends = path.ends_with(ending);

@@ -19,10 +19,14 @@ constexpr int kEventLevel = 2;
 }  // namespace
 
 base::Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path, bool overwrite) {
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (overwrite ? O_TRUNC : O_EXCL);
   const int descriptor = open(path.c_str(), flags, 0644);
   if (descriptor < 0 && errno == EEXIST) {
     return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
+  }
+  if (descriptor < 0 && errno == ELOOP) {
+    return base::fail("can't write the trace to {}: it is a symbolic link; name the file itself, or remove the link",
+                      path);
   }
   if (descriptor < 0) {
     return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", path,

@@ -1,0 +1,246 @@
+"""Machines and limits that lack what heaptap would like to have: it records all the same, or says before the program runs
+what is missing; the program's status is never lost."""
+import ctypes
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import expectations
+import heaptap_test
+from heaptap_test import LONG, Outcome, built, heaptap, summary
+
+WAYS = ("agent", "ptrace")
+PIDFD_OPEN, MEMFD_CREATE, PROCESS_VM_READV, MKNOD = 434, 319, 310, 133
+ENOSYS, EPERM = 38, 1
+FIRST = "stack function=malloc caller=first allocations=1000 frees=500 allocated_bytes=100000 live_blocks=500"
+AGAIN = "stack function=malloc caller=again allocations=200000 frees=200000"
+
+
+def forbid(calls, error):
+    """A filter under which these system calls fail with that error, for this process and all that it starts."""
+    load, equal, give = 0x20, 0x15, 0x06
+    code = struct.pack("<HBBI", load, 0, 0, 0)
+    for call in calls:
+        code += struct.pack("<HBBI", equal, 0, 1, call) + struct.pack("<HBBI", give, 0, 0, 0x00050000 | error)
+    code += struct.pack("<HBBI", give, 0, 0, 0x7fff0000)
+    instructions = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(instructions)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(program)), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "no filter")
+
+
+class Surroundings(heaptap_test.TestCase):
+    def run_under(self, prepare, *arguments, stdin=b"x\ny\n", timeout=120):
+        """`heaptap run ARGUMENTS` after prepare() was called in its process."""
+        ended = subprocess.run([str(word) for word in (heaptap_test.HEAPTAP, "run", *arguments)], input=stdin, capture_output=True,
+                               preexec_fn=prepare, cwd=self.folder, timeout=timeout)
+        return Outcome(heaptap_test.shell_status(ended.returncode), ended.stdout, ended.stderr)
+
+    def check_sleeper(self, prepare, via, *options):
+        self.trace.unlink(missing_ok=True)
+        outcome = self.run_under(prepare, "--via", via, "-o", self.trace, *options, "--", built("sleeper"))
+        self.assertEqual(outcome.status, 9, str(outcome))
+        report = summary(self.trace)
+        self.assertEqual(expectations.check(FIRST, report) + expectations.check(AGAIN, report), [])
+        self.assertTrue(report["capture"]["complete"], report["capture"])
+        self.assertEqual(report["target"]["exit"], {"code": 9})
+        return report
+
+    def test_system_calls_that_are_missing(self):
+        for via in WAYS:
+            for error in (ENOSYS, EPERM):
+                for calls in ([PIDFD_OPEN], [MEMFD_CREATE], [PROCESS_VM_READV], [PIDFD_OPEN, MEMFD_CREATE, PROCESS_VM_READV]):
+                    if via == "ptrace" and PROCESS_VM_READV in calls:
+                        continue
+                    with self.subTest(via=via, error=error, calls=calls):
+                        report = self.check_sleeper(lambda: forbid(calls, error), via)
+                        self.assertTrue(report["leaks"]["scanned"])
+
+    def test_followed_children_without_pidfd(self):
+        trace = self.folder / "%p.htap"
+        script = "(eval 'x=1; y=$x$x'; exit 3); (sleep 0.3; eval 'x=1'; exit 4) & exit 5"
+        outcome = self.run_under(lambda: forbid([PIDFD_OPEN], ENOSYS), "-f", "-o", trace, "--", "/bin/sh", "-c", script)
+        self.assertEqual(outcome.status, 5, str(outcome))
+        traces = sorted(self.folder.glob("[0-9]*.htap"))
+        self.assertGreaterEqual(len(traces), 3)
+        for one in traces:
+            self.assertFalse(summary(one)["capture"]["truncated"])
+
+    def test_small_stack(self):
+        for via in WAYS:
+            with self.subTest(via=via):
+                self.check_sleeper(lambda: resource.setrlimit(resource.RLIMIT_STACK, (65536, 65536)), via)
+
+    def test_processor_time(self):
+        """A limit for the program ends the program only."""
+        for via in WAYS:
+            with self.subTest(via=via):
+                limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, resource.RLIM_INFINITY))
+                outcome = self.run_under(limit, "--via", via, "-o", self.folder / f"{via}.htap", "--", "/bin/sh", "-c", "ulimit -St; exit 5")
+                self.assertEqual((outcome.status, outcome.stdout), (5, b"1\n"), str(outcome))
+
+    def test_limits_of_the_program_are_its_own(self):
+        script = "import resource as r; print([r.getrlimit(n) for n in (r.RLIMIT_NOFILE, r.RLIMIT_STACK, r.RLIMIT_CPU)])"
+        script += "; import signal as s; print([s.getsignal(n) for n in (s.SIGXFSZ, s.SIGXCPU)])"
+        def limit():
+            for what, soft in ((resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_STACK, 1 << 20), (resource.RLIMIT_CPU, 100)):
+                resource.setrlimit(what, (soft, resource.getrlimit(what)[1]))
+            for number in (signal.SIGXFSZ, signal.SIGXCPU):
+                signal.signal(number, signal.SIG_DFL)
+        bare = subprocess.run([sys.executable, "-c", script], capture_output=True, preexec_fn=limit)
+        for via in WAYS:
+            with self.subTest(via=via):
+                outcome = self.run_under(limit, "-q", "--via", via, "-o", self.folder / f"{via}.htap", "--", sys.executable, "-c", script)
+                self.assertEqual((outcome.status, outcome.stdout), (0, bare.stdout), str(outcome))
+
+    def test_file_size(self):
+        """As on a full disk: the program's status is kept, and the cause is named."""
+        for via in WAYS:
+            with self.subTest(via=via):
+                trace = self.folder / f"{via}.htap"
+                count = "200000" if via == "agent" else "2000"
+                limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+                outcome = self.run_under(limit, "--via", via, "-o", trace, "--", built("noise"), count)
+                self.assertEqual(outcome.status, 0, str(outcome))
+                self.assertIn(b"File too large", outcome.stderr, str(outcome))
+
+    def test_address_space(self):
+        """heaptap takes more for itself where it may; where it may not that is said before the program runs."""
+        os.chmod(self.folder, 0o777)
+        for what, size in ((resource.RLIMIT_AS, 30000 << 10), (resource.RLIMIT_DATA, 1000 << 10)):
+            def limit_softly():
+                resource.setrlimit(what, (size, resource.getrlimit(what)[1]))
+            def limit():
+                resource.setrlimit(what, (size, size))
+                if os.getuid() == 0:
+                    os.setgroups([])
+                    os.setresgid(65534, 65534, 65534)
+                    os.setresuid(65534, 65534, 65534)
+            with self.subTest(what=what):
+                trace = self.folder / f"{what}.htap"
+                outcome = self.run_under(limit_softly, "--via", "agent", "-o", trace, "--", "/bin/sh", "-c", "exit 5")
+                self.assertEqual(outcome.status, 5, str(outcome))
+                self.assertFalse(summary(trace)["capture"]["truncated"])
+                outcome = self.run_under(limit, "-o", self.folder / f"{what}.hard", "--", "/bin/sh", "-c", "echo ran; exit 5")
+                self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
+                self.assertIn(b"ulimit", outcome.stderr)
+
+    def test_no_proc(self):
+        if os.getuid() != 0 or shutil.which("unshare") is None:
+            heaptap_test.skip_what_is_missing("/proc can be taken away by root, with unshare")
+        for via in WAYS:
+            with self.subTest(via=via):
+                script = f"umount -l /proc && exec {heaptap_test.HEAPTAP} run --via {via} -- /bin/echo ran"
+                outcome = heaptap_test.run(["unshare", "-m", "sh", "-c", script], cwd=self.folder)
+                self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
+                self.assertIn(b"mount -t proc", outcome.stderr)
+
+    def test_many_followed_processes_at_once(self):
+        """With so few descriptors that not each process gets all that heaptap would like to have of it."""
+        count = 2000 if LONG else 60
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        outcome = self.run_under(limit, "-q", "-f", "-o", self.folder / "%p.htap", "--", built("many_children"), count, timeout=1000)
+        self.assertEqual((outcome.status, outcome.stdout), (7, b""), str(outcome))
+        traces = list(self.folder.glob("[0-9]*.htap"))
+        self.assertEqual(len(traces), count + 1)
+        for trace in traces[::max(1, count // 20)]:
+            report = summary(trace)
+            self.assertEqual((report["capture"]["lost_events"], report["capture"]["truncated"]), (0, False))
+            expected = "stack function=malloc caller=work allocations=100 frees=100"
+            if (report["target"]["exit"] or {}).get("code") != 7:
+                self.assertEqual(expectations.check(expected, report), [])
+
+
+class SharedFolder(heaptap_test.TestCase):
+    """Others can write into the folder that the trace is to be made in."""
+
+    def test_links_lead_nowhere(self):
+        victim = self.folder / "victim"
+        shared = self.folder / "shared"
+        shared.mkdir()
+        for name in (".heaptap.probe", "trace.htap"):
+            (shared / name).symlink_to(victim)
+        self.assertEqual(heaptap("run", "-q", "--", "/bin/true", cwd=shared).status, 0)
+        self.assertFalse(victim.exists())
+        for options in ((), ("--force",)):
+            outcome = heaptap("run", "-o", shared / "trace.htap", *options, "--", "/bin/echo", "ran", cwd=shared)
+            self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
+            self.assertIn(b"symbolic link", outcome.stderr)
+            self.assertFalse(victim.exists())
+        victim.write_text("precious")
+        outcome = heaptap("run", "-o", shared / "trace.htap", "--force", "--", "/bin/true", cwd=shared)
+        self.assertEqual((outcome.status, victim.read_text()), (125, "precious"), str(outcome))
+
+    def test_probe_that_is_there_is_left_alone(self):
+        for name in (".heaptap.probe", f".heaptap.probe.{os.getpid()}"):
+            (self.folder / name).write_text("somebody's")
+        self.assertEqual(heaptap("run", "-q", "--", "/bin/true", cwd=self.folder).status, 0)
+        self.assertEqual((self.folder / ".heaptap.probe").read_text(), "somebody's")
+
+    def test_names_with_control_characters(self):
+        program = self.folder / "a\x1b[31mb\nc"
+        shutil.copy("/bin/true", program)
+        outcome = heaptap("run", "--", program, cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        traces = [name for name in os.listdir(self.folder) if name.endswith(".htap")]
+        self.assertTrue(traces)
+        for name in traces:
+            self.assertTrue(name.isprintable(), repr(name))
+        self.assertNotIn(b"\x1b", outcome.stderr)
+
+    def test_long_names(self):
+        program = self.folder / ("n" * 250)
+        shutil.copy("/bin/true", program)
+        self.assertEqual(heaptap("run", "-q", "--", program, cwd=self.folder).status, 0)
+
+
+class Caller(heaptap_test.TestCase):
+    def test_another_users_leaks(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root, to be two users")
+        process = subprocess.Popen([str(heaptap_test.HEAPTAP), "run", "-q", "-o", str(self.trace), "--", str(built("sleeper"))],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        process.stdout.readline()
+        target = heaptap_test.descendants(process.pid)[0]
+        def as_nobody():
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+        ended = subprocess.run([str(heaptap_test.HEAPTAP), "leaks", str(target)], capture_output=True, preexec_fn=as_nobody, timeout=60)
+        self.assertEqual(ended.returncode, 125)
+        self.assertIn(b"traced by another user", ended.stderr)
+
+    def test_silent_caller_holds_nobody_up(self):
+        process = subprocess.Popen([str(heaptap_test.HEAPTAP), "run", "-q", "-o", str(self.trace), "--", str(built("sleeper"))],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        process.stdout.readline()
+        target = heaptap_test.descendants(process.pid)[0]
+        silent = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(20)]
+        for one in silent:
+            self.addCleanup(one.close)
+            one.setblocking(False)
+            try:
+                one.connect(f"\0heaptap.control.{target}")
+            except BlockingIOError:
+                pass
+        self.assertEqual(heaptap("leaks", target).status, 0)
+        lines = 30
+        output, _ = process.communicate(b"x\n" * lines, timeout=60)
+        self.assertEqual((process.returncode, output.count(b"line\n")), (9, lines))
+        self.assertEqual(summary(self.trace)["capture"]["lost_events"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
