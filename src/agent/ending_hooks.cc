@@ -9,6 +9,7 @@
 #include "agent/ending.h"
 #include "agent/ending_signals.h"
 #include "agent/kernel.h"
+#include "agent/line.h"
 #include "agent/real_functions.h"
 #include "agent/surroundings.h"
 
@@ -174,7 +175,27 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   if (arguments[0] == __NR_rt_sigaction) return choose_action_by_number();
   if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
   note_memory_call(arguments);
+  if (arguments[0] == __NR_clone || arguments[0] == __NR_unshare) note_namespaces(arguments[1]);
+  if (arguments[0] == __NR_clone3 && arguments[1] != 0) {
+    note_namespaces(*reinterpret_cast<const uint64_t*>(arguments[1]));
+  }
   return or_fail(real<long()>(Other::kSystemCall));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_unshare(const uintptr_t* arguments) {
+  note_namespaces(arguments[0]);
+  return or_fail(real<int(int)>(Other::kUnshare));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_setns(const uintptr_t* arguments) {
+  if (arguments[1] == 0) keep_line();  // which namespace it is, the descriptor knows
+  note_namespaces(arguments[1]);
+  return or_fail(real<int(int, int)>(Other::kSetNamespace));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_clone(const uintptr_t* arguments) {
+  note_namespaces(arguments[2]);
+  return or_fail(real<int()>(Other::kClone));
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_exit(const uintptr_t* arguments) {

@@ -35,6 +35,9 @@ namespace heaptap::agent {
   with(kProcessControl, "prctl")                            \
   with(kProtect, "mprotect")                                \
   with(kProtectWithKey, "pkey_mprotect")                    \
+  with(kUnshare, "unshare")                                 \
+  with(kSetNamespace, "setns")                              \
+  with(kClone, "clone")                                     \
   with(kLockAll, "mlockall")                                \
   with(kVersion, "gnu_get_libc_version")
 // clang-format on

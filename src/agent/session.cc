@@ -1,8 +1,10 @@
 #include "agent/session.h"
 
 #include "agent/areas.h"
+#include "agent/collector_socket.h"
 #include "agent/ending_signals.h"
 #include "agent/kernel.h"
+#include "agent/line.h"
 #include "agent/streams.h"
 #include "agent/words.h"
 #include "wire/log_layout.h"
@@ -14,90 +16,10 @@ constinit Session g_session{};
 
 namespace {
 
-constexpr long kUnixFamily = 1;
-constexpr long kSeqPacket = 5;
-constexpr long kCloseOnExec = 02000000;
-constexpr long kNoSignal = 0x4000;
-constexpr long kSocketLevel = 1;
-constexpr long kReceiveTimeout = 20;
-constexpr long kSendTimeout = 21;
-constexpr int kAnswerSeconds = 5;
-
-struct SocketAddress {
-  uint16_t family;
-  char path[108];
-};
-
-// struct msghdr and cmsghdr as the kernel has them.
-struct MessagePart {
-  void* base;
-  size_t bytes;
-};
-struct MessageHeader {
-  void* name;
-  int name_bytes;
-  MessagePart* vector;
-  size_t vector_count;
-  void* control;
-  size_t control_bytes;
-  unsigned flags;
-};
-struct ControlMessage {
-  size_t bytes;
-  int level;
-  int type;
-  int descriptor;
-};
-
-// A socket that closes itself.
-class Socket {
- public:
-  Socket() : descriptor_(kernel::system_call(__NR_socket, kUnixFamily, kSeqPacket | kCloseOnExec, 0)) {}
-  ~Socket() {
-    if (descriptor_ >= 0) kernel::close(static_cast<int>(descriptor_));
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-
-  bool connect(const char* name, size_t name_bytes) {
-    if (descriptor_ < 0) return false;
-    SocketAddress address{static_cast<uint16_t>(kUnixFamily), {}};
-    copy_bytes(address.path + 1, name, name_bytes);  // a leading NUL: the abstract namespace
-    __kernel_timespec limit{kAnswerSeconds, 0};
-    for (const long option : {kReceiveTimeout, kSendTimeout}) {
-      kernel::system_call(__NR_setsockopt, descriptor_, kSocketLevel, option, reinterpret_cast<long>(&limit),
-                          sizeof(limit));
-    }
-    const long bytes = static_cast<long>(offsetof(SocketAddress, path) + 1 + name_bytes);
-    return !kernel::failed(kernel::system_call(__NR_connect, descriptor_, reinterpret_cast<long>(&address), bytes));
-  }
-
-  bool send(const void* message, size_t bytes) {
-    return kernel::system_call(__NR_sendto, descriptor_, reinterpret_cast<long>(message), static_cast<long>(bytes),
-                               kNoSignal) == static_cast<long>(bytes);
-  }
-
-  // Receives a message of exactly that size and the descriptor that comes with it; -1: none.
-  bool receive(void* message, size_t bytes, int& descriptor) {
-    alignas(8) uint8_t control[32] = {};
-    MessagePart part{message, bytes};
-    MessageHeader header{nullptr, 0, &part, 1, control, sizeof(control), 0};
-    long received;
-    do {
-      received =
-          kernel::system_call(__NR_recvmsg, descriptor_, reinterpret_cast<long>(&header), 0x40000000 /* CLOEXEC */);
-    } while (received == kernel::kInterrupted);
-    descriptor = -1;
-    const auto* rights = reinterpret_cast<const ControlMessage*>(control);
-    if (received > 0 && header.control_bytes >= sizeof(size_t) + 12 && rights->level == 1 && rights->type == 1) {
-      descriptor = rights->descriptor;
-    }
-    return received == static_cast<long>(bytes);
-  }
-
- private:
-  long descriptor_;
-};
+// A child that shall be recorded, and isn't: its parent's log, which it still has, is told so.
+void note_unreached() {
+  if (g_session.log != nullptr) g_session.log->children_unreached.fetch_add(1, std::memory_order_relaxed);
+}
 
 // How much of the log is in use from the start. What it may grow by would count in limits and be locked with all of the
 // program's memory (mlockall), so it isn't mapped before.
@@ -114,20 +36,19 @@ void unmap_growth(wire::LogHeader& log) {
 // Asks the collector for a log. Null where there is none for this process.
 wire::LogHeader* ask_for_log(wire::StartReason reason) {
   Socket socket;
-  if (!socket.connect(g_session.socket_name, g_session.socket_name_bytes)) return nullptr;
-  wire::Hello hello{wire::kHelloMagic,
-                    wire::kHandshakeVersion,
-                    wire::kLogVersion,
-                    sizeof(void*),
-                    static_cast<uint32_t>(arch::native::kArchitecture),
-                    reason,
-                    kernel::process_id(),
-                    kernel::parent_process_id(),
-                    {}};
-  copy_bytes(hello.secret, g_session.socket_name + g_session.socket_name_bytes + 1, sizeof(hello.secret));
+  const wire::Hello hello = make_hello(reason);
+  const bool is_asked =
+      (socket.connect_to_collector() && socket.send(&hello, sizeof(hello))) || ask_by_line(socket, hello);
+  if (!is_asked) {
+    note_unreached();
+    return nullptr;
+  }
   wire::Welcome welcome{};
   int descriptor = -1;
-  if (!socket.send(&hello, sizeof(hello)) || !socket.receive(&welcome, sizeof(welcome), descriptor)) return nullptr;
+  if (!socket.receive(&welcome, sizeof(welcome), descriptor)) {
+    note_unreached();
+    return nullptr;
+  }
   if (descriptor < 0) return nullptr;
   void* memory = nullptr;
   if (welcome.magic == wire::kHelloMagic && welcome.accepted == 1 && welcome.log_bytes >= sizeof(wire::LogHeader)) {
@@ -290,6 +211,20 @@ void set_collectors_filters(const char* text) {
   g_session.collectors_filters = count;
 }
 
+wire::Hello make_hello(wire::StartReason reason) {
+  wire::Hello hello{wire::kHelloMagic,
+                    wire::kHandshakeVersion,
+                    wire::kLogVersion,
+                    sizeof(void*),
+                    static_cast<uint32_t>(arch::native::kArchitecture),
+                    reason,
+                    kernel::process_id(),
+                    kernel::parent_process_id(),
+                    {}};
+  copy_bytes(hello.secret, g_session.socket_name + g_session.socket_name_bytes + 1, sizeof(hello.secret));
+  return hello;
+}
+
 uint32_t thread_id() {
   if (may_call()) return kernel::thread_id();
   return g_session.knows_thread_place ? door::thread_number_in_block() : 0;
@@ -302,6 +237,7 @@ __attribute__((noinline)) bool start_session() {
     return expected == SessionState::kRecording;
   }
   if (!may_start()) {
+    if ((g_session.flags & wire::kFollowFork) != 0) note_unreached();
     state.store(SessionState::kOff, std::memory_order_release);
     return false;
   }

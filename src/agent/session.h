@@ -80,6 +80,9 @@ inline bool is_recording() {
 // Name of the collector's socket and the secret (wire::kSessionVariable), given by the door before the first hook can run.
 void set_socket_name(const char* text);
 
+// What the collector is told of this process.
+wire::Hello make_hello(wire::StartReason reason);
+
 // How many filters of system calls heaptap is under, as a number in text.
 void set_collectors_filters(const char* text);
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr long kMostPending = 4096;
 constexpr long kMostOfOtherUser = 64;
+constexpr size_t kMostLines = 256;
 constexpr unsigned kMostRounds = 8;
 constexpr unsigned kMostAtOnce = 64;          // connections that are taken in one go
 constexpr std::chrono::seconds kPatience{5};  // as long as an agent waits for its answer
@@ -35,6 +36,29 @@ std::string random_text(size_t digits) {
   return text;
 }
 
+// A message of who shares a line: the kernel says whose it is, and a descriptor comes with it.
+ssize_t receive_by_line(int line, AgentRequest& request) {
+  iovec part{&request.hello, sizeof(request.hello)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t got = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  for (cmsghdr* head = got >= 0 ? CMSG_FIRSTHDR(&message) : nullptr; head != nullptr;
+       head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET) continue;
+    if (head->cmsg_type == SCM_RIGHTS) std::memcpy(&request.connection, CMSG_DATA(head), sizeof(int));
+    if (head->cmsg_type == SCM_CREDENTIALS) {
+      ucred sender{};
+      std::memcpy(&sender, CMSG_DATA(head), sizeof(sender));
+      request.process = sender.pid;
+    }
+  }
+  return got;
+}
+
 int listen_on(const std::string& name) {
   const int descriptor = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return -1;
@@ -42,6 +66,8 @@ int listen_on(const std::string& name) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int with_senders = 1;  // what is accepted inherits it
+  setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &with_senders, sizeof(with_senders));
   if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), bytes) != 0 || listen(descriptor, SOMAXCONN) != 0) {
     close(descriptor);
     return -1;
@@ -56,12 +82,14 @@ AgentServer::AgentServer()
 
 AgentServer::~AgentServer() {
   for (const Pending& pending : pending_) close(pending.connection);
+  for (const int line : lines_) close(line);
   if (socket_ >= 0) close(socket_);
 }
 
 void AgentServer::add_waits(std::vector<pollfd>& waits) const {
   waits.push_back({socket_, POLLIN, 0});
   for (const Pending& pending : pending_) waits.push_back({pending.connection, POLLIN, 0});
+  for (const int line : lines_) waits.push_back({line, POLLIN, 0});
 }
 
 std::optional<AgentRequest> AgentServer::accept() {
@@ -69,7 +97,7 @@ std::optional<AgentRequest> AgentServer::accept() {
     if (auto request = next_of_pending()) return request;
     if (!take_connections()) break;
   }
-  return std::nullopt;
+  return next_of_lines();
 }
 
 std::optional<AgentRequest> AgentServer::next_of_pending() {
@@ -80,13 +108,39 @@ std::optional<AgentRequest> AgentServer::next_of_pending() {
     if (got < 0 && (errno == EAGAIN || errno == EINTR) && now - pending->since < kPatience) {
       ++pending;
     } else if (got == sizeof(request.hello) && is_sound(request.hello)) {
-      pending_.erase(pending);
-      return request;
+      pending = pending_.erase(pending);
+      if (request.hello.reason != wire::StartReason::kLine) return request;
+      keep_line(request.connection);
     } else if (got == 0) {  // it went away
       close(pending->connection);
       pending = pending_.erase(pending);
     } else {
       pending = refuse(pending);
+    }
+  }
+  return std::nullopt;
+}
+
+void AgentServer::keep_line(int connection) {
+  if (lines_.size() < kMostLines) {
+    lines_.push_back(connection);
+  } else {
+    close(connection);
+  }
+}
+
+std::optional<AgentRequest> AgentServer::next_of_lines() {
+  for (size_t i = 0; i < lines_.size();) {
+    AgentRequest request{-1, 0, {}};
+    const ssize_t got = receive_by_line(lines_[i], request);
+    const bool is_request = got == sizeof(request.hello) && request.connection >= 0 && request.process > 0;
+    if (is_request && is_sound(request.hello)) return request;
+    if (request.connection >= 0) close(request.connection);
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
+      i += got > 0 ? 0 : 1;
+    } else {
+      close(lines_[i]);
+      lines_.erase(lines_.begin() + static_cast<ptrdiff_t>(i));
     }
   }
   return std::nullopt;

@@ -54,6 +54,8 @@ class AgentServer {
     Clock::time_point since;
   };
 
+  std::optional<AgentRequest> next_of_lines();
+  void keep_line(int connection);
   std::optional<AgentRequest> next_of_pending();
   bool take_connections();
   void take_connection(int connection);
@@ -64,6 +66,7 @@ class AgentServer {
   std::string secret_;
   int socket_;
   std::deque<Pending> pending_;  // the oldest first
+  std::vector<int> lines_;       // connections of wire::StartReason::kLine
   uint64_t refused_ = 0;
 };
 

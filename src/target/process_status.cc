@@ -146,6 +146,28 @@ uint64_t read_start_time(pid_t thread) {
   return read_stat_field(thread, kStartTime);
 }
 
+namespace {
+
+// The thread's number in the innermost namespace that it is in. 0: not told, or the same as ours.
+uint32_t read_own_number(pid_t thread) {
+  const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/status");
+  const std::string_view numbers = field_of(text, "NSpid:");
+  const size_t last = numbers.find_last_of(" \t");
+  return last == numbers.npos ? 0 : static_cast<uint32_t>(number_of(numbers.substr(last + 1)));
+}
+
+}  // namespace
+
+std::map<uint32_t, uint32_t> read_thread_numbers(pid_t process) {
+  std::map<uint32_t, uint32_t> ours;
+  const pid_t first = find_live_thread(process);
+  if (first == 0 || read_own_number(first) == 0) return ours;
+  for (const pid_t thread : list_threads(process)) {
+    if (const uint32_t own = read_own_number(thread); own != 0) ours[own] = static_cast<uint32_t>(thread);
+  }
+  return ours;
+}
+
 std::optional<KernelPlace> read_kernel_place(pid_t thread) {
   const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/syscall");
   // "NUMBER ARG1 … ARG6 SP PC", or "-1 SP PC" outside of system calls, or "running".

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ std::vector<pid_t> list_threads(pid_t process);
 // A thread of it that runs: what /proc tells of memory, files and the program it tells of such a one only. The first thread
 // if that does, which it need not. 0: the process has ended.
 pid_t find_live_thread(pid_t process);
+
+// In a pid namespace of its own a process knows its threads by other numbers than we do: ours by theirs. Empty: they are the
+// same ones.
+std::map<uint32_t, uint32_t> read_thread_numbers(pid_t process);
 
 // Where a thread sits in the kernel. None: it isn't in a system call, or this isn't told.
 struct KernelPlace {

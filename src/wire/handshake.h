@@ -6,12 +6,17 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kHelloMagic = 0x4f4c4548;  // "HELO"
-inline constexpr uint32_t kHandshakeVersion = 2;
+inline constexpr uint32_t kHandshakeVersion = 3;
 
 inline constexpr uint32_t kSecretBytes = 32;
 inline constexpr char kSecretSeparator = ':';
 
-enum class StartReason : uint32_t { kStart = 0, kFork = 1 };
+enum class StartReason : uint32_t {
+  kStart = 0,
+  kFork = 1,
+  kLine =
+      2,  // no answer is asked for: by this connection others will say their Hello, each with a socket for the answer
+};
 
 struct Hello {
   uint32_t magic;

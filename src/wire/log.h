@@ -87,6 +87,7 @@ struct LogHeader {
   std::atomic<uint32_t> stack_area_overflow;  // stacks that took the place of others in the table
   std::atomic<uint32_t> own_area_count;       // no entry from this index on was ever used
   std::atomic<uint32_t> own_area_overflow;    // own mappings that are not in the table
+  std::atomic<uint32_t> children_unreached;   // forked, to be recorded, and couldn't ask for a log
 };
 
 enum SessionFlag : uint32_t {

@@ -1,12 +1,12 @@
 // Writes one word over the log that an agent has in it, as a wild pointer may, and goes on allocating. Arguments: where the
 // log's header tells of the part (0: the header itself), the offset in that part, the word. Without a log nothing is written.
+// TRACE any
+// EXPECT exit 5
 // RUN 0 40 4702111234474983745
 // RUN 0 24 18446744073709551615
 // RUN 0 88 9223372036854775807
 // RUN 0 96 8
 // RUN 0 104 18446744073709551615
-// TRACE any
-// EXPECT exit 5
 #include "target.h"
 
 #include <stdint.h>

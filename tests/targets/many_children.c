@@ -1,7 +1,7 @@
 // Children that are all there at the same time, each with blocks of its own.
-// RUN 30
 // OPTIONS -f
 // EXPECT exit 7
+// RUN 30
 #include "target.h"
 
 #include <sys/wait.h>

@@ -47,6 +47,9 @@
         pass_through _Exit, heaptap_choose_direct_exit
         pass_through makecontext, heaptap_choose_makecontext
         pass_through syscall, heaptap_choose_syscall
+        pass_through unshare, heaptap_choose_unshare
+        pass_through setns, heaptap_choose_setns
+        pass_through clone, heaptap_choose_clone
 
 // In place of main: notes where main's frame begins and what it returns to, and becomes main.
         .globl  heaptap_enter_main

@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "target/process_status.h"
+
 namespace heaptap::app {
 namespace {
 
@@ -59,9 +61,10 @@ void AgentSource::note_refusals() {
 void AgentSource::begin(const target::AgentRequest& request) {
   processes_.end(request.process, {});  // one that executed another program: a recording of its own
   const wire::Hello& hello = request.hello;
+  const auto status = target::read_thread_status(request.process);
   RecordedProcess* const process =
       processes_.begin({.process = request.process,
-                        .parent = hello.parent_pid,
+                        .parent = status ? status->parent : hello.parent_pid,  // in its pid namespace it is another one
                         .architecture = static_cast<wire::Architecture>(hello.architecture),
                         .word_bytes = hello.word_bytes,
                         .from_start = hello.reason == wire::StartReason::kStart});

@@ -1,11 +1,13 @@
 #include "host/app/process_scan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "host/base/clock.h"
 #include "host/leaks/heap_scanner.h"
 #include "target/area_reader.h"
 #include "target/process_memory.h"
+#include "target/process_status.h"
 #include "target/root_finder.h"
 
 namespace heaptap::app {
@@ -80,6 +82,12 @@ uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact
   return (address & wire::kCodeAddressMask) | (generation & 0x7fff) << 48 | (is_exact ? wire::kCodeExact : 0);
 }
 
+// Of a thread that the process knows by this one.
+uint32_t our_number(const std::map<uint32_t, uint32_t>& numbers, uint32_t theirs) {
+  const auto found = numbers.find(theirs);
+  return found == numbers.end() ? theirs : found->second;
+}
+
 leaks::ScanInput scan_input(Recorded recorded, const target::Roots& roots) {
   leaks::ScanInput input;
   input.blocks = std::move(recorded.blocks);
@@ -118,7 +126,10 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
   const auto heap = heap_ranges(recorded.blocks);
   const auto mapped = mapped_ranges(recorded.mapped);
   const auto own = target::read_own_areas(target.log);
-  const auto stacks = target::read_stack_areas(target.log);
+  auto stacks = target::read_stack_areas(target.log);
+  std::map<uint32_t, uint32_t> numbers;
+  if (target.tells_other_numbers) numbers = target::read_thread_numbers(stopped->process());
+  for (wire::StackArea& stack : stacks) stack.thread_id = our_number(numbers, stack.thread_id);
   target::RootQuery query{.heap = heap,
                           .heap_is_complete = target.heap_is_complete,
                           .mapped = mapped,
@@ -126,8 +137,8 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
                           .stacks = stacks,
                           .ending = {}};
   if (target.ending) {
-    query.ending =
-        target::EndingThread{target.ending->thread_id, target.ending->live_sp, target.access.knows_ending_registers};
+    query.ending = target::EndingThread{our_number(numbers, target.ending->thread_id), target.ending->live_sp,
+                                        target.access.knows_ending_registers};
   }
   target::ProcessMemory memory(stopped->live_thread(), stopped->word_bytes());
   const target::Roots roots = target::find_roots(*stopped, memory, query);

@@ -29,7 +29,8 @@ struct ScanTarget {
   const ScanAccess& access;
   std::optional<wire::EndingNotice> ending;  // it waits at its end
   const target::LogParts& log;
-  bool heap_is_complete = true;  // all of its blocks were recorded
+  bool heap_is_complete = true;      // all of its blocks were recorded
+  bool tells_other_numbers = false;  // of threads: those of its own pid namespace
 };
 
 // What the recording knows once all that the process did up to the stop has been taken from its log.

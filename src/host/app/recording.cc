@@ -10,6 +10,7 @@
 #include "host/base/clock.h"
 #include "host/intake/table_frames.h"
 #include "target/memory_room.h"
+#include "target/process_status.h"
 
 namespace heaptap::app {
 namespace {
@@ -59,6 +60,8 @@ Recording::Recording(std::unique_ptr<target::LogMemory> log, std::unique_ptr<int
     return bytes <= target::free_memory_for(process) / kShare;
   });
   if (totals_.is_on()) coder_.expect_doubles();
+  is_in_own_namespace_ =
+      capture_.via == "agent" && !target::read_thread_numbers(static_cast<pid_t>(capture_.pid)).empty();
 }
 
 uint64_t Recording::poll() {
@@ -117,7 +120,11 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
   end_was_seen_ = end_was_seen_ || ending.has_value();
   poll();  // so that little is left to be done while it stands still
   const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && !log_->parts().omits;
-  const ScanTarget target{.access = access, .ending = ending, .log = log_->parts(), .heap_is_complete = is_complete};
+  const ScanTarget target{.access = access,
+                          .ending = ending,
+                          .log = log_->parts(),
+                          .heap_is_complete = is_complete,
+                          .tells_other_numbers = is_in_own_namespace_};
   uint64_t time_ns = 0;
   auto scan = scan_process(target, [this, &time_ns] {
     take_all();
@@ -236,6 +243,10 @@ void Recording::add_thread(uint32_t number, uint32_t kernel_id, bool ask_name) {
   if (number >= threads_known_.size()) threads_known_.resize(number + size_t{1024});
   if (threads_known_[number]) return;
   threads_known_[number] = true;
+  if (ask_name && is_in_own_namespace_) {
+    const auto numbers = target::read_thread_numbers(static_cast<pid_t>(capture_.pid));
+    if (const auto ours = numbers.find(kernel_id); ours != numbers.end()) kernel_id = ours->second;
+  }
   tables_.threads.push_back({number, kernel_id, ask_name ? thread_name(capture_.pid, kernel_id) : ""});
 }
 
@@ -292,6 +303,12 @@ void Recording::note_what_no_agent_saw() {
     note(
         "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator "
         "inside its executable, which a preloaded agent can't see");
+  }
+  if (const uint32_t count = log.children_unreached.load(std::memory_order_relaxed); count > 0) {
+    note(fmt::format(
+        "{} forked {} not recorded: heaptap couldn't be reached from where {} (another network namespace, a "
+        "filter of system calls, no free descriptor), or gave no answer in time",
+        count, count == 1 ? "child was" : "children were", count == 1 ? "it is" : "they are"));
   }
   const bool wanted_scan = state != wire::AgentState::kNotConnected && (log_->parts().flags & wire::kScanAtEnd) != 0;
   if (wanted_scan && !end_was_seen_) {

@@ -81,7 +81,8 @@ class Recording {
   model::EventBatch batch_;
   base::Result<> written_;  // the first failure
   uint32_t scan_count_ = 0;
-  bool end_was_seen_ = false;  // the process waited for a scan at its end
+  bool is_in_own_namespace_ = false;  // of pids: the agent knows threads by other numbers
+  bool end_was_seen_ = false;         // the process waited for a scan at its end
 };
 
 }  // namespace heaptap::app
