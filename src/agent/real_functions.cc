@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "agent/binding_scopes.h"
+#include "agent/door_preload.h"
 #include "agent/kernel.h"
 #include "agent/late_functions.h"
 #include "agent/loaded_objects.h"
@@ -94,6 +95,7 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
 bool find_real_functions() {
   if (g_real.searched) return true;
   if (first_object() == nullptr) return false;
+  open_door();  // whichever hook comes first: behind it a session can start
   Search search;
   for_each_object(&search_object, &search);
   auto* libc_version = reinterpret_cast<const char* (*)()>(g_real.other[static_cast<uint8_t>(Other::kVersion)]);
