@@ -55,12 +55,6 @@ struct CallPlace {
   uint64_t caller_stack_pointer = 0;
 };
 
-// A word to be written with PTRACE_POKEUSER.
-struct UserAreaWord {
-  uint64_t offset;
-  uint64_t value;
-};
-
 class Cpu {
  public:
   [[nodiscard]] virtual wire::Architecture architecture() const = 0;
@@ -97,12 +91,9 @@ class Cpu {
   // At a function's return instruction: whether it is the one that ends the call with this place.
   [[nodiscard]] virtual bool returns_from(const RegisterImage& registers, const CallPlace& place) const = 0;
 
-  // What makes a thread stop before it executes the instruction at `address`, by its own registers, without any change to
-  // memory. Empty: the CPU can't.
-  static constexpr size_t kMostWatchWords = 2;
-  virtual size_t watch_execution(uint64_t address, UserAreaWord (&words)[kMostWatchWords]) const = 0;
-  // What takes that back; and how to tell that the registers are not in use by the program: all these offsets read 0.
-  virtual size_t end_watch(UserAreaWord (&words)[kMostWatchWords]) const = 0;
+  // At the entry of a system call: whether it ends a signal handler (sigreturn), and
+  // `resumed_at`, the stack pointer of what goes on then.
+  virtual bool ends_handler(const RegisterImage& registers, TargetMemory& memory, uint64_t& resumed_at) const = 0;
 
   // A system call that a stop interrupted and that did nothing yet: makes it start again. False: nothing to do.
   virtual bool restart_interrupted_call(RegisterImage& registers) const = 0;

@@ -107,6 +107,16 @@ class AttachStress(heaptap_test.TestCase):
             self.assert_as_before(busy, f"round {number}")
         self.assertEqual(busy.finish(), (0, b"all is well\n"))
 
+    @unittest.skipUnless(debug_registers.known(), "the program is of x86-64")
+    def test_timer_signals_at_every_kind_of_first_instruction(self):
+        ticks = 10000 if LONG else 2000
+        process = subprocess.Popen([TARGETS / "first_instructions", str(ticks)], stdout=subprocess.PIPE)
+        recorded = 0
+        while process.poll() is None:
+            recorded += self.attach([process.pid], 0.1).status == 0
+        self.assertEqual((process.wait(), process.communicate()[0]), (0, b"7 of 7 blocks, ticks as wanted\n"))
+        self.assertGreater(recorded, 0)
+
     def test_several_at_once(self):
         programs = [Busy(self) for _ in range(3)]
         for number in range(ROUNDS // 10):

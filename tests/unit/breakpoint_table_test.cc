@@ -107,5 +107,64 @@ TEST_F(BreakpointTableTest, SitesOfAnObjectThatWentAreForgotten) {
   EXPECT_NE(table.find(kCode + 1), nullptr);
 }
 
+// Below it there may be anything, here what can't be emulated.
+TEST_F(BreakpointTableTest, AReturnIsAwaitedUntilAllHaveComeBack) {
+  memory_.put(kCode, {0x0f, 0xa2, kRet});  // cpuid
+  BreakpointTable table(cpu_, memory_);
+  ASSERT_NE(table.await_return(kCode, BreakpointTable::kNoObject), nullptr);
+  ASSERT_NE(table.await_return(kCode, BreakpointTable::kNoObject), nullptr);
+  EXPECT_EQ(memory_.byte(kCode), kBreakpoint);
+  table.await_no_more(kCode);
+  EXPECT_EQ(memory_.byte(kCode), kBreakpoint);
+  table.await_no_more(kCode);
+  EXPECT_EQ(memory_.byte(kCode), 0x0f);
+  // A thread that met it before may tell only now.
+  ASSERT_NE(table.find(kCode), nullptr);
+  EXPECT_FALSE(table.find(kCode)->planted);
+  table.await_no_more(kCode);
+  EXPECT_EQ(memory_.byte(kCode), 0x0f);
+}
+
+TEST_F(BreakpointTableTest, AReturnThatIsAwaitedAtAnotherBreakpointLeavesThat) {
+  BreakpointTable table(cpu_, memory_);
+  Site& site = *table.add(kCode, 0);
+  site.is_return = true;
+  ASSERT_TRUE(table.plant(site));
+  ASSERT_EQ(table.await_return(kCode, 0), &site);
+  table.await_no_more(kCode);
+  EXPECT_EQ(memory_.byte(kCode), kBreakpoint);
+  EXPECT_EQ(site.instruction().front(), kPush);
+}
+
+TEST_F(BreakpointTableTest, CodeThatWasMadeAnewIsReadAnew) {
+  BreakpointTable table(cpu_, memory_);
+  table.await_return(kCode, BreakpointTable::kNoObject);
+  table.await_no_more(kCode);
+  memory_.put(kCode, {0x90, kRet});
+  table.await_return(kCode, BreakpointTable::kNoObject);
+  table.await_no_more(kCode);
+  EXPECT_EQ(memory_.byte(kCode), 0x90);
+}
+
+TEST_F(BreakpointTableTest, WhereNothingCanBeWrittenNoReturnIsAwaited) {
+  BreakpointTable table(cpu_, memory_);
+  EXPECT_EQ(table.await_return(0x9000, BreakpointTable::kNoObject), nullptr);
+  table.await_no_more(0x9000);
+}
+
+// The program's own breakpoint instruction, where a return was awaited once.
+TEST_F(BreakpointTableTest, TheProgramsOwnBreakpointIsLeftInACopy) {
+  BreakpointTable table(cpu_, memory_);
+  memory_.put(kCode, {kBreakpoint, kRet});
+  table.await_return(kCode, BreakpointTable::kNoObject);
+  table.await_no_more(kCode);
+  EXPECT_TRUE(table.is_breakpoint_at(kCode));
+  test::CodeMemory copy;
+  copy.put(kCode, {kBreakpoint, kRet});
+  BreakpointTable child(cpu_, copy);
+  child.copy_from(table);
+  EXPECT_FALSE(child.find(kCode)->planted);
+}
+
 }  // namespace
 }  // namespace heaptap::tracer

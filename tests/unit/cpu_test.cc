@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/user.h>
+#include <ucontext.h>
 
 #include <array>
 #include <cstddef>
@@ -100,28 +101,25 @@ TEST(CpuTest, FindsTheBreakpointThatAThreadHasHit) {
   }
 }
 
-// nop, nop, nop: the watched one isn't executed, those before it are.
-TEST(CpuTest, WatchStopsBeforeTheInstruction) {
-  constexpr uint8_t kCode[] = {0x90, 0x90, 0x90};
-  for (const arch::Cpu* cpu : {&x86_64(), &i386()}) {
-    const RealCpu real(cpu == &x86_64());
-    RegisterImage registers = real.registers();
-    cpu->set_program_counter(registers, RealCpu::kCode);
-    arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
-    for (size_t i = 0; i < cpu->watch_execution(RealCpu::kCode + 2, words); ++i) ASSERT_TRUE(real.poke(words[i]));
-    ASSERT_EQ(real.run(kCode, registers), SIGTRAP);
-    EXPECT_EQ(cpu->program_counter(registers), RealCpu::kCode + 2);
-    for (size_t i = 0; i < cpu->end_watch(words); ++i) ASSERT_TRUE(real.poke(words[i]));
-    for (size_t i = 0; i < cpu->end_watch(words); ++i) EXPECT_EQ(real.peek(words[i].offset), 0U);
-  }
-}
+// The registers of a handler's end as the kernel finds them: SP where the frame's pieces begin.
+TEST(CpuTest, KnowsTheEndOfASignalHandler) {
+  NumberedMemory<uint64_t> wide_memory;
+  uint64_t resumed_at = 0;
+  const auto wide = [](uint64_t number) { return image_of<uint64_t>(27, {{15, number}, {19, 0x1000}, {17, 0x33}}); };
+  ASSERT_TRUE(x86_64().ends_handler(wide(15), wide_memory, resumed_at));
+  EXPECT_EQ(resumed_at, 100U + offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]) / 8);
+  EXPECT_FALSE(x86_64().ends_handler(wide(1), wide_memory, resumed_at));
+  EXPECT_FALSE(x86_64().ends_handler(wide(uint64_t(-1)), wide_memory, resumed_at));
 
-TEST(CpuTest, KnowsWhereDebugRegistersLie) {
-  arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
-  ASSERT_EQ(x86_64().watch_execution(0x1234, words), 2U);
-  EXPECT_EQ(words[0].offset, offsetof(user, u_debugreg));
-  EXPECT_EQ(words[0].value, 0x1234U);
-  EXPECT_EQ(words[1].offset, offsetof(user, u_debugreg) + 7 * sizeof(long));
+  NumberedMemory<uint32_t> narrow_memory;
+  const auto narrow = [](uint32_t number) { return image_of<uint32_t>(17, {{11, number}, {15, 0x1010}, {13, 0x23}}); };
+  // Behind number, two pointers, siginfo and five words: gs, fs, es, ds, edi, esi, ebp, esp.
+  ASSERT_TRUE(i386().ends_handler(narrow(173), narrow_memory, resumed_at));
+  EXPECT_EQ(resumed_at, 104U + 3 + 128 / 4 + 5 + 7);
+  // Behind the number, which was taken off the stack.
+  ASSERT_TRUE(i386().ends_handler(narrow(119), narrow_memory, resumed_at));
+  EXPECT_EQ(resumed_at, 104U + 7);
+  EXPECT_FALSE(i386().ends_handler(narrow(15), narrow_memory, resumed_at));
 }
 
 TEST(CpuTest, RestartsACallThatDidNothing) {

@@ -67,11 +67,62 @@ TEST_F(PendingCallsTest, ACallWhoseReturnAddressIsGoneWasLeft) {
 
 TEST_F(PendingCallsTest, AHandlersCallsAreItsOwn) {
   push(kMalloc, called(kStack, kCaller));
-  calls_.interrupt();
+  calls_.interrupt(kStack - 16);
+  EXPECT_TRUE(calls_.has_interrupted());
   EXPECT_EQ(enclosing(kMalloc, called(kStack - 512, kCaller + 64)), nullptr);
   EXPECT_FALSE(calls_.is_empty());
-  calls_.handler_returned();
+  calls_.handler_returned(kStack - 16);
+  EXPECT_FALSE(calls_.has_interrupted());
   EXPECT_NE(enclosing(kMalloc, called(kStack - 32, kMalloc + 64)), nullptr);
+}
+
+TEST_F(PendingCallsTest, AHandlerThatWasInterruptedItselfGoesOn) {
+  push(kMalloc, called(kStack, kCaller));
+  calls_.interrupt(kStack - 16);
+  calls_.interrupt(kStack - 600);  // a second signal, before the first handler's first instruction
+  calls_.handler_returned(kStack - 600);
+  EXPECT_TRUE(calls_.has_interrupted());
+  calls_.handler_returned(kStack - 16);
+  EXPECT_FALSE(calls_.has_interrupted());
+}
+
+// Calls that have gone on in other code, and are waited for where they come back.
+class AwaitedCallsTest : public PendingCallsTest {
+ protected:
+  void await(uint64_t slot, uint64_t return_address) {
+    PendingCall call{.called = function_at(kMalloc), .place = called(slot, return_address)};
+    call.awaited_return = return_address;
+    calls_.push(call);
+  }
+};
+
+TEST_F(AwaitedCallsTest, OneComesBackWithTheStackPointerOfItsCaller) {
+  await(kStack, kCaller);
+  EXPECT_EQ(calls_.returned(kCaller, kStack), nullptr);          // the same code, further in
+  EXPECT_EQ(calls_.returned(kCaller + 1, kStack + 8), nullptr);  // other code
+  EXPECT_EQ(calls_.returned(kCaller, kStack + 64), nullptr);     // further out: it was left
+  PendingCall* call = calls_.returned(kCaller, kStack + 8);
+  ASSERT_NE(call, nullptr);
+  calls_.pop(call);
+  const std::vector<uint64_t> ended = calls_.take_ended_awaits();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0], kCaller);
+  EXPECT_TRUE(calls_.take_ended_awaits().empty());
+}
+
+TEST_F(AwaitedCallsTest, OneComesBackBehindAHandlerThatDidNotReturn) {
+  await(kStack, kCaller);
+  calls_.interrupt(kStack - 16);
+  push(kMalloc, called(kStack - 512, kCaller + 64));
+  EXPECT_NE(calls_.returned(kCaller, kStack + 8), nullptr);
+}
+
+TEST_F(AwaitedCallsTest, OneThatIsGoneIsWaitedForNoMore) {
+  await(kStack, kCaller);
+  EXPECT_EQ(enclosing(kMalloc, called(kStack + 64, kCaller + 16)), nullptr);
+  const std::vector<uint64_t> ended = calls_.take_ended_awaits();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0], kCaller);
 }
 
 class EndingCallsTest : public PendingCallsTest {
@@ -95,7 +146,7 @@ TEST_F(EndingCallsTest, AReturnEndsTheCallThatBeganAtItsStackPointer) {
 
 TEST_F(EndingCallsTest, AReturnBehindAHandlerEndsTheInterruptedCall) {
   push(kMalloc, called(kStack, kCaller));
-  calls_.interrupt();
+  calls_.interrupt(kStack - 16);
   push(kMalloc, called(kStack - 512, kCaller + 64));
   PendingCall* outer = ending(kStack);
   ASSERT_NE(outer, nullptr);

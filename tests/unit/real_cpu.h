@@ -79,13 +79,6 @@ class RealCpu {
     return WIFSTOPPED(status) ? WSTOPSIG(status) : -1;
   }
 
-  bool poke(const arch::UserAreaWord& word) const {
-    return ptrace(PTRACE_POKEUSER, child_, word.offset, word.value) == 0;
-  }
-  uint64_t peek(uint64_t offset) const {
-    return static_cast<uint64_t>(ptrace(PTRACE_PEEKUSER, child_, offset, nullptr));
-  }
-
   pid_t child() const { return child_; }
 
  private:

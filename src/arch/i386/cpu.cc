@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include "arch/i386/registers.h"
 #include "arch/i386/thread_registers.h"
 #include "arch/x86/common_cpu.h"
 
@@ -30,6 +31,17 @@ class I386Cpu final : public x86::CommonCpu {
 
   bool argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t& value) const override {
     return stack_argument(registers, memory, index, value);
+  }
+
+  // The trampoline of the plain kind has taken a word off the stack when it calls.
+  bool ends_handler(const RegisterImage& registers, TargetMemory& memory, uint64_t& resumed_at) const override {
+    constexpr uint64_t kPlainSigreturn = 119;
+    constexpr uint64_t kSigreturn = 173;
+    const uint64_t number = word(registers, kUserSystemCall);
+    if (!runs(registers) || (number != kPlainSigreturn && number != kSigreturn)) return false;
+    const uint64_t offset =
+        number == kSigreturn ? Unwinding::kSignalStackPointer : Unwinding::kPlainSignalStackPointer - word_bytes();
+    return stack_word(memory, x86::low_bytes(stack_pointer(registers) + offset, word_bytes()), resumed_at);
   }
 
  private:

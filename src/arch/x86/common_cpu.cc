@@ -9,13 +9,6 @@ namespace {
 
 constexpr uint8_t kBreakpoint[] = {0xcc};
 
-// Of the tracer's own `struct user`, whatever it traces (u_debugreg in arch/x86/include/asm/user_64.h and user_32.h).
-constexpr uint64_t kTracerWord = sizeof(void*);
-constexpr uint64_t kDebugRegisters = kTracerWord == 8 ? 848 : 252;
-constexpr uint64_t debug_register(unsigned number) { return kDebugRegisters + kTracerWord * number; }
-// DR7: register 0 counts for this thread; what it watches is execution, of length 0 (Intel SDM volume 3, 18.2.4).
-constexpr uint64_t kWatchFirst = 1;
-
 }  // namespace
 
 uint64_t CommonCpu::word(const RegisterImage& registers, unsigned index) const {
@@ -116,19 +109,6 @@ bool CommonCpu::call_place(const RegisterImage& registers, TargetMemory& memory,
 // A return instruction finds its address where the call has put it.
 bool CommonCpu::returns_from(const RegisterImage& registers, const CallPlace& place) const {
   return stack_pointer(registers) == place.entry_stack_pointer;
-}
-
-// The address first, so that nothing else is watched in between; back the other way round.
-size_t CommonCpu::watch_execution(uint64_t address, UserAreaWord (&words)[kMostWatchWords]) const {
-  words[0] = {debug_register(0), address};
-  words[1] = {debug_register(7), kWatchFirst};
-  return 2;
-}
-
-size_t CommonCpu::end_watch(UserAreaWord (&words)[kMostWatchWords]) const {
-  words[0] = {debug_register(7), 0};
-  words[1] = {debug_register(0), 0};
-  return 2;
 }
 
 // The stop may be the only reason for EINTR.

@@ -45,9 +45,6 @@ class CommonCpu : public Cpu {
   bool call_place(const RegisterImage& registers, TargetMemory& memory, CallPlace& place) const final;
   bool returns_from(const RegisterImage& registers, const CallPlace& place) const final;
 
-  size_t watch_execution(uint64_t address, UserAreaWord (&words)[kMostWatchWords]) const final;
-  size_t end_watch(UserAreaWord (&words)[kMostWatchWords]) const final;
-
   bool restart_interrupted_call(RegisterImage& registers) const final;
   bool ends_all_threads(const RegisterImage& registers) const final;
   bool makes_tasks(uint64_t system_call) const final;
@@ -61,12 +58,12 @@ class CommonCpu : public Cpu {
   [[nodiscard]] virtual bool does_nothing_when_interrupted(uint64_t system_call) const = 0;
 
   [[nodiscard]] uint64_t word(const RegisterImage& registers, unsigned index) const;
+  bool stack_word(TargetMemory& memory, uint64_t address, uint64_t& value) const;
   // The words that a call finds on the stack behind its return address.
   bool stack_argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t& value) const;
 
  private:
   void set_word(RegisterImage& registers, unsigned index, uint64_t value) const;
-  bool stack_word(TargetMemory& memory, uint64_t address, uint64_t& value) const;
   [[nodiscard]] MachineState state_of(const RegisterImage& registers) const;
   void keep(const MachineState& state, RegisterImage& registers) const;
 

@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "arch/x86/common_cpu.h"
+#include "arch/x86_64/registers.h"
 #include "arch/x86_64/thread_registers.h"
 
 namespace heaptap::arch::x86_64 {
@@ -35,6 +36,13 @@ class Amd64Cpu final : public x86::CommonCpu {
     if (index >= kInRegisters) return stack_argument(registers, memory, index - kInRegisters, value);
     value = word(registers, kArguments[index]);
     return true;
+  }
+
+  // Its frame lies at SP, as its trampoline found it.
+  bool ends_handler(const RegisterImage& registers, TargetMemory& memory, uint64_t& resumed_at) const override {
+    constexpr uint64_t kSigreturn = 15;
+    return runs(registers) && word(registers, kUserSystemCall) == kSigreturn &&
+           stack_word(memory, stack_pointer(registers) + Unwinding::kSignalStackPointer, resumed_at);
   }
 
  private:

@@ -16,10 +16,35 @@ Site* BreakpointTable::add(uint64_t address, uint32_t object) {
   auto site = std::make_unique<Site>();
   site->address = address;
   site->object = object;
-  site->code_bytes = site->code.size();
-  while (site->code_bytes > 0 && !memory_.read(address, site->code.data(), site->code_bytes)) --site->code_bytes;
+  read_code(*site);
   if (!cpu_.decode(address, site->instruction()).can_emulate) return nullptr;
   return sites_.emplace(address, std::move(site)).first->second.get();
+}
+
+void BreakpointTable::read_code(Site& site) {
+  site.code_bytes = site.code.size();
+  while (site.code_bytes > 0 && !memory_.read(site.address, site.code.data(), site.code_bytes)) --site.code_bytes;
+}
+
+Site* BreakpointTable::await_return(uint64_t address, uint32_t object) {
+  std::unique_ptr<Site>& known = sites_[address];
+  if (known == nullptr) {
+    known = std::make_unique<Site>();
+    known->address = address;
+    known->object = object;
+  }
+  // Code may have been made anew since it was waited for there last.
+  if (!known->planted && !known->is_permanent()) read_code(*known);
+  if (known->code_bytes == 0 || !plant(*known)) return nullptr;
+  ++known->awaited_returns;
+  return known.get();
+}
+
+// The site stays: another thread may have met it that hasn't told.
+void BreakpointTable::await_no_more(uint64_t address) {
+  Site* site = find(address);
+  if (site == nullptr || site->awaited_returns == 0) return;
+  if (--site->awaited_returns == 0 && !site->is_permanent()) take_out(address);
 }
 
 bool BreakpointTable::plant(Site& site) {
@@ -30,7 +55,8 @@ bool BreakpointTable::plant(Site& site) {
 void BreakpointTable::take_out(uint64_t address) {
   Site* site = find(address);
   if (site == nullptr || !site->planted) return;
-  site->planted = !memory_.write(address, site->code.data(), cpu_.breakpoint().size());
+  // Only what is still ours: the memory may have been given to something else.
+  site->planted = is_in(memory_, address) && !memory_.write(address, site->code.data(), cpu_.breakpoint().size());
 }
 
 void BreakpointTable::forget(uint32_t object) {
@@ -40,7 +66,7 @@ void BreakpointTable::forget(uint32_t object) {
 void BreakpointTable::lift_all(arch::TargetMemory& memory) const {
   for (const auto& [address, site] : sites_) {
     // Only what is still ours: the memory may have been given to something else.
-    if (is_in(memory, address)) memory.write(address, site->code.data(), cpu_.breakpoint().size());
+    if (site->planted && is_in(memory, address)) memory.write(address, site->code.data(), cpu_.breakpoint().size());
   }
 }
 
@@ -60,8 +86,11 @@ bool BreakpointTable::are_all_in(arch::TargetMemory& memory) const {
 void BreakpointTable::copy_from(const BreakpointTable& parent) {
   for (const auto& [address, site] : parent.sites_) {
     auto copy = std::make_unique<Site>(*site);
-    // The parent's may have come after the fork.
-    copy->planted = is_in(memory_, address);
+    // The parent's may have come, or gone, after the fork.
+    const std::span<const uint8_t> breakpoint = cpu_.breakpoint();
+    const bool is_programs = std::ranges::equal(std::span(copy->code).first(breakpoint.size()), breakpoint);
+    copy->planted = is_in(memory_, address) && !is_programs;
+    copy->awaited_returns = 0;
     sites_.emplace(address, std::move(copy));
   }
 }

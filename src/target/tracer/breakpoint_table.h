@@ -25,8 +25,12 @@ struct Site {
   bool is_return = false;                // some function ends
   bool is_tail_jump = false;             // some function may go on elsewhere
   bool is_change_notice = false;         // objects came or went
+  unsigned awaited_returns = 0;          // so many calls are waited for that come back here
 
   [[nodiscard]] std::span<const uint8_t> instruction() const { return {code.data(), code_bytes}; }
+  [[nodiscard]] bool is_permanent() const {
+    return !functions.empty() || is_return || is_tail_jump || is_change_notice;
+  }
 };
 
 class BreakpointTable {
@@ -41,6 +45,13 @@ class BreakpointTable {
   // can't be emulated.
   Site* add(uint64_t address, uint32_t object);
   bool plant(Site& site);
+  // A breakpoint where a call comes back, until await_no_more() has been called as often. Any instruction may lie below:
+  // whoever is waited for finds it there again. Null: it can't be written. `object` may be kNoObject.
+  static constexpr uint32_t kNoObject = UINT32_MAX;
+  Site* await_return(uint64_t address, uint32_t object);
+  void await_no_more(uint64_t address);
+  // Whether a breakpoint instruction is there now, whoever has put it there.
+  [[nodiscard]] bool is_breakpoint_at(uint64_t address) const { return is_in(memory_, address); }
   // Its own instruction is there until it is planted again.
   void take_out(uint64_t address);
   // Forgets the sites of an object whose memory is gone.
@@ -55,6 +66,7 @@ class BreakpointTable {
   [[nodiscard]] const auto& sites() const { return sites_; }
 
  private:
+  void read_code(Site& site);
   [[nodiscard]] bool is_in(arch::TargetMemory& memory, uint64_t address) const;
 
   const arch::Cpu& cpu_;

@@ -171,20 +171,14 @@ CallObserver::Resolved CallObserver::returning() {
 }
 
 CallObserver::Resolved CallObserver::returned() {
-  const PendingCall* call = thread_.calls.innermost();
-  if (call == nullptr || call->place.return_address != space_.cpu().program_counter(registers_)) {
-    thread_.end_watch(space_.cpu());  // it was left without a return
-    return {};
-  }
-  // A call further in may return to the same place.
-  if (space_.cpu().stack_pointer(registers_) < call->place.caller_stack_pointer) return {};
-  return end(call);
+  const uint64_t stack_pointer = space_.cpu().stack_pointer(registers_);
+  const PendingCall* call = thread_.calls.returned(space_.cpu().program_counter(registers_), stack_pointer);
+  return call != nullptr ? end(call) : Resolved{};
 }
 
 CallObserver::Resolved CallObserver::end(const PendingCall* ending) {
   const PendingCall call = *ending;
   thread_.calls.pop(ending);
-  if (thread_.watch_reason == WatchReason::kReturn) thread_.end_watch(space_.cpu());
   const uint64_t result = space_.cpu().result(registers_);
   if (call.called.watch == Watch::kResolver) return {.address = result, .function = call.called.function};
   if (call.is_event) finish(call, result);
@@ -238,23 +232,20 @@ void CallObserver::finish_mapping(const PendingCall& call, uint64_t result) {
   write(RecordKind::kMap, call, result, mapped);
 }
 
-uint64_t CallObserver::jumped(const Site& site) {
+PendingCall* CallObserver::jumped(const Site& site) {
   const uint64_t stack_pointer = space_.cpu().stack_pointer(registers_);
   PendingCall* call = thread_.calls.innermost();
-  if (call == nullptr || call->place.entry_stack_pointer != stack_pointer) return 0;
-  if (thread_.watch_reason == WatchReason::kReturn) return 0;  // it is waited for already
-  // A handler that interrupted it has returned: the CPU doesn't tell that of an instruction that was begun already.
-  call->is_interrupted = false;
-  if (thread_.watch_reason == WatchReason::kHandlerReturn) thread_.end_watch(space_.cpu());
+  if (call == nullptr || call->place.entry_stack_pointer != stack_pointer) return nullptr;
+  call->is_interrupted = false;                   // whatever handler there was has ended
+  if (call->awaited_return != 0) return nullptr;  // it went on elsewhere before
   const uint64_t there = behind_stubs(space_.cpu().program_counter(registers_));
   const uint64_t start = call->called.address;
-  if (there >= start && there < start + call->called.size_bytes) return 0;  // a jump by a table, within the function
+  if (there >= start && there < start + call->called.size_bytes) return nullptr;  // by a table, within the function
   if (const Site* next = space_.breakpoints().find(there); next != nullptr && !next->functions.empty()) {
-    if (next->tracks_return) return 0;
-    call->goes_on_in_release = true;
-    return 0;
+    if (!next->tracks_return) call->goes_on_in_release = true;
+    return nullptr;
   }
-  return site.is_tail_jump ? call->place.return_address : 0;
+  return site.is_tail_jump ? call : nullptr;
 }
 
 uint64_t CallObserver::behind_stubs(uint64_t address) {

@@ -24,11 +24,11 @@ class CallObserver {
     wire::Function function = wire::Function::kNone;
   };
   Resolved returning();
-  // Where a call returned to that was watched for there.
+  // Where calls come back to that are waited for.
   Resolved returned();
-  // Behind a jump that some function may end with; the registers are those at its target. Gives the address whose execution
-  // will tell that the call has returned; 0: that will be seen without it.
-  uint64_t jumped(const Site& site);
+  // Behind a jump that some function may end with; the registers are those at its target. Gives the call whose return can
+  // only be seen where it comes back; null: it will be seen without that.
+  PendingCall* jumped(const Site& site);
 
  private:
   Resolved end(const PendingCall* ending);

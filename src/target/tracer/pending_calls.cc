@@ -1,5 +1,7 @@
 #include "target/tracer/pending_calls.h"
 
+#include <algorithm>
+
 namespace heaptap::tracer {
 namespace {
 
@@ -25,7 +27,7 @@ PendingCall* PendingCalls::enclosing(const arch::CallPlace& place, const FoundFu
     const bool deeper = place.entry_stack_pointer < call.place.entry_stack_pointer;
     const bool went_on = same_place(place, call.place) && called.address != call.called.address;
     if ((deeper || went_on) && still_stands(call, memory, cpu)) return &call;
-    calls_.pop_back();
+    pop_last();
   }
   return nullptr;
 }
@@ -33,7 +35,10 @@ PendingCall* PendingCalls::enclosing(const arch::CallPlace& place, const FoundFu
 void PendingCalls::push(const PendingCall& call) {
   // Handlers that never return (siglongjmp) leave what they interrupted behind; deeper than that none are nested.
   constexpr size_t kMostCalls = 64;
-  if (calls_.size() >= kMostCalls) calls_.erase(calls_.begin());
+  if (calls_.size() >= kMostCalls) {
+    end_await(calls_.front());
+    calls_.erase(calls_.begin());
+  }
   calls_.push_back(call);
 }
 
@@ -46,22 +51,53 @@ PendingCall* PendingCalls::ending(const arch::Cpu& cpu, const arch::RegisterImag
   return nullptr;
 }
 
-void PendingCalls::handler_returned() {
+PendingCall* PendingCalls::returned(uint64_t address, uint64_t stack_pointer) {
   for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
-    if (!call->is_interrupted) continue;
+    if (call->awaited_return == address && call->place.caller_stack_pointer == stack_pointer) return &*call;
+    const bool was_left = stack_pointer > call->place.caller_stack_pointer;
+    if (!call->is_interrupted && !was_left) return nullptr;
+  }
+  return nullptr;
+}
+
+// A handler that interrupts the first instruction of another one interrupts no call.
+void PendingCalls::interrupt(uint64_t stack_pointer) {
+  if (calls_.empty() || calls_.back().is_interrupted) return;
+  calls_.back().is_interrupted = true;
+  calls_.back().interrupted_at = stack_pointer;
+}
+
+void PendingCalls::handler_returned(uint64_t resumed_at) {
+  for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
+    if (!call->is_interrupted || call->interrupted_at != resumed_at) continue;
     call->is_interrupted = false;
     pop_after(&*call);
     return;
   }
 }
 
+bool PendingCalls::has_interrupted() const { return std::ranges::any_of(calls_, &PendingCall::is_interrupted); }
+
 void PendingCalls::pop_after(const PendingCall* call) {
-  while (!calls_.empty() && &calls_.back() != call) calls_.pop_back();
+  while (!calls_.empty() && &calls_.back() != call) pop_last();
 }
 
 void PendingCalls::pop(const PendingCall* call) {
   pop_after(call);
+  pop_last();
+}
+
+void PendingCalls::pop_last() {
+  end_await(calls_.back());
   calls_.pop_back();
+}
+
+void PendingCalls::end_await(const PendingCall& call) {
+  if (call.awaited_return != 0) ended_awaits_.push_back(call.awaited_return);
+}
+
+void PendingCalls::clear() {
+  while (!calls_.empty()) pop_last();
 }
 
 }  // namespace heaptap::tracer

@@ -2,6 +2,7 @@
 // another. What a watched call does in turn is part of it.
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "arch/cpu.h"
@@ -21,6 +22,8 @@ struct PendingCall {
   bool leaves_old = false;          // a mapping that moves stays where it was, too
   bool goes_on_in_release = false;  // it has jumped to another watched function, with which it ends
   bool is_interrupted = false;      // a signal handler was begun since
+  uint64_t interrupted_at = 0;      // the stack pointer then
+  uint64_t awaited_return = 0;      // a breakpoint is there because of it; 0: none
 };
 
 class PendingCalls {
@@ -33,22 +36,28 @@ class PendingCalls {
 
   // The call that ends at the return instruction where the thread stands; null: none.
   PendingCall* ending(const arch::Cpu& cpu, const arch::RegisterImage& registers);
+  // The call that was waited for at this address and has come back there; null: none.
+  PendingCall* returned(uint64_t address, uint64_t stack_pointer);
   // It, and all that were begun after it.
   void pop(const PendingCall* call);
 
   // The thread is about to run a signal handler; it has run it and is back in what it interrupted.
-  void interrupt() {
-    if (!calls_.empty()) calls_.back().is_interrupted = true;
-  }
-  void handler_returned();
+  void interrupt(uint64_t stack_pointer);
+  void handler_returned(uint64_t resumed_at);
+  [[nodiscard]] bool has_interrupted() const;
+  // Where no return is awaited any more, since that was asked for last.
+  [[nodiscard]] std::vector<uint64_t> take_ended_awaits() { return std::exchange(ended_awaits_, {}); }
   [[nodiscard]] bool is_empty() const { return calls_.empty(); }
   [[nodiscard]] PendingCall* innermost() { return calls_.empty() ? nullptr : &calls_.back(); }
-  void clear() { calls_.clear(); }
+  void clear();
 
  private:
   void pop_after(const PendingCall* call);
+  void pop_last();
+  void end_await(const PendingCall& call);
 
   std::vector<PendingCall> calls_;
+  std::vector<uint64_t> ended_awaits_;
 };
 
 }  // namespace heaptap::tracer

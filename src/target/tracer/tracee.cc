@@ -20,8 +20,6 @@ namespace {
 
 constexpr uint64_t signal_bit(int number) { return uint64_t{1} << (number - 1); }
 
-void* as_pointer(uint64_t value) { return reinterpret_cast<void*>(value); }
-
 std::string own_file(pid_t thread, const char* name) { return "/proc/" + std::to_string(thread) + "/" + name; }
 
 // A hexadecimal field of /proc/TID/status.
@@ -38,7 +36,8 @@ uint64_t mask_field(std::string_view status, std::string_view name) {
 }  // namespace
 
 int Tracee::seize(pid_t id, bool stops_at_end) {
-  constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+  constexpr long kOptions =
+      PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
   const long options = kOptions | (stops_at_end ? long{PTRACE_O_TRACEEXIT} : 0);
   return ptrace(PTRACE_SEIZE, id, nullptr, options) == 0 ? 0 : errno;
 }
@@ -58,7 +57,8 @@ bool Tracee::write_registers(const arch::RegisterImage& registers) const {
 void Tracee::go_on() {
   stopped = false;
   group_stopped = false;
-  ptrace(PTRACE_CONT, id_, nullptr, static_cast<long>(std::exchange(signal, 0)));
+  const bool follows = system_calls_left > 0 && calls.has_interrupted();
+  ptrace(follows ? PTRACE_SYSCALL : PTRACE_CONT, id_, nullptr, static_cast<long>(std::exchange(signal, 0)));
 }
 
 void Tracee::stay_stopped() {
@@ -69,37 +69,6 @@ void Tracee::stay_stopped() {
 void Tracee::interrupt() const { ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr); }
 
 void Tracee::detach() { ptrace(PTRACE_DETACH, id_, nullptr, static_cast<long>(std::exchange(signal, 0))); }
-
-bool Tracee::watch(const arch::Cpu& cpu, uint64_t address, WatchReason reason, uint64_t stack_pointer) {
-  // A call that went on through an unbound stub is watched already when it is found behind it.
-  if (watch_reason == reason && watch_address == address && watch_stack_pointer == stack_pointer) return true;
-  arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
-  const size_t used = cpu.end_watch(words);
-  for (size_t i = 0; i < used; ++i) {
-    errno = 0;
-    const long value = ptrace(PTRACE_PEEKUSER, id_, as_pointer(words[i].offset), nullptr);
-    if (errno != 0 || value != 0) return false;
-  }
-  const size_t count = cpu.watch_execution(address, words);
-  for (size_t i = 0; i < count; ++i) {
-    if (ptrace(PTRACE_POKEUSER, id_, as_pointer(words[i].offset), words[i].value) != 0) {
-      end_watch(cpu);
-      return false;
-    }
-  }
-  if (count == 0) return false;
-  watch_reason = reason;
-  watch_address = address;
-  watch_stack_pointer = stack_pointer;
-  return true;
-}
-
-void Tracee::end_watch(const arch::Cpu& cpu) {
-  arch::UserAreaWord words[arch::Cpu::kMostWatchWords];
-  const size_t count = cpu.end_watch(words);
-  for (size_t i = 0; i < count; ++i) ptrace(PTRACE_POKEUSER, id_, as_pointer(words[i].offset), words[i].value);
-  watch_reason = WatchReason::kNone;
-}
 
 // The kernel doesn't say what was blocked before. A mask with all but SIGTRAP is one that was filled as a whole.
 void Tracee::restore_signal_mask() const {
@@ -150,6 +119,11 @@ bool Tracee::would_end_by(int number) const {
   }
   const std::string status = target::read_proc_file(own_file(id_, "status"), 8192);
   return ((mask_field(status, "\nSigCgt:\t") | mask_field(status, "\nSigIgn:\t")) & signal_bit(number)) == 0;
+}
+
+bool Tracee::has_handler(int number) const {
+  const std::string status = target::read_proc_file(own_file(id_, "status"), 8192);
+  return (mask_field(status, "\nSigCgt:\t") & signal_bit(number)) != 0;
 }
 
 int Tracee::last_processor() const {

@@ -18,9 +18,6 @@ namespace heaptap::tracer {
 
 class TracedProcess;
 
-// Why a thread has a watch on an instruction, in its debug registers.
-enum class WatchReason : uint8_t { kNone, kReturn, kHandlerReturn };
-
 // A function's entry whose first instruction faulted: where a handler repairs the reason it is executed again.
 struct FaultingEntry {
   uint64_t address = 0;  // 0: none
@@ -43,14 +40,11 @@ class Tracee {
   // Of a thread that is stopped. False: it is gone.
   bool read_registers(arch::RegisterImage& registers) const;
   bool write_registers(const arch::RegisterImage& registers) const;
-  void go_on();         // with the signal that it was about to get
+  // With the signal that it was about to get; until its next system call if the end of a handler is to be seen.
+  void go_on();
   void stay_stopped();  // as the stop signal wants it that it was sent
   void interrupt() const;
   void detach();
-
-  // Stops it at the instruction before that is executed. False: the program uses these registers itself.
-  bool watch(const arch::Cpu& cpu, uint64_t address, WatchReason reason, uint64_t stack_pointer);
-  void end_watch(const arch::Cpu& cpu);
 
   // A breakpoint in a thread that blocks SIGTRAP makes the kernel unblock it: blocks it again.
   void restore_signal_mask() const;
@@ -67,6 +61,7 @@ class Tracee {
   [[nodiscard]] bool has_pending_trap() const;
   // Whether this signal, if it gets it now, ends the process.
   [[nodiscard]] bool would_end_by(int signal) const;
+  [[nodiscard]] bool has_handler(int signal) const;
   [[nodiscard]] int last_processor() const;
 
   bool stopped = false;
@@ -81,9 +76,9 @@ class Tracee {
 
   FaultingEntry faulting;
 
-  WatchReason watch_reason = WatchReason::kNone;
-  uint64_t watch_address = 0;
-  uint64_t watch_stack_pointer = 0;
+  // It stops at system calls while a handler runs that interrupted a watched call: so its end is seen. So many more of them:
+  // one that was left by a jump doesn't end.
+  unsigned system_calls_left = 0;
 
   target::AddressRange alternate_stack;  // of its signal handlers; empty: none is known
 

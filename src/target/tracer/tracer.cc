@@ -10,19 +10,19 @@
 
 #include "target/tracer/call_observer.h"
 #include "target/tracer/program_memory.h"
+#include "target/tracer/trap.h"
 
 namespace heaptap::tracer {
 namespace {
 
-// The kernel's reason for a SIGTRAP. Behind a breakpoint instruction there may be an instruction that is watched: the program
-// counter alone doesn't tell the two apart.
-enum class Trap : uint8_t { kNotOurs, kBreakpoint, kWatch };
-Trap trap_of(pid_t thread) {
-  constexpr int kKernel = 0x80;
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr int kSystemCall = 0x80;            // PTRACE_O_TRACESYSGOOD
+constexpr unsigned kMostSystemCalls = 2000;  // stops, in a handler: two to a call
+
+// The kernel's reason for a SIGTRAP; 0: the thread was killed meanwhile.
+int trap_code(pid_t thread) {
   siginfo_t reason{};
-  if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) != 0) return Trap::kNotOurs;
-  if (reason.si_code == TRAP_HWBKPT) return Trap::kWatch;
-  return reason.si_code == kKernel || reason.si_code == TRAP_BRKPT ? Trap::kBreakpoint : Trap::kNotOurs;
+  return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) == 0 ? reason.si_code : 0;
 }
 
 FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::RegisterImage& registers) {
@@ -68,6 +68,7 @@ void Tracer::answer(pid_t id, int status) {
   thread.may_be_making = false;
   if (thread.bare_address != 0) plant_again(thread);
   if (event != 0) return answer_event(thread, event, signal);
+  if (signal == (SIGTRAP | kSystemCall)) return answer_system_call(thread);
   if (signal == SIGTRAP) return answer_trap(thread);
   answer_signal(thread, signal);
 }
@@ -98,25 +99,24 @@ void Tracer::answer_trap(Tracee& thread) {
   TracedProcess& process = thread.process();
   arch::RegisterImage registers;
   if (!thread.read_registers(registers)) return;  // it was killed: its end is to come
-  Site* site = nullptr;
-  bool is_watch = false;
-  if (process.space != nullptr && process.space->cpu().runs(registers)) {
-    const arch::Cpu& cpu = process.space->cpu();
-    const Trap trap = trap_of(thread.id());
-    is_watch = trap == Trap::kWatch && thread.watch_reason != WatchReason::kNone &&
-               cpu.program_counter(registers) == thread.watch_address;
-    if (trap == Trap::kBreakpoint) site = process.space->breakpoints().find(cpu.breakpoint_address(registers));
-  }
-  if (site == nullptr && !is_watch) return answer_signal(thread, SIGTRAP);
+  if (process.space == nullptr || !process.space->cpu().runs(registers)) return answer_signal(thread, SIGTRAP);
+  const arch::Cpu& cpu = process.space->cpu();
+  BreakpointTable& breakpoints = process.space->breakpoints();
+  const Site* site = breakpoints.find(cpu.breakpoint_address(registers));
+  const bool is_planted = site != nullptr && site->planted;
+  const bool is_stale = site != nullptr && !is_planted;
+  const TrapOwner owner = owner_of({.code = trap_code(thread.id()),
+                                    .is_behind_site = site != nullptr,
+                                    .is_planted = is_planted,
+                                    .is_breakpoint = is_stale && breakpoints.is_breakpoint_at(site->address)});
+  if (owner == TrapOwner::kProgram) return answer_signal(thread, SIGTRAP);
   thread.restore_signal_mask();
-  if (is_watch) {
-    answer_watch(thread, registers);
-  } else {
-    process.space->cpu().set_program_counter(registers, site->address);
-    // When it leaves, the instruction is there again.
-    if (process.phase != Phase::kLeaving) return answer_breakpoint(thread, *site, registers);
-    thread.write_registers(registers);
+  cpu.set_program_counter(registers, site->address);
+  // When it leaves, the instruction is there again.
+  if (owner == TrapOwner::kSite && process.phase != Phase::kLeaving) {
+    return answer_breakpoint(thread, *site, registers);
   }
+  thread.write_registers(registers);
   resume(thread);
 }
 
@@ -130,6 +130,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
     space.look_at_objects();
     tell_notes(process);
   }
+  if (site.awaited_returns != 0 && answer_return(thread, site, registers)) return resume(thread);
   if (site.is_return) {
     const CallObserver::Resolved resolved = observer.returning();
     if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
@@ -153,30 +154,49 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
     thread.faulting = entry_at(site, space, registers);
     space.breakpoints().take_out(site.address);
     thread.bare_address = site.address;
+    // Or what other threads wait for can't be seen meanwhile.
+    if (site.awaited_returns > 0) space.log().header().lost_events.fetch_add(site.awaited_returns, kRelaxed);
   }
-  if (site.is_tail_jump) {
-    const uint64_t returns_to = observer.jumped(site);
-    // One that went on elsewhere before is watched for already.
-    const bool is_watched = thread.watch_reason == WatchReason::kReturn && thread.watch_address == returns_to;
-    const bool is_lost =
-        returns_to != 0 && !is_watched && !thread.watch(space.cpu(), returns_to, WatchReason::kReturn, 0);
-    if (is_lost) call_is_lost(thread);
-  }
+  if (site.is_tail_jump) answer_jump(thread, site, registers);
+  end_awaits(thread);
   thread.write_registers(registers);
   if (!waits) resume(thread);
 }
 
-void Tracer::answer_watch(Tracee& thread, arch::RegisterImage& registers) {
+// Calls come back there that have gone on in other code. True: that was all that the breakpoint was for, and the thread finds
+// the program's own instruction there.
+bool Tracer::answer_return(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
   AddressSpace& space = *thread.process().space;
-  const uint64_t stack_pointer = space.cpu().stack_pointer(registers);
-  if (thread.watch_reason == WatchReason::kHandlerReturn) {
-    if (stack_pointer != thread.watch_stack_pointer) return;  // the handler itself came by
-    thread.calls.handler_returned();
-    thread.end_watch(space.cpu());
-    return;
-  }
   const CallObserver::Resolved resolved = CallObserver(space, thread, registers).returned();
   if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+  end_awaits(thread);
+  return !site.planted && thread.write_registers(registers);
+}
+
+// A function that may have ended in a jump to other code.
+void Tracer::answer_jump(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  PendingCall* call = CallObserver(space, thread, registers).jumped(site);
+  if (call == nullptr) return;
+  const uint64_t address = call->place.return_address;
+  const int object = space.objects().find(address);
+  const uint32_t owner = object < 0 ? BreakpointTable::kNoObject : static_cast<uint32_t>(object);
+  if (space.breakpoints().await_return(address, owner) == nullptr) return call_is_lost(thread);
+  call->awaited_return = address;
+}
+
+// One that a handler ends with tells that what it interrupted goes on.
+void Tracer::answer_system_call(Tracee& thread) {
+  const TracedProcess& process = thread.process();
+  arch::RegisterImage registers;
+  if (thread.system_calls_left > 0) --thread.system_calls_left;
+  uint64_t resumed_at = 0;
+  const bool ends_handler = process.space != nullptr && thread.read_registers(registers) &&
+                            process.space->cpu().runs(registers) &&
+                            process.space->cpu().ends_handler(registers, process.space->memory(), resumed_at);
+  if (ends_handler) thread.calls.handler_returned(resumed_at);
+  if (ends_handler) end_awaits(thread);
+  resume(thread);
 }
 
 // The breakpoint that was taken out for this thread.
@@ -185,14 +205,22 @@ void Tracer::plant_again(Tracee& thread) {
   const TracedProcess& process = thread.process();
   if (process.phase != Phase::kTraced || process.space == nullptr) return;
   BreakpointTable& breakpoints = process.space->breakpoints();
-  if (Site* site = breakpoints.find(address)) breakpoints.plant(*site);
+  Site* site = breakpoints.find(address);
+  if (site != nullptr && (site->is_permanent() || site->awaited_returns != 0)) breakpoints.plant(*site);
 }
 
 // Its return can't be seen.
 void Tracer::call_is_lost(Tracee& thread) {
   const PendingCall* call = thread.calls.innermost();
-  if (call->is_event) thread.process().space->log().header().lost_events.fetch_add(1, std::memory_order_relaxed);
+  if (call->is_event) thread.process().space->log().header().lost_events.fetch_add(1, kRelaxed);
   thread.calls.pop(call);
+}
+
+// Of calls that have come back, and of those that were left otherwise.
+void Tracer::end_awaits(Tracee& thread) {
+  for (const uint64_t address : thread.calls.take_ended_awaits()) {
+    thread.process().space->breakpoints().await_no_more(address);
+  }
 }
 
 void Tracer::answer_signal(Tracee& thread, int signal) {
@@ -203,14 +231,11 @@ void Tracer::answer_signal(Tracee& thread, int signal) {
     notice.kind = wire::EndingKind::kSignal;
     notice.signal = static_cast<uint32_t>(signal);
     if (options_.scan_at_end && thread.would_end_by(signal) && tell_end(thread, notice)) return;
-    if (!thread.calls.is_empty()) {
-      // Whatever the handler calls is no part of the call that it interrupts.
-      thread.calls.interrupt();
-      const arch::Cpu& cpu = process.space->cpu();
-      arch::RegisterImage registers;
-      if (thread.watch_reason == WatchReason::kNone && thread.read_registers(registers)) {
-        thread.watch(cpu, cpu.program_counter(registers), WatchReason::kHandlerReturn, cpu.stack_pointer(registers));
-      }
+    // Whatever the handler calls is no part of the call that it interrupts.
+    arch::RegisterImage registers;
+    if (!thread.calls.is_empty() && thread.has_handler(signal) && thread.read_registers(registers)) {
+      thread.calls.interrupt(process.space->cpu().stack_pointer(registers));
+      thread.system_calls_left = kMostSystemCalls;
     }
   }
   resume(thread);

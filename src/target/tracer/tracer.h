@@ -48,11 +48,14 @@ class Tracer {
   void answer_event(Tracee& thread, int event, int signal);
   void answer_trap(Tracee& thread);
   void answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers);
-  void answer_watch(Tracee& thread, arch::RegisterImage& registers);
+  static bool answer_return(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
+  void answer_jump(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
+  void answer_system_call(Tracee& thread);
   void answer_signal(Tracee& thread, int signal);
   void answer_end(pid_t id, int status);
   void process_ended(TracedProcess& process, int status);
-  void call_is_lost(Tracee& thread);
+  static void call_is_lost(Tracee& thread);
+  static void end_awaits(Tracee& thread);
   static void plant_again(Tracee& thread);
   void resume(Tracee& thread);
 

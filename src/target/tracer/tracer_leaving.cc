@@ -28,7 +28,7 @@ void keep_registers_at_end(const TracedProcess& process, target::StoppedThread& 
 
 // First the breakpoints, in memory that runs on; then each thread, as soon as it stands where it can be let go. One that
 // waits in a system call is left there: it can't have met a breakpoint, and there is none any more that it could meet. The
-// kernel lets it go when this process ends. But it would keep a watch in its debug registers: that has to be taken out.
+// kernel lets it go when this process ends.
 void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   if (process.phase == Phase::kLeaving) return;
   const pid_t id = process.id;  // the process is forgotten with the last of its threads
@@ -44,8 +44,8 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
     if (thread->stopped) {
       let_go(*thread);
     } else if (thread->has_ended() ||  // a leader, whose end is told when the others have ended
-               (!thread->is_new && !thread->group_stopped && thread->watch_reason == WatchReason::kNone &&
-                thread->waits_in_kernel() && !(had_breakpoints && is_making(*thread)))) {
+               (!thread->is_new && !thread->group_stopped && thread->waits_in_kernel() &&
+                !(had_breakpoints && is_making(*thread)))) {
       thread->left_in_kernel = true;
     } else if (!thread->is_new) {
       thread->interrupt();
@@ -91,10 +91,7 @@ void Tracer::let_go(Tracee& thread) {
     thread.go_on();
     return thread.interrupt();
   }
-  if (process.space != nullptr) {
-    if (thread.watch_reason != WatchReason::kNone) thread.end_watch(process.space->cpu());
-    restart_call(thread);
-  }
+  if (process.space != nullptr) restart_call(thread);
   thread.detach();
   forget_thread(thread.id());
   check_left(process);
@@ -130,7 +127,11 @@ void Tracer::forget_thread(pid_t id) {
   if (known == threads_.end()) return;
   Tracee& thread = *known->second;
   TracedProcess& process = thread.process();
-  if (process.space != nullptr) process.space->unmappings().end(id);
+  if (process.space != nullptr) {
+    process.space->unmappings().end(id);
+    thread.calls.clear();
+    end_awaits(thread);
+  }
   if (thread.stream != nullptr) process.space->log().end_stream(thread.stream);
   if (thread.alternate_stack.begin != 0 && process.space != nullptr)
     process.space->log().forget_stack(thread.alternate_stack.begin);
