@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "host/app/sanitizer_check.h"
 #include "target/process_status.h"
 
 namespace heaptap::app {
@@ -98,7 +99,8 @@ base::Result<> check_process(pid_t process) {
         "first",
         process, status->tracer, name_of(status->tracer));
   }
-  return check_access(process, live_thread);
+  HEAPTAP_TRY(check_access(process, live_thread));
+  return check_sanitizer(live_thread);
 }
 
 }  // namespace

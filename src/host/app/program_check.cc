@@ -148,7 +148,7 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
 base::Result<Program> find_program(const std::string& name) {
   auto path = search_path(name);
   if (!path) return std::unexpected(std::move(path).error());
-  Program program{*path, {}, {}};
+  Program program{*path, {}, {}, {}};
   std::string file = *path;
   for (int depth = 0; depth < kMostInterpreters; ++depth) {
     if (auto sound = check_file(file); !sound) {
@@ -161,6 +161,7 @@ base::Result<Program> find_program(const std::string& name) {
     if (head->starts_with("\177ELF")) {
       HEAPTAP_TRY(check_elf(file, *head, program));
       HEAPTAP_TRY(check_privileges(file, program));
+      program.file = file;
       return program;
     }
     const std::vector<std::string> interpreter = interpreter_of(*head);
@@ -174,7 +175,7 @@ base::Result<Program> find_program(const std::string& name) {
     if (depth == 0 && asks_env(interpreter)) {
       const auto found = search_path(interpreter[1]);
       if (!found) return std::unexpected(found.error());
-      program = {*found, {interpreter[1], file}, {}};
+      program = {*found, {interpreter[1], file}, {}, {}};
       file = *found;
     } else {
       file = interpreter[0];

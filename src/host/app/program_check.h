@@ -14,6 +14,7 @@ struct Program {
   std::vector<std::string> first_arguments;
   // Why the agent can't be in it, as the rest of a sentence about the program: "is statically linked". Empty: it can.
   std::string no_agent;
+  std::string file;  // that the kernel executes: the program, or a script's interpreter
 };
 
 // Finds the program as a shell would, and refuses what can't be run or can't be recorded in any way: each error names the

@@ -3,6 +3,7 @@
 #include "host/app/output_check.h"
 #include "host/app/own_needs.h"
 #include "host/app/process_check.h"
+#include "host/app/sanitizer_check.h"
 #include "target/log_memory.h"
 
 namespace heaptap::app {
@@ -33,6 +34,19 @@ std::string why_no_agent(const RunOptions& options, const std::optional<Program>
   return {};
 }
 
+// A sanitizer's runtime and the agent can't both be in front, and its leak check and heaptap can't both trace.
+base::Result<> check_sanitizer(const RunOptions& options, const Sanitizer& sanitizer, Program& program) {
+  if (program.no_agent.empty()) {
+    program.no_agent = fmt::format("runs {}, whose runtime has to come before any agent", sanitizer.name);
+  }
+  const std::string needed = leak_check_switch(sanitizer, own_environment(options.environment));
+  if (options.via == "agent" || needed.empty()) return {};
+  return fail_as(ErrorKind::kNotExecutable,
+                 "can't record {}: it runs {}, whose leak check at the end can't work in a program that is traced (it "
+                 "fails or never ends); switch it off: heaptap run -E '{}' -- ...; heaptap looks for leaks itself",
+                 program.path, sanitizer.name, needed);
+}
+
 }  // namespace
 
 base::Result<RunPlan> make_plan(const RunOptions& options) {
@@ -42,6 +56,8 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
     auto program = find_program(options.command.front());
     if (!program) return std::unexpected(std::move(program).error());
     plan.program = std::move(*program);
+    const auto sanitizer = find_sanitizer(plan.program->file, own_environment(options.environment));
+    if (sanitizer) HEAPTAP_TRY(check_sanitizer(options, *sanitizer, *plan.program));
   }
   const std::string no_agent = why_no_agent(options, plan.program);
   plan.by_tracer = options.via == "ptrace" || (options.via.empty() && !no_agent.empty());

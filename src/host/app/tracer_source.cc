@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "host/app/exit_status.h"
+#include "host/app/sanitizer_check.h"
 #include "host/app/terminal.h"
 
 namespace heaptap::app {
@@ -50,8 +51,9 @@ void TracerSource::take(const tracer::LogWanted& message) {
   processes_.end(message.process, {});  // one that executed another program: a recording of its own
   left_.erase(message.process);
   RecordedProcess* process = nullptr;
-  if (accepts_) {
-    using Reason = tracer::LogWanted::Reason;
+  using Reason = tracer::LogWanted::Reason;
+  const auto sound = message.reason == Reason::kExec ? check_sanitizer(message.process) : base::Result<>();
+  if (accepts_ && sound) {
     process = processes_.begin({.process = message.process,
                                 .parent = message.parent,
                                 .architecture = message.architecture,
@@ -64,6 +66,7 @@ void TracerSource::take(const tracer::LogWanted& message) {
     return;
   }
   line_.refuse_log(message.process);
+  if (!sound) give_up(message.process, "it executed a program that isn't recorded: " + sound.error().message);
   if (asked_.erase(message.process) > 0 && accepts_) ++failures_;
 }
 
