@@ -88,6 +88,7 @@ class Cpu {
   virtual bool call_place(const RegisterImage& registers, TargetMemory& memory, CallPlace& place) const = 0;
   virtual bool argument(const RegisterImage& registers, TargetMemory& memory, unsigned index,
                         uint64_t& value) const = 0;
+  virtual bool set_argument(RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t value) const = 0;
   // At a function's return instruction: whether it is the one that ends the call with this place.
   [[nodiscard]] virtual bool returns_from(const RegisterImage& registers, const CallPlace& place) const = 0;
 

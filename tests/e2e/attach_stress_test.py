@@ -117,6 +117,20 @@ class AttachStress(heaptap_test.TestCase):
         self.assertEqual((process.wait(), process.communicate()[0]), (0, b"7 of 7 blocks, ticks as wanted\n"))
         self.assertGreater(recorded, 0)
 
+    def test_a_correct_cpp_program_is_accused_of_nothing(self):
+        process = subprocess.Popen([TARGETS / "container_threads"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(heaptap_test.end, process)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        for number in range(200 if LONG else 8):
+            outcome = self.attach([process.pid], 0.1)
+            self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
+            report = summary(self.folder / f"{process.pid}.htap")
+            self.assertGreater(report["totals"]["allocations"], 0)
+            found = {kind: report["totals"][kind] for kind in ("mismatched_frees", "bad_frees", "double_frees")}
+            self.assertEqual(found, dict.fromkeys(found, 0), f"round {number}: {report['errors']}")
+        self.assertEqual((process.communicate(b"end\n", timeout=60)[0], process.returncode), (b"ended\n", 0))
+
     def test_several_at_once(self):
         programs = [Busy(self) for _ in range(3)]
         for number in range(ROUNDS // 10):

@@ -70,6 +70,18 @@ TEST(CpuTest, FindsPlaceAndArgumentsOfACall) {
   }
 }
 
+TEST(CpuTest, ChangesAnArgumentOfACall) {
+  NumberedMemory<uint64_t> memory;  // that can't be written
+  auto registers = image_of<uint64_t>(27, {{19, 0x1010}, {12, 3}});
+  uint64_t value = 0;
+  ASSERT_TRUE(x86_64().set_argument(registers, memory, 2, 0x800100));
+  ASSERT_TRUE(x86_64().argument(registers, memory, 2, value));
+  EXPECT_EQ(value, 0x800100U);
+  EXPECT_FALSE(x86_64().set_argument(registers, memory, 6, 1));
+  auto narrow = image_of<uint32_t>(17, {{15, 0x1ff8}});
+  EXPECT_FALSE(i386().set_argument(narrow, memory, 2, 1));
+}
+
 TEST(CpuTest, FindsPlaceAndArgumentsOf32BitCallOnTheStack) {
   NumberedMemory<uint32_t> memory;
   const auto registers = image_of<uint32_t>(17, {{15, 0x1ff8}});

@@ -33,6 +33,10 @@ class I386Cpu final : public x86::CommonCpu {
     return stack_argument(registers, memory, index, value);
   }
 
+  bool set_argument(RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t value) const override {
+    return set_stack_argument(registers, memory, index, value);
+  }
+
   // The trampoline of the plain kind has taken a word off the stack when it calls.
   bool ends_handler(const RegisterImage& registers, TargetMemory& memory, uint64_t& resumed_at) const override {
     constexpr uint64_t kPlainSigreturn = 119;

@@ -89,10 +89,22 @@ bool CommonCpu::stack_word(TargetMemory& memory, uint64_t address, uint64_t& val
   return true;
 }
 
+// Behind the return address.
+uint64_t CommonCpu::argument_place(const RegisterImage& registers, unsigned index) const {
+  const uint64_t distance = uint64_t{layout_.word_bytes} * (uint64_t{index} + 1);
+  return low_bytes(stack_pointer(registers) + distance, layout_.word_bytes);
+}
+
 bool CommonCpu::stack_argument(const RegisterImage& registers, TargetMemory& memory, unsigned index,
                                uint64_t& value) const {
-  const uint64_t distance = uint64_t{layout_.word_bytes} * (uint64_t{index} + 1);
-  return stack_word(memory, low_bytes(stack_pointer(registers) + distance, layout_.word_bytes), value);
+  return stack_word(memory, argument_place(registers, index), value);
+}
+
+bool CommonCpu::set_stack_argument(const RegisterImage& registers, TargetMemory& memory, unsigned index,
+                                   uint64_t value) const {
+  uint8_t raw[8];
+  store_little_endian(raw, layout_.word_bytes, value);
+  return memory.write(argument_place(registers, index), raw, layout_.word_bytes);
 }
 
 bool CommonCpu::call_place(const RegisterImage& registers, TargetMemory& memory, CallPlace& place) const {

@@ -61,9 +61,11 @@ class CommonCpu : public Cpu {
   bool stack_word(TargetMemory& memory, uint64_t address, uint64_t& value) const;
   // The words that a call finds on the stack behind its return address.
   bool stack_argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t& value) const;
+  bool set_stack_argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t value) const;
+  void set_word(RegisterImage& registers, unsigned index, uint64_t value) const;
 
  private:
-  void set_word(RegisterImage& registers, unsigned index, uint64_t value) const;
+  [[nodiscard]] uint64_t argument_place(const RegisterImage& registers, unsigned index) const;
   [[nodiscard]] MachineState state_of(const RegisterImage& registers) const;
   void keep(const MachineState& state, RegisterImage& registers) const;
 

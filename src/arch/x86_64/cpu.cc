@@ -11,6 +11,8 @@ namespace heaptap::arch::x86_64 {
 namespace {
 
 constexpr uint8_t kGsBase = 22;
+constexpr uint8_t kArguments[] = {14, 13, 12, 11, 9, 8};  // rdi, rsi, rdx, rcx, r8, r9
+constexpr unsigned kInRegisters = sizeof(kArguments);
 constexpr x86::ImageLayout kLayout = {
     .word_bytes = 8,
     .words = kUserRegisterCount,
@@ -31,10 +33,14 @@ class Amd64Cpu final : public x86::CommonCpu {
   uint16_t elf_machine() const override { return EM_X86_64; }
 
   bool argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t& value) const override {
-    constexpr uint8_t kArguments[] = {14, 13, 12, 11, 9, 8};  // rdi, rsi, rdx, rcx, r8, r9
-    constexpr unsigned kInRegisters = sizeof(kArguments);
     if (index >= kInRegisters) return stack_argument(registers, memory, index - kInRegisters, value);
     value = word(registers, kArguments[index]);
+    return true;
+  }
+
+  bool set_argument(RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t value) const override {
+    if (index >= kInRegisters) return set_stack_argument(registers, memory, index - kInRegisters, value);
+    set_word(registers, kArguments[index], value);
     return true;
   }
 

@@ -21,6 +21,8 @@ const char* name_of(const FoundFunction& found) {
       return "_exit";
     case Watch::kStack:
       return "sigaltstack";
+    case Watch::kClone:
+      return "clone";
     default:
       return wire::facts_of(found.function).symbol;
   }

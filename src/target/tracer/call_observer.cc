@@ -1,6 +1,7 @@
 #include "target/tracer/call_observer.h"
 
 #include <cstring>
+#include <utility>
 
 #include "wire/functions.h"
 
@@ -48,6 +49,20 @@ constexpr Arguments arguments_of(Function function) {
   return wire::facts_of(function).role == Role::kRelease ? Arguments{.block = 0} : Arguments{.size = 0};
 }
 
+// What is known of a call that may be a part of another one, which began before it could be seen.
+constexpr Function either_of(Function function) {
+  const wire::FunctionFacts& facts = wire::facts_of(function);
+  const bool is_known =
+      function == Function::kCalloc || function == Function::kRealloc || function == Function::kReallocarray;
+  const bool allocates = facts.role == Role::kAllocate;
+  if ((!allocates && facts.role != Role::kRelease) || is_known) return function;
+  if (facts.family == wire::Family::kMalloc) return allocates ? Function::kMallocOrNew : Function::kFreeOrDelete;
+  if (facts.family == wire::Family::kNew) {
+    return allocates ? Function::kNewOrNewArray : Function::kDeleteOrDeleteArray;
+  }
+  return function;
+}
+
 // For what is only tried.
 class ReadOnly final : public arch::TargetMemory {
  public:
@@ -88,7 +103,7 @@ bool CallObserver::is_for_failure(const PendingCall& outer, const FoundFunction&
 }
 
 void CallObserver::begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place) {
-  PendingCall call{.called = called, .place = place};
+  PendingCall call{.called = called, .recorded_as = called.function, .place = place};
   const Role role = wire::facts_of(called.function).role;
   const bool maps = role == Role::kMap || role == Role::kUnmap || role == Role::kRemap;
   if (called.watch == Watch::kResolver) {
@@ -98,6 +113,7 @@ void CallObserver::begin(const FoundFunction& called, const Site& site, const ar
   if (maps && space_.is_allocators(place.return_address)) return;
   if (role == Role::kRelease && space_.releases_its_own(place.return_address)) return;
   const Arguments arguments = arguments_of(called.function);
+  if (std::exchange(thread_.may_be_in_call, false)) call.recorded_as = either_of(called.function);
   call.is_event = !space_.omits(place.return_address);
   call.block = argument(role == Role::kAllocate ? arguments.result : arguments.block);
   call.size_bytes = argument(arguments.size);
@@ -271,7 +287,7 @@ uint64_t CallObserver::behind_stubs(uint64_t address) {
 LogWriter::Event CallObserver::event_of(RecordKind kind, const PendingCall& call, uint64_t address,
                                         uint64_t size_bytes) {
   return {.kind = kind,
-          .function = call.called.function,
+          .function = call.recorded_as,
           .address = address,
           .size_bytes = size_bytes,
           .stack = call.stack,

@@ -92,7 +92,7 @@ ObjectSymbols FunctionFinder::take() {
   found_.is_libc |= found_.is_static;
   if (!found_.is_libc) {
     std::erase_if(functions, [](const FoundFunction& function) {
-      return function.watch == Watch::kExit || function.watch == Watch::kLastExit || function.watch == Watch::kStack;
+      return function.watch != Watch::kCall && function.watch != Watch::kResolver;
     });
   }
   // Of the same function the one with a size.

@@ -1,10 +1,7 @@
 #include "target/tracer/guardian.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +10,7 @@
 #include <csignal>
 #include <thread>
 
+#include "target/tracer/guardian_surroundings.h"
 #include "target/tracer/tracer.h"
 
 namespace heaptap::tracer {
@@ -58,33 +56,6 @@ class SocketBell final : public Doorbell {
   std::atomic<bool> ticks_{false};
 };
 
-void leave_surroundings() {
-  setsid();
-  prctl(PR_SET_NAME, "htap-guardian");
-  // Whoever reads what heaptap prints is not to wait for this process.
-  const int nothing = open("/dev/null", O_RDWR);
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, descriptor);
-  if (nothing > STDERR_FILENO) close(nothing);
-  [[maybe_unused]] const int changed = chdir("/");
-  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU}) {
-    std::signal(number, SIG_IGN);
-  }
-  struct sigaction wake{};
-  wake.sa_handler = [](int) {};
-  sigaction(kBellSignal, &wake, nullptr);  // without SA_RESTART: it is to interrupt
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  // One file for each process that is traced, and more where frames are described in files only.
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
-  // Threads that stop wait for this one.
-  setpriority(PRIO_PROCESS, 0, -5);
-}
-
 }  // namespace
 
 pid_t start_guardian(int socket, int other_socket, const TracerOptions& options) {
@@ -94,7 +65,7 @@ pid_t start_guardian(int socket, int other_socket, const TracerOptions& options)
     return child;
   }
   close(other_socket);
-  leave_surroundings();
+  leave_surroundings(kBellSignal);
   {
     SocketBell bell(socket);
     Tracer(socket, options, bell).run();

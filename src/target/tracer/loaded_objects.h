@@ -23,6 +23,7 @@ enum class Watch : uint8_t {
   kExit,      // exit, quick_exit: the caller's stack ends to matter
   kLastExit,  // _exit, _Exit: the process ends
   kStack,     // sigaltstack: the thread's signal handlers get a stack
+  kClone,     // clone: what it makes has to be traced
 };
 
 struct FoundFunction {

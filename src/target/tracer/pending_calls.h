@@ -12,6 +12,7 @@ namespace heaptap::tracer {
 
 struct PendingCall {
   FoundFunction called;
+  wire::Function recorded_as = wire::Function::kNone;
   arch::CallPlace place;
   uint64_t block = 0;       // that it releases, or where it leaves its result
   uint64_t size_bytes = 0;  // that it allocates or maps

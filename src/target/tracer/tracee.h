@@ -67,6 +67,7 @@ class Tracee {
   bool stopped = false;
   bool is_new = false;          // made by another one; its first stop is to come
   bool may_be_making = false;   // it may have been in a system call that makes threads when it was seized, and still be
+  bool may_be_in_call = false;  // of a watched function, whose beginning came before the breakpoints
   bool was_asked = false;       // to stop, only to see where it stands
   bool group_stopped = false;   // by SIGSTOP and the like
   bool at_end = false;          // it has come to its own end, with its memory and its registers as they were

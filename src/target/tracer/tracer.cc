@@ -1,5 +1,6 @@
 #include "target/tracer/tracer.h"
 
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "target/tracer/call_observer.h"
+#include "target/tracer/guardian_surroundings.h"
 #include "target/tracer/program_memory.h"
 #include "target/tracer/trap.h"
 
@@ -25,6 +27,14 @@ int trap_code(pid_t thread) {
   return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) == 0 ? reason.si_code : 0;
 }
 
+// At clone's first instruction. A child that the kernel doesn't have us trace would die at the first breakpoint.
+void trace_what_is_made(AddressSpace& space, arch::RegisterImage& registers) {
+  constexpr unsigned kFlags = 2;
+  uint64_t flags = 0;
+  if (!space.cpu().argument(registers, space.memory(), kFlags, flags) || (flags & CLONE_UNTRACED) == 0) return;
+  space.cpu().set_argument(registers, space.memory(), kFlags, flags & ~uint64_t{CLONE_UNTRACED});
+}
+
 FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::RegisterImage& registers) {
   FaultingEntry entry{.address = site.address, .stack_pointer = space.cpu().stack_pointer(registers), .arguments = {}};
   for (unsigned i = 0; i < entry.arguments.size(); ++i) {
@@ -37,6 +47,7 @@ FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::Regist
 
 void Tracer::run() {
   while (!closing_ || !may_end()) {
+    if (is_out_of_time() && !closing_) run_out_of_time();
     if (bell_.rang()) {
       read_packets();
       for (const auto& [id, process] : processes_) {
@@ -144,6 +155,8 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
       waits = answer_exit_call(thread, site, registers);
     } else if (watch == Watch::kStack) {
       observer.sets_alternate_stack();
+    } else if (watch == Watch::kClone) {
+      trace_what_is_made(space, registers);
     } else {
       observer.entered(site);
     }

@@ -112,6 +112,7 @@ class Tracer {
   void leave(TracedProcess& process, Left::Reason reason);
   void leave_guests(const TracedProcess& process, Left::Reason reason);
   void leave_all();
+  void run_out_of_time();
   static void leave_memory(TracedProcess& process);
   void let_go(Tracee& thread);
   void check_left(TracedProcess& process);

@@ -160,6 +160,11 @@ void Tracer::give_up_attaching(TracedProcess& process, const std::string& why) {
 
 void Tracer::begin(TracedProcess& process) {
   process.phase = Phase::kTraced;
+  // Breakpoints come one after the other, and what is under way has none behind it that tells what it is: that holds for one
+  // call of each thread, since then it waits until all breakpoints are there.
+  if (process.reason == LogWanted::Reason::kAttach) {
+    for (Tracee* thread : threads_of(process)) thread->may_be_in_call = true;
+  }
   process.space->start(std::move(process.log));
   adapt_ticks();
   for (const auto& [id, other] : processes_) {

@@ -83,6 +83,17 @@ void Tracer::leave_all() {
   }
 }
 
+// A limit that can't be raised will end this process, and what stands at breakpoints with it.
+void Tracer::run_out_of_time() {
+  for (const auto& [id, process] : processes_) {
+    if (!process->was_recorded) continue;
+    tell(PacketKind::kNoted, id,
+         "the tracer has used the processor time that its limit allows (ulimit -t), and let go of the program: later "
+         "events are missing");
+  }
+  leave_all();
+}
+
 // The thread is stopped, and its process's breakpoints are out.
 void Tracer::let_go(Tracee& thread) {
   TracedProcess& process = thread.process();

@@ -10,6 +10,7 @@
 #include <deque>
 
 #include "target/tracer/guardian.h"
+#include "target/tracer/guardian_surroundings.h"
 #include "target/tracer/line_packet.h"
 
 namespace heaptap::tracer {
@@ -67,6 +68,7 @@ struct TracerLine::State {
 };
 
 std::expected<std::unique_ptr<TracerLine>, std::string> TracerLine::start(const TracerOptions& options) {
+  if (const std::string why = why_no_guardian(); !why.empty()) return std::unexpected(why);
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
     return std::unexpected(std::string("can't make the tracer's socket: ") + std::strerror(errno));
