@@ -78,8 +78,8 @@ TEST_F(PendingCallsTest, AHandlersCallsAreItsOwn) {
 
 TEST_F(PendingCallsTest, AHandlerThatWasInterruptedItselfGoesOn) {
   push(kMalloc, called(kStack, kCaller));
-  calls_.interrupt(kStack - 16);
-  calls_.interrupt(kStack - 600);  // a second signal, before the first handler's first instruction
+  EXPECT_TRUE(calls_.interrupt(kStack - 16));
+  EXPECT_FALSE(calls_.interrupt(kStack - 600));  // a second signal, before the first handler's first instruction
   calls_.handler_returned(kStack - 600);
   EXPECT_TRUE(calls_.has_interrupted());
   calls_.handler_returned(kStack - 16);

@@ -61,10 +61,11 @@ PendingCall* PendingCalls::returned(uint64_t address, uint64_t stack_pointer) {
 }
 
 // A handler that interrupts the first instruction of another one interrupts no call.
-void PendingCalls::interrupt(uint64_t stack_pointer) {
-  if (calls_.empty() || calls_.back().is_interrupted) return;
+bool PendingCalls::interrupt(uint64_t stack_pointer) {
+  if (calls_.empty() || calls_.back().is_interrupted) return false;
   calls_.back().is_interrupted = true;
   calls_.back().interrupted_at = stack_pointer;
+  return true;
 }
 
 void PendingCalls::handler_returned(uint64_t resumed_at) {

@@ -43,7 +43,8 @@ class PendingCalls {
   void pop(const PendingCall* call);
 
   // The thread is about to run a signal handler; it has run it and is back in what it interrupted.
-  void interrupt(uint64_t stack_pointer);
+  // True: it interrupts a call that wasn't interrupted before.
+  bool interrupt(uint64_t stack_pointer);
   void handler_returned(uint64_t resumed_at);
   [[nodiscard]] bool has_interrupted() const;
   // Where no return is awaited any more, since that was asked for last.

@@ -247,8 +247,8 @@ void Tracer::answer_signal(Tracee& thread, int signal) {
     // Whatever the handler calls is no part of the call that it interrupts.
     arch::RegisterImage registers;
     if (!thread.calls.is_empty() && thread.has_handler(signal) && thread.read_registers(registers)) {
-      thread.calls.interrupt(process.space->cpu().stack_pointer(registers));
-      thread.system_calls_left = kMostSystemCalls;
+      const bool is_new = thread.calls.interrupt(process.space->cpu().stack_pointer(registers));
+      if (is_new) thread.system_calls_left = kMostSystemCalls;
     }
   }
   resume(thread);
