@@ -53,7 +53,11 @@ const Runtime* runtime_of_symbols(const std::string& executable) {
     // Those that come from a library are undefined here, but named.
     for (const uint32_t kind : {SHT_DYNSYM, SHT_SYMTAB}) {
       tracer::search_symbols(bytes, elf->form(), tracer::table_in_file(elf->form(), sections, kind), names,
-                             [&](size_t name, const tracer::ElfSymbol&, uint64_t) { first = std::min(first, name); });
+                             [&](size_t name, const tracer::ElfSymbol& symbol, uint64_t) {
+                               // One that would do without it asks only.
+                               const bool asks = symbol.section == SHN_UNDEF && symbol.binding == STB_WEAK;
+                               if (!asks) first = std::min(first, name);
+                             });
     }
   }
   close(file);
