@@ -40,6 +40,9 @@ struct ThreadFacts {
   // In a ucontext_t.
   uint16_t context_stack;  // uc_stack: begin, flags, size
   uint16_t context_stack_pointer;
+  // A call of a function at a distance: its first byte and its length.
+  uint8_t near_call_opcode = 0xe8;
+  uint8_t near_call_bytes = 5;
   // glibc's struct pthread: its size (of 2.36; others are a little smaller or larger), and where the thread's number is.
   uint16_t glibc_control_block_bytes;
   uint16_t glibc_thread_number;

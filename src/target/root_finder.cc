@@ -113,6 +113,7 @@ class RootFinder {
   void label_thread_locals(const StoppedThread& thread, std::optional<AddressRange> area);
   void leave_out_main_stack_of_ended_leader();
   void label_contexts();
+  [[nodiscard]] bool has_returned(uint64_t first_stack_pointer) const;
   void add_kernel_words();
   void collect_ranges();
   void walk_stacks();
@@ -363,11 +364,29 @@ void RootFinder::label_contexts() {
       live = memory_.word(area.context + facts_.context_stack_pointer).value_or(0);
       // As makecontext left it: not begun yet, or its state is kept in another context.
       constexpr uint64_t kFresh = 256;
-      if (range.end - live < kFresh) live = 0;
+      if (range.end - live < kFresh) {
+        if (range.contains(live) && has_returned(live)) {
+          labels_.erase(range);
+          continue;
+        }
+        live = 0;
+      }
     }
     labels_.paint(range, RootKind::kContextStack, thread_id);
     if (range.contains(live)) labels_.erase({range.begin, live});
   }
+}
+
+// makecontext puts the address of what comes behind the context's function onto its stack. That function calls setcontext,
+// and where its return address then stands, was its own. (Functions begin at multiples of 16: that wouldn't be one's.)
+bool RootFinder::has_returned(uint64_t first_stack_pointer) const {
+  const uint64_t behind = memory_.word(first_stack_pointer).value_or(0);
+  const auto opcode = memory_.value<uint8_t>(behind - facts_.near_call_bytes);
+  const bool is_code = std::ranges::any_of(modules_, [&](const ModuleImage& module) {
+    return std::ranges::any_of(module.code, [&](const AddressRange& code) { return code.contains(behind); });
+  });
+  constexpr uint64_t kFunctionAlignment = 16;
+  return is_code && behind % kFunctionAlignment != 0 && opcode == facts_.near_call_opcode;
 }
 
 void RootFinder::add_kernel_words() {
