@@ -72,14 +72,21 @@ std::optional<uint64_t> begin_of_arena(const ProcessMemory& memory, uint64_t bin
 // To the arena's end: binmap, next, next_free, attached_threads, two sizes.
 uint64_t bytes_from_bins(const ProcessMemory& memory) { return (kBinsWords + 5) * memory.word_bytes() + kBinmapBytes; }
 
-void find_arenas(ProcessMemory& memory, AddressRange range, std::vector<AddressRange>& parts) {
+// Calls use(address, head) for each heap that begins in the range.
+template <typename Use>
+void for_each_heap(ProcessMemory& memory, AddressRange range, Use use) {
   const uint64_t alignment = arena_alignment(memory);
   uint64_t at = (range.begin + alignment - 1) & ~(alignment - 1);
   for (; at >= range.begin && at < range.end; at += alignment) {
     if (memory.touched_ranges(at, at + kPageBytes).empty()) continue;
-    const auto head = arena_head_at(memory, at);
-    if (head) parts.push_back({at, std::min(at + std::max(head->size, head->protected_size), range.end)});
+    if (const auto head = arena_head_at(memory, at)) use(at, *head);
   }
+}
+
+void find_arenas(ProcessMemory& memory, AddressRange range, std::vector<AddressRange>& parts) {
+  for_each_heap(memory, range, [&](uint64_t at, const ArenaHead& head) {
+    parts.push_back({at, std::min(at + std::max(head.size, head.protected_size), range.end)});
+  });
 }
 
 // The pages of musl's group at the start of a page, if there is one.
@@ -145,10 +152,24 @@ std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const Mo
   return found;
 }
 
+std::vector<ArenaHeap> find_arena_heaps(ProcessMemory& memory, AddressRange range) {
+  const uint64_t alignment = arena_alignment(memory);
+  std::vector<ArenaHeap> heaps;
+  for_each_heap(memory, range, [&](uint64_t at, const ArenaHead& head) {
+    const uint64_t head_bytes = head.arena & (alignment - 1);
+    heaps.push_back({{at, std::min(at + head.size, range.end)}, head.arena, head_bytes});
+  });
+  return heaps;
+}
+
+uint64_t bins_of_main_arena(const ProcessMemory& memory, AddressRange main_arena) {
+  return main_arena.end - bytes_from_bins(memory);
+}
+
 uint64_t end_of_main_heap(const ProcessMemory& memory, AddressRange main_arena) {
   const uint64_t word = memory.word_bytes();
   // The last chunk; it reaches to the end. Its address, and the last remainder's, stand before the bins.
-  const uint64_t bins = main_arena.end - bytes_from_bins(memory);
+  const uint64_t bins = bins_of_main_arena(memory, main_arena);
   const uint64_t top = memory.word(bins - 2 * word).value_or(0);
   if (top < kPageBytes || main_arena.contains(top)) return 0;  // no memory yet: top is a bin
   const uint64_t size = memory.word(top + word).value_or(0) & ~uint64_t{7};

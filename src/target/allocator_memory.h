@@ -23,9 +23,20 @@ namespace heaptap::target {
 // The words of glibc's main arena, where a module's data hold one.
 std::vector<AddressRange> find_main_arenas(const ProcessMemory& memory, const ModuleImage& module);
 
+// Where its bins begin, behind top and last_remainder.
+uint64_t bins_of_main_arena(const ProcessMemory& memory, AddressRange main_arena);
+
 // Where the heap of this main arena that brk made ends, as the arena knows it: what lies behind it, the program got from brk by
 // itself. 0: not known.
 uint64_t end_of_main_heap(const ProcessMemory& memory, AddressRange main_arena);
+
+// A heap of an arena other than a main one, as its head tells it.
+struct ArenaHeap {
+  AddressRange range;   // what it has taken into use of its memory so far
+  uint64_t arena;       // its arena's address
+  uint64_t head_bytes;  // of the head; behind it comes the arena, in the arena's first heap, and then chunks
+};
+std::vector<ArenaHeap> find_arena_heaps(ProcessMemory& memory, AddressRange range);
 
 // Parts of the anonymous mapping that are an allocator's. `heap`: where blocks lie, ascending.
 std::vector<AddressRange> find_heap_parts(ProcessMemory& memory, const Mapping& mapping,

@@ -1,0 +1,32 @@
+// What glibc's allocator itself says of blocks: whether they are in use. For scans of a process whose releases weren't all
+// seen: a block that nothing points to may have been released long ago.
+//
+// A heap is walked from its first chunk to its last, chunk by chunk (malloc/malloc.c; the layout is that of glibc 2.26 to 2.41):
+//
+//   chunk   {size of the one before, if that is free; size | flags} block …      flags: 1 the one before is in use,
+//                                                                                 2 mapped for itself, 4 of another arena
+//
+// A block is in use if a chunk of its size begins there, which the next one calls used, and which is in no cache: the lists of
+// threads (tcache) and of arenas (fast bins) hold chunks that still count as used. What doesn't fit together in every detail
+// is not concluded from.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "target/module_image.h"
+#include "target/process_memory.h"
+
+namespace heaptap::target {
+
+enum class ChunkLife : uint8_t {
+  kInUse,
+  kFree,     // released, or its memory is another block's by now
+  kUnknown,  // of an allocator that isn't known here, or in a heap that doesn't make sense
+};
+
+// For each of `blocks`, which ascend and are as long as was asked for. The process stands still.
+std::vector<ChunkLife> find_chunk_lives(ProcessMemory& memory, std::span<const ModuleImage> modules,
+                                        std::span<const AddressRange> blocks);
+
+}  // namespace heaptap::target
