@@ -5,7 +5,7 @@
 namespace heaptap::wire {
 
 enum class Function : uint8_t {
-  kNone = 0,
+  kNone = 0,  // of a release: not seen, concluded from its block's address being handed out again
 #define HEAPTAP_FUNCTION(enumerator, symbol, name, variant, role, family) enumerator,
 #include "wire/functions.def"
   kCount

@@ -75,10 +75,11 @@ def _line_in(file, stack):
 
 
 def _found(stacks):
-    """Blocks and bytes of each kind. A stack's JSON doesn't name what is reachable: it is what isn't lost."""
+    """Blocks and bytes of each kind. What is reachable is what is neither lost nor unknown."""
     found = {kind: [sum(stack["leaks"][kind][unit] for stack in stacks) for unit in ("blocks", "bytes")] for kind in LOST}
     live = [sum(stack[key] for stack in stacks) for key in ("live_blocks", "live_bytes")]
-    found["reachable"] = [live[i] - sum(found[kind][i] for kind in LOST) for i in (0, 1)]
+    unknown = [sum(stack["leaks"].get("unknown", {unit: 0})[unit] for stack in stacks) for unit in ("blocks", "bytes")]
+    found["reachable"] = [live[i] - unknown[i] - sum(found[kind][i] for kind in LOST) for i in (0, 1)]
     return found
 
 

@@ -268,7 +268,68 @@ TEST_F(EventCoderTest, AReleaseThatNeverComesIsImpliedAndCounted) {
     EXPECT_EQ(batch.events[1].value, 1u);
     EXPECT_EQ(kind(batch.events[2]), EventKind::kAllocate);
     EXPECT_EQ(coder.missed_releases(), 1u);
+    EXPECT_EQ(tables_.sites[batch.events[1].site].function, Function::kNone) << "nobody saw what released it";
   }
+}
+
+TEST_F(EventCoderTest, WhereEventsAreMissingNoReleaseIsABadOne) {
+  EventCoder coder = make();
+  coder.set_incomplete(true);
+  allocate(1, 0xa0, 100);
+  release(2, 0xa0);
+  release(3, 0xa0);  // the allocation between them was lost
+  release(4, 0x900);
+  allocate(5, 0x1000, 100);
+  release(6, 0x1010);  // that block's release was lost, and the allocation of another one
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.bad_releases.size(), 3u);
+  for (const BadRelease& bad : batch.bad_releases) {
+    EXPECT_EQ(bad.kind, BadReleaseKind::kUnknown);
+    EXPECT_FALSE(bad.block_known);
+  }
+}
+
+TEST_F(EventCoderTest, AReleaseThatDoesNotFitItsBlockWhereEventsAreMissingIsOfAnother) {
+  allocate(1, 0xa0);  // its release was lost, and the operator new that got its address
+  add(RecordKind::kRelease, 2, 0xa0, 0, 2, 8, Function::kDelete);
+  release(3, 0xa0);
+  EventCoder coder = make();
+  coder.set_incomplete(true);
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 4u);
+  EXPECT_EQ(batch.events[1].value, 1u) << "the block that was known there is gone";
+  EXPECT_EQ(tables_.sites[batch.events[1].site].function, Function::kNone);
+  EXPECT_EQ(batch.events[2].value, model::kUnknownBlock);
+  EXPECT_EQ(tables_.sites[batch.events[2].site].function, Function::kDelete);
+  EXPECT_EQ(batch.events[3].value, model::kUnknownBlock);
+  ASSERT_EQ(batch.bad_releases.size(), 2u);
+  EXPECT_EQ(batch.bad_releases[0].event, 2u);
+  EXPECT_EQ(batch.bad_releases[0].kind, BadReleaseKind::kUnknown);
+  EXPECT_EQ(batch.bad_releases[1].kind, BadReleaseKind::kUnknown);
+  EXPECT_EQ(coder.missed_releases(), 0u);
+}
+
+TEST_F(EventCoderTest, AMismatchIsOneWhereAllIsSeen) {
+  allocate(1, 0xa0);
+  add(RecordKind::kRelease, 2, 0xa0, 0, 2, 8, Function::kDelete);
+  EventCoder coder = make();
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 2u);
+  EXPECT_EQ(batch.events[1].value, 1u);
+  EXPECT_TRUE(batch.bad_releases.empty());
+}
+
+TEST_F(EventCoderTest, AfterAReleaseThatWasMissedNoReleaseIsABadOne) {
+  EventCoder coder = make();
+  allocate(1, 0xa0);
+  allocate(100'000, 0xa0);
+  release(200'000, 0xa0);
+  release(200'001, 0xa0);
+  release(200'002, 0x900);
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.bad_releases.size(), 2u);
+  EXPECT_EQ(batch.bad_releases[0].kind, BadReleaseKind::kUnknown);
+  EXPECT_EQ(batch.bad_releases[1].kind, BadReleaseKind::kUnknown);
 }
 
 TEST_F(EventCoderTest, StacksAndSitesGetTheTracesNumbersOnce) {

@@ -91,6 +91,27 @@ void for_random_scans(uint32_t most_blocks, Check check) {
   }
 }
 
+TEST(Classify, CallsNothingLostThatMayHaveBeenReleased) {
+  constexpr auto kAlive = model::BlockLife::kAlive;
+  constexpr auto kMaybe = model::BlockLife::kUnknown;
+  constexpr auto kFree = model::BlockLife::kFree;
+  // 0 and 1 are reachable; 2 is free, though a root has its address left, and so it holds nothing (3); 4 may be released,
+  // and leads to 5, which is in use; 6 may be released, but is held.
+  model::HeapScan scan = make_scan(7, {{0, 1}, {2, 3}, {4, 5}, {1, 6}}, {{.to = 0}, {.to = 2}});
+  scan.lives = {kAlive, kAlive, kFree, kMaybe, kMaybe, kAlive, kMaybe};
+  const Classification classes = classify(scan);
+  using enum BlockState;
+  const std::vector<BlockState> expected{
+      kReachable, kReachable, BlockState::kUnknown, BlockState::kUnknown, BlockState::kUnknown, kDefinite, kReachable};
+  EXPECT_EQ(classes.states, expected);
+  EXPECT_EQ(classes.total(BlockState::kUnknown).blocks, 3u);
+  uint64_t sum = 0;
+  for (const BlockTotal& total : classes.totals) sum += total.blocks;
+  EXPECT_EQ(sum, scan.blocks.size());
+  ASSERT_EQ(classes.groups.size(), 1u);
+  EXPECT_EQ(classes.groups[0].indirect.blocks, 0u);
+}
+
 TEST(Classify, NothingIsSomethingToo) {
   const Classification result = classify(make_scan(0, {}, {}));
   EXPECT_TRUE(result.groups.empty());

@@ -68,6 +68,22 @@ TEST(Ledger, CallsAnAllocationTemporaryOnlyIfItsThreadReleasesItNext) {
   EXPECT_EQ(replay(script).totals().temporary_allocations, 2u);
 }
 
+TEST(Ledger, CountsAReleaseThatNobodySawAndNeverCallsItMismatched) {
+  for (const Function function : {Function::kMalloc, Function::kNew, Function::kNewArray}) {
+    for (const bool details : {false, true}) {
+      EventScript script;
+      script.release(script.allocate(8, 1, function), 1, Function::kNone);
+      const Ledger ledger = replay(script, {.time_resolution_ns = 1000, .statistics = details, .details = details});
+      EXPECT_EQ(ledger.totals().frees, 1u);
+      EXPECT_EQ(ledger.totals().unseen_frees, 1u);
+      EXPECT_EQ(ledger.totals().mismatched_frees, 0u);
+      EXPECT_EQ(ledger.totals().temporary_allocations, 0u) << "who released it isn't known";
+      EXPECT_EQ(ledger.totals().live_blocks(), 0u);
+      EXPECT_TRUE(ledger.errors().all().empty());
+    }
+  }
+}
+
 TEST(Ledger, TreatsAFailedReallocAsIfNothingHadHappened) {
   EventScript script;
   const auto block = script.allocate(100, 1);

@@ -56,6 +56,7 @@ void expect_same(const HeapScan& a, const HeapScan& b) {
   EXPECT_EQ(a.threads, b.threads);
   EXPECT_EQ(a.notes, b.notes);
   EXPECT_EQ(a.pointers_begin, b.pointers_begin);
+  EXPECT_EQ(a.lives, b.lives);
   const auto same_block = [](const model::ScannedBlock& x, const model::ScannedBlock& y) {
     return x.address == y.address && x.size == y.size && x.number == y.number && x.site == y.site && x.type == y.type;
   };
@@ -103,6 +104,38 @@ HeapScan odd_scan() {
                 {0, wire::PointerKind::kMultipleInheritance, wire::RootKind::kThreadLocal, 0, 0, ~uint64_t{0}, 2, 77},
                 {1, wire::PointerKind::kInterior, wire::RootKind::kRegister, 1, 17, 0}};
   return scan;
+}
+
+TEST(ScanFrames, KeepWhichBlocksAreAlive) {
+  const model::Tables tables = scan_tables(5);
+  for (const uint32_t count : {3u, 300'000u}) {  // in several frames
+    HeapScan scan = heap_like_scan(count, 5);
+    for (uint32_t i = 0; i < count; ++i) scan.lives.push_back(static_cast<model::BlockLife>(i / 7 * i % 3));
+    const std::vector<Payload> payloads = payloads_of(scan);
+    const auto same = read(payloads, tables);
+    ASSERT_TRUE(same.has_value());
+    expect_same(*same, scan);
+  }
+}
+
+TEST(ScanFrames, DoNotTakeLivesThatAreNone) {
+  const model::Tables tables = scan_tables(1);
+  HeapScan scan = heap_like_scan(3, 1);
+  scan.pointers.clear();
+  scan.pointers_begin.assign(4, 0);
+  scan.roots.clear();
+  scan.lives.assign(3, model::BlockLife::kFree);
+  std::vector<Payload> payloads = payloads_of(scan);
+  ASSERT_TRUE(read(payloads, tables).has_value());
+  Payload& blocks = payloads[1];
+  ASSERT_EQ(blocks.back(), 3);  // the run's length
+  for (const uint8_t count : {uint8_t{0}, uint8_t{2}, uint8_t{4}}) {
+    blocks.back() = count;
+    EXPECT_FALSE(read(payloads, tables).has_value()) << int{count};
+  }
+  blocks.back() = 3;
+  blocks[blocks.size() - 2] = 3;  // no such life
+  EXPECT_FALSE(read(payloads, tables).has_value());
 }
 
 TEST(ScanFrames, GiveBackAScan) {

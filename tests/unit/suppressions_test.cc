@@ -294,6 +294,66 @@ TEST(SuppressionWriter, WritesWhatTheOtherToolsRead) {
             "# definite leak of 8 bytes in 1 blocks, g_type_register_static\nleak:^g_type_register_static$\n");
 }
 
+TEST(SuppressionWriter, WritesNoRuleForWhatIsInEveryStack) {
+  const Frame lose = frame("lose", {}, "/home/me/app");
+  const Frame main = frame("main", {}, "/home/me/app");
+  const Frame thread = frame("start_thread", {}, "/lib/x86_64-linux-gnu/libc.so.6");
+  const Frame call_main = frame("__libc_start_call_main", {}, "/lib/x86_64-linux-gnu/libc.so.6");
+  const Frame start = frame("_start", {}, "/home/me/app");
+  const Frame clone = frame("clone3", {}, "/lib/x86_64-linux-gnu/libc.so.6");
+  const Frame nameless = frame("", {}, "/home/me/app");
+  const std::vector<std::vector<Frame>> stacks = {{main, call_main, start}, {start}, {nameless, thread, clone},
+                                                  {thread, clone},          {clone}, {nameless, main, start},
+                                                  {call_main, start},       {}};
+  for (const std::vector<Frame>& stack : stacks) {
+    const std::vector<LeakToSuppress> leaks = {{{Function::kMalloc, stack}, BlockState::kDefinite, 1, 8}};
+    const std::vector<Frame> other = {lose, main, call_main, start};
+    const std::vector<Frame> other_thread = {lose, thread, clone};
+    for (const SuppressionSyntax syntax : {SuppressionSyntax::kLsan, SuppressionSyntax::kValgrind}) {
+      const std::string text = write_suppressions(syntax, leaks);
+      EXPECT_NE(text, "") << "it says why there is none";
+      const Suppressions suppressions = from(text);
+      const bool has_own_frame =
+          !stack.empty() && stack.front().function.empty() && syntax == SuppressionSyntax::kValgrind;
+      if (!has_own_frame) {
+        EXPECT_FALSE(suppressions.find({Function::kMalloc, other}, BlockState::kDefinite)) << text;
+        EXPECT_FALSE(suppressions.find({Function::kMalloc, other_thread}, BlockState::kDefinite)) << text;
+      }
+      for (const Suppression& each : suppressions.list()) EXPECT_FALSE(hides_everything(each)) << text;
+    }
+  }
+}
+
+TEST(SuppressionWriter, SaysWhereARuleHidesAll) {
+  const std::vector<Frame> one = {frame("a"), frame("handle_all"), frame("main")};
+  const std::vector<Frame> other = {frame("handle_all"), frame("main")};
+  const std::vector<LeakToSuppress> leaks = {{{Function::kMalloc, one}, BlockState::kDefinite, 1, 8},
+                                             {{Function::kMalloc, other}, BlockState::kDefinite, 1, 8}};
+  const std::string text = write_suppressions(SuppressionSyntax::kLsan, leaks);
+  EXPECT_EQ(text,
+            "# definite leak of 8 bytes in 1 blocks, a\nleak:^a$\n"
+            "# careful: this hides all of the 2 leaks here\n"
+            "# definite leak of 8 bytes in 1 blocks, handle_all\nleak:^handle_all$\n");
+  EXPECT_EQ(from(text).list().size(), 2U);
+}
+
+TEST(Suppressions, KnowWhatHidesEverything) {
+  const auto hides = [](const std::string& text) { return hides_everything(from(text).list().at(0)); };
+  for (const char* text :
+       {"leak:_start", "leak:^main$", "leak:*", "leak:start_thread", "leak:clone", "leak:__libc_start"}) {
+    EXPECT_TRUE(hides(text)) << text;
+  }
+  for (const char* text : {"leak:main.c", "leak:^cloned$", "leak:libfoo", "leak:domain"})
+    EXPECT_FALSE(hides(text)) << text;
+  const auto entry_of = [](const std::string& frames) { return "{\nname\nMemcheck:Leak\n" + frames + "\n}\n"; };
+  for (const char* frames : {"fun:malloc\n...\nfun:main", "fun:*\n...", "fun:malloc\n...\nfun:(below main)"}) {
+    EXPECT_TRUE(hides(entry_of(frames))) << frames;
+  }
+  for (const char* frames : {"fun:malloc\nfun:main", "fun:malloc\n...\nfun:foo\n...\nfun:main", "obj:*/libfoo.so"}) {
+    EXPECT_FALSE(hides(entry_of(frames))) << frames;
+  }
+}
+
 TEST(SuppressionWriter, NamesFromHostileFilesDoNotBreakLines) {
   const std::vector<Frame> frames = {frame("evil\n}\nleak:*"), frame("$^")};
   const std::vector<LeakToSuppress> leaks = {{{Function::kMalloc, frames}, BlockState::kDefinite, 1, 1}};

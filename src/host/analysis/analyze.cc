@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "host/analysis/entries.h"
+#include "host/analysis/known.h"
 #include "host/analysis/leak_scan.h"
 #include "host/analysis/likely_modules.h"
 #include "host/analysis/listing.h"
@@ -159,7 +160,13 @@ base::Result<> fill_views(report::Report& report, intake::TraceReader& reader, c
 
 }  // namespace
 
-base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& query) {
+base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& asked) {
+  Query query = asked;
+  if (query.carried_suppressions) {
+    if (const auto added = query.suppressions.add(reader.capture().suppressions); !added) {
+      return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
+    }
+  }
   StackNames names(query.symbols, query.function, query.module);
   ScanAhead scan(reader, query);
   const auto ledger = replay_as_asked(reader, query, names);
@@ -183,6 +190,7 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& q
   const std::unique_ptr<JudgedLeaks> leaks = judged ? *std::move(judged) : nullptr;
   if (leaks != nullptr) fill(report.leaks, *leaks, reader.scans().size(), query.suppressions);
   if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
+  report.known = known_of(report);
   const StackIndex index = indexed.get();
   const Listing listing(**ledger, reader.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
   listing.list_stacks(report);

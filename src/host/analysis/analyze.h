@@ -52,6 +52,7 @@ struct Query {
   uint32_t scan = 0;  // number of the scan; 0: the last one
   leaks::LeakOptions leaks = {};
   Suppressions suppressions = {};
+  bool carried_suppressions = true;                // those that the trace carries count, too
   std::optional<SuppressionSyntax> generate = {};  // write suppressions for the listed leaks
   std::optional<BlockQuestion> why = {};           // who holds this block
   std::optional<RetainedBy> retained = {};         // what would go if this went

@@ -17,7 +17,7 @@ constexpr uint32_t kTellingFrames = 64;
 
 std::string_view name_of(leaks::BlockState state) {
   constexpr std::array<std::string_view, leaks::kBlockStateCount> kNames = {"reachable", "possible", "indirect",
-                                                                            "definite"};
+                                                                            "definite", "unknown"};
   return kNames[static_cast<size_t>(state) % kNames.size()];
 }
 

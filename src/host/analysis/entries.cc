@@ -21,6 +21,7 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
           .double_frees = totals.double_frees,
           .mismatched_frees = totals.mismatched_frees,
           .unknown_frees = totals.unknown_frees,
+          .unseen_frees = totals.unseen_frees,
           .peak_time_ns = totals.peak_time_ns,
           .live_known = !gaps.live,
           .peak_known = !gaps.peak,

@@ -17,6 +17,8 @@ report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
       return leaks.indirect;
     case BlockState::kPossible:
       return leaks.possible;
+    case BlockState::kUnknown:
+      return leaks.unknown;
     case BlockState::kReachable:
       break;
   }
@@ -34,16 +36,20 @@ LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vec
 // What is lost below a suppressed leak is suppressed with it: it would be found again if that were mended.
 void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
   constexpr uint32_t kNotAsked = kNotSuppressed - 1;
+  std::array<uint32_t, leaks::kBlockStateCount> none_asked{};
+  none_asked.fill(kNotAsked);
   std::vector<std::array<uint32_t, leaks::kBlockStateCount>> answers;
   const auto ask = [&](model::SiteId site, BlockState state) {
-    if (site >= answers.size()) answers.resize(site + size_t{1}, {kNotAsked, kNotAsked, kNotAsked, kNotAsked});
+    if (site >= answers.size()) answers.resize(site + size_t{1}, none_asked);
     uint32_t& answer = answers[site][static_cast<size_t>(state)];
     if (answer == kNotAsked) answer = rules.suppressor(site, state);
     return answer;
   };
   suppressed_by_.assign(scan.blocks.size(), kNotSuppressed);
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
-    if (classes_.states[i] != BlockState::kReachable) suppressed_by_[i] = ask(scan.blocks[i].site, classes_.states[i]);
+    const BlockState state = classes_.states[i];
+    const bool is_leak = state != BlockState::kReachable && state != BlockState::kUnknown;
+    if (is_leak) suppressed_by_[i] = ask(scan.blocks[i].site, state);
   }
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
     const uint32_t leader = classes_.leaders[i];
@@ -92,6 +98,7 @@ void LeakCounts::fill(report::Leaks& leaks) const {
   leaks.possible = sum.possible;
   leaks.reachable = sum.reachable;
   leaks.suppressed = sum.suppressed;
+  leaks.unknown = sum.unknown;
 }
 
 }  // namespace heaptap::analysis

@@ -83,6 +83,7 @@ void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, c
     const Suppression& entry = suppressions.list()[i];
     const report::BlockCount hidden = counts.hidden_by(static_cast<uint32_t>(i));
     const std::string place = fmt::format("{}:{}", entry.file, entry.line);
+    if (hides_everything(entry)) leaks.broad_suppressions.push_back(fmt::format("{}: {}", place, entry.name));
     if (hidden.blocks != 0) {
       leaks.suppressions.push_back({place, entry.name, hidden});
     } else if ((entry.states & ~leak_bit(leaks::BlockState::kReachable)) != 0) {

@@ -38,16 +38,18 @@ std::string valgrind_line(const Frame& frame) {
   return "   obj:" + (frame.module.empty() ? "*" : in_pattern(frame.module, "", '?')) + "\n";
 }
 
-// Up to main: what is below differs between machines.
+// Up to main: what is below differs between machines. Empty where there is nothing else.
 std::string valgrind_frames(const NamedStack& stack) {
   std::string text = fmt::format("   fun:{}\n", wire::facts_of(stack.function).symbol);
   size_t count = 1;
   for (const Frame& frame : stack.frames) {
-    if (count++ == kMostFrames) break;
+    const bool is_main = frame.function == "main";
+    if (count == kMostFrames || (!is_main && is_in_every_stack(frame.function))) break;
     text += valgrind_line(frame);
-    if (frame.function == "main") break;
+    ++count;
+    if (is_main) break;
   }
-  return text;
+  return count == 1 ? "" : text;
 }
 
 bool is_of_system(const Frame& frame) {
@@ -58,12 +60,12 @@ bool is_of_system(const Frame& frame) {
 bool is_common(const Frame& frame) {
   const std::string_view name = frame.function;
   return name.starts_with("std::") || name.starts_with("__gnu_cxx::") || name.find("alloc") != name.npos ||
-         name.find("Alloc") != name.npos || name.find("strdup") != name.npos || name == "main";
+         name.find("Alloc") != name.npos || name.find("strdup") != name.npos;
 }
 
 // The frame that a leak is best known by: the innermost that is neither common nor of a system's library; else of those.
 const Frame* telling_frame(const NamedStack& stack) {
-  const auto named = [](const Frame& frame) { return !frame.function.empty(); };
+  const auto named = [](const Frame& frame) { return !frame.function.empty() && !is_in_every_stack(frame.function); };
   const auto telling = [&](const Frame& frame) { return named(frame) && !is_common(frame); };
   const auto own = [&](const Frame& frame) { return telling(frame) && !is_of_system(frame); };
   auto found = std::ranges::find_if(stack.frames, own);
@@ -74,10 +76,21 @@ const Frame* telling_frame(const NamedStack& stack) {
 
 std::string lsan_pattern(const NamedStack& stack) {
   if (const Frame* frame = telling_frame(stack)) return "leak:^" + in_pattern(frame->function, "^$", '*') + "$\n";
+  // A library: the program is in all stacks.
   for (const Frame& frame : stack.frames) {
-    if (!frame.module.empty()) return "leak:^" + in_pattern(frame.module, "^$", '*') + "$\n";
+    const bool is_library = frame.module.find(".so", frame.module.rfind('/') + 1) != frame.module.npos;
+    if (is_library && !is_in_every_stack(frame.function)) return "leak:^" + in_pattern(frame.module, "^$", '*') + "$\n";
   }
   return {};
+}
+
+// A comment where it hides all there is.
+std::string warning_about(const std::string& rule, std::span<const LeakToSuppress> leaks) {
+  const auto parsed = parse_suppressions(rule, "");
+  const bool matches_all =
+      leaks.size() > 1 && parsed && parsed->size() == 1 &&
+      std::ranges::all_of(leaks, [&](const LeakToSuppress& leak) { return matches(parsed->front(), leak.stack); });
+  return matches_all ? fmt::format("# careful: this hides all of the {} leaks here\n", leaks.size()) : "";
 }
 
 std::string title_of(const LeakToSuppress& leak) {
@@ -94,13 +107,23 @@ std::string write_suppressions(SuppressionSyntax syntax, std::span<const LeakToS
   for (const LeakToSuppress& leak : leaks) {
     if (syntax == SuppressionSyntax::kLsan) {
       const std::string line = lsan_pattern(leak.stack);
-      if (line.empty() || !written.insert(line).second) continue;
-      text += fmt::format("# {}\n{}", title_of(leak), line);
+      if (line.empty()) {
+        text +=
+            fmt::format("# {}: nothing in its stack tells it from others (Valgrind's syntax may)\n", title_of(leak));
+      } else if (written.insert(line).second) {
+        text += fmt::format("{}# {}\n{}", warning_about(line, leaks), title_of(leak), line);
+      }
     } else {
-      const std::string body = fmt::format("   Memcheck:Leak\n   match-leak-kinds: {}\n{}", name_of(leak.state),
-                                           valgrind_frames(leak.stack));
+      const std::string frames = valgrind_frames(leak.stack);
+      if (frames.empty()) {
+        text += fmt::format("# {}: nothing in its stack tells it from others\n", title_of(leak));
+        continue;
+      }
+      const std::string body =
+          fmt::format("   Memcheck:Leak\n   match-leak-kinds: {}\n{}", name_of(leak.state), frames);
       if (!written.insert(body).second) continue;
-      text += fmt::format("{{\n   {}\n{}}}\n", title_of(leak), body);
+      const std::string rule = fmt::format("{{\n   {}\n{}}}\n", title_of(leak), body);
+      text += warning_about(rule, leaks) + rule;
     }
   }
   return text;

@@ -35,6 +35,21 @@ base::Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
+constexpr std::array<std::string_view, 14> kInEveryStack = {"main",
+                                                            "_start",
+                                                            "_start_c",
+                                                            "_dl_start_user",
+                                                            "generic_start_main",
+                                                            "__libc_start_main",
+                                                            "start_thread",
+                                                            "thread_start",
+                                                            "clone",
+                                                            "clone3",
+                                                            "__clone",
+                                                            "__clone3",
+                                                            "__clone_internal",
+                                                            "__libc_start_call_main"};
+
 // Valgrind calls what calls main so, and ends its stacks there.
 bool is_below_main(std::string_view function) {
   return function.starts_with("__libc_start_") || function == "generic_start_main" || function == "_start";
@@ -171,6 +186,30 @@ bool matches(const Suppression& suppression, const NamedStack& stack) {
          std::ranges::any_of(stack.frames, [&](const Frame& frame) { return matches_lsan_frame(pattern, frame); });
 }
 
+bool is_in_every_stack(std::string_view function) {
+  return is_below_main(function) || std::ranges::find(kInEveryStack, function) != kInEveryStack.end();
+}
+
+bool hides_everything(const Suppression& suppression) {
+  if (!suppression.lsan_pattern.empty()) {
+    return std::ranges::any_of(
+        kInEveryStack, [&](std::string_view function) { return matches_lsan(suppression.lsan_pattern, function); });
+  }
+  bool any_frames = false;
+  for (const FramePattern& frame : suppression.frames) {
+    any_frames = any_frames || frame.rule == FrameRule::kAnyFrames;
+    const auto is_allocation = [&](const wire::FunctionFacts& function) {
+      return function.symbol[0] != '\0' && matches_wildcards(frame.pattern, function.symbol);
+    };
+    const bool is_function =
+        frame.rule == FrameRule::kFunction &&
+        (std::ranges::any_of(kInEveryStack, [&](auto name) { return matches_wildcards(frame.pattern, name); }) ||
+         frame.pattern == "(below main)" || std::ranges::any_of(wire::kFunctionFacts, is_allocation));
+    if (frame.rule != FrameRule::kAnyFrames && !is_function) return false;
+  }
+  return any_frames;
+}
+
 base::Result<> Suppressions::read(const std::string& path) {
   const auto text = read_text(path);
   if (!text) return std::unexpected(text.error());
@@ -181,6 +220,14 @@ base::Result<> Suppressions::add(std::string_view text, const std::string& file)
   auto parsed = parse_suppressions(text, file);
   if (!parsed) return std::unexpected(std::move(parsed).error());
   for (Suppression& each : *parsed) list_.push_back(std::move(each));
+  texts_.push_back({file, std::string(text)});
+  return {};
+}
+
+base::Result<> Suppressions::add(const std::vector<model::SuppressionText>& carried) {
+  for (const model::SuppressionText& each : carried) {
+    if (std::ranges::find(texts_, each) == texts_.end()) HEAPTAP_TRY(add(each.text, each.file));
+  }
   return {};
 }
 

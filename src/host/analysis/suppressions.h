@@ -9,6 +9,7 @@
 
 #include "host/analysis/suppression_file.h"
 #include "host/base/result.h"
+#include "host/model/capture.h"
 #include "host/symbols/resolver.h"
 #include "wire/functions.h"
 
@@ -26,6 +27,12 @@ class Suppressions {
   base::Result<> read(const std::string& path);
   base::Result<> add(std::string_view text, const std::string& file);
 
+  // Those that a trace carries, but for what is here already.
+  base::Result<> add(const std::vector<model::SuppressionText>& carried);
+
+  // What was added, as it was read: for a trace to carry.
+  [[nodiscard]] const std::vector<model::SuppressionText>& texts() const { return texts_; }
+
   [[nodiscard]] bool empty() const { return list_.empty(); }
   [[nodiscard]] const std::vector<Suppression>& list() const { return list_; }
 
@@ -34,7 +41,13 @@ class Suppressions {
 
  private:
   std::vector<Suppression> list_;
+  std::vector<model::SuppressionText> texts_;
 };
+
+// What each stack of a program or of a thread has: what calls main and a thread's function, and main.
+bool is_in_every_stack(std::string_view function);
+// Whether a suppression speaks of nothing but such functions, so that it hides more or less all leaks.
+bool hides_everything(const Suppression& suppression);
 
 // All of them, in order. What can't be read or isn't one is wrong usage.
 base::Result<Suppressions> read_suppressions(const std::vector<std::string>& paths);

@@ -9,6 +9,7 @@
 #include "host/app/exit_status.h"
 #include "host/app/trace_file.h"
 #include "host/app/trace_list.h"
+#include "host/report/text_parts.h"
 #include "host/report/text_safe.h"
 #include "host/report/verdict.h"
 
@@ -18,6 +19,7 @@ namespace {
 using report::LimitKind;
 
 constexpr int kExitBeyond = 1;
+constexpr int kExitUnknown = 3;
 constexpr size_t kMostOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
 
 uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
@@ -49,15 +51,25 @@ analysis::SortKey sort_of(LimitKind kind) {
   return analysis::SortKey::kAllocations;
 }
 
-base::Result<> need_scan(const CheckOptions& options, const std::string& trace, const intake::TraceReader& reader) {
-  if (!options.leaked_bytes || !reader.scans().empty()) return {};
-  std::string why;
-  for (const std::string& note : reader.scan_notes()) why += "; " + note;
-  return base::fail(
-      "--max-leaked: '{}' has no leak scan{}, so what leaked isn't known: record it again without --no-leak-scan and "
-      "--aggregate, or "
-      "use --max-live",
-      trace, why);
+// How far the figure can be relied on: what wasn't recorded may make it larger, or smaller if it was releases.
+report::Certainty certainty_of(const report::Report& report, LimitKind kind) {
+  using enum report::Certainty;
+  const bool has_gaps = report.capture.lost_events != 0 || report.capture.gaps != 0 || report.totals.unseen_frees != 0;
+  const bool is_cut = report.capture.truncated || !report.capture.ended;
+  switch (kind) {
+    case LimitKind::kLeaked:
+      if (!report.leaks.scanned) return kNone;
+      return has_gaps || is_cut || report.leaks.unknown.blocks != 0 ? kAtLeast : kExact;
+    case LimitKind::kPeak:
+      if (!report.totals.peak_known) return kNone;
+      return has_gaps ? kUnknown : is_cut ? kAtLeast : kExact;
+    case LimitKind::kLive:
+      if (!report.totals.live_known) return kNone;
+      return has_gaps || is_cut ? kUnknown : kExact;
+    case LimitKind::kAllocations:
+      break;
+  }
+  return has_gaps || is_cut ? kAtLeast : kExact;
 }
 
 std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, LimitKind kind,
@@ -70,28 +82,34 @@ std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, Limi
   return stacks;
 }
 
-std::vector<std::string> remarks_of(const report::Report& report) {
+// Why figures aren't exact, or aren't there.
+std::vector<std::string> remarks_of(const CheckOptions& options, const report::Report& report,
+                                    const intake::TraceReader& reader) {
   std::vector<std::string> remarks;
-  if (report.capture.lost_events != 0) {
-    remarks.push_back(fmt::format("{} events were lost: the figures are too small", report.capture.lost_events));
+  if (options.leaked_bytes && !report.leaks.scanned) {
+    std::string why;
+    for (const std::string& note : reader.scan_notes()) why += "; " + note;
+    remarks.push_back("--max-leaked: the trace has no leak scan" + why +
+                      "; record it again without --no-leak-scan and --aggregate, or use --max-live");
   }
+  if ((options.peak_bytes && !report.totals.peak_known) || (options.live_bytes && !report.totals.live_known)) {
+    remarks.emplace_back("--aggregate didn't keep what --max-peak or --max-live asks for; record it again without");
+  }
+  if (report.capture.lost_events != 0) {
+    remarks.push_back(fmt::format("{} events were lost: the figures are not exact", report.capture.lost_events));
+  }
+  if (const std::string uncertainty = report::uncertainty_of(report); !uncertainty.empty())
+    remarks.push_back(uncertainty);
   if (report.capture.truncated) {
     remarks.push_back("the trace is cut off or damaged, what stands before that counts: " + report.capture.damage);
   }
   for (const std::string& line : report.leaks.unused_suppressions) {
     remarks.push_back("a suppression that matched nothing: " + line);
   }
+  for (const std::string& line : report.leaks.broad_suppressions) {
+    remarks.push_back("a suppression that fits every stack: " + line);
+  }
   return remarks;
-}
-
-// Totals that were kept in the target don't know everything.
-base::Result<> need_figures(const CheckOptions& options, const std::string& trace, const report::Totals& totals) {
-  const char* missing = options.peak_bytes && !totals.peak_known   ? "--max-peak"
-                        : options.live_bytes && !totals.live_known ? "--max-live"
-                                                                   : nullptr;
-  if (missing == nullptr) return {};
-  return base::fail("{}: '{}' doesn't say, since it was recorded with --aggregate; record it again without", missing,
-                    trace);
 }
 
 // The trace is read once for the figures, and again for the stacks of each limit that was broken.
@@ -99,23 +117,29 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const analysis:
                                     const std::string& trace) {
   auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
-  HEAPTAP_TRY(need_scan(options, trace, *reader));
   analysis::Query query;
   query.stacks = query.statistics = false;
   query.limit = options.stacks + kMostOthers;
   query.scan = options.scan;
   query.leaks = options.leaks;
   query.suppressions = suppressions;
+  query.carried_suppressions = options.carried_suppressions;
   query.symbols = options.symbols;
   const auto figures = analysis::analyze(*reader, query);
   if (!figures) return std::unexpected(figures.error());
-  HEAPTAP_TRY(need_figures(options, trace, figures->totals));
-  report::Verdict verdict{
-      .trace_path = trace, .possible_counts = options.possible, .limits = {}, .remarks = remarks_of(*figures)};
+  report::Verdict verdict{.trace_path = trace,
+                          .possible_counts = options.possible,
+                          .limits = {},
+                          .remarks = remarks_of(options, *figures, *reader)};
   query.stacks = options.stacks != 0;
   const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
     if (!limit) return {};
-    verdict.limits.push_back({kind, figure_of(*figures, options, kind), *limit, {}});
+    verdict.limits.push_back({.kind = kind,
+                              .figure = figure_of(*figures, options, kind),
+                              .limit = *limit,
+                              .stacks = {},
+                              .certainty = certainty_of(*figures, kind),
+                              .allow_incomplete = options.allow_incomplete});
     if (!verdict.limits.back().broken() || !query.stacks) return {};
     query.sort = sort_of(kind);
     query.leaks_only = kind == LimitKind::kLeaked;
@@ -132,7 +156,9 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const analysis:
 }
 
 // Of one trace, as an exit status.
-int status_of(const report::Verdict& verdict) { return verdict.passed() ? 0 : kExitBeyond; }
+int status_of(const report::Verdict& verdict) {
+  return verdict.broken() ? kExitBeyond : verdict.passed() ? 0 : kExitUnknown;
+}
 
 // Of two traces' statuses the one that counts: a limit that is broken is certain, whatever became of the other trace.
 int worse_of(int one, int other) {

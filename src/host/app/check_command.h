@@ -24,8 +24,10 @@ struct CheckOptions {
   uint32_t scan = 0;      // number of the scan; 0: the last one
   leaks::LeakOptions leaks;
   std::vector<std::string> suppressions;  // files
+  bool carried_suppressions = true;       // those that the trace carries count, too
   symbols::ResolverOptions symbols;
-  size_t stacks = 3;  // that are shown of each limit that was broken
+  size_t stacks = 3;              // that are shown of each limit that was broken
+  bool allow_incomplete = false;  // what isn't known for certain passes as it is
   bool json = false;
   bool quiet = false;
   ColorMode color = ColorMode::kAuto;

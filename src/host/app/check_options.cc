@@ -13,11 +13,14 @@ void add_limits(CLI::App& app, CheckOptions& options) {
   add_limit(app, "--max-peak", options.peak_bytes, "The most bytes that may be live at one time")->type_name("SIZE");
   add_limit(app, "--max-live", options.live_bytes, "The most bytes that may be live at the end")->type_name("SIZE");
   app.add_option("--max-allocations", options.allocations, "The most allocations")->type_name("N");
+  app.add_flag("--allow-incomplete", options.allow_incomplete,
+               "Judge by what is known where events were lost, the trace is cut off or has no leak scan; otherwise the "
+               "exit status is 3 then");
   app.add_flag("--possible", options.possible, "Bytes that are possibly lost count as leaked, too");
 }
 
 void add_rest(CLI::App& app, CheckOptions& options) {
-  add_suppressions(app, options.suppressions);
+  add_suppressions(app, options.suppressions, options.carried_suppressions);
   app.add_option("--scan", options.scan, "Leaks as the scan with this number saw them (default: the last one)")
       ->type_name("N");
   add_root_kinds(app, options.leaks.roots);

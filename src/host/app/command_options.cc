@@ -178,6 +178,13 @@ void add_suppressions(CLI::App& app, std::vector<std::string>& files) {
   add_list(app, "--suppressions", files, "Leaks that are known (LSan or Valgrind syntax)")->type_name("FILE");
 }
 
+void add_suppressions(CLI::App& app, std::vector<std::string>& files, bool& carried) {
+  add_suppressions(app, files);
+  app.add_flag_callback(
+      "--no-suppressions", [&carried] { carried = false; },
+      "Without the suppressions that the trace carries from its recording");
+}
+
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                       const std::string& help) {
   return app.add_option(name, values, help + " (repeatable)")

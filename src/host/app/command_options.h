@@ -38,6 +38,8 @@ void add_sort(CLI::App& app, analysis::SortKey& sort);
 void add_root_kinds(CLI::App& app, uint8_t& roots);
 
 void add_suppressions(CLI::App& app, std::vector<std::string>& files);
+// Of a command that reads traces; `carried`: those that a trace has from its recording count.
+void add_suppressions(CLI::App& app, std::vector<std::string>& files, bool& carried);
 
 // One value for each time that the option is given.
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,

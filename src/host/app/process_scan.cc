@@ -6,6 +6,8 @@
 #include "host/base/clock.h"
 #include "host/leaks/heap_scanner.h"
 #include "target/area_reader.h"
+#include "target/chunk_lives.h"
+#include "target/module_image.h"
 #include "target/process_memory.h"
 #include "target/process_status.h"
 #include "target/root_finder.h"
@@ -88,6 +90,24 @@ uint32_t our_number(const std::map<uint32_t, uint32_t>& numbers, uint32_t theirs
   return found == numbers.end() ? theirs : found->second;
 }
 
+// What is alive of the blocks, as far as their allocator says it, where their releases weren't all seen.
+std::vector<model::BlockLife> lives_of(const Recorded& recorded, target::ProcessMemory& memory,
+                                       wire::Architecture architecture) {
+  const arch::ThreadFacts* facts = arch::thread_facts(architecture);
+  if (recorded.saw_all_releases || facts == nullptr) return {};
+  std::vector<target::AddressRange> blocks;
+  for (const model::ScannedBlock& block : recorded.blocks)
+    blocks.push_back({block.address, block.address + block.size});
+  const auto modules = target::find_modules(memory);
+  std::vector<model::BlockLife> lives;
+  for (const target::ChunkLife life : target::find_chunk_lives(memory, modules, blocks)) {
+    lives.push_back(life == target::ChunkLife::kInUse  ? model::BlockLife::kAlive
+                    : life == target::ChunkLife::kFree ? model::BlockLife::kFree
+                                                       : model::BlockLife::kUnknown);
+  }
+  return lives;
+}
+
 leaks::ScanInput scan_input(Recorded recorded, const target::Roots& roots) {
   leaks::ScanInput input;
   input.blocks = std::move(recorded.blocks);
@@ -142,7 +162,9 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
   }
   target::ProcessMemory memory(stopped->live_thread(), stopped->word_bytes());
   const target::Roots roots = target::find_roots(*stopped, memory, query);
+  std::vector<model::BlockLife> lives = lives_of(recorded, memory);
   leaks::ScanInput input = scan_input(std::move(recorded), roots);
+  input.lives = std::move(lives);
   input.word_bytes = stopped->word_bytes();
   leaks::HeapScanner scanner(std::move(input));
   ProcessReader reader(memory);

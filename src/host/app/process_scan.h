@@ -35,6 +35,7 @@ struct ScanTarget {
 
 // What the recording knows once all that the process did up to the stop has been taken from its log.
 struct Recorded {
+  bool saw_all_releases = true;  // of these blocks
   std::vector<model::ScannedBlock> blocks;
   const intake::MappedRanges& mapped;
   const model::Tables& tables;

@@ -114,6 +114,7 @@ model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
   capture.via = options_.via;
   capture.from_start = beginning.from_start;
   capture.heaptap_version = HEAPTAP_VERSION;
+  capture.suppressions = options_.suppressions;
   return capture;
 }
 

@@ -26,6 +26,7 @@ struct RecordingOptions {
   std::string via;                   // "agent" or "ptrace"
   std::vector<std::string> command;  // of the program that is started; empty: none is
   std::string executable;
+  std::vector<model::SuppressionText> suppressions = {};  // that the traces carry
 };
 
 // The program that heaptap itself started.

@@ -119,7 +119,7 @@ void Recording::take_all() {
 base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::optional<wire::EndingNotice>& ending) {
   end_was_seen_ = end_was_seen_ || ending.has_value();
   poll();  // so that little is left to be done while it stands still
-  const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && !log_->parts().omits;
+  const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && gaps() == 0;
   const ScanTarget target{.access = access,
                           .ending = ending,
                           .log = log_->parts(),
@@ -132,6 +132,7 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
     read_threads();
     time_ns = scale_.to_ns(clock_.now());
     Recorded recorded{.blocks = {}, .mapped = coder_.mapped(), .tables = tables_};
+    recorded.saw_all_releases = reader_.lost_events() == 0 && gaps() == 0;
     coder_.blocks().for_each_live([&](uint64_t address, const intake::BlockMap::Block& block) {
       constexpr uint64_t kMostBytes = uint64_t{1} << 47;  // no process has more: its log was overwritten
       if (block.size > kMostBytes) return;
@@ -154,7 +155,7 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
 
 void Recording::code_events(bool last) {
   if (log_->header().slots_used.load(std::memory_order_acquire) > 1) coder_.expect_doubles();
-  coder_.set_incomplete(reader_.lost_events() > 0);
+  coder_.set_incomplete(reader_.lost_events() > 0 || gaps() != 0);
   size_t taken = 0;
   for (size_t now = 1; now > 0; taken += now) {
     const auto rest = std::span(raw_).subspan(taken);
@@ -256,6 +257,15 @@ void Recording::update_clock() {
   if (ticks > 0) scale_.ns_per_tick = static_cast<double>(elapsed) / static_cast<double>(ticks);
 }
 
+// Why calls may be missing, for all that is known by now.
+uint32_t Recording::gaps() const {
+  uint32_t gaps = 0;
+  if (reader_.damaged_streams() > 0) gaps |= model::kGapDamagedLog;
+  if (log_->parts().omits) gaps |= model::kGapOmittedObjects;
+  if (coder_.missed_releases() > 0) gaps |= model::kGapMissedReleases;
+  return gaps;
+}
+
 void Recording::fill_capture(const model::ExitStatus& exit) {
   capture_.ended = true;
   capture_.exit = exit;
@@ -266,6 +276,7 @@ void Recording::fill_capture(const model::ExitStatus& exit) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   capture_.collector_peak_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  capture_.gaps = gaps();
   note_what_was_not_seen();
 }
 

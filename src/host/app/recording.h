@@ -57,6 +57,7 @@ class Recording {
   void read_threads();
   void add_thread(uint32_t number, uint32_t kernel_id, bool ask_name);
   void update_clock();
+  [[nodiscard]] uint32_t gaps() const;
   void fill_capture(const model::ExitStatus& exit);
   void note_what_was_not_seen();
   [[nodiscard]] std::string cause_of_losses() const;

@@ -97,7 +97,8 @@ RecordingOptions recording_options(const RunOptions& options, const RunPlan& pla
           .overwrite = options.force,
           .via = plan.by_tracer ? "ptrace" : "agent",
           .command = options.command,
-          .executable = plan.program ? plan.program->path : ""};
+          .executable = plan.program ? plan.program->path : "",
+          .suppressions = plan.suppressions};
 }
 
 base::Result<target::Launched> start(const target::LaunchOptions& options) {
@@ -227,11 +228,22 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
 }
 
+// The traces carry them.
+base::Result<> check_size(const analysis::Suppressions& suppressions) {
+  constexpr size_t kMostBytes = size_t{16} << 20;
+  size_t bytes = 0;
+  for (const model::SuppressionText& each : suppressions.texts()) bytes += each.text.size();
+  if (bytes <= kMostBytes) return {};
+  return base::fail_as(ErrorKind::kUsage, "--suppressions: together they are larger than a trace can carry (16 MiB)");
+}
+
 base::Result<int> run(const RunOptions& options) {
   const auto suppressions = analysis::read_suppressions(options.suppressions);
   if (!suppressions) return std::unexpected(suppressions.error());
-  const auto plan = make_plan(options);
+  HEAPTAP_TRY(check_size(*suppressions));
+  auto plan = make_plan(options);
   if (!plan) return std::unexpected(plan.error());
+  plan->suppressions = suppressions->texts();
   const auto outcome = plan->by_tracer ? record_with_tracer(options, *plan) : record_with_agent(options, *plan);
   if (!outcome) return std::unexpected(outcome.error());
   const std::string lead = plan->why.empty() ? "" : "recorded with ptrace: " + plan->why;

@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "host/app/program_check.h"
 #include "host/app/run_command.h"
@@ -11,9 +12,10 @@
 namespace heaptap::app {
 
 struct RunPlan {
-  std::optional<Program> program;  // none: only processes that run already
-  bool by_tracer = false;          // with ptrace, not with the agent
-  std::string why;                 // where that wasn't asked for: a sentence
+  std::optional<Program> program;                         // none: only processes that run already
+  bool by_tracer = false;                                 // with ptrace, not with the agent
+  std::string why;                                        // where that wasn't asked for: a sentence
+  std::vector<model::SuppressionText> suppressions = {};  // that traces carry
 };
 
 base::Result<RunPlan> make_plan(const RunOptions& options);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "host/analysis/known.h"
 #include "host/app/exit_status.h"
 #include "host/app/terminal.h"
 #include "host/app/trace_file.h"
@@ -57,6 +58,7 @@ base::Result<report::Report> read_report(const ShowOptions& options) {
       report->capture.running = true;
       report->capture.truncated = false;
       report->capture.damage.clear();
+      report->known = analysis::known_of(*report);
     }
   }
   return report;

@@ -47,7 +47,7 @@ void add_leak_options(CLI::App& app, ShowOptions& options) {
   app.add_option("--scan", options.query.scan, "Leaks as the scan with this number saw them (default: the last one)")
       ->type_name("N");
   add_root_kinds(app, options.query.leaks.roots);
-  add_suppressions(app, options.suppressions);
+  add_suppressions(app, options.suppressions, options.query.carried_suppressions);
 }
 
 namespace {

@@ -20,6 +20,8 @@ enum class Field : uint64_t {
   kTimeResolutionNs = 12,
   kFromStart = 13,
   kHeaptapVersion = 14,
+  kSuppressionFile = 15,  // its text comes next
+  kSuppressionText = 16,
 
   kEnded = 32,
   kExitCode = 33,
@@ -31,6 +33,7 @@ enum class Field : uint64_t {
   kCollectorCpuNs = 39,
   kCollectorPeakRssBytes = 40,
   kLogBytesUsed = 41,
+  kGaps = 42,
 };
 
 void put(ByteBuffer& out, Field field, std::string_view text) {
@@ -97,6 +100,9 @@ void take_number(Field field, uint64_t number, model::Capture& capture) {
     case Field::kLogBytesUsed:
       capture.log_bytes_used = number;
       break;
+    case Field::kGaps:
+      capture.gaps = static_cast<uint32_t>(number);
+      break;
     default:
       break;
   }
@@ -121,6 +127,12 @@ void take(Field field, std::string_view text, model::Capture& capture) {
       break;
     case Field::kHeaptapVersion:
       capture.heaptap_version = text;
+      break;
+    case Field::kSuppressionFile:
+      capture.suppressions.push_back({std::string(text), ""});
+      break;
+    case Field::kSuppressionText:
+      if (!capture.suppressions.empty()) capture.suppressions.back().text = text;
       break;
     case Field::kNote:
       capture.notes.emplace_back(text);
@@ -149,6 +161,10 @@ void write_capture_start(ByteBuffer& out, const model::Capture& capture) {
   put(out, Field::kTimeResolutionNs, capture.time_resolution_ns);
   put(out, Field::kFromStart, capture.from_start ? 1 : 0);
   put(out, Field::kHeaptapVersion, capture.heaptap_version);
+  for (const model::SuppressionText& each : capture.suppressions) {
+    put(out, Field::kSuppressionFile, each.file);
+    put(out, Field::kSuppressionText, each.text);
+  }
 }
 
 void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
@@ -162,6 +178,7 @@ void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
   put(out, Field::kCollectorCpuNs, capture.collector_cpu_ns);
   put(out, Field::kCollectorPeakRssBytes, capture.collector_peak_rss_bytes);
   put(out, Field::kLogBytesUsed, capture.log_bytes_used);
+  if (capture.gaps != 0) put(out, Field::kGaps, capture.gaps);
 }
 
 bool read_capture(wire::VarintReader& in, model::Capture& capture) {

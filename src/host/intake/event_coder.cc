@@ -42,8 +42,8 @@ size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& cloc
   if (begun == 0) batch.first_block = next_block_;
   next_mark_ticks_ = begun == 0 ? 0 : next_mark(clock);
   if (most <= begun) return 0;
-  // Room for each of them, or two where a release is made up.
-  batch.events.resize(begun + std::min(most - begun, 2 * events.size()) + 1);
+  // Room for each of them, or two where a release is concluded; and the last may be three, with a release brought forward.
+  batch.events.resize(begun + std::min(most - begun, 2 * events.size()) + 2);
   Coded coded{.batch = batch, .next = batch.events.data() + begun};
   const model::Event* end = batch.events.data() + std::min(most, batch.events.size());
   size_t taken = 0;
@@ -143,22 +143,30 @@ bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& 
 [[gnu::always_inline]] inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, Coded& coded) {
   BlockMap::Block* block = blocks_.find(raw.what);
   if (block == nullptr || !block->alive()) [[unlikely]] {
-    last_released_of(raw.thread) = kNothing;
-    release_unknown(raw, block, coded);
-    coded.add({site, raw.thread, model::kUnknownBlock, raw.address()});
-    return;
+    return release_of_none(raw, site, block, coded);
+  }
+  if (!sees_all() && is_mismatched(site, *block)) [[unlikely]] {
+    conclude_release(*block, raw.thread, coded);
+    return release_of_none(raw, site, nullptr, coded);
   }
   last_released_of(raw.thread) = raw.address();
   block->released_at = site;
   coded.add({site, raw.thread, block->number, 0});
 }
 
-void EventCoder::release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded) {
+void EventCoder::release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead,
+                                 Coded& coded) {
+  last_released_of(raw.thread) = kNothing;
+  note_bad_release(raw, dead, coded);
+  coded.add({site, raw.thread, model::kUnknownBlock, raw.address()});
+}
+
+void EventCoder::note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded) {
   model::BadRelease bad{};
   bad.event = static_cast<uint32_t>(coded.count());
   bad.address = raw.address();
-  bad.kind = from_start_ && !incomplete_ ? model::BadReleaseKind::kNeverAllocated : model::BadReleaseKind::kUnknown;
-  if (incomplete_) {
+  bad.kind = from_start_ && sees_all() ? model::BadReleaseKind::kNeverAllocated : model::BadReleaseKind::kUnknown;
+  if (!sees_all()) {
     dead = nullptr;
   } else if (dead != nullptr) {
     bad.kind = model::BadReleaseKind::kDouble;
@@ -202,12 +210,22 @@ bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, Code
   if (!last) return false;
   // Its release was never seen (lost, or made by a function that has no hook).
   ++missed_releases_;
-  constexpr auto kFree = static_cast<uint8_t>(wire::Function::kFree);
-  const wire::RawEvent implied{allocation.time,
-                               wire::make_what(wire::RecordKind::kRelease, kFree, allocation.address()), 0,
-                               static_cast<uint32_t>(wire::StackEnd::kNotUnwound), allocation.thread};
-  release(implied, site_of(implied), coded);
+  conclude_release(*blocks_.find(allocation.what), allocation.thread, coded);
   return true;
+}
+
+// A release that wasn't seen: by what function, and from where, isn't known.
+void EventCoder::conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded) {
+  constexpr auto kUnseen = static_cast<uint8_t>(wire::Function::kNone);
+  constexpr uint32_t kCall = wire::record_call(wire::make_what(wire::RecordKind::kRelease, kUnseen, 0));
+  const model::SiteId site = find_or_add_site(kCall, static_cast<model::StackId>(wire::StackEnd::kNotUnwound));
+  block.released_at = site;
+  coded.add({site, thread, block.number, 0});
+}
+
+bool EventCoder::is_mismatched(model::SiteId release, const BlockMap::Block& block) const {
+  const auto family_of = [this](model::SiteId site) { return wire::facts_of(tables_.sites[site].function).family; };
+  return !wire::match(family_of(release), family_of(block.allocated_at));
 }
 
 model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {

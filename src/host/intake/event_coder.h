@@ -47,7 +47,8 @@ class EventCoder {
   [[nodiscard]] const BlockMap& blocks() const { return blocks_; }
   [[nodiscard]] const MappedRanges& mapped() const { return mapped_; }
 
-  // Events were lost: a release that fits no block may be a good one.
+  // Not all events are seen (some were lost, or calls go past the hooks): a release that fits no block may be a good one, and
+  // one that fits its block badly may be of another block, which came there unseen.
   void set_incomplete(bool incomplete) { incomplete_ = incomplete; }
 
   // The agent may give a stack two numbers, which happens where two threads (or a thread and its signal handler) find it at
@@ -60,7 +61,8 @@ class EventCoder {
     return known.key == wire::record_call(raw.what) ? known.site : find_site(raw);
   }
 
-  // Blocks that were handed out again without a release having been seen.
+  // Blocks that were handed out again without a release having been seen. Each is released by an event of its own then, of
+  // function kNone.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
 
  private:
@@ -84,7 +86,12 @@ class EventCoder {
   bool allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last, Coded& coded);
   bool append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded);
   void release(const wire::RawEvent& raw, model::SiteId site, Coded& coded);
-  void release_unknown(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded);
+  void release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead, Coded& coded);
+  void note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded);
+  void conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded);
+  // Whether all that happens to blocks is seen, for all that is known.
+  [[nodiscard]] bool sees_all() const { return !incomplete_ && missed_releases_ == 0; }
+  [[nodiscard]] bool is_mismatched(model::SiteId release, const BlockMap::Block& block) const;
   void undo(const wire::RawEvent& raw);
   void prefetch(const wire::RawEvent& raw) const;
   bool settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded);

@@ -66,6 +66,7 @@ ScanFrameWriter::ScanFrameWriter(const model::HeapScan& scan, uint64_t events_be
     : scan_(scan), events_before_(events_before) {
   if (!scan.blocks.empty() || !scan.pointers.empty()) {
     HEAPTAP_CHECK(scan.pointers_begin.size() == scan.blocks.size() + 1);
+    HEAPTAP_CHECK(scan.lives.empty() || scan.lives.size() == scan.blocks.size());
     HEAPTAP_CHECK(scan.pointers_begin.front() == 0 && scan.pointers_begin.back() == scan.pointers.size());
   }
 }
@@ -168,6 +169,7 @@ void ScanFrameWriter::write_blocks() {
   }
   write_distances(payload_, blocks, begin, end, [](const model::ScannedBlock& block) { return block.number; });
   write_types(begin, end);
+  write_lives(begin, end);
   blocks_ = end;
 }
 
@@ -200,6 +202,16 @@ void ScanFrameWriter::write_types(size_t begin, size_t end) {
     if (is_new) fresh.push_back(last);
   }
   write_distances(payload_, fresh, 0, fresh.size(), [](uint64_t type) { return type; });
+}
+
+// Runs of one life; nothing where all of the scan's blocks are alive.
+void ScanFrameWriter::write_lives(size_t begin, size_t end) {
+  if (scan_.lives.empty()) return;
+  for (size_t next = begin; begin < end; begin = next) {
+    while (next < end && scan_.lives[next] == scan_.lives[begin]) ++next;
+    payload_.varint(static_cast<uint64_t>(scan_.lives[begin]));
+    payload_.varint(next - begin);
+  }
 }
 
 void ScanFrameWriter::write_pointers() {
@@ -307,7 +319,7 @@ bool ScanFrameReader::add_blocks(wire::VarintReader& in, const model::Tables& ta
   return add_sites(in, begin, tables) && add_sizes(in, begin) && add_addresses(in, begin, shift) &&
          read_distances(in, scan_.blocks, begin, kAny,
                         [](model::ScannedBlock& block, uint64_t number) { block.number = number; }) &&
-         add_types(in, begin);
+         add_types(in, begin) && add_lives(in, begin);
 }
 
 bool ScanFrameReader::add_sites(wire::VarintReader& in, size_t begin, const model::Tables& tables) {
@@ -373,6 +385,19 @@ bool ScanFrameReader::add_types(wire::VarintReader& in, size_t begin) {
     scan_.blocks[begin + i].type = last;
   }
   return true;
+}
+
+bool ScanFrameReader::add_lives(wire::VarintReader& in, size_t begin) {
+  const size_t end = scan_.blocks.size();
+  if (in.at_end() && scan_.lives.empty()) return in.ok();
+  scan_.lives.resize(in.at_end() ? end : begin, model::BlockLife::kAlive);
+  while (scan_.lives.size() < end) {
+    const uint64_t life = in.varint();
+    const uint64_t count = in.varint();
+    if (!in.ok() || life >= model::kBlockLifeCount || count == 0 || count > end - scan_.lives.size()) return false;
+    scan_.lives.resize(scan_.lives.size() + count, static_cast<model::BlockLife>(life));
+  }
+  return in.ok();
 }
 
 // The blocks before `block` get no more pointers.

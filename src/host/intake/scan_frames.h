@@ -1,7 +1,7 @@
 // The payloads of scan frames: a leak scan as data, in a head and as many further frames as it takes, each with columns of
 // its own. Writer and reader; byte by byte in docs/wire.md.
 //   head      what the scan was, how many of everything it holds, and how many frames follow
-//   blocks    sites │ fresh sites │ sizes │ addresses │ numbers │ types │ fresh types
+//   blocks    sites │ fresh sites │ sizes │ addresses │ numbers │ types │ fresh types │ lives, where not all are alive
 //   pointers  runs of pointers of one block: blocks │ counts; then targets │ offsets │ kinds
 //   roots     targets │ kinds │ kinds of root │ threads │ addresses │ frames │ modules │ offsets
 #pragma once
@@ -38,6 +38,7 @@ class ScanFrameWriter {
   void write_blocks();
   void write_sites(size_t begin, size_t end);
   void write_types(size_t begin, size_t end);
+  void write_lives(size_t begin, size_t end);
   void write_pointers();
   void write_roots();
   [[nodiscard]] uint64_t frame_count() const;
@@ -72,6 +73,7 @@ class ScanFrameReader {
   bool add_sizes(wire::VarintReader& in, size_t begin);
   bool add_addresses(wire::VarintReader& in, size_t begin, uint64_t shift);
   bool add_types(wire::VarintReader& in, size_t begin);
+  bool add_lives(wire::VarintReader& in, size_t begin);
   bool add_pointers(wire::VarintReader& in);
   bool add_runs(wire::VarintReader& in, uint64_t run_count, uint64_t pointer_count);
   bool add_roots(wire::VarintReader& in, const model::Tables& tables);

@@ -15,8 +15,10 @@ class Classifier {
 
   std::vector<BlockState> reach() {
     result_.states.assign(scan_.blocks.size(), BlockState::kDefinite);
+    mark_unknown(model::BlockLife::kFree);
     mark_reachable();
     mark_possible();
+    mark_unknown(model::BlockLife::kUnknown);
     return std::move(result_.states);
   }
 
@@ -39,6 +41,13 @@ class Classifier {
     if (result_.states[block] != BlockState::kDefinite) return false;
     result_.states[block] = state;
     return true;
+  }
+
+  // Of those that nothing has reached so far.
+  void mark_unknown(model::BlockLife life) {
+    for (uint32_t i = 0; i < scan_.lives.size(); ++i) {
+      if (scan_.lives[i] == life) take(i, BlockState::kUnknown);
+    }
   }
 
   void mark_reachable() {
@@ -72,7 +81,8 @@ class Classifier {
   void mark_held() {
     if (options_.held_sites.empty()) return;
     for (size_t i = 0; i < scan_.blocks.size(); ++i) {
-      if (options_.holds(scan_.blocks[i].site)) result_.states[i] = BlockState::kReachable;
+      const bool is_free = !scan_.lives.empty() && scan_.lives[i] == model::BlockLife::kFree;
+      if (options_.holds(scan_.blocks[i].site) && !is_free) result_.states[i] = BlockState::kReachable;
     }
   }
 

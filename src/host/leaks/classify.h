@@ -5,7 +5,9 @@
 //   definite    lost: no path at all, and no other lost block leads to it, but those that it leads to itself (a cycle)
 //   indirect    lost below a definitely lost one: it would be found again with it
 //
-// Each block is one of them, so their sums are the live blocks.
+//   unknown     no path leads to it, but it may have been released without that having been seen (HeapScan::lives)
+//
+// Each block is one of them, so their sums are the live blocks. What is free for certain is unknown as well, and holds nothing.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,8 +17,8 @@
 
 namespace heaptap::leaks {
 
-enum class BlockState : uint8_t { kReachable = 0, kPossible = 1, kIndirect = 2, kDefinite = 3 };
-inline constexpr unsigned kBlockStateCount = 4;
+enum class BlockState : uint8_t { kReachable = 0, kPossible = 1, kIndirect = 2, kDefinite = 3, kUnknown = 4 };
+inline constexpr unsigned kBlockStateCount = 5;
 constexpr bool is_lost(BlockState state) { return state == BlockState::kIndirect || state == BlockState::kDefinite; }
 
 inline constexpr uint32_t kNoBlock = 0xffffffff;

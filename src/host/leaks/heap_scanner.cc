@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <optional>
 #include <tuple>
 
@@ -34,6 +35,17 @@ size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
   return odd;
 }
 
+// The lives of blocks that were put in order, by what was known of each address before.
+std::vector<model::BlockLife> lives_in_order(const std::vector<model::ScannedBlock>& before,
+                                             const std::vector<model::BlockLife>& lives,
+                                             const std::vector<model::ScannedBlock>& ordered) {
+  boost::unordered_flat_map<uint64_t, model::BlockLife> known;
+  for (size_t i = 0; i < std::min(before.size(), lives.size()); ++i) known[before[i].address] = lives[i];
+  std::vector<model::BlockLife> result;
+  for (const model::ScannedBlock& block : ordered) result.push_back(known[block.address]);
+  return result;
+}
+
 void put_in_order(std::vector<wire::RootRange>& ranges) {
   std::erase_if(ranges, [](const wire::RootRange& range) {
     return range.begin >= range.end || static_cast<unsigned>(range.kind) >= wire::kRootKindCount;
@@ -54,9 +66,11 @@ struct HeapScanner::State {
         vtables(std::move(input.read_only_data), input.word_bytes),
         names(std::move(input.frames), std::move(input.thread_local_segments), std::move(input.threads)) {
     scan.blocks = std::move(input.blocks);
+    const std::vector<model::ScannedBlock> before = input.lives.empty() ? decltype(scan.blocks){} : scan.blocks;
     if (const size_t odd = put_in_order(scan.blocks); odd != 0) {
       scan.notes.push_back(fmt::format("{} blocks lie where no program's memory can be; they were left out", odd));
     }
+    if (!input.lives.empty()) scan.lives = lives_in_order(before, input.lives, scan.blocks);
     put_in_order(ranges);
     index = BlockIndex(scan.blocks);
     heads = BlockHeads(scan.blocks.size(), word_bytes);

@@ -25,6 +25,7 @@ struct ScanInput {
   // All that are alive, of size zero too. `type` is found by the scan. Sorted by address if they aren't; of two at the
   // same address the last one counts.
   std::vector<model::ScannedBlock> blocks;
+  std::vector<model::BlockLife> lives;  // of blocks, in their order here; empty: all are alive
   std::vector<wire::RootRange> root_ranges;
   std::vector<wire::RootWord> root_words;
   std::vector<wire::StackFrame> frames;

@@ -281,7 +281,9 @@ inline void Ledger::on_release_of_block(const Event& event, LastRelease* undo_re
 template <Ledger::Keep kKeep>
 inline void Ledger::count_release(const Event& event, const Block& block, LastRelease* undo_record) {
   const uint64_t size_bytes = block.size_bytes;
-  const bool temporary = threads_[event.thread].last_block == event.value;
+  const wire::Family family = facts_[event.site].family;
+  const bool unseen = family == wire::Family::kNone;  // nobody knows who released it, and when
+  const bool temporary = threads_[event.thread].last_block == event.value && !unseen;
   const uint64_t lifetime_ns = now_ns_ - block.allocated_at_ns;
   Tally& tally = tallies_[block.site];
   tally.settle_peak(peak_id_);
@@ -299,7 +301,8 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
   ++totals_.frees;
   totals_.live_bytes -= size_bytes;
   totals_.temporary_allocations += temporary ? 1 : 0;
-  const bool mismatched = !wire::match(facts_[event.site].family, facts_[block.site].family);
+  totals_.unseen_frees += unseen ? 1 : 0;
+  const bool mismatched = !unseen && !wire::match(family, facts_[block.site].family);
   size_t error = ReleaseErrors::kDropped;
   if (mismatched) [[unlikely]] {
     ++mismatched_frees_[block.site];

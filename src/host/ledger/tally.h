@@ -59,7 +59,8 @@ struct Totals {
   uint64_t bad_frees = 0;  // never allocated, or into the middle of a block
   uint64_t double_frees = 0;
   uint64_t mismatched_frees = 0;
-  uint64_t unknown_frees = 0;
+  uint64_t unknown_frees = 0;  // of blocks whose allocation wasn't seen
+  uint64_t unseen_frees = 0;   // among `frees`: concluded, since the block's address was handed out again
 
   [[nodiscard]] uint64_t live_blocks() const { return allocations - frees; }
 };

@@ -12,6 +12,21 @@ struct ExitStatus {
   std::optional<int> signal;  // or the signal that killed it
 };
 
+// Why calls of the program may be missing from a capture, besides events that were lost. Bits, as a trace has them.
+enum CaptureGap : uint32_t {
+  kGapDamagedLog = 1,      // a thread's log was overwritten, and is missing from there on
+  kGapOmittedObjects = 2,  // calls of some objects weren't wanted
+  kGapPastHooks = 4,       // some objects' calls go past the functions that are watched
+  kGapMissedReleases = 8,  // blocks were handed out again without a release having been seen
+};
+
+// A file of suppressions as it was when the recording began.
+struct SuppressionText {
+  std::string file;
+  std::string text;
+  bool operator==(const SuppressionText&) const = default;
+};
+
 struct Capture {
   // Known from the start.
   std::vector<std::string> command;
@@ -28,6 +43,7 @@ struct Capture {
   uint64_t time_resolution_ns = 0;  // of the events' times
   bool from_start = true;           // false: attached later, earlier allocations were not seen
   std::string heaptap_version;
+  std::vector<SuppressionText> suppressions;
 
   // Known at the end; empty or zero in a trace that was cut off.
   bool ended = false;
@@ -35,6 +51,7 @@ struct Capture {
   uint64_t duration_ns = 0;
   uint64_t event_count = 0;
   uint64_t lost_events = 0;
+  uint32_t gaps = 0;               // bits of CaptureGap
   std::vector<std::string> notes;  // what could not be seen, one sentence each
   uint64_t collector_cpu_ns = 0;
   uint64_t collector_peak_rss_bytes = 0;

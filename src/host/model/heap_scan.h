@@ -40,6 +40,14 @@ struct RootPointer {
   uint64_t module_offset = 0;
 };
 
+// Whether a block of a scan is alive, where not all releases were seen.
+enum class BlockLife : uint8_t {
+  kAlive = 0,    // all releases were seen, or the allocator has it in use
+  kUnknown = 1,  // its release may not have been seen
+  kFree = 2,     // the allocator has its memory free, or in use as another block
+};
+inline constexpr unsigned kBlockLifeCount = 3;
+
 enum class ScanReason : uint8_t { kEnd = 0, kAsked = 1 };
 
 struct HeapScan {
@@ -53,6 +61,7 @@ struct HeapScan {
   uint64_t skipped_bytes = 0;        // writable memory that was never touched, or is as its file has it
   uint32_t threads = 0;              // that were stopped
   std::vector<ScannedBlock> blocks;  // all that were alive, ascending by address
+  std::vector<BlockLife> lives;      // of the blocks; empty: all are alive
   // Pointers of block i: pointers[pointers_begin[i]] to pointers[pointers_begin[i + 1]], ascending by offset. One block's
   // pointers to another of one kind are kept once, the first; those to itself are left out.
   std::vector<uint32_t> pointers_begin;

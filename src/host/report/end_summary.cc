@@ -77,7 +77,10 @@ std::vector<std::string> remark_lines(const Report& report) {
   std::vector<std::string> lines;
   const Totals& totals = report.totals;
   if (report.capture.lost_events != 0) {
-    lines.push_back(fmt::format("! {} lost: the numbers are too small", counted(report.capture.lost_events, "event")));
+    lines.push_back(fmt::format("! {} lost: the numbers are not exact", counted(report.capture.lost_events, "event")));
+  }
+  if (const std::string uncertainty = uncertainty_of(report); !uncertainty.empty()) {
+    lines.push_back("! " + uncertainty);
   }
   if (report.capture.truncated) {
     lines.push_back("! the trace is cut off: " + safe_text(report.capture.damage));

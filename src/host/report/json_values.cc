@@ -27,6 +27,7 @@ Json leaks_json(const std::optional<StackLeaks>& leaks) {
           {"possible", leaks ? count_json(leaks->possible) : unknown_count()},
           {"reachable", leaks ? count_json(leaks->reachable) : unknown_count()},
           {"suppressed", leaks ? count_json(leaks->suppressed) : unknown_count()},
+          {"unknown", leaks ? count_json(leaks->unknown) : unknown_count()},
           {"below", leaks ? count_json(leaks->below) : unknown_count()}};
 }
 
@@ -125,7 +126,8 @@ Json json_of(const Totals& totals) {
           {"bad_frees", known(totals.bad_frees_known, totals.bad_frees)},
           {"double_frees", known(totals.bad_frees_known, totals.double_frees)},
           {"mismatched_frees", known(totals.calls_known, totals.mismatched_frees)},
-          {"unknown_frees", known(totals.calls_known, totals.unknown_frees)}};
+          {"unknown_frees", known(totals.calls_known, totals.unknown_frees)},
+          {"unseen_frees", known(totals.calls_known, totals.unseen_frees)}};
 }
 
 Json json_of(const Leaks& leaks) {
@@ -136,10 +138,12 @@ Json json_of(const Leaks& leaks) {
           {"possible", count(leaks.possible)},
           {"reachable", count(leaks.reachable)},
           {"suppressed", count(leaks.suppressed)},
+          {"unknown", count(leaks.unknown)},
           {"scan", leaks.scanned ? scan_json(leaks.scan) : Json(nullptr)},
           {"scan_count", leaks.scan_count},
           {"suppressions", suppressions_json(leaks.suppressions)},
-          {"unused_suppressions", leaks.unused_suppressions}};
+          {"unused_suppressions", leaks.unused_suppressions},
+          {"broad_suppressions", leaks.broad_suppressions}};
 }
 
 Json target_json(const model::Capture& capture) {
@@ -161,7 +165,9 @@ Json target_json(const model::Capture& capture) {
 Json capture_json(const Report& report) {
   const model::Capture& capture = report.capture;
   return {{"via", capture.via},
-          {"complete", capture.ended && !capture.truncated && capture.lost_events == 0 && capture.from_start},
+          {"complete",
+           capture.ended && !capture.truncated && capture.lost_events == 0 && capture.gaps == 0 && capture.from_start},
+          {"known", {{"leaks", report.known.leaks}, {"releases", report.known.releases}}},
           {"from_start", capture.from_start},
           {"start_unix_ns", capture.start_unix_ns},
           {"duration_ns", capture.ended ? Json(capture.duration_ns) : Json(nullptr)},

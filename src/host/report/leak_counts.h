@@ -45,15 +45,17 @@ struct SuppressionEntry {
 struct Leaks {
   bool scanned = false;
   BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
+  BlockCount unknown;  // nothing leads to them, and they may have been released without that having been seen
   ScanFacts scan;
   uint32_t scan_count = 0;                       // of the trace
   std::vector<SuppressionEntry> suppressions;    // that hid something
   std::vector<std::string> unused_suppressions;  // "known.supp:3: leak:foo"
+  std::vector<std::string> broad_suppressions;   // that match more or less every stack
 };
 
 // Of the blocks of one stack that were alive at the scan.
 struct StackLeaks {
-  BlockCount definite, indirect, possible, reachable, suppressed;
+  BlockCount definite, indirect, possible, reachable, suppressed, unknown;
   BlockCount below;  // indirectly lost ones, of whatever stack, that this stack's definitely lost ones lead to
 
   [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
@@ -63,6 +65,7 @@ struct StackLeaks {
     possible += other.possible;
     reachable += other.reachable;
     suppressed += other.suppressed;
+    unknown += other.unknown;
     below += other.below;
     return *this;
   }

@@ -27,7 +27,8 @@ struct Totals {
   uint64_t bad_frees = 0;  // never allocated, or into the middle of a block
   uint64_t double_frees = 0;
   uint64_t mismatched_frees = 0;
-  uint64_t unknown_frees = 0;
+  uint64_t unknown_frees = 0;  // of blocks whose allocation wasn't seen
+  uint64_t unseen_frees = 0;   // among `frees`: concluded, since the block's address was handed out again
   uint64_t peak_time_ns = 0;
   // Where not, the numbers of that name mean nothing.
   bool calls_known = true;  // all but live_blocks and live_bytes
@@ -61,6 +62,13 @@ struct StackEntry {
   bool threads_known = true;
   bool temporary_known = true;
   std::string ends_early;  // why there are no further frames; empty where the stack is whole
+};
+
+// Which verdicts are certain. Where one isn't, what it speaks against is still so; there may be more of it.
+struct Known {
+  bool leaks = true;              // which blocks are lost
+  bool releases = true;           // which releases are bad, double or mismatched
+  std::vector<std::string> gaps;  // why not: what wasn't seen, in words
 };
 
 struct ErrorEntry {
@@ -137,6 +145,7 @@ struct Report {
   bool has_events =
       true;  // false: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released
   bool sizes_known = true;
+  Known known;
   Totals totals;
   Leaks leaks;
   std::vector<ErrorEntry> errors;

@@ -52,6 +52,9 @@ std::string scan_text(const Leaks& leaks) {
   for (const std::string& line : leaks.unused_suppressions) {
     text += "  ! a suppression that matched nothing: " + safe_text(line) + "\n";
   }
+  for (const std::string& line : leaks.broad_suppressions) {
+    text += "  ! a suppression that fits every stack: " + safe_text(line) + "\n";
+  }
   return text;
 }
 
@@ -70,6 +73,11 @@ std::string leak_totals_text(const TextContext& context) {
   kind("possibly lost", leaks.possible, true);
   kind("reachable", leaks.reachable, false);
   if (leaks.suppressed.blocks != 0) kind("suppressed", leaks.suppressed, false);
+  if (leaks.unknown.blocks != 0) {
+    text +=
+        row_text("unknown", format_bytes(leaks.unknown.bytes),
+                 "in " + counted(leaks.unknown.blocks, "block") + ": nothing leads to them, but they may be released");
+  }
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "host/report/text_parts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -47,13 +48,23 @@ std::string title_of(const TextContext& context) {
   return text;
 }
 
+std::string uncertainty_of(const Report& report) {
+  const Known& known = report.known;
+  if (known.gaps.empty()) return {};
+  std::vector<std::string> unknown;
+  if (!known.leaks && report.leaks.scanned) unknown.emplace_back("which blocks are lost");
+  if (!known.releases) unknown.emplace_back("which releases are bad");
+  return fmt::format("not known for certain: {} ({})", fmt::join(unknown, ", "), fmt::join(known.gaps, ", "));
+}
+
 std::string remarks_of(const TextContext& context) {
   const model::Capture& capture = context.report.capture;
   std::string text;
   const auto warn = [&](const std::string& line) { text += context.ink.yellow("! " + safe_text(line)) + "\n"; };
   if (capture.lost_events != 0) {
-    warn(fmt::format("{} were lost: the numbers are too small", counted(capture.lost_events, "event")));
+    warn(fmt::format("{} were lost: the numbers are not exact", counted(capture.lost_events, "event")));
   }
+  if (const std::string uncertainty = uncertainty_of(context.report); !uncertainty.empty()) warn(uncertainty);
   if (capture.running && capture.truncated) {
     warn(capture.damage);
   } else if (capture.truncated) {

@@ -21,6 +21,9 @@ inline constexpr size_t kNameWidth = 72;
 std::string title_of(const TextContext& context);
 std::string exit_text(const model::Capture& capture);
 
+// What can't be said for certain, and why; empty where all can.
+std::string uncertainty_of(const Report& report);
+
 // Lines about what is missing or could not be seen, and hints; empty where all is well.
 std::string remarks_of(const TextContext& context);
 

@@ -43,7 +43,13 @@ std::string totals_text(const TextContext& context) {
                      fmt::format("by mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
   }
   if (totals.unknown_frees != 0) {
-    text += row_text("unknown", format_count(totals.unknown_frees), "releases of blocks from before the capture");
+    text += row_text("unknown", format_count(totals.unknown_frees),
+                     context.report.capture.from_start ? "releases of blocks whose allocation was not seen"
+                                                       : "releases of blocks from before the capture");
+  }
+  if (totals.unseen_frees != 0) {
+    text +=
+        row_text("unseen", format_count(totals.unseen_frees), "releases, known by the blocks' being handed out again");
   }
   const auto error = [&](const char* name, uint64_t count, const char* what) {
     if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));

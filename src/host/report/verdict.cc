@@ -25,11 +25,36 @@ const char* name_of(LimitKind kind) {
   return "allocations";
 }
 
+const char* name_of(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::kExact:
+      return "exact";
+    case Certainty::kAtLeast:
+      return "at least";
+    case Certainty::kUnknown:
+    case Certainty::kNone:
+      break;
+  }
+  return "unknown";
+}
+
 // "48 B" or "1.5 KiB (1,536 bytes)".
 std::string figure_text(LimitKind kind, uint64_t figure) {
   if (kind == LimitKind::kAllocations) return base::format_count(figure);
   const std::string text = base::format_bytes(figure);
   return figure < 1024 ? text : fmt::format("{} ({} bytes)", text, base::format_count(figure));
+}
+
+// "FAIL: peak at least 2.0 MiB (2,097,152 bytes), limit 1.0 MiB (1,048,576 bytes)"
+std::string limit_text(const LimitEntry& limit) {
+  const char* outcome = limit.broken() ? "FAIL" : limit.unknown() ? "UNKNOWN" : "ok";
+  const std::string figure = limit.certainty == Certainty::kNone ? "not known"
+                             : limit.certainty == Certainty::kAtLeast
+                                 ? "at least " + figure_text(limit.kind, limit.figure)
+                                 : figure_text(limit.kind, limit.figure);
+  const char* doubt = limit.certainty == Certainty::kUnknown ? " or more or less" : "";
+  return fmt::format("{}: {} {}{}, limit {}", outcome, name_of(limit.kind), figure, doubt,
+                     figure_text(limit.kind, limit.limit));
 }
 
 std::string share_text(const Verdict& verdict, LimitKind kind, const StackEntry& stack) {
@@ -45,9 +70,11 @@ Json verdict_json(const Verdict& verdict) {
     Json stacks = Json::array();
     for (const StackEntry& stack : limit.stacks) stacks.push_back(json_of(stack));
     limits.push_back({{"limit", name_of(limit.kind)},
-                      {"figure", limit.figure},
+                      {"figure", known(limit.certainty != Certainty::kNone, limit.figure)},
+                      {"certainty", name_of(limit.certainty)},
                       {"most", limit.limit},
                       {"broken", limit.broken()},
+                      {"judged", !limit.unknown()},
                       {"stacks", std::move(stacks)}});
   }
   return {{"format", "heaptap-check"},
@@ -82,9 +109,8 @@ std::string render_verdict(const Verdict& verdict, const RenderOptions& options)
   const Ink ink(options.color);
   std::string text;
   for (const LimitEntry& limit : verdict.limits) {
-    const std::string line = fmt::format("{}: {} {}, limit {}", limit.broken() ? "FAIL" : "ok", name_of(limit.kind),
-                                         figure_text(limit.kind, limit.figure), figure_text(limit.kind, limit.limit));
-    text += (limit.broken() ? ink.red(line) : line) + "\n";
+    const std::string line = limit_text(limit);
+    text += (limit.broken() ? ink.red(line) : limit.unknown() ? ink.yellow(line) : line) + "\n";
     for (const StackEntry& stack : limit.stacks) {
       const symbols::Frame* frame = telling_frame(stack.frames);
       text += fmt::format("  #{}  {} by {} from {}\n", stack.id, share_text(verdict, limit.kind, stack),

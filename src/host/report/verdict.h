@@ -1,5 +1,6 @@
 // What `heaptap check` says: which limits hold, and which stacks broke the others.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,13 +12,28 @@ namespace heaptap::report {
 
 enum class LimitKind : uint8_t { kLeaked, kPeak, kLive, kAllocations };
 
+// How far a figure can be relied on.
+enum class Certainty : uint8_t {
+  kExact,
+  kAtLeast,  // something may be missing in it
+  kUnknown,  // it may be too large as well as too small
+  kNone,     // there is no figure
+};
+
 struct LimitEntry {
   LimitKind kind = LimitKind::kLeaked;
   uint64_t figure = 0;
   uint64_t limit = 0;
   std::vector<StackEntry> stacks;  // of a limit that was broken: those that did most for it
+  Certainty certainty = Certainty::kExact;
+  bool allow_incomplete = false;  // the figure counts as it is, and where there is none the limit holds
 
-  [[nodiscard]] bool broken() const { return figure > limit; }
+  [[nodiscard]] bool broken() const {
+    const bool counts = certainty == Certainty::kExact || certainty == Certainty::kAtLeast || allow_incomplete;
+    return counts && certainty != Certainty::kNone && figure > limit;
+  }
+  // Whether it holds can't be said.
+  [[nodiscard]] bool unknown() const { return certainty != Certainty::kExact && !allow_incomplete && !broken(); }
 };
 
 struct Verdict {
@@ -26,11 +42,12 @@ struct Verdict {
   std::vector<LimitEntry> limits;
   std::vector<std::string> remarks;  // what makes the figures doubtful
 
+  // All limits hold; one is broken; neither is known.
   [[nodiscard]] bool passed() const {
-    for (const LimitEntry& limit : limits) {
-      if (limit.broken()) return false;
-    }
-    return true;
+    return std::ranges::none_of(limits, [](const LimitEntry& limit) { return limit.broken() || limit.unknown(); });
+  }
+  [[nodiscard]] bool broken() const {
+    return std::ranges::any_of(limits, [](const LimitEntry& limit) { return limit.broken(); });
   }
 };
 

@@ -1,0 +1,36 @@
+#include "host/analysis/known.h"
+
+#include <fmt/format.h>
+
+namespace heaptap::analysis {
+namespace {
+
+// Why calls of the program may be missing in what was recorded.
+std::vector<std::string> gaps_of(const report::Report& report) {
+  const model::Capture& capture = report.capture;
+  std::vector<std::string> gaps;
+  const auto add = [&](bool is_so, const char* words) {
+    if (is_so) gaps.emplace_back(words);
+  };
+  add(capture.lost_events != 0, "events were lost");
+  add((capture.gaps & model::kGapDamagedLog) != 0, "a log was damaged");
+  add((capture.gaps & model::kGapOmittedObjects) != 0, "calls of some objects were omitted");
+  add((capture.gaps & model::kGapPastHooks) != 0, "calls of some objects are not seen");
+  add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_frees != 0,
+      "some releases were not seen");
+  return gaps;
+}
+
+}  // namespace
+
+report::Known known_of(const report::Report& report) {
+  const model::Capture& capture = report.capture;
+  report::Known known{.gaps = gaps_of(report)};
+  const bool saw_all = known.gaps.empty();
+  known.leaks = saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
+  known.releases = saw_all && capture.from_start && capture.ended && !capture.truncated;
+  if (capture.truncated) known.gaps.emplace_back("the trace is cut off");
+  return known;
+}
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,133 @@
+"""What wasn't seen accuses nobody, and passes no gate: lost events, releases past the hooks, traces that are cut off."""
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from heaptap_test import LONG, TARGETS, heaptap, summary
+
+
+def accusations(report):
+    """What a report of a correct program may not say."""
+    totals, leaks = report["totals"], report["leaks"]
+    said = {key: totals[key] for key in ("bad_frees", "double_frees", "mismatched_frees")}
+    said.update({kind: leaks[kind]["blocks"] for kind in ("definite", "indirect")})
+    return {key: count for key, count in said.items() if count}
+
+
+class Unknown(heaptap_test.TestCase):
+    def record(self, program, *options, name="trace"):
+        trace = self.folder / f"{name}.htap"
+        outcome = heaptap("run", "-q", "--force", "-o", trace, *options, "--", TARGETS / program)
+        self.assertEqual(outcome.status, 0, outcome)
+        return trace
+
+    def check(self, trace, *limits):
+        outcome = heaptap("check", trace, "--json", *limits)
+        return outcome.status, json.loads(outcome.stdout)
+
+
+class Lossy(Unknown):
+    """A correct program of six threads, faster than its small log is read."""
+
+    def record_lossy(self, number=0):
+        options = ("--sanity", "--via", "agent", "--on-overflow", "drop", "--log-memory", "1M")
+        for _ in range(5):
+            trace = self.record("lossy_vectors", *options, name=f"lossy{number}")
+            report = summary(trace)
+            if report["capture"]["lost_events"]:
+                return trace, report
+        self.skipTest("nothing was lost: the machine is too fast for this program")
+
+    def test_nobody_is_accused(self):
+        for number in range(20 if LONG else 3):
+            _, report = self.record_lossy(number)
+            self.assertEqual(accusations(report), {}, report["totals"])
+            self.assertEqual(report["errors"], [])
+            self.assertEqual(report["capture"]["known"], {"leaks": False, "releases": False})
+            self.assertFalse(report["capture"]["complete"])
+            kinds = ("definite", "indirect", "possible", "reachable", "suppressed", "unknown")
+            self.assertEqual(sum(report["leaks"][kind]["blocks"] for kind in kinds), report["totals"]["live_blocks"])
+
+    def test_text_says_it(self):
+        trace, _ = self.record_lossy()
+        text = heaptap("show", "summary", trace).stdout.decode()
+        self.assertIn("not known for certain: which blocks are lost, which releases are bad (events were lost", text)
+        self.assertNotIn("from before the capture", text)
+
+    def test_the_gate_does_not_know(self):
+        trace, _ = self.record_lossy()
+        for limit in (("--max-leaked", "0"), ("--max-peak", "1G"), ("--max-live", "1G"), ("--max-allocations", "1000000")):
+            status, verdict = self.check(trace, *limit)
+            self.assertEqual((status, verdict["passed"]), (3, False), verdict)
+            self.assertFalse(verdict["limits"][0]["judged"])
+            self.assertEqual(self.check(trace, *limit, "--allow-incomplete")[0], 0)
+        status, verdict = self.check(trace, "--max-allocations", "1", "--max-peak", "1G")
+        self.assertEqual(status, 1, "more allocations than that were seen")
+        self.assertEqual([limit["certainty"] for limit in verdict["limits"]], ["unknown", "at least"])
+
+
+class PastTheHooks(Unknown):
+    def test_releases_that_were_not_seen_do_not_mismatch(self):
+        report = summary(self.record("unseen_release", "--sanity", "--via", "agent"))
+        self.assertEqual(accusations(report), {})
+        self.assertEqual(report["errors"], [])
+        self.assertGreaterEqual(report["totals"]["unseen_frees"], 90)
+        self.assertGreaterEqual(report["totals"]["allocations"], 100)
+        self.assertEqual(report["capture"]["known"], {"leaks": False, "releases": False})
+
+    def test_the_last_one_is_not_lost(self):
+        report = summary(self.record("unseen_release", "--via", "agent"))
+        self.assertEqual(report["leaks"]["unknown"]["blocks"], 1, "nothing points to it, and the allocator has it free")
+
+    def test_by_breakpoints_all_is_seen(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("no tracer")
+        report = summary(self.record("unseen_release", "--sanity", "--via", "ptrace"))
+        self.assertEqual(report["totals"]["unseen_frees"], 0)
+
+
+class Gate(Unknown):
+    def test_a_whole_trace_is_judged(self):
+        trace = self.record("leak_definite")
+        self.assertEqual(summary(trace)["capture"]["known"], {"leaks": True, "releases": True})
+        self.assertEqual(self.check(trace, "--max-leaked", "1K", "--max-peak", "1M")[0], 0)
+        self.assertEqual(self.check(trace, "--max-leaked", "100")[0], 1)
+
+    def test_a_trace_that_is_cut_off(self):
+        whole = self.record("leak_definite")
+        cut = self.folder / "cut.htap"
+        data = whole.read_bytes()
+        for length in (len(data) - 20, len(data) // 2):
+            cut.write_bytes(data[:length])
+            for limit in ("--max-leaked", "--max-peak", "--max-live", "--max-allocations"):
+                self.assertEqual(self.check(cut, limit, "1000000")[0], 3, f"{limit}, {length} of {len(data)} bytes")
+                self.assertEqual(self.check(cut, limit, "1000000", "--allow-incomplete")[0], 0)
+
+    def test_what_is_beyond_a_limit_for_certain_in_a_cut_trace(self):
+        whole = self.record("leak_definite")
+        cut = self.folder / "cut.htap"
+        cut.write_bytes(whole.read_bytes()[:-20])
+        self.assertEqual(self.check(cut, "--max-leaked", "100")[0], 1)
+        self.assertEqual(self.check(cut, "--max-allocations", "2", "--max-live", "1G")[0], 1)
+        self.assertEqual(self.check(cut, "--max-live", "1")[0], 3, "it may have been released later")
+
+    def test_no_leak_scan(self):
+        trace = self.record("leak_definite", "--no-leak-scan")
+        status, verdict = self.check(trace, "--max-leaked", "0")
+        self.assertEqual(status, 3)
+        self.assertIsNone(verdict["limits"][0]["figure"])
+        self.assertIn("no leak scan", " ".join(verdict["remarks"]))
+        self.assertEqual(self.check(trace, "--max-leaked", "0", "--allow-incomplete")[0], 0)
+        self.assertEqual(self.check(trace, "--max-leaked", "0", "--max-allocations", "1")[0], 1)
+
+    def test_what_aggregate_does_not_keep(self):
+        trace = self.record("leak_definite", "--aggregate")
+        self.assertEqual(self.check(trace, "--max-leaked", "0")[0], 3)
+        self.assertEqual(self.check(trace, "--max-allocations", "1")[0], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
