@@ -96,6 +96,20 @@ std::string filter_text(const Query& query) {
   return text;
 }
 
+// What a filter that lets nothing through is to be told of; empty: it lets something through.
+std::string unmatched_text(const report::Report& report, const Query& query) {
+  if (report.filter.empty() || report.stack_count != 0 || report.totals.allocations != 0) return {};
+  std::string text = fmt::format("nothing in this trace matches ({})", report.filter);
+  if (!query.function.empty() || !query.module.empty()) {
+    text +=
+        "; a part of a name is looked for, or a regular expression, in upper and lower case as written: "
+        "`heaptap show top` without it has the names";
+  } else if (query.thread != 0) {
+    text += ": `heaptap show stats` numbers the threads";
+  }
+  return text;
+}
+
 void list_statistics(report::Report& report, const ledger::Ledger& ledger, const model::Tables& tables) {
   report.size_classes = size_classes_of(ledger);
   report.top_sizes = sizes_of(ledger);
@@ -199,6 +213,7 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& a
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);
   report.hints = names.hints(kMostHints);
+  if (std::string text = unmatched_text(report, query); !text.empty()) report.hints.insert(report.hints.begin(), text);
   return report;
 }
 

@@ -12,7 +12,7 @@ void add_limits(CLI::App& app, CheckOptions& options) {
       ->type_name("SIZE");
   add_limit(app, "--max-peak", options.peak_bytes, "The most bytes that may be live at one time")->type_name("SIZE");
   add_limit(app, "--max-live", options.live_bytes, "The most bytes that may be live at the end")->type_name("SIZE");
-  app.add_option("--max-allocations", options.allocations, "The most allocations")->type_name("N");
+  add_number(app, "--max-allocations", options.allocations, "The most allocations", 0, ~uint64_t{0});
   app.add_flag("--allow-incomplete", options.allow_incomplete,
                "Judge by what is known where events were lost, the trace is cut off or has no leak scan; otherwise the "
                "exit status is 3 then");
@@ -21,11 +21,9 @@ void add_limits(CLI::App& app, CheckOptions& options) {
 
 void add_rest(CLI::App& app, CheckOptions& options) {
   add_suppressions(app, options.suppressions, options.carried_suppressions);
-  app.add_option("--scan", options.scan, "Leaks as the scan with this number saw them (default: the last one)")
-      ->type_name("N");
+  add_number(app, "--scan", options.scan, "Leaks as the scan with this number saw them (default: the last one)", 1);
   add_root_kinds(app, options.leaks.roots);
-  app.add_option("-n,--count", options.stacks, "Show at most N stacks of a limit that was broken (default: 3)")
-      ->type_name("N");
+  add_number(app, "-n,--count", options.stacks, "Show at most N stacks of a limit that was broken (default: 3)");
   add_list(app, "--symbols", options.symbols.symbol_directories, "Look for debug information below DIR")
       ->type_name("DIR");
   add_list(app, "--sysroot", options.symbols.sysroots, "Look for the target's files below DIR")->type_name("DIR");

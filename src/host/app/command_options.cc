@@ -1,6 +1,9 @@
 #include "host/app/command_options.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <regex>
 
@@ -74,6 +77,44 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::strin
       help);
 }
 
+// The words of CLI11's message behind its last ": ".
+std::string subject_of(const std::string& message) {
+  const size_t colon = message.rfind(": ");
+  return colon == std::string::npos ? message : message.substr(colon + 2);
+}
+
+// What was wrong, in the user's words.
+std::string cause_of(const CLI::ParseError& error) {
+  const std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::string words = subject_of(message);
+    return words.starts_with('-') ? fmt::format("there is no option {}", words)
+                                  : fmt::format("'{}' has no meaning here", words);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string option = message.substr(0, message.find(':'));
+    return message.find("required") != std::string::npos ? fmt::format("{} needs a value behind it", option)
+                                                         : fmt::format("{} is given with too many values", option);
+  }
+  if (dynamic_cast<const CLI::FileError*>(&error) != nullptr) {
+    return fmt::format("--config: can't read the file {}", message.substr(0, message.find(" was not readable")));
+  }
+  if (dynamic_cast<const CLI::ConfigError*>(&error) != nullptr) {
+    const size_t name = message.rfind(' ');
+    return fmt::format(
+        "--config: '{}' in the file is no option of this command; options stand there without their "
+        "dashes, as in depth=10",
+        name == std::string::npos ? message : message.substr(name + 1));
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    return fmt::format("{} takes no value, or another one",
+                       message.substr(message.find("--") == std::string::npos ? 0 : message.find("--")));
+  }
+  std::string cause = message;
+  std::replace(cause.begin(), cause.end(), '\n', ' ');
+  return cause;
+}
+
 base::Result<> store(base::Result<uint64_t> value, uint64_t& target) {
   if (!value) {
     return std::unexpected(value.error());
@@ -93,16 +134,15 @@ std::string help_of(const CLI::App& app) {
 base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments) {
   app.set_help_flag("-h,--help", "Print this help");
   app.get_formatter()->column_width(34);
+  app.allow_config_extras(CLI::config_extras_mode::error);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     return PrintText{help_of(app)};
   } catch (const CLI::ParseError& error) {
-    std::string cause = error.what();
-    std::replace(cause.begin(), cause.end(), '\n', ' ');
     return base::fail_as(base::ErrorKind::kUsage, "{}: {}{}\nusage: {}\n`heaptap help {}` lists the options",
-                         app.get_name(), cause, suggestion(app, arguments), usage, app.get_name());
+                         app.get_name(), cause_of(error), suggestion(app, arguments), usage, app.get_name());
   }
   return std::nullopt;
 }
@@ -190,6 +230,48 @@ CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::s
   return app.add_option(name, values, help + " (repeatable)")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Option* add_number(CLI::App& app, const std::string& name, const std::string& help,
+                        std::function<void(uint64_t)> store, uint64_t least, uint64_t most) {
+  const auto parse = [store = std::move(store), least, most](const std::string& text) -> base::Result<> {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
+      return base::fail("'{}' is no number from {} to {}", text, least, most);
+    }
+    store(number);
+    return {};
+  };
+  return add_parsed(app, name, help, parse)->type_name("N");
+}
+
+CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+                        std::function<void(const std::string&)> store, const std::string& help) {
+  const auto parse = [words, store = std::move(store)](const std::string& text) -> base::Result<> {
+    if (std::ranges::find(words, text) == words.end()) {
+      return base::fail("'{}' is none of {}", text, fmt::join(words, ", "));
+    }
+    store(text);
+    return {};
+  };
+  return add_parsed(app, name, help, parse);
+}
+
+CLI::Option* add_pattern(CLI::App& app, const std::string& name, std::string& pattern, const std::string& help) {
+  const auto parse = [&pattern](const std::string& text) -> base::Result<> {
+    try {
+      const std::regex expression(text, std::regex::ECMAScript);
+    } catch (const std::regex_error&) {
+      return base::fail(
+          "'{}' is no regular expression; put a backslash before each of ( ) [ ] {{ }} * + ? that means "
+          "itself, or leave it out: a part of the name is enough",
+          text);
+    }
+    pattern = text;
+    return {};
+  };
+  return add_parsed(app, name, help, parse)->type_name("NAME");
 }
 
 CLI::Option* add_limit(CLI::App& app, const std::string& name, std::optional<uint64_t>& bytes,

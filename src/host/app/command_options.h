@@ -1,6 +1,7 @@
 // The options of single commands, for command_line.cc. Each parse function gets what stands behind the command's name.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,23 @@ void add_suppressions(CLI::App& app, std::vector<std::string>& files, bool& carr
 // One value for each time that the option is given.
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                       const std::string& help);
+
+// A whole number, at least `least`.
+CLI::Option* add_number(CLI::App& app, const std::string& name, const std::string& help,
+                        std::function<void(uint64_t)> store, uint64_t least = 0, uint64_t most = 0xffffffff);
+template <typename Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, const std::string& help,
+                        uint64_t least = 0, uint64_t most = 0xffffffff) {
+  const auto store = [&value](uint64_t number) { value = static_cast<Number>(number); };
+  return add_number(app, name, help, store, least, most);
+}
+
+// One of some words.
+CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+                        std::function<void(const std::string&)> store, const std::string& help);
+
+// A part of a name, or a regular expression.
+CLI::Option* add_pattern(CLI::App& app, const std::string& name, std::string& pattern, const std::string& help);
 
 // A size that may be missing.
 CLI::Option* add_limit(CLI::App& app, const std::string& name, std::optional<uint64_t>& bytes, const std::string& help);

@@ -31,12 +31,10 @@ base::Result<View> view_of(const std::string& name) {
 }
 
 void add_filters(CLI::App& app, ShowOptions& options) {
-  app.add_option("--function", options.query.function,
-                 "Only stacks with this function: a part of a name, or a regular expression")
-      ->type_name("NAME");
-  app.add_option("--module", options.query.module, "Only stacks through this module, likewise")->type_name("NAME");
-  app.add_option("--thread", options.query.thread, "Only what thread N allocated (`show stats` numbers them)")
-      ->type_name("N");
+  add_pattern(app, "--function", options.query.function,
+              "Only stacks with this function: a part of a name, or a regular expression");
+  add_pattern(app, "--module", options.query.module, "Only stacks through this module, likewise");
+  add_number(app, "--thread", options.query.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
   add_duration(app, "--from", options.query.from_ns, "Only allocations from this time on");
   add_duration(app, "--to", options.query.to_ns, "As it was at this time");
 }
@@ -44,8 +42,8 @@ void add_filters(CLI::App& app, ShowOptions& options) {
 }  // namespace
 
 void add_leak_options(CLI::App& app, ShowOptions& options) {
-  app.add_option("--scan", options.query.scan, "Leaks as the scan with this number saw them (default: the last one)")
-      ->type_name("N");
+  add_number(app, "--scan", options.query.scan, "Leaks as the scan with this number saw them (default: the last one)",
+             1);
   add_root_kinds(app, options.query.leaks.roots);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
 }
@@ -76,9 +74,8 @@ void add_leak_views(CLI::App& app, ShowOptions& options, OptionTexts& texts) {
                "leaks: what would go if a block went; =stack, =type: all blocks of a stack, of a type");
   app.add_flag("--globals", query.globals, "leaks: what only global variables hold, by variable");
   app.add_flag("--scans", query.scan_list, "leaks: what each scan of the trace found");
-  app.add_option("--since", query.since, "leaks: what was not lost yet in scan N, what still is, what no longer is")
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("N");
+  add_number(app, "--since", query.since, "leaks: what was not lost yet in scan N, what still is, what no longer is",
+             1);
 }
 
 base::Result<> take_texts(const OptionTexts& texts, analysis::Query& query) {
@@ -136,8 +133,8 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
 void add_display_options(CLI::App& app, ShowOptions& options) {
   app.add_flag("--json", options.json, "As JSON");
   add_sort(app, options.query.sort);
-  app.add_option("-n,--count", options.query.limit, "Show at most N stacks, blocks, …")->type_name("N");
-  app.add_option("-d,--depth", options.query.depth, "Show at most N frames of a stack (0: all)")->type_name("N");
+  add_number(app, "-n,--count", options.query.limit, "Show at most N stacks, blocks, …");
+  add_number(app, "-d,--depth", options.query.depth, "Show at most N frames of a stack (0: all)");
   app.add_flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
   add_switch(app, "sanity", options.query.errors, "summary: list bad releases");
   add_list(app, "--symbols", options.query.symbols.symbol_directories, "Look for debug information below DIR")
