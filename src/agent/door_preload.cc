@@ -193,13 +193,14 @@ uint32_t thread_number_in_block() {
 
 }  // namespace door
 
-namespace {
-
-// The value of "NAME=value", or null where the entry has another name.
 char* value_of(char* entry, const char* name) {
   const size_t length = length_of(name);
   return starts_with(entry, name) && entry[length] == '=' ? entry + length + 1 : nullptr;
 }
+
+namespace {
+
+constinit char g_agent_path[512];
 
 char** find_environment() {
   if (&__libc_stack_end == nullptr || __libc_stack_end == nullptr) return nullptr;
@@ -212,6 +213,15 @@ char** find_environment() {
 
 void clear_text(char* text) {
   while (*text != '\0') *text++ = '\0';
+}
+
+// Keeps the first entry of LD_PRELOAD, for programs that are executed later.
+void note_agent(const char* value) {
+  size_t bytes = 0;
+  while (value[bytes] != '\0' && value[bytes] != ':') ++bytes;
+  if (bytes >= sizeof(g_agent_path)) return;
+  copy_bytes(g_agent_path, value, bytes);
+  g_agent_path[bytes] = '\0';
 }
 
 // Takes the agent off LD_PRELOAD's front. True: nothing is left of the variable.
@@ -244,6 +254,8 @@ void clean_environment(char** environment) {
 
 }  // namespace
 
+const char* agent_path() { return g_agent_path; }
+
 void open_door() {
   static constinit bool opened = false;
   if (opened) return;
@@ -253,6 +265,7 @@ void open_door() {
   for (char** entry = environment; *entry != nullptr; ++entry) {
     if (const char* text = value_of(*entry, wire::kSessionVariable)) set_socket_name(text);
     if (const char* count = value_of(*entry, wire::kFiltersVariable)) set_collectors_filters(count);
+    if (const char* value = value_of(*entry, wire::kPreloadVariable)) note_agent(value);
   }
 }
 
@@ -261,8 +274,8 @@ namespace {
 __attribute__((constructor(101))) void at_load(int, char**, char** environment) {
   open_door();
   find_real_functions();
-  const bool follows_exec = is_recording() && (g_session.flags & wire::kFollowExec) != 0;
-  if (g_session.socket_name_bytes == 0 || follows_exec || environment == nullptr) return;
+  (void)is_recording();
+  if (g_session.socket_name_bytes == 0 || environment == nullptr) return;
   // Who set a variable in an earlier constructor has a copy of the list; the strings are the same.
   if (&environ != nullptr && environ != nullptr && environ != environment) clean_environment(environ);
   clean_environment(environment);

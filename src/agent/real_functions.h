@@ -9,6 +9,8 @@
 #include "agent/code_extent.h"
 #include "wire/functions.h"
 
+#include "agent/exec_functions.h"
+
 namespace heaptap::agent {
 
 // Functions that aren't in wire/functions.def: those that the agent stands in front of for other reasons than their events, and
@@ -43,7 +45,7 @@ namespace heaptap::agent {
 // clang-format on
 enum class Other : uint8_t {
 #define HEAPTAP_OTHER_NAME(enumerator, name) enumerator,
-  HEAPTAP_OTHER_FUNCTIONS(HEAPTAP_OTHER_NAME)
+  HEAPTAP_OTHER_FUNCTIONS(HEAPTAP_OTHER_NAME) HEAPTAP_EXEC_FUNCTIONS(HEAPTAP_OTHER_NAME)
 #undef HEAPTAP_OTHER_NAME
       kCount
 };

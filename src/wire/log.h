@@ -24,6 +24,21 @@ inline constexpr uint32_t kMostThreads = 1u << 22;  // threads beyond it share t
 inline constexpr uint32_t kNoChunk = 0xffffffff;
 inline constexpr uint32_t kNeverRing = 0xffffffff;
 
+// What became of the agent where the program, or a child of it, executed another program.
+enum class ExecOutcome : uint32_t {
+  kNone = 0,          // nothing was executed
+  kHandedOn = 1,      // it goes on there
+  kStatic = 2,        // there is no loader that could take it there
+  kOtherLoader = 3,   // of another C library
+  kOtherMachine = 4,  // no 64-bit program of this CPU
+  kPrivileged = 5,    // a program with rights of its own
+  kSanitizer = 6,     // one that is built with a sanitizer
+  kUnreadable = 7,    // the file can't be read, or is no program
+  kOutOfReach = 8,    // the agent's library isn't there, in another root, say
+  kSurroundings = 9,  // an environment that is too large, or another collector's
+};
+inline constexpr uint32_t kExecOutcomeCount = 10;
+
 enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 
 // What the collector asks of the agent and what both count. The collector writes the plain fields before it hands the
@@ -84,10 +99,12 @@ struct LogHeader {
   std::atomic<uint32_t> thread_count;  // numbers given to threads so far; the first thread is 1
 
   alignas(64) Ending ending;
-  std::atomic<uint32_t> stack_area_overflow;  // stacks that took the place of others in the table
-  std::atomic<uint32_t> own_area_count;       // no entry from this index on was ever used
-  std::atomic<uint32_t> own_area_overflow;    // own mappings that are not in the table
-  std::atomic<uint32_t> children_unreached;   // forked, to be recorded, and couldn't ask for a log
+  std::atomic<uint32_t> stack_area_overflow;               // stacks that took the place of others in the table
+  std::atomic<uint32_t> own_area_count;                    // no entry from this index on was ever used
+  std::atomic<uint32_t> own_area_overflow;                 // own mappings that are not in the table
+  std::atomic<uint32_t> children_unreached;                // forked, to be recorded, and couldn't ask for a log
+  std::atomic<uint32_t> last_exec;                         // ExecOutcome: as the process executed another program
+  std::atomic<uint32_t> execs_refused[kExecOutcomeCount];  // children that executed unrecorded, by why
 };
 
 enum SessionFlag : uint32_t {

@@ -304,7 +304,8 @@ class Attach(heaptap_test.TestCase):
         self.assertEqual(outcome.status, 0, str(outcome))
         end = outcome.stderr.decode().rpartition("Ctrl-C lets go of it\n")[2]
         self.assertLessEqual(end.count("\n"), 12, end)
-        self.assertIn("29 more processes", end)
+        self.assertIn("all 30 processes: ", end)
+        self.assertIn("and 28 more (-v lists them)", end)
         for target in targets:
             report = self.assert_recorded(self.folder / f"heaptap.obeys.{target.pid}.htap", 11, 10)
             self.assertEqual(report["leaks"]["definite"]["blocks"], 1)

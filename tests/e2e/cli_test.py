@@ -303,6 +303,15 @@ class Output(heaptap_test.TestCase):
         digits = re.sub(r"[,_' ]", "", text.stdout.decode())
         self.assertIn(str(summary(self.trace)["totals"]["allocations"]), digits)
 
+    def test_a_filter_that_matches_nothing_says_so(self):
+        heaptap("run", "-q", "-o", self.trace, "--", built("one_leak"))
+        for view in ("summary", "leaks", "top", "sizes"):
+            for option, value in (("--function", "no_such_name"), ("--module", "no_such_name"), ("--thread", "77")):
+                outcome = heaptap("show", view, option, value, self.trace)
+                self.assertEqual(outcome.status, 0, str(outcome))
+                self.assertIn(b"nothing in this trace matches", outcome.stdout, f"{view} {option}")
+        self.assertNotIn(b"nothing in this trace matches", heaptap("show", "top", "--function", "lose", self.trace).stdout)
+
     def test_reader_that_goes_away(self):
         heaptap("run", "-q", "-o", self.trace, "--", built("noise"), "5000")
         outcome = heaptap_test.run(["sh", "-c", '"$0" show summary --json "$1" | head -c 10', heaptap_test.HEAPTAP, self.trace])

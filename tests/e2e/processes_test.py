@@ -1,12 +1,16 @@
 """Several processes: what is followed, what the end says of all of them, and the gate over their traces."""
 import json
+import os
 import pathlib
+import re
+import shutil
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
-from heaptap_test import built, heaptap
+from heaptap_test import built, heaptap, summary
 
 
 class Gate(heaptap_test.TestCase):
@@ -48,6 +52,168 @@ class Gate(heaptap_test.TestCase):
         empty = self.folder / "empty"
         empty.mkdir()
         self.check(empty, status=125)
+
+
+class ThroughExec(heaptap_test.TestCase):
+    """What is started is followed through exec, whatever the wrapper does; nothing changes for the program."""
+
+    def run_in_folder(self, *arguments, status=3, **options):
+        outcome = heaptap("run", *arguments, cwd=self.folder, **options)
+        self.assertEqual(outcome.status, status, str(outcome))
+        self.assertLessEqual(outcome.stderr.count(b"\n"), 12, str(outcome))
+        return outcome
+
+    def traces(self, pattern="*.htap"):
+        return [trace for trace in sorted(self.folder.glob(pattern)) if not trace.is_symlink()]
+
+    def test_the_summary_is_that_of_the_program_that_the_wrapper_became(self):
+        for via in ("agent", "ptrace"):
+            with self.subTest(via):
+                folder = self.folder
+                self.folder = folder / via
+                self.folder.mkdir()
+                outcome = self.run_in_folder("--via", via, "sh", "-c", 'exec "$0"', built("one_leak"))
+                text = outcome.stderr.decode()
+                self.assertRegex(text, r"heaptap: one_leak \(pid \d+, which sh executed\): exit code 3 after", text)
+                self.assertIn("one_leak.c:", text)
+                self.assertIn("heaptap.one_leak.", os.readlink(self.folder / "heaptap.latest.htap"))
+                wrapper = summary(self.traces("heaptap.sh.*.htap")[0])
+                self.assertIsNone(wrapper["target"]["exit"])
+                self.assertRegex(heaptap("show", "summary", self.traces("heaptap.sh.*.htap")[0]).stdout.decode(),
+                                 r"\): went on as another program after")
+                self.folder = folder
+
+    def test_the_file_that_was_named_is_the_programs(self):
+        self.run_in_folder("-q", "-o", self.trace, "sh", "-c", 'exec sh -c \'exec "$0"\' "$0"', built("one_leak"))
+        self.assertEqual(summary(self.trace)["target"]["command"][0], str(built("one_leak")))
+        self.assertEqual([trace.name for trace in self.traces()], ["trace.1.htap", "trace.2.htap", "trace.htap"])
+
+    def test_nothing_is_overwritten_by_that(self):
+        (self.folder / "trace.1.htap").write_text("precious")
+        self.run_in_folder("-q", "-o", self.trace, "sh", "-c", 'exec "$0"', built("one_leak"))
+        self.assertEqual((self.folder / "trace.1.htap").read_text(), "precious")
+        self.assertEqual(summary(self.trace)["target"]["command"][0], str(built("one_leak")))
+
+    def test_it_can_be_switched_off(self):
+        self.run_in_folder("--no-follow-exec", "sh", "-c", 'exec "$0"', built("one_leak"))
+        self.assertEqual(len(self.traces()), 1)
+        self.assertEqual(summary(self.traces()[0])["target"]["exit"], {"code": 3})
+
+    def test_a_wrapper_that_cleans_the_environment(self):
+        outcome = self.run_in_folder("/usr/bin/env", "-i", "COLOUR=blue", built("surroundings"), "environment", status=0)
+        self.assertEqual(outcome.stdout, b"COLOUR=blue\n")
+        self.assertEqual(len(self.traces("heaptap.surroundings.*.htap")), 1)
+
+    def test_a_program_that_cannot_be_recorded_runs_as_without_heaptap(self):
+        programs = {"static_program": b"statically linked"}
+        if (heaptap_test.TARGETS / "program32").exists():
+            programs["program32"] = b"32 bits"
+        for name, word in programs.items():
+            for options in ([], ["-f"]):
+                with self.subTest(program=name, options=options):
+                    command = ["sh", "-c", '"$0"; exit $?' if options else 'exec "$0"', built(name)]
+                    bare = heaptap_test.run(command)
+                    outcome = self.run_in_folder(*options, *command, status=bare.status)
+                    self.assertEqual(outcome.stdout, bare.stdout)
+                    self.assertIn(word, outcome.stderr, str(outcome))
+
+    def test_a_child_in_another_root_says_nothing_more(self):
+        root = self.folder / "root"
+        (root / "bin").mkdir(parents=True)
+        shutil.copy(built("surroundings"), root / "bin/surroundings")
+        listing = heaptap_test.run(["ldd", built("surroundings")]).stdout.decode()
+        for library in re.findall(r"(/\S+) \(0x", listing):
+            (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, root / library[1:])
+        script = 'chroot "$0" /bin/surroundings arguments; exit $?'
+        bare = heaptap_test.run(["sh", "-c", script, root])
+        if bare.status != 0:
+            heaptap_test.skip_what_is_missing(f"chroot: {bare}")
+        outcome = heaptap("run", "-q", "-f", "-o", self.trace, "sh", "-c", script, root)
+        self.assertEqual((outcome.status, outcome.stdout, outcome.stderr), (bare.status, bare.stdout, bare.stderr))
+
+    def test_each_way_to_execute_is_followed_with_f(self):
+        ways = re.findall(r"^// RUN (\w+)", (heaptap_test.TARGET_SOURCES / "executes_others.c").read_text(), re.MULTILINE)
+        self.assertIn("execveat", ways)
+        for way in ways:
+            with self.subTest(way):
+                shutil.rmtree(self.folder)
+                self.folder.mkdir()
+                self.run_in_folder("-q", "-f", built("executes_others"), way, status=0)
+                found = [trace for trace in self.traces() if summary(trace)["target"]["command"][1:] == ["work"]]
+                self.assertEqual(len(found), 1, f"{way}: {self.traces()}")
+                self.assertEqual([stack["allocations"] for stack in summary(found[0])["stacks"]
+                                  if stack["frames"] and stack["frames"][0]["function"] == "worker"], [40], way)
+
+    def test_children_are_left_alone_without_f(self):
+        for way in ("execve", "vfork", "posix_spawn", "system"):
+            with self.subTest(way):
+                shutil.rmtree(self.folder)
+                self.folder.mkdir()
+                self.run_in_folder("-q", built("executes_others"), way, status=0)
+                self.assertEqual(len(self.traces()), 1)
+
+
+class End(heaptap_test.TestCase):
+    """What the end says of all processes, and of how the program ended."""
+
+    tree = 'for i in 1 2 3 4 5 6 7 8; do "$0"; done; "$1"; exit 0'
+
+    def test_leaks_of_children_are_counted_and_make_the_exit_status(self):
+        for status, options in ((9, ["-f"]), (0, [])):
+            outcome = heaptap("run", *options, "--error-exitcode", "9", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.folder)
+            self.assertEqual(outcome.status, status, str(outcome))
+        quiet = heaptap("run", "-q", "-f", "--error-exitcode", "9", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.folder)
+        self.assertEqual((quiet.status, quiet.stderr), (9, b""), str(quiet))
+
+    def test_each_process_has_a_line_what_leaks_first_and_the_rest_is_counted(self):
+        outcome = heaptap("run", "-f", "sh", "-c", self.tree, built("leak_clean_aligned"), built("leak_shop"), cwd=self.folder)
+        lines = outcome.stderr.decode().splitlines()
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertLessEqual(len(lines), 12, str(outcome))
+        at = next(i for i, line in enumerate(lines) if line.startswith("heaptap: all 10 processes: "))
+        self.assertIn("lost for certain 160 B", lines[at], str(outcome))
+        self.assertRegex(lines[at + 1], r"heaptap:   leak_shop \(pid \d+\): lost ", str(outcome))
+        self.assertRegex(outcome.stderr.decode(), r"and \d+ more \(-v lists them\)")
+        self.assertRegex(lines[-1], r"heaptap show leaks heaptap\.leak_shop\.\d+\.htap")
+        verbose = heaptap("run", "-v", "-f", "sh", "-c", self.tree, built("leak_clean_aligned"), built("leak_shop"), cwd=self.folder)
+        self.assertEqual(verbose.stderr.decode().count(": heaptap.leak_clean_aligned."), 8, str(verbose))
+
+    def test_json_has_all_processes(self):
+        outcome = heaptap("run", "--json", "-f", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.folder)
+        report = json.loads(outcome.stderr)
+        self.assertEqual(report["target"]["command"][0], "sh")
+        self.assertEqual({process["target"]["command"][0] for process in report["processes"]} - {"sh"}, {str(built("leak_shop"))})
+        self.assertEqual(report["all_processes"]["definite"]["bytes"] + report["all_processes"]["indirect"]["bytes"], 224)
+        alone = json.loads(heaptap("run", "--json", built("leak_shop"), cwd=self.folder).stderr)
+        self.assertNotIn("processes", alone)
+
+    def test_json_into_a_file_keeps_it_apart_from_the_program(self):
+        file = self.folder / "report.json"
+        file.write_text("x" * 100000)
+        outcome = heaptap("run", f"--json={file}", "-o", self.trace, "sh", "-c", 'echo words >&2; exec "$0"', built("leak_shop"), cwd=self.folder)
+        self.assertTrue(outcome.stderr.startswith(b"words\nheaptap: leak_shop"), str(outcome))
+        self.assertEqual(json.loads(file.read_text())["target"]["command"][0], str(built("leak_shop")))
+        refused = heaptap("run", "--json=/no/such/folder/x", "-o", self.trace, "--force", "sh", "-c", f"echo ran >{self.folder}/ran", cwd=self.folder)
+        self.assertEqual((refused.status, (self.folder / "ran").exists()), (125, False), str(refused))
+
+    def test_how_the_program_ended(self):
+        for script, words in (("exit 4", "exit code 4"), ("kill -SEGV $$", "killed by signal 11 (SIGSEGV)")):
+            outcome = heaptap("run", "--force", "-o", self.trace, "sh", "-c", script)
+            self.assertRegex(outcome.stderr.decode(), rf"heaptap: sh \(pid \d+\): {re.escape(words)} after", str(outcome))
+        with subprocess.Popen([built("sleeper")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sleeper:
+            sleeper.stdout.readline()
+            outcome = heaptap("attach", "--duration", "10ms", "-o", self.trace, "--force", sleeper.pid)
+            sleeper.kill()
+        self.assertRegex(outcome.stderr.decode(), r"heaptap: sleeper \(pid \d+\): let go of after", str(outcome))
+
+    def test_bad_releases_are_listed_with_sanity(self):
+        outcome = heaptap("run", "--sanity", "-o", self.trace, "--", built("mismatched"))
+        text = outcome.stderr.decode()
+        self.assertLessEqual(text.count("\n"), 12, text)
+        self.assertRegex(text, r"heaptap:   mismatched release by free from \w+.* at mismatched\.cc:\d+.*, of operator new from ", text)
+        without = heaptap("run", "--force", "-o", self.trace, "--", built("mismatched")).stderr.decode()
+        self.assertNotIn("mismatched release by", without)
 
 
 if __name__ == "__main__":

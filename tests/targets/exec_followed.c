@@ -1,5 +1,4 @@
-// The same with --follow-exec: the program behaves as it does without heaptap, whatever environment it hands on.
-// OPTIONS --follow-exec
+// The same where it is followed, as it is by default: the program behaves as it does without heaptap, whatever environment it hands on.
 // TRACE any
 // EXPECT exit 3
 // RUN environ

@@ -1,3 +1,4 @@
+// OPTIONS --no-follow-exec
 // A program that executes itself anew: with its environment, with an empty one, and with one of its own.
 // EXPECT exit 3
 // RUN environ

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace heaptap::app {
 namespace {
 
@@ -207,6 +210,61 @@ TEST(CommandLine, ChoosesOneViewOfTheLeaks) {
   EXPECT_NE(refused({"show", "leaks", "--why", "odd", "a.htap"}).find("address"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--scans", "--globals", "a.htap"}).find("one at a time"), std::string::npos);
   EXPECT_NE(refused({"show", "summary", "--scans", "a.htap"}).find("show leaks"), std::string::npos);
+}
+
+// What is wrong, and what would be right, in our own words.
+TEST(CommandLine, RefusesValuesWithCauseAndCure) {
+  const std::pair<Words, const char*> refusals[] = {
+      {{"show", "top", "-n", "-3", "a"}, "--count: '-3' is no number from 0 to"},
+      {{"show", "top", "--depth", "4x", "a"}, "--depth: '4x' is no number"},
+      {{"show", "top", "--thread", "0", "a"}, "--thread: '0' is no number from 1"},
+      {{"show", "leaks", "--since", "0", "a"}, "--since: '0' is no number from 1"},
+      {{"show", "top", "--function", "f(", "a"}, "--function: 'f(' is no regular expression; put a backslash"},
+      {{"show", "top", "--module", "[a", "a"}, "--module: '[a' is no regular expression"},
+      {{"show", "top", "--sort", "colour", "a"}, "--sort: 'colour' is no sort key: use one of allocations"},
+      {{"show", "top", "--bogus", "a"}, "there is no option --bogus"},
+      {{"run", "--via", "magic", "x"}, "--via: 'magic' is none of agent, ptrace"},
+      {{"run", "--on-overflow", "spill", "x"}, "--on-overflow: 'spill' is none of wait, drop"},
+      {{"run", "--error-exitcode", "256", "x"}, "--error-exitcode: '256' is no number from 0 to 255"},
+      {{"run", "-n", "-3", "x"}, "--count: '-3' is no number"},
+      {{"run", "--depth"}, "--depth needs a value behind it"},
+      {{"run", "--config", "/no/such/file", "x"}, "--config: can't read the file /no/such/file"},
+      {{"check", "a", "--max-allocations", "-1"}, "--max-allocations: '-1' is no number"},
+  };
+  for (const auto& [words, message] : refusals) {
+    EXPECT_NE(refused(words).find(message), std::string::npos) << message << "\n" << refused(words);
+  }
+}
+
+TEST(CommandLine, RefusesAnUnknownKeyInAConfigFile) {
+  const std::string path = testing::TempDir() + "command_line_test.config";
+  std::ofstream(path) << "quiet=true\nbogus=3\n";
+  for (const Words& words : {Words{"run", "--config", path, "x"}, Words{"show", "top", "--config", path, "a"},
+                             Words{"check", "--config", path, "--max-leaked", "0", "a"}}) {
+    EXPECT_NE(refused(words).find("bogus"), std::string::npos) << refused(words);
+  }
+  std::ofstream(path) << "depth=3\n";
+  EXPECT_EQ(parsed<RunOptions>({"run", "--config", path, "x"}).depth, 3u);
+  std::filesystem::remove(path);
+}
+
+TEST(CommandLine, FollowsExecOfWhatItStartsAndOfChildren) {
+  EXPECT_TRUE(parsed<RunOptions>({"run", "x"}).follow_exec);
+  EXPECT_TRUE(parsed<RunOptions>({"run", "-e", "x"}).follow_exec);
+  EXPECT_FALSE(parsed<RunOptions>({"run", "--no-follow-exec", "x"}).follow_exec);
+  EXPECT_FALSE(parsed<RunOptions>({"run", "-f", "--no-follow-exec", "x"}).follow_exec);
+  EXPECT_FALSE(parsed<RunOptions>({"attach", "12"}).follow_exec);
+  EXPECT_TRUE(parsed<RunOptions>({"attach", "-e", "12"}).follow_exec);
+  EXPECT_TRUE(parsed<RunOptions>({"attach", "-f", "12"}).follow_exec);
+}
+
+TEST(CommandLine, TakesAFileForTheReportAsJson) {
+  const RunOptions to_stderr = parsed<RunOptions>({"run", "--json", "x"});
+  EXPECT_TRUE(to_stderr.json && to_stderr.json_file.empty());
+  EXPECT_EQ(to_stderr.command, Words{"x"});
+  const RunOptions to_file = parsed<RunOptions>({"run", "--json=y", "x"});
+  EXPECT_FALSE(to_file.json);
+  EXPECT_EQ(to_file.json_file, "y");
 }
 
 TEST(CommandLine, ReadsTheLimitsOfCheck) {

@@ -59,7 +59,7 @@ void AgentSource::note_refusals() {
 }
 
 void AgentSource::begin(const target::AgentRequest& request) {
-  processes_.end(request.process, {});  // one that executed another program: a recording of its own
+  processes_.end_by_exec(request.process);  // where it is recorded already
   const wire::Hello& hello = request.hello;
   const auto status = target::read_thread_status(request.process);
   RecordedProcess* const process =

@@ -1,57 +1,97 @@
 #include "host/app/end_report.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <span>
+#include <cerrno>
+#include <utility>
 
 #include "host/app/trace_name.h"
+#include "host/report/process_sums.h"
 #include "host/report/render.h"
 
 namespace heaptap::app {
 namespace {
 
-constexpr size_t kMostLines = 12;  // at the end, without -v
+using report::ProcessEntry;
 
-struct EndReport {
-  std::string text;
-  uint64_t leaks = 0;   // blocks that are lost for certain
-  uint64_t errors = 0;  // bad, double and mismatched releases
-};
+// What all readings of traces have in common.
+analysis::Query plain_query(const EndReport& end, ProgressLine& progress) {
+  const RunOptions& options = end.options;
+  analysis::Query query;
+  query.stacks = query.statistics = query.lifetimes = query.errors = false;
+  query.suppressions = end.suppressions;
+  query.symbols = {options.symbols, options.sysroots, options.debuginfod};
+  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
+  return query;
+}
 
-base::Result<EndReport> summary_of(const RunOptions& options, const analysis::Suppressions& suppressions,
-                                   const std::string& trace, const std::string& lead) {
+base::Result<report::Report> read_main(const EndReport& end, const std::string& trace, bool for_json) {
+  const RunOptions& options = end.options;
   auto reader = intake::TraceReader::open(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
-  analysis::Query query;
+  analysis::Query query = plain_query(end, progress);
+  query.stacks = true;
   query.sort = options.sort;
-  query.limit = options.json ? options.count : options.count != 0 ? options.count : 10;
+  query.limit = for_json || options.count != 0 ? options.count : 10;
   query.errors = options.sanity;
-  query.statistics = false;
-  query.lifetimes = options.json;
-  query.suppressions = suppressions;
-  if (!options.json && !reader->scans().empty()) {
+  query.lifetimes = for_json;
+  if (!for_json && !reader->scans().empty()) {
     query.leaks_only = true;
     query.sort = analysis::SortKey::kLeakedBytes;
   }
-  query.symbols = {options.symbols, options.sysroots, options.debuginfod};
-  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
   auto report = analysis::analyze(*reader, query);
-  if (!report) return std::unexpected(std::move(report).error());
-  report->trace_path = trace;
-  const report::RenderOptions render{.color = use_color(options.color, STDERR_FILENO), .limit = options.count};
-  if (!lead.empty() && !options.json) report->capture.notes.insert(report->capture.notes.begin(), lead);
-  const report::Totals& totals = report->totals;
-  return EndReport{options.json ? report::render_json(*report, report::View::kSummary, render)
-                                : report::render_end_summary(*report, render),
-                   report->leaks.scanned ? report->leaks.definite.blocks : 0,
-                   totals.bad_frees + totals.double_frees + totals.mismatched_frees};
+  if (report) report->trace_path = trace;
+  return report;
 }
 
-bool is_failure(const RunOptions& options, const EndReport& report) {
-  return report.leaks > 0 || (options.sanity && report.errors > 0);
+ProcessEntry entry_of(const report::Report& report) {
+  return {.capture = report.capture,
+          .trace_path = report.trace_path,
+          .failure = "",
+          .totals = report.totals,
+          .leaks = report.leaks};
+}
+
+// One of the other processes: its figures alone.
+ProcessEntry read_other(const EndReport& end, const FinishedTrace& trace) {
+  ProcessEntry entry;
+  entry.trace_path = trace.path;
+  entry.capture.pid = trace.pid;
+  auto reader = intake::TraceReader::open(trace.path);
+  if (!reader) {
+    entry.failure = reader.error().message;
+    return entry;
+  }
+  ProgressLine progress;
+  auto report = analysis::analyze(*reader, plain_query(end, progress));
+  if (!report) {
+    entry.capture = reader->capture();
+    entry.failure = report.error().message;
+    return entry;
+  }
+  report->trace_path = trace.path;
+  return entry_of(*report);
+}
+
+// All of the recording, `first` in front; empty where it is alone.
+std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report& first,
+                                      const std::vector<FinishedTrace>& traces) {
+  std::vector<ProcessEntry> entries;
+  for (const FinishedTrace& trace : traces) {
+    if (!trace.path.empty() && trace.path != first.trace_path) entries.push_back(read_other(end, trace));
+  }
+  if (!entries.empty()) entries.insert(entries.begin(), entry_of(first));
+  return entries;
+}
+
+bool is_failure(const RunOptions& options, const ProcessEntry& process) {
+  const report::Totals& totals = process.totals;
+  const bool leaks = process.leaks.scanned && process.leaks.definite.blocks != 0;
+  return leaks || (options.sanity && totals.bad_frees + totals.double_frees + totals.mismatched_frees != 0);
 }
 
 // Children may fail in crowds, on a full disk say.
@@ -67,50 +107,70 @@ void tell_failures(const RunOptions& options, const std::vector<FinishedTrace>& 
   }
 }
 
-// Where the other traces are, in `room` lines.
-void list_traces(const RunOptions& options, std::span<const FinishedTrace> others, size_t room) {
-  if (others.size() > room && !options.verbose) {
-    if (room == 0) return;
-    print_error(fmt::format("heaptap: {} more processes have traces of their own (-v lists them)\n", others.size()));
-    return;
-  }
-  for (const FinishedTrace& trace : others) {
-    if (!trace.path.empty()) print_error(fmt::format("heaptap: process {} is in {}\n", trace.pid, trace.path));
-  }
-}
+void complain(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
 
-// The summary of the first, where the others are, and whether one of those that were named has what is looked for.
-bool report_traces(const RunOptions& options, const analysis::Suppressions& suppressions,
-                   const std::vector<FinishedTrace>& traces, const std::string& lead, size_t named) {
-  bool failed = false;
-  size_t lines = 0;
-  const size_t looked_at = options.error_exitcode ? std::max<size_t>(named, 1) : 1;
-  for (size_t i = 0; i < looked_at && i < traces.size(); ++i) {
-    if (traces[i].path.empty()) continue;
-    const auto summary = summary_of(options, suppressions, traces[i].path, i == 0 ? lead : "");
-    if (!summary) print_error(fmt::format("heaptap: {}\n", summary.error().message));
-    if (summary && i == 0 && !options.quiet) {
-      print_error(summary->text);
-      lines = static_cast<size_t>(std::ranges::count(summary->text, '\n'));
-    }
-    failed = failed || (summary && is_failure(options, *summary));
-  }
-  const size_t listed = options.verbose ? traces.size() : std::min(named, traces.size());
-  const bool has_others = listed > 1 && !options.json && (options.verbose || !options.quiet);
-  if (has_others)
-    list_traces(options, std::span(traces).subspan(1, listed - 1), kMostLines - std::min(lines, kMostLines));
-  return failed;
+void print_json(const EndReport& end, const std::string& trace, const std::vector<ProcessEntry>& processes) {
+  auto report = read_main(end, trace, true);
+  if (!report) return complain(report.error());
+  report->processes = processes;
+  const std::string text = report::render_json(*report, report::View::kSummary, {.limit = end.options.count});
+  if (end.options.json && !end.options.quiet) print_error(text);
+  if (!end.file.is_wanted()) return;
+  if (const auto written = end.file.write(text); !written) complain(written.error());
 }
 
 }  // namespace
 
-bool report_end(const RunOptions& options, const analysis::Suppressions& suppressions,
-                const std::vector<FinishedTrace>& traces, const std::string& lead, size_t named) {
+base::Result<ReportFile> ReportFile::create(const std::string& path) {
+  if (path.empty()) return ReportFile("", -1);
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) return base::fail("--json={}: can't write there: {}", path, base::reason_of(errno));
+  return ReportFile(path, descriptor);
+}
+
+ReportFile::ReportFile(ReportFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+ReportFile::~ReportFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+base::Result<> ReportFile::write(const std::string& text) {
+  (void)ftruncate(descriptor_, 0);  // a pipe has no length
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return base::fail("--json={}: can't write it all: {}", path_, base::reason_of(errno));
+    done += static_cast<size_t>(written);
+  }
+  return {};
+}
+
+bool report_end(const EndReport& end, const std::vector<FinishedTrace>& traces) {
+  const RunOptions& options = end.options;
   tell_failures(options, traces);
-  if (traces.empty()) return false;
-  if (!traces.front().path.empty()) link_latest(traces.front().path);
-  if (options.quiet && !options.error_exitcode) return false;
-  return report_traces(options, suppressions, traces, lead, named) && options.error_exitcode.has_value();
+  const auto written = std::ranges::find_if(traces, [](const FinishedTrace& trace) { return !trace.path.empty(); });
+  if (written == traces.end()) return false;
+  link_latest(written->path);
+  const bool is_said = !options.quiet || end.file.is_wanted();
+  if (!is_said && !options.error_exitcode) return false;
+  auto report = read_main(end, written->path, false);
+  if (!report) {
+    complain(report.error());
+    return false;
+  }
+  report->processes = read_others(end, *report, traces);
+  const bool fails = std::ranges::any_of(report->processes,
+                                         [&](const ProcessEntry& process) { return is_failure(options, process); }) ||
+                     is_failure(options, entry_of(*report));
+  if (options.json || end.file.is_wanted()) print_json(end, written->path, report->processes);
+  if (!options.quiet && !options.json) {
+    if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), end.lead);
+    print_error(report::render_end_summary(
+        *report,
+        {.color = use_color(options.color, STDERR_FILENO), .limit = options.count, .all_processes = options.verbose}));
+  }
+  return fails && options.error_exitcode.has_value();
 }
 
 }  // namespace heaptap::app

@@ -9,9 +9,32 @@
 
 namespace heaptap::app {
 
-// `lead` is said first, where anything is said; it may be empty. `named`: how many of the traces, which come first, are of
-// what the user asked for by name. True: these have what --error-exitcode is for.
-bool report_end(const RunOptions& options, const analysis::Suppressions& suppressions,
-                const std::vector<FinishedTrace>& traces, const std::string& lead, size_t named);
+// A file for the report as JSON that was made before the program started, so that it can be written at the end.
+class ReportFile {
+ public:
+  // An empty path: there is none.
+  static base::Result<ReportFile> create(const std::string& path);
+  ReportFile(ReportFile&& other) noexcept;
+  ReportFile& operator=(ReportFile&&) = delete;
+  ~ReportFile();
+
+  [[nodiscard]] bool is_wanted() const { return descriptor_ >= 0; }
+  base::Result<> write(const std::string& text);
+
+ private:
+  ReportFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  std::string path_;
+  int descriptor_;
+};
+
+struct EndReport {
+  const RunOptions& options;
+  const analysis::Suppressions& suppressions;
+  std::string lead;  // said first, where anything is said; may be empty
+  ReportFile& file;
+};
+
+// `traces`: first that of the program that did the work. True: one of them has what --error-exitcode is for.
+bool report_end(const EndReport& end, const std::vector<FinishedTrace>& traces);
 
 }  // namespace heaptap::app

@@ -1,11 +1,15 @@
 #include "host/app/recorded_processes.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "host/app/trace_name.h"
 #include "target/process_status.h"
@@ -38,7 +42,7 @@ RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
   const model::Capture capture = describe(beginning);
   auto recording = Recording::create(options_.log, capture, choose_path(capture), options_.overwrite);
   if (!recording) {
-    traces_.push_back({"", capture.pid, recording.error().message});
+    traces_.push_back({.path = "", .pid = capture.pid, .failure = recording.error().message});
     return nullptr;
   }
   if (!options_.clock_doubt.empty()) {
@@ -70,9 +74,39 @@ void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
   if (found == nullptr) return;
   const auto written = found->recording->finish(exit);
   if (before_end_) before_end_(*found);
-  traces_.push_back(
-      {found->recording->path(), static_cast<uint32_t>(process), written ? std::string() : written.error().message});
+  traces_.push_back({.path = found->recording->path(),
+                     .pid = static_cast<uint32_t>(process),
+                     .failure = written ? std::string() : written.error().message,
+                     .executed = found->recording->capture().executed});
   drop(process);
+}
+
+void RecordedProcesses::end_by_exec(pid_t process) {
+  RecordedProcess* const found = find(process);
+  if (found == nullptr) return;
+  found->recording->note_exec();
+  const model::Capture capture = found->recording->capture();
+  end(process, {});
+  if (!options_.output.empty()) make_way_for_next(traces_.back(), capture);
+}
+
+// The file that was asked for is that of the program that does the work, not of the one that only starts it.
+void RecordedProcesses::make_way_for_next(FinishedTrace& trace, const model::Capture& capture) {
+  const std::string& program = capture.command.empty() ? capture.executable : capture.command.front();
+  if (trace.path != trace_path(options_.output, program, capture.pid, 0)) return;
+  for (unsigned nth = 1;; ++nth) {
+    std::string other = trace_path(options_.output, program, capture.pid, nth);
+    if (used_paths_.contains(other)) continue;
+    const unsigned flags = options_.overwrite ? 0 : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, trace.path.c_str(), AT_FDCWD, other.c_str(), flags) != 0) {
+      if (errno == EEXIST) continue;
+      return;  // then the next one gets a number
+    }
+    used_paths_.erase(trace.path);
+    used_paths_.insert(other);
+    trace.path = std::move(other);
+    return;
+  }
 }
 
 void RecordedProcesses::drop(pid_t process) {
@@ -86,14 +120,16 @@ uint64_t RecordedProcesses::drain() {
 }
 
 std::vector<FinishedTrace> RecordedProcesses::take_traces(const std::vector<pid_t>& first) {
-  std::vector<std::pair<ptrdiff_t, size_t>> order;  // rank and number: of one rank in the order of their ends
-  for (const FinishedTrace& trace : traces_) {
-    order.emplace_back(std::ranges::find(first, static_cast<pid_t>(trace.pid)) - first.begin(), order.size());
-  }
-  std::ranges::sort(order);
-  std::vector<FinishedTrace> sorted;
-  for (const auto& [rank, number] : order) sorted.push_back(std::move(traces_[number]));
+  const auto rank = [&](const FinishedTrace& trace) {
+    return std::ranges::find(first, static_cast<pid_t>(trace.pid)) - first.begin();
+  };
+  std::vector<FinishedTrace> sorted = std::move(traces_);
   traces_.clear();
+  const auto others = std::ranges::stable_partition(
+      sorted, [&](const FinishedTrace& trace) { return rank(trace) < std::ssize(first); });
+  const std::span named(sorted.begin(), others.begin());
+  std::ranges::reverse(named);  // so far they stand in the order of their ends
+  std::ranges::stable_sort(named, {}, rank);
   return sorted;
 }
 

@@ -50,7 +50,8 @@ struct RecordedProcess {
 struct FinishedTrace {
   std::string path;
   uint32_t pid = 0;
-  std::string failure;  // why it couldn't be written, or not to its end
+  std::string failure;    // why it couldn't be written, or not to its end
+  bool executed = false;  // the process went on as another program, which may have a trace of its own
 };
 
 model::ExitStatus exit_of(int wait_status);
@@ -77,6 +78,8 @@ class RecordedProcesses {
   [[nodiscard]] bool knows(pid_t process) const;
   // Ends the recording, and with it what was known of the process.
   void end(pid_t process, const model::ExitStatus& exit);
+  // One that goes on as another program, which gets a recording of its own: under the name that was asked for.
+  void end_by_exec(pid_t process);
   // One whose recording never began.
   void drop(pid_t process);
   // Called with each recording before it ends.
@@ -89,12 +92,13 @@ class RecordedProcesses {
   [[nodiscard]] bool empty() const { return processes_.empty(); }
   [[nodiscard]] StartedProgram& program() { return program_; }
 
-  // Those of `first` come first, in that order.
+  // Those of `first` come first, in that order; of each the program that it became last comes before those that it was.
   std::vector<FinishedTrace> take_traces(const std::vector<pid_t>& first);
 
  private:
   model::Capture describe(const Beginning& beginning) const;
   std::string choose_path(const model::Capture& capture);
+  void make_way_for_next(FinishedTrace& trace, const model::Capture& capture);
 
   RecordingOptions options_;
   StartedProgram program_;

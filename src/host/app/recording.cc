@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "host/app/exec_notes.h"
 #include "host/base/clock.h"
 #include "host/intake/table_frames.h"
 #include "target/memory_room.h"
@@ -268,6 +269,7 @@ uint32_t Recording::gaps() const {
 
 void Recording::fill_capture(const model::ExitStatus& exit) {
   capture_.ended = true;
+  if (capture_.via == "agent") note_execs();
   capture_.exit = exit;
   capture_.duration_ns = base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
   capture_.lost_events = reader_.lost_events() + capture_.event_count - writer_->events_written();
@@ -278,6 +280,13 @@ void Recording::fill_capture(const model::ExitStatus& exit) {
   capture_.collector_peak_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   capture_.gaps = gaps();
   note_what_was_not_seen();
+}
+
+// What the agent told of programs that were executed.
+void Recording::note_execs() {
+  const wire::LogHeader& log = log_->header();
+  capture_.executed = capture_.executed || has_executed(log);
+  for (std::string& text : exec_notes(log)) note(std::move(text));
 }
 
 void Recording::note(std::string text) {
@@ -323,9 +332,9 @@ void Recording::note_what_no_agent_saw() {
   }
   const bool wanted_scan = state != wire::AgentState::kNotConnected && (log_->parts().flags & wire::kScanAtEnd) != 0;
   if (wanted_scan && !end_was_seen_) {
-    note(
-        "no leak scan was made at the end: the program was killed, or executed another program, or ended by a system "
-        "call of its own");
+    note(capture_.executed
+             ? "no leak scan was made at the end: the program executed another one, and its memory was gone"
+             : "no leak scan was made at the end: the program was killed, or ended by a system call of its own");
   }
 }
 

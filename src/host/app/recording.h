@@ -39,6 +39,10 @@ class Recording {
   // into the trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the
   // number of the scan.
   base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::EndingNotice>& ending);
+  // The process goes on as another program.
+  void note_exec() { capture_.executed = true; }
+  // It is let go of.
+  void note_detached() { capture_.detached = true; }
   // What couldn't be seen, for the trace.
   void note(std::string text);
   // Takes the rest and ends the trace. Errors of writing show up here.
@@ -62,6 +66,7 @@ class Recording {
   void note_what_was_not_seen();
   [[nodiscard]] std::string cause_of_losses() const;
   void note_what_no_agent_saw();
+  void note_execs();
 
   std::unique_ptr<target::LogMemory> log_;
   std::unique_ptr<intake::TraceWriter> writer_;

@@ -115,8 +115,7 @@ base::Result<target::Launched> start(const target::LaunchOptions& options) {
 // What a recording ended with.
 struct Outcome {
   std::vector<FinishedTrace> traces;
-  size_t named = 0;  // so many of them are of what the user named
-  int status = 0;    // heaptap's own
+  int status = 0;  // heaptap's own
 };
 
 Outcome outcome_of(RecordedProcesses& processes, std::vector<pid_t> named, bool has_failed) {
@@ -130,9 +129,6 @@ Outcome outcome_of(RecordedProcesses& processes, std::vector<pid_t> named, bool 
     outcome.status = kExitFailed;
   }
   outcome.traces = processes.take_traces(named);
-  outcome.named = static_cast<size_t>(std::ranges::count_if(outcome.traces, [&](const FinishedTrace& trace) {
-    return std::ranges::find(named, static_cast<pid_t>(trace.pid)) != named.end();
-  }));
   return outcome;
 }
 
@@ -244,10 +240,15 @@ base::Result<int> run(const RunOptions& options) {
   auto plan = make_plan(options);
   if (!plan) return std::unexpected(plan.error());
   plan->suppressions = suppressions->texts();
+  auto file = ReportFile::create(options.json_file);
+  if (!file) return std::unexpected(std::move(file).error());
   const auto outcome = plan->by_tracer ? record_with_tracer(options, *plan) : record_with_agent(options, *plan);
   if (!outcome) return std::unexpected(outcome.error());
-  const std::string lead = plan->why.empty() ? "" : "recorded with ptrace: " + plan->why;
-  if (report_end(options, *suppressions, outcome->traces, lead, outcome->named)) return *options.error_exitcode;
+  const EndReport end{.options = options,
+                      .suppressions = *suppressions,
+                      .lead = plan->why.empty() ? "" : "recorded with ptrace: " + plan->why,
+                      .file = *file};
+  if (report_end(end, outcome->traces)) return *options.error_exitcode;
   return outcome->status;
 }
 

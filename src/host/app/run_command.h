@@ -53,7 +53,8 @@ struct RunOptions {
   size_t count = 0;  // 0: by default
   bool quiet = false;
   bool verbose = false;
-  bool json = false;
+  bool json = false;      // on stderr, in place of the text
+  std::string json_file;  // besides the text; empty: none
   ColorMode color = ColorMode::kAuto;
 };
 

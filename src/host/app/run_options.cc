@@ -15,6 +15,8 @@ struct Words {
   std::vector<std::string> named;      // processes, behind `attach`
   std::vector<std::string> processes;  // and with -p
   uint64_t duration_ns = 0;
+  bool no_follow_exec = false;
+  std::string json;  // "-": to stderr; else a file; empty: not asked for
 };
 
 void add_processes(CLI::App& app, Words& words) {
@@ -22,14 +24,17 @@ void add_processes(CLI::App& app, Words& words) {
   add_duration(app, "--duration", words.duration_ns, "Let go of what is recorded after this time (30s, 5m, 1h)");
 }
 
-void add_recording(CLI::App& app, RunOptions& options) {
+void add_recording(CLI::App& app, Words& words, RunOptions& options) {
   app.add_option("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)")->type_name("FILE");
   app.add_flag("--force", options.force, "Overwrite the file if it exists");
-  app.add_option("-d,--depth", options.depth, "Record at most N frames of a stack (0: all)")->type_name("N");
+  add_number(app, "-d,--depth", options.depth, "Record at most N frames of a stack (0: all)");
   app.add_flag("-f,--follow-fork", options.follow_fork, "Trace child processes too");
-  app.add_flag("-e,--follow-exec", options.follow_exec, "Go on when the program executes another one");
-  app.add_option("--via", options.via, "How to capture: agent or ptrace (default: what is possible)")
-      ->check(CLI::IsMember({"agent", "ptrace"}).description(""))
+  app.add_flag("-e,--follow-exec", options.follow_exec,
+               "Go on when the program executes another one (`run`, and -f, do without it)");
+  app.add_flag("--no-follow-exec", words.no_follow_exec, "Stop there");
+  add_choice(
+      app, "--via", {"agent", "ptrace"}, [&options](const std::string& way) { options.via = way; },
+      "How to capture: agent or ptrace (default: what is possible)")
       ->type_name("WAY");
   add_switch(app, "leak-scan", options.leak_scan, "Look for leaks at the end");
   add_list(app, "--omit", options.omit, "Don't record calls from this object")->type_name("OBJECT");
@@ -38,10 +43,10 @@ void add_recording(CLI::App& app, RunOptions& options) {
   app.add_flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");
   add_size(app, "--aggregate-memory", options.aggregate_memory_bytes,
            "All memory that --aggregate shares with the target (default: 16M)");
-  app.add_option_function<std::string>(
-         "--on-overflow", [&options](const std::string& text) { options.drop_on_overflow = text == "drop"; },
-         "When the log is full: wait (default) or drop events")
-      ->check(CLI::IsMember({"wait", "drop"}).description(""))
+  add_choice(
+      app, "--on-overflow", {"wait", "drop"},
+      [&options](const std::string& policy) { options.drop_on_overflow = policy == "drop"; },
+      "When the log is full: wait (default) or drop events")
       ->type_name("POLICY");
   add_size(app, "--log-memory", options.log_memory_bytes, "Size of the log between program and collector");
 }
@@ -63,16 +68,16 @@ void add_surroundings(CLI::App& app, RunOptions& options) {
   app.add_flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
 }
 
-void add_reporting(CLI::App& app, RunOptions& options) {
+void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
   add_suppressions(app, options.suppressions);
-  app.add_option("--error-exitcode", options.error_exitcode, "Exit with N if there are leaks or bad releases")
-      ->check(CLI::Range(0, 255).description(""))
-      ->type_name("N");
+  constexpr uint64_t kMostStatus = 255;
+  add_number(app, "--error-exitcode", options.error_exitcode,
+             "Exit with N if there are leaks or bad releases in any process", 0, kMostStatus);
   add_sort(app, options.sort);
-  app.add_option("-n,--count", options.count, "Show at most N stacks")->type_name("N");
+  add_number(app, "-n,--count", options.count, "Show at most N stacks");
   app.add_flag("-q,--quiet", options.quiet, "Say nothing at the end");
   app.add_flag("-v,--verbose", options.verbose, "Say what is done");
-  app.add_flag("--json", options.json, "Print the summary as JSON at the end");
+  app.add_flag("--json{-}", words.json, "Print the summary as JSON at the end, or write it to a file (--json=FILE)");
   add_color(app, options.color);
   app.set_config("--config", "", "Read options from an INI or TOML file", false);
 }
@@ -105,6 +110,10 @@ base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Ar
   if (!processes) return std::unexpected(std::move(processes).error());
   options.processes = std::move(*processes);
   if (app.count("--duration") > 0) options.duration_ns = words.duration_ns;
+  options.follow_exec =
+      !words.no_follow_exec && (options.follow_exec || options.follow_fork || !options.command.empty());
+  options.json = words.json == "-";
+  if (!options.json) options.json_file = std::move(words.json);
   return options;
 }
 
@@ -114,9 +123,9 @@ base::Result<Command> parse_run(const Arguments& arguments) {
   RunOptions options;
   Words words;
   CLI::App app("Trace a program from its start: " + std::string(kRunUsage), "run");
-  add_recording(app, options);
+  add_recording(app, words, options);
   add_surroundings(app, options);
-  add_reporting(app, options);
+  add_reporting(app, words, options);
   add_processes(app, words);
   auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options);
   if (!command) return command;
@@ -133,9 +142,9 @@ base::Result<Command> parse_attach(const Arguments& arguments) {
                    std::string(kAttachUsage),
                "attach");
   app.add_option("PID", words.named, "The processes");
-  add_recording(app, options);
+  add_recording(app, words, options);
   add_surroundings(app, options);
-  add_reporting(app, options);
+  add_reporting(app, words, options);
   add_processes(app, words);
   const auto dashes = static_cast<size_t>(std::ranges::find(arguments, "--") - arguments.begin());
   auto command = parse_recording(app, kAttachUsage, arguments, dashes, words, options);

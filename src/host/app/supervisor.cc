@@ -135,6 +135,7 @@ void Supervisor::let_all_go() {
       const auto scanned = source_.scan(process);
       if (!scanned && !source_.has_left(process)) process.recording->note(scanned.error().message);
     }
+    process.recording->note_detached();
     source_.let_go(process);
   }
   source_.accept_no_more();

@@ -48,7 +48,7 @@ void TracerSource::take_news() {
 }
 
 void TracerSource::take(const tracer::LogWanted& message) {
-  processes_.end(message.process, {});  // one that executed another program: a recording of its own
+  processes_.end_by_exec(message.process);  // where it is recorded already
   left_.erase(message.process);
   RecordedProcess* process = nullptr;
   using Reason = tracer::LogWanted::Reason;
@@ -114,6 +114,7 @@ void TracerSource::take(const Left& message) {
   left_[message.process] = message.reason;
   if (message.wait_status) process->exit = exit_of(*message.wait_status);
   if (message.reason == Left::Reason::kExecuted && !options_.follows_exec) {
+    process->recording->note_exec();
     process->recording->note("the program executed another one, which was not recorded: -e goes on there");
   }
   if (message.reason == Left::Reason::kFailed) {

@@ -34,6 +34,8 @@ enum class Field : uint64_t {
   kCollectorPeakRssBytes = 40,
   kLogBytesUsed = 41,
   kGaps = 42,
+  kExecuted = 48,
+  kDetached = 49,
 };
 
 void put(ByteBuffer& out, Field field, std::string_view text) {
@@ -75,6 +77,12 @@ void take_number(Field field, uint64_t number, model::Capture& capture) {
       break;
     case Field::kEnded:
       capture.ended = number != 0;
+      break;
+    case Field::kDetached:
+      capture.detached = number != 0;
+      break;
+    case Field::kExecuted:
+      capture.executed = number != 0;
       break;
     case Field::kExitCode:
       capture.exit.code = static_cast<int>(number);
@@ -169,6 +177,8 @@ void write_capture_start(ByteBuffer& out, const model::Capture& capture) {
 
 void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
   put(out, Field::kEnded, capture.ended ? 1 : 0);
+  if (capture.detached) put(out, Field::kDetached, 1);
+  if (capture.executed) put(out, Field::kExecuted, 1);
   if (capture.exit.code) put(out, Field::kExitCode, static_cast<uint64_t>(*capture.exit.code));
   if (capture.exit.signal) put(out, Field::kExitSignal, static_cast<uint64_t>(*capture.exit.signal));
   put(out, Field::kDurationNs, capture.duration_ns);

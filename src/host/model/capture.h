@@ -47,6 +47,8 @@ struct Capture {
 
   // Known at the end; empty or zero in a trace that was cut off.
   bool ended = false;
+  bool executed = false;  // the process went on as another program, so that this one has no exit status
+  bool detached = false;  // it was let go of, and ran on
   ExitStatus exit;
   uint64_t duration_ns = 0;
   uint64_t event_count = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "host/report/process_sums.h"
+
 namespace heaptap::report {
 
 Json count_json(const BlockCount& count) { return {{"blocks", count.blocks}, {"bytes", count.bytes}}; }
@@ -160,6 +162,34 @@ Json target_json(const model::Capture& capture) {
           {"host", or_null(capture.host_name)},
           {"arch", capture.architecture},
           {"exit", exit}};
+}
+
+Json json_of(const ProcessEntry& process) {
+  const bool is_read = process.failure.empty();
+  return {{"target", target_json(process.capture)},
+          {"executed", process.capture.executed},
+          {"trace", process.trace_path},
+          {"failure", or_null(process.failure)},
+          {"lost_events", known(is_read, process.capture.lost_events)},
+          {"truncated", process.capture.truncated},
+          {"totals", is_read ? json_of(process.totals) : Json(nullptr)},
+          {"leaks", is_read ? json_of(process.leaks) : Json(nullptr)}};
+}
+
+Json sum_json(const std::vector<ProcessEntry>& processes) {
+  const ProcessSums sums = sum_of(processes);
+  return {{"count", processes.size()},
+          {"failed", sums.failed},
+          {"unscanned", sums.unscanned},
+          {"allocations", sums.allocations},
+          {"allocated_bytes", sums.allocated_bytes},
+          {"definite", count_json(sums.definite)},
+          {"indirect", count_json(sums.indirect)},
+          {"possible", count_json(sums.possible)},
+          {"bad_frees", sums.bad_frees},
+          {"double_frees", sums.double_frees},
+          {"mismatched_frees", sums.mismatched_frees},
+          {"lost_events", sums.lost_events}};
 }
 
 Json capture_json(const Report& report) {

@@ -20,6 +20,9 @@ Json json_of(const std::vector<symbols::Frame>& frames);
 Json json_of(const StackEntry& stack);
 Json json_of(const ErrorEntry& error);
 Json json_of(const Totals& totals);
+Json json_of(const ProcessEntry& process);
+// What all of them did together.
+Json sum_json(const std::vector<ProcessEntry>& processes);
 Json json_of(const Leaks& leaks);
 Json count_json(const BlockCount& count);
 Json scan_json(const ScanFacts& scan);

@@ -26,9 +26,10 @@ enum class View {
 };
 
 struct RenderOptions {
-  bool color = false;      // text: with the terminal's colours
-  bool bottom_up = false;  // tree: from the allocating functions to their callers
-  size_t limit = 0;        // text: rows of a list; 0: the view's own measure
+  bool color = false;          // text: with the terminal's colours
+  bool bottom_up = false;      // tree: from the allocating functions to their callers
+  size_t limit = 0;            // text: rows of a list; 0: the view's own measure
+  bool all_processes = false;  // the end: a line for each, however many there are
 };
 
 std::string render_text(const Report& report, View view, const RenderOptions& options);

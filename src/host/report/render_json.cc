@@ -25,6 +25,10 @@ std::string summary(const Report& report) {
   document.member("stack_count", report.stack_count);
   document.list("stacks", report.stacks, kSelf);
   document.member("hints", report.hints);
+  if (!report.processes.empty()) {
+    document.list("processes", report.processes, kSelf);
+    document.member("all_processes", sum_json(report.processes));
+  }
   return document.finish();
 }
 

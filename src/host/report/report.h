@@ -140,6 +140,15 @@ struct BlockEntry {
   symbols::Frame caller;  // the first frame of its stack
 };
 
+// One of the processes that were recorded together, or what one was before it executed another program.
+struct ProcessEntry {
+  model::Capture capture;
+  std::string trace_path;
+  std::string failure;  // why the trace can't be read; then the numbers mean nothing
+  Totals totals;
+  Leaks leaks;
+};
+
 struct Report {
   model::Capture capture;
   bool has_events =
@@ -162,8 +171,9 @@ struct Report {
   std::vector<ThreadEntry> threads;
   std::vector<BlockEntry> blocks;  // alive; empty unless asked for
   std::string trace_path;
-  std::string filter;    // what the report was narrowed down to, in words; empty where it is everything
-  std::string sort_key;  // of the stacks
+  std::vector<ProcessEntry> processes;  // all of the recording, this one first; empty where it is the only one
+  std::string filter;                   // what the report was narrowed down to, in words; empty where it is everything
+  std::string sort_key;                 // of the stacks
   std::optional<Holders> holders;
   std::optional<Retained> retained;
   std::optional<Globals> globals;

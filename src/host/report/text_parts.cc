@@ -4,11 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "host/base/units.h"
 #include "host/report/text_safe.h"
 
 namespace heaptap::report {
+
+std::string program_of(const model::Capture& capture) {
+  const std::string& command = capture.command.empty() ? capture.executable : capture.command.front();
+  return safe_text(command.substr(command.rfind('/') + 1));
+}
 
 std::string exit_text(const model::Capture& capture) {
   if (capture.running) return "still running";
@@ -16,11 +22,15 @@ std::string exit_text(const model::Capture& capture) {
     return "the trace is cut off";
   }
   if (capture.exit.signal) {
-    return fmt::format("killed by signal {}", *capture.exit.signal);
+    const char* const name = sigabbrev_np(*capture.exit.signal);
+    return fmt::format("killed by signal {}{}", *capture.exit.signal,
+                       name != nullptr ? fmt::format(" (SIG{})", name) : "");
   }
   if (capture.exit.code) {
     return fmt::format("exit code {}", *capture.exit.code);
   }
+  if (capture.executed) return "went on as another program";
+  if (capture.detached) return "let go of";
   return capture.ended ? "exit status not known" : "the capture did not end";
 }
 

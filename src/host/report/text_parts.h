@@ -19,6 +19,8 @@ inline constexpr size_t kNameWidth = 72;
 
 // "./app --flag (pid 12, x86_64, by agent), exit code 0 after 3.2 s"
 std::string title_of(const TextContext& context);
+// "app" of a program that was started as /usr/bin/app.
+std::string program_of(const model::Capture& capture);
 std::string exit_text(const model::Capture& capture);
 
 // What can't be said for certain, and why; empty where all can.
