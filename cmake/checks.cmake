@@ -7,6 +7,7 @@ endfunction()
 
 heaptap_tool_test(layers check_layers.py)
 heaptap_tool_test(layers_checker check_layers_test.py)
+heaptap_tool_test(packages_checker check_packages_test.py)
 heaptap_tool_test(agent_symbols_checker check_agent_symbols_test.py)
 heaptap_tool_test(libc_checker check_libc_test.py)
 if(TARGET heaptap_agent AND CMAKE_BUILD_TYPE STREQUAL Release)

@@ -59,5 +59,38 @@ configure() {
 }
 
 compile() {
-  logged "building" cmake --build "$(build_dir "$1")" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" --target "$2"
+  showing_progress logged "building" cmake --build "$(build_dir "$1")" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" \
+    --target "$2"
+}
+
+# showing_progress COMMAND…: while it runs, says how far the build is that writes to the log: on a terminal in one line, else a
+# line every half minute. Short builds say nothing.
+showing_progress() {
+  local teller status=0
+  tell_progress "$(wc -l <"$log")" &
+  teller=$!
+  "$@" || status=$?
+  kill "$teller" 2>/dev/null || true
+  wait "$teller" 2>/dev/null || true
+  [[ ! -t 2 ]] || printf '\r\033[K' >&2
+  return "$status"
+}
+
+# tell_progress LINES: those of the log that were there before.
+tell_progress() {
+  local steps sleeper='' pause=30
+  [[ ! -t 2 ]] || pause=1
+  trap 'kill "$sleeper" 2>/dev/null; exit' TERM
+  while true; do
+    sleep "$pause" &
+    sleeper=$!
+    wait "$sleeper"
+    steps=$(tail -n +$(($1 + 1)) "$log" | sed -nE 's/^\[([0-9]+\/[0-9]+)\].*/\1/p' | tail -n 1)
+    [[ -n $steps ]] || continue
+    if [[ -t 2 ]]; then
+      printf '\r\033[Kdev: building, step %s' "$steps" >&2
+    else
+      note "building, step $steps"
+    fi
+  done
 }

@@ -1,12 +1,12 @@
 # What CI checks besides the tests. Sourced by ./dev; calls need(), logged(), configure(), compile() and note() of it.
 # shellcheck shell=bash
 
-all_checks=(format tidy layers agent fuzz)
+all_checks=(format tidy layers agent packages fuzz)
 
 # The project's own sources, NUL-separated.
 sources() {
   local folder folders=()
-  for folder in include src tests bench; do
+  for folder in include src demo tests bench; do
     [[ ! -d $root/$folder ]] || folders+=("$root/$folder")
   done
   find "${folders[@]}" -type f \( -name '*.h' -o -name '*.c' -o -name '*.cc' -o -name '*.cpp' \) -print0 | sort -z
@@ -41,6 +41,10 @@ check_agent() {
   python3 "$root/tools/check_agent_symbols.py" --build "$build" || failed=1
   python3 "$root/tools/check_libc.py" --build "$build" || failed=1
   return "$failed"
+}
+
+check_packages() {
+  python3 "$root/tools/check_packages.py"
 }
 
 check_fuzz() {
