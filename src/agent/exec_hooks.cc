@@ -18,7 +18,6 @@
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
 
 extern "C" __attribute__((weak)) char** environ;
-struct _IO_FILE;  // FILE
 
 namespace heaptap::agent {
 namespace {
@@ -383,8 +382,10 @@ HEAPTAP_EXPORT int system(const char* command) {
   auto* const call = real<int(const char*)>(Other::kSystem);
   return call != nullptr ? call(command) : -1;
 }
-HEAPTAP_EXPORT _IO_FILE* popen(const char* command, const char* mode) {
+// As popen: under another name here, since headers may declare that with its FILE.
+HEAPTAP_EXPORT void* open_pipe(const char* command, const char* mode) __asm__("popen");
+void* open_pipe(const char* command, const char* mode) {
   const LentEnvironment lent;
-  auto* const call = real<_IO_FILE*(const char*, const char*)>(Other::kPopen);
+  auto* const call = real<void*(const char*, const char*)>(Other::kPopen);
   return call != nullptr ? call(command, mode) : nullptr;
 }
