@@ -43,6 +43,14 @@ class Gate(heaptap_test.TestCase):
         self.assertEqual(self.check(self.folder, status=1).count("leaked"), 2)
         self.assertEqual(self.check(self.folder, self.leaky, "--json", status=1).count('"heaptap-check"'), 2)
 
+    def test_a_wrapper_is_no_reason_to_fail(self):
+        folder = self.folder / "together"
+        folder.mkdir()
+        heaptap("run", "-q", "sh", "-c", 'exec "$0"', built("fork_followed"), cwd=folder)
+        text = self.check(folder, status=0)
+        self.assertEqual(text.count("it executed another program"), 1, text)
+        self.check(next(folder.glob("heaptap.sh.*.htap")), status=125)  # alone it says nothing of leaks
+
     def test_what_cannot_be_read_does_not_pass(self):
         (self.folder / "c.htap").write_text("no trace")
         found = json.loads(self.check(self.clean, self.folder / "c.htap", "--json", status=125))

@@ -113,10 +113,13 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
 }
 
 // The trace is read once for the figures, and again for the stacks of each limit that was broken.
-base::Result<report::Verdict> judge(const CheckOptions& options, const analysis::Suppressions& suppressions,
-                                    const std::string& trace) {
+// `among_others`: what a wrapper had before it executed the program is gone, and no leak of what is recorded together.
+base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppressions& suppressions,
+                                    const std::string& trace, bool among_others) {
   auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
+  const bool is_wrapper = among_others && reader->capture().executed && reader->scans().empty();
+  if (is_wrapper) options.leaked_bytes.reset();
   analysis::Query query;
   query.stacks = query.statistics = false;
   query.limit = options.stacks + kMostOthers;
@@ -131,6 +134,7 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const analysis:
                           .possible_counts = options.possible,
                           .limits = {},
                           .remarks = remarks_of(options, *figures, *reader)};
+  if (is_wrapper) verdict.remarks.push_back("it executed another program: what it had until then is no leak");
   query.stacks = options.stacks != 0;
   const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
     if (!limit) return {};
@@ -199,7 +203,7 @@ int check_traces(const CheckOptions& options) {
   findings.several = traces->size() > 1;
   int status = 0;
   for (const std::string& trace : *traces) {
-    auto verdict = judge(options, *suppressions, trace);
+    auto verdict = judge(options, *suppressions, trace, findings.several);
     if (verdict) {
       status = worse_of(status, status_of(*verdict));
       findings.verdicts.push_back(std::move(*verdict));
