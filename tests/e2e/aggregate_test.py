@@ -76,7 +76,7 @@ class Aggregate(heaptap_test.TestCase):
         process = self.start("1000", "60")
         target = heaptap_test.descendants(process.pid)
         os.kill(target[-1], signal.SIGKILL)
-        self.assertEqual(process.wait(timeout=60), 137)
+        self.assertEqual(process.wait(timeout=heaptap_test.TIMEOUT_S), 137)
         by_function = {stack["frames"][0]["function"]: stack for stack in self.show("summary")["stacks"]}
         self.assertEqual(by_function["f0"]["live_blocks"], 500)
         self.assertEqual(by_function["f1"]["live_bytes"], 500 * 40)
@@ -85,7 +85,7 @@ class Aggregate(heaptap_test.TestCase):
         process = self.start("1000", "60")
         target = heaptap_test.descendants(process.pid)
         report = {"stacks": []}
-        for _ in range(200):
+        for _ in range(2000):
             time.sleep(0.1)  # the collector looks once a second
             report = self.show("summary")
             if report["stacks"]:

@@ -107,11 +107,11 @@ class Edges(heaptap_test.TestCase):
                 target.tell("lose")
                 if end:
                     target.tell("exit", 4)
-                begun = time.monotonic()
                 outcome = attached.wait() if end else attached.stop()
-                self.assertLess(time.monotonic() - begun, 4, "it waits for a thread that is gone")
                 self.assertEqual(outcome.status, 0, str(outcome))
                 report = summary(self.trace)
+                self.assertFalse([note for note in report["capture"]["notes"] if "not let go in time" in note],
+                                 "it waits for a thread that is gone")
                 self.assertGreaterEqual(report["totals"]["allocations"], 21)
                 self.assert_lost(report)
                 if end:
@@ -177,8 +177,8 @@ class Edges(heaptap_test.TestCase):
         for number in range(rounds):
             target = subprocess.Popen([built("one_leak")] if number % 2 else [built("many_threads")], stdout=subprocess.DEVNULL)
             time.sleep(random.random() * 0.004)
-            outcome = heaptap("attach", "-o", self.trace, "--force", target.pid, timeout_s=60)
-            status = target.wait(timeout=60)
+            outcome = heaptap("attach", "-o", self.trace, "--force", target.pid, timeout_s=heaptap_test.TIMEOUT_S)
+            status = target.wait(timeout=heaptap_test.TIMEOUT_S)
             self.assertEqual(status, 3 if number % 2 else 0, str(outcome))
             self.assertIn(outcome.status, (0, 125), str(outcome))
             if outcome.status == 125:
@@ -195,7 +195,7 @@ class Edges(heaptap_test.TestCase):
     def assert_its_child_is_unharmed(self, target):
         target.stdin.write("go on\n")
         self.assertEqual(target.stdout.readline(), "child 7\n")
-        self.assertEqual(target.wait(timeout=60), 0)
+        self.assertEqual(target.wait(timeout=heaptap_test.TIMEOUT_S), 0)
 
     def test_left_in_the_middle_of_a_fork(self):
         for number in (signal.SIGINT, signal.SIGKILL):
@@ -248,9 +248,9 @@ class Edges(heaptap_test.TestCase):
             time.sleep(random.random() * 0.01)
             options = ["-e"] if number % 2 else []
             outcome = heaptap("attach", *options, "--duration", "200ms", "-o", self.folder / f"{number}-%p.htap", "--force", target.pid,
-                              timeout_s=60)
+                              timeout_s=heaptap_test.TIMEOUT_S)
             self.assertIn(outcome.status, (0, 125), str(outcome))
-            self.assertEqual(target.wait(timeout=60), 7, str(outcome))
+            self.assertEqual(target.wait(timeout=heaptap_test.TIMEOUT_S), 7, str(outcome))
 
 
 if __name__ == "__main__":

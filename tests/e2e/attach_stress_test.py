@@ -39,7 +39,7 @@ class Busy:
 
     def finish(self):
         """Its status and what it says of itself."""
-        out, _ = self.process.communicate(b"end\n", timeout=60)
+        out, _ = self.process.communicate(b"end\n", timeout=heaptap_test.TIMEOUT_S)
         return self.process.returncode, out
 
 
@@ -162,12 +162,12 @@ class AttachStress(heaptap_test.TestCase):
             self.assertEqual(heaptap.stdout.readline(), b"ready\n")
             program = next(pid for pid in heaptap_test.descendants(heaptap.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/busy"))
             heaptap.kill()
-            end = time.monotonic() + 10
+            end = time.monotonic() + heaptap_test.TIMEOUT_S
             while tracers(program) and time.monotonic() < end:
                 time.sleep(0.01)
             self.assertEqual(tracers(program), set(), f"killed {number} times")
             self.assertEqual(code_of_files(program), as_it_is)
-            self.assertEqual(heaptap.communicate(b"end\n", timeout=60)[0], b"all is well\n")
+            self.assertEqual(heaptap.communicate(b"end\n", timeout=heaptap_test.TIMEOUT_S)[0], b"all is well\n")
 
     def test_a_stopped_program_stays_stopped(self):
         # SIGSTOP and SIGCONT alone end waits that have a time limit (signal(7)).

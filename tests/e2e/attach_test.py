@@ -37,8 +37,16 @@ class Obeying:
         return self.process.stdout.readline().strip()
 
     def finish(self):
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=heaptap_test.TIMEOUT_S)
         return self.process.returncode
+
+
+def wait_for_status(pid, name, value):
+    """Until the kernel says so of the process."""
+    until = time.monotonic() + heaptap_test.TIMEOUT_S
+    while not re.search(rf"^{name}:\s+{value}", pathlib.Path(f"/proc/{pid}/status").read_text(), re.MULTILINE):
+        assert time.monotonic() < until, f"{name} is not {value}"
+        time.sleep(0.005)
 
 
 class Attached:
@@ -61,7 +69,7 @@ class Attached:
         self.process.communicate()
 
     def wait(self):
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=heaptap_test.TIMEOUT_S)
         return heaptap_test.Outcome(heaptap_test.shell_status(self.process.returncode), out, self.said.encode() + err)
 
     def stop(self, number=signal.SIGINT):
@@ -340,7 +348,7 @@ class Attach(heaptap_test.TestCase):
                 process.stdin.flush()
                 self.assertEqual(process.stdout.readline(), "pairs 0\n")
                 self.assertEqual(target.tell("exit", 1), "")
-                _, err = process.communicate(timeout=60)
+                _, err = process.communicate(timeout=heaptap_test.TIMEOUT_S)
                 self.assertEqual(process.returncode, 6, err)
                 traces = {summary(trace)["target"]["pid"]: summary(trace) for trace in self.folder.glob("*.htap") if not trace.is_symlink()}
                 self.assertEqual(len(traces), 2, err)
@@ -434,18 +442,14 @@ class Attach(heaptap_test.TestCase):
         target = Obeying(self)
         os.kill(target.pid, signal.SIGSTOP)
         self.wait_for_state(target, "T")
-        outcome = heaptap("attach", "-o", self.trace, "--duration", "200ms", target.pid, timeout_s=30)
+        outcome = heaptap("attach", "-o", self.trace, "--duration", "200ms", target.pid, timeout_s=heaptap_test.TIMEOUT_S)
         self.assertEqual(outcome.status, 0, str(outcome))
         self.wait_for_state(target, "T")
         os.kill(target.pid, signal.SIGCONT)
         self.assert_unharmed(target)
 
     def wait_for_state(self, target, state):
-        for _ in range(1000):
-            if re.search(r"^State:\s+(\w)", pathlib.Path(f"/proc/{target.pid}/status").read_text(), re.MULTILINE)[1] == state:
-                return
-            time.sleep(0.005)
-        self.fail(f"not in state {state}")
+        wait_for_status(target.pid, "State", rf"{state}\b")
 
     def test_again_and_again(self):
         target = Obeying(self)
@@ -510,8 +514,9 @@ class Run(heaptap_test.TestCase):
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(lambda: (heaptap_test.end(process), process.communicate()))
         process.stdout.readline()
-        time.sleep(1)
-        out, err = process.communicate("pairs 1000\nexit 5\n", timeout=60)
+        program = next(pid for pid in heaptap_test.descendants(process.pid) if os.readlink(f"/proc/{pid}/exe") == str(built("obeys")))
+        wait_for_status(program, "TracerPid", r"0\n")
+        out, err = process.communicate("pairs 1000\nexit 5\n", timeout=heaptap_test.TIMEOUT_S)
         self.assertEqual((process.returncode, out), (5, "pairs 0\n"), err)
         self.assertIn("recorded with ptrace: --duration", err)
         self.assertLess(summary(self.trace)["totals"]["allocations"], 1000)
@@ -531,7 +536,7 @@ class Run(heaptap_test.TestCase):
         self.addCleanup(lambda: (heaptap_test.end(process), process.communicate()))
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=heaptap_test.TIMEOUT_S)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertEqual(summary(self.trace)["target"]["exit"]["signal"], signal.SIGTERM)
 

@@ -144,7 +144,7 @@ class BadTraces(heaptap_test.TestCase):
     """Files that are no trace, or not a whole one."""
 
     def show(self, path, *more):
-        outcome = heaptap("show", "summary", "--json", *more, path, timeout_s=30)
+        outcome = heaptap("show", "summary", "--json", *more, path, timeout_s=heaptap_test.TIMEOUT_S)
         self.assert_no_crash(outcome)
         if outcome.status == 125:
             self.assertIn(os.path.basename(path), outcome.stderr.decode(errors="replace"), f"the message names the file\n{outcome}")

@@ -164,12 +164,12 @@ class RealPrograms(heaptap_test.TestCase):
             received = received[-100:] + connection.recv(65536)
         connection.close()
         os.kill(self.pid_of("redis-server", process), signal.SIGTERM)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=heaptap_test.TIMEOUT_S)
         self.assertEqual(process.returncode, 0, errors)
         self.compare()
 
     def connect(self, address, process):
-        for _ in range(300):
+        for _ in range(2000):
             self.assertIsNone(process.poll(), process.stderr.read() if process.returncode is not None else "")
             try:
                 connection = socket.socket(socket.AF_UNIX)

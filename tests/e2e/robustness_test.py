@@ -47,7 +47,7 @@ class Steered(heaptap_test.TestCase):
         self.process.stdin.close()
         self.process.stdout.close()
 
-    def expect(self, word, timeout_s=60, times=1):
+    def expect(self, word, timeout_s=heaptap_test.TIMEOUT_S, times=1):
         """Reads the target's output until the word is there so many times."""
         deadline = time.monotonic() + timeout_s
         while self.received.count(word) < times:
@@ -65,7 +65,7 @@ class Steered(heaptap_test.TestCase):
         self.process.stdin.write(text)
         self.process.stdin.flush()
 
-    def status(self, timeout_s=60):
+    def status(self, timeout_s=heaptap_test.TIMEOUT_S):
         try:
             return heaptap_test.shell_status(self.process.wait(timeout_s))
         except subprocess.TimeoutExpired:
@@ -101,7 +101,7 @@ class Steered(heaptap_test.TestCase):
         return found
 
     def assert_nothing_left(self):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + heaptap_test.TIMEOUT_S
         while self.running() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertEqual([(pid, self.executable(pid)) for pid in self.running()], [], "processes left behind")
@@ -192,7 +192,7 @@ class CollectorInTrouble(Steered):
         self.process.stdin.close()
         self.expect(b"end\n")
         self.process.stdin = open(os.devnull, "wb")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + heaptap_test.TIMEOUT_S
         while ") Z" not in pathlib.Path(f"/proc/{target}/stat").read_text():
             self.assertLess(time.monotonic(), deadline, "the program doesn't end")
             time.sleep(0.05)
@@ -345,7 +345,7 @@ class ManyAtOnce(heaptap_test.TestCase):
         processes = [subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", self.folder / f"{number}.htap", "--", built("noise"), "30000"],
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for number in range(8)]
         for number, process in enumerate(processes):
-            output, _ = process.communicate(timeout=120)
+            output, _ = process.communicate(timeout=heaptap_test.TIMEOUT_S)
             self.assertEqual((process.returncode, output), (0, b"30000 steps\n"))
             report = summary(self.folder / f"{number}.htap")
             self.assertEqual(expectations.check("stack function=malloc through=step allocations=30000 frees=30000", report), [])
