@@ -1,5 +1,4 @@
-// Counts the words of a file, and keeps more than it needs: lines with a # are lost, and the longest lines are kept twice.
-// For trying heaptap: ./dev run -- build/demo/words README.md
+// Counts the words of a file, and keeps more than it needs. For trying heaptap: ./dev run -- build/demo/words demo/words.cc
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -7,26 +6,24 @@
 #include <string>
 #include <vector>
 
-namespace {
-
 struct Word {
   std::string text;
   int count = 0;
 };
 
-std::map<std::string, Word*> words;
-std::vector<std::string> long_lines;  // grows, and nobody reads it
+static auto& words = *new std::map<std::string, Word*>;
+static auto& long_lines = *new std::vector<std::string>;  // grows, and nobody reads it
 
-Word* find(const std::string& text) {
+static Word* find(const std::string& text) {
   Word*& word = words[text];
   if (word == nullptr) word = new Word{text};
   return word;
 }
 
-char* copy_line(const char* line) { return strdup(line); }
+static char* copy_line(const char* line) { return strdup(line); }
 
-void read_lines(FILE* file) {
-  constexpr size_t kLong = 80;
+static void read_lines(FILE* file) {
+  constexpr size_t kLong = 60;
   char line[4096];
   while (std::fgets(line, sizeof(line), file) != nullptr) {
     if (std::strlen(line) > kLong) long_lines.emplace_back(line);
@@ -37,8 +34,6 @@ void read_lines(FILE* file) {
     if (std::strchr(line, '#') == nullptr) std::free(copy);  // lines with a # are lost
   }
 }
-
-}  // namespace
 
 int main(int count, char** arguments) {
   FILE* const file = count > 1 ? std::fopen(arguments[1], "r") : stdin;
