@@ -66,7 +66,7 @@ bool value_follows(const CLI::App& app, const std::string& argument) {
 }
 
 template <typename Parse>
-CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::string& help, Parse parse) {
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::string& help, const Parse& parse) {
   return app.add_option_function<std::string>(
       name,
       [parse, name](const std::string& text) {
@@ -261,7 +261,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::vecto
 CLI::Option* add_pattern(CLI::App& app, const std::string& name, std::string& pattern, const std::string& help) {
   const auto parse = [&pattern](const std::string& text) -> base::Result<> {
     try {
-      const std::regex expression(text, std::regex::ECMAScript);
+      (void)std::regex(text, std::regex::ECMAScript);
     } catch (const std::regex_error&) {
       return base::fail(
           "'{}' is no regular expression; put a backslash before each of ( ) [ ] {{ }} * + ? that means "
