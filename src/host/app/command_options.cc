@@ -125,8 +125,9 @@ base::Result<> store(base::Result<uint64_t> value, uint64_t& target) {
 
 // CLI11 writes an option whose value may be left out as --name{value}.
 std::string help_of(const CLI::App& app) {
+  static const std::regex kOptionalFile(R"((--[a-z-]+)\{-\} {4})");
   static const std::regex kOptionalValue(R"((--[a-z-]+)\{(\w+)\} )");
-  return std::regex_replace(app.help(), kOptionalValue, "$1[=$2]");
+  return std::regex_replace(std::regex_replace(app.help(), kOptionalFile, "$1[=FILE] "), kOptionalValue, "$1[=$2]");
 }
 
 }  // namespace

@@ -28,10 +28,10 @@ void add_recording(CLI::App& app, Words& words, RunOptions& options) {
   app.add_option("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)")->type_name("FILE");
   app.add_flag("--force", options.force, "Overwrite the file if it exists");
   add_number(app, "-d,--depth", options.depth, "Record at most N frames of a stack (0: all)");
-  app.add_flag("-f,--follow-fork", options.follow_fork, "Trace child processes too");
-  app.add_flag("-e,--follow-exec", options.follow_exec,
-               "Go on when the program executes another one (`run`, and -f, do without it)");
-  app.add_flag("--no-follow-exec", words.no_follow_exec, "Stop there");
+  app.add_flag("-f,--follow-fork", options.follow_fork,
+               "Trace child processes too, also those that execute another program");
+  app.add_flag("-e,--follow-exec", options.follow_exec, "attach: go on when a process executes another program");
+  app.add_flag("--no-follow-exec", words.no_follow_exec, "run: don't go on when the program executes another one");
   add_choice(
       app, "--via", {"agent", "ptrace"}, [&options](const std::string& way) { options.via = way; },
       "How to capture: agent or ptrace (default: what is possible)")
@@ -76,7 +76,7 @@ void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
   add_sort(app, options.sort);
   add_number(app, "-n,--count", options.count, "Show at most N stacks");
   app.add_flag("-q,--quiet", options.quiet, "Say nothing at the end");
-  app.add_flag("-v,--verbose", options.verbose, "Say what is done");
+  app.add_flag("-v,--verbose", options.verbose, "List all processes at the end");
   app.add_flag("--json{-}", words.json, "Print the summary as JSON at the end, or write it to a file (--json=FILE)");
   add_color(app, options.color);
   app.set_config("--config", "", "Read options from an INI or TOML file", false);
