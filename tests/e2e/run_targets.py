@@ -35,7 +35,7 @@ class Targets(heaptap_test.TestCase):
         target = expectations.read(source, folder)
         if self.variant != variants.USUAL:
             target.levels = []
-        if self.via == "ptrace":
+        if self.via == "ptrace" or self.variant != variants.USUAL:
             self.skip_left_out(source)
             variants.adapt(target, VARIANTS[self.variant].differs.get(source.stem, []))
         if target.trace == "none" or (AGGREGATE and "--via" in target.options):
@@ -46,7 +46,7 @@ class Targets(heaptap_test.TestCase):
         variant = VARIANTS[self.variant]
         if source.stem in variant.without:
             self.skipTest(variant.without[source.stem])
-        if source.stem in variant.long and not LONG:
+        if self.via == "ptrace" and source.stem in variant.long and not LONG:
             self.skipTest("takes long: HEAPTAP_LONG=1 runs it")
         if variant.only_c and source.suffix != ".c":
             self.skipTest("there is no C++ library there")

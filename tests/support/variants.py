@@ -22,7 +22,7 @@ def read(file=FILE):
     variants, programs, long = {USUAL: Variant()}, [], set()
     for line in file.read_text().splitlines():
         word, _, rest = line.partition(" ")
-        if word == "variant":
+        if word in ("variant", "agent_variant"):
             name, compiler, *_ = rest.split()
             variants[name] = Variant(only_c=compiler == "musl")
         elif word == "programs":

@@ -48,7 +48,7 @@ static void descriptors(void) {
     if (entry->d_name[0] == '.' || number == dirfd(folder)) continue;
     char link[300] = "";
     REQUIRE(readlinkat(dirfd(folder), entry->d_name, link, sizeof link - 1) > 0);
-    link[strcspn(link, "[")] = 0;
+    link[strcspn(link, "[#")] = 0;
     say("%d: %s flags %x\n", number, link, fcntl(number, F_GETFD));
   }
   say("the folder has %d\n", dirfd(folder));
