@@ -39,16 +39,18 @@ uint64_t read_as_owner(ThreadState& state, uint64_t address) {
   return 0;
 }
 
-// A new reading, for an event of the block at `address` and for a few that follow.
-__attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t address) {
+// A new reading, for the event of a block and for a few that follow.
+__attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t what) {
   constexpr uint32_t kUses = 8;
   constexpr uint64_t kDenseTicks = 40'000;  // a few records in that time: they come close together
   const bool alone = is_alone();
-  uint64_t now = alone ? read_time() : read_as_owner(state, address);
+  uint64_t now = alone ? read_time() : read_as_owner(state, wire::record_address(what));
   const bool usable = now != 0 && state.owner != BlockOwners::kNobody;
   if (now == 0) {
     g_session.owners.give_up();  // who owned the place meanwhile could share a reading that is older than this one
-    now = read_time_behind();
+    // An allocation whose reading is from a moment before the release that made it possible is put behind it (EventCoder).
+    // A release whose reading is from before the allocation would be taken for a bad one.
+    now = wire::record_kind(what) == wire::RecordKind::kAllocate ? read_time() : read_time_behind();
   }
   state.time_uses = usable && now - state.last_time < kDenseTicks ? kUses : 0;
   state.last_time = now;
@@ -57,10 +59,10 @@ __attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t address
 
 // The time of a record. The order of a stream's records says all about their order in time, so the clock, which costs as much
 // as everything else here, is read for every few of them only, as long as no other stream has to do with their blocks.
-inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state, uint64_t address) {
+inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state, uint64_t what) {
   if (state.time_uses == 0 || g_session.log->coarse_clock.load(std::memory_order_relaxed) > state.last_time ||
-      !(is_alone() || g_session.owners.is(address, state.owner))) {
-    return read_for(state, address);
+      !(is_alone() || g_session.owners.is(wire::record_address(what), state.owner))) {
+    return read_for(state, what);
   }
   --state.time_uses;
   return state.last_time;
@@ -94,7 +96,7 @@ inline void write_event(ThreadState& state, uint64_t what, uint64_t size_bytes, 
   }
   const bool is_mapping = wire::record_kind(what) > wire::RecordKind::kUndo;
   if (time == 0 && is_mapping) time = read_time_in_order();  // parts of mappings have addresses of their own
-  const uint64_t now = time != 0 ? time : time_for(state, wire::record_address(what));
+  const uint64_t now = time != 0 ? time : time_for(state, what);
   uint64_t ticks = now - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]] {
     if (now >= state.base_time) write_clock_note(state, now);
@@ -229,7 +231,7 @@ __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t what,
   begin_record(anchor, state);
   const uint32_t stack = state.call_stack.find_known(frame_at(slot));
   if (stack == 0 || room_in(state) < kMostBytes) return record_begun(anchor, what, size_bytes, slot, stack);
-  const uint64_t ticks = time_for(state, wire::record_address(what)) - state.base_time;
+  const uint64_t ticks = time_for(state, what) - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]]
     return record_begun(anchor, what, size_bytes, slot, stack);
   put_record(state, wire::record_kind(what), what, size_bytes, static_cast<uint32_t>(ticks), stack);
