@@ -106,6 +106,47 @@ class LeaksNow(unittest.TestCase):
         self.assertEqual(shown("leaks", self.target.trace)["leaks"]["definite"]["blocks"], 100)
 
 
+class DamagedScan(unittest.TestCase):
+    """A leak scan that can't be used costs what it says, and nothing else."""
+
+    SCAN = 10
+    HEAD_BYTES = 24
+
+    def scan_frames(self, data):
+        offset = 16
+        while offset + self.HEAD_BYTES <= len(data):
+            sync, kind, stored = data[offset:offset + 4], data[offset + 4], int.from_bytes(data[offset + 8:offset + 12], "little")
+            if sync != b"HTFR":
+                return
+            if kind == self.SCAN:
+                yield offset
+            offset += self.HEAD_BYTES + stored
+
+    def test_all_else_is_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "damaged.htap")
+            subprocess.run([HEAPTAP, "run", "-q", "-o", trace, "--", os.path.join(TARGETS, "leak_definite")], capture_output=True)
+            whole = shown("summary", trace)
+            with open(trace, "rb") as file:
+                data = bytearray(file.read())
+            frames = list(self.scan_frames(data))
+            self.assertGreater(len(frames), 1)
+            for offset in frames:
+                changed = bytearray(data)
+                changed[offset + self.HEAD_BYTES + 1] ^= 1
+                with open(trace, "wb") as file:
+                    file.write(changed)
+                damaged = shown("summary", trace)
+                self.assertEqual(damaged["totals"], whole["totals"])
+                self.assertEqual(damaged["leaks"]["scanned"], False)
+                self.assertTrue(damaged["capture"]["truncated"])
+                leaks = subprocess.run([HEAPTAP, "show", "leaks", "--scan", "1", trace], capture_output=True, text=True)
+                self.assertNotEqual(leaks.returncode, 0)
+                self.assertIn("scan", leaks.stderr)
+                notes = damaged["capture"]["notes"]
+                self.assertEqual(sum("can't be used" in note for note in notes), 1, notes)
+
+
 class RootKinds(unittest.TestCase):
     """Each kind of root is switched off: what only it holds is lost then, and nothing else changes."""
 

@@ -202,6 +202,9 @@ base::Result<report::Report> analyze(intake::TraceReader& reader, const Query& a
   if (!judged && is_about_scan) return std::unexpected(judged.error());
   if (!judged) report.capture.notes.push_back(judged.error().message);  // all else can be told without it
   const std::unique_ptr<JudgedLeaks> leaks = judged ? *std::move(judged) : nullptr;
+  if (leaks == nullptr) {
+    for (const std::string& note : reader.scan_notes()) report.capture.notes.push_back(note);
+  }
   if (leaks != nullptr) fill(report.leaks, *leaks, reader.scans().size(), query.suppressions);
   if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
   report.known = known_of(report);
