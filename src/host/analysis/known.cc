@@ -29,7 +29,7 @@ report::Known known_of(const report::Report& report) {
   const bool saw_all = known.gaps.empty();
   known.leaks = saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
   known.releases = saw_all && capture.from_start && capture.ended && !capture.truncated;
-  if (capture.truncated) known.gaps.emplace_back("the trace is cut off");
+  if (capture.truncated) known.gaps.emplace_back(capture.running ? "the recording goes on" : "the trace is cut off");
   return known;
 }
 

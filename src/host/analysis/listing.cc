@@ -79,7 +79,8 @@ void Listing::count(uint64_t id, report::StackEntry& stack) const {
 void Listing::take_from_scan(report::StackEntry& stack) {
   const report::StackLeaks& leaks = *stack.leaks;
   report::BlockCount live = leaks.lost();
-  for (const report::BlockCount& more : {leaks.possible, leaks.reachable, leaks.suppressed}) live += more;
+  for (const report::BlockCount& more : {leaks.possible, leaks.reachable, leaks.suppressed, leaks.unknown})
+    live += more;
   stack.live_blocks = live.blocks;
   stack.live_bytes = live.bytes;
   stack.times_known = stack.threads_known = stack.temporary_known = false;
