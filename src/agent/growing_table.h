@@ -10,6 +10,7 @@
 #include <concepts>
 
 #include "agent/kernel.h"
+#include "agent/leftovers.h"
 
 namespace heaptap::agent {
 
@@ -31,6 +32,12 @@ class GrowingTable {
     View* view = make_view(capacity);
     view_.store(view, std::memory_order_release);
     return view != nullptr;
+  }
+
+  // What it is in, as a mapping; nothing before start().
+  [[nodiscard]] MappedPart memory() const {
+    View* view = view_.load(std::memory_order_acquire);
+    return view != nullptr ? MappedPart{view, view->bytes} : MappedPart{};
   }
 
   // The first slot for which matches(slot) holds among those with this hash, or null.

@@ -23,8 +23,21 @@ class Pieces {
       }
       Region* next = make_region(whole);
       if (next == nullptr) return nullptr;
+      next->before = region;
       // Who was faster has made one as well: what is left of this one isn't used then.
       if (region_.compare_exchange_strong(region, next, std::memory_order_acq_rel)) region = next;
+    }
+  }
+
+  // For a new session in a forked child: what was cut so far isn't cut from any more. Calls take(start, bytes) for each of the
+  // mappings that it lies in.
+  template <typename Take>
+  void begin_anew(const Take& take_region) {
+    Region* region = region_.exchange(nullptr, std::memory_order_acq_rel);
+    while (region != nullptr) {
+      Region* const before = region->before;
+      take_region(region, region->bytes);
+      region = before;
     }
   }
 
@@ -34,6 +47,7 @@ class Pieces {
   struct alignas(kAlignment) Region {
     std::atomic<size_t> used;
     size_t bytes;
+    Region* before;
   };
 
   static Region* make_region(size_t piece) {

@@ -49,6 +49,8 @@ class RuleTable {
     return table_.start(1024);
   }
 
+  [[nodiscard]] MappedPart memory() const { return table_.memory(); }
+
   // `key`: the address, with wire::kCodeExact for an interrupted instruction. Without a row: not known.
   [[nodiscard]] Rule find(uint64_t key) const {
     const Slot* slot = table_.find(hash_of(key), [key](const Slot& other) { return other.is(key); });

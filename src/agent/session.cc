@@ -5,6 +5,7 @@
 #include "agent/ending_signals.h"
 #include "agent/kernel.h"
 #include "agent/line.h"
+#include "agent/pieces.h"
 #include "agent/streams.h"
 #include "agent/words.h"
 #include "wire/log_layout.h"
@@ -64,10 +65,28 @@ wire::LogHeader* ask_for_log(wire::StartReason reason) {
   return log;
 }
 
+// In a forked child, of what it has of its parent's session.
+void leave_parents_session() {
+  Session& session = g_session;
+  Leftovers& leftovers = session.leftovers;
+  if (door::thread_anchor().level != 0) leftovers.keep();  // this very thread, in what its handler interrupted
+  leftovers.age([](MappedPart part) { kernel::unmap(part.start, part.bytes); });
+  auto* const base = reinterpret_cast<uint8_t*>(session.log);
+  leftovers.add({base, start_bytes(*session.log)});
+  uint8_t* const chunks = session.chunks.load(std::memory_order_relaxed);
+  if (chunks != base + session.log->chunks_offset) {
+    leftovers.add({chunks, size_t{session.mapped_chunks.load(std::memory_order_relaxed)} * wire::kChunkBytes});
+  }
+  leftovers.add(session.unwind.rules.memory());
+  leftovers.add(session.unwind.trie.memory());
+  g_pieces.begin_anew([&leftovers](void* start, size_t bytes) { leftovers.add({start, bytes}); });
+}
+
 bool use_log(wire::LogHeader* log) {
   auto* base = reinterpret_cast<uint8_t*>(log);
   Session& session = g_session;
   const wire::LogHeader* before = session.log;
+  if (before != nullptr) leave_parents_session();
   session.log = log;
   kernel::advise(log, start_bytes(*log), MADV_DONTDUMP);
   session.slots = reinterpret_cast<wire::StreamSlot*>(base + log->slots_offset);

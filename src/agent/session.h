@@ -8,6 +8,7 @@
 #include "agent/block_owners.h"
 #include "agent/call_stack.h"
 #include "agent/door.h"
+#include "agent/leftovers.h"
 #include "agent/totals.h"
 #include "wire/handshake.h"
 #include "wire/log.h"
@@ -56,6 +57,7 @@ struct alignas(64) Session {
   char socket_name[108] = {};     // all of the text that the environment had (wire::kSessionVariable)
   uint8_t socket_name_bytes = 0;  // of the name in it; the secret comes behind
   TotalsBook totals;
+  Leftovers leftovers;
 };
 
 extern SessionPage g_session_page;

@@ -38,6 +38,8 @@ class StackTrie {
     return index_.start(2048);
   }
 
+  [[nodiscard]] MappedPart memory() const { return index_.memory(); }
+
   // A lookup of the stack with this hash is likely to follow.
   void expect(uint32_t hash) const { index_.expect(hash); }
 

@@ -106,6 +106,13 @@ class Seccomp(heaptap_test.TestCase):
         self.check("seccomp_log_full", options=["--log-memory", "512K"])
 
 
+class Followed(heaptap_test.TestCase):
+    def test_children_that_cannot_be_recorded_are_told_of(self):
+        outcome = heaptap("run", "-q", "-f", "-o", self.trace, "--", built("seccomp_child_followed"), "strict")
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertIn(b"1 forked child was not recorded", heaptap("show", "stats", self.trace).stdout)
+
+
 class Inherited(heaptap_test.TestCase):
     def test_recorded_under_filters_of_heaptaps_own(self):
         """As in a container: what heaptap itself lives under is known."""
