@@ -23,6 +23,10 @@ namespace heaptap::agent {
 
 __attribute__((tls_model("initial-exec"))) __thread ThreadAnchor g_anchor;
 
+namespace {
+char** find_environment();
+}
+
 namespace door {
 namespace {
 
@@ -32,15 +36,42 @@ constinit std::atomic<bool> g_unseen{false};  // the loader was at work
 constinit char g_path[4096];                  // of the module being listed; the list is made by one thread at a time
 constinit char g_main_path[4096];             // the program's, as it was when the kernel could be asked
 
+// The name that the program was executed by, which the kernel left behind the environment. Null: it isn't there.
+const char* executed_name() {
+  char** entry = find_environment();
+  if (entry == nullptr) return nullptr;
+  while (*entry != nullptr) ++entry;
+  for (const auto* fact = reinterpret_cast<const ElfW(auxv_t)*>(entry + 1); fact->a_type != AT_NULL; ++fact) {
+    if (fact->a_type == AT_EXECFN) return reinterpret_cast<const char*>(fact->a_un.a_val);
+  }
+  return nullptr;
+}
+
+// Where there is no /proc, or a filter refuses to read links, by the name that it was executed by.
+void find_main_path() {
+  const long link_bytes = kernel::read_link("/proc/self/exe", g_main_path, sizeof(g_main_path) - 1);
+  if (link_bytes > 0) return;
+  const char* name = executed_name();
+  if (name == nullptr) return;
+  size_t used = 0;
+  if (name[0] != '/') {
+    const long bytes = kernel::system_call(__NR_getcwd, reinterpret_cast<long>(g_main_path), sizeof(g_main_path) / 2);
+    if (bytes > 0) used = static_cast<size_t>(bytes);  // with the end of the text
+    if (bytes > 0) g_main_path[used - 1] = '/';
+  }
+  const size_t name_bytes = length_of(name);
+  const bool fits = used + name_bytes < sizeof(g_main_path);
+  if (fits) copy_bytes(g_main_path + used, name, name_bytes + 1);
+  if (!fits) g_main_path[0] = '\0';
+}
+
 // The module's path as a file that others can open.
 const char* path_of(const dl_phdr_info& object, bool is_main) {
   const char* name = object.dlpi_name;
   if (!is_main && name[0] == '/') return name;
   if (!is_main && starts_with(name, "linux-vdso")) return name;
   if (is_main) {
-    if (g_main_path[0] != '\0') return g_main_path;
-    const long bytes = kernel::read_link("/proc/self/exe", g_main_path, sizeof(g_main_path) - 1);
-    g_main_path[bytes > 0 ? bytes : 0] = '\0';
+    if (g_main_path[0] == '\0') find_main_path();
     return g_main_path;
   }
   const long bytes = kernel::system_call(__NR_getcwd, reinterpret_cast<long>(g_path), sizeof(g_path) / 2);

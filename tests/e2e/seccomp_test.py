@@ -8,6 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import expectations
 import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, run, summary
 
@@ -119,6 +120,15 @@ class Inherited(heaptap_test.TestCase):
         outcome = run([built("seccomp_before_exec"), HEAPTAP, "run", "-q", "-o", self.trace, "--", built("seccomp_before_exec"), "again"])
         self.assertEqual((outcome.status, outcome.stdout), (5, b"still there\n"), str(outcome))
         self.assertEqual(summary(self.trace)["totals"]["allocations"], 1000)
+
+    def test_program_is_known_where_its_link_cannot_be_read(self):
+        """By the name that it was executed by, whole or from the working folder."""
+        program = built("seccomp_before_exec")
+        for name in (program, f"./{program.name}"):
+            with self.subTest(name=name):
+                outcome = run([program, "no-links", HEAPTAP, "run", "-q", "--force", "-o", self.trace, "--", name, "again"], cwd=program.parent)
+                self.assertEqual((outcome.status, outcome.stdout), (5, b"still there\n"), str(outcome))
+                self.assertEqual(expectations.check("stack function=malloc caller=main allocations=1000", summary(self.trace)), [])
 
     def test_environment_is_the_programs_own(self):
         outcome = run([built("seccomp_before_exec"), HEAPTAP, "run", "-q", "-o", self.trace, "--", "env"], cwd=self.folder)

@@ -1,5 +1,6 @@
 // A program that is executed under a filter which heaptap isn't under, and which kills at the first socket, ends as it does
-// alone. With arguments: what they name is executed under a filter that nothing notices.
+// alone. With arguments: what they name is executed under a filter that nothing notices, or, behind "no-links", under one that
+// refuses to read links as the agent does it.
 // OPTIONS --follow-exec
 // EXPECT exit 5
 // TRACE any
@@ -24,7 +25,10 @@ int main(int count, char** arguments) {
     say("still there\n");
     return 5;
   }
-  if (count > 1) {
+  if (count > 2 && strcmp(arguments[1], "no-links") == 0) {
+    refuse(SYS_readlinkat, SECCOMP_RET_ERRNO | EPERM);
+    execvp(arguments[2], arguments + 2);
+  } else if (count > 1) {
     refuse(SYS_acct, SECCOMP_RET_ERRNO | EPERM);
     execvp(arguments[1], arguments + 1);
   } else {
