@@ -18,7 +18,7 @@ namespace heaptap::target {
 namespace {
 
 constexpr uint32_t kChunks = 64;
-constexpr uint32_t kThreads = 10;
+constexpr uint64_t kThreads = 10;
 constexpr int kLongMs = 60'000;
 constexpr uint64_t kPairsEach = 20'000;
 
@@ -26,7 +26,7 @@ class Outrun {
  public:
   explicit Outrun(uint32_t wait_ms) {
     LogOptions options;
-    options.chunk_memory_bytes = kChunks * wire::kChunkBytes;
+    options.chunk_memory_bytes = uint64_t{kChunks} * wire::kChunkBytes;
     options.most_chunk_memory_bytes = 4 * options.chunk_memory_bytes;
     memory_ = LogMemory::create(options);
     log().overflow_wait_ms = wait_ms;
@@ -52,13 +52,14 @@ class Outrun {
   [[nodiscard]] bool ends_within(int milliseconds) const { return wait_for(program_.descriptor, milliseconds); }
 
   // As if something had been given back. How many waited for it.
-  [[nodiscard]] long move() const {
+  [[nodiscard]] uint64_t move() const {
     log().chunks_returned.fetch_add(1);
-    return syscall(SYS_futex, &log().chunks_returned, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    const long woken = syscall(SYS_futex, &log().chunks_returned, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    return woken > 0 ? static_cast<uint64_t>(woken) : 0;
   }
   // Until all that can be waits has waited so often.
-  [[nodiscard]] bool move_often(long waits) const {
-    for (long seen = 0; seen < waits;) {
+  [[nodiscard]] bool move_often(uint64_t waits) const {
+    for (uint64_t seen = 0; seen < waits;) {
       if (ends_within(1)) return false;
       seen += move();
     }
