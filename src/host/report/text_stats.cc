@@ -92,8 +92,8 @@ std::string text_stats(const TextContext& context) {
                        format_bytes(capture.collector_peak_rss_bytes), format_bytes(capture.log_bytes_used)));
   if (capture.collector_cpu_ns > 0) {
     constexpr double kSecondNs = 1e9;
-    const double seconds = static_cast<double>(capture.collector_cpu_ns) / kSecondNs;
-    const auto speed = static_cast<uint64_t>(static_cast<double>(capture.event_count) / seconds);
+    const double cpu_seconds = static_cast<double>(capture.collector_cpu_ns) / kSecondNs;
+    const auto speed = static_cast<uint64_t>(static_cast<double>(capture.event_count) / cpu_seconds);
     text += fact("collector's speed", fmt::format("{} events a second of its CPU", format_count(speed)));
   }
   return text + "\n" + threads_text(context) + remarks_of(context);
