@@ -661,7 +661,7 @@ class GrowingLogTest : public ::testing::Test {
 };
 
 TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
-  LogReader reader(log());
+  LogReader reader(memory_->parts());
   EXPECT_EQ(log().chunk_count, kMost);
   use(kStart / 2);
   EXPECT_EQ(usable_after_drain(reader), kStart);
@@ -678,13 +678,13 @@ TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
 
 TEST_F(GrowingLogTest, StaysAsItIsWhereEventsAreDropped) {
   memory_ = make(wire::OverflowPolicy::kDrop);
-  LogReader reader(log());
+  LogReader reader(memory_->parts());
   use(kStart);
   EXPECT_EQ(usable_after_drain(reader), kStart);
 }
 
 TEST_F(GrowingLogTest, StaysAsItIsWhereMemoryIsShort) {
-  LogReader reader(log());
+  LogReader reader(memory_->parts());
   std::vector<uint64_t> asked;
   bool may = false;
   reader.set_may_grow([&](uint64_t bytes) {
@@ -699,7 +699,7 @@ TEST_F(GrowingLogTest, StaysAsItIsWhereMemoryIsShort) {
 }
 
 TEST_F(GrowingLogTest, BelievesItsOwnCopyOfHowFarItHasGrown) {
-  LogReader reader(log());
+  LogReader reader(memory_->parts());
   log().usable_chunks.store(UINT32_MAX);
   log().start_chunks = UINT32_MAX;
   use(kStart);
@@ -710,7 +710,7 @@ TEST_F(GrowingLogTest, BelievesItsOwnCopyOfHowFarItHasGrown) {
 
 TEST_F(GrowingLogTest, HasAChunkForEachThreadAlsoWhereEventsAreDropped) {
   memory_ = make(wire::OverflowPolicy::kDrop);
-  LogReader reader(log());
+  LogReader reader(memory_->parts());
   constexpr uint32_t kThreads = kStart * 3 / 4;
   auto* slots = reinterpret_cast<wire::StreamSlot*>(reinterpret_cast<uint8_t*>(&log()) + log().slots_offset);
   auto* chunks = reinterpret_cast<uint8_t*>(&log()) + log().chunks_offset;
