@@ -210,7 +210,7 @@ inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t
   auto* call = reinterpret_cast<New*>(real_new.function);
   const bool is_event = observes(site) && watches_cpp();
   if (!is_event && call != nullptr) {
-    if (real_new.standard || !real_new.is_late) return call(size, b, c);
+    if (!real_new.is_late) return call(size, b, c);
     const CallsLate late(real_new.function);
     return heaptap_guarded_call(real_new.function, size, b, c);
   }
@@ -241,7 +241,7 @@ inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c
     const InsideReal inside(site);
     const CallsLate late(real_delete.function);
     call(block, b, c);
-  } else if (real_delete.is_late && !real_delete.standard) {
+  } else if (real_delete.is_late) {
     const CallsLate late(real_delete.function);
     call(block, b, c);
   } else {

@@ -22,6 +22,7 @@
 #include "target.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 
 const char* late_definer;
 static void tell(const char* user, const char* function) {
@@ -29,12 +30,19 @@ static void tell(const char* user, const char* function) {
   late_definer = "libstdc++";
 }
 // Before the name: + for all to see, @ its own objects first, ! bound at once, - closed again.
+static void use(void* handle, const char* name) {
+  char function[100];
+  snprintf(function, sizeof function, "late_%s_uses", name);
+  void (*uses)(void (*)(const char*, const char*)) = dlsym(handle, function);
+  REQUIRE(uses != NULL);
+  uses(tell);
+}
 int main(int count, char** arguments) {
   static void* handles[20];
   late_definer = "libstdc++";
   for (int i = 1; i < count; i++) {
     const char* name = arguments[i];
-    char file[100], function[100];
+    char file[100];
     int mode = RTLD_LAZY;
     if (*name == '-') {
       for (int other = i - 1; other > 0; other--) {
@@ -49,13 +57,16 @@ int main(int count, char** arguments) {
     if (*name == '@') mode |= RTLD_DEEPBIND, name++;
     if (*name == '!') mode = RTLD_NOW, name++;
     snprintf(file, sizeof file, "liblate_%s.so", name);
-    snprintf(function, sizeof function, "late_%s_uses", name);
     handles[i] = dlopen(file, mode);
     REQUIRE(handles[i] != NULL);
-    void (*uses)(void (*)(const char*, const char*)) = dlsym(handles[i], function);
-    REQUIRE(uses != NULL);
-    uses(tell);
-    uses(tell);
+    use(handles[i], name);
+    use(handles[i], name);
   }
+  int child = fork(), status = 0;  // which isn't recorded
+  for (int i = 1; child == 0 && i < count; i++) {
+    if (handles[i]) use(handles[i], arguments[i] + strspn(arguments[i], "+@!"));
+  }
+  if (child == 0) _exit(7);
+  REQUIRE(waitpid(child, &status, 0) == child && status == 7 << 8);
   return 0;
 }
