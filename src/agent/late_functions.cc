@@ -74,30 +74,6 @@ Definition search_for(const link_map* user, const char* name) {
   return {};
 }
 
-// Whether all forms that the C++ library calls in turn are a C++ library's, so that they come down to malloc and free.
-bool calls_only_standard(const link_map& library) {
-  for (uint8_t i = 0; i < kOperators; ++i) {
-    const Definition found = search_for(&library, wire::kFunctionFacts[kFirstOperator + i].symbol);
-    if (found.function != nullptr && !is_standard_library(found.object->l_name)) return false;
-  }
-  return true;
-}
-
-// The last answer to that: [object's address >> 4 | generation | answer].
-constinit std::atomic<uint64_t> g_last_library{0};
-
-bool is_standard(const link_map& library, uint64_t generation) {
-  if (!is_standard_library(library.l_name)) return false;
-  constexpr uint32_t kGenerationBits = 19;
-  const uint64_t low = generation & ((uint64_t{1} << kGenerationBits) - 1);
-  const uint64_t key = (reinterpret_cast<uintptr_t>(&library) >> 4 << kGenerationBits | low) << 1;
-  const uint64_t last = g_last_library.load(std::memory_order_relaxed);
-  if ((last & ~uint64_t{1}) == key) return (last & 1) != 0;
-  const bool standard = calls_only_standard(library);
-  g_last_library.store(key | (standard ? 1 : 0), std::memory_order_relaxed);
-  return standard;
-}
-
 struct User {
   const link_map* object = nullptr;
   CodeExtent extent{0, 0};
@@ -142,6 +118,38 @@ User user_at(uintptr_t caller) {
   return search.user;
 }
 
+// Whether all forms that the C++ library calls in turn are a C++ library's, so that they come down to malloc and free. What it
+// gets is kept: as from the loader, it gets that from its first call on. `code` is its own.
+bool calls_only_standard(const link_map& library, uintptr_t code, uint64_t generation) {
+  Definition found[kOperators];
+  bool standard = true;
+  for (uint8_t i = 0; i < kOperators; ++i) {
+    found[i] = search_for(&library, wire::kFunctionFacts[kFirstOperator + i].symbol);
+    if (found[i].function != nullptr && !is_standard_library(found[i].object->l_name)) standard = false;
+  }
+  const CodeExtent extent = user_at(code).extent;
+  for (uint8_t i = 0; i < kOperators; ++i) {
+    g_table.learn(i, generation, {{found[i].function, standard && found[i].function != nullptr}, extent});
+  }
+  return standard;
+}
+
+// The last answer to that: [object's address >> 4 | generation | answer].
+constinit std::atomic<uint64_t> g_last_library{0};
+
+bool is_standard(const Definition& found, uint64_t generation) {
+  const link_map& library = *found.object;
+  if (!is_standard_library(library.l_name)) return false;
+  constexpr uint32_t kGenerationBits = 19;
+  const uint64_t low = generation & ((uint64_t{1} << kGenerationBits) - 1);
+  const uint64_t key = (reinterpret_cast<uintptr_t>(&library) >> 4 << kGenerationBits | low) << 1;
+  const uint64_t last = g_last_library.load(std::memory_order_relaxed);
+  if ((last & ~uint64_t{1}) == key) return (last & 1) != 0;
+  const bool standard = calls_only_standard(library, reinterpret_cast<uintptr_t>(found.function), generation);
+  g_last_library.store(key | (standard ? 1 : 0), std::memory_order_relaxed);
+  return standard;
+}
+
 struct LateSearch {
   const char* name;
   uintptr_t caller;
@@ -153,7 +161,7 @@ void search_late(void* context) {
   auto& search = *static_cast<LateSearch*>(context);
   const User user = user_at(search.caller);
   const Definition found = search_for(user.object, search.name);
-  const bool standard = found.function != nullptr && is_standard(*found.object, search.generation);
+  const bool standard = found.function != nullptr && is_standard(found, search.generation);
   search.answer = {{found.function, standard}, user.extent};
 }
 

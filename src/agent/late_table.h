@@ -37,6 +37,14 @@ class LateTable {
     return find_by_object(function, caller, generation, page, key, search);
   }
 
+  // What the object gets is known before it asks.
+  void learn(uint32_t function, uint64_t generation, const LateAnswer& answer) {
+    const uint64_t value = value_of(answer.function);
+    if (value == kUnknown || answer.object.bytes == 0) return;
+    if (known_to_object(function, answer.object.start, generation) != kUnknown) return;
+    remember(function, answer.object, generation, value);
+  }
+
  private:
   static_assert(kFunctions <= 64);
   static constexpr uint32_t kPages = 1u << 13;
@@ -70,6 +78,11 @@ class LateTable {
     const uint64_t low = generation & ((uint64_t{1} << kKeyGenerationBits) - 1);
     return (uint64_t{caller} >> kPageShift << 6 | function) << kKeyGenerationBits | low;
   }
+  // kUnknown: it doesn't fit.
+  static uint64_t value_of(const LateFunction& function) {
+    const uint64_t address = reinterpret_cast<uintptr_t>(function.function);
+    return address >> kAddressBits != 0 ? kUnknown : address | (function.standard ? kStandard : 0);
+  }
   static LateFunction function_of(uint64_t value) {
     return {reinterpret_cast<void*>(value & (kStandard - 1)), (value & kStandard) != 0};
   }
@@ -80,9 +93,8 @@ class LateTable {
     uint64_t value = known_to_object(function, caller, generation);
     if (value == kUnknown) {
       const LateAnswer answer = search();
-      const auto address = reinterpret_cast<uintptr_t>(answer.function.function);
-      if ((address | caller) >> kAddressBits != 0) return answer.function;
-      value = address | (answer.function.standard ? kStandard : 0);
+      value = value_of(answer.function);
+      if (value == kUnknown || uint64_t{caller} >> kAddressBits != 0) return answer.function;
       if (answer.object.bytes != 0) remember(function, answer.object, generation, value);
     }
     const uint64_t whole = value | (generation >> kKeyGenerationBits & 0xffff) << kGenerationShift;

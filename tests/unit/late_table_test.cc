@@ -84,6 +84,19 @@ TEST(LateTable, CodeOutsideOfObjectsIsKnownByItsPage) {
   EXPECT_EQ(world.searches, 2u);
 }
 
+TEST(LateTable, WhatWasLearntIsNotSearched) {
+  World world;
+  const LateAnswer learnt{{reinterpret_cast<void*>(uintptr_t{0x1234}), true}, {kFirst, kObjectBytes}};
+  world.table->learn(1, 7, learnt);
+  const auto never = [] { return LateAnswer{{nullptr, false}, {kFirst, kObjectBytes}}; };
+  EXPECT_EQ(world.table->find(1, kFirst + 99, 7, never).function, learnt.function.function);
+  EXPECT_EQ(world.table->find(1, kFirst + 99, 8, never).function, nullptr) << "an object has gone";
+  ASSERT_TRUE(world.finds(2, kFirst, 8));
+  world.table->learn(2, 8, learnt);
+  ASSERT_TRUE(world.finds(2, kFirst + 2 * 4096, 8)) << "what it has already, it keeps";
+  EXPECT_EQ(world.searches, 1u);
+}
+
 TEST(LateTable, NobodyDefiningItIsAnAnswer) {
   LateTable<kFunctions> table;
   int searches = 0;
