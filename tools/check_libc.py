@@ -69,10 +69,11 @@ def dynamic_symbols(file):
 def check_agent(library, needs):
     """All that the agent is bound to, and all that its sources look up by name, is listed; and nothing else is."""
     bound = {name for name, _, defined in dynamic_symbols(library) if not defined and name}
-    text = (ROOT / "src/agent/real_functions.h").read_text(encoding="utf-8")
-    looked_up = set(re.findall(r'^ +with\(\w+, "(\w+)"\)', text, re.MULTILINE))
-    text = (ROOT / "src/agent/loaded_objects.cc").read_text(encoding="utf-8")
-    looked_up |= set(re.findall(r'\.find\("(\w+)"', text))
+    looked_up = set()
+    for file in sorted((ROOT / "src/agent").glob("*.*")):
+        text = file.read_text(encoding="utf-8")
+        looked_up |= set(re.findall(r'^ +with\(\w+, "(\w+)"\)', text, re.MULTILINE))
+        looked_up |= set(re.findall(r'\.find\("(\w+)"', text))
     yield from (f"the agent needs {name}, which isn't listed" for name in sorted((bound | looked_up) - needs.symbols.keys()))
     yield from (f"the agent doesn't need {name}" for name in sorted(needs.symbols.keys() - bound - looked_up))
 
