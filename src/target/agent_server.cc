@@ -179,7 +179,7 @@ void AgentServer::take_connection(int connection) {
   pending_.push_back({connection, peer.pid, peer.uid, Clock::now()});
 }
 
-std::deque<AgentServer::Pending>::iterator AgentServer::refuse(std::deque<Pending>::iterator pending) {
+std::deque<AgentServer::Pending>::iterator AgentServer::refuse(const std::deque<Pending>::iterator& pending) {
   close(pending->connection);
   ++refused_;
   return pending_.erase(pending);

@@ -59,7 +59,7 @@ class AgentServer {
   std::optional<AgentRequest> next_of_pending();
   bool take_connections();
   void take_connection(int connection);
-  std::deque<Pending>::iterator refuse(std::deque<Pending>::iterator pending);
+  std::deque<Pending>::iterator refuse(const std::deque<Pending>::iterator& pending);
   [[nodiscard]] bool is_sound(const wire::Hello& hello) const;
 
   std::string name_;

@@ -235,10 +235,14 @@ class Caller(heaptap_test.TestCase):
                 one.connect(f"\0heaptap.control.{target}")
             except BlockingIOError:
                 pass
-        self.assertEqual(heaptap("leaks", target).status, 0)
         lines = 30
-        output, _ = process.communicate(b"x\n" * lines, timeout=60)
-        self.assertEqual((process.returncode, output.count(b"line\n")), (9, lines))
+        process.stdin.write(b"x\n" * lines)
+        process.stdin.flush()
+        for _ in range(lines):
+            self.assertEqual(process.stdout.readline(), b"line\n")
+        self.assertEqual(heaptap("leaks", target).status, 0)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 9)
         self.assertEqual(summary(self.trace)["capture"]["lost_events"], 0)
 
 
