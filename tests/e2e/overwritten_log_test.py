@@ -12,10 +12,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import heaptap_test
 from heaptap_test import HEAPTAP, LONG, built
 
-HEADER_BYTES = 1536
+HEADER_BYTES = 1600
 # Where the header says at which offset a part lies, and how much of the part a short program uses: 0 is the header itself.
 PARTS = {32: 1024, 40: 8192, 56: 1024, 64: 4096, 72: 65536, 80: 4096, 88: 4096}
-TOTALS = 1144  # the same for those of --aggregate; before it lie names
+TOTALS = 1152  # the same for those of --aggregate; before it lie names
 WORDS = (0, 1, 8, 0x7f, 0xffff, 0x4141414141414141, 2**31, 2**32 - 1, 2**32, 2**44, 2**47, 2**62, 2**63, 2**64 - 8, 2**64 - 1)
 
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -594,6 +595,14 @@ TEST(LogMemory, PartsStayWhatTheyWereWhenTheHeaderIsOverwritten) {
     EXPECT_GT(part_end, bytes);
     EXPECT_LE(part_end, end);
   }
+}
+
+// tests/e2e/overwritten_log_test.py overwrites the parts by these.
+TEST(LogMemory, HasItsFieldsWhereATestOverwritesThem) {
+  EXPECT_EQ(offsetof(wire::LogHeader, slots_offset), 32u);
+  EXPECT_EQ(offsetof(wire::LogHeader, own_areas_offset), 88u);
+  EXPECT_EQ(offsetof(wire::LogHeader, totals_offset), 1152u);
+  EXPECT_EQ(sizeof(wire::LogHeader), 1600u);
 }
 
 TEST(LogMemory, KeepsItsSizeWhoeverHasTheDescriptor) {
