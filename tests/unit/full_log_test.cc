@@ -8,6 +8,8 @@
 
 #include <climits>
 #include <csignal>
+#include <optional>
+#include <vector>
 
 #include "target/agent_server.h"
 #include "target/launch.h"
