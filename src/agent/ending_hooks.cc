@@ -11,6 +11,7 @@
 #include "agent/kernel.h"
 #include "agent/line.h"
 #include "agent/real_functions.h"
+#include "agent/streams.h"
 #include "agent/surroundings.h"
 
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))

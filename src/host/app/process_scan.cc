@@ -91,10 +91,8 @@ uint32_t our_number(const std::map<uint32_t, uint32_t>& numbers, uint32_t theirs
 }
 
 // What is alive of the blocks, as far as their allocator says it, where their releases weren't all seen.
-std::vector<model::BlockLife> lives_of(const Recorded& recorded, target::ProcessMemory& memory,
-                                       wire::Architecture architecture) {
-  const arch::ThreadFacts* facts = arch::thread_facts(architecture);
-  if (recorded.saw_all_releases || facts == nullptr) return {};
+std::vector<model::BlockLife> lives_of(const Recorded& recorded, target::ProcessMemory& memory) {
+  if (recorded.saw_all_releases) return {};
   std::vector<target::AddressRange> blocks;
   for (const model::ScannedBlock& block : recorded.blocks)
     blocks.push_back({block.address, block.address + block.size});
