@@ -18,10 +18,11 @@ struct Lifted {
   bool changed = false;
 };
 
-std::array<Lifted, 5> g_lifted{{{.resource = RLIMIT_NOFILE, .wanted = rlim_t{1} << 20},
+std::array<Lifted, 6> g_lifted{{{.resource = RLIMIT_NOFILE, .wanted = rlim_t{1} << 20},
                                 {.resource = RLIMIT_STACK, .wanted = kStackBytes},
                                 {.resource = RLIMIT_AS, .wanted = RLIM_INFINITY},
                                 {.resource = RLIMIT_DATA, .wanted = RLIM_INFINITY},
+                                {.resource = RLIMIT_FSIZE, .wanted = RLIM_INFINITY},
                                 {.resource = RLIMIT_CPU, .wanted = RLIM_INFINITY}}};
 
 constexpr std::array kSignals{SIGXFSZ, SIGXCPU};

@@ -103,15 +103,27 @@ class Surroundings(heaptap_test.TestCase):
                 self.assertEqual((outcome.status, outcome.stdout), (0, bare.stdout), str(outcome))
 
     def test_file_size(self):
-        """As on a full disk: the program's status is kept, and the cause is named."""
+        """A soft limit is the program's alone. Where not even a log may be made, that is said before the program runs."""
         for via in WAYS:
             with self.subTest(via=via):
-                trace = self.folder / f"{via}.htap"
-                count = "200000" if via == "agent" else "2000"
-                limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-                outcome = self.run_under(limit, "--via", via, "-o", trace, "--", built("noise"), count)
-                self.assertEqual(outcome.status, 0, str(outcome))
-                self.assertIn(b"File too large", outcome.stderr, str(outcome))
+                soft = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+                self.check_sleeper(soft, via)
+                outcome = self.run_under(soft, "-q", "--via", via, "-o", self.folder / f"{via}.htap", "--", "/bin/sh", "-c", "ulimit -Sf")
+                self.assertIn(outcome.stdout, (b"4\n", b"8\n"), str(outcome))
+                hard = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+                outcome = self.run_under(hard, "--via", via, "-o", self.folder / f"{via}.hard", "--", "/bin/echo", "ran")
+                self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
+                self.assertIn(b"ulimit -f", outcome.stderr)
+                self.check_sleeper(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 20, 16 << 20)), via)
+
+    def test_trace_that_grows_too_large(self):
+        """As on a full disk: the program's status is kept, and the cause is named."""
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5 << 20, 5 << 20))
+        options = ("--log-memory", "1M", "-o", self.trace)
+        outcome = self.run_under(limit, *options, "--", built("noise"), "3000000" if LONG else "1000")
+        self.assertEqual(outcome.status, 0, str(outcome))
+        if LONG:
+            self.assertIn(b"File too large", outcome.stderr, str(outcome))
 
     def test_address_space(self):
         """heaptap takes more for itself where it may; where it may not that is said before the program runs."""

@@ -10,6 +10,8 @@ namespace heaptap::app {
 namespace {
 
 // Logs, tables and threads of a short recording; a longer one may need more.
+// A small log: memory that is shared with the program counts as a file.
+constexpr rlim_t kNeededFileBytes = rlim_t{4} << 20;
 constexpr size_t kNeededBytes = size_t{256} << 20;
 
 std::string limit_in_the_way() {
@@ -29,6 +31,14 @@ std::string limit_in_the_way() {
 base::Result<> check_own_needs() {
   if (access("/proc/self/maps", R_OK) != 0) {
     return base::fail("/proc isn't there, and what runs can only be seen in it: mount -t proc proc /proc");
+  }
+  rlimit file{};
+  if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur < kNeededFileBytes) {
+    return base::fail(
+        "files may be {} bytes long (ulimit -f), and the memory that heaptap shares with the program counts as one of "
+        "at "
+        "least {}: set the limit for the program alone: heaptap run -- sh -c 'ulimit -f ...; exec PROGRAM'",
+        file.rlim_cur, kNeededFileBytes);
   }
   void* const memory =
       mmap(nullptr, kNeededBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -67,9 +67,12 @@ target::LogOptions log_options(const RunOptions& options, bool is_in_target) {
   log.flags = (options.follow_fork ? wire::kFollowFork : 0u) | (options.follow_exec ? wire::kFollowExec : 0u) |
               (options.no_cpp ? wire::kNoCpp : 0u) | (options.leak_scan && !options.aggregate ? wire::kScanAtEnd : 0u);
   for (const std::string& object : options.omit) log.omitted_objects += object + "\n";
+  rlimit file{};
+  if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY) log.most_bytes = file.rlim_cur;
   const rlimit space = target::own_limits::of_program(RLIMIT_AS);
   if (is_in_target && space.rlim_cur != RLIM_INFINITY) {
-    log.most_bytes = space.rlim_cur / 16;  // the target's own limit: leave it its room
+    log.most_bytes =
+        std::min<uint64_t>(log.most_bytes, space.rlim_cur / 16);  // the target's own limit: leave it its room
   }
   return log;
 }
