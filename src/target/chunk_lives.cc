@@ -22,7 +22,7 @@ constexpr uint64_t kMostHeapBytes = uint64_t{16} << 30;  // in all: the target s
 
 // Where chunks begin that threads' caches are in: counts and lists for 64 sizes, as 2.30 and later have them, and as before.
 constexpr unsigned kFastBins = 10;
-constexpr unsigned kCacheLists = 64;
+constexpr size_t kCacheLists = 64;
 constexpr uint64_t kCacheChunk = 0x290;
 constexpr uint64_t kOldCacheChunk = 0x250;
 
@@ -282,11 +282,13 @@ class ChunkLives {
     const std::span<uint8_t> read(bytes.data(), is_old ? kOldCacheChunk - kHeadBytes : bytes.size());
     if (memory_.read(cache, read) != read.size()) return false;
     std::array<uint64_t, kCacheLists> lists{};
-    std::memcpy(lists.data(), bytes.data() + kCacheLists * (is_old ? 1 : 2), sizeof(lists));
+    const size_t count_bytes = is_old ? 1 : 2;
+    std::memcpy(lists.data(), bytes.data() + kCacheLists * count_bytes, sizeof(lists));
     bool any = false;
-    for (unsigned i = 0; i < kCacheLists; ++i) {
-      const unsigned count = is_old ? bytes[i] : bytes[2 * i] | bytes[2 * i + 1] << 8;
-      if ((count == 0) != (lists[i] == 0)) return false;
+    for (size_t i = 0; i < kCacheLists; ++i) {
+      const auto count = std::span(bytes).subspan(i * count_bytes, count_bytes);
+      const bool is_empty = std::ranges::all_of(count, [](uint8_t byte) { return byte == 0; });
+      if (is_empty != (lists[i] == 0)) return false;
       if (lists[i] != 0 && (lists[i] % kAlignment != 0 || !is_walked(lists[i]))) return false;
       any = any || lists[i] != 0;
     }
