@@ -30,6 +30,8 @@ const char* name_of(wire::StackEnd end) {
       return "table-full";
     case wire::StackEnd::kNotUnwound:
       return "not-unwound";
+    case wire::StackEnd::kMissing:
+      return "missing";
   }
   return "unknown";
 }
