@@ -8,7 +8,9 @@
   // OPTIONS OPTION…          of `heaptap run`
   // STDIN TEXT               with \\n
   // ENV NAME=VALUE           @TARGETS@ is the folder of the built programs
-  // TRACE any | none         `any`: nothing is asked of the trace; `none`: not to be run by run_targets.py
+  // TRACE any | none | incomplete | threads
+                              `any`: nothing is asked of the trace; `none`: not to be run by run_targets.py; `incomplete`: it
+                              has to say that not all is in it; `threads`: more than --aggregate keeps apart, which isn't tried
   // EXPECT exit N            the program's status, with and without heaptap (0 where nothing is said)
   // EXPECT signal NAME
   // EXPECT PATH OP VALUE     a number of the summary, e.g. totals.allocations >= 5, errors.length == 0
@@ -53,7 +55,7 @@ class Target:
     options: list
     stdin: bytes
     environment: dict
-    trace: str  # "", "any" or "none"
+    trace: str  # "" or a word behind TRACE
     leaks: leak_expectations.Leaks
     levels: list = dataclasses.field(default_factory=list)
     repeat: int = 1

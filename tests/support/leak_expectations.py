@@ -2,7 +2,7 @@
 
   // CLEAN                    among the lines at the top: nothing may be called lost (definite, indirect, possible)
   … // LEAK KIND BLOCKS BYTES at the end of a line: what was allocated there, by stacks whose first frame in this file is this
-                              line. KIND is definite, indirect, possible or reachable; BYTES may be *, and
+                              line. KIND is definite, indirect, possible, unknown or reachable; BYTES may be *, and
                               N/M where a program of 32 bits has M. Several kinds are separated by commas; a kind of lost blocks that isn't named has none; reachable is only checked
                               where it is named. Where either of two truths can be argued for, `|` stands between them.
                               A comment with a line to itself holds for the next line of code.
@@ -15,7 +15,7 @@ import os
 import pathlib
 
 LOST = ("definite", "indirect", "possible")
-KINDS = (*LOST, "reachable")
+KINDS = (*LOST, "unknown", "reachable")
 _MAPPING = ("mmap", "mmap64", "mremap")
 
 
@@ -79,6 +79,7 @@ def _found(stacks):
     found = {kind: [sum(stack["leaks"][kind][unit] for stack in stacks) for unit in ("blocks", "bytes")] for kind in LOST}
     live = [sum(stack[key] for stack in stacks) for key in ("live_blocks", "live_bytes")]
     unknown = [sum(stack["leaks"].get("unknown", {unit: 0})[unit] for stack in stacks) for unit in ("blocks", "bytes")]
+    found["unknown"] = unknown
     found["reachable"] = [live[i] - unknown[i] - sum(found[kind][i] for kind in LOST) for i in (0, 1)]
     return found
 
@@ -87,7 +88,7 @@ def _differences(truth, found, is_short):
     for kind in KINDS:
         blocks, *sizes = truth.get(kind, (0, 0, 0))
         size = sizes[is_short]
-        if kind == "reachable" and kind not in truth:
+        if kind not in LOST and kind not in truth:
             continue
         if found[kind][0] != blocks or (size is not None and found[kind][1] != size):
             yield f"{kind} is {found[kind][0]} blocks, {found[kind][1]} bytes, not {blocks}, {'any' if size is None else size}"

@@ -1,4 +1,5 @@
 // Threads that all live at the same time, more than the log has room for at first: the events of each are recorded.
+// TRACE threads
 // RUN 4200 40
 // EXPECT stack function=malloc caller=allocate allocations=168000 frees=168000
 // RUN-LONG 16000 400
