@@ -177,7 +177,8 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
   note_memory_call(arguments);
   if (arguments[0] == __NR_clone || arguments[0] == __NR_unshare) note_namespaces(arguments[1]);
-  if (arguments[0] == __NR_clone3 && arguments[1] != 0) {
+  // Its argument may be anything: who asks whether the kernel has the call passes what can't be read.
+  if (arguments[0] == __NR_clone3 && arguments[1] % sizeof(uint64_t) == 0 && kernel::is_readable(arguments[1])) {
     note_namespaces(*reinterpret_cast<const uint64_t*>(arguments[1]));
   }
   return or_fail(real<long()>(Other::kSystemCall));
