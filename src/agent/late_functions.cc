@@ -1,4 +1,5 @@
 #include "agent/late_functions.h"
+#include "agent/kernel.h"
 
 #include <link.h>
 
@@ -28,8 +29,20 @@ constexpr uint8_t count_operators() {
 constexpr uint8_t kOperators = count_operators();
 static_assert(kOperators == 20, "they stand together in functions.def");
 
-constinit LateTable<kOperators> g_table;
+using Table = LateTable<kOperators>;
+constinit std::atomic<Table*> g_table{nullptr};
 constinit std::atomic<uint64_t> g_generation{0};
+
+// Made where it is first needed: most programs have their operators from the start. Null where there is no memory for it, and
+// in a child that was forked before: it asks nothing of the kernel. All is searched for each time then.
+Table* late_table() {
+  Table* known = g_table.load(std::memory_order_acquire);
+  if (known != nullptr || !is_first_process()) return known;
+  auto* made = static_cast<Table*>(kernel::map_memory(sizeof(Table)));  // all zero is an empty one
+  if (made == nullptr || g_table.compare_exchange_strong(known, made, std::memory_order_acq_rel)) return made;
+  kernel::unmap(made, sizeof(Table));
+  return known;
+}
 
 struct Definition {
   void* function = nullptr;
@@ -127,9 +140,10 @@ bool calls_only_standard(const link_map& library, uintptr_t code, uint64_t gener
     found[i] = search_for(&library, wire::kFunctionFacts[kFirstOperator + i].symbol);
     if (found[i].function != nullptr && !is_standard_library(found[i].object->l_name)) standard = false;
   }
+  Table* const table = late_table();
   const CodeExtent extent = user_at(code).extent;
-  for (uint8_t i = 0; i < kOperators; ++i) {
-    g_table.learn(i, generation, {{found[i].function, standard && found[i].function != nullptr}, extent});
+  for (uint8_t i = 0; table != nullptr && i < kOperators; ++i) {
+    table->learn(i, generation, {{found[i].function, standard && found[i].function != nullptr}, extent});
   }
   return standard;
 }
@@ -170,12 +184,13 @@ void search_late(void* context) {
 LateFunction find_late_function(wire::Function function, uintptr_t caller) {
   const uint32_t number = static_cast<uint8_t>(function) - kFirstOperator;
   const uint64_t generation = g_generation.load(std::memory_order_acquire);
-  return g_table.find(number, caller, generation, [&] {
-    LateSearch search{
-        .name = wire::facts_of(function).symbol, .caller = caller, .generation = generation, .answer = {}};
-    read_scopes(&search_late, &search);
-    return search.answer;
-  });
+  const auto search = [&] {
+    LateSearch late{.name = wire::facts_of(function).symbol, .caller = caller, .generation = generation, .answer = {}};
+    read_scopes(&search_late, &late);
+    return late.answer;
+  };
+  Table* const table = late_table();
+  return table != nullptr ? table->find(number, caller, generation, search) : search().function;
 }
 
 void note_loader_call() {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "target/process_status.h"
@@ -94,9 +95,10 @@ void take_name() {
   const char* const last = stat.data() + stat.size();
   const auto first = std::from_chars(stat.data() + at + 1, last, begin);
   if (first.ec != std::errc{} || std::from_chars(first.ptr + 1, last, end).ec != std::errc{} || begin >= end) return;
-  char* const arguments = reinterpret_cast<char*>(begin);
-  std::memset(arguments, 0, end - begin);
-  std::memcpy(arguments, kName, std::min<size_t>(std::strlen(kName), end - begin - 1));
+  const std::span<char> arguments(reinterpret_cast<char*>(begin), end - begin);
+  std::ranges::fill(arguments, '\0');
+  const std::string_view name(kName);
+  std::ranges::copy(name.substr(0, arguments.size() - 1), arguments.begin());
 }
 
 }  // namespace
