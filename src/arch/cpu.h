@@ -84,6 +84,12 @@ class Cpu {
   virtual bool emulate(uint64_t address, std::span<const uint8_t> bytes, RegisterImage& registers,
                        TargetMemory& memory) const = 0;
 
+  // Whether the frame of a function can have values below the stack pointer while the program stands `at` bytes behind its
+  // beginning. `function`: its code. True where that isn't known.
+  [[nodiscard]] virtual bool may_use_red_zone(std::span<const uint8_t> /*function*/, uint64_t /*at*/) const {
+    return true;
+  }
+
   // Valid at a function's first instruction only. False: the stack can't be read.
   virtual bool call_place(const RegisterImage& registers, TargetMemory& memory, CallPlace& place) const = 0;
   virtual bool argument(const RegisterImage& registers, TargetMemory& memory, unsigned index,

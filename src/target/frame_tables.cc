@@ -163,27 +163,33 @@ FrameTables::~FrameTables() = default;
 
 template <typename Cpu>
 Row FrameTables::row_for(uint64_t pc) {
-  Row row = kNoTable;
-  if (header_is_usable_) {
-    row = row_by_header<Cpu>(pc);
-  } else if (places_.table != 0 && places_.table_bytes != 0) {
-    row = row_by_table<Cpu>(pc);
-  }
-  if (row.kind == RowKind::kNoTable && places_.file_bytes != 0) row = row_by_file<Cpu>(pc);
-  return row;
+  const uint64_t entry = entry_in_memory<Cpu>(pc);
+  const Row row = entry != 0 ? unwind::row_of_fde<Cpu>(copy_->tables(), entry, pc) : kNoTable;
+  return row.kind == RowKind::kNoTable && places_.file_bytes != 0 ? row_by_file<Cpu>(pc) : row;
 }
 
 template <typename Cpu>
-Row FrameTables::row_by_header(uint64_t pc) {
-  const CfiTables tables = copy_->tables();
-  const uint64_t entry = unwind::cfi::find_fde<Cpu>(tables, pc);
-  if (entry == 0) return kNoTable;
-  copy_->fill_entry(entry);
-  return unwind::row_of_fde<Cpu>(tables, entry, pc);
+AddressRange FrameTables::function_at(uint64_t pc) {
+  const unwind::Extent extent = unwind::extent_of_fde<Cpu>(copy_->tables(), entry_in_memory<Cpu>(pc));
+  return extent.contains(pc) ? AddressRange{extent.begin, extent.begin + extent.bytes} : AddressRange{};
+}
+
+// The entry of .eh_frame that is the one for pc if any is. 0: none.
+template <typename Cpu>
+uint64_t FrameTables::entry_in_memory(uint64_t pc) {
+  if (header_is_usable_) return entry_by_header<Cpu>(pc);
+  return places_.table != 0 && places_.table_bytes != 0 ? entry_by_table<Cpu>(pc) : 0;
 }
 
 template <typename Cpu>
-Row FrameTables::row_by_table(uint64_t pc) {
+uint64_t FrameTables::entry_by_header(uint64_t pc) {
+  const uint64_t entry = unwind::cfi::find_fde<Cpu>(copy_->tables(), pc);
+  if (entry != 0) copy_->fill_entry(entry);
+  return entry;
+}
+
+template <typename Cpu>
+uint64_t FrameTables::entry_by_table(uint64_t pc) {
   if (!table_index_) {
     table_index_ = std::make_unique<Index>(std::vector<uint8_t>());
     const uint64_t bytes = std::min(places_.table_bytes, kMostTableBytes);
@@ -195,7 +201,7 @@ Row FrameTables::row_by_table(uint64_t pc) {
     }
   }
   const uint64_t* entry = table_index_->find(pc);
-  return entry != nullptr ? unwind::row_of_fde<Cpu>(copy_->tables(), *entry, pc) : kNoTable;
+  return entry != nullptr ? *entry : 0;
 }
 
 template <typename Cpu>
@@ -211,5 +217,7 @@ Row FrameTables::row_by_file(uint64_t pc) {
 
 template Row FrameTables::row_for<arch::x86_64::Unwinding>(uint64_t pc);
 template Row FrameTables::row_for<arch::i386::Unwinding>(uint64_t pc);
+template AddressRange FrameTables::function_at<arch::x86_64::Unwinding>(uint64_t pc);
+template AddressRange FrameTables::function_at<arch::i386::Unwinding>(uint64_t pc);
 
 }  // namespace heaptap::target

@@ -38,15 +38,21 @@ class FrameTables {
   template <typename Cpu>
   unwind::Row row_for(uint64_t pc);
 
+  // The code around pc that one entry describes: a function, or a part of one. Empty: not known.
+  template <typename Cpu>
+  AddressRange function_at(uint64_t pc);
+
  private:
   class Copy;
   class Index;
 
   void read_header();
   template <typename Cpu>
-  unwind::Row row_by_header(uint64_t pc);
+  uint64_t entry_in_memory(uint64_t pc);
   template <typename Cpu>
-  unwind::Row row_by_table(uint64_t pc);
+  uint64_t entry_by_header(uint64_t pc);
+  template <typename Cpu>
+  uint64_t entry_by_table(uint64_t pc);
   template <typename Cpu>
   unwind::Row row_by_file(uint64_t pc);
 

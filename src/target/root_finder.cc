@@ -1,9 +1,11 @@
 #include "target/root_finder.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "arch/cpu.h"
 #include "arch/native.h"
 #include "arch/thread_facts.h"
 #include "target/allocator_memory.h"
@@ -75,7 +77,8 @@ class RootFinder {
         facts_(facts_of(process)),
         modules_(find_modules(memory)),
         stacks_(credible(query.stacks, memory.map())),
-        musl_(runs_on_musl()) {}
+        musl_(runs_on_musl()),
+        walk_(memory_, modules_, process.architecture()) {}
 
   Roots find() {
     sort_ranges();
@@ -109,6 +112,8 @@ class RootFinder {
   void leave_out_ended_threads();
   void label_thread(const StoppedThread& thread);
   void label_stack(const StoppedThread& thread, AddressRange stack);
+  uint64_t live_from(const StoppedThread& thread);
+  bool may_use_red_zone(uint64_t pc);
   void label_alternate_stack(const StoppedThread& thread);
   void label_thread_locals(const StoppedThread& thread, std::optional<AddressRange> area);
   void leave_out_main_stack_of_ended_leader();
@@ -143,6 +148,8 @@ class RootFinder {
   std::vector<AddressRange> mapped_;  // ascending
   AddressRange main_stack_{};         // empty: none
   uint64_t main_heap_end_ = 0;        // 0: not known
+  StackWalk walk_;
+  std::unordered_map<uint64_t, bool> uses_red_zone_;  // by the program counter
   RangeLabels labels_;
   Roots roots_;
 };
@@ -269,7 +276,7 @@ void RootFinder::label_thread(const StoppedThread& thread) {
 }
 
 void RootFinder::label_stack(const StoppedThread& thread, AddressRange stack) {
-  uint64_t live = thread.stack_pointer - facts_.red_zone_bytes;
+  uint64_t live = live_from(thread);
   for (const wire::StackArea& other : stacks_) {
     const AddressRange range{other.begin, other.end};
     if (other.kind != RootKind::kAlternateStack || !range.contains(thread.stack_pointer)) continue;
@@ -285,6 +292,25 @@ void RootFinder::label_stack(const StoppedThread& thread, AddressRange stack) {
   label_alternate_stack(thread);
 }
 
+// Where a thread's innermost frame ends.
+uint64_t RootFinder::live_from(const StoppedThread& thread) {
+  if (facts_.red_zone_bytes == 0) return thread.stack_pointer;
+  const auto [known, is_new] = uses_red_zone_.try_emplace(thread.program_counter, true);
+  if (is_new) known->second = may_use_red_zone(thread.program_counter);
+  return thread.stack_pointer - (known->second ? facts_.red_zone_bytes : 0);
+}
+
+// Below the stack pointer lies what earlier calls left, unless the function at `pc` keeps values there.
+bool RootFinder::may_use_red_zone(uint64_t pc) {
+  constexpr uint64_t kMostBytes = 65536;
+  const arch::Cpu* cpu = arch::cpu_of(process_.architecture());
+  const AddressRange function = walk_.function_at(pc);
+  if (cpu == nullptr || function.size() == 0 || function.size() > kMostBytes) return true;
+  std::vector<uint8_t> code(function.size());
+  if (memory_.read(function.begin, code) != code.size()) return true;
+  return cpu->may_use_red_zone(code, pc - function.begin);
+}
+
 void RootFinder::label_alternate_stack(const StoppedThread& thread) {
   for (const wire::StackArea& other : stacks_) {
     const AddressRange range{other.begin, other.end};
@@ -292,8 +318,7 @@ void RootFinder::label_alternate_stack(const StoppedThread& thread) {
     if (lies_in(range.begin, query_.heap)) continue;
     labels_.erase(range);
     if (!range.contains(thread.stack_pointer)) continue;
-    labels_.paint({std::max(range.begin, thread.stack_pointer - facts_.red_zone_bytes), range.end},
-                  RootKind::kAlternateStack, thread.thread_id);
+    labels_.paint({std::max(range.begin, live_from(thread)), range.end}, RootKind::kAlternateStack, thread.thread_id);
   }
 }
 
@@ -358,7 +383,7 @@ void RootFinder::label_contexts() {
     uint64_t live = 0;
     uint32_t thread_id = area.thread_id;
     if (running != process_.threads().end()) {
-      live = running->stack_pointer - facts_.red_zone_bytes;
+      live = live_from(*running);
       thread_id = running->thread_id;
     } else {
       live = memory_.word(area.context + facts_.context_stack_pointer).value_or(0);
@@ -418,10 +443,9 @@ void RootFinder::collect_ranges() {
 }
 
 void RootFinder::walk_stacks() {
-  StackWalk walk(memory_, modules_, process_.architecture());
   for (const StoppedThread& thread : process_.threads()) {
     const size_t before = roots_.frames.size();
-    walk.walk(thread, roots_.frames);
+    walk_.walk(thread, roots_.frames);
     if (!is_ending(thread)) continue;
     const auto first = roots_.frames.begin() + static_cast<std::ptrdiff_t>(before);
     roots_.frames.erase(std::remove_if(first, roots_.frames.end(),

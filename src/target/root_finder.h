@@ -1,6 +1,6 @@
 // Where in a stopped process pointers can be that hold blocks by themselves.
 //
-// Roots: modules' writable data; other memory that is no heap; stacks from the stack pointer (less the red zone) to their
+// Roots: modules' writable data; other memory that is no heap; stacks from the stack pointer (less the red zone, if used) to their
 // end; registers; thread-local storage; words that the kernel keeps (epoll). No roots: what an allocator keeps for itself or
 // has free; dead stack; stacks of threads that ended; what the agent has. Memory whose origin isn't known counts as a root:
 // better a leak that isn't seen than a false alarm.

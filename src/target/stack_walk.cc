@@ -57,16 +57,29 @@ void StackWalk::walk(const StoppedThread& thread, std::vector<wire::StackFrame>&
 Row StackWalk::row_for(uint64_t pc) {
   if (const auto known = rows_.find(pc); known != rows_.end()) return known->second;
   Row row{RowKind::kNoTable, 0, 0, 0};
-  const auto behind = std::ranges::upper_bound(code_, pc, {}, [](const Module& module) { return module.code.begin; });
-  if (behind != code_.begin() && std::prev(behind)->code.contains(pc)) {
-    const ModuleImage* image = std::prev(behind)->image;
-    auto& tables = tables_[image];
-    if (!tables) tables = make_tables(*image);
+  if (FrameTables* tables = tables_at(pc); tables != nullptr) {
     if (architecture_ == wire::Architecture::kX86_64) row = tables->row_for<arch::x86_64::Unwinding>(pc);
     if (architecture_ == wire::Architecture::kI386) row = tables->row_for<arch::i386::Unwinding>(pc);
   }
   rows_.emplace(pc, row);
   return row;
+}
+
+AddressRange StackWalk::function_at(uint64_t pc) {
+  FrameTables* tables = tables_at(pc);
+  if (tables == nullptr) return {};
+  if (architecture_ == wire::Architecture::kX86_64) return tables->function_at<arch::x86_64::Unwinding>(pc);
+  if (architecture_ == wire::Architecture::kI386) return tables->function_at<arch::i386::Unwinding>(pc);
+  return {};
+}
+
+FrameTables* StackWalk::tables_at(uint64_t pc) {
+  const auto behind = std::ranges::upper_bound(code_, pc, {}, [](const Module& module) { return module.code.begin; });
+  if (behind == code_.begin() || !std::prev(behind)->code.contains(pc)) return nullptr;
+  const ModuleImage* image = std::prev(behind)->image;
+  auto& tables = tables_[image];
+  if (!tables) tables = make_tables(*image);
+  return tables.get();
 }
 
 std::unique_ptr<FrameTables> StackWalk::make_tables(const ModuleImage& image) const {

@@ -29,6 +29,9 @@ class StackWalk {
   // Appends the thread's frames, innermost first, at most kMostFrames.
   void walk(const StoppedThread& thread, std::vector<wire::StackFrame>& frames);
 
+  // The code around pc that one entry of the tables describes: a function, or a part of one. Empty: not known.
+  AddressRange function_at(uint64_t pc);
+
   static constexpr unsigned kMostFrames = 200;
 
  private:
@@ -38,6 +41,7 @@ class StackWalk {
   };
 
   unwind::Row row_for(uint64_t pc);
+  FrameTables* tables_at(uint64_t pc);  // null: it is in no module's code
   [[nodiscard]] std::unique_ptr<FrameTables> make_tables(const ModuleImage& image) const;
   bool step(const unwind::Row& row, WalkFrame& frame);
   [[nodiscard]] const arch::SignalTrampoline* signal_at(uint64_t address) const;

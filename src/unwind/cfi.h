@@ -389,22 +389,51 @@ Row make_row(const State& state) {
 
 }  // namespace cfi
 
+// The code that an FDE describes.
+struct Extent {
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+
+  [[nodiscard]] bool contains(uint64_t pc) const { return pc >= begin && pc - begin < bytes; }
+};
+
+namespace cfi {
+
+// Reads the FDE at this address as far as its extent. False: it makes no sense.
+template <typename Cpu, typename Form>
+bool enter_fde(const CfiTables& tables, uint64_t fde, ByteReader& reader, Cie& cie, Extent& extent) {
+  uint64_t fde_end = 0;
+  if (fde == 0 || !enter_entry(reader, fde_end)) return false;
+  const uint64_t id_address = reader.address();
+  const auto id = reader.fixed<uint32_t>();
+  if (id == Form::kCieId || !parse_cie<Cpu, Form>(tables, Form::cie_of(tables, id_address, id), cie)) return false;
+  extent.begin =
+      static_cast<typename Cpu::Word>(reader.pointer(cie.pointer_encoding & 0x7f, 0, sizeof(typename Cpu::Word)));
+  extent.bytes = reader.pointer(cie.pointer_encoding & kPointerFormat, 0, sizeof(typename Cpu::Word));
+  return reader.ok();
+}
+
+}  // namespace cfi
+
+// What the FDE at this address describes. Empty where it makes no sense.
+template <typename Cpu, typename Form = cfi::EhFrame>
+Extent extent_of_fde(const CfiTables& tables, uint64_t fde) {
+  ByteReader reader = tables.reader_at(fde);
+  cfi::Cie cie;
+  Extent extent;
+  return cfi::enter_fde<Cpu, Form>(tables, fde, reader, cie, extent) ? extent : Extent();
+}
+
 // The row for the instruction at pc by the FDE at this address. kNoTable where that doesn't cover it.
 template <typename Cpu, typename Form = cfi::EhFrame>
 Row row_of_fde(const CfiTables& tables, uint64_t fde, uint64_t pc) {
   using namespace cfi;
   constexpr Row kNoTable{RowKind::kNoTable, 0, 0, 0};
   ByteReader reader = tables.reader_at(fde);
-  uint64_t fde_end = 0;
-  if (fde == 0 || !enter_entry(reader, fde_end)) return kNoTable;
-  const uint64_t id_address = reader.address();
-  const auto id = reader.fixed<uint32_t>();
   Cie cie;
-  if (id == Form::kCieId || !parse_cie<Cpu, Form>(tables, Form::cie_of(tables, id_address, id), cie)) return kNoTable;
-  const auto begin =
-      static_cast<typename Cpu::Word>(reader.pointer(cie.pointer_encoding & 0x7f, 0, sizeof(typename Cpu::Word)));
-  const uint64_t range = reader.pointer(cie.pointer_encoding & kPointerFormat, 0, sizeof(typename Cpu::Word));
-  if (!reader.ok() || pc < begin || pc - begin >= range) return kNoTable;
+  Extent extent;
+  if (!enter_fde<Cpu, Form>(tables, fde, reader, cie, extent) || !extent.contains(pc)) return kNoTable;
+  const uint64_t begin = extent.begin;
   if (cie.is_signal) return Row{RowKind::kSignal, 0, 0, 0};
   if (cie.has_augmentation_data) reader.skip(reader.uleb());
 

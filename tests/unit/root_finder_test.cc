@@ -175,6 +175,61 @@ TEST(Roots, OfTheStackAreInItsLivePart) {
   EXPECT_EQ(findings.holders_of(told.at(1)), Kinds{});
 }
 
+#if defined(__x86_64__)
+// Both put their argument below the stack pointer and wait: the first in the same function, the second in another one.
+extern "C" void hold_below_stack(uint64_t);
+extern "C" void leave_below_stack(uint64_t);
+asm(R"(
+  .text
+  .type hold_below_stack, @function
+hold_below_stack:
+  .cfi_startproc
+  mov %rdi, -16(%rsp)
+  xor %edi, %edi
+1:
+  mov $34, %eax
+  syscall
+  jmp 1b
+  .cfi_endproc
+  .type leave_below_stack, @function
+leave_below_stack:
+  .cfi_startproc
+  mov %rdi, -16(%rsp)
+  xor %edi, %edi
+  jmp wait_below_stack
+  .cfi_endproc
+  .type wait_below_stack, @function
+wait_below_stack:
+  .cfi_startproc
+  mov $34, %eax
+  syscall
+  jmp wait_below_stack
+  .cfi_endproc
+)");
+
+TEST(Roots, BelowTheStackPointerAreThoseOfAFunctionThatKeepsValuesThere) {
+  const std::pair<void (*)(uint64_t), Kinds> cases[] = {{hold_below_stack, {RootKind::kStack}},
+                                                        {leave_below_stack, {}}};
+  for (const auto& [wait, kinds] : cases) {
+    const ChildProcess child([wait = wait](int out) {
+      Told told;
+      told.tell(0, std::malloc(kBlockBytes));
+      send(out, told);
+      clear_stack();
+      wait(told.at(0));
+    });
+    Told told;
+    ASSERT_TRUE(child.receive(told));
+    test::wait_for_state(child.id(), "S");
+    const auto heap = blocks_at({told.at(0)});
+    RootQuery query{};
+    query.heap = heap;
+    Findings findings(child.id(), query);
+    EXPECT_EQ(findings.holders_of(told.at(0)), kinds);
+  }
+}
+#endif
+
 TEST(Roots, OfAnotherThreadAreOnItsStackAndInItsThreadLocalVariables) {
   const ChildProcess child([](int out) {
     std::thread([out] {

@@ -3,6 +3,7 @@
 #include "arch/x86/action.h"
 #include "arch/x86/emulate.h"
 #include "arch/x86/interrupted_call.h"
+#include "arch/x86/red_zone.h"
 
 namespace heaptap::arch::x86 {
 namespace {
@@ -66,6 +67,10 @@ bool CommonCpu::emulate(uint64_t address, std::span<const uint8_t> bytes, Regist
   if (!add_segments(registers, state) || !x86::emulate(parts, address, state, memory)) return false;
   keep(state, registers);
   return true;
+}
+
+bool CommonCpu::may_use_red_zone(std::span<const uint8_t> function, uint64_t at) const {
+  return x86::may_use_red_zone(mode_, function, at);
 }
 
 MachineState CommonCpu::state_of(const RegisterImage& registers) const {

@@ -42,6 +42,8 @@ class CommonCpu : public Cpu {
   bool emulate(uint64_t address, std::span<const uint8_t> bytes, RegisterImage& registers,
                TargetMemory& memory) const final;
 
+  bool may_use_red_zone(std::span<const uint8_t> function, uint64_t at) const final;
+
   bool call_place(const RegisterImage& registers, TargetMemory& memory, CallPlace& place) const final;
   bool returns_from(const RegisterImage& registers, const CallPlace& place) const final;
 
