@@ -90,6 +90,24 @@ TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   EXPECT_FALSE(report.stacks[3].ends_early.empty());
 }
 
+TEST_F(Analysis, TellsTheEmergencyPoolOfTheCppLibrary) {
+  const auto module = [&](const char* path, uint64_t begin) {
+    script_.tables.modules.push_back(
+        {.path = path, .build_id = "", .bias = begin, .start = begin, .end = begin + 0x100});
+  };
+  module("/usr/lib/libstdc++.so.6", 0x1000);
+  module("/lib64/ld-linux-x86-64.so.2", 0x2000);
+  module("/usr/bin/app", 0x3000);
+  script_.allocate(4, 1, Function::kMalloc, script_.stack({0x1010, 0x2010}));  // its constructor, called by the loader
+  script_.allocate(3, 1, Function::kMalloc, script_.stack({0x1010, 0x3010}));  // the library for the program
+  script_.allocate(2, 1, Function::kMalloc, script_.stack({0x3010, 0x2010}));  // the program's own constructor
+  script_.allocate(1, 1, Function::kMalloc, script_.stack({0x1010}));
+  const report::Report report = analyzed({.sort = SortKey::kStacks});
+  ASSERT_EQ(report.stacks.size(), 4u);
+  EXPECT_EQ(report.stacks[0].purpose, "libstdc++'s emergency pool for exceptions");
+  for (size_t i = 1; i < report.stacks.size(); ++i) EXPECT_EQ(report.stacks[i].purpose, "") << i;
+}
+
 TEST_F(Analysis, KeepsIdsWhateverIsShown) {
   script_.allocate(1, 1, Function::kMalloc);
   script_.allocate(100, 2, Function::kCalloc);

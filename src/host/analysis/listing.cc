@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "host/analysis/system_stacks.h"
+
 namespace heaptap::analysis {
 namespace {
 
@@ -121,6 +123,7 @@ void Listing::name(report::StackEntry& stack) const {
   stack.variant = function.variant;
   stack.mapping = function.family == wire::Family::kMap;
   stack.frames = names_.frames_of(tables_, site.stack, query_.depth != 0 ? query_.depth : kMostFrames);
+  stack.purpose = purpose_of(tables_, site);
   const size_t depth = depth_of(tables_, site.stack);
   if (query_.depth == 0 && depth > kMostFrames) {
     stack.ends_early = fmt::format("{} frames in all, of which the innermost are shown", depth);

@@ -94,7 +94,8 @@ Json json_of(const StackEntry& stack) {
           {"threads", known(stack.threads_known, stack.threads)},
           {"leaks", leaks_json(stack.leaks)},
           {"frames", json_of(stack.frames)},
-          {"ends_early", or_null(stack.ends_early)}};
+          {"ends_early", or_null(stack.ends_early)},
+          {"purpose", or_null(stack.purpose)}};
 }
 
 Json json_of(const ErrorEntry& error) {

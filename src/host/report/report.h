@@ -62,6 +62,7 @@ struct StackEntry {
   bool threads_known = true;
   bool temporary_known = true;
   std::string ends_early;  // why there are no further frames; empty where the stack is whole
+  std::string purpose;     // of the blocks, where a library has them for itself and it is known what for; else empty
 };
 
 // Which verdicts are certain. Where one isn't, what it speaks against is still so; there may be more of it.

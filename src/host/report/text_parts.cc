@@ -115,6 +115,7 @@ std::string frames_text(const TextContext& context, const std::vector<symbols::F
 
 std::string frames_text(const TextContext& context, const StackEntry& stack) {
   std::string text = frames_text(context, stack.frames);
+  if (!stack.purpose.empty()) text += "      " + context.ink.dim("(" + stack.purpose + ")") + "\n";
   if (!stack.ends_early.empty()) {
     text += "      " + context.ink.dim("(no further: " + stack.ends_early + ")") + "\n";
   }

@@ -77,6 +77,11 @@ std::string stack_text(const TextContext& context, const StackEntry& stack) {
   return text + "\n" + frames_text(context, stack);
 }
 
+std::string caller_text(const StackEntry& stack) {
+  if (!stack.purpose.empty()) return stack.purpose;
+  return stack.frames.empty() ? "" : describe(stack.frames.front(), kNameWidth);
+}
+
 }  // namespace
 
 std::string text_summary(const TextContext& context) {
@@ -106,8 +111,7 @@ std::string text_top(const TextContext& context) {
                stack.live_known ? format_count(stack.live_blocks) : "?",
                stack.times_known ? format_bytes(stack.peak_bytes) : "-", format_bytes(stack.allocated_bytes),
                format_count(stack.allocations), stack.temporary_known ? format_count(stack.temporary_allocations) : "?",
-               fmt::format("#{}", stack.id), stack.function,
-               stack.frames.empty() ? "" : describe(stack.frames.front(), kNameWidth)});
+               fmt::format("#{}", stack.id), stack.function, caller_text(stack)});
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }
