@@ -40,6 +40,8 @@ namespace heaptap::agent {
   with(kUnshare, "unshare")                                 \
   with(kSetNamespace, "setns")                              \
   with(kClone, "clone")                                     \
+  with(kOpenLibrary, "dlopen")                              \
+  with(kOpenInNamespace, "dlmopen")                         \
   with(kLockAll, "mlockall")                                \
   with(kVersion, "gnu_get_libc_version")
 // clang-format on

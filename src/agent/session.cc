@@ -267,7 +267,10 @@ __attribute__((noinline)) bool start_session() {
   wire::LogHeader* log = ask_for_log(reason);
   const bool started = log != nullptr && use_log(log);
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
-  if (started) arm_signals();
+  if (started) {
+    tell_own_scopes(*log);
+    arm_signals();
+  }
   return started;
 }
 

@@ -72,6 +72,9 @@ bool map_more_chunks(uint32_t first);
 // The kernel's number of the calling thread; 0: not known. Asks the kernel where that may be.
 uint32_t thread_id();
 
+// Tells a log of libraries that have scopes of their own. Once the session has started: one may be loaded meanwhile.
+void tell_own_scopes(wire::LogHeader& log);
+
 inline bool is_recording() {
   const SessionState state = g_session_page.state.load(std::memory_order_relaxed);
   if (state == SessionState::kRecording) [[likely]]

@@ -97,6 +97,7 @@ struct LogHeader {
   alignas(64) std::atomic<
       uint64_t> coarse_clock;          // raised by the collector now and then; counted up by who may not read the clock
   std::atomic<uint32_t> thread_count;  // numbers given to threads so far; the first thread is 1
+  std::atomic<uint32_t> own_scopes;    // not 0: some libraries' calls go past the hooks
 
   alignas(64) Ending ending;
   std::atomic<uint32_t> stack_area_overflow;               // stacks that took the place of others in the table

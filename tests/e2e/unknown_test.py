@@ -89,6 +89,42 @@ class PastTheHooks(Unknown):
         self.assertEqual(report["totals"]["unseen_frees"], 0)
 
 
+class OtherScopes(Unknown):
+    """What a library allocates and releases that is bound past the hooks."""
+
+    def test_nobody_is_accused(self):
+        for way in ("deepbind", "namespace", "inner", "inner-library"):
+            with self.subTest(way):
+                trace = self.folder / f"{way}.htap"
+                outcome = heaptap("run", "-q", "-o", trace, "--sanity", "--via", "agent", "--", TARGETS / "past_hooks", way)
+                self.assertEqual(outcome.status, 0, outcome)
+                report = summary(trace)
+                self.assertEqual(accusations(report), {}, report)
+                self.assertEqual(report["leaks"]["possible"]["blocks"], 0)
+                self.assertEqual(report["errors"], [])
+                self.assertEqual(report["capture"]["known"], {"leaks": False, "releases": False})
+                self.assertEqual(self.check(trace, "--max-leaked", "0")[0], 3)
+                if way != "namespace":
+                    self.assertGreaterEqual(report["totals"]["unknown_frees"], 10)
+                text = heaptap("show", "summary", trace).stdout.decode()
+                self.assertIn("calls of some objects are not seen", text)
+
+    def test_a_usual_library_is_seen(self):
+        trace = self.folder / "usual.htap"
+        outcome = heaptap("run", "-q", "-o", trace, "--sanity", "--via", "agent", "--", TARGETS / "leak_in_library")
+        self.assertEqual(outcome.status, 0, outcome)
+        self.assertEqual(summary(trace)["capture"]["known"], {"leaks": True, "releases": True})
+
+    def test_children_have_the_libraries_too(self):
+        trace = self.folder / "%p.htap"
+        outcome = heaptap("run", "-q", "-f", "-o", trace, "--sanity", "--via", "agent", "--", TARGETS / "past_hooks", "deepbind", "fork")
+        self.assertEqual(outcome.status, 0, outcome)
+        traces = [trace for trace in self.folder.glob("*.htap") if not trace.is_symlink()]
+        self.assertEqual(len(traces), 2)
+        for each in traces:
+            self.assertEqual(summary(each)["capture"]["known"], {"leaks": False, "releases": False})
+
+
 class Gate(Unknown):
     def test_a_whole_trace_is_judged(self):
         trace = self.record("leak_definite")

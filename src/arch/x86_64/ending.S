@@ -50,6 +50,8 @@
         pass_through unshare, heaptap_choose_unshare
         pass_through setns, heaptap_choose_setns
         pass_through clone, heaptap_choose_clone
+        pass_through dlopen, heaptap_choose_dlopen
+        pass_through dlmopen, heaptap_choose_dlmopen
 
 // In place of main: notes where main's frame begins and what it returns to, and becomes main.
         .globl  heaptap_enter_main

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "host/app/exec_notes.h"
+#include "host/app/past_hooks.h"
 #include "host/base/clock.h"
 #include "host/intake/table_frames.h"
 #include "target/memory_room.h"
@@ -156,6 +157,7 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
 
 void Recording::code_events(bool last) {
   if (log_->header().slots_used.load(std::memory_order_acquire) > 1) coder_.expect_doubles();
+  read_modules();  // what they call may go past the hooks
   coder_.set_incomplete(reader_.lost_events() > 0 || gaps() != 0);
   size_t taken = 0;
   for (size_t now = 1; now > 0; taken += now) {
@@ -223,6 +225,9 @@ void Recording::read_modules() {
          .generation = note.generation,
          .flags = note.flags});
     modules_read_ += static_cast<uint32_t>(bytes);
+    if (capture_.via == "agent" && !goes_past_hooks_) {
+      goes_past_hooks_ = goes_past_hooks(static_cast<pid_t>(capture_.pid), tables_.modules.back().path);
+    }
   }
 }
 
@@ -263,6 +268,7 @@ uint32_t Recording::gaps() const {
   uint32_t gaps = 0;
   if (reader_.damaged_streams() > 0) gaps |= model::kGapDamagedLog;
   if (log_->parts().omits) gaps |= model::kGapOmittedObjects;
+  if (goes_past_hooks_ || log_->header().own_scopes.load(std::memory_order_relaxed) != 0) gaps |= model::kGapPastHooks;
   if (coder_.missed_releases() > 0) gaps |= model::kGapMissedReleases;
   return gaps;
 }

@@ -81,7 +81,8 @@ class Recording {
   uint64_t last_write_ns_ = 0;
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;
-  uint32_t modules_read_ = 0;  // bytes
+  bool goes_past_hooks_ = false;  // some object's calls do
+  uint32_t modules_read_ = 0;     // bytes
   target::RawEvents raw_;
   std::vector<bool> threads_known_;  // by number
   model::EventBatch batch_;
