@@ -13,7 +13,8 @@
                               has to say that not all is in it; `threads`: more than --aggregate keeps apart, which isn't tried
   // EXPECT exit N            the program's status, with and without heaptap (0 where nothing is said)
   // EXPECT signal NAME
-  // EXPECT PATH OP VALUE     a number of the summary, e.g. totals.allocations >= 5, errors.length == 0
+  // EXPECT PATH OP VALUE     a number of the summary, e.g. totals.allocations >= 5, errors.length == 0, or whether something is
+                              so: capture.complete == 0, of a run that isn't as TRACE says
   // EXPECT stack KEY=… …     over all stacks that match, the sums are as said. Keys that select:
                                 function=NAME        what was called
                                 caller=NAME          the function of the innermost frame

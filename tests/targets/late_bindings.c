@@ -3,6 +3,9 @@
 // LINK -rdynamic -ldl
 // USES late_plain late_other late_replacing late_global late_needing
 // ENV LD_LIBRARY_PATH=@TARGETS@
+// EXPECT totals.bad_frees == 0
+// EXPECT totals.double_frees == 0
+// EXPECT errors.length == 0
 // RUN plain
 // RUN needing
 // RUN plain needing
@@ -12,12 +15,10 @@
 // RUN plain +global other needing
 // RUN needing +global plain
 // RUN @needing plain
+// EXPECT capture.complete == 0
 // RUN plain -plain needing -needing plain
 // RUN !needing !plain !other
 // RUN +needing plain
-// EXPECT totals.bad_frees == 0
-// EXPECT totals.double_frees == 0
-// EXPECT errors.length == 0
 #define _GNU_SOURCE
 #include "target.h"
 
