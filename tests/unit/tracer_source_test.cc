@@ -140,6 +140,18 @@ TEST_F(TracerSourceTest, AnExecutedProgramHasARecordingOfItsOwn) {
   EXPECT_EQ(processes_.take_traces({}).size(), 2u);
 }
 
+TEST_F(TracerSourceTest, AnExecutedProgramThatIsRefusedLeavesTheRecordingItsName) {
+  hear({log_wanted(70, LogWanted::Reason::kStart)});
+  const std::string path = processes_.find(70)->recording->path();
+  source_.accept_no_more();
+  hear({log_wanted(70, LogWanted::Reason::kExec)});
+  EXPECT_EQ(tracer::g_told, (Words{"log 70", "detach 0", "refuse 70"}));
+  const model::Capture capture = end(70);
+  EXPECT_TRUE(capture.executed);
+  EXPECT_TRUE(has_note(capture, "letting go"));
+  EXPECT_EQ(processes_.take_traces({}).front().path, path);
+}
+
 TEST_F(TracerSourceTest, WhoLeavesByExecutingIsToldSo) {
   hear({log_wanted(70, LogWanted::Reason::kAttach), Left{70, Left::Reason::kExecuted, std::nullopt}});
   EXPECT_TRUE(has_note(end(70), "-e"));

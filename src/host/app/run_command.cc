@@ -135,12 +135,14 @@ Outcome outcome_of(RecordedProcesses& processes, std::vector<pid_t> named, bool 
   return outcome;
 }
 
-// Whatever happens to the recording, the program's status is known in the end.
-void watch(Supervisor& supervisor, RecordedProcesses& processes, const std::optional<target::Launched>& launched) try {
+// Whatever happens to the recording, the program goes on, and its status is known in the end.
+void watch(Supervisor& supervisor, RecordedProcesses& processes, RecordingSource& source,
+           const std::optional<target::Launched>& launched) try {
   supervisor.watch(launched);
 } catch (const std::exception& error) {
   StartedProgram& program = processes.program();
   if (!program.runs()) throw;
+  source.accept_no_more();  // a tracer lets go of it: it may stand still and wait for an answer
   print_error(fmt::format("heaptap: the recording ended before the program: {}\n", error.what()));
   while (waitpid(program.process, &program.status, 0) < 0 && errno == EINTR) {
   }
@@ -164,7 +166,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   Supervisor supervisor({}, processes, source);
   const auto launched = start(*launch);
   if (!launched) return std::unexpected(launched.error());
-  watch(supervisor, processes, *launched);
+  watch(supervisor, processes, source, *launched);
   return outcome_of(processes, {}, false);
 }
 
@@ -223,7 +225,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     }
     launched = *started;
   }
-  watch(supervisor, processes, launched);
+  watch(supervisor, processes, source, launched);
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
 }
 

@@ -23,6 +23,19 @@ ScanAccess access_to(tracer::TracerLine& line, pid_t process) {
           true};
 }
 
+// However the look at a process at its end ends: it doesn't stand still for longer.
+class EndGoesOn {
+ public:
+  EndGoesOn(tracer::TracerLine& line, pid_t process) : line_(line), process_(process) {}
+  ~EndGoesOn() { line_.end_may_go_on(process_); }  // where it waits still
+  EndGoesOn(const EndGoesOn&) = delete;
+  EndGoesOn& operator=(const EndGoesOn&) = delete;
+
+ private:
+  tracer::TracerLine& line_;
+  pid_t process_;
+};
+
 std::string how_it_ended(int status) {
   return WIFSIGNALED(status) ? fmt::format("signal {} ended it", WTERMSIG(status))
                              : fmt::format("status {}", WEXITSTATUS(status));
@@ -48,12 +61,12 @@ void TracerSource::take_news() {
 }
 
 void TracerSource::take(const tracer::LogWanted& message) {
-  processes_.end_by_exec(message.process);  // where it is recorded already
-  left_.erase(message.process);
   RecordedProcess* process = nullptr;
   using Reason = tracer::LogWanted::Reason;
   const auto sound = message.reason == Reason::kExec ? check_sanitizer(message.process) : base::Result<>();
   if (accepts_ && sound) {
+    processes_.end_by_exec(message.process);  // where it is recorded already
+    left_.erase(message.process);
     process = processes_.begin({.process = message.process,
                                 .parent = message.parent,
                                 .architecture = message.architecture,
@@ -66,7 +79,12 @@ void TracerSource::take(const tracer::LogWanted& message) {
     return;
   }
   line_.refuse_log(message.process);
-  if (!sound) give_up(message.process, "it executed a program that isn't recorded: " + sound.error().message);
+  if (message.reason == Reason::kExec && !(accepts_ && sound)) {
+    // What is recorded already ends here, under the name that it has.
+    if (RecordedProcess* const before = processes_.find(message.process)) before->recording->note_exec();
+    const std::string why = sound ? "heaptap was letting go of it" : sound.error().message;
+    give_up(message.process, "it executed a program that isn't recorded: " + why);
+  }
   if (asked_.erase(message.process) > 0 && accepts_) ++failures_;
 }
 
@@ -96,12 +114,12 @@ void TracerSource::give_up(pid_t pid, const std::string& why) {
 }
 
 void TracerSource::take(const tracer::Ending& message) {
+  const EndGoesOn goes_on(line_, message.process);
   RecordedProcess* const process = processes_.find(message.process);
   if (process != nullptr) {
     (void)process->recording->scan(access_to(line_, message.process),
                                    message.notice);  // a failure is noted in the trace
   }
-  line_.end_may_go_on(message.process);  // where it waits still
 }
 
 void TracerSource::take(const Left& message) {
