@@ -30,6 +30,7 @@ LogParts::LogParts(wire::LogHeader& log)
       flags(log.flags),
       omits(log.omitted_objects[0] != '\0'),
       writers_wait(log.overflow_policy == wire::OverflowPolicy::kWait),
+      overflow_wait_ms(log.overflow_wait_ms),
       start_chunks(std::min(log.start_chunks, log.chunk_count)),
       slots(part<wire::StreamSlot>(log, log.slots_offset, log.slot_count)),
       modules(part<const uint8_t>(log, log.modules_offset, log.modules_capacity)),

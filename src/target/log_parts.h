@@ -24,10 +24,11 @@ struct LogParts {
   explicit LogParts(wire::LogHeader& log);
 
   wire::LogHeader& header;
-  uint32_t flags;         // wire::SessionFlag
-  bool omits;             // callers whose events aren't noted
-  bool writers_wait;      // where the log is full
-  uint32_t start_chunks;  // that may be used from the start
+  uint32_t flags;             // wire::SessionFlag
+  bool omits;                 // callers whose events aren't noted
+  bool writers_wait;          // where the log is full
+  uint32_t overflow_wait_ms;  // at most
+  uint32_t start_chunks;      // that may be used from the start
   std::span<wire::StreamSlot> slots;
   std::span<const uint8_t> modules;
   std::span<const wire::CodeEntry> codes;

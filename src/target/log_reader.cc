@@ -108,6 +108,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   // A thread that stands still in the middle of a hook holds the others up, but not for ever.
   if (!last) busy_until = std::max(busy_until, now - kStallTicks);
   merge(events, std::min(busy_until, unread_until));
+  complete_until_ = std::min({busy_until, unread_until, settled_});
   retire_ended();
   const bool has_grown = !last && grow();
   if (freed_ > 0 || has_grown) {

@@ -63,6 +63,9 @@ class LogReader {
   // nothing and left something, where it had to hand on first what was held here.)
   [[nodiscard]] bool is_empty() const;
 
+  // All events up to this time were handed on by the last drain, for all that is known.
+  [[nodiscard]] uint64_t complete_until() const { return complete_until_; }
+
   // Threads seen since the last call: number and kernel id.
   std::vector<StreamEnd> take_new_threads();
 
@@ -113,6 +116,7 @@ class LogReader {
   std::vector<StreamEnd> new_threads_;
   uint64_t published_;  // what the log's coarse_clock was raised to
   uint64_t settled_;    // what it was before: no thread that isn't busy writes a record any more that is older
+  uint64_t complete_until_ = 0;
   uint64_t bytes_read_ = 0;
   uint64_t lost_ended_ = 0;  // of streams that ended
   uint32_t damaged_streams_ = 0;

@@ -174,8 +174,9 @@ void Recording::code_events(bool last) {
 
 bool Recording::is_overdue(const wire::RawEvent& event) const {
   constexpr uint64_t kOverdueTicks = 1'000'000'000;  // a stream is waited for by much less
-  const uint64_t now = clock_.now();
-  return now > event.time && now - event.time > kOverdueTicks;
+  // Not the time now: where this side is behind, the release may be in what it has yet to read.
+  const uint64_t seen = reader_.complete_until();
+  return seen > event.time && seen - event.time > kOverdueTicks;
 }
 
 void Recording::add_batch() {
@@ -269,7 +270,7 @@ uint32_t Recording::gaps() const {
   if (reader_.damaged_streams() > 0) gaps |= model::kGapDamagedLog;
   if (log_->parts().omits) gaps |= model::kGapOmittedObjects;
   if (goes_past_hooks_ || log_->header().own_scopes.load(std::memory_order_relaxed) != 0) gaps |= model::kGapPastHooks;
-  if (coder_.missed_releases() > 0) gaps |= model::kGapMissedReleases;
+  if (coder_.missed_releases() > 0 || totals_.missed_releases() > 0) gaps |= model::kGapMissedReleases;
   return gaps;
 }
 
@@ -303,14 +304,14 @@ void Recording::note(std::string text) {
 std::string Recording::cause_of_losses() const {
   const uint64_t used = uint64_t{reader_.usable_chunks()} * wire::kChunkBytes / 1024;
   const uint64_t most = uint64_t{reader_.chunk_limit()} * wire::kChunkBytes / 1024;
-  const wire::LogHeader& log = log_->header();
-  if (log.overflow_policy == wire::OverflowPolicy::kDrop) {
+  const target::LogParts& log = log_->parts();
+  if (!log.writers_wait) {
     return fmt::format(
         "events were lost because the program was faster than heaptap, whose log of {} KiB was full "
         "(--on-overflow=wait makes it wait)",
         used);
   }
-  if (log.waits_in_vain.load(std::memory_order_relaxed) > 0) {
+  if (log.header.waits_in_vain.load(std::memory_order_relaxed) > 0) {
     return fmt::format(
         "events were lost because heaptap stood still for {} s while its log was full: it was stopped, or had no "
         "processor (the log had {} KiB, and may grow to {} KiB)",
@@ -340,7 +341,8 @@ void Recording::note_what_no_agent_saw() {
   if (wanted_scan && !end_was_seen_) {
     note(capture_.executed
              ? "no leak scan was made at the end: the program executed another one, and its memory was gone"
-             : "no leak scan was made at the end: the program was killed, or ended by a system call of its own");
+             : "no leak scan was made at the end: the program was killed, ended by a system call of its own, or "
+               "executed another program");
   }
 }
 

@@ -101,6 +101,8 @@ std::vector<TotalsCollector::Thread> TotalsCollector::take_new_threads() {
   return seen;
 }
 
+uint64_t TotalsCollector::missed_releases() const { return is_on() ? now(parts_.header->missed_releases) : 0; }
+
 std::vector<std::string> TotalsCollector::notes(const model::Totals& totals) const {
   std::vector<std::string> notes;
   uint64_t unkept = 0;
@@ -111,7 +113,7 @@ std::vector<std::string> TotalsCollector::notes(const model::Totals& totals) con
         "alive is not known (a larger --aggregate-memory makes room)",
         unkept));
   }
-  if (const uint64_t missed = now(parts_.header->missed_releases); missed > 0) {
+  if (const uint64_t missed = missed_releases(); missed > 0) {
     notes.push_back(fmt::format(
         "{} blocks were handed out again without a release having been seen: something releases them past the "
         "functions that heaptap watches; they count as freed then",

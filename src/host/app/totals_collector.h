@@ -25,6 +25,9 @@ class TotalsCollector {
   // Threads seen since the last call.
   std::vector<Thread> take_new_threads();
 
+  // Blocks that were handed out again without a release having been seen.
+  [[nodiscard]] uint64_t missed_releases() const;
+
   // What found no place in the memory, one sentence each.
   [[nodiscard]] std::vector<std::string> notes(const model::Totals& totals) const;
 
