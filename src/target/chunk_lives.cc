@@ -179,6 +179,7 @@ class ChunkLives {
       }
       const auto behind = words.at(chunk + bytes + kWord);
       if (!behind) return false;
+      ++chunks_walked_;
       const uint64_t block = chunk + kHeadBytes;
       const bool in_use = (*behind & kPreviousInUse) != 0;
       if (in_use && (bytes == kCacheChunk || bytes == kOldCacheChunk)) caches_.push_back(block);
@@ -206,7 +207,8 @@ class ChunkLives {
       if (is_in_heap(blocks_[i].begin)) continue;
       const auto head = memory_.words({blocks_[i].begin - kHeadBytes, blocks_[i].begin});
       if (head.size() < 2) {
-        lives_[i] = ChunkLife::kFree;  // its memory is gone
+        // Its memory is gone; or it is of an allocator that has nothing in front of a block.
+        if (!memory_.word(blocks_[i].begin)) lives_[i] = ChunkLife::kFree;
         continue;
       }
       const uint64_t chunk = blocks_[i].begin - kHeadBytes;
@@ -223,13 +225,13 @@ class ChunkLives {
     for (const Arena& arena : arenas_) {
       if (arena.fast_bins == 0) continue;
       for (const uint64_t list : memory_.words({arena.fast_bins, arena.fast_bins + kFastBins * kWord})) {
-        sound = (list == 0 || take_out_list(list + kHeadBytes, kHeadBytes)) && sound;
+        sound = (list == 0 || take_out_list(list + kHeadBytes, kHeadBytes, chunks_walked_)) && sound;
       }
     }
     bool any = false;
     for (const uint64_t cache : caches_) any = take_out_cache(cache) || any;
     // Without a single entry in all caches it isn't known that they are where they are looked for.
-    if (!sound || !any) std::ranges::replace(lives_, ChunkLife::kInUse, ChunkLife::kUnknown);
+    if (!sound || !any || is_too_long_) std::ranges::replace(lives_, ChunkLife::kInUse, ChunkLife::kUnknown);
     take_out_marked();
   }
 
@@ -245,11 +247,11 @@ class ChunkLives {
   }
 
   // A list's entries follow each other at their blocks' first words: plainly, or with the place's page mixed in (from 2.32 on).
-  // They lead to blocks, or as much before them as `before` says. False: it is no list.
-  bool take_out_list(uint64_t first, uint64_t before) {
+  // They lead to blocks, or as much before them as `before` says, and are `most` at most. False: it is no list.
+  bool take_out_list(uint64_t first, uint64_t before, uint64_t most) {
     for (const bool is_mixed : {true, false}) {
       std::vector<uint64_t> entries;
-      if (!follow(first, before, is_mixed, entries)) continue;
+      if (!follow({first, before, most}, is_mixed, entries)) continue;
       for (const uint64_t entry : entries) {
         const auto block = std::ranges::lower_bound(blocks_, entry, {}, &AddressRange::begin);
         if (block != blocks_.end() && block->begin == entry) {
@@ -261,15 +263,23 @@ class ChunkLives {
     return false;
   }
 
-  bool follow(uint64_t at, uint64_t before, bool is_mixed, std::vector<uint64_t>& entries) const {
-    constexpr size_t kMost = size_t{1} << 24;
-    while (at != 0) {
-      if (at % kAlignment != 0 || !is_walked(at) || entries.size() == kMost) return false;
+  struct List {
+    uint64_t first;
+    uint64_t before;  // as much before the next entry a link leads
+    uint64_t most;    // entries
+  };
+
+  bool follow(const List& list, bool is_mixed, std::vector<uint64_t>& entries) {
+    for (uint64_t at = list.first; at != 0;) {
+      if (at % kAlignment != 0 || !is_walked(at)) return false;
+      is_too_long_ = is_too_long_ || steps_left_ == 0 || entries.size() == list.most;
+      if (is_too_long_) return false;
+      --steps_left_;
       entries.push_back(at);
       const auto word = memory_.word(at);
       if (!word) return false;
       const uint64_t next = is_mixed ? *word ^ at >> 12 : *word;
-      at = next == 0 ? 0 : next + before;
+      at = next == 0 ? 0 : next + list.before;
     }
     return true;
   }
@@ -292,7 +302,12 @@ class ChunkLives {
       if (lists[i] != 0 && (lists[i] % kAlignment != 0 || !is_walked(lists[i]))) return false;
       any = any || lists[i] != 0;
     }
-    for (const uint64_t list : lists) any = (list == 0 || take_out_list(list, 0)) && any;
+    for (size_t i = 0; i < kCacheLists; ++i) {
+      uint64_t count = 0;
+      std::memcpy(&count, bytes.data() + i * count_bytes, count_bytes);
+      // A thread that stands still in the middle of a change may have one more in the list than it counted.
+      any = (lists[i] == 0 || take_out_list(lists[i], 0, count + 1)) && any;
+    }
     const auto first = std::ranges::find_if(lists, [](uint64_t list) { return list != 0; });
     const uint64_t mark = any ? memory_.word(*first + kWord).value_or(0) : 0;
     if (any && std::ranges::find(marks_, mark) == marks_.end()) marks_.push_back(mark);
@@ -308,6 +323,9 @@ class ChunkLives {
   std::vector<Heap> heaps_;       // ascending
   std::vector<AddressRange> walked_;
   bool all_walked_ = true;
+  uint64_t chunks_walked_ = 0;
+  uint64_t steps_left_ = uint64_t{4} << 20;  // along all lists: the target stands still meanwhile
+  bool is_too_long_ = false;                 // a list is longer than it can be, or all of them are
   std::vector<Arena> arenas_;
   std::vector<uint64_t> marks_;   // of blocks in caches
   std::vector<uint64_t> caches_;  // where the blocks of chunks begin that may be a thread's
