@@ -19,7 +19,7 @@ constexpr long kMostPending = 4096;
 constexpr long kMostOfOtherUser = 64;
 constexpr size_t kMostLines = 256;
 constexpr unsigned kMostRounds = 8;
-constexpr unsigned kMostAtOnce = 64;          // connections that are taken in one go
+constexpr unsigned kMostAtOnce = 64;          // connections, or messages of a line, that are taken in one go
 constexpr std::chrono::seconds kPatience{5};  // as long as an agent waits for its answer
 
 std::string random_text(size_t digits) {
@@ -36,6 +36,20 @@ std::string random_text(size_t digits) {
   return text;
 }
 
+// A message has room for one more descriptor than it should bring.
+void take_descriptors(cmsghdr* head, int& connection) {
+  const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t i = 0; i < count; ++i) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
+    if (connection < 0) {
+      connection = descriptor;
+    } else {
+      close(descriptor);
+    }
+  }
+}
+
 // A message of who shares a line: the kernel says whose it is, and a descriptor comes with it.
 ssize_t receive_by_line(int line, AgentRequest& request) {
   iovec part{&request.hello, sizeof(request.hello)};
@@ -49,7 +63,7 @@ ssize_t receive_by_line(int line, AgentRequest& request) {
   for (cmsghdr* head = got >= 0 ? CMSG_FIRSTHDR(&message) : nullptr; head != nullptr;
        head = CMSG_NXTHDR(&message, head)) {
     if (head->cmsg_level != SOL_SOCKET) continue;
-    if (head->cmsg_type == SCM_RIGHTS) std::memcpy(&request.connection, CMSG_DATA(head), sizeof(int));
+    if (head->cmsg_type == SCM_RIGHTS) take_descriptors(head, request.connection);
     if (head->cmsg_type == SCM_CREDENTIALS) {
       ucred sender{};
       std::memcpy(&sender, CMSG_DATA(head), sizeof(sender));
@@ -130,6 +144,7 @@ void AgentServer::keep_line(int connection) {
 }
 
 std::optional<AgentRequest> AgentServer::next_of_lines() {
+  unsigned taken = 0;  // of this line
   for (size_t i = 0; i < lines_.size();) {
     AgentRequest request{-1, 0, {}};
     const ssize_t got = receive_by_line(lines_[i], request);
@@ -137,8 +152,11 @@ std::optional<AgentRequest> AgentServer::next_of_lines() {
     if (is_request && is_sound(request.hello)) return request;
     if (request.connection >= 0) close(request.connection);
     if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
-      i += got > 0 ? 0 : 1;
+      const bool is_next = got < 0 || ++taken == kMostAtOnce;  // others have their turn
+      i += is_next ? 1 : 0;
+      if (is_next) taken = 0;
     } else {
+      taken = 0;
       close(lines_[i]);
       lines_.erase(lines_.begin() + static_cast<ptrdiff_t>(i));
     }
