@@ -25,32 +25,35 @@ bool FrameReader::read_head(uint64_t offset, wire::FrameHead& head) {
          head.stored_bytes <= file_bytes_ - std::min(file_bytes_, offset + sizeof(bytes));
 }
 
+// Whether a frame is here, whose sync word was found.
+FrameReader::Look FrameReader::look_at(uint64_t offset, Numbers wanted) {
+  constexpr uint64_t kMostSearches = 4;  // of the whole file: one may have been made to have many heads
+  Frame frame;
+  if (!read_head(offset, frame.head) || frame.head.number < wanted.least || frame.head.number > wanted.most) {
+    return Look::kNone;
+  }
+  if (read(offset, frame)) return Look::kFound;
+  searched_bytes_ += frame.head.stored_bytes;
+  return searched_bytes_ > kMostSearches * file_bytes_ ? Look::kTooMuch : Look::kNone;
+}
+
 bool FrameReader::find(uint64_t from, uint32_t least_number, uint64_t& offset) {
   constexpr size_t kPieceBytes = 1u << 16;
-  constexpr uint64_t kMostSearches = 4;  // of the whole file: one may have been made to have many heads
   constexpr std::array<uint8_t, 4> kSync = {'H', 'T', 'F', 'R'};
   std::vector<uint8_t> piece(kPieceBytes);
-  const uint64_t most_number = least_number + file_bytes_ / wire::kFrameHeadBytes;
+  const Numbers wanted{least_number, least_number + file_bytes_ / wire::kFrameHeadBytes};
   while (from + wire::kFrameHeadBytes <= file_bytes_) {
     const size_t got = read_at(descriptor_, from, piece.data(), piece.size());
     const auto end = piece.begin() + static_cast<std::ptrdiff_t>(got);
-    const auto found = std::search(piece.begin(), end, kSync.begin(), kSync.end());
-    if (found == end) {
-      if (got < piece.size()) return false;
-      from += got - (kSync.size() - 1);
-      continue;
+    auto found = std::search(piece.begin(), end, kSync.begin(), kSync.end());
+    while (found != end) {
+      offset = from + static_cast<uint64_t>(found - piece.begin());
+      const Look look = look_at(offset, wanted);
+      if (look != Look::kNone) return look == Look::kFound;
+      found = std::search(found + kSync.size(), end, kSync.begin(), kSync.end());
     }
-    from += static_cast<uint64_t>(found - piece.begin());
-    Frame frame;
-    if (read_head(from, frame.head) && frame.head.number >= least_number && frame.head.number <= most_number) {
-      if (read(from, frame)) {
-        offset = from;
-        return true;
-      }
-      searched_bytes_ += frame.head.stored_bytes;
-      if (searched_bytes_ > kMostSearches * file_bytes_) return false;
-    }
-    from += kSync.size();
+    if (got < piece.size()) return false;
+    from += got - (kSync.size() - 1);
   }
   return false;
 }

@@ -32,6 +32,12 @@ class FrameReader {
   [[nodiscard]] bool is_cut_off() const { return frame_end_ > file_bytes_; }
 
  private:
+  struct Numbers {
+    uint64_t least, most;
+  };
+  enum class Look { kNone, kFound, kTooMuch };
+  Look look_at(uint64_t offset, Numbers wanted);
+
   int descriptor_;
   uint64_t file_bytes_;
   uint64_t frame_end_ = 0;
