@@ -111,17 +111,20 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
 [[noreturn]] void execute(const LaunchOptions& options, char** arguments, char** environment, const sigset_t& mask,
                           Pipes& pipes) {
   const bool is_user = become_user(options);
+  int reason = is_user ? 0 : errno;
   if (is_user && options.before_execution && !wait_before_execution(options, pipes)) _exit(127);
   const bool is_loadable = options.agent_path.empty() || access(options.agent_path.c_str(), R_OK) == 0;
   if (is_user && !is_loadable) {  // else the loader would say so, on the program's stderr
-    const int reason = -errno;
+    reason = -errno;
     [[maybe_unused]] const ssize_t told = write(pipes.report[1], &reason, sizeof(reason));
     _exit(127);
   }
   own_limits::give_back();
   sigprocmask(SIG_SETMASK, &mask, nullptr);
-  if (is_user) execve(options.program.c_str(), arguments, environment);
-  const int reason = errno;
+  if (is_user) {
+    execve(options.program.c_str(), arguments, environment);
+    reason = errno;
+  }
   [[maybe_unused]] const ssize_t sent = write(pipes.report[1], &reason, sizeof(reason));
   _exit(127);
 }
