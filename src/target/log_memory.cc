@@ -87,6 +87,22 @@ Sizes totals_sizes(uint64_t bytes) {
   return sizes;
 }
 
+// Halves what is above its least. False: nothing is.
+bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
+  struct Part {
+    uint64_t& size;
+    uint64_t least;
+  };
+  bool any = false;
+  for (const Part& part : {Part{sizes.slots, 64}, Part{sizes.modules_bytes, 65536}, Part{sizes.codes, 16384},
+                           Part{sizes.nodes, 65536}, Part{sizes.chunks, fewest_chunks}}) {
+    any = any || part.size > part.least;
+    part.size = std::max(part.size / 2, part.least);
+  }
+  sizes.start_chunks = sizes.chunks;
+  return any;
+}
+
 Sizes sizes_for(const LogOptions& options) {
   if (options.totals_bytes > 0) return totals_sizes(std::max(options.totals_bytes, kLeastTotalsBytes));
   static constexpr uint64_t kFewestChunks = 64;
@@ -97,12 +113,7 @@ Sizes sizes_for(const LogOptions& options) {
   sizes.start_chunks = chunks_in(options.chunk_memory_bytes);
   sizes.chunks = std::max(chunks_in(options.most_chunk_memory_bytes), sizes.start_chunks);
   if (options.most_bytes != UINT64_MAX) sizes.chunks = sizes.start_chunks;
-  while (total_of(sizes) > options.most_bytes && sizes.chunks > kFewestChunks) {
-    sizes.slots = std::max<uint64_t>(sizes.slots / 2, 64);
-    sizes.modules_bytes = std::max<uint64_t>(sizes.modules_bytes / 2, 65536);
-    sizes.codes = std::max<uint64_t>(sizes.codes / 2, 16384);
-    sizes.nodes = std::max<uint64_t>(sizes.nodes / 2, 65536);
-    sizes.chunks = sizes.start_chunks = std::max(sizes.chunks / 2, kFewestChunks);
+  while (total_of(sizes) > options.most_bytes && shrink(sizes, kFewestChunks)) {
   }
   return sizes;
 }
