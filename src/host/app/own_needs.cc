@@ -9,9 +9,9 @@
 namespace heaptap::app {
 namespace {
 
-// Logs, tables and threads of a short recording; a longer one may need more.
 // A small log: memory that is shared with the program counts as a file.
 constexpr rlim_t kNeededFileBytes = rlim_t{4} << 20;
+// Logs, tables and threads of a short recording; a longer one may need more.
 constexpr size_t kNeededBytes = size_t{256} << 20;
 
 std::string limit_in_the_way() {

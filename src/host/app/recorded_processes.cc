@@ -45,7 +45,7 @@ RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
     traces_.push_back({.path = "", .pid = capture.pid, .failure = recording.error().message});
     return nullptr;
   }
-  if (!options_.clock_doubt.empty()) {
+  if (options_.via == "agent" && !options_.clock_doubt.empty()) {
     (*recording)
         ->note(fmt::format(
             "events are ordered by a counter that all threads share, which costs them more than the processors' "
