@@ -274,6 +274,10 @@ class Attach(heaptap_test.TestCase):
         self.assertEqual(outcome.status, 0, str(outcome))
         self.assertIn(b"100 B in 1 block definitely lost", outcome.stdout)
         self.assertEqual(attached.stop().status, 0)
+        for limit, status in (("--max-leaked=1000", 3), ("--max-leaked=99", 1), ("--max-live=1G", 3), ("--max-peak=1G", 3),
+                              ("--max-allocations=1000", 3)):
+            outcome = heaptap("check", self.trace, limit)
+            self.assertEqual(outcome.status, status, f"earlier blocks weren't seen: {outcome}")
         self.assert_unharmed(target)
 
     def test_it_ends_while_it_is_recorded(self):

@@ -1,6 +1,7 @@
 """What wasn't seen accuses nobody, and passes no gate: lost events, releases past the hooks, traces that are cut off."""
 import json
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -158,6 +159,19 @@ class Gate(Unknown):
         self.assertIn("no leak scan", " ".join(verdict["remarks"]))
         self.assertEqual(self.check(trace, "--max-leaked", "0", "--allow-incomplete")[0], 0)
         self.assertEqual(self.check(trace, "--max-leaked", "0", "--max-allocations", "1")[0], 1)
+
+    def test_a_scan_in_the_middle_is_not_the_final_one(self):
+        command = [heaptap_test.HEAPTAP, "run", "-q", "--no-leak-scan", heaptap_test.built("sleeper")]
+        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+            self.assertEqual(run.stdout.readline(), b"ready 1\n")
+            trace = next(trace for trace in self.folder.glob("heaptap.sleeper.*.htap") if not trace.is_symlink())
+            asked = heaptap("leaks", trace.name.split(".")[2])
+            self.assertEqual(asked.status, 0, asked)
+            run.stdin.close()
+        status, verdict = self.check(trace, "--max-leaked", "1G")
+        self.assertEqual((status, verdict["limits"][0]["certainty"]), (3, "at least"), verdict)
+        self.assertIn("what was lost later is not in it", " ".join(verdict["remarks"]))
+        self.assertEqual(self.check(trace, "--max-leaked", "1G", "--scan", "1")[0], 0)
 
     def test_what_aggregate_does_not_keep(self):
         trace = self.record("leak_definite", "--aggregate")

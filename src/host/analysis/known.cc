@@ -18,6 +18,9 @@ std::vector<std::string> gaps_of(const report::Report& report) {
   add((capture.gaps & model::kGapPastHooks) != 0, "calls of some objects are not seen");
   add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_frees != 0,
       "some releases were not seen");
+  constexpr uint32_t kNamed =
+      model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks | model::kGapMissedReleases;
+  add((capture.gaps & ~kNamed) != 0, "calls were missed in a way that a later version of heaptap knows");
   return gaps;
 }
 
@@ -26,9 +29,9 @@ std::vector<std::string> gaps_of(const report::Report& report) {
 report::Known known_of(const report::Report& report) {
   const model::Capture& capture = report.capture;
   report::Known known{.gaps = gaps_of(report)};
-  const bool saw_all = known.gaps.empty();
-  known.leaks = saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
-  known.releases = saw_all && capture.from_start && capture.ended && !capture.truncated;
+  known.saw_all = known.gaps.empty();
+  known.leaks = known.saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
+  known.releases = known.saw_all && capture.from_start && capture.ended && !capture.truncated;
   if (capture.truncated) known.gaps.emplace_back(capture.running ? "the recording goes on" : "the trace is cut off");
   return known;
 }

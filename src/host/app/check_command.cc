@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "host/analysis/analyze.h"
 #include "host/app/exit_status.h"
@@ -51,15 +52,22 @@ analysis::SortKey sort_of(LimitKind kind) {
   return analysis::SortKey::kAllocations;
 }
 
+// The last scan was made while the program ran on, and what was lost later isn't in it.
+bool is_early_scan(const report::Report& report, const CheckOptions& options) {
+  const bool is_asked_for = options.scan != 0;
+  return report.leaks.scanned && !report.leaks.scan.at_end && !report.capture.detached && !is_asked_for;
+}
+
 // How far the figure can be relied on: what wasn't recorded may make it larger, or smaller if it was releases.
-report::Certainty certainty_of(const report::Report& report, LimitKind kind) {
+report::Certainty certainty_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
   using enum report::Certainty;
-  const bool has_gaps = report.capture.lost_events != 0 || report.capture.gaps != 0 || report.totals.unseen_frees != 0;
+  const bool has_gaps = !report.known.saw_all || !report.capture.from_start;
   const bool is_cut = report.capture.truncated || !report.capture.ended;
   switch (kind) {
     case LimitKind::kLeaked:
       if (!report.leaks.scanned) return kNone;
-      return has_gaps || is_cut || report.leaks.unknown.blocks != 0 ? kAtLeast : kExact;
+      if (report.leaks.unknown.blocks != 0 || is_early_scan(report, options)) return kAtLeast;
+      return has_gaps || is_cut ? kAtLeast : kExact;
     case LimitKind::kPeak:
       if (!report.totals.peak_known) return kNone;
       return has_gaps ? kUnknown : is_cut ? kAtLeast : kExact;
@@ -103,6 +111,13 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   if (report.capture.truncated) {
     remarks.push_back("the trace is cut off or damaged, what stands before that counts: " + report.capture.damage);
   }
+  if (!report.capture.from_start) {
+    remarks.emplace_back("the capture began while the program ran: earlier allocations are not in it");
+  }
+  if (options.leaked_bytes && is_early_scan(report, options)) {
+    remarks.emplace_back("--max-leaked: the last leak scan was made before the end: what was lost later is not in it");
+  }
+  for (const std::string& note : report.capture.notes) remarks.push_back(note);
   for (const std::string& line : report.leaks.unused_suppressions) {
     remarks.push_back("a suppression that matched nothing: " + line);
   }
@@ -112,13 +127,47 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   return remarks;
 }
 
+// The programs of the traces that are judged together. They are looked at when one is first asked for.
+class Recorded {
+ public:
+  explicit Recorded(const std::vector<std::string>& traces) : traces_(traces) {}
+
+  // Whether what a process executed when it left `before` is among them.
+  bool went_on(const model::Capture& before) {
+    if (!captures_) captures_ = read_all();
+    return std::ranges::any_of(*captures_, [&](const model::Capture& later) {
+      return later.pid == before.pid && later.host_name == before.host_name &&
+             later.start_unix_ns > before.start_unix_ns;
+    });
+  }
+
+ private:
+  // What can't be read is no program.
+  [[nodiscard]] std::vector<model::Capture> read_all() const {
+    std::vector<model::Capture> captures;
+    if (traces_.size() == 1) return captures;
+    for (const std::string& trace : traces_) {
+      const auto reader = open_trace(trace);
+      if (!reader) continue;
+      model::Capture& known = captures.emplace_back();
+      known.pid = reader->capture().pid;
+      known.host_name = reader->capture().host_name;
+      known.start_unix_ns = reader->capture().start_unix_ns;
+    }
+    return captures;
+  }
+
+  const std::vector<std::string>& traces_;
+  std::optional<std::vector<model::Capture>> captures_;
+};
+
 // The trace is read once for the figures, and again for the stacks of each limit that was broken.
-// `among_others`: what a wrapper had before it executed the program is gone, and no leak of what is recorded together.
+// What a wrapper had before it executed the program is gone, and no leak of what is recorded together.
 base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppressions& suppressions,
-                                    const std::string& trace, bool among_others) {
+                                    const std::string& trace, Recorded& recorded) {
   auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
-  const bool is_wrapper = among_others && reader->capture().executed && reader->scans().empty();
+  const bool is_wrapper = reader->capture().executed && reader->scans().empty() && recorded.went_on(reader->capture());
   if (is_wrapper) options.leaked_bytes.reset();
   analysis::Query query;
   query.stacks = query.statistics = false;
@@ -142,7 +191,7 @@ base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppre
                               .figure = figure_of(*figures, options, kind),
                               .limit = *limit,
                               .stacks = {},
-                              .certainty = certainty_of(*figures, kind),
+                              .certainty = certainty_of(*figures, options, kind),
                               .allow_incomplete = options.allow_incomplete});
     if (!verdict.limits.back().broken() || !query.stacks) return {};
     query.sort = sort_of(kind);
@@ -201,9 +250,10 @@ int check_traces(const CheckOptions& options) {
   if (!traces) return complain(traces.error());
   Findings findings;
   findings.several = traces->size() > 1;
+  Recorded recorded(*traces);
   int status = 0;
   for (const std::string& trace : *traces) {
-    auto verdict = judge(options, *suppressions, trace, findings.several);
+    auto verdict = judge(options, *suppressions, trace, recorded);
     if (verdict) {
       status = worse_of(status, status_of(*verdict));
       findings.verdicts.push_back(std::move(*verdict));

@@ -69,6 +69,7 @@ struct StackEntry {
 struct Known {
   bool leaks = true;              // which blocks are lost
   bool releases = true;           // which releases are bad, double or mismatched
+  bool saw_all = true;            // of what happened from where the capture began to where the trace ends
   std::vector<std::string> gaps;  // why not: what wasn't seen, in words
 };
 
