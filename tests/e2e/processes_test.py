@@ -49,7 +49,9 @@ class Gate(heaptap_test.TestCase):
         heaptap("run", "-q", "sh", "-c", 'exec "$0"', built("fork_followed"), cwd=folder)
         text = self.check(folder, status=0)
         self.assertEqual(text.count("it executed another program"), 1, text)
-        self.check(next(folder.glob("heaptap.sh.*.htap")), status=3)  # alone it says nothing of leaks
+        wrapper = next(folder.glob("heaptap.sh.*.htap"))
+        self.check(wrapper, status=3)  # alone it says nothing of leaks
+        self.check(wrapper, self.clean, status=3)  # nor beside another process
 
     def test_what_cannot_be_read_does_not_pass(self):
         (self.folder / "c.htap").write_text("no trace")
@@ -204,6 +206,28 @@ class End(heaptap_test.TestCase):
         self.assertEqual(json.loads(file.read_text())["target"]["command"][0], str(built("leak_shop")))
         refused = heaptap("run", "--json=/no/such/folder/x", "-o", self.trace, "--force", "sh", "-c", f"echo ran >{self.folder}/ran", cwd=self.folder)
         self.assertEqual((refused.status, (self.folder / "ran").exists()), (125, False), str(refused))
+
+    def test_json_of_an_earlier_run_does_not_stay(self):
+        file = self.folder / "report.json"
+        file.write_text("x" * 100000)
+        heaptap("run", f"--json={file}", "-o", self.trace, "sh", "-c", f"wc -c <{file} >{self.folder}/size", cwd=self.folder)
+        self.assertEqual((self.folder / "size").read_text().strip(), "0")
+        link = self.folder / "link.json"
+        link.symlink_to(self.folder / "report.json")
+        refused = heaptap("run", f"--json={link}", "-o", self.trace, "--force", "true", cwd=self.folder)
+        self.assertEqual(refused.status, 125, str(refused))
+        through = heaptap("run", "-q", "--json=/dev/stdout", "-o", self.trace, "--force", built("leak_shop"), cwd=self.folder)
+        self.assertIn(b'"heaptap-summary"', through.stdout, str(through))
+
+    def test_json_into_a_fifo_that_is_read_later(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        command = [heaptap_test.HEAPTAP, "run", "-q", f"--json={fifo}", "-o", self.trace, built("sleeper")]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+            self.assertEqual(run.stdout.readline(), b"ready 1\n", "nobody has to read before the program starts")
+            run.stdin.close()
+            self.assertEqual(json.loads(fifo.read_text())["format"], "heaptap-summary")
+        self.assertEqual(run.returncode, 9)
 
     def test_how_the_program_ended(self):
         for script, words in (("exit 4", "exit code 4"), ("kill -SEGV $$", "killed by signal 11 (SIGSEGV)")):

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,12 +49,15 @@ base::Result<report::Report> read_main(const EndReport& end, const std::string& 
   return report;
 }
 
+// The suppressions are all processes' and may be long: the report itself has them.
 ProcessEntry entry_of(const report::Report& report) {
-  return {.capture = report.capture,
-          .trace_path = report.trace_path,
-          .failure = "",
-          .totals = report.totals,
-          .leaks = report.leaks};
+  ProcessEntry entry{.capture = report.capture,
+                     .trace_path = report.trace_path,
+                     .failure = "",
+                     .totals = report.totals,
+                     .leaks = report.leaks};
+  entry.capture.suppressions.clear();
+  return entry;
 }
 
 // One of the other processes: its figures alone.
@@ -70,10 +74,12 @@ ProcessEntry read_other(const EndReport& end, const FinishedTrace& trace) {
   auto report = analysis::analyze(*reader, plain_query(end, progress));
   if (!report) {
     entry.capture = reader->capture();
+    entry.capture.suppressions.clear();
     entry.failure = report.error().message;
     return entry;
   }
   report->trace_path = trace.path;
+  report->leaks.unused_suppressions.clear();
   return entry_of(*report);
 }
 
@@ -119,12 +125,33 @@ void print_json(const EndReport& end, const std::string& trace, const std::vecto
   if (const auto written = end.file.write(text); !written) complain(written.error());
 }
 
+// A link is followed only where it is the system's own, such as /dev/stdout or that of a shell's >(…).
+int open_to_write(const std::string& path, int flags) {
+  const bool is_systems = path.starts_with("/dev/") || path.starts_with("/proc/");
+  return open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_systems ? 0 : O_NOFOLLOW) | flags, 0666);
+}
+
+bool is_fifo(const std::string& path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+// What an earlier run left there may not pass as this one's report, whatever becomes of this one.
+void empty_if_regular(int descriptor) {
+  struct stat status{};
+  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) (void)ftruncate(descriptor, 0);
+}
+
 }  // namespace
 
 base::Result<ReportFile> ReportFile::create(const std::string& path) {
   if (path.empty()) return ReportFile("", -1);
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  const int descriptor = open_to_write(path, O_CREAT | O_NONBLOCK);
+  const bool is_unread = descriptor < 0 && errno == ENXIO && is_fifo(path);  // nobody reads it so far
+  if (is_unread) return ReportFile(path, -1);
   if (descriptor < 0) return base::fail("--json={}: can't write there: {}", path, base::reason_of(errno));
+  (void)fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  empty_if_regular(descriptor);
   return ReportFile(path, descriptor);
 }
 
@@ -136,7 +163,9 @@ ReportFile::~ReportFile() {
 }
 
 base::Result<> ReportFile::write(const std::string& text) {
-  (void)ftruncate(descriptor_, 0);  // a pipe has no length
+  if (descriptor_ < 0) descriptor_ = open_to_write(path_, 0);  // waits for a reader, now that the program is over
+  if (descriptor_ < 0) return base::fail("--json={}: can't write there: {}", path_, base::reason_of(errno));
+  empty_if_regular(descriptor_);
   for (size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;

@@ -18,13 +18,13 @@ class ReportFile {
   ReportFile& operator=(ReportFile&&) = delete;
   ~ReportFile();
 
-  [[nodiscard]] bool is_wanted() const { return descriptor_ >= 0; }
+  [[nodiscard]] bool is_wanted() const { return !path_.empty(); }
   base::Result<> write(const std::string& text);
 
  private:
   ReportFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
   std::string path_;
-  int descriptor_;
+  int descriptor_;  // -1: there is none, or a FIFO that nobody reads so far
 };
 
 struct EndReport {

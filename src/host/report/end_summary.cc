@@ -104,7 +104,9 @@ std::string quoted(const std::string& word) {
 
 // What a program was before it became this one; null: nothing that was recorded.
 const ProcessEntry* before_exec(const Report& report) {
-  for (const ProcessEntry& process : report.processes) {
+  if (report.capture.executed) return nullptr;
+  for (size_t i = 1; i < report.processes.size(); ++i) {  // the first is the report's own
+    const ProcessEntry& process = report.processes[i];
     if (process.capture.pid == report.capture.pid && process.capture.executed) return &process;
   }
   return nullptr;
