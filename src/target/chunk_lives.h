@@ -1,7 +1,8 @@
 // What glibc's allocator itself says of blocks: whether they are in use. For scans of a process whose releases weren't all
 // seen: a block that nothing points to may have been released long ago.
 //
-// A heap is walked from its first chunk to its last, chunk by chunk (malloc/malloc.c; the layout is that of glibc 2.26 to 2.41):
+// A heap is walked from its first chunk to its last, chunk by chunk (malloc/malloc.c; the layout was looked at in
+// glibc 2.36, that it is so from 2.28 to 2.41 is inferred):
 //
 //   chunk   {size of the one before, if that is free; size | flags} block …      flags: 1 the one before is in use,
 //                                                                                 2 mapped for itself, 4 of another arena

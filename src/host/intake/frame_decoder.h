@@ -25,8 +25,6 @@ struct DecodedFrame {
   [[nodiscard]] wire::VarintReader reader() const { return {payload.data(), payload.size()}; }
 };
 
-inline constexpr const char* kUnsound = "a frame's contents don't hold together";
-
 struct DecoderOptions {
   bool is_numbered = true;  // see TableBuilder
   bool with_events = true;  // false: frames of events are passed over

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "host/intake/frame_decoder.h"
 #include "host/intake/table_frames.h"
 
 namespace heaptap::intake {

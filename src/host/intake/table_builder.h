@@ -10,6 +10,8 @@
 
 namespace heaptap::intake {
 
+inline constexpr const char* kUnsound = "a frame's contents don't hold together";
+
 class TableBuilder {
  public:
   // For one who needs no more than what scans and events name.
