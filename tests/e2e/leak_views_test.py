@@ -64,6 +64,18 @@ class LeakViews(heaptap_test.TestCase):
         self.assertEqual(outcome.status, 0, str(outcome))
         self.assertIn(b"suppressed 224 B in 5 blocks", outcome.stderr)
 
+    def test_a_trace_carries_its_suppressions(self):
+        file = self.folder / "known.supp"
+        file.write_text("leak:reserve\n")
+        outcome = heaptap("run", "--suppressions", file, "-o", self.trace, "--force", "--", built("leak_shop"), cwd=self.folder)
+        self.assertIn(b"lost for certain 128 B in 2 blocks, below that 0 B", outcome.stderr)
+        self.assertIn(b"suppressed 96 B in 3 blocks", outcome.stderr)
+        file.unlink()
+        self.assertEqual(self.lost(), {"definite": 128, "indirect": 0, "possible": 0, "suppressed": 96})
+        self.assertEqual(self.lost("--no-suppressions"), {"definite": 160, "indirect": 64, "possible": 0, "suppressed": 0})
+        self.assertEqual(self.text("check", self.trace, "--max-leaked", "128"), "ok: leaked 128 B, limit 128 B\n")
+        self.assertIn("leaked 224 B", self.text("check", self.trace, "--max-leaked", "128", "--no-suppressions", status=1))
+
     def test_why_names_the_way_from_a_variable(self):
         stack = self.stack_of("std::vector<int, std::allocator<int> >")
         holders = self.leaks("--why", f"#{stack}")
