@@ -152,6 +152,34 @@ TEST(CaptureFrames, SurviveDamage) {
   });
 }
 
+TEST(CaptureFrames, RepeatedFieldsAreBounded) {
+  constexpr uint64_t kArgument = 1;
+  constexpr uint64_t kSuppressionFile = 15;
+  constexpr uint64_t kSuppressionText = 16;
+  ByteBuffer frame;
+  for (int i = 0; i < 70'000; ++i) {
+    frame.varint(kArgument);
+    frame.text("");
+  }
+  const std::string text(uint64_t{5} << 20, 'x');
+  for (int i = 0; i < 2000; ++i) {
+    frame.varint(kSuppressionFile);
+    frame.text("f");
+    frame.varint(kSuppressionText);
+    frame.text(i < 4 ? text : "");
+  }
+  model::Capture read;
+  for (int i = 0; i < 2; ++i) {
+    wire::VarintReader in = reader_of(frame);
+    ASSERT_TRUE(read_capture(in, read));
+    EXPECT_EQ(read.command.size(), 65'536u);
+    ASSERT_EQ(read.suppressions.size(), 1000u);
+    EXPECT_EQ(read.suppressions[2].text.size(), text.size());
+    EXPECT_EQ(read.suppressions[3].text, "");
+    EXPECT_EQ(read.notes.size(), 2u) << "it is said, once each";
+  }
+}
+
 TEST(SiteCoder, GivesBackAnySequence) {
   std::mt19937 random(6);
   for (const size_t site_count : {1, 2, 5, 300, 70'000}) {

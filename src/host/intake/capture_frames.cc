@@ -1,6 +1,8 @@
 #include "host/intake/capture_frames.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace heaptap::intake {
 namespace {
@@ -152,6 +154,57 @@ void take(Field field, std::string_view text, model::Capture& capture) {
   }
 }
 
+// Keeps what may come any number of times within bounds: a small file may say it as often as it likes.
+class CaptureRoom {
+ public:
+  explicit CaptureRoom(model::Capture& capture) : capture_(capture) {
+    for (const std::string& argument : capture.command) argument_bytes_ += argument.size();
+    for (const model::SuppressionText& each : capture.suppressions) {
+      suppression_bytes_ += each.file.size() + each.text.size();
+    }
+  }
+
+  bool takes(Field field, uint64_t bytes) {
+    switch (field) {
+      case Field::kNote:
+        return capture_.notes.size() < kMostNotes;
+      case Field::kArgument:
+        return fits(capture_.command.size() < kMostArguments, bytes, argument_bytes_,
+                    "the command line is longer than what is shown of it");
+      case Field::kSuppressionFile:
+        in_file_ = fits(capture_.suppressions.size() < kMostSuppressions, bytes, suppression_bytes_, kTooMany);
+        return in_file_;
+      case Field::kSuppressionText:
+        if (!std::exchange(in_file_, false)) return false;
+        return fits(true, bytes, suppression_bytes_, kTooMany);
+      default:
+        return true;
+    }
+  }
+
+ private:
+  static constexpr size_t kMostNotes = 1000;
+  static constexpr size_t kMostArguments = 65'536;
+  static constexpr size_t kMostSuppressions = 1000;
+  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;
+  static constexpr const char* kTooMany = "the trace has more suppressions than are read: some are left out";
+
+  bool fits(bool is_so, uint64_t bytes, uint64_t& taken, const char* otherwise) {
+    if (is_so && taken <= kMostBytes && bytes <= kMostBytes - taken) {
+      taken += bytes;
+      return true;
+    }
+    const bool is_said = std::ranges::find(capture_.notes, otherwise) != capture_.notes.end();
+    if (!is_said && capture_.notes.size() < kMostNotes) capture_.notes.emplace_back(otherwise);
+    return false;
+  }
+
+  model::Capture& capture_;
+  uint64_t argument_bytes_ = 0;
+  uint64_t suppression_bytes_ = 0;
+  bool in_file_ = false;  // whose text is to come
+};
+
 }  // namespace
 
 void write_capture_start(ByteBuffer& out, const model::Capture& capture) {
@@ -192,14 +245,13 @@ void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
 }
 
 bool read_capture(wire::VarintReader& in, model::Capture& capture) {
-  constexpr size_t kMostNotes = 1000;
+  CaptureRoom room(capture);
   while (!in.at_end()) {
     const auto field = static_cast<Field>(in.varint());
     const uint64_t bytes = in.varint();
     const uint8_t* from = in.bytes(bytes);
     if (from == nullptr) return false;
-    if (field == Field::kNote && capture.notes.size() >= kMostNotes) continue;
-    take(field, std::string_view(reinterpret_cast<const char*>(from), bytes), capture);
+    if (room.takes(field, bytes)) take(field, std::string_view(reinterpret_cast<const char*>(from), bytes), capture);
   }
   return in.ok();
 }

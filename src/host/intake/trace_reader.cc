@@ -193,6 +193,7 @@ class TraceReader::Impl {
     switch (frame.type) {
       case wire::FrameType::kCapture:
         capture_.command.clear();
+        capture_.suppressions.clear();
         return read_capture(payload, capture_) && capture_.time_resolution_ns > 0 ? nullptr : kUnsound;
       case wire::FrameType::kEnd:
         return read_capture(payload, capture_) ? nullptr : kUnsound;
