@@ -16,7 +16,8 @@ void StackWindow::enter_elsewhere(uintptr_t sp, bool runs_there) {
     high_ = own_high_;
     return;
   }
-  if (low_ < page_of(sp)) low_ = page_of(sp);  // nobody knows about the page below
+  // Nobody knows about the page below; of one that was interrupted, nor about this page, which is asked for from its start.
+  if (low_ < page_of(sp) || !runs_there) low_ = page_of(sp);
   high_ = runs_there ? page_of(sp) + kPage : low_;
 }
 
