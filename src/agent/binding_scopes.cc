@@ -70,11 +70,11 @@ bool is_known_version(const char* version) {
 // As the loader does around its own searches (THREAD_GSCOPE_SET_FLAG and _RESET_FLAG).
 class SearchMarked {
  public:
-  SearchMarked() : before_(arch::native::exchange_search_mark(kSearches)) {
-    if (before_ != 0) arch::native::exchange_search_mark(before_);
-  }
+  // In a handler that interrupted a search of the loader's the mark is there, and stays the loader's: who waits for its end may
+  // be noting that in it right now.
+  SearchMarked() : is_own_(arch::native::set_search_mark(kSearches)) {}
   ~SearchMarked() {
-    if (before_ == 0 && arch::native::exchange_search_mark(0) == kIsAwaited) wake();
+    if (is_own_ && arch::native::exchange_search_mark(0) == kIsAwaited) wake();
   }
   SearchMarked(const SearchMarked&) = delete;
   SearchMarked& operator=(const SearchMarked&) = delete;
@@ -88,7 +88,7 @@ class SearchMarked {
     arch::native::system_call(__NR_futex, static_cast<long>(arch::native::search_mark_address()), FUTEX_WAKE_PRIVATE,
                               1);
   }
-  uint32_t before_;
+  bool is_own_;
 };
 
 struct Reading {

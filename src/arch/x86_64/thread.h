@@ -19,6 +19,12 @@ inline uint32_t exchange_search_mark(uint32_t mark) {
   asm volatile("xchgl %0, %%fs:0x1c" : "+r"(mark) : : "memory");
   return mark;
 }
+// Sets the mark where there was none. Whether there was none.
+inline bool set_search_mark(uint32_t mark) {
+  uint32_t before = 0;
+  asm volatile("lock cmpxchgl %1, %%fs:0x1c" : "+a"(before) : "r"(mark) : "memory", "cc");
+  return before == 0;
+}
 inline uintptr_t search_mark_address() { return thread_control_block() + 0x1c; }
 
 }  // namespace heaptap::arch::x86_64
