@@ -15,6 +15,11 @@ namespace heaptap::agent {
 constinit SessionPage g_session_page{};
 constinit Session g_session{};
 
+size_t first_mapping_bytes(const wire::LogHeader& log) {
+  if (log.start_chunks >= log.chunk_count) return log.total_bytes;
+  return log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes;
+}
+
 namespace {
 
 // A child that shall be recorded, and isn't: its parent's log, which it still has, is told so.
@@ -22,15 +27,8 @@ void note_unreached() {
   if (g_session.log != nullptr) g_session.log->children_unreached.fetch_add(1, std::memory_order_relaxed);
 }
 
-// How much of the log is in use from the start. What it may grow by would count in limits and be locked with all of the
-// program's memory (mlockall), so it isn't mapped before.
-size_t start_bytes(const wire::LogHeader& log) {
-  if (log.start_chunks >= log.chunk_count) return log.total_bytes;
-  return log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes;
-}
-
 void unmap_growth(wire::LogHeader& log) {
-  const size_t start = start_bytes(log);
+  const size_t start = first_mapping_bytes(log);
   if (start < log.total_bytes) kernel::unmap(reinterpret_cast<uint8_t*>(&log) + start, log.total_bytes - start);
 }
 
@@ -72,7 +70,7 @@ void leave_parents_session() {
   if (door::thread_anchor().level != 0) leftovers.keep();  // this very thread, in what its handler interrupted
   leftovers.age([](MappedPart part) { kernel::unmap(part.start, part.bytes); });
   auto* const base = reinterpret_cast<uint8_t*>(session.log);
-  leftovers.add({base, start_bytes(*session.log)});
+  leftovers.add({base, first_mapping_bytes(*session.log)});
   uint8_t* const chunks = session.chunks.load(std::memory_order_relaxed);
   if (chunks != base + session.log->chunks_offset) {
     leftovers.add({chunks, size_t{session.mapped_chunks.load(std::memory_order_relaxed)} * wire::kChunkBytes});
@@ -88,13 +86,13 @@ bool use_log(wire::LogHeader* log) {
   const wire::LogHeader* before = session.log;
   if (before != nullptr) leave_parents_session();
   session.log = log;
-  kernel::advise(log, start_bytes(*log), MADV_DONTDUMP);
+  kernel::advise(log, first_mapping_bytes(*log), MADV_DONTDUMP);
   session.slots = reinterpret_cast<wire::StreamSlot*>(base + log->slots_offset);
   session.chunks.store(base + log->chunks_offset, std::memory_order_relaxed);
   session.mapped_chunks.store(log->start_chunks, std::memory_order_relaxed);
   session.mapping_chunks.store(0, std::memory_order_relaxed);
   session.cannot_grow.store(false, std::memory_order_relaxed);
-  session.log_bytes.store(start_bytes(*log), std::memory_order_relaxed);
+  session.log_bytes.store(first_mapping_bytes(*log), std::memory_order_relaxed);
   session.flags = log->flags;
   session.omits = log->omitted_objects[0] != '\0';
   session.counts_time = session.counts_time || (log->flags & wire::kCountTime) != 0;
@@ -195,6 +193,7 @@ bool map_chunks(uint32_t count) {
       kernel::system_call(__NR_mremap, reinterpret_cast<long>(before), 0, static_cast<long>(bytes), kMayMove);
   if (kernel::failed(moved)) return false;
   auto* const chunks = reinterpret_cast<uint8_t*>(moved);
+  note_own_area(chunks, bytes);
   kernel::advise(chunks, bytes, MADV_DONTDUMP);
   g_session.log_bytes.fetch_add(bytes, std::memory_order_relaxed);
   g_session.chunks.store(chunks, std::memory_order_release);

@@ -66,6 +66,10 @@ extern Session g_session;
 // The state as hooks see it. The first call in a process tries to start a session.
 bool start_session();
 
+// How much of the log is mapped from its start on. What it may grow by would count in limits and be locked with all of the
+// program's memory (mlockall), so it isn't mapped before it is needed, and lies elsewhere then.
+size_t first_mapping_bytes(const wire::LogHeader& log);
+
 // The collector lets the log grow: maps chunks from this one on, as many as may be used now. False: it isn't there.
 bool map_more_chunks(uint32_t first);
 
