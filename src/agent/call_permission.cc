@@ -18,8 +18,10 @@ namespace {
 constinit std::atomic<uint32_t> g_filters{0};
 constinit std::atomic<uint32_t> g_strict{0};  // threads, also those that have ended
 
-// Memory for threads and tables that come behind a filter. Untouched, it is only addresses.
+// Memory for threads and tables that come behind a filter. Untouched, it is only addresses, of which a program with a limit on
+// them loses few.
 constexpr size_t kReserveBytes = 16u << 20;
+constexpr size_t kReserveInLimit = 256u << 10;
 constinit std::atomic<uintptr_t> g_reserve{0};  // what is left begins here; 0: there is none
 constinit std::atomic<uintptr_t> g_reserve_end{0};
 constinit std::atomic<bool> g_keeps_to_reserve{false};
@@ -86,10 +88,13 @@ bool is_restricted() {
 
 void make_reserve() {
   if (g_reserve.load(std::memory_order_acquire) != 0) return;
-  const auto start = reinterpret_cast<uintptr_t>(kernel::map_memory(kReserveBytes));
+  const size_t bytes = kernel::is_address_space_limited() ? kReserveInLimit : kReserveBytes;
+  const auto start = reinterpret_cast<uintptr_t>(kernel::map_memory(bytes));
   if (start == 0) return;
-  g_reserve_end.store(start + kReserveBytes, std::memory_order_relaxed);
-  g_reserve.store(start, std::memory_order_release);
+  // The whole is one area, forgotten by its first address: who takes a piece and unmaps it never has that one.
+  constexpr size_t kPageBytes = 4096;
+  g_reserve_end.store(start + bytes, std::memory_order_relaxed);
+  g_reserve.store(start + kPageBytes, std::memory_order_release);
 }
 
 void keep_to_reserve() { g_keeps_to_reserve.store(true, std::memory_order_relaxed); }
@@ -113,11 +118,13 @@ bool starts_under_unknown_filters() { return count_filters() > g_session.collect
 Restriction::Restriction(Kind kind)
     : kind_(kind), was_strict_(kind == Kind::kStrict ? door::thread_anchor().is_strict : 0) {
   if (may_call() && g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) make_reserve();
-  disarm_signals();
+  if (may_call()) disarm_signals();
+  // From here on no thread arms a signal. What one armed since then is put back, where no filter can be there yet.
   if (kind_ == Kind::kFilter) {
-    g_filters.fetch_add(1, std::memory_order_acq_rel);
+    if (g_filters.fetch_add(1, std::memory_order_acq_rel) == 0) disarm_signals();
   } else {
     g_strict.fetch_add(1, std::memory_order_acq_rel);
+    if (may_call()) disarm_signals();
     door::thread_anchor().is_strict = 1;
   }
 }

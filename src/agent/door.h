@@ -65,11 +65,12 @@ uintptr_t initial_stack_top();
 // The calling thread's.
 ThreadAnchor& thread_anchor();
 
-// The thread's control block, which a C library puts at the top of the stacks that it makes; 0: unknown.
+// The thread's control block, which a C library puts at the top of the stacks that it makes; 0: unknown. Its first page can be
+// read, from its start on.
 uintptr_t thread_control_block();
 
 // The kernel's number of the calling thread, from the place in its control block where the C library should have it; to be
-// believed where it was right once.
+// believed where it was right once. 0: it can't be read there.
 uint32_t thread_number_in_block();
 
 }  // namespace door

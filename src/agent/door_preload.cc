@@ -216,10 +216,21 @@ uintptr_t initial_stack_top() {
 
 ThreadAnchor& thread_anchor() { return g_anchor; }
 
-uintptr_t thread_control_block() { return arch::native::thread_control_block(); }
+// A thread of the program's own making may have thread-local memory that isn't as the C library's. Where the kernel can't be
+// asked, the pointer is followed all the same: by it the thread's anchor was found.
+uintptr_t thread_control_block() {
+  const uintptr_t block = arch::native::thread_control_block();
+  if (block == 0 || block % sizeof(uintptr_t) != 0 || (may_call() && !kernel::is_readable(block))) return 0;
+  return load_word(block) == block ? block : 0;
+}
 
 uint32_t thread_number_in_block() {
-  return *reinterpret_cast<const volatile uint32_t*>(thread_control_block() + arch::native::kGlibcThreadNumber);
+  const uintptr_t block = thread_control_block();
+  if (block == 0) return 0;
+  constexpr uintptr_t kInPage = 4095;
+  const uintptr_t place = block + arch::native::kGlibcThreadNumber;
+  if ((place & ~kInPage) != (block & ~kInPage) && !kernel::is_readable(place)) return 0;
+  return *reinterpret_cast<const volatile uint32_t*>(place);
 }
 
 }  // namespace door

@@ -13,6 +13,7 @@
 #include "agent/real_functions.h"
 #include "agent/streams.h"
 #include "agent/surroundings.h"
+#include "agent/words.h"
 
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
 #define HEAPTAP_FOR_ASSEMBLY extern "C" __attribute__((visibility("hidden"), used))
@@ -133,13 +134,27 @@ void note_memory_call(const uintptr_t* arguments) {
   constexpr uintptr_t kRead = 1;
   constexpr uintptr_t kFixed = 0x10;
   constexpr uintptr_t kPageMask = 4095;
+  if (g_session_page.state.load(std::memory_order_relaxed) != SessionState::kRecording) return;
   const bool goes =
       arguments[0] == __NR_munmap || arguments[0] == __NR_mremap ||
       ((arguments[0] == __NR_mprotect || arguments[0] == __NR_pkey_mprotect) && (arguments[3] & kRead) == 0) ||
       (arguments[0] == __NR_mmap && (arguments[4] & kFixed) != 0);
   if (!goes || kernel::process_id() != g_session.process) return;
-  const uintptr_t end = arguments[1] + ((arguments[2] + kPageMask) & ~kPageMask);
-  forget_stack_memory(arguments[1], end, reinterpret_cast<uintptr_t>(arguments));
+  const auto forget = [arguments](uintptr_t begin, uintptr_t bytes) {
+    forget_stack_memory(begin, begin + ((bytes + kPageMask) & ~kPageMask), reinterpret_cast<uintptr_t>(arguments));
+  };
+  forget(arguments[1], arguments[2]);
+  constexpr uintptr_t kMovesTo = 2;  // MREMAP_FIXED
+  if (arguments[0] == __NR_mremap && (arguments[4] & kMovesTo) != 0) forget(arguments[5], arguments[3]);
+}
+
+// Its argument may be anything: who asks whether the kernel has the call passes what can't be read, or is too short.
+void note_clone3(uintptr_t argument, uintptr_t bytes) {
+  constexpr uintptr_t kShortest = 64;  // CLONE_ARGS_SIZE_VER0
+  if (bytes < kShortest || !kernel::is_readable(argument)) return;
+  uint64_t flags = 0;
+  copy_bytes(&flags, reinterpret_cast<const void*>(argument), sizeof(flags));  // it may be unaligned
+  note_namespaces(flags);
 }
 
 }  // namespace
@@ -177,10 +192,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
   note_memory_call(arguments);
   if (arguments[0] == __NR_clone || arguments[0] == __NR_unshare) note_namespaces(arguments[1]);
-  // Its argument may be anything: who asks whether the kernel has the call passes what can't be read.
-  if (arguments[0] == __NR_clone3 && arguments[1] % sizeof(uint64_t) == 0 && kernel::is_readable(arguments[1])) {
-    note_namespaces(*reinterpret_cast<const uint64_t*>(arguments[1]));
-  }
+  if (arguments[0] == __NR_clone3) note_clone3(arguments[1], arguments[2]);
   return or_fail(real<long()>(Other::kSystemCall));
 }
 

@@ -70,6 +70,20 @@ bool may_arm() { return !g_left_alone && watches_ending() && !is_restricted() &&
 // Whether any was armed, in this process or in those that it was forked from.
 constinit std::atomic<bool> g_armed{false};
 
+// Children that share the parent's memory have dispositions of their own.
+bool is_own_process() { return kernel::process_id() == g_session.process; }
+
+void arm(int number) {
+  KernelAction before{};
+  if (!is_fatal(number) || action(number, nullptr, &before) != 0 || before.handler != 0) return;
+  g_programs[number] = before;
+  g_armed.store(true, std::memory_order_relaxed);
+  const KernelAction own = own_action();
+  action(number, &own, &before);
+  const bool changed_meanwhile = before.handler != 0 && !is_own_handler(before.handler);
+  if (changed_meanwhile) action(number, &before, nullptr);
+}
+
 }  // namespace
 
 bool is_fatal(int number) { return number > 0 && number < kSignalCount && (kNotFatal & bit(number)) == 0; }
@@ -80,18 +94,12 @@ const KernelAction& programs_action(int number) { return g_programs[number]; }
 
 void arm_signal(int number) {
   // Once the end has come, defaults are what the process ends by.
-  if (!is_fatal(number) || !may_arm() || g_session_page.ending_thread.load(std::memory_order_relaxed) != 0) return;
-  KernelAction before{};
-  if (action(number, nullptr, &before) != 0 || before.handler != 0) return;
-  g_programs[number] = before;
-  g_armed.store(true, std::memory_order_relaxed);
-  const KernelAction own = own_action();
-  action(number, &own, &before);
-  const bool changed_meanwhile = before.handler != 0 && !is_own_handler(before.handler);
-  if (changed_meanwhile) action(number, &before, nullptr);
+  if (!may_arm() || g_session_page.ending_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
+  arm(number);
 }
 
 void note_restarts(int number, bool restarts) {
+  if (!g_armed.load(std::memory_order_relaxed) || !watches_ending() || !is_own_process()) return;
   KernelAction now{};
   if (!is_fatal(number) || action(number, nullptr, &now) != 0 || !is_own_handler(now.handler)) return;
   uint64_t& flags = g_programs[number].flags;
@@ -103,20 +111,25 @@ void note_restarts(int number, bool restarts) {
 void leave_signals_alone() {
   if (g_left_alone) return;
   g_left_alone = true;
-  disarm_signals();
+  if (may_call()) disarm_signals();
 }
 
 void arm_signals() {
-  if (!may_arm()) return;
-  for (int number = 1; number < kSignalCount; ++number) arm_signal(number);
+  if (!may_arm() || g_session_page.ending_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
+  for (int number = 1; number < kSignalCount; ++number) arm(number);
 }
 
 void disarm_signals() {
   if (!g_armed.load(std::memory_order_relaxed)) return;
+  // The agent's own calls may be over already, before the program's filter is there.
+  const auto set = [](int number, const KernelAction* wanted, KernelAction* before) {
+    return kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted),
+                                    reinterpret_cast<long>(before), sizeof(uint64_t));
+  };
   for (int number = 1; number < kSignalCount; ++number) {
     KernelAction before{};
-    if (is_fatal(number) && action(number, nullptr, &before) == 0 && is_own_handler(before.handler)) {
-      action(number, &g_programs[number], nullptr);
+    if (is_fatal(number) && set(number, nullptr, &before) == 0 && is_own_handler(before.handler)) {
+      set(number, &g_programs[number], nullptr);
     }
   }
 }

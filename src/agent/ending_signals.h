@@ -16,7 +16,7 @@ struct KernelAction {
 
 // Handles all fatal signals that are at their default. Once a session, where the end is watched.
 void arm_signals();
-// Puts the defaults back: the program is about to forbid system calls.
+// Puts the defaults back: the program is about to forbid system calls, and has not yet.
 void disarm_signals();
 
 // The program has just set this signal to its default.

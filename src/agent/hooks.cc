@@ -274,7 +274,9 @@ inline void forget_memory(const void* start, size_t bytes, const CallSite& site)
 template <typename Call>
 inline int protect(const void* start, size_t bytes, int protection, const CallSite& site, const Call& call) {
   constexpr int kRead = 1;
-  const bool forgets = (protection & kRead) == 0 && kernel::process_id() == g_session.process;
+  const bool forgets = (protection & kRead) == 0 &&
+                       g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording &&
+                       kernel::process_id() == g_session.process;
   if (forgets) forget_memory(start, bytes, site);
   return call();
 }

@@ -52,6 +52,17 @@ inline void* map_memory(size_t bytes) {
   return reinterpret_cast<void*>(result);
 }
 
+// Whether the process may have only so many addresses. Also where that can't be asked.
+inline bool is_address_space_limited() {
+  constexpr long kAddressSpace = 9;  // RLIMIT_AS
+  struct {
+    uint64_t soft;
+    uint64_t hard;
+  } limit{};
+  return system_call(__NR_prlimit64, 0, kAddressSpace, 0, reinterpret_cast<long>(&limit)) != 0 ||
+         limit.soft != UINT64_MAX;
+}
+
 inline void* map_shared(int descriptor, size_t bytes) {
   const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite, 0x01 /* SHARED */, descriptor, 0);
   return failed(result) ? nullptr : reinterpret_cast<void*>(result);

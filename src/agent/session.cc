@@ -27,9 +27,14 @@ void note_unreached() {
   if (g_session.log != nullptr) g_session.log->children_unreached.fetch_add(1, std::memory_order_relaxed);
 }
 
+// A log that is no session's yet: among the areas noted in the log of the session before, it is none.
+void unmap_log(void* start, size_t bytes) {
+  kernel::system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
+}
+
 void unmap_growth(wire::LogHeader& log) {
   const size_t start = first_mapping_bytes(log);
-  if (start < log.total_bytes) kernel::unmap(reinterpret_cast<uint8_t*>(&log) + start, log.total_bytes - start);
+  if (start < log.total_bytes) unmap_log(reinterpret_cast<uint8_t*>(&log) + start, log.total_bytes - start);
 }
 
 // Asks the collector for a log. Null where there is none for this process.
@@ -56,23 +61,24 @@ wire::LogHeader* ask_for_log(wire::StartReason reason) {
   kernel::close(descriptor);
   auto* log = static_cast<wire::LogHeader*>(memory);
   if (log != nullptr && !wire::layout_is_sound(*log, welcome.log_bytes)) {
-    kernel::unmap(memory, welcome.log_bytes);
+    unmap_log(memory, welcome.log_bytes);
     return nullptr;
   }
   if (log != nullptr) unmap_growth(*log);
   return log;
 }
 
-// In a forked child, of what it has of its parent's session.
-void leave_parents_session() {
+// In a forked child, of what it has of its parent's session. The child has a log of its own by then: what is unmapped is forgotten
+// there, and stays noted in the parent's.
+void leave_parents_session(wire::LogHeader& before) {
   Session& session = g_session;
   Leftovers& leftovers = session.leftovers;
   if (door::thread_anchor().level != 0) leftovers.keep();  // this very thread, in what its handler interrupted
   leftovers.age([](MappedPart part) { kernel::unmap(part.start, part.bytes); });
-  auto* const base = reinterpret_cast<uint8_t*>(session.log);
-  leftovers.add({base, first_mapping_bytes(*session.log)});
+  auto* const base = reinterpret_cast<uint8_t*>(&before);
+  leftovers.add({base, first_mapping_bytes(before)});
   uint8_t* const chunks = session.chunks.load(std::memory_order_relaxed);
-  if (chunks != base + session.log->chunks_offset) {
+  if (chunks != base + before.chunks_offset) {
     leftovers.add({chunks, size_t{session.mapped_chunks.load(std::memory_order_relaxed)} * wire::kChunkBytes});
   }
   leftovers.add(session.unwind.rules.memory());
@@ -83,9 +89,12 @@ void leave_parents_session() {
 bool use_log(wire::LogHeader* log) {
   auto* base = reinterpret_cast<uint8_t*>(log);
   Session& session = g_session;
-  const wire::LogHeader* before = session.log;
-  if (before != nullptr) leave_parents_session();
+  wire::LogHeader* before = session.log;
   session.log = log;
+  if (before != nullptr) {
+    inherit_own_areas(*before);
+    leave_parents_session(*before);
+  }
   kernel::advise(log, first_mapping_bytes(*log), MADV_DONTDUMP);
   session.slots = reinterpret_cast<wire::StreamSlot*>(base + log->slots_offset);
   session.chunks.store(base + log->chunks_offset, std::memory_order_relaxed);
@@ -117,7 +126,6 @@ bool use_log(wire::LogHeader* log) {
     unwind.refresh_modules();
   } else {
     unwind.modules.inherit(*before, log);
-    inherit_own_areas(*before);
   }
   session.loader_code = door::loader_code();
   if (const Module* own = unwind.modules.find(reinterpret_cast<uintptr_t>(&use_log))) {
@@ -172,21 +180,10 @@ void set_socket_name(const char* text) {
 
 namespace {
 
-// What the program was promised in a limit on address space isn't taken from it.
-bool has_room_for_growth() {
-  constexpr long kAddressSpace = 9;
-  struct {
-    uint64_t soft;
-    uint64_t hard;
-  } limit{};
-  return kernel::system_call(__NR_prlimit64, 0, kAddressSpace, 0, reinterpret_cast<long>(&limit)) == 0 &&
-         limit.soft == UINT64_MAX;
-}
-
 // A second mapping of the same chunks and of those behind them. The first one stays: threads are at work in it.
 bool map_chunks(uint32_t count) {
   constexpr long kMayMove = 1;
-  if (!has_room_for_growth()) return false;
+  if (kernel::is_address_space_limited()) return false;  // what the program was promised isn't taken from it
   const size_t bytes = size_t{count} * wire::kChunkBytes;
   uint8_t* const before = g_session.chunks.load(std::memory_order_relaxed);
   const long moved =

@@ -147,7 +147,8 @@ class WaitForRoom {
 
   // Waits for a moment, or until something was given back. False: nothing was for too long.
   bool goes_on() {
-    const long result = wait_for_change(slice_ms_);
+    if (!may_call()) return looks_again();
+    const long result = kernel::futex_wait(&log_.chunks_returned, returned_, slice_ms_);
     const uint32_t now = log_.chunks_returned.load(std::memory_order_acquire);
     if (now != returned_) {
       returned_ = now;
@@ -161,21 +162,25 @@ class WaitForRoom {
   }
 
  private:
-  // Where no system call may be made, by looking again and again.
-  long wait_for_change(uint32_t milliseconds) {
-    if (may_call()) return kernel::futex_wait(&log_.chunks_returned, returned_, milliseconds);
-    constexpr uint32_t kLooksInMillisecond = 20'000;  // of 40 to 140 processor cycles each
-    for (uint32_t i = milliseconds * kLooksInMillisecond; i > 0; --i) {
-      if (log_.chunks_returned.load(std::memory_order_acquire) != returned_) break;
+  // Where no system call may be made: some milliseconds in all, whatever is given back meanwhile, as they are the program's.
+  bool looks_again() {
+    constexpr uint32_t kMostLooks = 100'000;  // of 40 to 140 processor cycles each
+    while (looks_++ < kMostLooks) {
+      const uint32_t now = log_.chunks_returned.load(std::memory_order_acquire);
+      if (now != returned_) {
+        returned_ = now;
+        return true;
+      }
       arch::native::relax();
     }
-    return 0;
+    return false;
   }
 
   const wire::LogHeader& log_;
   uint32_t returned_;
   uint32_t slice_ms_ = 10;
   uint32_t idle_us_ = 0;
+  uint32_t looks_ = 0;
 };
 
 // What `attempt` gives, tried again until it isn't `nothing`, as long as the user chose to wait and the collector moves. Once a

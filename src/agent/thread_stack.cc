@@ -30,7 +30,7 @@ uintptr_t initial_stack_floor() { return g_floor.load(std::memory_order_relaxed)
 
 StackBounds find_thread_stack() {
   const uintptr_t block = door::thread_control_block();
-  if (block != 0 && block % sizeof(uintptr_t) == 0) {
+  if (block != 0) {
     const auto* words = reinterpret_cast<const uintptr_t*>(block);
     const uintptr_t next_page = page_of(block) + kPage;
     const size_t on_this_page = (next_page - block) / sizeof(uintptr_t);
