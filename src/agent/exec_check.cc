@@ -65,10 +65,6 @@ class Program {
                                          static_cast<long>(bytes), static_cast<long>(offset));
     return kernel::failed(got) ? 0 : static_cast<size_t>(got);
   }
-  template <typename Type>
-  bool read_into(uint64_t offset, Type& value) const {
-    return read(offset, &value, sizeof(value)) == sizeof(value);
-  }
   [[nodiscard]] bool has_capabilities() const {
     return kernel::system_call(__NR_fgetxattr, descriptor_, reinterpret_cast<long>("security.capability"), 0, 0) > 0;
   }
@@ -95,15 +91,30 @@ struct Segments {
   uint64_t string_bytes = 0;
 };
 
-void visit_segments(const Program& program, const Elf64_Ehdr& header, Segments& found) {
-  constexpr unsigned kMostSegments = 128;
-  for (unsigned i = 0; i < header.e_phnum && i < kMostSegments; ++i) {
-    Elf64_Phdr segment;
-    if (!program.read_into(header.e_phoff + uint64_t{i} * sizeof(segment), segment)) return;
+// Reads up to `most` entries of a table in the file, a few at a time, for as long as the visitor returns true.
+template <typename Entry, typename Visitor>
+void visit_table(const Program& program, uint64_t start, uint64_t most, Visitor visit) {
+  constexpr uint64_t kFew = 16;
+  Entry entries[kFew];
+  for (uint64_t first = 0; first < most; first += kFew) {
+    const uint64_t wanted = most - first < kFew ? most - first : kFew;
+    const size_t got = program.read(start + first * sizeof(Entry), entries, wanted * sizeof(Entry)) / sizeof(Entry);
+    for (size_t i = 0; i < got; ++i) {
+      if (!visit(entries[i])) return;
+    }
+    if (got < wanted) return;
+  }
+}
+
+__attribute__((noinline)) void visit_segments(const Program& program, const Elf64_Ehdr& header, Segments& found) {
+  constexpr uint64_t kMostSegments = 128;
+  const uint64_t most = header.e_phnum < kMostSegments ? header.e_phnum : kMostSegments;
+  visit_table<Elf64_Phdr>(program, header.e_phoff, most, [&](const Elf64_Phdr& segment) {
     if (segment.p_type == PT_INTERP) found.loader = segment;
     if (segment.p_type == PT_DYNAMIC) found.dynamic = segment;
     if (segment.p_type == PT_LOAD && found.strings_at - segment.p_vaddr < segment.p_filesz) found.strings = segment;
-  }
+    return true;
+  });
 }
 
 bool is_glibc_loader(const Program& program, const Elf64_Phdr& loader) {
@@ -116,12 +127,13 @@ bool is_glibc_loader(const Program& program, const Elf64_Phdr& loader) {
 
 void find_strings(const Program& program, const Elf64_Ehdr& header, Segments& found) {
   constexpr uint64_t kMostEntries = 4096;
-  for (uint64_t i = 0; i < found.dynamic.p_filesz / sizeof(Elf64_Dyn) && i < kMostEntries; ++i) {
-    Elf64_Dyn entry;
-    if (!program.read_into(found.dynamic.p_offset + i * sizeof(entry), entry) || entry.d_tag == DT_NULL) break;
+  const uint64_t count = found.dynamic.p_filesz / sizeof(Elf64_Dyn);
+  const uint64_t most = count < kMostEntries ? count : kMostEntries;
+  visit_table<Elf64_Dyn>(program, found.dynamic.p_offset, most, [&](const Elf64_Dyn& entry) {
     if (entry.d_tag == DT_STRTAB) found.strings_at = entry.d_un.d_ptr;
     if (entry.d_tag == DT_STRSZ) found.string_bytes = entry.d_un.d_val;
-  }
+    return entry.d_tag != DT_NULL;
+  });
   if (found.strings_at != 0) visit_segments(program, header, found);
 }
 
@@ -135,23 +147,24 @@ bool names_a_sanitizer(const char* text) {
   return false;
 }
 
-// Among the names that it needs and offers.
-bool has_sanitizer(const Program& program, const Elf64_Ehdr& header, Segments& found) {
+// Among the names that it needs and offers. Too many of them to be read here and now: nobody knows.
+ExecOutcome check_names(const Program& program, const Elf64_Ehdr& header, Segments& found) {
   constexpr size_t kLongestMark = 16;
-  constexpr uint64_t kMostBytes = 32u << 20;
+  constexpr uint64_t kMostBytes = 1u << 20;
   find_strings(program, header, found);
-  if (found.strings.p_filesz == 0 || found.string_bytes > kMostBytes) return false;
+  if (found.strings.p_filesz == 0) return ExecOutcome::kHandedOn;
+  if (found.string_bytes > kMostBytes) return ExecOutcome::kSurroundings;
   const uint64_t start = found.strings.p_offset + (found.strings_at - found.strings.p_vaddr);
   char window[1024 + 1];
   for (uint64_t at = 0; at < found.string_bytes; at += sizeof(window) - 1 - kLongestMark) {
     const size_t got = program.read(start + at, window, sizeof(window) - 1);
     window[got] = '\0';
     for (size_t i = 0; i < got; ++i) {
-      if ((window[i] == '_' || window[i] == 'l') && names_a_sanitizer(window + i)) return true;
+      if ((window[i] == '_' || window[i] == 'l') && names_a_sanitizer(window + i)) return ExecOutcome::kSanitizer;
     }
     if (got < sizeof(window) - 1) break;
   }
-  return false;
+  return ExecOutcome::kHandedOn;
 }
 
 ExecOutcome check_elf(const Program& program, const FileFacts& facts, const Elf64_Ehdr& header) {
@@ -165,7 +178,7 @@ ExecOutcome check_elf(const Program& program, const FileFacts& facts, const Elf6
   if (!is_glibc_loader(program, found.loader)) return ExecOutcome::kOtherLoader;
   if (gets_privileges(program, facts)) return ExecOutcome::kPrivileged;
   found.strings = {};
-  return has_sanitizer(program, header, found) ? ExecOutcome::kSanitizer : ExecOutcome::kHandedOn;
+  return check_names(program, header, found);
 }
 
 // Puts the interpreter of a script's first line into `path`.
@@ -179,11 +192,13 @@ bool take_interpreter(const char* head, char* path) {
 }
 
 // `path` is changed to the interpreters' that are found on the way.
-ExecOutcome check_file(int folder, char* path, bool by_shell) {
+ExecOutcome check_file(const ExecFile& file, char* path) {
   constexpr char kShell[] = "/bin/sh";
   Program program;
+  int folder = file.folder;
   for (int depth = 0; depth < kMostInterpreters; ++depth) {
     FileFacts facts;
+    if (file.elsewhere && path[0] != '/') return ExecOutcome::kSurroundings;
     if (!ask_facts(folder, path, facts) || (facts.mode & kTypeMask) != kRegular || !program.open(folder, path)) {
       return ExecOutcome::kUnreadable;
     }
@@ -195,7 +210,7 @@ ExecOutcome check_file(int folder, char* path, bool by_shell) {
     if (starts_with(head.text, ELFMAG)) return check_elf(program, facts, head.header);
     if (starts_with(head.text, "#!")) {
       if (!take_interpreter(head.text, path)) return ExecOutcome::kUnreadable;
-    } else if (by_shell && depth == 0) {
+    } else if (file.searched && depth == 0) {
       copy_bytes(path, kShell, sizeof(kShell));
     } else {
       return ExecOutcome::kUnreadable;
@@ -213,6 +228,13 @@ const char* search_path(char* const* environment) {
 }
 
 bool has_slash(const char* text) { return file_name_of(text) != text; }
+
+bool has_relative_folder(const char* folders) {
+  for (const char* at = folders;; ++at) {
+    if ((at == folders || at[-1] == ':') && *at != '/') return true;
+    if (*at == '\0') return false;
+  }
+}
 
 // The file that is meant, as the C library looks for it. False: none, or a name that is too long.
 bool find_in_path(const char* name, const char* folders, char* path) {
@@ -241,11 +263,19 @@ __attribute__((noinline)) ExecOutcome check_exec(const ExecFile& file, char* con
   const size_t length = length_of(file.path);
   if (length >= sizeof(path)) return ExecOutcome::kUnreadable;
   if (file.searched && !has_slash(file.path)) {
-    if (!find_in_path(file.path, search_path(environment), path)) return ExecOutcome::kUnreadable;
+    const char* const folders = search_path(environment);
+    if (file.elsewhere && has_relative_folder(folders)) return ExecOutcome::kSurroundings;
+    if (!find_in_path(file.path, folders, path)) return ExecOutcome::kUnreadable;
   } else {
     copy_bytes(path, file.path, length + 1);
   }
-  return check_file(file.folder, path, file.searched);
+  return check_file(file, path);
+}
+
+bool has_one_thread() {
+  constexpr uint32_t kFoldersOfOneThread = 3;  // ".", "..", and the thread's
+  FileFacts facts;
+  return ask_facts(kWorkingFolder, "/proc/self/task", facts) && facts.links == kFoldersOfOneThread;
 }
 
 }  // namespace heaptap::agent

@@ -9,10 +9,14 @@ namespace heaptap::agent {
 struct ExecFile {
   int folder;  // relative to which `path` is; with an empty path it is the file itself
   const char* path;
-  bool searched;  // where it has no slash: along $PATH, and run by the shell if it is no program
+  bool searched;   // where it has no slash: along $PATH, and run by the shell if it is no program
+  bool elsewhere;  // in a working folder that isn't known yet
 };
 
 // kHandedOn: yes. Makes system calls; changes nothing.
 wire::ExecOutcome check_exec(const ExecFile& file, char* const* environment);
+
+// As far as the kernel says so.
+bool has_one_thread();
 
 }  // namespace heaptap::agent

@@ -97,57 +97,138 @@ void note_outcome(bool by_itself, wire::ExecOutcome outcome) {
   }
 }
 
+// Nothing was executed.
+void take_outcome_back(bool by_itself, wire::ExecOutcome outcome) {
+  wire::LogHeader& log = *g_session.log;
+  if (by_itself) {
+    log.last_exec.store(static_cast<uint32_t>(wire::ExecOutcome::kNone), std::memory_order_release);
+  } else if (outcome != wire::ExecOutcome::kHandedOn) {
+    log.execs_refused[static_cast<uint32_t>(outcome)].fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+// What the program gave may be no memory at all: the kernel says so to the program, when it gets it. Each page is asked for
+// once in a row.
+class ReadablePages {
+ public:
+  bool has(const void* address) {
+    constexpr uintptr_t kPageBytes = 4096;
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    if (at / kPageBytes == page_) return true;
+    if (!kernel::is_readable(at & ~uintptr_t{7})) return false;
+    page_ = at / kPageBytes;
+    return true;
+  }
+  // Adds up its bytes, too.
+  bool has_text(const char* text, size_t& bytes) {
+    for (;; ++text, ++bytes) {
+      if (!has(text)) return false;
+      if (*text == '\0') return true;
+    }
+  }
+
+ private:
+  uintptr_t page_ = UINTPTR_MAX;  // none
+};
+
 // An environment with what the agent needs behind all else.
 class Handover {
  public:
-  // False: it is too large, or another collector's already. `may_map`: more memory than this has on the stack may be taken.
-  bool fill(Texts environment, bool may_map) {
-    const char* preloaded = "";
+  // Where one that is large is put together.
+  enum class Memory : uint8_t {
+    kStack,  // nowhere: what a borrower maps would stay with its parent
+    kBrief,  // in memory that is gone with the call, and that nobody is told of: the log may be the parent's
+    kKept,   // in memory that stays
+  };
+
+  // False: it is too large, can't be read, or is another collector's already. It may change meanwhile.
+  bool fill(Texts environment, Memory memory) {
     count_ = 0;
-    if (!make_room(environment, may_map)) return false;
-    for (Texts entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
-      if (value_of(*entry, wire::kSessionVariable) != nullptr) return false;
-      if (const char* value = value_of(*entry, wire::kPreloadVariable)) {
-        preloaded = value;
+    text_bytes_ = 0;
+    preload_of_program_ = nullptr;
+    if (!make_room(environment, memory)) return false;
+    ReadablePages arrays;
+    ReadablePages texts;
+    for (Texts entry = environment; entry != nullptr; ++entry) {
+      if (!arrays.has(entry)) return false;
+      char* const text = *entry;
+      if (text == nullptr) break;
+      if (!texts.has_text(text, text_bytes_) || value_of(text, wire::kSessionVariable) != nullptr) return false;
+      if (value_of(text, wire::kPreloadVariable) != nullptr) {
+        preload_of_program_ = text;
+      } else if (count_ + kOwnEntries < room_) {
+        entries_[count_++] = text;
       } else {
-        entries_[count_++] = *entry;
+        return false;
       }
     }
-    return add_preload(preloaded) && add_own();
+    return add_preload() && add_own();
   }
   [[nodiscard]] char** entries() { return entries_; }
-  [[nodiscard]] bool holds(const char* entry) const {
-    return entry == preload_ || entry == session_ || entry == filters_;
+  [[nodiscard]] size_t text_bytes() const { return text_bytes_; }
+  // The program's own in place of the agent's, in an array that was copied from this one.
+  void take_out_of(char** array) const {
+    char** to = array;
+    for (char** from = array; from != nullptr && *from != nullptr; ++from) {
+      if (*from == preload_ && preload_of_program_ != nullptr) {
+        *to++ = preload_of_program_;
+      } else if (*from != preload_ && *from != session_ && *from != filters_) {
+        *to++ = *from;
+      }
+    }
+    if (to != nullptr) *to = nullptr;
   }
   void give_back() {
-    if (mapped_ != 0) kernel::unmap(entries_, mapped_ * sizeof(char*));
-    mapped_ = 0;
+    if (is_brief_) kernel::system_call(__NR_munmap, reinterpret_cast<long>(entries_), bytes_of(room_));
+    is_brief_ = false;
   }
 
  private:
   static constexpr size_t kFewEntries = 256;
+  static constexpr size_t kOwnEntries = 4;  // the agent's three, and the end
   static constexpr size_t kMostDigits = 10;
   static constexpr size_t kMostPreloadBytes = 1024;
 
-  bool make_room(Texts environment, bool may_map) {
-    size_t needed = 4;  // the agent's three, and the end
-    for (Texts entry = environment; entry != nullptr && *entry != nullptr; ++entry) ++needed;
-    if (needed <= mapped_) return true;
-    if (mapped_ == 0 && needed <= kFewEntries) {
+  static long bytes_of(size_t entries) { return static_cast<long>(entries * sizeof(char*)); }
+
+  bool make_room(Texts environment, Memory memory) {
+    ReadablePages arrays;
+    size_t needed = kOwnEntries;
+    for (Texts entry = environment; entry != nullptr; ++entry, ++needed) {
+      if (!arrays.has(entry)) return false;
+      if (*entry == nullptr) break;
+    }
+    if (needed <= room_) return true;
+    if (needed <= kFewEntries) {
       entries_ = few_;
+      room_ = kFewEntries;
       return true;
     }
-    if (!may_map) return false;
-    entries_ = static_cast<char**>(kernel::map_memory(needed * sizeof(char*)));
-    mapped_ = entries_ != nullptr ? needed : 0;
-    return entries_ != nullptr;
+    if (memory == Memory::kStack) return false;
+    void* const mapped = memory == Memory::kKept ? kernel::map_memory(needed * sizeof(char*)) : map_briefly(needed);
+    if (mapped == nullptr) return false;
+    entries_ = static_cast<char**>(mapped);
+    room_ = needed;
+    is_brief_ = memory == Memory::kBrief;
+    return true;
+  }
+  static void* map_briefly(size_t entries) {
+    const long mapped = kernel::system_call(__NR_mmap, 0, bytes_of(entries), kernel::kReadWrite,
+                                            0x02 | 0x20 /* PRIVATE | ANONYMOUS */, -1, 0);
+    return kernel::failed(mapped) ? nullptr : reinterpret_cast<void*>(mapped);
   }
 
-  bool add_preload(const char* others) {
-    if (length_of(others) + length_of(agent_path()) + sizeof(wire::kPreloadVariable) + 2 > sizeof(preload_))
-      return false;
+  bool add_preload() {
+    const char* const others =
+        preload_of_program_ != nullptr ? value_of(preload_of_program_, wire::kPreloadVariable) : nullptr;
+    const size_t bytes = others != nullptr ? length_of(others) : 0;
+    if (bytes + length_of(agent_path()) + sizeof(wire::kPreloadVariable) + 2 > sizeof(preload_)) return false;
     char* end = append(append(append(preload_, wire::kPreloadVariable), "="), agent_path());
-    if (*others != '\0') append(append(end, ":"), others);
+    if (bytes != 0) {
+      end = append(end, ":");
+      copy_bytes(end, others, bytes);
+      end[bytes] = '\0';
+    }
     entries_[count_++] = preload_;
     return true;
   }
@@ -178,33 +259,68 @@ class Handover {
   }
 
   size_t count_ = 0;
-  size_t mapped_ = 0;  // so many entries are in memory of their own
+  size_t room_ = 0;  // so many entries fit
+  size_t text_bytes_ = 0;
   char** entries_ = nullptr;
+  char* preload_of_program_ = nullptr;
+  bool is_brief_ = false;
   char preload_[kMostPreloadBytes];
   char filters_[sizeof(wire::kFiltersVariable) + 1 + kMostDigits];
   char session_[sizeof(wire::kSessionVariable) + 1 + sizeof(g_session.socket_name)];
   char* few_[kFewEntries];
 };
 
+// A spawned child changes these before it executes the file.
+bool changes_rights(const ExecCall& call) {
+  constexpr short kResetIds = 1;  // POSIX_SPAWN_RESETIDS, in the first field of the attributes
+  return call.is_spawn() && call.attributes != nullptr &&
+         (*static_cast<const short*>(call.attributes) & kResetIds) != 0;
+}
+
 // Whether the file may get the agent.
 __attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
   constexpr int kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW, which no check of ours knows
-  if (agent_path()[0] == '\0' || (call.flags & kNoFollow) != 0) return wire::ExecOutcome::kSurroundings;
+  if (agent_path()[0] == '\0' || (call.flags & kNoFollow) != 0 || changes_rights(call)) {
+    return wire::ExecOutcome::kSurroundings;
+  }
+  ReadablePages pages;
+  size_t bytes = 0;
+  if (!pages.has_text(call.file, bytes)) return wire::ExecOutcome::kUnreadable;
   constexpr long kReads = 4;
   if (kernel::failed(kernel::system_call(__NR_faccessat, -100, reinterpret_cast<long>(agent_path()), kReads))) {
     return wire::ExecOutcome::kOutOfReach;
   }
-  return check_exec({call.folder, call.file, call.is_searched()}, environ);
+  return check_exec({call.folder, call.file, call.is_searched(), call.actions != nullptr}, environ);
 }
 
-// With what the next program needs, in an environment of its own. What a borrower maps would stay with its parent.
-__attribute__((noinline)) int hand_on(const ExecCall& call, Caller caller, bool by_itself) {
-  Handover handover;
-  const bool is_filled = handover.fill(call.environment, caller != Caller::kBorrower);
-  note_outcome(by_itself, is_filled ? wire::ExecOutcome::kHandedOn : wire::ExecOutcome::kSurroundings);
-  const int result = make(call, is_filled ? handover.entries() : call.environment);
-  handover.give_back();
+// The call with the program's own environment.
+int make_unfollowed(const ExecCall& call, bool by_itself, wire::ExecOutcome outcome) {
+  note_outcome(by_itself, outcome);
+  const int result = make(call, call.environment);
+  if (result != 0) take_outcome_back(by_itself, outcome);
   return result;
+}
+
+// Another result might be due to what was added.
+bool may_be_too_large(const ExecCall& call, int result) {
+  constexpr int kTooLarge = 7;  // E2BIG
+  return call.is_spawn() ? result == kTooLarge : result != 0;
+}
+
+// With what the next program needs, in an environment of its own.
+__attribute__((noinline)) int hand_on(const ExecCall& call, Caller caller, bool by_itself) {
+  using Memory = Handover::Memory;
+  Handover handover;
+  bool is_filled = handover.fill(call.environment, caller == Caller::kBorrower ? Memory::kStack : Memory::kBrief);
+  int result = 0;
+  if (is_filled) {
+    note_outcome(by_itself, wire::ExecOutcome::kHandedOn);
+    result = make(call, handover.entries());
+    if (result != 0) take_outcome_back(by_itself, wire::ExecOutcome::kHandedOn);
+    is_filled = !may_be_too_large(call, result);
+  }
+  handover.give_back();
+  return is_filled ? result : make_unfollowed(call, by_itself, wire::ExecOutcome::kSurroundings);
 }
 
 int execute(const ExecCall& call) {
@@ -213,51 +329,27 @@ int execute(const ExecCall& call) {
   if (caller == Caller::kNobody || !is_followed || call.file == nullptr) return make(call, call.environment);
   const bool by_itself = caller == Caller::kItself && !call.is_spawn();
   const wire::ExecOutcome outcome = judge(call);
-  int result = 0;
-  if (outcome == wire::ExecOutcome::kHandedOn) {
-    result = hand_on(call, caller, by_itself);
-  } else {
-    note_outcome(by_itself, outcome);
-    result = make(call, call.environment);
-  }
-  if (by_itself) note_outcome(true, wire::ExecOutcome::kNone);  // it is still here
-  return result;
+  return outcome == wire::ExecOutcome::kHandedOn ? hand_on(call, caller, by_itself)
+                                                 : make_unfollowed(call, by_itself, outcome);
 }
 
-// The arguments of execl and its kin as a list.
-class ListedArguments {
- public:
-  ListedArguments(const char* first, va_list rest) {
-    va_list counted;
-    va_copy(counted, rest);
-    size_t count = 1;
-    for (const char* next = first; next != nullptr; ++count) next = va_arg(counted, const char*);
-    va_end(counted);
-    if (count > kFewArguments) {
-      bytes_ = count * sizeof(char*);
-      texts_ = static_cast<char**>(kernel::map_memory(bytes_));
-    }
-    if (texts_ == nullptr) return;
-    texts_[0] = const_cast<char*>(first);
-    for (size_t i = 1; i < count; ++i) texts_[i] = const_cast<char*>(va_arg(rest, const char*));
-  }
-  ~ListedArguments() {
-    if (bytes_ != 0 && texts_ != nullptr) kernel::unmap(texts_, bytes_);
-  }
-  ListedArguments(const ListedArguments&) = delete;
-  ListedArguments& operator=(const ListedArguments&) = delete;
-
-  [[nodiscard]] Texts texts() const { return texts_; }
-
- private:
-  static constexpr size_t kFewArguments = 32;
-  char* few_[kFewArguments];
-  char** texts_ = few_;
-  size_t bytes_ = 0;
-};
+// execl and its kin, with their arguments in a list on the stack, as the C library has it.
+__attribute__((noinline)) int execute_listed(ExecCall call, bool names_environment, const char* first, va_list rest) {
+  va_list counted;
+  va_copy(counted, rest);
+  size_t count = 1;
+  for (const char* next = first; next != nullptr; ++count) next = va_arg(counted, const char*);
+  va_end(counted);
+  auto** const texts = static_cast<char**>(__builtin_alloca(count * sizeof(char*)));
+  texts[0] = const_cast<char*>(first);
+  for (size_t i = 1; i < count; ++i) texts[i] = const_cast<char*>(va_arg(rest, const char*));
+  call.arguments = texts;
+  if (names_environment) call.environment = va_arg(rest, Texts);
+  return execute(call);
+}
 
 // system and popen make their child inside libc, with the environment that the program has then: it is lent another one for
-// that long. Nothing of it is ever given back, since other threads may be reading it.
+// that long. Only where no other thread could see or change it, or be lost to it by a fork; a signal's handler could.
 class LentEnvironment {
  public:
   LentEnvironment() {
@@ -266,8 +358,10 @@ class LentEnvironment {
     if (!follows || is_lent_.exchange(true, std::memory_order_acquire)) return;
     own_ = environ;
     Handover& lent = lent_environment();
-    const wire::ExecOutcome outcome = judge({ExecCall::Way::kPath, "/bin/sh", nullptr, nullptr});
-    const bool is_filled = outcome == wire::ExecOutcome::kHandedOn && lent.fill(own_, true);
+    const wire::ExecOutcome outcome = has_one_thread() ? judge({ExecCall::Way::kPath, "/bin/sh", nullptr, nullptr})
+                                                       : wire::ExecOutcome::kSurroundings;
+    const bool is_filled = outcome == wire::ExecOutcome::kHandedOn && lent.fill(own_, Handover::Memory::kKept) &&
+                           lent.text_bytes() <= kMostBytes;
     if (is_filled) {
       environ = lent.entries();
     } else {
@@ -281,7 +375,7 @@ class LentEnvironment {
     if (environ == lent_environment().entries()) {
       environ = own_;
     } else {
-      take_out();  // another thread changed it meanwhile, which made a copy
+      lent_environment().take_out_of(environ);  // a handler changed it meanwhile, which made a copy
     }
     is_lent_.store(false, std::memory_order_release);
   }
@@ -289,13 +383,8 @@ class LentEnvironment {
   LentEnvironment& operator=(const LentEnvironment&) = delete;
 
  private:
-  static void take_out() {
-    char** to = environ;
-    for (char** from = environ; from != nullptr && *from != nullptr; ++from) {
-      if (!lent_environment().holds(*from)) *to++ = *from;
-    }
-    if (to != nullptr) *to = nullptr;
-  }
+  // Far from what would be too large for the kernel: nobody could make the call again.
+  static constexpr size_t kMostBytes = 64 << 10;
 
   static inline constinit std::atomic<bool> is_lent_{false};
   // One for all, made of zeros: without a constructor.
@@ -338,24 +427,23 @@ HEAPTAP_EXPORT int execveat(int folder, const char* file, Texts arguments, Texts
 HEAPTAP_EXPORT int execl(const char* file, const char* first, ...) {
   va_list rest;
   va_start(rest, first);
-  const ListedArguments arguments(first, rest);
+  const int result = execute_listed({Way::kPath, file, nullptr, environ}, false, first, rest);
   va_end(rest);
-  return arguments.texts() != nullptr ? execute({Way::kPath, file, arguments.texts(), environ}) : -1;
+  return result;
 }
 HEAPTAP_EXPORT int execlp(const char* file, const char* first, ...) {
   va_list rest;
   va_start(rest, first);
-  const ListedArguments arguments(first, rest);
+  const int result = execute_listed({Way::kSearched, file, nullptr, environ}, false, first, rest);
   va_end(rest);
-  return arguments.texts() != nullptr ? execute({Way::kSearched, file, arguments.texts(), environ}) : -1;
+  return result;
 }
 HEAPTAP_EXPORT int execle(const char* file, const char* first, ...) {
   va_list rest;
   va_start(rest, first);
-  const ListedArguments arguments(first, rest);
-  Texts const environment = arguments.texts() != nullptr ? va_arg(rest, Texts) : nullptr;
+  const int result = execute_listed({Way::kPath, file, nullptr, nullptr}, true, first, rest);
   va_end(rest);
-  return arguments.texts() != nullptr ? execute({Way::kPath, file, arguments.texts(), environment}) : -1;
+  return result;
 }
 HEAPTAP_EXPORT int posix_spawn(int* child, const char* file, const void* actions, const void* attributes,
                                Texts arguments, Texts environment) {

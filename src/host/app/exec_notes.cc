@@ -25,7 +25,9 @@ const char* reason_of(ExecOutcome outcome) {
     case ExecOutcome::kOutOfReach:
       return "from where the agent's library can't be reached (another root, or no permission)";
     case ExecOutcome::kSurroundings:
-      return "with an environment that is too large or another heaptap's";
+      return "in a way that isn't followed (an environment that is too large or another heaptap's, system or popen "
+             "beside other "
+             "threads, a spawn into another folder or other rights, or very many exported names)";
     case ExecOutcome::kNone:
     case ExecOutcome::kHandedOn:
       break;
