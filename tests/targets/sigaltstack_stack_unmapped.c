@@ -14,9 +14,7 @@ NOINLINE void on_fault(int number) {
   say("fault noticed\n");
   _exit(7);
 }
-NOINLINE void fault_on(char* stack) {
-  __asm__ volatile("mov %0, %%rsp\n\tmovl $0, (%%rsp)" : : "r"(stack) : "memory");
-}
+NOINLINE void fault_on(char* stack) { __asm__ volatile("mov %0, %%rsp\n\tmovl $0, (%%rsp)" : : "r"(stack) : "memory"); }
 int main(void) {
   char* gone = mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(gone != MAP_FAILED);
