@@ -106,7 +106,8 @@ class Sanitizers(heaptap_test.TestCase):
             return []
         change = self.way_out(self.refused([name, "leak"], "run", "--via", "ptrace", "--", program))
         report = self.record(program, "--via", "ptrace", changes=[change], argument="loses")
-        lost = [report["leaks"][kind]["bytes"] for kind in ("definite", "possible")]
+        kinds = ("definite", "possible") if report["capture"]["lost_events"] == 0 else ("definite", "possible", "unknown")
+        lost = [report["leaks"][kind]["bytes"] for kind in kinds]
         self.assertEqual(sum(lost), 77, report["leaks"])
         return [change]
 
