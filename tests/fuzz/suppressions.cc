@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
     const auto found = suppressions.find({wire::Function::kMalloc, frames}, state);
     FUZZ_EXPECT(!found || *found < suppressions.list().size());
   }
-  // What is written for a stack with any name hides that stack.
+  // What is written for a stack with any name hides that stack. For a name that is in every stack there may be no rule.
   std::vector<symbols::Frame> named = frames;
   named[0].function = text.substr(0, 200);
   named[0].symbol.clear();
@@ -45,7 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   for (const auto syntax : {analysis::SuppressionSyntax::kLsan, analysis::SuppressionSyntax::kValgrind}) {
     analysis::Suppressions own;
     FUZZ_EXPECT(own.add(analysis::write_suppressions(syntax, {&leak, 1}), "own"));
-    FUZZ_EXPECT(own.list().size() == 1 && own.find(leak.stack, leak.state).has_value());
+    FUZZ_EXPECT(own.list().size() <= 1);
+    FUZZ_EXPECT(own.empty() || own.find(leak.stack, leak.state).has_value());
   }
   return 0;
 }
