@@ -20,8 +20,8 @@ int main(int count, char** arguments) {
   void* volatile local = box;
   box = NULL;
   if (said(arguments, "dropped")) local = NULL;
-  REQUIRE(pthread_create(&id, NULL, thread, NULL) == 0);
   forget_registers();
+  REQUIRE(pthread_create(&id, NULL, thread, NULL) == 0);
   set_ready();
   pthread_join(id, NULL);
   return keep(local) == NULL;
