@@ -1,11 +1,44 @@
 """Compares two summaries of the same program: what both ways of capture see has to be equal, number by number."""
 import collections
+import itertools
 
 SUMS = ("allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes", "temporary_allocations", "peak_bytes")
 LOST = ("definite", "indirect", "possible")
 _MAPPING = ("mmap", "mmap64", "mremap")
 # Two names of one function: a tracer sees its address, not who was called by which name.
 _NAMES = {"mmap64": "mmap", "aligned_alloc": "memalign"}
+
+
+_TABLE_ENTRY_BYTES = 16
+
+
+def _is_thread_table(stack):
+    """Whether the loader made the block when libc asked for a thread's table of the modules with thread-local memory: that it
+    does at once. What it allocates to load a library it does from libc's function that catches its errors, so it is in the
+    stack a second time."""
+    modules = [(frame.get("module") or "").rpartition("/")[2] for frame in stack["frames"]]
+    runs = [module for module, _ in itertools.groupby(modules)]
+    loader = [module.startswith("ld-linux") for module in runs]
+    return stack["function"] == "calloc" and loader[:2] == [True, False] and sum(loader) == 1 and runs[1] == "libc.so.6"
+
+
+def take_out_agents_share(report):
+    """The agent is a module with thread-local memory, so each thread's table of such modules has an entry more by it
+    (docs/decisions/0040-agent-has-thread-local-memory.md). Changes the report to one of a process without the agent."""
+    shares = collections.Counter()
+    for stack in report["stacks"]:
+        if not _is_thread_table(stack) or stack["allocated_bytes"] % stack["allocations"]:
+            continue
+        size = stack["allocated_bytes"] // stack["allocations"]
+        for key in ("allocated_bytes", "live_bytes", "peak_bytes"):
+            share = stack[key] // size * _TABLE_ENTRY_BYTES
+            stack[key] -= share
+            shares[key] += share
+    totals = report["totals"]
+    for key, sum_key in (("allocated_bytes",) * 2, ("live_bytes",) * 2, ("peak_bytes", "peak_live_bytes")):
+        totals[sum_key] -= shares[key]
+    if report["leaks"]["scanned"]:
+        report["leaks"]["reachable"]["bytes"] -= shares["live_bytes"]
 
 
 def _places(frames):
