@@ -125,6 +125,55 @@ TEST_F(AwaitedCallsTest, OneThatIsGoneIsWaitedForNoMore) {
   EXPECT_EQ(ended[0], kCaller);
 }
 
+// While the breakpoint isn't there, since another thread executes what lies below it.
+class MissedCallsTest : public AwaitedCallsTest {
+ protected:
+  void await(wire::Function function) {
+    PendingCall call{.called = {.address = kMalloc, .function = function}, .place = called(kStack, kCaller)};
+    call.awaited_return = kCaller;
+    calls_.push(call);
+  }
+  void leave() { enclosing(kMalloc, called(kStack + 64, kCaller + 16)); }
+};
+
+TEST_F(MissedCallsTest, OneThatIsSeenAfterAllIsNotLost) {
+  await(wire::Function::kMalloc);
+  calls_.may_miss_returns(kCaller);
+  calls_.pop(calls_.returned(kCaller, kStack + 8));
+  EXPECT_EQ(calls_.take_missed(), 0U);
+}
+
+TEST_F(MissedCallsTest, OneThatIsGoneIsLostOnce) {
+  await(wire::Function::kMalloc);
+  calls_.may_miss_returns(kCaller);
+  calls_.may_miss_returns(kCaller);  // by one more thread
+  EXPECT_EQ(calls_.take_missed(), 0U);
+  leave();
+  EXPECT_EQ(calls_.take_missed(), 1U);
+  EXPECT_EQ(calls_.take_missed(), 0U);
+}
+
+TEST_F(MissedCallsTest, OneWhoseThreadIsGoneIsLost) {
+  await(wire::Function::kMalloc);
+  calls_.may_miss_returns(kCaller);
+  calls_.clear();
+  EXPECT_EQ(calls_.take_missed(), 1U);
+}
+
+TEST_F(MissedCallsTest, AReleaseWasRecordedAlready) {
+  await(wire::Function::kFree);
+  calls_.may_miss_returns(kCaller);
+  leave();
+  EXPECT_EQ(calls_.take_missed(), 0U);
+}
+
+TEST_F(MissedCallsTest, OneThatIsWaitedForElsewhereIsNotMissed) {
+  await(wire::Function::kMalloc);
+  calls_.may_miss_returns(kCaller + 16);
+  leave();
+  EXPECT_EQ(calls_.take_missed(), 0U);
+}
+
 class EndingCallsTest : public PendingCallsTest {
  protected:
   PendingCall* ending(uint64_t stack_pointer) {

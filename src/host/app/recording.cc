@@ -317,6 +317,11 @@ std::string Recording::cause_of_losses() const {
         "processor (the log had {} KiB, and may grow to {} KiB)",
         log.overflow_wait_ms / 1000, used, most);
   }
+  if (capture_.via == "ptrace") {
+    return "events were lost where no room could be made for a thread, or where a call came back and no breakpoint "
+           "could "
+           "be there";
+  }
   return "events were lost where no room could be made for a thread, or for one more signal handler within others";
 }
 

@@ -36,7 +36,7 @@ void PendingCalls::push(const PendingCall& call) {
   // Handlers that never return (siglongjmp) leave what they interrupted behind; deeper than that none are nested.
   constexpr size_t kMostCalls = 64;
   if (calls_.size() >= kMostCalls) {
-    end_await(calls_.front());
+    forget(calls_.front());
     calls_.erase(calls_.begin());
   }
   calls_.push_back(call);
@@ -85,16 +85,25 @@ void PendingCalls::pop_after(const PendingCall* call) {
 
 void PendingCalls::pop(const PendingCall* call) {
   pop_after(call);
+  if (calls_.empty()) return;
+  calls_.back().may_be_missed = false;
   pop_last();
 }
 
+void PendingCalls::may_miss_returns(uint64_t address) {
+  for (PendingCall& call : calls_) {
+    if (call.awaited_return == address) call.may_be_missed = call.is_recorded_at_return();
+  }
+}
+
 void PendingCalls::pop_last() {
-  end_await(calls_.back());
+  forget(calls_.back());
   calls_.pop_back();
 }
 
-void PendingCalls::end_await(const PendingCall& call) {
+void PendingCalls::forget(const PendingCall& call) {
   if (call.awaited_return != 0) ended_awaits_.push_back(call.awaited_return);
+  if (call.may_be_missed) ++missed_;
 }
 
 void PendingCalls::clear() {

@@ -25,6 +25,12 @@ struct PendingCall {
   bool is_interrupted = false;      // a signal handler was begun since
   uint64_t interrupted_at = 0;      // the stack pointer then
   uint64_t awaited_return = 0;      // a breakpoint is there because of it; 0: none
+  bool may_be_missed = false;       // and was away for a while: if its return isn't seen, an event is lost
+
+  // Whether something is recorded when it returns: a release was at its beginning.
+  [[nodiscard]] bool is_recorded_at_return() const {
+    return is_event && wire::facts_of(called.function).role != wire::Role::kRelease;
+  }
 };
 
 class PendingCalls {
@@ -39,8 +45,10 @@ class PendingCalls {
   PendingCall* ending(const arch::Cpu& cpu, const arch::RegisterImage& registers);
   // The call that was waited for at this address and has come back there; null: none.
   PendingCall* returned(uint64_t address, uint64_t stack_pointer);
-  // It, and all that were begun after it.
+  // Its end was seen: it goes, and all that were begun after it, which were left.
   void pop(const PendingCall* call);
+  // The breakpoint at this address isn't there for a while.
+  void may_miss_returns(uint64_t address);
 
   // The thread is about to run a signal handler; it has run it and is back in what it interrupted.
   // True: it interrupts a call that wasn't interrupted before.
@@ -49,6 +57,8 @@ class PendingCalls {
   [[nodiscard]] bool has_interrupted() const;
   // Where no return is awaited any more, since that was asked for last.
   [[nodiscard]] std::vector<uint64_t> take_ended_awaits() { return std::exchange(ended_awaits_, {}); }
+  // How many calls are gone that may have come back unseen, with something to record; since that was asked for last.
+  [[nodiscard]] unsigned take_missed() { return std::exchange(missed_, 0U); }
   [[nodiscard]] bool is_empty() const { return calls_.empty(); }
   [[nodiscard]] PendingCall* innermost() { return calls_.empty() ? nullptr : &calls_.back(); }
   void clear();
@@ -56,10 +66,11 @@ class PendingCalls {
  private:
   void pop_after(const PendingCall* call);
   void pop_last();
-  void end_await(const PendingCall& call);
+  void forget(const PendingCall& call);
 
   std::vector<PendingCall> calls_;
   std::vector<uint64_t> ended_awaits_;
+  unsigned missed_ = 0;
 };
 
 }  // namespace heaptap::tracer

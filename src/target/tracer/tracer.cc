@@ -167,8 +167,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
     thread.faulting = entry_at(site, space, registers);
     space.breakpoints().take_out(site.address);
     thread.bare_address = site.address;
-    // Or what other threads wait for can't be seen meanwhile.
-    if (site.awaited_returns > 0) space.log().header().lost_events.fetch_add(site.awaited_returns, kRelaxed);
+    if (site.awaited_returns != 0) may_miss_returns(space, site.address);
   }
   if (site.is_tail_jump) answer_jump(thread, site, registers);
   end_awaits(thread);
@@ -222,15 +221,24 @@ void Tracer::plant_again(Tracee& thread) {
   if (site != nullptr && (site->is_permanent() || site->awaited_returns != 0)) breakpoints.plant(*site);
 }
 
+// Another thread may come back there before the breakpoint does.
+void Tracer::may_miss_returns(const AddressSpace& space, uint64_t address) {
+  for (const auto& [id, thread] : threads_) {
+    if (thread->process().space.get() == &space) thread->calls.may_miss_returns(address);
+  }
+}
+
 // Its return can't be seen.
 void Tracer::call_is_lost(Tracee& thread) {
   const PendingCall* call = thread.calls.innermost();
-  if (call->is_event) thread.process().space->log().header().lost_events.fetch_add(1, kRelaxed);
+  if (call->is_recorded_at_return()) thread.process().space->log().header().lost_events.fetch_add(1, kRelaxed);
   thread.calls.pop(call);
 }
 
 // Of calls that have come back, and of those that were left otherwise.
 void Tracer::end_awaits(Tracee& thread) {
+  const unsigned missed = thread.calls.take_missed();
+  if (missed != 0) thread.process().space->log().header().lost_events.fetch_add(missed, kRelaxed);
   for (const uint64_t address : thread.calls.take_ended_awaits()) {
     thread.process().space->breakpoints().await_no_more(address);
   }

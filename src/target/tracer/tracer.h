@@ -55,6 +55,7 @@ class Tracer {
   void answer_end(pid_t id, int status);
   void process_ended(TracedProcess& process, int status);
   static void call_is_lost(Tracee& thread);
+  void may_miss_returns(const AddressSpace& space, uint64_t address);
   static void end_awaits(Tracee& thread);
   static void plant_again(Tracee& thread);
   void resume(Tracee& thread);
