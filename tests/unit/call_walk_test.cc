@@ -127,7 +127,7 @@ class Walked {
     arch::RegisterImage registers = program_.registers();
     arch::CallPlace place;
     EXPECT_TRUE(cpu_.call_place(registers, memory_, place));
-    return {place.return_address, place.slot, place.caller_stack_pointer, cpu_.frame_pointer(registers)};
+    return {program_.id(), place.return_address, place.slot, place.caller_stack_pointer, cpu_.frame_pointer(registers)};
   }
   uint32_t number() { return walk_.walk(start(), *last_); }
   uint32_t number_anew() {

@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace heaptap {
 namespace {
@@ -76,6 +78,24 @@ TEST_F(ProgramMemoryTest, KeepsToTheProtectionOfPages) {
   EXPECT_FALSE(memory_.write(closed_, &word_, sizeof(word_)));
   EXPECT_FALSE(memory_.read(closed_, &word_, sizeof(word_)));
   EXPECT_FALSE(memory_.read(8, &word_, sizeof(word_)));
+}
+
+TEST(ProgramMemory, ReadsUpToWhatTheProgramCannotRead) {
+  constexpr size_t kReadable = 40 * kPage;
+  auto* pages = static_cast<uint8_t*>(
+      mmap(nullptr, kReadable + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::fill_n(pages, kReadable + kPage, uint8_t{7});
+  mprotect(pages + kReadable, kPage, PROT_NONE);
+  const StoppedChild child;
+  const tracer::TracedMemory file(child.id());
+  std::vector<uint8_t> copy(kReadable + kPage);
+  const auto begin = reinterpret_cast<uint64_t>(pages);
+  EXPECT_EQ(file.read_some(begin, copy.data(), copy.size()), copy.size());
+  std::ranges::fill(copy, uint8_t{0});
+  EXPECT_EQ(tracer::ProgramMemory::read_some(child.id(), file, begin + 8, copy.data(), copy.size()), kReadable - 8);
+  EXPECT_EQ(std::ranges::count(copy, uint8_t{7}), static_cast<ptrdiff_t>(kReadable - 8));
+  EXPECT_EQ(tracer::ProgramMemory::read_some(child.id(), file, begin + kReadable, copy.data(), 8), 0U);
+  munmap(pages, kReadable + kPage);
 }
 
 TEST_F(ProgramMemoryTest, GrowsTheStackAsAPushDoes) {

@@ -311,7 +311,8 @@ uint64_t CallObserver::argument(int index) {
 
 uint32_t CallObserver::walk(const arch::CallPlace& place) {
   if (thread_.last_stack == nullptr) thread_.last_stack = space_.walk().make_last_stack();
-  return space_.walk().walk({.return_address = place.return_address,
+  return space_.walk().walk({.thread = thread_.id(),
+                             .return_address = place.return_address,
                              .slot = place.slot,
                              .stack_pointer = place.caller_stack_pointer,
                              .frame_pointer = space_.cpu().frame_pointer(registers_)},

@@ -2,6 +2,8 @@
 // without its search table, .debug_frame, frame pointers; through signals' frames and the vDSO. What a stack shares with the
 // thread's last one is verified, not walked again.
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 
@@ -30,6 +32,7 @@ class CallWalk {
 
   // The stack of a thread that has called a watched function: it begins with the caller.
   struct Start {
+    pid_t thread;
     uint64_t return_address;
     uint64_t slot;           // where the return address lies; 0: in a register
     uint64_t stack_pointer;  // the caller's, behind the call

@@ -2,6 +2,8 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace heaptap::tracer {
@@ -19,6 +21,31 @@ int copy(Copy function, pid_t thread, void* here, uint64_t there, size_t bytes) 
 }
 
 }  // namespace
+
+// A part that lies in one page is copied or not (process_vm_readv(2)).
+size_t ProgramMemory::read_some(pid_t thread, const TracedMemory& memory, uint64_t address, void* to, size_t bytes) {
+  constexpr uint64_t kPageBytes = 4096;
+  constexpr size_t kMostParts = 32;
+  std::array<iovec, kMostParts> parts{};
+  size_t done = 0;
+  while (done < bytes) {
+    size_t count = 0;
+    size_t wanted = 0;
+    for (; count < kMostParts && done + wanted < bytes; ++count) {
+      const uint64_t at = address + done + wanted;
+      const size_t size = std::min<size_t>(kPageBytes - at % kPageBytes, bytes - done - wanted);
+      parts[count] = {reinterpret_cast<void*>(at), size};
+      wanted += size;
+    }
+    const iovec local{static_cast<uint8_t*>(to) + done, wanted};
+    const ssize_t got = process_vm_readv(thread, &local, 1, parts.data(), count, 0);
+    // Of a program that has changed its user the file tells.
+    if (got < 0 && errno != EFAULT) return done + memory.read_some(address + done, local.iov_base, bytes - done);
+    if (got > 0) done += static_cast<size_t>(got);
+    if (got < 0 || static_cast<size_t>(got) < wanted) break;
+  }
+  return done;
+}
 
 bool ProgramMemory::read(uint64_t address, void* to, size_t bytes) {
   const int error = copy(process_vm_readv, thread_, to, address, bytes);

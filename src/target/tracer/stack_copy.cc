@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "target/tracer/program_memory.h"
+
 namespace heaptap::tracer {
 namespace {
 
@@ -12,7 +14,8 @@ constexpr uint64_t kMostGap = 65536;
 
 }  // namespace
 
-void StackCopy::begin(uint64_t start, uint64_t likely_end) {
+void StackCopy::begin(pid_t thread, uint64_t start, uint64_t likely_end) {
+  thread_ = thread;
   count_ = 0;
   const bool is_known = likely_end > start;
   add(start, is_known ? std::min(likely_end - start, kMostAtOnce) : kFirstBytes);
@@ -40,7 +43,8 @@ bool StackCopy::extend(Piece& piece, uint64_t end) {
   const uint64_t wanted = end - piece.begin;
   if (end < piece.begin || wanted <= before) return false;
   piece.bytes.resize(wanted);
-  const size_t got = memory_.read_some(piece.begin + before, piece.bytes.data() + before, wanted - before);
+  const size_t got =
+      ProgramMemory::read_some(thread_, memory_, piece.begin + before, piece.bytes.data() + before, wanted - before);
   piece.bytes.resize(before + std::min(got, wanted - before));
   piece.is_whole = got < wanted - before;
   return got > 0;

@@ -1,5 +1,7 @@
 // The stack memory that a walk looks at: copied in few and large reads, from the innermost frame's upwards.
 #pragma once
+#include <sys/types.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +15,9 @@ class StackCopy {
  public:
   explicit StackCopy(const TracedMemory& memory) : memory_(memory) {}
 
-  // Forgets what was copied; a walk begins at `start` and is likely to need what lies below `likely_end`.
-  void begin(uint64_t start, uint64_t likely_end);
+  // Forgets what was copied; a walk of `thread`, which is stopped, begins at `start` and is likely to need what lies below
+  // `likely_end`.
+  void begin(pid_t thread, uint64_t start, uint64_t likely_end);
 
   // The `bytes` at `address`; null: they can't be read.
   const uint8_t* at(uint64_t address, size_t bytes) {
@@ -43,6 +46,7 @@ class StackCopy {
   Piece& add(uint64_t begin, uint64_t bytes);
 
   const TracedMemory& memory_;
+  pid_t thread_ = 0;
   std::array<Piece, kPieces> pieces_;
   size_t count_ = 0;
   Piece* current_ = pieces_.data();

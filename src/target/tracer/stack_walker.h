@@ -39,8 +39,8 @@ class StackWalker {
     ++changes_;
   }
 
-  // The number of the stack whose innermost frame is `start`.
-  uint32_t walk(const target::WalkFrame& start, LastStack& last) {
+  // The number of the stack of `thread` whose innermost frame is `start`.
+  uint32_t walk(pid_t thread, const target::WalkFrame& start, LastStack& last) {
     if (last.changes != changes_) last.frames.clear();
     last.changes = changes_;
     last_ = &last;
@@ -54,7 +54,7 @@ class StackWalker {
     end_ = wire::StackEnd::kComplete;
     lowest_ = frame_.slot != 0 ? frame_.slot : frame_.sp;
     const uint64_t outermost = last.frames.empty() ? 0 : last.frames.front().frame.slot + kWord;
-    stack_.begin(lowest_, outermost);
+    stack_.begin(thread, lowest_, outermost);
     while (!meets_last()) {
       if (fresh_.size() > depth_limit_) [[unlikely]] {
         end_ = wire::StackEnd::kDepthLimit;
