@@ -27,7 +27,7 @@ struct Held {
 [[gnu::noinline]] int hold(int pipe_end, uint64_t stack_end) {
   const auto* frame = static_cast<const uint64_t*>(__builtin_frame_address(0));
   const auto at = reinterpret_cast<uint64_t>(frame);
-  const Held held{{frame[1], at + sizeof(uint64_t), at + 2 * sizeof(uint64_t), frame[0]}, stack_end};
+  const Held held{{getpid(), frame[1], at + sizeof(uint64_t), at + 2 * sizeof(uint64_t), frame[0]}, stack_end};
   if (write(pipe_end, &held, sizeof(held)) != sizeof(held)) _exit(1);
   while (getppid() != 1) pause();
   return 0;
