@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/exec_names.h"
+#include "agent/exec_program.h"
 #include "agent/kernel.h"
 #include "agent/words.h"
 
@@ -40,40 +42,6 @@ bool ask_facts(int folder, const char* path, FileFacts& facts) {
                                              reinterpret_cast<long>(&facts)));
 }
 
-// An executable that is open to be read.
-class Program {
- public:
-  Program() = default;
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-  ~Program() {
-    if (is_own_) kernel::close(descriptor_);
-  }
-
-  bool open(int folder, const char* path) {
-    if (is_own_) kernel::close(descriptor_);
-    is_own_ = path[0] != '\0';
-    descriptor_ = is_own_ ? static_cast<int>(kernel::system_call(__NR_openat, folder, reinterpret_cast<long>(path),
-                                                                 0x80000 | 0x800 /* CLOEXEC | NONBLOCK */))
-                          : folder;
-    is_own_ = is_own_ && descriptor_ >= 0;
-    return descriptor_ >= 0;
-  }
-  // How many bytes there were.
-  size_t read(uint64_t offset, void* buffer, size_t bytes) const {
-    const long got = kernel::system_call(__NR_pread64, descriptor_, reinterpret_cast<long>(buffer),
-                                         static_cast<long>(bytes), static_cast<long>(offset));
-    return kernel::failed(got) ? 0 : static_cast<size_t>(got);
-  }
-  [[nodiscard]] bool has_capabilities() const {
-    return kernel::system_call(__NR_fgetxattr, descriptor_, reinterpret_cast<long>("security.capability"), 0, 0) > 0;
-  }
-
- private:
-  int descriptor_ = -1;
-  bool is_own_ = false;
-};
-
 // Executed by this process it would have rights that its loader lets no environment interfere with.
 bool gets_privileges(const Program& program, const FileFacts& facts) {
   const long user = kernel::system_call(__NR_geteuid);
@@ -82,39 +50,19 @@ bool gets_privileges(const Program& program, const FileFacts& facts) {
   return user != 0 && program.has_capabilities();
 }
 
-// Where the parts of an ELF file are that say how it is loaded.
+// What the program headers say of how it is loaded.
 struct Segments {
   Elf64_Phdr loader{};
   Elf64_Phdr dynamic{};
-  Elf64_Phdr strings{};  // the loaded one that holds strings_at
-  uint64_t strings_at = 0;
-  uint64_t string_bytes = 0;
 };
 
-// Reads up to `most` entries of a table in the file, a few at a time, for as long as the visitor returns true.
-template <typename Entry, typename Visitor>
-void visit_table(const Program& program, uint64_t start, uint64_t most, Visitor visit) {
-  constexpr uint64_t kFew = 16;
-  Entry entries[kFew];
-  for (uint64_t first = 0; first < most; first += kFew) {
-    const uint64_t wanted = most - first < kFew ? most - first : kFew;
-    const size_t got = program.read(start + first * sizeof(Entry), entries, wanted * sizeof(Entry)) / sizeof(Entry);
-    for (size_t i = 0; i < got; ++i) {
-      if (!visit(entries[i])) return;
-    }
-    if (got < wanted) return;
-  }
-}
-
-__attribute__((noinline)) void visit_segments(const Program& program, const Elf64_Ehdr& header, Segments& found) {
-  constexpr uint64_t kMostSegments = 128;
-  const uint64_t most = header.e_phnum < kMostSegments ? header.e_phnum : kMostSegments;
-  visit_table<Elf64_Phdr>(program, header.e_phoff, most, [&](const Elf64_Phdr& segment) {
+__attribute__((noinline)) Segments find_segments(const Program& program, const Elf64_Ehdr& header) {
+  Segments found;
+  visit_segments(program, header, [&](const Elf64_Phdr& segment) {
     if (segment.p_type == PT_INTERP) found.loader = segment;
     if (segment.p_type == PT_DYNAMIC) found.dynamic = segment;
-    if (segment.p_type == PT_LOAD && found.strings_at - segment.p_vaddr < segment.p_filesz) found.strings = segment;
-    return true;
   });
+  return found;
 }
 
 bool is_glibc_loader(const Program& program, const Elf64_Phdr& loader) {
@@ -125,60 +73,16 @@ bool is_glibc_loader(const Program& program, const Elf64_Phdr& loader) {
          equal(end, kLoader);
 }
 
-void find_strings(const Program& program, const Elf64_Ehdr& header, Segments& found) {
-  constexpr uint64_t kMostEntries = 4096;
-  const uint64_t count = found.dynamic.p_filesz / sizeof(Elf64_Dyn);
-  const uint64_t most = count < kMostEntries ? count : kMostEntries;
-  visit_table<Elf64_Dyn>(program, found.dynamic.p_offset, most, [&](const Elf64_Dyn& entry) {
-    if (entry.d_tag == DT_STRTAB) found.strings_at = entry.d_un.d_ptr;
-    if (entry.d_tag == DT_STRSZ) found.string_bytes = entry.d_un.d_val;
-    return entry.d_tag != DT_NULL;
-  });
-  if (found.strings_at != 0) visit_segments(program, header, found);
-}
-
-// A sanitizer's run-time library wants to be the first, and dies where it isn't.
-bool names_a_sanitizer(const char* text) {
-  constexpr const char* kMarks[] = {"__asan_init", "__tsan_init", "__msan_init", "__lsan_init",  "__hwasan_init",
-                                    "libasan.so",  "libtsan.so",  "liblsan.so",  "libhwasan.so", "libclang_rt."};
-  for (const char* mark : kMarks) {
-    if (starts_with(text, mark)) return true;
-  }
-  return false;
-}
-
-// Among the names that it needs and offers. Too many of them to be read here and now: nobody knows.
-ExecOutcome check_names(const Program& program, const Elf64_Ehdr& header, Segments& found) {
-  constexpr size_t kLongestMark = 16;
-  constexpr uint64_t kMostBytes = 1u << 20;
-  find_strings(program, header, found);
-  if (found.strings.p_filesz == 0) return ExecOutcome::kHandedOn;
-  if (found.string_bytes > kMostBytes) return ExecOutcome::kSurroundings;
-  const uint64_t start = found.strings.p_offset + (found.strings_at - found.strings.p_vaddr);
-  char window[1024 + 1];
-  for (uint64_t at = 0; at < found.string_bytes; at += sizeof(window) - 1 - kLongestMark) {
-    const size_t got = program.read(start + at, window, sizeof(window) - 1);
-    window[got] = '\0';
-    for (size_t i = 0; i < got; ++i) {
-      if ((window[i] == '_' || window[i] == 'l') && names_a_sanitizer(window + i)) return ExecOutcome::kSanitizer;
-    }
-    if (got < sizeof(window) - 1) break;
-  }
-  return ExecOutcome::kHandedOn;
-}
-
 ExecOutcome check_elf(const Program& program, const FileFacts& facts, const Elf64_Ehdr& header) {
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64 ||
       header.e_phentsize != sizeof(Elf64_Phdr)) {
     return ExecOutcome::kOtherMachine;
   }
-  Segments found;
-  visit_segments(program, header, found);
+  const Segments found = find_segments(program, header);
   if (found.loader.p_filesz == 0) return ExecOutcome::kStatic;
   if (!is_glibc_loader(program, found.loader)) return ExecOutcome::kOtherLoader;
   if (gets_privileges(program, facts)) return ExecOutcome::kPrivileged;
-  found.strings = {};
-  return check_names(program, header, found);
+  return names_a_sanitizer(program, header, found.dynamic) ? ExecOutcome::kSanitizer : ExecOutcome::kHandedOn;
 }
 
 // Puts the interpreter of a script's first line into `path`.

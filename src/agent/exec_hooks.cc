@@ -10,7 +10,9 @@
 #include "agent/call_permission.h"
 #include "agent/door_preload.h"
 #include "agent/exec_check.h"
+#include "agent/handover.h"
 #include "agent/kernel.h"
+#include "agent/line.h"
 #include "agent/real_functions.h"
 #include "agent/session.h"
 #include "agent/words.h"
@@ -21,8 +23,6 @@ extern "C" __attribute__((weak)) char** environ;
 
 namespace heaptap::agent {
 namespace {
-
-using Texts = char* const*;
 
 using Exec = int(const char*, Texts, Texts);
 using Spawn = int(int*, const char*, const void*, const void*, Texts, Texts);
@@ -107,169 +107,6 @@ void take_outcome_back(bool by_itself, wire::ExecOutcome outcome) {
   }
 }
 
-// What the program gave may be no memory at all: the kernel says so to the program, when it gets it. Each page is asked for
-// once in a row.
-class ReadablePages {
- public:
-  bool has(const void* address) {
-    constexpr uintptr_t kPageBytes = 4096;
-    const auto at = reinterpret_cast<uintptr_t>(address);
-    if (at / kPageBytes == page_) return true;
-    if (!kernel::is_readable(at & ~uintptr_t{7})) return false;
-    page_ = at / kPageBytes;
-    return true;
-  }
-  // Adds up its bytes, too.
-  bool has_text(const char* text, size_t& bytes) {
-    for (;; ++text, ++bytes) {
-      if (!has(text)) return false;
-      if (*text == '\0') return true;
-    }
-  }
-
- private:
-  uintptr_t page_ = UINTPTR_MAX;  // none
-};
-
-// An environment with what the agent needs behind all else.
-class Handover {
- public:
-  // Where one that is large is put together.
-  enum class Memory : uint8_t {
-    kStack,  // nowhere: what a borrower maps would stay with its parent
-    kBrief,  // in memory that is gone with the call, and that nobody is told of: the log may be the parent's
-    kKept,   // in memory that stays
-  };
-
-  // False: it is too large, can't be read, or is another collector's already. It may change meanwhile.
-  bool fill(Texts environment, Memory memory) {
-    count_ = 0;
-    text_bytes_ = 0;
-    preload_of_program_ = nullptr;
-    if (!make_room(environment, memory)) return false;
-    ReadablePages arrays;
-    ReadablePages texts;
-    for (Texts entry = environment; entry != nullptr; ++entry) {
-      if (!arrays.has(entry)) return false;
-      char* const text = *entry;
-      if (text == nullptr) break;
-      if (!texts.has_text(text, text_bytes_) || value_of(text, wire::kSessionVariable) != nullptr) return false;
-      if (value_of(text, wire::kPreloadVariable) != nullptr) {
-        preload_of_program_ = text;
-      } else if (count_ + kOwnEntries < room_) {
-        entries_[count_++] = text;
-      } else {
-        return false;
-      }
-    }
-    return add_preload() && add_own();
-  }
-  [[nodiscard]] char** entries() { return entries_; }
-  [[nodiscard]] size_t text_bytes() const { return text_bytes_; }
-  // The program's own in place of the agent's, in an array that was copied from this one.
-  void take_out_of(char** array) const {
-    char** to = array;
-    for (char** from = array; from != nullptr && *from != nullptr; ++from) {
-      if (*from == preload_ && preload_of_program_ != nullptr) {
-        *to++ = preload_of_program_;
-      } else if (*from != preload_ && *from != session_ && *from != filters_) {
-        *to++ = *from;
-      }
-    }
-    if (to != nullptr) *to = nullptr;
-  }
-  void give_back() {
-    if (is_brief_) kernel::system_call(__NR_munmap, reinterpret_cast<long>(entries_), bytes_of(room_));
-    is_brief_ = false;
-  }
-
- private:
-  static constexpr size_t kFewEntries = 256;
-  static constexpr size_t kOwnEntries = 4;  // the agent's three, and the end
-  static constexpr size_t kMostDigits = 10;
-  static constexpr size_t kMostPreloadBytes = 1024;
-
-  static long bytes_of(size_t entries) { return static_cast<long>(entries * sizeof(char*)); }
-
-  bool make_room(Texts environment, Memory memory) {
-    ReadablePages arrays;
-    size_t needed = kOwnEntries;
-    for (Texts entry = environment; entry != nullptr; ++entry, ++needed) {
-      if (!arrays.has(entry)) return false;
-      if (*entry == nullptr) break;
-    }
-    if (needed <= room_) return true;
-    if (needed <= kFewEntries) {
-      entries_ = few_;
-      room_ = kFewEntries;
-      return true;
-    }
-    if (memory == Memory::kStack) return false;
-    void* const mapped = memory == Memory::kKept ? kernel::map_memory(needed * sizeof(char*)) : map_briefly(needed);
-    if (mapped == nullptr) return false;
-    entries_ = static_cast<char**>(mapped);
-    room_ = needed;
-    is_brief_ = memory == Memory::kBrief;
-    return true;
-  }
-  static void* map_briefly(size_t entries) {
-    const long mapped = kernel::system_call(__NR_mmap, 0, bytes_of(entries), kernel::kReadWrite,
-                                            0x02 | 0x20 /* PRIVATE | ANONYMOUS */, -1, 0);
-    return kernel::failed(mapped) ? nullptr : reinterpret_cast<void*>(mapped);
-  }
-
-  bool add_preload() {
-    const char* const others =
-        preload_of_program_ != nullptr ? value_of(preload_of_program_, wire::kPreloadVariable) : nullptr;
-    const size_t bytes = others != nullptr ? length_of(others) : 0;
-    if (bytes + length_of(agent_path()) + sizeof(wire::kPreloadVariable) + 2 > sizeof(preload_)) return false;
-    char* end = append(append(append(preload_, wire::kPreloadVariable), "="), agent_path());
-    if (bytes != 0) {
-      end = append(end, ":");
-      copy_bytes(end, others, bytes);
-      end[bytes] = '\0';
-    }
-    entries_[count_++] = preload_;
-    return true;
-  }
-  bool add_own() {
-    append(append(append(session_, wire::kSessionVariable), "="), g_session.socket_name);
-    entries_[count_++] = session_;
-    if (g_session.collectors_filters != 0) {
-      append_number(append(append(filters_, wire::kFiltersVariable), "="), g_session.collectors_filters);
-      entries_[count_++] = filters_;
-    }
-    entries_[count_] = nullptr;
-    return true;
-  }
-  static void append_number(char* to, uint32_t number) {
-    char digits[kMostDigits];
-    size_t count = 0;
-    do {
-      digits[count++] = static_cast<char>('0' + number % 10);
-      number /= 10;
-    } while (number != 0);
-    while (count > 0) *to++ = digits[--count];
-    *to = '\0';
-  }
-  static char* append(char* to, const char* text) {
-    const size_t length = length_of(text);
-    copy_bytes(to, text, length + 1);
-    return to + length;
-  }
-
-  size_t count_ = 0;
-  size_t room_ = 0;  // so many entries fit
-  size_t text_bytes_ = 0;
-  char** entries_ = nullptr;
-  char* preload_of_program_ = nullptr;
-  bool is_brief_ = false;
-  char preload_[kMostPreloadBytes];
-  char filters_[sizeof(wire::kFiltersVariable) + 1 + kMostDigits];
-  char session_[sizeof(wire::kSessionVariable) + 1 + sizeof(g_session.socket_name)];
-  char* few_[kFewEntries];
-};
-
 // A spawned child changes these before it executes the file.
 bool changes_rights(const ExecCall& call) {
   constexpr short kResetIds = 1;  // POSIX_SPAWN_RESETIDS, in the first field of the attributes
@@ -290,13 +127,82 @@ __attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
   if (kernel::failed(kernel::system_call(__NR_faccessat, -100, reinterpret_cast<long>(agent_path()), kReads))) {
     return wire::ExecOutcome::kOutOfReach;
   }
+  if (!is_collector_in_reach()) return wire::ExecOutcome::kOutOfReach;
   return check_exec({call.folder, call.file, call.is_searched(), call.actions != nullptr}, environ);
 }
 
+// What system and popen are lent while they make their child inside libc, which has the environment that the program has then.
+// Only where no other thread could see or change it, or be lost to it by a fork; a signal's handler could.
+class Loan {
+ public:
+  // Null: nothing is lent now.
+  static const Handover* now() {
+    return state_.load(std::memory_order_acquire) == State::kLent ? &environment() : nullptr;
+  }
+  static bool begin() {
+    State expected = State::kNone;
+    return state_.compare_exchange_strong(expected, State::kBegins, std::memory_order_acquire);
+  }
+  // To the function whose frame this is. False: what the program has is too large, or isn't known.
+  static bool lend(const void* frame) {
+    own_ = environ;
+    frame_ = frame;
+    if (!environment().fill(own_, Handover::Memory::kKept, nullptr) || environment().text_bytes() > kMostBytes) {
+      return false;
+    }
+    environ = environment().entries();
+    state_.store(State::kLent, std::memory_order_release);
+    return true;
+  }
+  static void end() {
+    if (now() != nullptr && environ == environment().entries()) {
+      environ = own_;
+    } else if (now() != nullptr) {
+      environment().take_out_of(environ);  // a handler changed it meanwhile, which made a copy
+    }
+    state_.store(State::kNone, std::memory_order_release);
+  }
+  // A handler's jump has left the function that it was lent to: that frame is gone. What is wrongly taken for it, on a
+  // handler's own stack, only ends the loan early.
+  static void end_if_left(const void* frame) {
+    if (now() != nullptr && reinterpret_cast<uintptr_t>(frame) > reinterpret_cast<uintptr_t>(frame_)) end();
+  }
+
+ private:
+  enum class State : uint8_t { kNone, kBegins, kLent };
+  // Far from what would be too large for the kernel: nobody could make the call again.
+  static constexpr size_t kMostBytes = 64 << 10;
+
+  // One for all, made of zeros: without a constructor.
+  static Handover& environment() { return *reinterpret_cast<Handover*>(storage_); }
+
+  alignas(Handover) static inline constinit uint8_t storage_[sizeof(Handover)]{};
+  static inline constinit std::atomic<State> state_{State::kNone};
+  static inline constinit char** own_ = nullptr;
+  static inline constinit const void* frame_ = nullptr;
+};
+
+Handover::Memory memory_of(Caller caller) {
+  return caller == Caller::kBorrower ? Handover::Memory::kStack : Handover::Memory::kBrief;
+}
+
+__attribute__((noinline, noclone)) int make_without(const Handover& lent, const ExecCall& call, Caller caller) {
+  Handover own;
+  const bool is_filled = own.fill_without(lent, call.environment, memory_of(caller));
+  const int result = make(call, is_filled ? own.entries() : call.environment);
+  own.give_back();
+  return result;
+}
+
 // The call with the program's own environment.
-int make_unfollowed(const ExecCall& call, bool by_itself, wire::ExecOutcome outcome) {
+int make_own(const ExecCall& call, Caller caller) {
+  const Handover* const lent = Loan::now();
+  return lent == nullptr ? make(call, call.environment) : make_without(*lent, call, caller);
+}
+
+int make_unfollowed(const ExecCall& call, Caller caller, bool by_itself, wire::ExecOutcome outcome) {
   note_outcome(by_itself, outcome);
-  const int result = make(call, call.environment);
+  const int result = make_own(call, caller);
   if (result != 0) take_outcome_back(by_itself, outcome);
   return result;
 }
@@ -307,30 +213,34 @@ bool may_be_too_large(const ExecCall& call, int result) {
   return call.is_spawn() ? result == kTooLarge : result != 0;
 }
 
-// With what the next program needs, in an environment of its own.
-__attribute__((noinline)) int hand_on(const ExecCall& call, Caller caller, bool by_itself) {
-  using Memory = Handover::Memory;
+// With what the next program needs, in an environment of its own. False: it is to be executed as without the agent.
+__attribute__((noinline, noclone)) bool hand_on(const ExecCall& call, Caller caller, bool by_itself, int& result) {
   Handover handover;
-  bool is_filled = handover.fill(call.environment, caller == Caller::kBorrower ? Memory::kStack : Memory::kBrief);
-  int result = 0;
-  if (is_filled) {
+  bool is_made = handover.fill(call.environment, memory_of(caller), Loan::now());
+  if (is_made) {
+    const HandedLine line;
     note_outcome(by_itself, wire::ExecOutcome::kHandedOn);
     result = make(call, handover.entries());
     if (result != 0) take_outcome_back(by_itself, wire::ExecOutcome::kHandedOn);
-    is_filled = !may_be_too_large(call, result);
+    is_made = !may_be_too_large(call, result);
   }
   handover.give_back();
-  return is_filled ? result : make_unfollowed(call, by_itself, wire::ExecOutcome::kSurroundings);
+  return is_made;
 }
 
 int execute(const ExecCall& call) {
   const Caller caller = caller_of_exec();
   const bool is_followed = !call.is_spawn() || (g_session.flags & wire::kFollowFork) != 0;
-  if (caller == Caller::kNobody || !is_followed || call.file == nullptr) return make(call, call.environment);
+  Loan::end_if_left(__builtin_frame_address(0));
+  if (caller == Caller::kNobody || !is_followed || call.file == nullptr) return make_own(call, caller);
   const bool by_itself = caller == Caller::kItself && !call.is_spawn();
-  const wire::ExecOutcome outcome = judge(call);
-  return outcome == wire::ExecOutcome::kHandedOn ? hand_on(call, caller, by_itself)
-                                                 : make_unfollowed(call, by_itself, outcome);
+  wire::ExecOutcome outcome = judge(call);
+  int result = 0;
+  if (outcome == wire::ExecOutcome::kHandedOn) {
+    if (hand_on(call, caller, by_itself, result)) return result;
+    outcome = wire::ExecOutcome::kSurroundings;
+  }
+  return make_unfollowed(call, caller, by_itself, outcome);
 }
 
 // execl and its kin, with their arguments in a list on the stack, as the C library has it.
@@ -348,50 +258,28 @@ __attribute__((noinline)) int execute_listed(ExecCall call, bool names_environme
   return execute(call);
 }
 
-// system and popen make their child inside libc, with the environment that the program has then: it is lent another one for
-// that long. Only where no other thread could see or change it, or be lost to it by a fork; a signal's handler could.
+// The child of system or popen.
 class LentEnvironment {
  public:
   LentEnvironment() {
     const bool follows =
         &environ != nullptr && (g_session.flags & wire::kFollowFork) != 0 && caller_of_exec() == Caller::kItself;
-    if (!follows || is_lent_.exchange(true, std::memory_order_acquire)) return;
-    own_ = environ;
-    Handover& lent = lent_environment();
-    const wire::ExecOutcome outcome = has_one_thread() ? judge({ExecCall::Way::kPath, "/bin/sh", nullptr, nullptr})
-                                                       : wire::ExecOutcome::kSurroundings;
-    const bool is_filled = outcome == wire::ExecOutcome::kHandedOn && lent.fill(own_, Handover::Memory::kKept) &&
-                           lent.text_bytes() <= kMostBytes;
-    if (is_filled) {
-      environ = lent.entries();
-    } else {
-      note_outcome(false, outcome == wire::ExecOutcome::kHandedOn ? wire::ExecOutcome::kSurroundings : outcome);
-      is_lent_.store(false, std::memory_order_release);
-    }
-    is_mine_ = is_filled;
+    if (!follows) return;
+    Loan::end_if_left(this);
+    if (!Loan::begin()) return;
+    is_mine_ = true;
+    wire::ExecOutcome outcome = has_one_thread() ? judge({ExecCall::Way::kPath, "/bin/sh", nullptr, nullptr})
+                                                 : wire::ExecOutcome::kBesideThreads;
+    if (outcome == wire::ExecOutcome::kHandedOn && !Loan::lend(this)) outcome = wire::ExecOutcome::kSurroundings;
+    if (outcome != wire::ExecOutcome::kHandedOn) note_outcome(false, outcome);
   }
   ~LentEnvironment() {
-    if (!is_mine_) return;
-    if (environ == lent_environment().entries()) {
-      environ = own_;
-    } else {
-      lent_environment().take_out_of(environ);  // a handler changed it meanwhile, which made a copy
-    }
-    is_lent_.store(false, std::memory_order_release);
+    if (is_mine_) Loan::end();
   }
   LentEnvironment(const LentEnvironment&) = delete;
   LentEnvironment& operator=(const LentEnvironment&) = delete;
 
  private:
-  // Far from what would be too large for the kernel: nobody could make the call again.
-  static constexpr size_t kMostBytes = 64 << 10;
-
-  static inline constinit std::atomic<bool> is_lent_{false};
-  // One for all, made of zeros: without a constructor.
-  static Handover& lent_environment() { return *reinterpret_cast<Handover*>(storage_); }
-
-  alignas(Handover) static inline constinit uint8_t storage_[sizeof(Handover)]{};
-  char** own_ = nullptr;
   bool is_mine_ = false;
 };
 

@@ -9,9 +9,15 @@ namespace {
 constexpr int kFirstNumber = 200;
 constexpr int kNumbers = 8;
 
+constexpr long kDuplicate = 1030;  // F_DUPFD_CLOEXEC
+constexpr long kGetFlags = 1;      // F_GETFD
+constexpr long kSetFlags = 2;      // F_SETFD
+constexpr long kClosesOnExec = 1;  // FD_CLOEXEC
+
 // The program may have closed the line, or have something of its own at its number: it is one only while it is connected to
 // this session's collector.
 bool is_line(int descriptor) {
+  if (kernel::failed(kernel::system_call(__NR_fcntl, descriptor, kGetFlags))) return false;  // nobody's
   SocketAddress address{};
   int bytes = sizeof(address);
   const SocketAddress wanted = collectors_address();
@@ -31,19 +37,45 @@ int find_line() {
   return -1;
 }
 
+bool is_known_by_name() {
+  Socket socket;
+  return socket.connect_to_collector();
+}
+
 }  // namespace
 
 void keep_line() {
   const uint32_t flags = g_session.flags;
-  if (!is_recording() || (flags & (wire::kFollowFork | wire::kFollowExec)) == 0 || find_line() >= 0) return;
+  if (!is_recording() || (flags & (wire::kFollowFork | wire::kFollowExec)) == 0) return;
+  g_session.may_need_line = true;
+  if (find_line() >= 0) return;
   Socket socket;
   const wire::Hello hello = make_hello(wire::StartReason::kLine);
   if (!socket.connect_to_collector() || !socket.send(&hello, sizeof(hello))) return;
-  constexpr long kDuplicate = 0;            // F_DUPFD
-  constexpr long kDuplicateToClose = 1030;  // F_DUPFD_CLOEXEC
-  const long command = (flags & wire::kFollowExec) != 0 ? kDuplicate : kDuplicateToClose;
-  const long kept = kernel::system_call(__NR_fcntl, socket.descriptor(), command, kFirstNumber);
+  const long kept = kernel::system_call(__NR_fcntl, socket.descriptor(), kDuplicate, kFirstNumber);
   if (kept >= kFirstNumber + kNumbers) kernel::close(static_cast<int>(kept));
+}
+
+void settle_line(bool is_recorded) {
+  const int line = find_line();
+  if (line < 0) return;
+  if (is_recorded && g_session.may_need_line) {
+    kernel::system_call(__NR_fcntl, line, kSetFlags, kClosesOnExec);
+  } else {
+    kernel::close(line);
+  }
+}
+
+bool is_collector_in_reach() { return !g_session.may_need_line || find_line() >= 0 || is_known_by_name(); }
+
+HandedLine::HandedLine() {
+  if (!g_session.may_need_line || is_known_by_name()) return;
+  line_ = find_line();
+  if (line_ >= 0) kernel::system_call(__NR_fcntl, line_, kSetFlags, 0);
+}
+
+HandedLine::~HandedLine() {
+  if (line_ >= 0) kernel::system_call(__NR_fcntl, line_, kSetFlags, kClosesOnExec);
 }
 
 bool ask_by_line(Socket& socket, const wire::Hello& hello) {

@@ -41,9 +41,10 @@ void unmap_growth(wire::LogHeader& log) {
 wire::LogHeader* ask_for_log(wire::StartReason reason) {
   Socket socket;
   const wire::Hello hello = make_hello(reason);
-  const bool is_asked =
-      (socket.connect_to_collector() && socket.send(&hello, sizeof(hello))) || ask_by_line(socket, hello);
-  if (!is_asked) {
+  const bool is_by_name = socket.connect_to_collector() && socket.send(&hello, sizeof(hello));
+  const bool is_by_line = !is_by_name && ask_by_line(socket, hello);
+  if (is_by_line) g_session.may_need_line = true;
+  if (!is_by_name && !is_by_line) {
     note_unreached();
     return nullptr;
   }
@@ -263,6 +264,7 @@ __attribute__((noinline)) bool start_session() {
   wire::LogHeader* log = ask_for_log(reason);
   const bool started = log != nullptr && use_log(log);
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
+  if (reason == wire::StartReason::kStart) settle_line(started);
   if (started) {
     tell_own_scopes(*log);
     arm_signals();

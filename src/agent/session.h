@@ -49,6 +49,7 @@ struct alignas(64) Session {
   uint32_t number = 0;              // counts sessions of this process and its forked ancestors
   int process = 0;                  // pid that it was started in; 0: never
   uint32_t flags = 0;               // wire::SessionFlag
+  bool may_need_line = false;       // it may have left the network namespace that it was started in, see line.h
   bool knows_thread_place = false;  // the C library keeps each thread's number where it is known to
   uint32_t collectors_filters = 0;  // of system calls, that heaptap itself is under
   unsigned long ptracer = 0;        // whom the program allowed to trace it (PR_SET_PTRACER)

@@ -26,18 +26,19 @@ inline constexpr uint32_t kNeverRing = 0xffffffff;
 
 // What became of the agent where the program, or a child of it, executed another program.
 enum class ExecOutcome : uint32_t {
-  kNone = 0,          // nothing was executed
-  kHandedOn = 1,      // it goes on there
-  kStatic = 2,        // there is no loader that could take it there
-  kOtherLoader = 3,   // of another C library
-  kOtherMachine = 4,  // no 64-bit program of this CPU
-  kPrivileged = 5,    // a program with rights of its own
-  kSanitizer = 6,     // one that is built with a sanitizer
-  kUnreadable = 7,    // the file can't be read, or is no program
-  kOutOfReach = 8,    // the agent's library isn't there, in another root, say
-  kSurroundings = 9,  // an environment that is too large, or another collector's
+  kNone = 0,            // nothing was executed
+  kHandedOn = 1,        // it goes on there
+  kStatic = 2,          // there is no loader that could take it there
+  kOtherLoader = 3,     // of another C library
+  kOtherMachine = 4,    // no 64-bit program of this CPU
+  kPrivileged = 5,      // a program with rights of its own
+  kSanitizer = 6,       // one that is built with a sanitizer
+  kUnreadable = 7,      // the file can't be read, or is no program
+  kOutOfReach = 8,      // the agent's library isn't there, in another root, say, or no way leads to the collector
+  kSurroundings = 9,    // an environment that is too large, or another collector's
+  kBesideThreads = 10,  // by system or popen, where another thread could see what is lent to it
 };
-inline constexpr uint32_t kExecOutcomeCount = 10;
+inline constexpr uint32_t kExecOutcomeCount = 11;
 
 enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 

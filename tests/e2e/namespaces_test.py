@@ -32,7 +32,7 @@ class Namespaces(heaptap_test.TestCase):
 
     def test_children_in_another_network(self):
         self.need("unshare", "-n")
-        for way in ("by-function", "by-number"):
+        for way in ("by-function", "by-number", "and-executes"):
             for trace in self.folder.glob("*.htap"):
                 trace.unlink()
             with self.subTest(way=way):
@@ -51,6 +51,35 @@ class Namespaces(heaptap_test.TestCase):
                 self.assertEqual((outcome.status, outcome.stdout), (6, b""), str(outcome))
                 self.assertEqual(len(reports), 1)
                 self.assertIn("1 forked child was not recorded", self.notes(reports[0]))
+
+    def test_programs_that_cannot_be_reached_are_told_of(self):
+        self.need("unshare", "-n")
+        for way in ("closes-executes", "replaces-executes"):
+            for trace in self.folder.glob("*.htap"):
+                trace.unlink()
+            with self.subTest(way=way):
+                outcome, reports = self.record("-f", "--", built("network_namespace"), way)
+                self.assertEqual((outcome.status, outcome.stdout), (6, b""), str(outcome))
+                self.assertIn("a child executed a program from where the agent's library or heaptap can't be reached", self.notes(reports[0]))
+                self.assertEqual(len(reports), 1)
+
+    def test_a_wrapper_that_closes_the_line_is_the_last_that_is_recorded(self):
+        self.need("unshare", "-n")
+        close = "import os, sys; os.closerange(3, 256); os.execv(sys.argv[1], sys.argv[1:])"
+        outcome, reports = self.record("--", "unshare", "-n", "/usr/bin/python3", "-c", close, built("sleeper"))
+        self.assertEqual(outcome.status, 9, str(outcome))
+        self.assertEqual(len(reports), 2, str(outcome))
+        self.assertIn("heaptap can't be reached", self.notes(reports[-1]))
+
+    def test_no_line_is_left_where_it_is_not_needed(self):
+        """Of a namespace that couldn't be left, or that another process went to."""
+        listing = "import os; print([name for name in sorted(os.listdir('/proc/self/fd')) if int(name) > 2])"
+        tries = "import ctypes, os, sys; ctypes.CDLL(None).unshare(0x40000000 | 1); os.execv(sys.argv[1], sys.argv[1:])"
+        command = ["/usr/bin/python3", "-c", tries, "/usr/bin/python3", "-c", listing]
+        bare = heaptap_test.run(command)
+        outcome, reports = self.record("-f", "--", *command)
+        self.assertEqual((outcome.status, outcome.stdout), (bare.status, bare.stdout), str(outcome))
+        self.assertEqual(len(reports), 2)
 
     def test_programs_in_another_network(self):
         self.need("unshare", "-n")

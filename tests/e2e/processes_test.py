@@ -155,6 +155,45 @@ class ThroughExec(heaptap_test.TestCase):
                 self.assertEqual([stack["allocations"] for stack in summary(found[0])["stacks"]
                                   if stack["frames"] and stack["frames"][0]["function"] == "worker"], [40], way)
 
+    def notes_of(self, trace):
+        return " ".join(str(note) for note in summary(trace)["capture"].get("notes", []))
+
+    def test_what_was_refused_was_not_executed(self):
+        """The trace of a program whose calls of exec came to nothing is its own; the last one counts."""
+        for words, status, command in ((["refused", "a", "b"], 0, "refused"), (["refused"], 7, "work")):
+            with self.subTest(words=words):
+                self.run_in_folder("-q", "-o", self.trace, "--force", built("exec_edges"), *words, status=status)
+                self.assertEqual(summary(self.trace)["target"]["command"][1], command)
+                self.assertEqual(summary(self.trace)["target"]["exit"], {"code": status})
+                self.assertNotIn("executed", self.notes_of(self.trace))
+        self.assertIsNone(summary(self.trace.with_name("trace.1.htap"))["target"]["exit"])
+
+    def test_what_does_not_fit_is_executed_unrecorded_and_told(self):
+        self.run_in_folder("-q", "-f", "-o", self.trace, built("exec_edges"), "limit", "execve", status=0)
+        self.assertRegex(self.notes_of(self.trace), r"executed a program in a way that isn't followed \(an environment that is too large")
+
+    def test_system_beside_threads_is_told(self):
+        self.run_in_folder("-q", "-f", "-o", self.trace, built("exec_edges"), "beside-thread", status=0)
+        self.assertIn("2 children executed a program by system or popen beside other threads, which isn't followed, and are not recorded there",
+                      self.notes_of(self.trace))
+        self.assertEqual(len(self.traces()), 2, "what posix_spawn executed is recorded")
+
+    def test_a_program_of_very_many_names_is_followed_and_one_with_a_sanitizer_is_not(self):
+        source, program = self.folder / "names.c", self.folder / "names"
+        names = "".join(f"void {'long' * 50}_{i}(void) {{}}\n" for i in range(8000))
+        runtime = "void __asan_init(void) {}\n"
+        for style in ("gnu", "sysv"):
+            for more, traces in (("", 2), (runtime, 1)):
+                with self.subTest(style=style, more=more):
+                    source.write_text(names + more + "int main(void) { return 3; }\n")
+                    made = heaptap_test.run(["gcc", "-rdynamic", f"-Wl,--hash-style={style}", source, "-o", program])
+                    self.assertEqual(made.status, 0, str(made))
+                    self.run_in_folder("-q", "-o", self.trace, "--force", "sh", "-c", 'exec "$0"', program)
+                    self.assertEqual(len(self.traces("trace*.htap")), traces)
+                    self.assertEqual("built with a sanitizer" in self.notes_of(self.trace), bool(more))
+                    for trace in self.traces():
+                        trace.unlink()
+
     def test_children_are_left_alone_without_f(self):
         for way in ("execve", "vfork", "posix_spawn", "system"):
             with self.subTest(way):

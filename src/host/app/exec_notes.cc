@@ -23,11 +23,12 @@ const char* reason_of(ExecOutcome outcome) {
     case ExecOutcome::kUnreadable:
       return "that can't be read";
     case ExecOutcome::kOutOfReach:
-      return "from where the agent's library can't be reached (another root, or no permission)";
+      return "from where the agent's library or heaptap can't be reached (another root or network, or no permission)";
     case ExecOutcome::kSurroundings:
-      return "in a way that isn't followed (an environment that is too large or another heaptap's, system or popen "
-             "beside other "
-             "threads, a spawn into another folder or other rights, or very many exported names)";
+      return "in a way that isn't followed (an environment that is too large or another heaptap's, or a spawn into "
+             "another folder or other rights)";
+    case ExecOutcome::kBesideThreads:
+      return "by system or popen beside other threads, which isn't followed";
     case ExecOutcome::kNone:
     case ExecOutcome::kHandedOn:
       break;
