@@ -10,10 +10,11 @@ constexpr uint32_t kWindow = 16;  // entries that a stack may stand in, from the
 
 // The nth entry that this stack may stand in.
 wire::StackAreaEntry& entry_for(uint64_t begin, uint32_t nth) {
-  auto* entries = reinterpret_cast<wire::StackAreaEntry*>(reinterpret_cast<uint8_t*>(g_session.log) +
-                                                          g_session.log->stack_areas_offset);
+  const wire::LogLayout& layout = g_session.layout.log;
+  auto* entries =
+      reinterpret_cast<wire::StackAreaEntry*>(reinterpret_cast<uint8_t*>(g_session.log) + layout.stack_areas_offset);
   const auto hash = static_cast<uint32_t>((begin >> 4) * 0x9e3779b97f4a7c15 >> 40);
-  return entries[(hash + nth) & (g_session.log->stack_area_capacity - 1)];
+  return entries[(hash + nth) & (layout.stack_area_capacity - 1)];
 }
 
 // False: another writer is at it, maybe the one that this thread interrupted.
@@ -36,7 +37,8 @@ bool write_where_begin_is(uint64_t wanted, uint64_t begin, const wire::StackArea
 }
 
 wire::OwnArea* own_areas() {
-  return reinterpret_cast<wire::OwnArea*>(reinterpret_cast<uint8_t*>(g_session.log) + g_session.log->own_areas_offset);
+  return reinterpret_cast<wire::OwnArea*>(reinterpret_cast<uint8_t*>(g_session.log) +
+                                          g_session.layout.log.own_areas_offset);
 }
 
 bool is_recording_now() { return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording; }
@@ -58,10 +60,11 @@ void forget_stack(uint64_t begin) {
 void note_own_area(const void* start, size_t bytes) {
   wire::LogHeader* log = g_session.log;
   if (log == nullptr) return;
-  const uint32_t index = log->own_area_count.load(std::memory_order_relaxed) < log->own_area_capacity
+  const uint32_t capacity = g_session.layout.log.own_area_capacity;
+  const uint32_t index = log->own_area_count.load(std::memory_order_relaxed) < capacity
                              ? log->own_area_count.fetch_add(1, std::memory_order_relaxed)
                              : UINT32_MAX;
-  if (index >= log->own_area_capacity) {
+  if (index >= capacity) {
     log->own_area_overflow.fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -75,7 +78,7 @@ void forget_own_area(const void* start) {
   if (g_session.log == nullptr) return;
   const auto begin = reinterpret_cast<uintptr_t>(start);
   const uint32_t used = g_session.log->own_area_count.load(std::memory_order_relaxed);
-  const uint32_t capacity = g_session.log->own_area_capacity;
+  const uint32_t capacity = g_session.layout.log.own_area_capacity;
   for (uint32_t index = used < capacity ? used : capacity; index-- > 0;) {
     uint64_t seen = begin;
     if (own_areas()[index].begin.compare_exchange_strong(seen, 0, std::memory_order_relaxed)) return;
@@ -86,7 +89,7 @@ OwnRange first_own_area(uint64_t from, uint64_t end) {
   OwnRange first{end, end};
   const wire::LogHeader& log = *g_session.log;
   const uint32_t used = log.own_area_count.load(std::memory_order_relaxed);
-  for (uint32_t index = 0; index < used && index < log.own_area_capacity; ++index) {
+  for (uint32_t index = 0; index < used && index < g_session.layout.log.own_area_capacity; ++index) {
     const uint64_t begin = own_areas()[index].begin.load(std::memory_order_acquire);
     const uint64_t area_end = own_areas()[index].end.load(std::memory_order_relaxed);
     if (begin != 0 && area_end > from && begin < first.begin) first = {begin, area_end};
@@ -94,11 +97,11 @@ OwnRange first_own_area(uint64_t from, uint64_t end) {
   return first;
 }
 
-void inherit_own_areas(const wire::LogHeader& before) {
+void inherit_own_areas(const wire::LogHeader& before, const wire::LogLayout& layout) {
   const auto* areas =
-      reinterpret_cast<const wire::OwnArea*>(reinterpret_cast<const uint8_t*>(&before) + before.own_areas_offset);
+      reinterpret_cast<const wire::OwnArea*>(reinterpret_cast<const uint8_t*>(&before) + layout.own_areas_offset);
   const uint32_t used = before.own_area_count.load(std::memory_order_relaxed);
-  for (uint32_t index = 0; index < used && index < before.own_area_capacity; ++index) {
+  for (uint32_t index = 0; index < used && index < layout.own_area_capacity; ++index) {
     const uint64_t begin = areas[index].begin.load(std::memory_order_acquire);
     const uint64_t end = areas[index].end.load(std::memory_order_relaxed);
     if (begin != 0) note_own_area(reinterpret_cast<const void*>(begin), end - begin);

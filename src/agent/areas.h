@@ -18,6 +18,6 @@ struct OwnRange {
 OwnRange first_own_area(uint64_t from, uint64_t end);
 
 // A forked child has the mappings that its parent's agent made.
-void inherit_own_areas(const wire::LogHeader& before);
+void inherit_own_areas(const wire::LogHeader& before, const wire::LogLayout& layout);
 
 }  // namespace heaptap::agent

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "agent/kernel.h"
+#include "agent/pieces.h"
 #include "agent/words.h"
 
 namespace heaptap::agent {
@@ -91,20 +92,22 @@ struct TipPlace {
   uintptr_t word;      // what is now in the place of the next one, if that is part of the stack, else 0
 };
 
-// Places for entries that displace each other. When many do, it makes room for twice as many, and begins anew. Lives in
-// zeroed memory; a signal handler may leave anything here by longjmp.
-template <typename Entry, uint32_t kFew, uint32_t kMost>
+// Places for entries that displace each other. When many do, it makes room for more, and begins anew: first for kMore, in memory that
+// is kept for whoever has this after the thread, from there on for twice as many. Lives in zeroed memory; a signal handler may
+// leave anything here by longjmp.
+template <typename Entry, uint32_t kFew, uint32_t kMore, uint32_t kMost>
 struct PlaceTable {
   static constexpr uint32_t kDisplacedForEach = 2;
 
   using Few = Entry[kFew];
 
   Entry* entries;
+  Entry* more;  // kMore of them; null: they were never needed
   uint32_t mask;
   uint32_t displaced;  // since there were that many places
 
   void begin(Few& few) {
-    if (mask >= kFew) kernel::unmap(entries, sizeof(Entry) * (mask + 1));
+    if (mask >= kMore) kernel::unmap(entries, sizeof(Entry) * (mask + 1));
     mask = kFew - 1;
     entries = few;
     displaced = 0;
@@ -119,14 +122,24 @@ struct PlaceTable {
     displaced = 0;
     const uint32_t old_mask = mask;
     auto* const old = entries;
-    auto* const more = static_cast<Entry*>(kernel::map_memory(sizeof(Entry) * (old_mask * 2 + 2)));
-    if (more == nullptr) return;
+    const uint32_t count = old_mask < kFew ? kMore : old_mask * 2 + 2;
+    auto* const larger = count == kMore ? take_more() : static_cast<Entry*>(kernel::map_memory(sizeof(Entry) * count));
+    if (larger == nullptr) return;
     mask = kFew - 1;  // there are so many in each of the two
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    entries = more;
+    entries = larger;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    mask = old_mask * 2 + 1;
-    if (old_mask >= kFew) kernel::unmap(old, sizeof(Entry) * (old_mask + 1));
+    mask = count - 1;
+    if (old_mask >= kMore) kernel::unmap(old, sizeof(Entry) * (old_mask + 1));
+  }
+  // Zeroed. Not a mapping of its own: a process may have 65,530, and threads are many.
+  Entry* take_more() {
+    if (more == nullptr) {
+      more = static_cast<Entry*>(g_pieces.take(sizeof(Entry) * kMore));
+    } else {
+      __builtin_memset(more, 0, sizeof(Entry) * kMore);
+    }
+    return more;
   }
 };
 
@@ -218,8 +231,8 @@ class Branches {
     place.serial = ++last_serial_;
   }
 
-  using BranchTable = PlaceTable<Branch, 256, 32768>;
-  using TipTable = PlaceTable<Tip, 64, 4096>;
+  using BranchTable = PlaceTable<Branch, 64, 256, 32768>;
+  using TipTable = PlaceTable<Tip, 16, 64, 4096>;
 
   BranchTable branches_;
   TipTable tips_;

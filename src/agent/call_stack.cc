@@ -381,15 +381,19 @@ void UnwindTables::refresh_modules() {
   });
 }
 
+// Whether lists of so many frames are cut from what is never given back. They may be abandoned: there are two such sizes.
+constexpr bool CallStack::is_piece(uint32_t capacity) { return capacity <= kUsualFrames; }
+
 // Room for that many frames, in all three lists. False: that is more than the limit, or there is no memory.
 bool CallStack::reserve(uint32_t frames) {
   if (frames > kMostFrames) return false;
-  uint32_t capacity = capacity_ == 0 ? kFewFrames : capacity_ * 4;
+  uint32_t capacity = capacity_ * 4;
+  if (capacity_ < kUsualFrames) capacity = frames <= kFewFrames ? kFewFrames : kUsualFrames;
   while (capacity < frames) capacity *= 2;
   if (capacity > kMostFrames) capacity = kMostFrames;
   constexpr size_t kEach = sizeof(Word) + sizeof(Remembered) + sizeof(Fresh);
   auto* words =
-      static_cast<Word*>(capacity_ == 0 ? g_pieces.take(capacity * kEach) : kernel::map_memory(capacity * kEach));
+      static_cast<Word*>(is_piece(capacity) ? g_pieces.take(capacity * kEach) : kernel::map_memory(capacity * kEach));
   if (words == nullptr) return false;
   auto* remembered = reinterpret_cast<Remembered*>(words + capacity);
   auto* fresh = reinterpret_cast<Fresh*>(remembered + capacity);
@@ -405,7 +409,7 @@ bool CallStack::reserve(uint32_t frames) {
   fresh_ = fresh;
   const uint32_t old_capacity = capacity_;
   capacity_ = capacity;
-  if (old_capacity > kFewFrames) kernel::unmap(old, old_capacity * kEach);
+  if (!is_piece(old_capacity)) kernel::unmap(old, old_capacity * kEach);
   return true;
 }
 

@@ -40,7 +40,8 @@ struct UnwindTables {
 // The last stack of one thread, outermost frame first.
 class CallStack {
  public:
-  static constexpr uint32_t kFewFrames = 192;
+  static constexpr uint32_t kFewFrames = 24;  // most threads that come in crowds have no more
+  static constexpr uint32_t kUsualFrames = 192;
   static constexpr uint32_t kMostFrames = 131072;
   static constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
 
@@ -244,6 +245,7 @@ class CallStack {
   bool step(Walk& walk, Rule rule);
   bool step_by_frame_pointer(UnwindTables& tables, Walk& walk);
   bool step_over_signal(Walk& walk);
+  static constexpr bool is_piece(uint32_t capacity);
   bool reserve(uint32_t frames);
   uint32_t finish(UnwindTables& tables, const Walk& walk, uint32_t kept);
   uint32_t finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept);

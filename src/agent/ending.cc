@@ -90,9 +90,9 @@ void hand_over(Ending& ending, EndingTurn from, EndingTurn to) {
 // thread's is asked of the log: it may have no thread-local memory.
 void let_go_of_streams(uint32_t thread) {
   const uint32_t used = g_session.log->slots_used.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < used && i < g_session.log->slot_count; ++i) {
+  for (uint32_t i = 0; i < used && i < g_session.layout.log.slot_count; ++i) {
     wire::StreamSlot& slot = g_session.slots[i];
-    if (slot.thread_id == thread) slot.busy.store(0, std::memory_order_release);
+    if (slot.thread_id == thread) wire::end_activity(slot);
   }
 }
 

@@ -61,7 +61,7 @@ OwnRange first_own(uint64_t from, uint64_t end) {
     if (range_end > from && begin < first.begin) first = {begin, range_end};
   };
   const auto log = reinterpret_cast<uintptr_t>(g_session.log);
-  offer(log, log + first_mapping_bytes(*g_session.log));  // what it grew by is noted as areas
+  offer(log, log + first_mapping_bytes(g_session.layout.log));  // what it grew by is noted as areas
   offer(g_real.agent.start, g_real.agent.start + g_real.agent.bytes);
   const OwnRange area = first_own_area(from, end);
   offer(area.begin, area.end);

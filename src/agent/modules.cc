@@ -15,21 +15,27 @@ uint64_t identity_of(const ModuleFacts& facts) {
 
 }  // namespace
 
-void Modules::start(wire::LogHeader* log) {
+void Modules::note_into(wire::LogHeader* log, const wire::LogLayout& layout) {
   log_ = log;
+  notes_ = reinterpret_cast<uint8_t*>(log) + layout.modules_offset;
+  notes_capacity_ = layout.modules_capacity;
+}
+
+void Modules::start(wire::LogHeader* log, const wire::LogLayout& layout) {
+  note_into(log, layout);
   count_.store(0, std::memory_order_relaxed);
   busy_.store(0, std::memory_order_relaxed);
   seen_changes_.store(UINT64_MAX, std::memory_order_relaxed);
 }
 
-void Modules::inherit(const wire::LogHeader& before, wire::LogHeader* log) {
-  log_ = log;
+void Modules::inherit(const wire::LogHeader& before, const wire::LogLayout& layout_before, wire::LogHeader* log,
+                      const wire::LogLayout& layout) {
+  note_into(log, layout);
   busy_.store(0, std::memory_order_relaxed);
   (void)changed();  // the child's first look at the loader
   uint32_t bytes = before.modules_bytes.load(std::memory_order_acquire);
-  if (bytes > log->modules_capacity) bytes = 0;
-  copy_bytes(reinterpret_cast<uint8_t*>(log) + log->modules_offset,
-             reinterpret_cast<const uint8_t*>(&before) + before.modules_offset, bytes);
+  if (bytes > layout_before.modules_capacity || bytes > notes_capacity_) bytes = 0;
+  copy_bytes(notes_, reinterpret_cast<const uint8_t*>(&before) + layout_before.modules_offset, bytes);
   log->modules_bytes.store(bytes, std::memory_order_release);
 }
 
@@ -98,11 +104,11 @@ void Modules::write_note(const Module& module, const ModuleFacts& facts) {
   if (path_bytes > 4095) path_bytes = 4095;
   const uint32_t at = log_->modules_bytes.load(std::memory_order_relaxed);
   const size_t bytes = (sizeof(wire::ModuleNote) + path_bytes + 7) & ~size_t{7};
-  if (at + bytes > log_->modules_capacity) {
+  if (at + bytes > notes_capacity_) {
     log_->module_overflow.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  auto* to = reinterpret_cast<uint8_t*>(log_) + log_->modules_offset + at;
+  uint8_t* const to = notes_ + at;
   wire::ModuleNote note{};
   note.bias = module.bias;
   note.start = module.start;

@@ -25,10 +25,11 @@ struct Module {
 
 class Modules {
  public:
-  void start(wire::LogHeader* log);
+  void start(wire::LogHeader* log, const wire::LogLayout& layout);
 
   // Goes on with a forked parent's list, in the child's own log.
-  void inherit(const wire::LogHeader& before, wire::LogHeader* log);
+  void inherit(const wire::LogHeader& before, const wire::LogLayout& layout_before, wire::LogHeader* log,
+               const wire::LogLayout& layout);
 
   // The loaded module that holds the address, or null.
   [[nodiscard]] const Module* find(uint64_t address) const;
@@ -66,7 +67,11 @@ class Modules {
   [[nodiscard]] uint32_t next_generation(const ModuleFacts& facts) const;
   [[nodiscard]] bool is_omitted(const ModuleFacts& facts) const;
 
+  void note_into(wire::LogHeader* log, const wire::LogLayout& layout);
+
   wire::LogHeader* log_ = nullptr;
+  uint8_t* notes_ = nullptr;  // in it
+  uint64_t notes_capacity_ = 0;
   std::atomic<uint32_t> count_{0};
   std::atomic<uint32_t> busy_{0};
   std::atomic<uint64_t> seen_changes_{0};

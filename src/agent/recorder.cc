@@ -109,9 +109,9 @@ inline void write_event(ThreadState& state, uint64_t what, uint64_t size_bytes, 
 inline void count(StreamHold& hold, ThreadState& state, const Observation& observation, uint32_t stack) {
   TotalsBook& totals = g_session.totals;
   if (observation.kind == wire::RecordKind::kAllocate)
-    return totals.allocate(state.totals, hold.anchor(), observation, stack);
-  if (observation.kind == wire::RecordKind::kRelease) return totals.release(state.totals, hold.anchor(), observation);
-  totals.undo(state.totals, observation);
+    return totals.allocate(*state.totals, hold.anchor(), observation, stack);
+  if (observation.kind == wire::RecordKind::kRelease) return totals.release(*state.totals, hold.anchor(), observation);
+  totals.undo(*state.totals, observation);
 }
 
 bool is_omitted(uintptr_t return_address) {
@@ -188,11 +188,11 @@ inline Frame frame_at(const uintptr_t* slot) {
 inline void begin_record(ThreadAnchor& anchor, ThreadState& state) {
   anchor.level = 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  state.slot->busy.store(1, std::memory_order_relaxed);
+  wire::begin_activity(*state.slot);
 }
 
 inline void end_record(ThreadAnchor& anchor, ThreadState& state) {
-  state.slot->busy.store(0, std::memory_order_release);
+  wire::end_activity(*state.slot);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   anchor.level = 0;
 }

@@ -43,8 +43,9 @@ static_assert(static_cast<unsigned>(unwind::RowKind::kUnsupported) < 8);
 
 class RuleTable {
  public:
-  bool start(wire::CodeEntry* codes, wire::LogHeader* log) {
+  bool start(wire::CodeEntry* codes, uint32_t capacity, wire::LogHeader* log) {
     codes_ = codes;
+    capacity_ = capacity < Rule::kNoCode ? capacity : Rule::kNoCode;
     log_ = log;
     return table_.start(1024);
   }
@@ -67,7 +68,7 @@ class RuleTable {
     const Rule known = slot != nullptr ? slot->read() : Rule{};
     const uint64_t entry = key | uint64_t{generation} << 48;
     const bool same_code =
-        known.word != 0 && known.code() < capacity() && codes_[known.code()].load(std::memory_order_relaxed) == entry;
+        known.word != 0 && known.code() < capacity_ && codes_[known.code()].load(std::memory_order_relaxed) == entry;
     const Rule made = Rule::make(row, same_code ? known.code() : add_code(entry));
     if (slot != nullptr) slot->rule.store(made.word, std::memory_order_release);
     return made;
@@ -101,19 +102,16 @@ class RuleTable {
   };
 
   static uint32_t hash_of(uint64_t key) { return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32); }
-  [[nodiscard]] uint32_t capacity() const {
-    return log_->code_capacity < Rule::kNoCode ? log_->code_capacity : Rule::kNoCode;
-  }
-
   uint32_t add_code(uint64_t entry) {
-    if (log_->code_count.load(std::memory_order_relaxed) >= capacity()) return Rule::kNoCode;
+    if (log_->code_count.load(std::memory_order_relaxed) >= capacity_) return Rule::kNoCode;
     const uint32_t index = log_->code_count.fetch_add(1, std::memory_order_relaxed);
-    if (index >= capacity()) return Rule::kNoCode;
+    if (index >= capacity_) return Rule::kNoCode;
     codes_[index].store(entry, std::memory_order_release);
     return index;
   }
 
   wire::CodeEntry* codes_ = nullptr;
+  uint32_t capacity_ = 0;
   wire::LogHeader* log_ = nullptr;
   GrowingTable<Slot> table_;
 };

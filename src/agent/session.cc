@@ -8,14 +8,13 @@
 #include "agent/pieces.h"
 #include "agent/streams.h"
 #include "agent/words.h"
-#include "wire/log_layout.h"
 
 namespace heaptap::agent {
 
 constinit SessionPage g_session_page{};
 constinit Session g_session{};
 
-size_t first_mapping_bytes(const wire::LogHeader& log) {
+size_t first_mapping_bytes(const wire::LogLayout& log) {
   if (log.start_chunks >= log.chunk_count) return log.total_bytes;
   return log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes;
 }
@@ -32,13 +31,13 @@ void unmap_log(void* start, size_t bytes) {
   kernel::system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
 }
 
-void unmap_growth(wire::LogHeader& log) {
-  const size_t start = first_mapping_bytes(log);
-  if (start < log.total_bytes) unmap_log(reinterpret_cast<uint8_t*>(&log) + start, log.total_bytes - start);
+void unmap_growth(wire::LogHeader& memory, const wire::LogLayout& layout) {
+  const size_t start = first_mapping_bytes(layout);
+  if (start < layout.total_bytes) unmap_log(reinterpret_cast<uint8_t*>(&memory) + start, layout.total_bytes - start);
 }
 
 // Asks the collector for a log. Null where there is none for this process.
-wire::LogHeader* ask_for_log(wire::StartReason reason) {
+wire::LogHeader* ask_for_log(wire::StartReason reason, wire::CheckedLayout& layout) {
   Socket socket;
   const wire::Hello hello = make_hello(reason);
   const bool is_by_name = socket.connect_to_collector() && socket.send(&hello, sizeof(hello));
@@ -61,25 +60,25 @@ wire::LogHeader* ask_for_log(wire::StartReason reason) {
   }
   kernel::close(descriptor);
   auto* log = static_cast<wire::LogHeader*>(memory);
-  if (log != nullptr && !wire::layout_is_sound(*log, welcome.log_bytes)) {
+  if (log != nullptr && !wire::copy_layout(*log, welcome.log_bytes, layout)) {
     unmap_log(memory, welcome.log_bytes);
     return nullptr;
   }
-  if (log != nullptr) unmap_growth(*log);
+  if (log != nullptr) unmap_growth(*log, layout.log);
   return log;
 }
 
 // In a forked child, of what it has of its parent's session. The child has a log of its own by then: what is unmapped is forgotten
 // there, and stays noted in the parent's.
-void leave_parents_session(wire::LogHeader& before) {
+void leave_parents_session(wire::LogHeader& before, const wire::LogLayout& layout) {
   Session& session = g_session;
   Leftovers& leftovers = session.leftovers;
   if (door::thread_anchor().level != 0) leftovers.keep();  // this very thread, in what its handler interrupted
   leftovers.age([](MappedPart part) { kernel::unmap(part.start, part.bytes); });
   auto* const base = reinterpret_cast<uint8_t*>(&before);
-  leftovers.add({base, first_mapping_bytes(before)});
+  leftovers.add({base, first_mapping_bytes(layout)});
   uint8_t* const chunks = session.chunks.load(std::memory_order_relaxed);
-  if (chunks != base + before.chunks_offset) {
+  if (chunks != base + layout.chunks_offset) {
     leftovers.add({chunks, size_t{session.mapped_chunks.load(std::memory_order_relaxed)} * wire::kChunkBytes});
   }
   leftovers.add(session.unwind.rules.memory());
@@ -87,46 +86,49 @@ void leave_parents_session(wire::LogHeader& before) {
   g_pieces.begin_anew([&leftovers](void* start, size_t bytes) { leftovers.add({start, bytes}); });
 }
 
-bool use_log(wire::LogHeader* log) {
+bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   auto* base = reinterpret_cast<uint8_t*>(log);
   Session& session = g_session;
   wire::LogHeader* before = session.log;
+  const wire::LogLayout layout_before = session.layout.log;
+  const wire::LogLayout& layout = checked.log;
   session.log = log;
+  session.layout = checked;
   if (before != nullptr) {
-    inherit_own_areas(*before);
-    leave_parents_session(*before);
+    inherit_own_areas(*before, layout_before);
+    leave_parents_session(*before, layout_before);
   }
-  kernel::advise(log, first_mapping_bytes(*log), MADV_DONTDUMP);
-  session.slots = reinterpret_cast<wire::StreamSlot*>(base + log->slots_offset);
-  session.chunks.store(base + log->chunks_offset, std::memory_order_relaxed);
-  session.mapped_chunks.store(log->start_chunks, std::memory_order_relaxed);
+  kernel::advise(log, first_mapping_bytes(layout), MADV_DONTDUMP);
+  session.slots = reinterpret_cast<wire::StreamSlot*>(base + layout.slots_offset);
+  session.chunks.store(base + layout.chunks_offset, std::memory_order_relaxed);
+  session.mapped_chunks.store(layout.start_chunks, std::memory_order_relaxed);
   session.mapping_chunks.store(0, std::memory_order_relaxed);
   session.cannot_grow.store(false, std::memory_order_relaxed);
-  session.log_bytes.store(first_mapping_bytes(*log), std::memory_order_relaxed);
-  session.flags = log->flags;
+  session.log_bytes.store(first_mapping_bytes(layout), std::memory_order_relaxed);
+  session.flags = layout.flags;
   session.omits = log->omitted_objects[0] != '\0';
-  session.counts_time = session.counts_time || (log->flags & wire::kCountTime) != 0;
+  session.counts_time = session.counts_time || (layout.flags & wire::kCountTime) != 0;
   session.process = kernel::process_id();
   session.knows_thread_place = door::thread_number_in_block() == kernel::thread_id();
   ++session.number;
   session.unwind.changes.count_up();
   UnwindTables& unwind = session.unwind;
-  const uint32_t asked = log->depth_limit;
+  const uint32_t asked = layout.depth_limit;
   unwind.depth_limit = asked > 0 && asked < CallStack::kMostFrames ? asked : CallStack::kMostFrames;
   if (!session.owners.start() ||
-      !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + log->codes_offset), log) ||
-      !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + log->nodes_offset), log) ||
-      !session.totals.start(log)) {
+      !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + layout.codes_offset), layout.code_capacity, log) ||
+      !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + layout.nodes_offset), layout.node_capacity, log) ||
+      !session.totals.start(log, checked)) {
     return false;
   }
   session.is_plain = !session.omits && !session.totals.is_on();
   // A forked child has its parent's modules, and can't ask for them: the lock on their list may be held for ever by a thread
   // that it doesn't have.
   if (before == nullptr) {
-    unwind.modules.start(log);
+    unwind.modules.start(log, layout);
     unwind.refresh_modules();
   } else {
-    unwind.modules.inherit(*before, log);
+    unwind.modules.inherit(*before, layout_before, log, layout);
   }
   session.loader_code = door::loader_code();
   if (const Module* own = unwind.modules.find(reinterpret_cast<uintptr_t>(&use_log))) {
@@ -203,7 +205,7 @@ bool map_chunks(uint32_t count) {
 
 __attribute__((noinline)) bool map_more_chunks(uint32_t first) {
   Session& session = g_session;
-  const uint32_t most = session.log->chunk_count;
+  const uint32_t most = session.layout.log.chunk_count;
   uint32_t usable = session.log->usable_chunks.load(std::memory_order_acquire);
   if (usable > most) usable = most;
   if (usable <= first || session.cannot_grow.load(std::memory_order_relaxed)) return false;
@@ -261,8 +263,9 @@ __attribute__((noinline)) bool start_session() {
   const wire::StartReason reason = g_session.process == 0 ? wire::StartReason::kStart : wire::StartReason::kFork;
   kernel::advise(&g_session_page, sizeof(g_session_page), MADV_WIPEONFORK);
   if (reason == wire::StartReason::kStart) door::note_first_process();
-  wire::LogHeader* log = ask_for_log(reason);
-  const bool started = log != nullptr && use_log(log);
+  static constinit wire::CheckedLayout layout{};  // one thread at a time comes here, and its stack may be small
+  wire::LogHeader* log = ask_for_log(reason, layout);
+  const bool started = log != nullptr && use_log(log, layout);
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
   if (reason == wire::StartReason::kStart) settle_line(started);
   if (started) {

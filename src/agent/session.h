@@ -12,6 +12,7 @@
 #include "agent/totals.h"
 #include "wire/handshake.h"
 #include "wire/log.h"
+#include "wire/log_layout.h"
 
 namespace heaptap::agent {
 
@@ -33,8 +34,8 @@ struct alignas(4096) SessionPage {
 
 struct alignas(64) Session {
   // What most events need comes first, in few lines of a cache.
-  wire::LogHeader* log = nullptr;
-  bool is_plain = false;  // events are records, of all callers
+  wire::LogHeader* log = nullptr;  // its layout is asked of `layout` alone
+  bool is_plain = false;           // events are records, of all callers
   bool counts_time =
       false;  // the processor's clock can't be trusted, or reading it would kill the process: see clock.h
   bool omits = false;
@@ -58,6 +59,7 @@ struct alignas(64) Session {
   char socket_name[108] = {};     // all of the text that the environment had (wire::kSessionVariable)
   uint8_t socket_name_bytes = 0;  // of the name in it; the secret comes behind
   TotalsBook totals;
+  wire::CheckedLayout layout{};
   Leftovers leftovers;
 };
 
@@ -69,7 +71,7 @@ bool start_session();
 
 // How much of the log is mapped from its start on. What it may grow by would count in limits and be locked with all of the
 // program's memory (mlockall), so it isn't mapped before it is needed, and lies elsewhere then.
-size_t first_mapping_bytes(const wire::LogHeader& log);
+size_t first_mapping_bytes(const wire::LogLayout& log);
 
 // The collector lets the log grow: maps chunks from this one on, as many as may be used now. False: it isn't there.
 bool map_more_chunks(uint32_t first);

@@ -31,10 +31,11 @@ constexpr uint32_t hash_with(uint32_t hash, uint32_t code) {
 
 class StackTrie {
  public:
-  bool start(wire::StackNode* nodes, wire::LogHeader* log) {
+  bool start(wire::StackNode* nodes, uint32_t capacity, wire::LogHeader* log) {
     nodes_ = nodes;
+    capacity_ = capacity;
     log_ = log;
-    number_mask_ = UINT32_MAX >> __builtin_clz(log->node_capacity | 1);
+    number_mask_ = UINT32_MAX >> __builtin_clz(capacity | 1);
     return index_.start(2048);
   }
 
@@ -56,7 +57,10 @@ class StackTrie {
     return number;
   }
 
-  [[nodiscard]] uint64_t node(uint32_t number) const { return nodes_[number].load(std::memory_order_relaxed); }
+  // Of a number that may stand in the log, which the program can overwrite.
+  [[nodiscard]] uint64_t node(uint32_t number) const {
+    return number < capacity_ ? nodes_[number].load(std::memory_order_relaxed) : 0;
+  }
 
   // Of the stack's innermost frame; of a stack without frames Rule::kNoCode.
   [[nodiscard]] uint32_t code_of(uint32_t number) const {
@@ -89,7 +93,7 @@ class StackTrie {
    public:
     explicit Hashes(const StackTrie& trie) : mask_(trie.number_mask_) {
       const uint32_t made = trie.log_->node_count.load(std::memory_order_relaxed);
-      count_ = made < trie.log_->node_capacity ? made : trie.log_->node_capacity;
+      count_ = made < trie.capacity_ ? made : trie.capacity_;
       bytes_ = sizeof(uint32_t) * count_;
       hashes_ = static_cast<uint32_t*>(kernel::map_memory(bytes_));
       if (hashes_ == nullptr) return;
@@ -119,9 +123,9 @@ class StackTrie {
 
   __attribute__((noinline)) StackName add(uint64_t node, uint32_t hash) {
     constexpr StackName kFull = root_name(wire::StackEnd::kTableFull);
-    if (log_->node_count.load(std::memory_order_relaxed) >= log_->node_capacity) return kFull;
+    if (log_->node_count.load(std::memory_order_relaxed) >= capacity_) return kFull;
     const uint32_t number = log_->node_count.fetch_add(1, std::memory_order_relaxed);
-    if (number >= log_->node_capacity) return kFull;
+    if (number >= capacity_) return kFull;
     nodes_[number].store(node, std::memory_order_release);
     const uint32_t word = number | (hash & ~number_mask_);
     const Slot* stands = index_.insert(
@@ -135,6 +139,7 @@ class StackTrie {
   }
 
   wire::StackNode* nodes_ = nullptr;
+  uint32_t capacity_ = 0;
   wire::LogHeader* log_ = nullptr;
   uint32_t number_mask_ = 0;
   GrowingTable<Slot> index_;

@@ -85,9 +85,10 @@ ThreadState* make_state() {
 
 wire::StreamSlot* claim_slot() {
   wire::LogHeader& log = *g_session.log;
-  const uint32_t start = log.free_slot_hint.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < log.slot_count; ++i) {
-    const uint32_t index = (start + i) % log.slot_count;
+  const uint32_t count = g_session.layout.log.slot_count;
+  const uint32_t start = log.free_slot_hint.load(std::memory_order_relaxed) % count;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t index = start + i < count ? start + i : start + i - count;
     wire::StreamSlot& slot = g_session.slots[index];
     auto free = static_cast<uint32_t>(wire::StreamState::kFree);
     if (slot.state.load(std::memory_order_relaxed) == free &&
@@ -158,7 +159,7 @@ class WaitForRoom {
       idle_us_ += result == kernel::kInterrupted ? kCutShortUs : slice_ms_ * 1000;
     }
     if (result == kernel::kInterrupted) slice_ms_ = 1;
-    return idle_us_ < log_.overflow_wait_ms * 1000;
+    return idle_us_ < g_session.layout.log.overflow_wait_ms * 1000;
   }
 
  private:
@@ -189,7 +190,7 @@ template <typename T, typename Attempt>
 T claim(T nothing, const Attempt& attempt) {
   wire::LogHeader& log = *g_session.log;
   T claimed = attempt();
-  if (claimed != nothing || log.overflow_policy != wire::OverflowPolicy::kWait) return claimed;
+  if (claimed != nothing || g_session.layout.log.overflow_policy != wire::OverflowPolicy::kWait) return claimed;
   WaitForRoom wait(log);
   if (g_registry.gave_up_at.load(std::memory_order_relaxed) == wait.returned()) return claimed;
   // What was given back before the wait began is there now.
@@ -215,9 +216,9 @@ void note_use(wire::LogHeader& log) {
 
 // Nothing is being recorded while a thread waits: the collector needn't wait for it in turn.
 uint32_t claim_chunk(wire::StreamSlot& slot) {
-  slot.busy.store(0, std::memory_order_release);
+  wire::end_activity(slot);
   const uint32_t index = claim(wire::kNoChunk, pop_chunk);
-  slot.busy.store(1, std::memory_order_relaxed);
+  wire::begin_activity(slot);
   if (index != wire::kNoChunk) note_use(*g_session.log);
   return index;
 }
@@ -253,23 +254,46 @@ bool begin_first_chunk(ThreadState& state, uint64_t earliest) {
   return true;
 }
 
-bool attach_slot(ThreadAnchor& anchor, ThreadState& state) {
-  auto* slot = claim<wire::StreamSlot*>(nullptr, claim_slot);
-  if (slot == nullptr) return false;
+wire::StreamSlot* claim_slot_in_time() { return claim<wire::StreamSlot*>(nullptr, claim_slot); }
+
+bool attach_slot(ThreadState& state, wire::StreamSlot* slot, uint32_t number, uint64_t earliest) {
   state.slot = slot;
   state.owner = BlockOwners::owner_of(static_cast<uint32_t>(slot - g_session.slots));
   state.takes = 0;
-  slot->busy.store(1, std::memory_order_relaxed);
+  wire::begin_activity(*slot);
   slot->thread_id = state.thread_id;
-  slot->thread_number = thread_number_of(anchor);
-  if (g_session.totals.is_on()) {  // most threads never need a chunk then
-    state.chunk = nullptr;
-    state.cursor = state.end = nullptr;
-    g_session.totals.begin_thread(state.totals, slot->thread_number, state.thread_id);
-    return true;
-  }
-  if (begin_first_chunk(state, 0)) return true;
+  slot->thread_number = number;
+  if (begin_first_chunk(state, earliest)) return true;
   slot->state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
+  return false;
+}
+
+bool begin_events(const ThreadAnchor& anchor, ThreadState& state) {
+  wire::StreamSlot* const slot = claim_slot_in_time();
+  return slot != nullptr && attach_slot(state, slot, thread_number_of(anchor), 0);
+}
+
+// Where totals are kept: with a slot of the thread's own, which no other side looks at.
+bool begin_totals(const ThreadAnchor& anchor, ThreadState& state) {
+  if (state.totals == nullptr) state.totals = static_cast<TotalsState*>(g_pieces.take(sizeof(TotalsState)));
+  if (state.totals == nullptr) return false;
+  const uint32_t number = thread_number_of(anchor);
+  state.slot = &state.totals->slot;
+  state.slot->thread_id = state.thread_id;
+  state.slot->thread_number = number;
+  state.chunk = nullptr;
+  state.cursor = state.end = nullptr;
+  g_session.totals.begin_thread(*state.totals, number, state.thread_id);
+  return true;
+}
+
+// Of one that keeps totals, in the middle of an event.
+bool begin_records(ThreadState& state, uint64_t earliest) {
+  wire::StreamSlot* const own = state.slot;
+  wire::StreamSlot* const slot = claim_slot_in_time();
+  if (slot == nullptr) return false;
+  if (attach_slot(state, slot, own->thread_number, earliest)) return true;
+  state.slot = own;
   return false;
 }
 
@@ -301,7 +325,7 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
   state->thread_id = is_elsewhere ? kUnknownThread : thread_id();
   state->call_stack.begin();
   state->time_uses = 0;
-  if (!attach_slot(anchor, *state)) {
+  if (!(g_session.totals.is_on() ? begin_totals(anchor, *state) : begin_events(anchor, *state))) {
     give_back(*state);
     count_lost_without_stream();
     return nullptr;
@@ -313,7 +337,7 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
 
 __attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes, uint64_t earliest) {
   if (state.chunk == nullptr) {
-    if (begin_first_chunk(state, earliest)) return true;
+    if (begin_records(state, earliest)) return true;
     count_lost_without_stream();
     return false;
   }
@@ -346,7 +370,7 @@ void StreamHold::end_levels_below() {
     ThreadState* state = anchor_.states[level];
     anchor_.states[level] = nullptr;
     if (state != nullptr && state->slot != nullptr && state->in_use.load(std::memory_order_relaxed) == 1) {
-      state->slot->busy.store(0, std::memory_order_release);
+      wire::end_activity(*state->slot);
       end_stream(*state);
     }
   }
@@ -384,7 +408,7 @@ __attribute__((noinline)) ThreadState* StreamHold::begin() {
     anchor.level = level;
     return nullptr;
   }
-  state->slot->busy.store(1, std::memory_order_relaxed);
+  wire::begin_activity(*state->slot);
   return state;
 }
 

@@ -23,13 +23,15 @@ struct alignas(64) ThreadState {
   uint32_t time_uses;  // how many more records may take it
   uint32_t takes;      // places of memory that this stream became the owner of since its chunk was begun
   BlockOwners::Owner owner;
-  CallStack call_stack;
-  TotalsState totals;
+  TotalsState* totals;  // null where there are none
   // Kept by the registry.
-  uint32_t thread_id;
   ThreadState* next_known;
   std::atomic<uint32_t> in_use;
+  uint32_t thread_id;
+  CallStack call_stack;
 };
+// All of it and a thread's first frames fit into two pages of memory: where threads are many, these are most of what each takes.
+static_assert(sizeof(ThreadState) <= 3584);
 
 // Once a session, before the first stream.
 void start_streams();
@@ -53,7 +55,7 @@ class StreamHold {
     if (anchor.session == g_session.number && anchor.level == 0 && state != nullptr) [[likely]] {
       anchor.level = 1;
       __atomic_signal_fence(__ATOMIC_SEQ_CST);
-      state->slot->busy.store(1, std::memory_order_relaxed);
+      wire::begin_activity(*state->slot);
       state_ = state;
     } else {
       state_ = begin();
@@ -61,7 +63,7 @@ class StreamHold {
   }
   ~StreamHold() {
     if (state_ == nullptr) return;
-    state_->slot->busy.store(0, std::memory_order_release);
+    wire::end_activity(*state_->slot);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     anchor_.level = level_;
   }

@@ -33,17 +33,18 @@ wire::Family family_of(uint8_t function) { return wire::kFamilyOf[function < wir
 
 }  // namespace
 
-bool TotalsBook::start(wire::LogHeader* log) {
+bool TotalsBook::start(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   header_ = nullptr;
-  if (log->totals_offset == 0) return true;
+  if (checked.log.totals_offset == 0) return true;
+  const wire::TotalsLayout& layout = checked.totals;
   auto* base = reinterpret_cast<uint8_t*>(log);
-  auto* header = reinterpret_cast<wire::TotalsHeader*>(base + log->totals_offset);
-  threads_ = reinterpret_cast<wire::TotalsThread*>(base + header->threads_offset);
-  entries_ = reinterpret_cast<wire::TotalsEntry*>(base + header->entries_offset);
-  rare_ = reinterpret_cast<wire::TotalsRare*>(base + header->rare_offset);
-  entry_capacity_ = header->entry_capacity;
-  blocks_.start(reinterpret_cast<wire::BlockLine*>(base + header->lines_offset), header->line_count,
-                reinterpret_cast<std::atomic<uint8_t>*>(base + header->pages_offset));
+  auto* header = reinterpret_cast<wire::TotalsHeader*>(base + checked.log.totals_offset);
+  threads_ = reinterpret_cast<wire::TotalsThread*>(base + layout.threads_offset);
+  entries_ = reinterpret_cast<wire::TotalsEntry*>(base + layout.entries_offset);
+  rare_ = reinterpret_cast<wire::TotalsRare*>(base + layout.rare_offset);
+  entry_capacity_ = layout.entry_capacity;
+  blocks_.start(reinterpret_cast<wire::BlockLine*>(base + layout.lines_offset), layout.line_count,
+                reinterpret_cast<std::atomic<uint8_t>*>(base + layout.pages_offset));
   if (!index_.start(entries_, entry_capacity_)) return false;
   header_ = header;
   return true;

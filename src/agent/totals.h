@@ -6,6 +6,7 @@
 #include "agent/entry_index.h"
 #include "agent/live_blocks.h"
 #include "wire/log.h"
+#include "wire/log_layout.h"
 #include "wire/totals.h"
 
 namespace heaptap::agent {
@@ -23,13 +24,16 @@ struct TotalsState {
   bool was_mismatched;
   uint64_t address;
   uint64_t where;
+  // Of the thread's stream as long as it has written no record, which most threads never do: the log has places for fewer threads
+  // then.
+  wire::StreamSlot slot;
   uint32_t known[kKnownEntries];  // entries by stack, to be checked
 };
 
 class TotalsBook {
  public:
   // Where the log has no totals this stays off. False: no memory.
-  bool start(wire::LogHeader* log);
+  bool start(wire::LogHeader* log, const wire::CheckedLayout& layout);
   [[nodiscard]] bool is_on() const { return header_ != nullptr; }
 
   // A thread's first event.

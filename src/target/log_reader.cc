@@ -27,6 +27,9 @@ constexpr uint32_t kFilledAtRest = 64;
 constexpr uint32_t kCrowded = 128;
 constexpr uint32_t kMostKept = LogReader::kMostKeptBytes / wire::kChunkBytes;
 constexpr size_t kMostSpare = 256;
+constexpr auto kEnded = static_cast<uint32_t>(wire::StreamState::kEnded);
+constexpr uint32_t kToBeRead = 1;  // that of no stream that is quiet
+static_assert(wire::is_in_record(kToBeRead));
 
 }  // namespace
 
@@ -43,10 +46,11 @@ struct LogReader::Stream {
   uint32_t offset = sizeof(wire::ChunkHeader);
   uint64_t base_time = 0;
   uint64_t last_time = 0;
-  uint64_t bound = 0;  // no record that comes later is older than this
+  uint32_t activity = 0;  // before it was read
+  uint64_t lost = 0;      // events, by now
   uint32_t thread = 0;
   bool base_known = false;
-  bool ended = false;   // its thread is gone
+  bool ended = false;   // its thread is gone, and this was so before it was read
   bool closed = false;  // and everything of it was read
   bool unread = false;  // there is more than kMostHeld
   RawEvents events;
@@ -69,7 +73,8 @@ LogReader::LogReader(const LogParts& log)
       start_chunks_(log.start_chunks),
       writers_wait_(log.writers_wait),
       usable_chunks_(start_chunks_),
-      slot_taken_(slots_.size()),
+      streams_(slots_.size()),
+      quiet_at_(slots_.size(), kToBeRead),
       published_(std::min(log_.coarse_clock.load(std::memory_order_relaxed), clock_.now())),
       settled_(published_) {}
 
@@ -86,20 +91,15 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   freed_ = 0;
   const uint64_t now = clock_.now();
   publish(now);
-  find_streams();
-  for (const auto& stream : streams_) {
-    // Not busy now: what this thread writes from here on is newer than settled_. And who is gone writes no more.
-    const bool idle = last || slot(stream->slot).busy.load(std::memory_order_acquire) == 0;
-    stream->bound = idle ? UINT64_MAX : 0;
-  }
+  find_active();
+  keep_chunks();
   uint64_t busy_until = last ? UINT64_MAX : settled_;
   uint64_t unread_until = UINT64_MAX;
-  keep_chunks();
-  for (const auto& stream : streams_) {
+  for (Stream* stream : active_) {
     read_stream(*stream);
     if (stream->unread) {
       unread_until = std::min(unread_until, stream->last_time);
-    } else if (!stream->closed && stream->bound == 0) {
+    } else if (!last && !stream->closed && wire::is_in_record(stream->activity)) {
       busy_until = std::min(busy_until, stream->last_time);
     }
   }
@@ -109,7 +109,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   if (!last) busy_until = std::max(busy_until, now - kStallTicks);
   merge(events, std::min(busy_until, unread_until));
   complete_until_ = std::min({busy_until, unread_until, settled_});
-  retire_ended();
+  settle_active();
   const bool has_grown = !last && grow();
   if (freed_ > 0 || has_grown) {
     log_.chunks_returned.fetch_add(1, std::memory_order_release);
@@ -122,7 +122,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
 uint64_t LogReader::wanted_chunks() const {
   const uint64_t used = log_.used_chunks.load(std::memory_order_relaxed);
   const bool is_full = writers_wait_ && used >= usable_chunks_ - usable_chunks_ / 4;
-  const bool is_taken = streams_.size() + start_chunks_ / 4 >= usable_chunks_;
+  const bool is_taken = uint64_t{stream_count_} + start_chunks_ / 4 >= usable_chunks_;
   return std::min<uint64_t>(is_full || is_taken ? uint64_t{usable_chunks_} * 2 : usable_chunks_, chunk_count_);
 }
 
@@ -138,9 +138,22 @@ bool LogReader::grow() {
 
 // Whether all that was read comes before whatever another stream may ever bring: there is none now.
 bool LogReader::is_alone() {
-  if (streams_.size() != 1 || log_.thread_count.load(std::memory_order_acquire) != 1) return false;
-  find_streams();  // a signal handler's
-  return streams_.size() == 1;
+  if (stream_count_ != 1 || log_.thread_count.load(std::memory_order_acquire) != 1) return false;
+  const uint32_t used = used_slots();
+  for (uint32_t i = 0; i < used; ++i) {
+    if (streams_[i] == nullptr && is_open(i)) return false;  // a signal handler's
+  }
+  return true;
+}
+
+uint32_t LogReader::used_slots() const {
+  return std::min(static_cast<uint32_t>(slots_.size()), log_.slots_used.load(std::memory_order_acquire));
+}
+
+// Whether the slot is a stream's that has a chunk.
+bool LogReader::is_open(uint32_t index) const {
+  const auto state = static_cast<wire::StreamState>(slot(index).state.load(std::memory_order_acquire));
+  return state == wire::StreamState::kActive || state == wire::StreamState::kEnded;
 }
 
 // Threads may use a reading of the clock for several records, but none that is older than the time published here. They see
@@ -152,35 +165,47 @@ void LogReader::publish(uint64_t now) {
   clock_.raise(now);
 }
 
-void LogReader::find_streams() {
-  const uint32_t used = std::min(static_cast<uint32_t>(slots_.size()), log_.slots_used.load(std::memory_order_acquire));
+// The streams that something may have been written to since they were quiet. Of the others the look at their slots says enough: what
+// their threads write from here on is newer than settled_.
+void LogReader::find_active() {
+  active_.clear();
+  const uint32_t used = used_slots();
   for (uint32_t i = 0; i < used; ++i) {
-    wire::StreamSlot& candidate = slot(i);
-    const auto state = static_cast<wire::StreamState>(candidate.state.load(std::memory_order_acquire));
-    if (slot_taken_[i] || (state != wire::StreamState::kActive && state != wire::StreamState::kEnded)) continue;
-    auto stream = std::make_unique<Stream>();
-    stream->slot = i;
-    stream->chunk = candidate.first_chunk;
-    stream->thread = std::min(candidate.thread_number, wire::kMostThreads);
-    stream->last_time = candidate.started_at.load(std::memory_order_relaxed);
-    if (stream->chunk >= chunk_count_) {
-      ++damaged_streams_;
-      stream->closed = stream->ended = true;
+    const wire::StreamSlot& place = slots_[i];
+    const bool has_ended = place.state.load(std::memory_order_acquire) == kEnded;  // before all that is read of it
+    const uint32_t activity = place.activity.load(std::memory_order_acquire);
+    if (activity == quiet_at_[i] && !wire::is_in_record(activity) && !has_ended) continue;
+    if (streams_[i] == nullptr) {
+      if (!is_open(i)) continue;
+      begin_stream(i);
     }
-    slot_taken_[i] = true;
-    new_threads_.push_back({candidate.thread_id, stream->thread});
-    streams_.push_back(std::move(stream));
-    ++chunks_in_use_;
+    streams_[i]->activity = activity;
+    active_.push_back(streams_[i].get());
   }
   most_chunks_used_ = std::max(most_chunks_used_, chunks_in_use_);
 }
 
+void LogReader::begin_stream(uint32_t index) {
+  const wire::StreamSlot& place = slots_[index];
+  auto stream = std::make_unique<Stream>();
+  stream->slot = index;
+  stream->chunk = place.first_chunk;
+  stream->thread = std::min(place.thread_number, wire::kMostThreads);
+  stream->last_time = place.started_at.load(std::memory_order_relaxed);
+  if (stream->chunk >= chunk_count_) {
+    ++damaged_streams_;
+    stream->closed = stream->ended = true;
+  }
+  new_threads_.push_back({place.thread_id, stream->thread});
+  streams_[index] = std::move(stream);
+  ++stream_count_;
+  ++chunks_in_use_;
+}
+
 // Whoever comes later finds room, as long as this side is only slow.
 void LogReader::keep_chunks() {
-  const uint64_t streams = streams_.size();
-  if (log_.used_chunks.load(std::memory_order_relaxed) < std::min<uint64_t>(streams + kCrowded, chunk_count_ / 4))
-    return;
-  for (const auto& stream : streams_) {
+  if (log_.used_chunks.load(std::memory_order_relaxed) < std::min(stream_count_ + kCrowded, chunk_count_ / 4)) return;
+  for (Stream* stream : active_) {
     while (kept_ < kMostKept && keep_chunk(*stream)) {
     }
   }
@@ -355,8 +380,8 @@ void LogReader::free_chunk(uint32_t index) {
 // Appends the streams' events up to a time, oldest first. Takes runs: most of the time one thread is ahead for a while.
 void LogReader::merge(RawEvents& events, uint64_t until) {
   fronts_.clear();
-  for (const auto& stream : streams_) {
-    if (!stream->empty() && stream->front_time() <= until) fronts_.push_back({stream->front_time(), stream.get()});
+  for (Stream* stream : active_) {
+    if (!stream->empty() && stream->front_time() <= until) fronts_.push_back({stream->front_time(), stream});
   }
   if (fronts_.size() == 1 && events.empty() && fronts_[0].stream->taken == 0 &&
       fronts_[0].stream->events.back().time <= until) {
@@ -401,29 +426,42 @@ void LogReader::sift_down() {
   }
 }
 
-// Streams whose threads are gone and whose events were all handed on: their slots can be used again.
-void LogReader::retire_ended() {
-  std::erase_if(streams_, [this](const std::unique_ptr<Stream>& stream) {
-    if (!stream->closed || !stream->empty()) return false;
-    wire::StreamSlot& place = slot(stream->slot);
-    if (stream->ended) {
-      lost_ended_ += place.lost_events.exchange(0, std::memory_order_relaxed);
-      slot_taken_[stream->slot] = false;
-      --chunks_in_use_;
-      ++freed_;
-      place.state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
-      if (stream->slot < log_.free_slot_hint.load(std::memory_order_relaxed)) {
-        log_.free_slot_hint.store(stream->slot, std::memory_order_relaxed);
-      }
+// What the streams were found to be, once what was read is handed on: gone with their threads, quiet, or to be read again.
+void LogReader::settle_active() {
+  std::erase_if(active_, [this](Stream* stream) {
+    const uint64_t lost = slot(stream->slot).lost_events.load(std::memory_order_relaxed);
+    lost_living_ += lost - std::exchange(stream->lost, lost);
+    if (stream->closed && stream->ended && stream->empty()) {
+      retire(*stream);
+      return true;
     }
-    return stream->ended;
+    const bool is_read = stream->empty() && stream->kept.empty() && !stream->unread && !stream->ended;
+    quiet_at_[stream->slot] = is_read ? stream->activity : kToBeRead;
+    return false;
   });
+}
+
+// A stream whose thread is gone and whose events were all handed on: its slot can be used again.
+void LogReader::retire(Stream& stream) {
+  const uint32_t index = stream.slot;
+  wire::StreamSlot& place = slot(index);
+  lost_living_ -= stream.lost;
+  lost_ended_ += place.lost_events.exchange(0, std::memory_order_relaxed);
+  quiet_at_[index] = kToBeRead;
+  streams_[index].reset();
+  --stream_count_;
+  --chunks_in_use_;
+  ++freed_;
+  place.state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
+  if (index < log_.free_slot_hint.load(std::memory_order_relaxed)) {
+    log_.free_slot_hint.store(index, std::memory_order_relaxed);
+  }
 }
 
 void LogReader::rest() {
   // A look at many streams takes its time, and is worth as many more chunks.
   const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
-  const auto worth = std::max(kFilledAtRest, static_cast<uint32_t>(streams_.size() / 4));
+  const auto worth = std::max(kFilledAtRest, stream_count_ / 4);
   log_.ring_at.store(used + std::min(worth, usable_chunks_ / 8), std::memory_order_relaxed);
 }
 
@@ -431,15 +469,13 @@ void LogReader::wake_up() { log_.ring_at.store(wire::kNeverRing, std::memory_ord
 
 bool LogReader::is_empty() const {
   return !has_unread_ &&
-         std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->empty(); });
+         std::all_of(active_.begin(), active_.end(), [](const Stream* stream) { return stream->empty(); });
 }
 
 std::vector<StreamEnd> LogReader::take_new_threads() { return std::exchange(new_threads_, {}); }
 
 uint64_t LogReader::lost_events() const {
-  uint64_t lost = lost_ended_ + log_.lost_events.load(std::memory_order_relaxed);
-  for (const auto& stream : streams_) lost += slot(stream->slot).lost_events.load(std::memory_order_relaxed);
-  return lost;
+  return lost_ended_ + lost_living_ + log_.lost_events.load(std::memory_order_relaxed);
 }
 
 }  // namespace heaptap::target

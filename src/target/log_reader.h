@@ -83,7 +83,12 @@ class LogReader {
   bool grow();
   [[nodiscard]] uint64_t wanted_chunks() const;
   bool is_alone();
-  void find_streams();
+  [[nodiscard]] uint32_t used_slots() const;
+  [[nodiscard]] bool is_open(uint32_t index) const;
+  void find_active();
+  void begin_stream(uint32_t index);
+  void settle_active();
+  void retire(Stream& stream);
   void keep_chunks();
   bool keep_chunk(Stream& stream);
   void go_on(Stream& stream, uint32_t next);
@@ -98,7 +103,6 @@ class LogReader {
   void free_chunk(uint32_t index);
   void merge(RawEvents& events, uint64_t until);
   void sift_down();
-  void retire_ended();
   [[nodiscard]] wire::StreamSlot& slot(uint32_t index) const;
   [[nodiscard]] wire::ChunkHeader& chunk(uint32_t index) const;
 
@@ -111,14 +115,19 @@ class LogReader {
   const bool writers_wait_;
   uint32_t usable_chunks_;
   std::function<bool(uint64_t)> may_grow_;
-  std::vector<std::unique_ptr<Stream>> streams_;
-  std::vector<bool> slot_taken_;
+  std::vector<std::unique_ptr<Stream>> streams_;  // by slot
+  uint32_t stream_count_ = 0;
+  // By slot: what the stream's activity was when everything of it was read and handed on; kToBeRead: that isn't so. As long as it
+  // is that, the stream isn't looked at: where threads are many, most of them are idle.
+  std::vector<uint32_t> quiet_at_;
+  std::vector<Stream*> active_;  // the others, as of the last drain
   std::vector<StreamEnd> new_threads_;
   uint64_t published_;  // what the log's coarse_clock was raised to
   uint64_t settled_;    // what it was before: no thread that isn't busy writes a record any more that is older
   uint64_t complete_until_ = 0;
   uint64_t bytes_read_ = 0;
-  uint64_t lost_ended_ = 0;  // of streams that ended
+  uint64_t lost_ended_ = 0;   // of streams that ended
+  uint64_t lost_living_ = 0;  // of the others, as they were read last
   uint32_t damaged_streams_ = 0;
   uint32_t chunks_in_use_ = 0;
   uint32_t most_chunks_used_ = 0;

@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 5;
+inline constexpr uint32_t kLogVersion = 6;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMostThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -42,9 +42,9 @@ inline constexpr uint32_t kExecOutcomeCount = 11;
 
 enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 
-// What the collector asks of the agent and what both count. The collector writes the plain fields before it hands the
-// memory over; they don't change after that.
-struct LogHeader {
+// Where the parts of a log lie, and what the collector asks of the agent. The collector writes it before it hands the memory over. Both
+// sides go by a copy of their own from then on: the program may overwrite this one.
+struct LogLayout {
   uint32_t magic;
   uint32_t version;
   uint64_t total_bytes;
@@ -64,11 +64,15 @@ struct LogHeader {
   uint32_t own_area_capacity;
   uint32_t depth_limit;  // frames a stack keeps, from the innermost
   OverflowPolicy overflow_policy;
-  uint32_t overflow_wait_ms;   // bound of one wait for a free chunk
-  uint32_t start_chunks;       // that may be used from the start, see usable_chunks
-  uint32_t flags;              // SessionFlag
-  char omitted_objects[1024];  // names separated by '\n', ends with '\0'
-  uint64_t totals_offset;      // see wire/totals.h; 0: there are none, blocks' events are records
+  uint32_t overflow_wait_ms;  // bound of one wait for a free chunk
+  uint32_t start_chunks;      // that may be used from the start, see usable_chunks
+  uint32_t flags;             // SessionFlag
+  uint64_t totals_offset;     // see wire/totals.h; 0: there are none, blocks' events are records
+};
+
+// The layout, and what both sides count.
+struct LogHeader : LogLayout {
+  char omitted_objects[1024];  // names separated by '\n', ends with '\0'; as the layout
 
   // Counted by the agent, read by the collector at any time.
   alignas(64) std::atomic<uint32_t> code_count;
@@ -128,12 +132,23 @@ struct alignas(128) StreamSlot {
   uint32_t thread_id;           // the kernel's
   uint32_t thread_number;       // 1, 2, … in order of first event
   uint32_t first_chunk;
-  std::atomic<uint32_t> busy;  // 1 while a record is being made: its time may be older than what others write meanwhile
+  std::atomic<uint32_t> activity;  // see begin_activity()
   uint32_t reserved;
   std::atomic<uint64_t> lost_events;
   std::atomic<uint64_t> started_at;  // clock
 };
 static_assert(sizeof(StreamSlot) == 128);
+
+// A stream's activity counts its records, twice: as they are begun and as they are done. Odd: one is being made, whose time may be
+// older than what others write meanwhile. Even, and what it was: nothing was written to the stream, which isn't looked at then.
+// Only the stream's writer changes it; whatever the program has made of it by mistake, it is right again with the next record.
+inline __attribute__((always_inline)) void begin_activity(StreamSlot& slot) {
+  slot.activity.store((slot.activity.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_relaxed);
+}
+inline __attribute__((always_inline)) void end_activity(StreamSlot& slot) {  // pairs with the collector's acquire
+  slot.activity.store((slot.activity.load(std::memory_order_relaxed) | 1) + 1, std::memory_order_release);
+}
+constexpr bool is_in_record(uint32_t activity) { return (activity & 1) != 0; }
 
 // Head of a chunk; records follow it. `committed` counts bytes of the chunk from its start (so at least sizeof).
 // The writer stores it with release after the record's bytes; the collector loads it with acquire.

@@ -14,11 +14,7 @@ constexpr bool part_fits(uint64_t offset, uint64_t count, uint64_t each, uint64_
   return offset <= bytes && (each == 0 || count <= (bytes - offset) / each);
 }
 
-inline bool totals_are_sound(const LogHeader& log, size_t bytes) {
-  if (log.totals_offset == 0) return true;
-  if (!part_fits(log.totals_offset, 1, sizeof(TotalsHeader), bytes)) return false;
-  const auto& totals =
-      *reinterpret_cast<const TotalsHeader*>(reinterpret_cast<const uint8_t*>(&log) + log.totals_offset);
+constexpr bool totals_are_sound(const TotalsLayout& totals, size_t bytes) {
   return totals.entry_capacity >= kFunctionCount && totals.entry_capacity <= kMostEntries &&
          totals.line_count >= kFewestLines &&
          part_fits(totals.threads_offset, kOwnThreads, sizeof(TotalsThread), bytes) &&
@@ -28,8 +24,8 @@ inline bool totals_are_sound(const LogHeader& log, size_t bytes) {
          part_fits(totals.lines_offset, totals.line_count, sizeof(BlockLine), bytes);
 }
 
-// `bytes`: of the memory that the header begins, at least the header's own.
-inline bool layout_is_sound(const LogHeader& log, size_t bytes) {
+// `bytes`: of the memory that the layout is of.
+constexpr bool layout_is_sound(const LogLayout& log, size_t bytes) {
   const uint32_t areas = log.stack_area_capacity;
   return log.magic == kLogMagic && log.version == kLogVersion && log.total_bytes == bytes && log.slot_count > 0 &&
          log.start_chunks <= log.chunk_count &&
@@ -39,7 +35,26 @@ inline bool layout_is_sound(const LogHeader& log, size_t bytes) {
          part_fits(log.nodes_offset, log.node_capacity, sizeof(StackNode), bytes) && areas > 0 &&
          (areas & (areas - 1)) == 0 && part_fits(log.stack_areas_offset, areas, sizeof(StackAreaEntry), bytes) &&
          part_fits(log.own_areas_offset, log.own_area_capacity, sizeof(OwnArea), bytes) &&
-         part_fits(log.chunks_offset, log.chunk_count, kChunkBytes, bytes) && totals_are_sound(log, bytes);
+         part_fits(log.chunks_offset, log.chunk_count, kChunkBytes, bytes) &&
+         (log.totals_offset == 0 || part_fits(log.totals_offset, 1, sizeof(TotalsHeader), bytes));
+}
+
+// A copy of what stands in the memory, which somebody may write to at this moment: what is checked has to be what is used then.
+struct CheckedLayout {
+  LogLayout log;
+  TotalsLayout totals;  // of zeros where there are none
+};
+
+// False: it isn't sound. `bytes`: of the memory that the header begins, at least the header's own.
+inline bool copy_layout(const LogHeader& log, size_t bytes, CheckedLayout& copy) {
+  copy = {log, {}};
+  __asm__ volatile("" : : "r"(&copy) : "memory");  // not read a second time
+  if (!layout_is_sound(copy.log, bytes)) return false;
+  if (copy.log.totals_offset == 0) return true;
+  const uint8_t* const totals = reinterpret_cast<const uint8_t*>(&log) + copy.log.totals_offset;
+  copy.totals = *reinterpret_cast<const TotalsHeader*>(totals);
+  __asm__ volatile("" : : "r"(&copy) : "memory");
+  return totals_are_sound(copy.totals, bytes);
 }
 
 }  // namespace heaptap::wire

@@ -24,8 +24,8 @@ struct LiveCounters {
   std::atomic<uint64_t> blocks;
 };
 
-struct TotalsHeader {
-  // Written by the collector before it hands the memory over.
+// As LogLayout: written by the collector before it hands the memory over, and not believed after that.
+struct TotalsLayout {
   uint32_t entry_capacity;
   uint32_t line_count;
   uint64_t threads_offset;  // all offsets count from the LogHeader
@@ -33,7 +33,9 @@ struct TotalsHeader {
   uint64_t rare_offset;
   uint64_t lines_offset;
   uint64_t pages_offset;  // a byte for each kPageLines lines: 0 where none of them was ever used
+};
 
+struct TotalsHeader : TotalsLayout {
   alignas(64) std::atomic<uint32_t> entry_count;
   LiveCounters live_first;  // of the first thread: allocated less released; may be less than nothing
   LiveCounters live_others;

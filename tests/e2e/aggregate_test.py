@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
-from heaptap_test import HEAPTAP
+from heaptap_test import HEAPTAP, LONG, built
 
 PROGRAM = """
 #include <stdio.h>
@@ -118,6 +118,16 @@ class Aggregate(heaptap_test.TestCase):
         self.assertEqual(totals["frees"], sum(stack["frees"] for stack in report["stacks"]))
         self.assertTrue(any("table of stacks was full" in (stack["ends_early"] or "") for stack in report["stacks"]))
         self.assertIn("full", " ".join(report["capture"]["notes"]))
+
+    def test_any_number_of_threads_that_live_at_the_same_time(self):
+        threads = 16000 if LONG else 4200
+        command = [HEAPTAP, "run", "-q", "--aggregate", "-o", self.trace, "--", built("threads_alive"), str(threads), "40"]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        report = self.show("summary")
+        self.assertEqual(report["capture"]["lost_events"], 0)
+        from_both = [stack for stack in report["stacks"] if stack["frames"] and stack["frames"][0]["function"] == "allocate"]
+        sums = [sum(stack[key] for stack in from_both) for key in ("allocations", "frees")]
+        self.assertEqual(sums, [threads * 40] * 2)
 
     def test_too_little_memory_is_refused(self):
         refused = heaptap_test.heaptap("run", "--aggregate", "--aggregate-memory", "100K", "--", "true")

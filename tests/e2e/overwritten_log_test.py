@@ -15,14 +15,15 @@ from heaptap_test import HEAPTAP, LONG, built
 HEADER_BYTES = 1600
 # Where the header says at which offset a part lies, and how much of the part a short program uses: 0 is the header itself.
 PARTS = {32: 1024, 40: 8192, 56: 1024, 64: 4096, 72: 65536, 80: 4096, 88: 4096}
-TOTALS = 1152  # the same for those of --aggregate; before it lie names
+TOTALS = 128  # the same for those of --aggregate; behind it lie names
+BEHIND_NAMES = 1160
 WORDS = (0, 1, 8, 0x7f, 0xffff, 0x4141414141414141, 2**31, 2**32 - 1, 2**32, 2**44, 2**47, 2**62, 2**63, 2**64 - 8, 2**64 - 1)
 
 
 def cases(count, seed, options):
     """(part, offset, word): two of three in the header, where first each field has its turn, the others in the tables."""
     chance = random.Random(seed)
-    fields = [*range(0, 128, 8), *range(TOTALS, HEADER_BYTES, 8)]
+    fields = [*range(0, TOTALS + 8, 8), *range(BEHIND_NAMES, HEADER_BYTES, 8)]
     turns = iter(fields)
     parts = list(PARTS.items()) + ([(TOTALS, 65536)] if "--aggregate" in options else [])
     for number in range(count):

@@ -1,4 +1,4 @@
-// Writes one word over the log that an agent has in it, as a wild pointer may, and goes on allocating. Arguments: where the
+// Writes words over the log that an agent has in it, as a wild pointer may, and goes on allocating. Arguments, of each: where the
 // log's header tells of the part (0: the header itself), the offset in that part, the word. Without a log nothing is written.
 // TRACE any
 // EXPECT exit 5
@@ -7,6 +7,8 @@
 // RUN 0 88 9223372036854775807
 // RUN 0 96 8
 // RUN 0 104 18446744073709551615
+// More chunks than the memory has, all of which may be used; none is free, and those that are fresh lie behind the memory's end.
+// RUN 0 24 18014398513676288 0 1296 4194304 0 1280 4294967295 0 1288 300647710790000
 #include "target.h"
 
 #include <stdint.h>
@@ -26,10 +28,10 @@ NOINLINE void allocate(int count) {
 int main(int argc, char** argv) {
   allocate(1000);
   volatile uint8_t* log = find_log();
-  uint64_t part = strtoull(argv[1], 0, 10), offset = strtoull(argv[2], 0, 10), word = strtoull(argv[3], 0, 10);
-  if (log) {
-    if (part) log += *(volatile uint64_t*)(log + part);
-    *(volatile uint64_t*)(log + offset) = word;
+  for (int at = 1; log && at + 2 < argc; at += 3) {
+    uint64_t part = strtoull(argv[at], 0, 10), offset = strtoull(argv[at + 1], 0, 10);
+    volatile uint8_t* start = part ? log + *(volatile uint64_t*)(log + part) : log;
+    *(volatile uint64_t*)(start + offset) = strtoull(argv[at + 2], 0, 10);
   }
   allocate(20000);
   return 5;

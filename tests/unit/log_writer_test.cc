@@ -269,7 +269,7 @@ TEST_F(LogWriterTest, TheTraceHasWhatWasWritten) {
 
 TEST_F(LogWriterTest, AHeaderThatPointsOutsideIsRefused) {
   make();
-  const auto refuses = [this](auto wire::LogHeader::* field, uint64_t value) {
+  const auto refuses = [this](auto wire::LogLayout::* field, uint64_t value) {
     auto& place = log().*field;
     const auto before = place;
     place = static_cast<std::remove_reference_t<decltype(place)>>(value);
@@ -279,17 +279,17 @@ TEST_F(LogWriterTest, AHeaderThatPointsOutsideIsRefused) {
     place = before;
     return refused;
   };
-  EXPECT_TRUE(refuses(&wire::LogHeader::magic, 1));
-  EXPECT_TRUE(refuses(&wire::LogHeader::version, 99));
-  EXPECT_TRUE(refuses(&wire::LogHeader::total_bytes, 4096));
-  EXPECT_TRUE(refuses(&wire::LogHeader::slot_count, 0));
-  EXPECT_TRUE(refuses(&wire::LogHeader::slots_offset, written_->bytes()));
-  EXPECT_TRUE(refuses(&wire::LogHeader::codes_offset, UINT64_MAX - 8));
-  EXPECT_TRUE(refuses(&wire::LogHeader::node_capacity, UINT32_MAX));
-  EXPECT_TRUE(refuses(&wire::LogHeader::chunks_offset, UINT64_MAX));
-  EXPECT_TRUE(refuses(&wire::LogHeader::chunk_count, 0));
-  EXPECT_TRUE(refuses(&wire::LogHeader::modules_capacity, UINT64_MAX));
-  EXPECT_FALSE(refuses(&wire::LogHeader::flags, 0));
+  EXPECT_TRUE(refuses(&wire::LogLayout::magic, 1));
+  EXPECT_TRUE(refuses(&wire::LogLayout::version, 99));
+  EXPECT_TRUE(refuses(&wire::LogLayout::total_bytes, 4096));
+  EXPECT_TRUE(refuses(&wire::LogLayout::slot_count, 0));
+  EXPECT_TRUE(refuses(&wire::LogLayout::slots_offset, written_->bytes()));
+  EXPECT_TRUE(refuses(&wire::LogLayout::codes_offset, UINT64_MAX - 8));
+  EXPECT_TRUE(refuses(&wire::LogLayout::node_capacity, UINT32_MAX));
+  EXPECT_TRUE(refuses(&wire::LogLayout::chunks_offset, UINT64_MAX));
+  EXPECT_TRUE(refuses(&wire::LogLayout::chunk_count, 0));
+  EXPECT_TRUE(refuses(&wire::LogLayout::modules_capacity, UINT64_MAX));
+  EXPECT_FALSE(refuses(&wire::LogLayout::flags, 0));
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ LogStreams::LogStreams(wire::LogHeader& log)
       clock_(log),
       slot_count_(log.slot_count),
       chunk_count_(log.chunk_count),
+      writers_wait_(log.overflow_policy == wire::OverflowPolicy::kWait),
+      most_idle_ms_(log.overflow_wait_ms),
       slots_(reinterpret_cast<wire::StreamSlot*>(reinterpret_cast<uint8_t*>(&log) + log.slots_offset)),
       chunks_(reinterpret_cast<uint8_t*>(&log) + log.chunks_offset) {}
 
@@ -46,7 +48,6 @@ LogStream* LogStreams::open(uint32_t kernel_thread_id) {
   slot->thread_id = kernel_thread_id;
   slot->thread_number = log_.thread_count.fetch_add(1, std::memory_order_relaxed) + 1;
   slot->first_chunk = chunk;
-  slot->busy.store(0, std::memory_order_relaxed);
   slot->lost_events.store(0, std::memory_order_relaxed);
   slot->started_at.store(stream->base_time, std::memory_order_relaxed);
   slot->state.store(state_word(wire::StreamState::kActive), std::memory_order_release);  // pairs with the collector
@@ -54,7 +55,7 @@ LogStream* LogStreams::open(uint32_t kernel_thread_id) {
 }
 
 void LogStreams::end(LogStream* stream) {
-  stream->slot->busy.store(0, std::memory_order_release);
+  wire::end_activity(*stream->slot);
   stream->slot->state.store(state_word(wire::StreamState::kEnded), std::memory_order_release);
   *stream = LogStream();
   unused_.push_back(stream);
@@ -108,11 +109,11 @@ template <typename T, typename Attempt>
 T LogStreams::claim(T nothing, const Attempt& attempt) {
   constexpr uint32_t kSliceMs = 10;
   T claimed = attempt();
-  if (claimed != nothing || log_.overflow_policy != wire::OverflowPolicy::kWait) return claimed;
+  if (claimed != nothing || !writers_wait_) return claimed;
   uint32_t returned = log_.chunks_returned.load(std::memory_order_acquire);
   if (gave_up_at_ == returned) return claimed;
   // As long as the collector gives something back, however little.
-  for (uint32_t idle_ms = 0; claimed == nothing && idle_ms < log_.overflow_wait_ms;) {
+  for (uint32_t idle_ms = 0; claimed == nothing && idle_ms < most_idle_ms_;) {
     wait_for_change(log_.chunks_returned, returned, kSliceMs);
     const uint32_t now = log_.chunks_returned.load(std::memory_order_acquire);
     idle_ms = now == returned ? idle_ms + kSliceMs : 0;

@@ -44,6 +44,8 @@ class LogStreams {
   target::LogClock clock_;
   const uint32_t slot_count_;
   const uint32_t chunk_count_;
+  const bool writers_wait_;
+  const uint32_t most_idle_ms_;  // that one waits for a collector which gives nothing back
   wire::StreamSlot* slots_;
   uint8_t* chunks_;
   std::vector<std::unique_ptr<LogStream>> streams_;

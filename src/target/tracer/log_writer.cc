@@ -111,14 +111,13 @@ void LogWriter::write(LogStream* stream, const Event& event) {
     state_->log.lost_events.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  std::atomic<uint32_t>& busy = stream->slot->busy;
   if (state_->streams.reserve(*stream, kMostBytes)) {
-    busy.store(1, std::memory_order_relaxed);
+    wire::begin_activity(*stream->slot);
     append(*stream, event, event.time != 0 ? event.time : state_->streams.clock().event_time());
   } else {
     stream->slot->lost_events.fetch_add(1, std::memory_order_relaxed);
   }
-  busy.store(0, std::memory_order_release);
+  wire::end_activity(*stream->slot);
 }
 
 uint32_t LogWriter::add_module(const LoadedObject& object) { return state_->modules.add(object); }
