@@ -16,6 +16,12 @@ def shown(view, trace, *options):
     return json.loads(run.stdout)
 
 
+def bytes_read():
+    """By this process and those that it has waited for."""
+    with open("/proc/self/io") as counts:
+        return int(counts.readline().removeprefix("rchar: "))
+
+
 class Running:
     """A target that loses a block for each line that it is sent, and answers each one."""
 
@@ -96,6 +102,17 @@ class LeaksNow(unittest.TestCase):
         self.assertEqual(report["totals"]["allocations"], None)
         counted = json.loads(self.target.leaks("--json", "--sort", "total").stdout)  # a question about events
         self.assertEqual(counted["stacks"][0]["allocations"], 1)
+
+    def test_costs_the_same_however_long_the_recording(self):
+        self.target.ask("lose")
+        costs = []
+        for _ in range(5):
+            before = bytes_read()
+            self.assertEqual(self.target.leaks("-q").returncode, 0)
+            costs.append((bytes_read() - before, os.path.getsize(self.target.trace)))
+            self.target.ask("churn")
+        self.assertGreater(costs[-1][1] - costs[0][1], 1 << 20, "the recording is too short to tell")
+        self.assertLess(costs[-1][0] - costs[0][0], (costs[-1][1] - costs[0][1]) / 20, costs)
 
     def test_a_hundred_scans_do_the_program_no_harm(self):
         for number in range(100):
