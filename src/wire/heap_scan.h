@@ -32,8 +32,11 @@ enum class PointerKind : uint8_t {
   kMultipleInheritance = 3,  // to a base class's part: the block begins with a vtable, and so does what is pointed at
   kStdString = 4,            // to the characters behind a reference-counted string's head
   kLength64 = 5,             // behind a 64-bit length at the block's start that fits the block's size
+  // Into its middle, where the blocks of its stack are all pointed at and never before: behind what the function that
+  // allocates them keeps in front. As good as a pointer to its start, too.
+  kHeader = 6,
 };
-inline constexpr unsigned kPointerKindCount = 6;
+inline constexpr unsigned kPointerKindCount = 7;
 constexpr bool holds_for_certain(PointerKind kind) { return kind != PointerKind::kInterior; }
 
 inline constexpr uint32_t kNoModule = 0xffffffff;

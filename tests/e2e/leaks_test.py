@@ -123,6 +123,25 @@ class LeaksNow(unittest.TestCase):
         self.assertEqual(shown("leaks", self.target.trace)["leaks"]["definite"]["blocks"], 100)
 
 
+class Headers(unittest.TestCase):
+    """What is held behind headers alone is reachable, and said to be so: of leak_headers 169 blocks of 96 bytes."""
+
+    def test_are_told_of(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "t.htap")
+            subprocess.run([HEAPTAP, "run", "-q", "-o", trace, "--", os.path.join(TARGETS, "leak_headers")], check=True)
+            report = shown("summary", trace)
+            self.assertEqual(report["leaks"]["behind_headers"], {"blocks": 169, "bytes": 169 * 96})
+            by_stack = [stack["leaks"]["behind_headers"] for stack in report["stacks"]]
+            self.assertEqual(sum(count["blocks"] for count in by_stack), 169)
+            self.assertTrue(all(stack["leaks"]["behind_headers"]["blocks"] <= stack["leaks"]["reachable"]["blocks"]
+                                for stack in report["stacks"]))
+            text = subprocess.run([HEAPTAP, "show", "leaks", trace], capture_output=True, text=True, check=True).stdout
+            self.assertIn("in 169 blocks, held at one offset", text)
+            why = subprocess.run([HEAPTAP, "show", "leaks", "--why", "#1", "--json", trace], capture_output=True, text=True)
+            self.assertEqual(json.loads(why.stdout)["held"]["pointer"], "header")
+
+
 class DamagedScan(unittest.TestCase):
     """A leak scan that can't be used costs what it says, and nothing else."""
 

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <utility>
 
 #include "fake_memory.h"
 #include "host/leaks/block_index.h"
@@ -137,6 +139,115 @@ TEST_F(HeapScannerTest, AManyTimesHeldBlockIsKeptOnceForEachBlock) {
   for (uint64_t i = 0; i < 100; ++i) add_block(kHeap + 8 * 4000 + i * 16, 16);
   for (uint64_t i = 0; i < 4000; ++i) memory_.put(kHeap + i * 8, kHeap + 8 * 4000 + i % 100 * 16);
   EXPECT_EQ(scan().pointers.size(), 100u);
+}
+
+// Blocks of 64 bytes, and globals that point into them.
+class HeaderTest : public HeapScannerTest {
+ protected:
+  static constexpr uint64_t kBlockBytes = 64;
+
+  // A block of this site that a global points into, at the offset.
+  uint64_t hold(uint64_t offset, model::SiteId site = 7) {
+    const uint64_t address = kHeap + input_.blocks.size() * kBlockBytes;
+    input_.blocks[add_block(address, kBlockBytes)].site = site;
+    point_to(address + offset);
+    return address;
+  }
+  void point_to(uint64_t value) { memory_.put(kGlobals + 8 * globals_++, value); }
+
+  // How many roots are pointers behind headers.
+  size_t behind_headers() {
+    const model::HeapScan result = scan();
+    EXPECT_EQ(result.roots.size(), globals_);
+    return static_cast<size_t>(std::ranges::count(result.roots, PointerKind::kHeader, &model::RootPointer::kind));
+  }
+
+  size_t globals_ = 0;
+};
+
+TEST_F(HeaderTest, IsWhatFourBlocksOfAStackAgreeIn) {
+  for (int i = 0; i < 3; ++i) hold(16);
+  EXPECT_EQ(behind_headers(), 0u);
+  hold(16);
+  EXPECT_EQ(behind_headers(), 4u);
+}
+
+TEST_F(HeaderTest, DiffersFromStackToStack) {
+  for (int i = 0; i < 4; ++i) hold(16, 1);
+  for (int i = 0; i < 5; ++i) hold(11, 2);
+  for (int i = 0; i < 3; ++i) hold(16, 3);
+  EXPECT_EQ(behind_headers(), 9u);
+}
+
+TEST_F(HeaderTest, IsWhatTheCallsOfSeveralStacksAgreeIn) {
+  for (model::SiteId site = 1; site <= 4; ++site) hold(16, site);
+  hold(16, 5);
+  EXPECT_EQ(behind_headers(), 0u);
+  input_.calls = {ScanInput::kNoCall, 3, 3, 3, 3};  // of site 5 it isn't known
+  EXPECT_EQ(behind_headers(), 4u);
+  hold(16, 6);
+  input_.calls = {ScanInput::kNoCall, 3, 3, 2, 2, 3, 2};
+  EXPECT_EQ(behind_headers(), 0u);
+}
+
+TEST_F(HeaderTest, OneOfSixteenMayBeHeldElsewhereAndIsNotBehindIt) {
+  for (int i = 0; i < 15; ++i) hold(16);
+  hold(24);
+  EXPECT_EQ(behind_headers(), 0u);
+  hold(16);
+  EXPECT_EQ(behind_headers(), 16u);
+  hold(24);
+  EXPECT_EQ(behind_headers(), 0u);
+}
+
+TEST_F(HeaderTest, PointersToStartsSpeakAgainstIt) {
+  for (int i = 0; i < 8; ++i) hold(16);
+  const uint64_t both = hold(16);
+  EXPECT_EQ(behind_headers(), 9u);
+  point_to(both);
+  EXPECT_EQ(behind_headers(), 0u);
+}
+
+TEST_F(HeaderTest, IsNoLongerThanAPage) {
+  input_.blocks.clear();
+  for (uint64_t i = 0; i < 4; ++i) add_block(kHeap + i * 8192, 8192);
+  for (const uint64_t offset : {uint64_t{4096}, uint64_t{4097}}) {
+    globals_ = 0;
+    for (uint64_t i = 0; i < 4; ++i) point_to(kHeap + i * 8192 + offset);
+    EXPECT_EQ(behind_headers(), offset == 4096 ? 4u : 0u);
+  }
+}
+
+TEST_F(HeaderTest, WhatPointsFurtherBehindMayStillBeChance) {
+  for (int i = 0; i < 16; ++i) hold(16);
+  const uint64_t list = hold(40);
+  // A list that is lost: each block points behind the header of the next one.
+  for (uint64_t i = 0; i < 3; ++i) {
+    add_block(list + (i + 1) * kBlockBytes, kBlockBytes);
+    memory_.put(list + i * kBlockBytes + 16, list + (i + 1) * kBlockBytes + 16);
+  }
+  const model::HeapScan result = scan();
+  EXPECT_EQ(result.roots.back().kind, PointerKind::kInterior);
+  ASSERT_EQ(result.pointers.size(), 3u);
+  for (const model::BlockPointer& pointer : result.pointers) EXPECT_EQ(pointer.kind, PointerKind::kHeader);
+  const Classification classes = classify(result);
+  EXPECT_EQ(classes.total(BlockState::kReachable).blocks, 16u);
+  EXPECT_EQ(classes.total(BlockState::kPossible).blocks, 4u);
+}
+
+// Of the words of one block (or of one kind of root) that lead to another one the first is kept, whichever offset it has.
+TEST_F(HeaderTest, TheFirstByteThatIsPointedAtCounts) {
+  const uint32_t holder = add_block(kHeap + 32768, 4096);
+  uint64_t word = kHeap + 32768;
+  for (uint64_t i = 0; i < 40; ++i) {
+    const uint64_t address = kHeap + i * kBlockBytes;
+    add_block(address, kBlockBytes);
+    for (const uint64_t offset : {48, 16, 32}) memory_.put(std::exchange(word, word + 8), address + offset);
+  }
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.pointers.size(), 40u);
+  for (const model::BlockPointer& pointer : result.pointers) EXPECT_EQ(pointer.kind, PointerKind::kHeader);
+  EXPECT_EQ(result.blocks.back().number, holder + 1);
 }
 
 TEST_F(HeapScannerTest, BlocksMayComeInAnyOrder) {

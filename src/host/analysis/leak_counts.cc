@@ -29,8 +29,24 @@ report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
 
 LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached)
     : classes_(leaks::classify_reached(scan, rules.options, std::move(reached))) {
+  find_behind_headers(scan, rules.options);
   if (rules.suppressor) suppress(scan, rules);
   count(scan, rules);
+}
+
+// By a second look without those pointers. Few scans have any.
+void LeakCounts::find_behind_headers(const model::HeapScan& scan, const leaks::LeakOptions& options) {
+  constexpr auto kHeader = wire::PointerKind::kHeader;
+  const auto is_one = [](const auto& pointer) { return pointer.kind == kHeader; };
+  if (std::ranges::none_of(scan.pointers, is_one) && std::ranges::none_of(scan.roots, is_one)) return;
+  leaks::LeakOptions without = options;
+  without.heuristics = static_cast<uint8_t>(options.heuristics & ~leaks::pointer_bit(kHeader));
+  const std::vector<BlockState> states = leaks::reach(scan, without);
+  behind_headers_.assign(states.size(), 0);
+  for (size_t i = 0; i < states.size(); ++i) {
+    const bool is_reachable = classes_.states[i] == BlockState::kReachable && !options.holds(scan.blocks[i].site);
+    behind_headers_[i] = is_reachable && states[i] == BlockState::kPossible ? 1 : 0;
+  }
 }
 
 // What is lost below a suppressed leak is suppressed with it: it would be found again if that were mended.
@@ -74,6 +90,7 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     report::StackLeaks& site = counts_for(block.site);
     const BlockState state = classes_.states[i];
     (suppressed ? site.suppressed : count_for(site, state)).add_block(block.size);
+    if (!behind_headers_.empty() && behind_headers_[i] != 0) site.behind_headers.add_block(block.size);
     if (state != BlockState::kIndirect || suppressed) continue;
     counts_for(scan.blocks[classes_.leaders[i]].site).below.add_block(block.size);
   }
@@ -99,6 +116,7 @@ void LeakCounts::fill(report::Leaks& leaks) const {
   leaks.reachable = sum.reachable;
   leaks.suppressed = sum.suppressed;
   leaks.unknown = sum.unknown;
+  leaks.behind_headers = sum.behind_headers;
 }
 
 }  // namespace heaptap::analysis

@@ -46,6 +46,7 @@ class LeakCounts {
   void fill(report::Leaks& leaks) const;
 
  private:
+  void find_behind_headers(const model::HeapScan& scan, const leaks::LeakOptions& options);
   void suppress(const model::HeapScan& scan, const Rules& rules);
   void count(const model::HeapScan& scan, const Rules& rules);
   report::StackLeaks& counts_for(model::SiteId site);
@@ -53,6 +54,7 @@ class LeakCounts {
   static constexpr uint32_t kNoPlace = 0xffffffff;
   leaks::Classification classes_;
   std::vector<uint32_t> suppressed_by_;     // by block; empty where nothing can be suppressed
+  std::vector<uint8_t> behind_headers_;     // by block, 1: held by pointers behind headers alone; empty where none is
   std::vector<uint8_t> counted_;            // by block; empty where all are
   std::vector<report::BlockCount> hidden_;  // by suppression
   std::vector<uint32_t> places_;            // by site: index into counts_; few sites have blocks that are alive

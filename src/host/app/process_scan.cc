@@ -106,6 +106,16 @@ std::vector<model::BlockLife> lives_of(const Recorded& recorded, target::Process
   return lives;
 }
 
+// By site its innermost frame.
+std::vector<uint32_t> calls_of(const model::Tables& tables) {
+  std::vector<uint32_t> calls;
+  calls.reserve(tables.sites.size());
+  for (const model::Site& site : tables.sites) {
+    calls.push_back(site.stack < wire::kRootCount ? leaks::ScanInput::kNoCall : tables.stacks[site.stack].code);
+  }
+  return calls;
+}
+
 leaks::ScanInput scan_input(Recorded recorded, const target::Roots& roots) {
   leaks::ScanInput input;
   input.blocks = std::move(recorded.blocks);
@@ -129,6 +139,7 @@ leaks::ScanInput scan_input(Recorded recorded, const target::Roots& roots) {
     input.read_only_data.push_back({range.begin, range.end});
   for (const model::Thread& thread : recorded.tables.threads)
     input.threads.push_back({thread.kernel_id, thread.number});
+  input.calls = calls_of(recorded.tables);
   return input;
 }
 

@@ -63,6 +63,7 @@ struct HeapScanner::State {
         word_bytes(input.word_bytes),
         ranges(std::move(input.root_ranges)),
         words(std::move(input.root_words)),
+        calls(std::move(input.calls)),
         vtables(std::move(input.read_only_data), input.word_bytes),
         names(std::move(input.frames), std::move(input.thread_local_segments), std::move(input.threads)) {
     scan.blocks = std::move(input.blocks);
@@ -74,7 +75,7 @@ struct HeapScanner::State {
     put_in_order(ranges);
     index = BlockIndex(scan.blocks);
     heads = BlockHeads(scan.blocks.size(), word_bytes);
-    resolver.emplace(scan, index, heads, names, ranges);
+    resolver.emplace(scan, index, heads, names, ranges, calls);
   }
 
   template <typename Word>
@@ -84,6 +85,7 @@ struct HeapScanner::State {
   unsigned word_bytes;
   std::vector<wire::RootRange> ranges;
   std::vector<wire::RootWord> words;
+  std::vector<uint32_t> calls;
   Vtables vtables;
   RootNames names;
   model::HeapScan scan;

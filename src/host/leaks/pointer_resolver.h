@@ -2,7 +2,7 @@
 // Private to leaks/.
 #pragma once
 #include <array>
-#include <boost/unordered/unordered_flat_set.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "host/leaks/block_heads.h"
 #include "host/leaks/block_index.h"
 #include "host/leaks/candidate_log.h"
+#include "host/leaks/header_pointers.h"
 #include "host/leaks/root_names.h"
 
 namespace heaptap::leaks {
@@ -21,7 +22,7 @@ class PointerResolver {
 
   // What is given must stay, and the scan's blocks and the heads must be complete when words are added.
   PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads, const RootNames& names,
-                  std::span<const wire::RootRange> ranges);
+                  std::span<const wire::RootRange> ranges, std::span<const uint32_t> calls);
 
   // Empties the log. Positions in blocks ascend, from one call to the next as well.
   void add(CandidateLog& log);
@@ -39,23 +40,29 @@ class PointerResolver {
   struct Target {
     uint32_t block = kNoBlock;  // kNoBlock: the address is in none
     wire::PointerKind kind = wire::PointerKind::kStart;
+    uint64_t offset = 0;  // in the block
   };
   [[nodiscard]] Target target_of(uint64_t address) const;
-  void add_block_pointer(uint64_t position, uint32_t to, wire::PointerKind kind);
-  [[nodiscard]] bool is_new(uint32_t to, wire::PointerKind kind);
-  void add_root(uint32_t thread_id, model::RootPointer root);
+  static constexpr uint32_t kNoPointer = 0xffffffff;
+  void add_block_pointer(uint64_t position, const Target& target);
+  // Index of the pointer of the block at work that is the same; kNoPointer: there is none, and the next one will be it.
+  [[nodiscard]] uint32_t same_pointer(uint32_t to, wire::PointerKind kind);
+  void add_root(uint32_t thread_id, const Target& target, model::RootPointer root);
 
   model::HeapScan& scan_;
   const BlockIndex& index_;
   const BlockHeads& heads_;
   const RootNames& names_;
   std::span<const wire::RootRange> ranges_;
-  unsigned word_shift_;  // of a word's bytes
+  std::span<const uint32_t> calls_;  // ScanInput::calls
+  unsigned word_shift_;              // of a word's bytes
   std::array<Candidate, kBatch> batch_;
   size_t batched_ = 0;
-  uint32_t from_ = 0;                         // the block whose pointers are being added
-  boost::unordered_flat_set<uint64_t> many_;  // its pointers, if they are many
-  boost::unordered_flat_set<uint64_t> known_roots_;
+  uint32_t from_ = 0;                                   // the block whose pointers are being added
+  boost::unordered_flat_map<uint64_t, uint32_t> many_;  // its pointers, if they are many
+  boost::unordered_flat_map<uint64_t, uint32_t> known_roots_;
+  InteriorPointers interior_pointers_;  // of scan_.pointers
+  InteriorPointers interior_roots_;     // of scan_.roots
   bool full_ = false;
 };
 

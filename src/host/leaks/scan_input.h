@@ -32,6 +32,10 @@ struct ScanInput {
   std::vector<ThreadLocalSegment> thread_local_segments;
   std::vector<AddressRange> read_only_data;  // of modules, relocated read-only data too: where vtables are
   std::vector<ThreadNumber> threads;
+  // By site the call that allocates, by any number below kNoCall: stacks have it in common where one function allocates on
+  // behalf of others. Of sites beyond the end it isn't known.
+  static constexpr uint32_t kNoCall = 0xffffffff;
+  std::vector<uint32_t> calls;
 };
 
 }  // namespace heaptap::leaks

@@ -30,6 +30,7 @@ Json leaks_json(const std::optional<StackLeaks>& leaks) {
           {"reachable", leaks ? count_json(leaks->reachable) : unknown_count()},
           {"suppressed", leaks ? count_json(leaks->suppressed) : unknown_count()},
           {"unknown", leaks ? count_json(leaks->unknown) : unknown_count()},
+          {"behind_headers", leaks ? count_json(leaks->behind_headers) : unknown_count()},
           {"below", leaks ? count_json(leaks->below) : unknown_count()}};
 }
 
@@ -142,6 +143,7 @@ Json json_of(const Leaks& leaks) {
           {"reachable", count(leaks.reachable)},
           {"suppressed", count(leaks.suppressed)},
           {"unknown", count(leaks.unknown)},
+          {"behind_headers", count(leaks.behind_headers)},
           {"scan", leaks.scanned ? scan_json(leaks.scan) : Json(nullptr)},
           {"scan_count", leaks.scan_count},
           {"suppressions", suppressions_json(leaks.suppressions)},

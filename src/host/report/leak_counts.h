@@ -46,6 +46,8 @@ struct Leaks {
   bool scanned = false;
   BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
   BlockCount unknown;  // nothing leads to them, and they may have been released without that having been seen
+  BlockCount
+      behind_headers;  // of the reachable ones: that would be possibly lost, did their stacks not all hold them so
   ScanFacts scan;
   uint32_t scan_count = 0;                       // of the trace
   std::vector<SuppressionEntry> suppressions;    // that hid something
@@ -56,7 +58,8 @@ struct Leaks {
 // Of the blocks of one stack that were alive at the scan.
 struct StackLeaks {
   BlockCount definite, indirect, possible, reachable, suppressed, unknown;
-  BlockCount below;  // indirectly lost ones, of whatever stack, that this stack's definitely lost ones lead to
+  BlockCount behind_headers;  // as in Leaks
+  BlockCount below;           // indirectly lost ones, of whatever stack, that this stack's definitely lost ones lead to
 
   [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
   StackLeaks& operator+=(const StackLeaks& other) {
@@ -66,6 +69,7 @@ struct StackLeaks {
     reachable += other.reachable;
     suppressed += other.suppressed;
     unknown += other.unknown;
+    behind_headers += other.behind_headers;
     below += other.below;
     return *this;
   }

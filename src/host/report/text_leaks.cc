@@ -72,6 +72,11 @@ std::string leak_totals_text(const TextContext& context) {
   kind("indirectly lost", leaks.indirect, true);
   kind("possibly lost", leaks.possible, true);
   kind("reachable", leaks.reachable, false);
+  if (leaks.behind_headers.blocks != 0) {
+    text += row_text("  behind headers", format_bytes(leaks.behind_headers.bytes),
+                     "in " + counted(leaks.behind_headers.blocks, "block") +
+                         ", held at one offset with others of their stack or call");
+  }
   if (leaks.suppressed.blocks != 0) kind("suppressed", leaks.suppressed, false);
   if (leaks.unknown.blocks != 0) {
     text +=
