@@ -6,6 +6,9 @@
 // EXPECT totals.bad_frees == 0
 // EXPECT totals.double_frees == 0
 // EXPECT errors.length == 0
+// EXPECT stack caller=_Znwm allocations=0
+// EXPECT stack function="operator new" live_blocks=0
+// EXPECT stack function="operator new[]" live_blocks=0
 // RUN plain
 // RUN needing
 // RUN plain needing

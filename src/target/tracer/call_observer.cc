@@ -85,6 +85,11 @@ void CallObserver::entered(const Site& site) {
   if (outer != nullptr && !is_for_failure(*outer, called, place)) {
     const bool ends_here = outer->goes_on_in_release && !site.tracks_return &&
                            outer->place.entry_stack_pointer == place.entry_stack_pointer;
+    const wire::FunctionFacts& facts = wire::facts_of(called.function);
+    if (facts.role == Role::kAllocate && wire::is_cpp(facts.family)) {
+      outer->inner_operator = called.address;
+      outer->inner_place = place;
+    }
     if (ends_here) thread_.calls.pop(outer);
     return;
   }
@@ -99,7 +104,15 @@ bool CallObserver::is_for_failure(const PendingCall& outer, const FoundFunction&
   const bool goes_on_there = place.entry_stack_pointer == outer.place.entry_stack_pointer;
   if (goes_on_there) return false;
   return wire::facts_of(called.function).role == Role::kRelease ||
-         space_.is_beside_operators(outer.called.address, place.return_address);
+         space_.is_beside_operators(operator_around(outer, place), place.return_address);
+}
+
+// The C++ library's operator new[] calls an operator new that the program or a library has replaced, and that one malloc.
+uint64_t CallObserver::operator_around(const PendingCall& outer, const arch::CallPlace& place) const {
+  const bool is_inside = outer.inner_operator != 0 &&
+                         place.entry_stack_pointer < outer.inner_place.entry_stack_pointer &&
+                         still_stands(outer.inner_place, space_.memory(), space_.cpu());
+  return is_inside ? outer.inner_operator : outer.called.address;
 }
 
 void CallObserver::begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place) {

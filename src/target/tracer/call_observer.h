@@ -34,6 +34,8 @@ class CallObserver {
   Resolved end(const PendingCall* ending);
   [[nodiscard]] bool is_for_failure(const PendingCall& outer, const FoundFunction& called,
                                     const arch::CallPlace& place) const;
+  // The operator that a call at `place` is a part of, where an operator new goes on in another object's.
+  [[nodiscard]] uint64_t operator_around(const PendingCall& outer, const arch::CallPlace& place) const;
   void begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place);
   void begin_release(PendingCall call, bool tracks_return);
   void begin_reallocation(PendingCall call);

@@ -9,14 +9,13 @@ bool same_place(const arch::CallPlace& a, const arch::CallPlace& b) {
   return a.entry_stack_pointer == b.entry_stack_pointer && a.return_address == b.return_address;
 }
 
-// While a call is under way its return address stays where it is.
-bool still_stands(const PendingCall& call, arch::TargetMemory& memory, const arch::Cpu& cpu) {
-  if (call.place.slot == 0) return true;
-  uint64_t there = 0;
-  return arch::read_word(cpu, memory, call.place.slot, there) && there == call.place.return_address;
-}
-
 }  // namespace
+
+bool still_stands(const arch::CallPlace& place, arch::TargetMemory& memory, const arch::Cpu& cpu) {
+  if (place.slot == 0) return true;
+  uint64_t there = 0;
+  return arch::read_word(cpu, memory, place.slot, there) && there == place.return_address;
+}
 
 PendingCall* PendingCalls::enclosing(const arch::CallPlace& place, const FoundFunction& called,
                                      arch::TargetMemory& memory, const arch::Cpu& cpu) {
@@ -26,7 +25,7 @@ PendingCall* PendingCalls::enclosing(const arch::CallPlace& place, const FoundFu
     if (call.is_interrupted) return nullptr;
     const bool deeper = place.entry_stack_pointer < call.place.entry_stack_pointer;
     const bool went_on = same_place(place, call.place) && called.address != call.called.address;
-    if ((deeper || went_on) && still_stands(call, memory, cpu)) return &call;
+    if ((deeper || went_on) && still_stands(call.place, memory, cpu)) return &call;
     pop_last();
   }
   return nullptr;

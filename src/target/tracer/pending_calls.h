@@ -22,6 +22,8 @@ struct PendingCall {
   bool is_event = true;             // false: nothing of it is recorded (--omit)
   bool leaves_old = false;          // a mapping that moves stays where it was, too
   bool goes_on_in_release = false;  // it has jumped to another watched function, with which it ends
+  uint64_t inner_operator = 0;      // the operator new of another object that it has called in turn; 0: none
+  arch::CallPlace inner_place{};    // of that call
   bool is_interrupted = false;      // a signal handler was begun since
   uint64_t interrupted_at = 0;      // the stack pointer then
   uint64_t awaited_return = 0;      // a breakpoint is there because of it; 0: none
@@ -32,6 +34,9 @@ struct PendingCall {
     return is_event && wire::facts_of(called.function).role != wire::Role::kRelease;
   }
 };
+
+// While a call is under way its return address stays where it is.
+bool still_stands(const arch::CallPlace& place, arch::TargetMemory& memory, const arch::Cpu& cpu);
 
 class PendingCalls {
  public:
