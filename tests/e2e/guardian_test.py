@@ -2,6 +2,7 @@
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -102,6 +103,18 @@ class Guardian(heaptap_test.TestCase):
         self.assertEqual(target.tell("pairs", 7), "pairs 0")
         self.assertEqual(target.finish(), 0)
         self.assertTrue(any("ulimit -t" in note for note in summary(self.trace)["capture"]["notes"]))
+
+    def test_a_program_that_may_not_be_read_goes_on_by_itself(self):
+        self.targets_of_nobody().finish()
+        program = self.folder / "unreadable"
+        shutil.copy("/bin/echo", program)
+        program.chmod(0o711)
+        command = [heaptap_test.HEAPTAP, "run", "-q", "--via", "ptrace", "-e", "-o", self.trace, "--", "sh", "-c", f"exec {program} works"]
+        outcome = subprocess.run(command, preexec_fn=self.as_nobody(0), capture_output=True, timeout=60)
+        self.assertEqual((outcome.returncode, outcome.stdout), (0, b"works\n"), outcome)
+        notes = summary(self.trace)["capture"]["notes"]
+        self.assertTrue(any("can't be read here: Permission denied" in note for note in notes), notes)
+        self.assertFalse(any("had to let go" in note for note in notes), notes)
 
     def test_where_it_would_end_at_once_nothing_is_traced(self):
         target = self.targets_of_nobody()

@@ -152,6 +152,17 @@ TEST_F(TracerSourceTest, AnExecutedProgramThatIsRefusedLeavesTheRecordingItsName
   EXPECT_EQ(processes_.take_traces({}).front().path, path);
 }
 
+TEST_F(TracerSourceTest, OfWhatIsRefusedTheReasonIsSaidOnce) {
+  processes_.program() = {.process = 70};
+  hear({log_wanted(70, LogWanted::Reason::kStart), tracer::NotAttached{70, "its file can't be read"},
+        Left{70, Left::Reason::kFailed, std::nullopt}});
+  EXPECT_FALSE(source_.has_left(*processes_.find(70))) << "its end is still to come";
+  processes_.program().ended = true;
+  const model::Capture capture = end(70);
+  EXPECT_TRUE(has_note(capture, "its file can't be read"));
+  EXPECT_FALSE(has_note(capture, "had to let go"));
+}
+
 TEST_F(TracerSourceTest, WhoLeavesByExecutingIsToldSo) {
   hear({log_wanted(70, LogWanted::Reason::kAttach), Left{70, Left::Reason::kExecuted, std::nullopt}});
   EXPECT_TRUE(has_note(end(70), "-e"));

@@ -129,8 +129,9 @@ void TracerSource::take(const Left& message) {
     print_error(fmt::format("heaptap: process {} ended before it could be recorded\n", message.process));
   }
   if (process == nullptr) return;
-  left_[message.process] = message.reason;
   if (message.wait_status) process->exit = exit_of(*message.wait_status);
+  // Of what was given up it is known why.
+  if (!left_.emplace(message.process, message.reason).second) return;
   if (message.reason == Left::Reason::kExecuted && !options_.follows_exec) {
     process->recording->note_exec();
     process->recording->note("the program executed another one, which was not recorded: -e goes on there");

@@ -22,8 +22,9 @@ constexpr size_t kMostUnsent = 100000;
 
 std::string name_of(pid_t process) { return "process " + std::to_string(process); }
 
-// Null: the program is for a CPU that isn't known here.
+// Null: the program is for a CPU that isn't known here, or can't be read; errno isn't 0 then.
 const arch::Cpu* cpu_of_process(pid_t process) {
+  errno = 0;
   const int file = open(("/proc/" + std::to_string(process) + "/exe").c_str(), O_RDONLY | O_CLOEXEC);
   uint8_t header[20] = {};
   const bool is_read = file >= 0 && pread(file, header, sizeof(header), 0) == sizeof(header);
@@ -74,9 +75,11 @@ void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t th
   process.reason = reason;
   const arch::Cpu* cpu = process.space != nullptr ? &process.space->cpu() : cpu_of_process(thread);
   if (cpu == nullptr) {
-    const bool has_ended = target::find_live_thread(process.id) == 0;
-    tell(PacketKind::kNotAttached, process.id,
-         name_of(process.id) + (has_ended ? " has ended" : " runs code of a CPU that can't be traced here"));
+    const int error = errno;
+    std::string why = " runs code of a CPU that can't be traced here";
+    if (error != 0) why = std::string(" runs a program that can't be read here: ") + std::strerror(error);
+    if (target::find_live_thread(process.id) == 0) why = " has ended";
+    tell(PacketKind::kNotAttached, process.id, name_of(process.id) + why);
     return leave(process, Left::Reason::kFailed);
   }
   if (process.space == nullptr) process.space = std::make_shared<AddressSpace>(thread, *cpu);
