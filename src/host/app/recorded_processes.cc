@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <span>
+#include <utility>
 
 #include "host/app/trace_name.h"
 #include "target/process_status.h"
@@ -78,7 +79,7 @@ void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
                      .pid = static_cast<uint32_t>(process),
                      .failure = written ? std::string() : written.error().message,
                      .executed = found->recording->capture().executed});
-  drop(process);
+  forget(process);
 }
 
 void RecordedProcesses::end_by_exec(pid_t process) {
@@ -104,12 +105,30 @@ void RecordedProcesses::make_way_for_next(FinishedTrace& trace, const model::Cap
     }
     used_paths_.erase(trace.path);
     used_paths_.insert(other);
-    trace.path = std::move(other);
+    trace.first_path = std::exchange(trace.path, std::move(other));
     return;
   }
 }
 
+void RecordedProcesses::take_back_way(FinishedTrace& trace) {
+  if (renameat2(AT_FDCWD, trace.path.c_str(), AT_FDCWD, trace.first_path.c_str(), RENAME_NOREPLACE) != 0) return;
+  used_paths_.erase(trace.path);
+  used_paths_.insert(trace.first_path);
+  trace.path = std::exchange(trace.first_path, {});
+}
+
 void RecordedProcesses::drop(pid_t process) {
+  const RecordedProcess* const dropped = find(process);
+  if (dropped == nullptr) return;
+  const std::string path = dropped->recording->path();
+  forget(process);
+  unlink(path.c_str());
+  used_paths_.erase(path);
+  const auto before = std::ranges::find(traces_, path, &FinishedTrace::first_path);
+  if (before != traces_.end()) take_back_way(*before);
+}
+
+void RecordedProcesses::forget(pid_t process) {
   std::erase_if(processes_, [&](const RecordedProcess& other) { return other.pid == process; });
 }
 

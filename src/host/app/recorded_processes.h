@@ -50,8 +50,9 @@ struct RecordedProcess {
 struct FinishedTrace {
   std::string path;
   uint32_t pid = 0;
-  std::string failure;    // why it couldn't be written, or not to its end
-  bool executed = false;  // the process went on as another program, which may have a trace of its own
+  std::string failure;          // why it couldn't be written, or not to its end
+  bool executed = false;        // the process went on as another program, which may have a trace of its own
+  std::string first_path = {};  // that the other program's trace has got; empty: `path` is the first
 };
 
 model::ExitStatus exit_of(int wait_status);
@@ -80,7 +81,7 @@ class RecordedProcesses {
   void end(pid_t process, const model::ExitStatus& exit);
   // One that goes on as another program, which gets a recording of its own: under the name that was asked for.
   void end_by_exec(pid_t process);
-  // One whose recording never began.
+  // One whose recording never began: no file is left of it, and the program before it has its name again.
   void drop(pid_t process);
   // Called with each recording before it ends.
   void before_end(std::function<void(RecordedProcess&)> hook) { before_end_ = std::move(hook); }
@@ -99,6 +100,8 @@ class RecordedProcesses {
   model::Capture describe(const Beginning& beginning) const;
   std::string choose_path(const model::Capture& capture);
   void make_way_for_next(FinishedTrace& trace, const model::Capture& capture);
+  void take_back_way(FinishedTrace& trace);
+  void forget(pid_t process);
 
   RecordingOptions options_;
   StartedProgram program_;

@@ -1,0 +1,93 @@
+// The supervisor's talk with agents, which here are connections of the test's own.
+#include "host/app/agent_source.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+
+#include "host/app/trace_file.h"
+#include "wire/log.h"
+
+namespace heaptap::app {
+namespace {
+
+RecordingOptions options_in(const std::filesystem::path& folder) {
+  RecordingOptions options;
+  options.log.chunk_memory_bytes = 1 << 20;
+  options.output = (folder / "trace.htap").string();
+  options.via = "agent";
+  options.command = {"program"};
+  options.executable = "/program";
+  return options;
+}
+
+class AgentSourceTest : public testing::Test {
+ protected:
+  AgentSourceTest() { std::filesystem::create_directories(folder_); }
+  ~AgentSourceTest() override { std::filesystem::remove_all(folder_); }
+
+  // A connection that has asked for a log.
+  int ask() {
+    const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string& name = server_.name();
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    EXPECT_EQ(connect(connection, reinterpret_cast<const sockaddr*>(&address), bytes), 0);
+    wire::Hello hello{};
+    hello.magic = wire::kHelloMagic;
+    hello.version = wire::kHandshakeVersion;
+    hello.log_version = wire::kLogVersion;
+    hello.word_bytes = 8;
+    hello.architecture = static_cast<uint32_t>(wire::Architecture::kX86_64);
+    hello.reason = wire::StartReason::kStart;
+    const std::string session = server_.session();
+    std::memcpy(hello.secret, session.data() + session.find(wire::kSecretSeparator) + 1, sizeof(hello.secret));
+    EXPECT_EQ(send(connection, &hello, sizeof(hello), 0), static_cast<ssize_t>(sizeof(hello)));
+    return connection;
+  }
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    return names;
+  }
+
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("heaptap-agent-source-" + std::to_string(getpid()));
+  target::AgentServer server_;
+  RecordedProcesses processes_{options_in(folder_)};
+  AgentSource source_{processes_, server_};
+};
+
+TEST_F(AgentSourceTest, NothingIsLeftOfAnAgentThatIsGoneBeforeItsAnswer) {
+  close(ask());
+  source_.take_news();
+  EXPECT_EQ(processes_.find(getpid()), nullptr);
+  EXPECT_TRUE(files().empty());
+  EXPECT_TRUE(processes_.take_traces({}).empty());
+}
+
+TEST_F(AgentSourceTest, AProgramWhoseSuccessorIsGoneBeforeItsAnswerKeepsItsTrace) {
+  const int first = ask();
+  source_.take_news();
+  ASSERT_NE(processes_.find(getpid()), nullptr);
+  close(ask());
+  source_.take_news();
+  EXPECT_EQ(files(), std::vector<std::string>{"trace.htap"});
+  const std::vector<FinishedTrace> traces = processes_.take_traces({});
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_EQ(traces[0].path, (folder_ / "trace.htap").string());
+  EXPECT_TRUE(traces[0].executed);
+  ASSERT_TRUE(open_trace(traces[0].path));
+  EXPECT_TRUE((*open_trace(traces[0].path)).capture().ended);
+  close(first);
+}
+
+}  // namespace
+}  // namespace heaptap::app
