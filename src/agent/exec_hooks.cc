@@ -137,35 +137,36 @@ class Loan {
  public:
   // Null: nothing is lent now.
   static const Handover* now() {
-    return state_.load(std::memory_order_acquire) == State::kLent ? &environment() : nullptr;
+    return state.load(std::memory_order_acquire) == State::kLent ? &environment() : nullptr;
   }
   static bool begin() {
     State expected = State::kNone;
-    return state_.compare_exchange_strong(expected, State::kBegins, std::memory_order_acquire);
+    return state.compare_exchange_strong(expected, State::kBegins, std::memory_order_acquire);
   }
   // To the function whose frame this is. False: what the program has is too large, or isn't known.
   static bool lend(const void* frame) {
-    own_ = environ;
-    frame_ = frame;
-    if (!environment().fill(own_, Handover::Memory::kKept, nullptr) || environment().text_bytes() > kMostBytes) {
+    programs_own = environ;
+    lent_to = frame;
+    if (!environment().fill(programs_own, Handover::Memory::kKept, nullptr) ||
+        environment().text_bytes() > kMostBytes) {
       return false;
     }
     environ = environment().entries();
-    state_.store(State::kLent, std::memory_order_release);
+    state.store(State::kLent, std::memory_order_release);
     return true;
   }
   static void end() {
     if (now() != nullptr && environ == environment().entries()) {
-      environ = own_;
+      environ = programs_own;
     } else if (now() != nullptr) {
       environment().take_out_of(environ);  // a handler changed it meanwhile, which made a copy
     }
-    state_.store(State::kNone, std::memory_order_release);
+    state.store(State::kNone, std::memory_order_release);
   }
   // A handler's jump has left the function that it was lent to: that frame is gone. What is wrongly taken for it, on a
   // handler's own stack, only ends the loan early.
   static void end_if_left(const void* frame) {
-    if (now() != nullptr && reinterpret_cast<uintptr_t>(frame) > reinterpret_cast<uintptr_t>(frame_)) end();
+    if (now() != nullptr && reinterpret_cast<uintptr_t>(frame) > reinterpret_cast<uintptr_t>(lent_to)) end();
   }
 
  private:
@@ -174,12 +175,12 @@ class Loan {
   static constexpr size_t kMostBytes = 64 << 10;
 
   // One for all, made of zeros: without a constructor.
-  static Handover& environment() { return *reinterpret_cast<Handover*>(storage_); }
+  static Handover& environment() { return *reinterpret_cast<Handover*>(storage); }
 
-  alignas(Handover) static inline constinit uint8_t storage_[sizeof(Handover)]{};
-  static inline constinit std::atomic<State> state_{State::kNone};
-  static inline constinit char** own_ = nullptr;
-  static inline constinit const void* frame_ = nullptr;
+  alignas(Handover) static inline constinit uint8_t storage[sizeof(Handover)]{};
+  static inline constinit std::atomic<State> state{State::kNone};
+  static inline constinit char** programs_own = nullptr;
+  static inline constinit const void* lent_to = nullptr;
 };
 
 Handover::Memory memory_of(Caller caller) {

@@ -17,7 +17,7 @@ void* map_briefly(size_t entries) {
 // The entry at this place, which need not be a multiple of its size. Null: the end.
 char* load_entry(Texts entry) {
   char* text;
-  copy_bytes(static_cast<void*>(&text), entry, sizeof(text));
+  copy_bytes(static_cast<void*>(&text), static_cast<const void*>(entry), sizeof(text));
   return text;
 }
 
