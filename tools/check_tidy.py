@@ -22,6 +22,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+UNITY = re.compile(r"/CMakeFiles/[^/]+/Unity/unity_\d+_\w+\.\w+$")
 # Options of GCC that clang does not know or can't combine with libstdc++'s <atomic>, and outputs that are not wanted here.
 DROPPED_OPTIONS = re.compile(r"-fno-(tree-|gnu-unique|ipa-|partial-inlining|reorder|shrink-wrap|optimize-sibling)\S*"
                              r"|-fstack-usage|-mgeneral-regs-only|-fconserve-stack|-fipa-\S*|-ftree-\S*|-mno-outline-atomics|-Werror\S*")
@@ -38,11 +39,19 @@ def load_commands(build):
     """File -> compiler arguments for clang, from the build's compile_commands.json; one entry a file."""
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-        file = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-        if is_ours(file) and file.suffix in (".cc", ".cpp", ".c"):
-            arguments = entry.get("arguments") or shlex.split(entry["command"])
-            commands.setdefault(file, clang_arguments(arguments))
+        compiled = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+        arguments = clang_arguments(entry.get("arguments") or shlex.split(entry["command"]))
+        for file in sources_of_unity(compiled) if UNITY.search(str(compiled)) else [compiled]:
+            if is_ours(file) and file.suffix in (".cc", ".cpp", ".c"):
+                commands.setdefault(file, arguments)
     return commands
+
+
+def sources_of_unity(unity):
+    """The files that are compiled as one, by a file of CMake's that includes them: each by itself, with the whole's flags."""
+    if not unity.is_file():
+        sys.exit(f"there is no {unity}; configure first")
+    return [pathlib.Path(name.decode()).resolve() for name in INCLUDE.findall(unity.read_bytes())]
 
 
 def clang_arguments(arguments):
