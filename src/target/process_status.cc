@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "target/stat_line.h"
+
 namespace heaptap::target {
 namespace {
 
@@ -121,30 +123,11 @@ pid_t find_live_thread(pid_t process) {
   return 0;
 }
 
-namespace {
-
-// A number of /proc/PID/stat, counted as in proc(5); 0: not told. The second field is a name in brackets, with anything in it.
-uint64_t read_stat_field(pid_t thread, int field) {
-  const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/stat");
-  size_t at = text.rfind(')');
-  for (int i = 2; i < field && at != text.npos; ++i) at = text.find(' ', at + 1);
-  if (at == text.npos) return 0;
-  uint64_t number = 0;
-  std::from_chars(text.data() + at + 1, text.data() + text.size(), number);
-  return number;
-}
-
-}  // namespace
-
 uint64_t read_first_stack_pointer(pid_t thread) {
-  constexpr int kStartStack = 28;
-  return read_stat_field(thread, kStartStack);
+  return StatLine::of(thread).number(StatLine::kStartStack).value_or(0);
 }
 
-uint64_t read_start_time(pid_t thread) {
-  constexpr int kStartTime = 22;
-  return read_stat_field(thread, kStartTime);
-}
+uint64_t read_start_time(pid_t thread) { return StatLine::of(thread).number(StatLine::kStartTime).value_or(0); }
 
 namespace {
 

@@ -17,6 +17,8 @@ heaptap_target_test(chunk_lives_test)
 heaptap_target_test(launch_test)
 heaptap_target_test(clock_trust_test)
 heaptap_target_test(traced_memory_test)
+heaptap_target_test(stat_line_test)
+heaptap_target_test(limit_rules_test)
 
 add_subdirectory(${CMAKE_CURRENT_LIST_DIR}/held)
 heaptap_target_test(loaded_objects_test)

@@ -4,11 +4,13 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
+#include "target/limit_rules.h"
+
 namespace heaptap::app {
 namespace {
 
 constexpr size_t kNeededBytes = size_t{1} << 20;
-constexpr size_t kStackBytes = size_t{8} << 20;
+constexpr size_t kStackBytes = target::kOwnStackBytes;
 
 // makecontext passes nothing but ints.
 struct Call {

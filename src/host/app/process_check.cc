@@ -11,6 +11,7 @@
 
 #include "host/app/sanitizer_check.h"
 #include "target/process_status.h"
+#include "target/stat_line.h"
 
 namespace heaptap::app {
 namespace {
@@ -23,14 +24,10 @@ std::string read_file(const std::string& path) {
 
 std::string name_of(pid_t process) { return read_file(fmt::format("/proc/{}/comm", process)); }
 
-// The process flags of stat(5); they tell the kernel's own threads.
+// The kernel's own.
 bool is_kernel_thread(pid_t process) {
   constexpr uint64_t kPfKthread = 0x00200000;
-  constexpr int kFlagsBehindName = 7;  // state is the first field behind the name
-  const std::string stat = read_file(fmt::format("/proc/{}/stat", process));
-  size_t at = stat.rfind(')');
-  for (int field = 0; field < kFlagsBehindName && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
-  return at != std::string::npos && (std::strtoull(stat.c_str() + at, nullptr, 10) & kPfKthread) != 0;
+  return (target::StatLine::of(process).number(target::StatLine::kFlags).value_or(0) & kPfKthread) != 0;
 }
 
 std::string user_name(uid_t user) {

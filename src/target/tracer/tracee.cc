@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "target/process_status.h"
+#include "target/stat_line.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -127,13 +128,8 @@ bool Tracee::has_handler(int number) const {
 }
 
 int Tracee::last_processor() const {
-  const std::string stat = target::read_proc_file(own_file(id_, "stat"), 2048);
-  // The 39th field; the second one, in parentheses, may hold anything.
-  size_t at = stat.rfind(')');
-  for (int field = 2; field < 39 && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
-  int processor = -1;
-  if (at != std::string::npos) std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), processor);
-  return processor;
+  const auto processor = target::StatLine::of(id_).number(target::StatLine::kProcessor);
+  return processor ? static_cast<int>(*processor) : -1;
 }
 
 }  // namespace heaptap::tracer
