@@ -1,6 +1,7 @@
 // Golden files of the views of a leak scan, and of a gate's verdict. HEAPTAP_UPDATE_GOLDEN=1 writes them anew.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "golden.h"
@@ -170,6 +171,58 @@ TEST(LeakReport, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
     EXPECT_EQ(nlohmann::json::parse(render_json(Report{}, each.view, {}))["version"], 1);
     EXPECT_NE(render_text(Report{}, each.view, {}), "");
   }
+}
+
+// A capture of a whole run, of which all is known.
+Report whole_run() {
+  Report report;
+  report.capture.from_start = report.capture.ended = true;
+  report.leaks.scanned = true;
+  return report;
+}
+
+// Of leaks, the peak, what is live and allocations.
+std::array<Certainty, 4> certainties(const Report& report, bool is_early_scan = false) {
+  return {certainty_of(report, LimitKind::kLeaked, is_early_scan),
+          certainty_of(report, LimitKind::kPeak, is_early_scan), certainty_of(report, LimitKind::kLive, is_early_scan),
+          certainty_of(report, LimitKind::kAllocations, is_early_scan)};
+}
+
+TEST(Verdict, OfAWholeRunAllIsCertain) {
+  using enum Certainty;
+  EXPECT_EQ(certainties(whole_run()), (std::array{kExact, kExact, kExact, kExact}));
+}
+
+TEST(Verdict, WhatIsMissingMakesFiguresUncertain) {
+  using enum Certainty;
+  Report lost = whole_run();
+  lost.known.saw_all = false;
+  EXPECT_EQ(certainties(lost), (std::array{kAtLeast, kUnknown, kUnknown, kAtLeast}));
+  Report attached = whole_run();
+  attached.capture.from_start = false;
+  EXPECT_EQ(certainties(attached), (std::array{kAtLeast, kUnknown, kUnknown, kAtLeast}));
+  Report cut = whole_run();
+  cut.capture.truncated = true;
+  EXPECT_EQ(certainties(cut), (std::array{kAtLeast, kAtLeast, kUnknown, kAtLeast}));
+  Report running = whole_run();
+  running.capture.ended = false;
+  EXPECT_EQ(certainties(running), (std::array{kAtLeast, kAtLeast, kUnknown, kAtLeast}));
+}
+
+TEST(Verdict, LeaksOfAnEarlyScanAndOfUnknownBlocksAreAtLeastThose) {
+  using enum Certainty;
+  EXPECT_EQ(certainties(whole_run(), true), (std::array{kAtLeast, kExact, kExact, kExact}));
+  Report unknown = whole_run();
+  unknown.leaks.unknown = {1, 8};
+  EXPECT_EQ(certainties(unknown), (std::array{kAtLeast, kExact, kExact, kExact}));
+}
+
+TEST(Verdict, WhatWasNotMeasuredHasNoFigure) {
+  using enum Certainty;
+  Report report = whole_run();
+  report.leaks.scanned = false;
+  report.totals.peak_known = report.totals.live_known = false;
+  EXPECT_EQ(certainties(report), (std::array{kNone, kNone, kNone, kExact}));
 }
 
 TEST(Verdict, ShowsEachLimitAndWhatBrokeIt) {

@@ -58,28 +58,6 @@ bool is_early_scan(const report::Report& report, const CheckOptions& options) {
   return report.leaks.scanned && !report.leaks.scan.at_end && !report.capture.detached && !is_asked_for;
 }
 
-// How far the figure can be relied on: what wasn't recorded may make it larger, or smaller if it was releases.
-report::Certainty certainty_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
-  using enum report::Certainty;
-  const bool has_gaps = !report.known.saw_all || !report.capture.from_start;
-  const bool is_cut = report.capture.truncated || !report.capture.ended;
-  switch (kind) {
-    case LimitKind::kLeaked:
-      if (!report.leaks.scanned) return kNone;
-      if (report.leaks.unknown.blocks != 0 || is_early_scan(report, options)) return kAtLeast;
-      return has_gaps || is_cut ? kAtLeast : kExact;
-    case LimitKind::kPeak:
-      if (!report.totals.peak_known) return kNone;
-      return has_gaps ? kUnknown : is_cut ? kAtLeast : kExact;
-    case LimitKind::kLive:
-      if (!report.totals.live_known) return kNone;
-      return has_gaps || is_cut ? kUnknown : kExact;
-    case LimitKind::kAllocations:
-      break;
-  }
-  return has_gaps || is_cut ? kAtLeast : kExact;
-}
-
 std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, LimitKind kind,
                                                std::vector<report::StackEntry> stacks) {
   std::erase_if(stacks, [&](const report::StackEntry& stack) {
@@ -191,7 +169,7 @@ base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppre
                               .figure = figure_of(*figures, options, kind),
                               .limit = *limit,
                               .stacks = {},
-                              .certainty = certainty_of(*figures, options, kind),
+                              .certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options)),
                               .allow_incomplete = options.allow_incomplete});
     if (!verdict.limits.back().broken() || !query.stacks) return {};
     query.sort = sort_of(kind);

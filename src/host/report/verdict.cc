@@ -88,6 +88,27 @@ Json verdict_json(const Verdict& verdict) {
 
 }  // namespace
 
+Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan) {
+  using enum Certainty;
+  const bool has_gaps = !report.known.saw_all || !report.capture.from_start;
+  const bool is_cut = report.capture.truncated || !report.capture.ended;
+  switch (kind) {
+    case LimitKind::kLeaked:
+      if (!report.leaks.scanned) return kNone;
+      if (report.leaks.unknown.blocks != 0 || is_early_scan) return kAtLeast;
+      return has_gaps || is_cut ? kAtLeast : kExact;
+    case LimitKind::kPeak:
+      if (!report.totals.peak_known) return kNone;
+      return has_gaps ? kUnknown : is_cut ? kAtLeast : kExact;
+    case LimitKind::kLive:
+      if (!report.totals.live_known) return kNone;
+      return has_gaps || is_cut ? kUnknown : kExact;
+    case LimitKind::kAllocations:
+      break;
+  }
+  return has_gaps || is_cut ? kAtLeast : kExact;
+}
+
 BlockCount share_of(LimitKind kind, bool possible_counts, const StackEntry& stack) {
   switch (kind) {
     case LimitKind::kLeaked: {

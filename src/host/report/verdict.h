@@ -20,6 +20,10 @@ enum class Certainty : uint8_t {
   kNone,     // there is no figure
 };
 
+// What wasn't recorded may make a figure larger, or smaller if it was releases. `is_early_scan`: the leaks are those of a moment
+// before the end.
+Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan);
+
 struct LimitEntry {
   LimitKind kind = LimitKind::kLeaked;
   uint64_t figure = 0;
