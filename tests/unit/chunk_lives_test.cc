@@ -156,5 +156,27 @@ TEST(ChunkLives, AreNotConcludedFromAHeapThatMakesNoSense) {
   munmap(&told, sizeof(told));
 }
 
+TEST(ChunkLives, AreNotConcludedFromAListThatLeadsIntoItself) {
+  Told& told = shared_told();
+  const ChildProcess child([&](int out) {
+    use_heap(told, 0, 1);
+    // As if the program had written behind a release: what the next block of a list is, is the block itself.
+    for (size_t i = 0; i < kBlocks; ++i) {
+      const bool is_in_list = told.released[i] && told.size[i] < 1000;
+      if (is_in_list) *reinterpret_cast<uint64_t*>(told.address[i]) = told.address[i] ^ told.address[i] >> 12;
+    }
+    [[maybe_unused]] const ssize_t sent = write(out, "x", 1);
+    wait_forever();
+  });
+  char ready = 0;
+  ASSERT_TRUE(child.receive(ready));
+  test::wait_for_state(child.id(), "S");
+  const Seen seen = look_at(child.id(), told);
+  EXPECT_EQ(seen.in_use, 0u);
+  EXPECT_EQ(seen.live_free, 0u);
+  EXPECT_GT(seen.unknown, kBlocks / 5);
+  munmap(&told, sizeof(told));
+}
+
 }  // namespace
 }  // namespace heaptap::target
