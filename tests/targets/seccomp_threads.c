@@ -18,33 +18,11 @@ static void* thread_main(void* argument) {
   return NULL;
 }
 static void install_thread_filter(void) {
-  struct sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      ALLOW(read),
-      ALLOW(write),
-      ALLOW(exit),
-      ALLOW(exit_group),
-      ALLOW(brk),
-      ALLOW(mmap),
-      ALLOW(munmap),
-      ALLOW(mprotect),
-      ALLOW(madvise),
-      ALLOW(futex),
-      ALLOW(clone),
-      ALLOW(clone3),
-      ALLOW(rseq),
-      ALLOW(set_robust_list),
-      ALLOW(rt_sigprocmask),
-      ALLOW(rt_sigaction),
-      ALLOW(gettid),
-      ALLOW(getpid),
-      ALLOW(sched_getparam),
-      ALLOW(getrandom),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-  };
-  struct sock_fprog program = {sizeof code / sizeof *code, code};
-  REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-  REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
+  struct sock_filter code[] =
+      FILTER(SECCOMP_RET_KILL_PROCESS, ALLOW(mmap), ALLOW(munmap), ALLOW(mprotect), ALLOW(madvise), ALLOW(futex),
+             ALLOW(clone), ALLOW(clone3), ALLOW(rseq), ALLOW(set_robust_list), ALLOW(rt_sigprocmask),
+             ALLOW(rt_sigaction), ALLOW(gettid), ALLOW(getpid), ALLOW(sched_getparam), ALLOW(getrandom));
+  install(code, sizeof code, 0);
 }
 int main(void) {
   install_thread_filter();
