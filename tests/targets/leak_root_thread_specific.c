@@ -24,7 +24,7 @@ NOINLINE static void hold(void) {
   if (said(words, "dropped")) pthread_setspecific(key, NULL);
 }
 static void* thread(void* unused) {
-  hold();
+  far_below(hold);
   forget_registers();
   set_ready();
   wait_for_ever();
@@ -36,7 +36,7 @@ int main(int count, char** arguments) {
   for (int i = 0; i < (said(arguments, "first") ? 1 : 100); i++) REQUIRE(pthread_key_create(&key, NULL) == 0);
   far_below(fill_box);
   if (said(arguments, "main")) {
-    hold();
+    far_below(hold);
   } else {
     REQUIRE(pthread_create(&id, NULL, thread, NULL) == 0);
     await_ready(1);
