@@ -41,7 +41,10 @@ class BlockOwners {
 
   // Where blocks go from thread to thread so often that owners cost more than they save: from now on all places are nobody's.
   // Who gets a block from a thread that knows it knows it, too.
-  void give_up() { places_.store(nobody_, std::memory_order_release); }
+  // (Written once: all threads look here at each event.)
+  void give_up() {
+    if (are_worthwhile()) places_.store(nobody_, std::memory_order_release);
+  }
   [[nodiscard]] bool are_worthwhile() const { return places_.load(std::memory_order_relaxed) != nobody_; }
 
  private:
