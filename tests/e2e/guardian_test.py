@@ -104,6 +104,22 @@ class Guardian(heaptap_test.TestCase):
         self.assertEqual(target.finish(), 0)
         self.assertTrue(any("ulimit -t" in note for note in summary(self.trace)["capture"]["notes"]))
 
+    def test_without_memory_it_lets_go(self):
+        target, attached, guardian = self.attach()
+        self.assertEqual(target.tell("pairs", 20), "pairs 0")
+        size = int(field(guardian, "VmSize").split()[0]) << 10
+        resource.prlimit(guardian, resource.RLIMIT_AS, (size, size))
+        self.assertEqual(target.tell("threads", 1000), "threads 0")
+        self.assertEqual(field(target.pid, "TracerPid"), "0", "it had memory for all")
+        outcome = attached.wait()
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertEqual(target.tell("pairs", 7), "pairs 0")
+        self.assertEqual(target.finish(), 0)
+        report = summary(self.trace)
+        self.assertGreater(report["totals"]["allocations"], 20)
+        for words in ("couldn't go on", "later events are missing"):
+            self.assertTrue(any(words in note for note in report["capture"]["notes"]), report["capture"])
+
     def test_a_program_that_may_not_be_read_goes_on_by_itself(self):
         self.targets_of_nobody().finish()
         program = self.folder / "unreadable"

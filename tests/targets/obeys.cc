@@ -59,6 +59,28 @@ long in_child(long count) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+// All at one time.
+long in_threads(long count) {
+  static pthread_barrier_t all_work;
+  const auto work = [](void*) -> void* {
+    make_pairs(1);
+    pthread_barrier_wait(&all_work);
+    make_pairs(1);
+    return nullptr;
+  };
+  auto* threads = static_cast<pthread_t*>(std::malloc(sizeof(pthread_t) * static_cast<size_t>(count)));
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, size_t{64} << 10);
+  pthread_barrier_init(&all_work, nullptr, static_cast<unsigned>(count));
+  for (long i = 0; i < count; ++i) {
+    if (pthread_create(&threads[i], &small, work, nullptr) != 0) std::abort();
+  }
+  for (long i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
+  std::free(threads);
+  return 0;
+}
+
 // Any system call but these ends the process.
 long allow_few_calls() {
   sock_filter code[] = {
@@ -104,6 +126,7 @@ long obey(const char* word, long number, char* program) {
   if (is("strict")) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
   if (is("filter")) return allow_few_calls();
   if (is("fork")) return in_child(number);
+  if (is("threads")) return in_threads(number);
   if (is("exec")) execl("/proc/self/exe", program, nullptr);
   if (is("exit")) std::exit(static_cast<int>(number));
   if (is("signal")) std::raise(static_cast<int>(number));

@@ -43,6 +43,7 @@ class AddressSpace {
   [[nodiscard]] const arch::Cpu& cpu() const { return cpu_; }
   [[nodiscard]] TracedMemory& memory() { return memory_; }
   [[nodiscard]] BreakpointTable& breakpoints() { return breakpoints_; }
+  [[nodiscard]] const BreakpointTable& breakpoints() const { return breakpoints_; }
   [[nodiscard]] LogWriter& log() { return *log_; }
   [[nodiscard]] CallWalk& walk() { return *walk_; }
   [[nodiscard]] CalledName& called_name() { return called_name_; }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <thread>
 
 #include "target/tracer/guardian_surroundings.h"
@@ -66,9 +67,11 @@ pid_t start_guardian(int socket, int other_socket, const TracerOptions& options)
   }
   close(other_socket);
   leave_surroundings(kBellSignal);
-  {
+  try {
     SocketBell bell(socket);
     Tracer(socket, options, bell).run();
+  } catch (const std::exception&) {
+    _exit(1);  // this is a copy of heaptap, to which nothing may return
   }
   // What waits in system calls is let go by the kernel, without being stopped.
   _exit(0);

@@ -73,6 +73,8 @@ class Tracee {
   bool at_end = false;          // it has come to its own end, with its memory and its registers as they were
   bool left_in_kernel = false;  // let go as soon as it comes out of a system call, or the tracer ends
   int signal = 0;               // that it was about to get
+  uint64_t met_address =
+      0;  // of the breakpoint that it stands behind: the instruction there is still to be executed; 0: none
   uint64_t bare_address = 0;  // where a breakpoint was taken out until its next stop, so that it faults there; 0: none
 
   FaultingEntry faulting;

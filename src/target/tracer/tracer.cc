@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <utility>
 
 #include "target/tracer/call_observer.h"
@@ -45,25 +46,43 @@ FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::Regist
 
 }  // namespace
 
+// Small pieces: what malloc gets by mmap wouldn't be there for others.
+Tracer::Tracer(int socket, const TracerOptions& options, Doorbell& bell)
+    : socket_(socket), options_(options), bell_(bell) {
+  constexpr size_t kPieces = 64;
+  constexpr size_t kPieceBytes = 16384;
+  for (size_t i = 0; i < kPieces; ++i) reserve_.push_back(std::make_unique_for_overwrite<char[]>(kPieceBytes));
+}
+
 void Tracer::run() {
-  while (!closing_ || !may_end()) {
-    if (is_out_of_time() && !closing_) run_out_of_time();
-    if (bell_.rang()) {
-      read_packets();
-      for (const auto& [id, process] : processes_) {
-        if (process->is_stopping) check_held(*process);
-      }
-      look_after_heaptap();
-      look_after_attached();
-      if (!early_.empty() || !ended_makers_.empty()) adopt_orphans();
+  while (true) {
+    try {
+      if (closing_ && may_end()) return;
+      watch();
+    } catch (const std::exception& error) {
+      break_off(error.what());
     }
-    int status = 0;
-    const pid_t id = waitpid(-1, &status, __WALL);
-    if (id > 0) {
-      answer(id, status);
-    } else if (errno == ECHILD && !closing_) {
-      pause();  // the bell's signal ends it
+  }
+}
+
+void Tracer::watch() {
+  answered_ = 0;
+  if (is_out_of_time() && !closing_) run_out_of_time();
+  if (bell_.rang()) {
+    read_packets();
+    for (const auto& [id, process] : processes_) {
+      if (process->is_stopping) check_held(*process);
     }
+    look_after_heaptap();
+    look_after_attached();
+    if (!early_.empty() || !ended_makers_.empty()) adopt_orphans();
+  }
+  const pid_t id = waitpid(-1, &answered_status_, __WALL);
+  if (id > 0) {
+    answered_ = id;
+    answer(id, answered_status_);
+  } else if (errno == ECHILD && !closing_) {
+    pause();  // the bell's signal ends it
   }
 }
 
@@ -76,6 +95,7 @@ void Tracer::answer(pid_t id, int status) {
   if (known == threads_.end()) return stopped_early(id, status);
   Tracee& thread = *known->second;
   thread.stopped = true;
+  thread.met_address = 0;
   thread.may_be_making = false;
   if (thread.bare_address != 0) plant_again(thread);
   if (event != 0) return answer_event(thread, event, signal);
@@ -125,6 +145,7 @@ void Tracer::answer_trap(Tracee& thread) {
   cpu.set_program_counter(registers, site->address);
   // When it leaves, the instruction is there again.
   if (owner == TrapOwner::kSite && process.phase != Phase::kLeaving) {
+    thread.met_address = site->address;
     return answer_breakpoint(thread, *site, registers);
   }
   thread.write_registers(registers);
@@ -169,9 +190,10 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
     thread.bare_address = site.address;
     if (site.awaited_returns != 0) may_miss_returns(space, site.address);
   }
+  thread.write_registers(registers);
+  thread.met_address = 0;
   if (site.is_tail_jump) answer_jump(thread, site, registers);
   end_awaits(thread);
-  thread.write_registers(registers);
   if (!waits) resume(thread);
 }
 
@@ -182,7 +204,9 @@ bool Tracer::answer_return(Tracee& thread, const Site& site, const arch::Registe
   const CallObserver::Resolved resolved = CallObserver(space, thread, registers).returned();
   if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
   end_awaits(thread);
-  return !site.planted && thread.write_registers(registers);
+  if (site.planted) return false;
+  thread.met_address = 0;
+  return thread.write_registers(registers);
 }
 
 // A function that may have ended in a jump to other code.

@@ -35,7 +35,7 @@ class Doorbell {
 class Tracer {
  public:
   // `socket`: to heaptap.
-  Tracer(int socket, const TracerOptions& options, Doorbell& bell) : socket_(socket), options_(options), bell_(bell) {}
+  Tracer(int socket, const TracerOptions& options, Doorbell& bell);
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
@@ -44,6 +44,7 @@ class Tracer {
 
  private:
   // Stops: tracer.cc.
+  void watch();
   void answer(pid_t id, int status);
   void answer_event(Tracee& thread, int event, int signal);
   void answer_trap(Tracee& thread);
@@ -97,6 +98,7 @@ class Tracer {
     TracedProcess::Clock::time_point since;  // it has ended
   };
   void answer_child(Tracee& maker, int event);
+  void take_child(Tracee& maker, pid_t id, int event);
   [[nodiscard]] bool is_making(const Tracee& thread) const;
   static std::vector<pid_t> guests_of(const Tracee& thread);
   void attach_guests(TracedProcess& process);
@@ -112,8 +114,10 @@ class Tracer {
   // Letting go, and holding for a scan: tracer_leaving.cc.
   void leave(TracedProcess& process, Left::Reason reason);
   void leave_guests(const TracedProcess& process, Left::Reason reason);
-  void leave_all();
+  void leave_all(Left::Reason reason = Left::Reason::kDetached);
   void run_out_of_time();
+  void break_off(const char* why);
+  static void put_back(Tracee& thread);
   static void leave_memory(TracedProcess& process);
   void let_go(Tracee& thread);
   void check_left(TracedProcess& process);
@@ -142,6 +146,10 @@ class Tracer {
   int socket_;
   TracerOptions options_;
   Doorbell& bell_;
+  // Given back when there is no memory any more: so much it takes to let go of all.
+  std::vector<std::unique_ptr<char[]>> reserve_;
+  pid_t answered_ = 0;  // whose stop is being answered; 0: nobody's
+  int answered_status_ = 0;
   bool closing_ = false;  // heaptap is gone, or wants no more
   TracedProcess::Clock::time_point closing_since_{};
   std::map<pid_t, std::unique_ptr<TracedProcess>> processes_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <sstream>
 #include <utility>
 
@@ -32,7 +33,16 @@ bool share_memory(pid_t a, pid_t b, int event) {
 void Tracer::answer_child(Tracee& maker, int event) {
   unsigned long made = 0;
   if (ptrace(PTRACE_GETEVENTMSG, maker.id(), nullptr, &made) != 0) return;
-  const auto id = static_cast<pid_t>(made);
+  try {
+    take_child(maker, static_cast<pid_t>(made), event);
+  } catch (const std::exception&) {  // all is let go then, as far as it is known
+    TracedMemory memory(static_cast<pid_t>(made));
+    if (const AddressSpace* space = maker.process().space.get()) space->breakpoints().lift_all(memory);
+    throw;
+  }
+}
+
+void Tracer::take_child(Tracee& maker, pid_t id, int event) {
   if (threads_.contains(id)) return;
   TracedProcess& process = maker.process();
   const auto status = target::read_thread_status(id);

@@ -1,5 +1,7 @@
 // Letting processes go as they were, and holding them for a leak scan.
 #include <csignal>
+#include <string>
+#include <utility>
 
 #include "arch/thread_facts.h"
 #include "target/process_status.h"
@@ -71,15 +73,13 @@ void Tracer::leave_guests(const TracedProcess& process, Left::Reason reason) {
   }
 }
 
-void Tracer::leave_all() {
-  if (closing_) return;
-  closing_ = true;
-  closing_since_ = Clock::now();
+void Tracer::leave_all(Left::Reason reason) {
+  if (!std::exchange(closing_, true)) closing_since_ = Clock::now();
   adapt_ticks();
   std::vector<pid_t> ids;
   for (const auto& [id, process] : processes_) ids.push_back(id);
   for (const pid_t id : ids) {
-    if (TracedProcess* process = find_process(id)) leave(*process, Left::Reason::kDetached);
+    if (TracedProcess* process = find_process(id)) leave(*process, reason);
   }
 }
 
@@ -92,6 +92,30 @@ void Tracer::run_out_of_time() {
          "events are missing");
   }
   leave_all();
+}
+
+// Something failed for which nothing is prepared: memory that isn't there any more. First comes what needs none: whatever follows,
+// the programs find their own instructions, and stand where these are.
+void Tracer::break_off(const char* why) {
+  for (const auto& [id, process] : processes_) leave_memory(*process);
+  for (const auto& [id, thread] : threads_) put_back(*thread);
+  reserve_.clear();
+  for (const auto& [id, process] : processes_) {
+    if (!process->was_recorded || process->phase == Phase::kLeaving) continue;
+    tell(PacketKind::kNoted, id, std::string("the tracer couldn't go on (") + why + ")");
+  }
+  const pid_t unknown = threads_.contains(answered_) ? 0 : std::exchange(answered_, 0);
+  leave_all(Left::Reason::kFailed);
+  if (unknown != 0) answer(unknown, answered_status_);  // its stop isn't told again
+}
+
+// Of a stop at a breakpoint that wasn't answered to its end.
+void Tracer::put_back(Tracee& thread) {
+  if (thread.met_address == 0) return;
+  arch::RegisterImage registers;
+  if (!thread.stopped || !thread.read_registers(registers)) return;
+  thread.process().space->cpu().set_program_counter(registers, std::exchange(thread.met_address, 0));
+  thread.write_registers(registers);
 }
 
 // The thread is stopped, and its process's breakpoints are out.
