@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -179,7 +180,18 @@ void close_failed(int& descriptor) {
   errno = reason;
 }
 
-// A file without a name, for kernels and filters of system calls that give no memfd; -1: there is no place for it. All of it is
+// A file without a name. It can't be sealed: who opens it can make it shorter, which kills who touches what is gone. So nobody gets
+// the chance to, where the file system allows that: it never has a name, and none can be made for it.
+int open_nameless(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (descriptor >= 0) return descriptor;
+  std::string path = folder + "/" + kLogName + "-XXXXXX";
+  const int named = mkostemp(path.data(), O_CLOEXEC);
+  if (named >= 0) unlink(path.c_str());
+  return named;
+}
+
+// Such a file, for kernels and filters of system calls that give no memfd; -1: there is no place for it. All of it is
 // taken at once, since a full file system would kill whoever touches a page that isn't there: so it is small.
 int make_log_file(LogOptions options, Sizes& sizes) {
   const char* const folder = getenv("TMPDIR");
@@ -187,10 +199,8 @@ int make_log_file(LogOptions options, Sizes& sizes) {
     options.most_bytes = std::min(options.most_bytes, most);
     sizes = sizes_for(options);
     for (const char* place : {"/dev/shm", folder != nullptr ? folder : "/tmp", "/tmp"}) {
-      std::string path = std::string(place) + "/" + kLogName + "-XXXXXX";
-      int descriptor = mkostemp(path.data(), O_CLOEXEC);
+      int descriptor = open_nameless(place);
       if (descriptor < 0) continue;
-      unlink(path.c_str());
       const int failure = posix_fallocate(descriptor, 0, static_cast<off_t>(total_of(sizes)));
       if (failure == 0) return descriptor;
       errno = failure;

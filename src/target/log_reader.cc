@@ -73,8 +73,6 @@ LogReader::LogReader(const LogParts& log)
       start_chunks_(log.start_chunks),
       writers_wait_(log.writers_wait),
       usable_chunks_(start_chunks_),
-      streams_(slots_.size()),
-      quiet_at_(slots_.size(), kToBeRead),
       published_(std::min(log_.coarse_clock.load(std::memory_order_relaxed), clock_.now())),
       settled_(published_) {}
 
@@ -146,8 +144,15 @@ bool LogReader::is_alone() {
   return true;
 }
 
-uint32_t LogReader::used_slots() const {
-  return std::min(static_cast<uint32_t>(slots_.size()), log_.slots_used.load(std::memory_order_acquire));
+// How many of the slots were ever used, with room for what is kept of them here: most processes have few threads, and processes may be
+// many.
+uint32_t LogReader::used_slots() {
+  const uint32_t used = std::min(static_cast<uint32_t>(slots_.size()), log_.slots_used.load(std::memory_order_acquire));
+  if (used > streams_.size()) {
+    streams_.resize(used);
+    quiet_at_.resize(used, kToBeRead);
+  }
+  return used;
 }
 
 // Whether the slot is a stream's that has a chunk.

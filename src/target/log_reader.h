@@ -83,7 +83,7 @@ class LogReader {
   bool grow();
   [[nodiscard]] uint64_t wanted_chunks() const;
   bool is_alone();
-  [[nodiscard]] uint32_t used_slots() const;
+  uint32_t used_slots();
   [[nodiscard]] bool is_open(uint32_t index) const;
   void find_active();
   void begin_stream(uint32_t index);
