@@ -6,20 +6,20 @@
 #include <cstdio>
 #include <set>
 
-#include "host/intake/trace_reader.h"
-#include "host/ledger/ledger.h"
+#include "ledger/ledger.h"
+#include "trace/trace_reader.h"
 
 namespace {
 
 using namespace heaptap;
 
-class Counter : public intake::EventSink {
+class Counter : public trace::EventSink {
  public:
   void on_batch(const model::EventBatch& batch, const model::Tables&) override { events += batch.events.size(); }
   uint64_t events = 0;
 };
 
-class LedgerFeeder : public intake::EventSink {
+class LedgerFeeder : public trace::EventSink {
  public:
   explicit LedgerFeeder(ledger::Ledger& ledger) : ledger_(ledger) {}
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override { ledger_.add(batch, tables); }
@@ -28,7 +28,7 @@ class LedgerFeeder : public intake::EventSink {
   ledger::Ledger& ledger_;
 };
 
-double seconds_of(intake::TraceReader& reader, intake::EventSink& sink, bool addresses) {
+double seconds_of(trace::TraceReader& reader, trace::EventSink& sink, bool addresses) {
   const auto start = std::chrono::steady_clock::now();
   const auto replayed = reader.replay(sink, {.addresses = addresses, .progress = {}});
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: {} TRACE\n", argv[0]);
     return 2;
   }
-  auto reader = intake::TraceReader::open(argv[1]);
+  auto reader = trace::TraceReader::open(argv[1]);
   if (!reader) {
     fmt::print(stderr, "trace_facts: {}\n", reader.error().message);
     return 1;

@@ -15,7 +15,9 @@ if(HEAPTAP_FUZZ)
   endif()
   add_custom_target(fuzz_targets)
   # What drains a log isn't sanitized otherwise.
-  target_compile_options(heaptap_target_side PRIVATE -fsanitize=fuzzer-no-link,address,undefined)
+  foreach(room arch log process elf tracer)
+    target_compile_options(heaptap_${room} PRIVATE -fsanitize=fuzzer-no-link,address,undefined)
+  endforeach()
 endif()
 
 foreach(source ${fuzz_sources})

@@ -70,7 +70,7 @@ def check_agent(library, needs):
     """All that the agent is bound to, and all that its sources look up by name, is listed; and nothing else is."""
     bound = {name for name, _, defined in dynamic_symbols(library) if not defined and name}
     looked_up = set()
-    for file in sorted((ROOT / "src/agent").glob("*.*")):
+    for file in sorted((ROOT / "src/agent").rglob("*.*")):
         text = file.read_text(encoding="utf-8")
         looked_up |= set(re.findall(r'^ +with\(\w+, "(\w+)"\)', text, re.MULTILINE))
         looked_up |= set(re.findall(r'\.find\("(\w+)"', text))

@@ -10,16 +10,16 @@
 
 #include "cpu_clock.h"
 #include "heap.h"
-#include "host/leaks/classify.h"
-#include "host/leaks/dominators.h"
-#include "host/leaks/heap_scanner.h"
-#include "host/leaks/holders.h"
+#include "leaks/classify.h"
+#include "leaks/dominators.h"
+#include "leaks/holders.h"
+#include "scan/heap_scanner.h"
 
 namespace {
 
 using namespace heaptap;
 
-class ChildMemory : public leaks::MemoryReader {
+class ChildMemory : public scan::MemoryReader {
  public:
   explicit ChildMemory(pid_t child) : child_(child) {}
 
@@ -30,7 +30,7 @@ class ChildMemory : public leaks::MemoryReader {
     return got < 0 ? 0 : static_cast<size_t>(got);
   }
 
-  std::vector<leaks::AddressRange> touched(leaks::AddressRange range) override { return {range}; }
+  std::vector<scan::AddressRange> touched(scan::AddressRange range) override { return {range}; }
 
  private:
   pid_t child_;
@@ -51,8 +51,8 @@ pid_t start_child(Shared* shared, uint64_t blocks, uint64_t average, const int r
   std::_Exit(0);
 }
 
-leaks::ScanInput make_input(const Shared* shared, uint64_t blocks) {
-  leaks::ScanInput input;
+scan::ScanInput make_input(const Shared* shared, uint64_t blocks) {
+  scan::ScanInput input;
   for (uint64_t i = 0; i < blocks; ++i) {
     const bench::BlockNote& note = shared->notes[i];
     input.blocks.push_back({.address = note.address, .size = note.size, .number = i + 1, .site = 0, .type = 0});
@@ -64,9 +64,9 @@ leaks::ScanInput make_input(const Shared* shared, uint64_t blocks) {
 
 void measure(const Shared* shared, uint64_t blocks, pid_t child) {
   ChildMemory memory(child);
-  leaks::ScanInput input = make_input(shared, blocks);
+  scan::ScanInput input = make_input(shared, blocks);
   double start = bench::cpu_seconds();
-  leaks::HeapScanner scanner(std::move(input));
+  scan::HeapScanner scanner(std::move(input));
   const double index = bench::cpu_since(start);
   scanner.collect(memory);
   const double collect = bench::cpu_since(start);

@@ -10,8 +10,8 @@
 #include <cstdlib>
 
 #include "arch/native.h"
-#include "target/log_memory.h"
-#include "target/tracer/call_walk.h"
+#include "log/log_memory.h"
+#include "tracer/call_walk.h"
 
 namespace {
 
@@ -75,7 +75,7 @@ struct Walked {
         cpu(*arch::cpu_of(arch::native::kArchitecture)),
         memory(child.id()),
         objects(child.id(), memory, cpu),
-        log_memory(target::LogMemory::create({})),
+        log_memory(log::LogMemory::create({})),
         log(tracer::LogWriter::create(
             static_cast<wire::LogHeader*>(
                 mmap(nullptr, log_memory->bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, log_memory->descriptor(), 0)),
@@ -88,9 +88,9 @@ struct Walked {
 
   HeldChild child;
   const arch::Cpu& cpu;
-  tracer::TracedMemory memory;
+  process::TracedMemory memory;
   tracer::LoadedObjects objects;
-  std::unique_ptr<target::LogMemory> log_memory;
+  std::unique_ptr<log::LogMemory> log_memory;
   std::unique_ptr<tracer::LogWriter> log;
   tracer::CallWalk walk;
 };

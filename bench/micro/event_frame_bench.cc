@@ -1,8 +1,8 @@
 // What an event takes on its way into a frame and out of it, and how many bytes it is there.
 #include <benchmark/benchmark.h>
 
-#include "host/intake/event_frame.h"
 #include "synthetic_events.h"
+#include "trace/event_frame.h"
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr size_t kLiveBlocks = 1 << 16;
 
 void event_frame_write(benchmark::State& state) {
   bench::SyntheticEvents events(kLiveBlocks);
-  intake::EventFrameWriter writer(static_cast<int>(state.range(0)));
+  trace::EventFrameWriter writer(static_cast<int>(state.range(0)));
   size_t bytes = 0;
   for (auto _ : state) {
     state.PauseTiming();
@@ -30,9 +30,9 @@ BENCHMARK(event_frame_write)->ArgName("zstd level")->Arg(1)->Arg(3);
 void event_frame_read(benchmark::State& state) {
   const bool with_addresses = state.range(0) != 0;
   bench::SyntheticEvents events(kLiveBlocks);
-  intake::EventFrameWriter writer(1);
-  const intake::ByteBuffer& payload = writer.write(events.next(kBatchEvents), events.tables.sites, kResolutionNs);
-  intake::EventFrameReader reader;
+  trace::EventFrameWriter writer(1);
+  const trace::ByteBuffer& payload = writer.write(events.next(kBatchEvents), events.tables.sites, kResolutionNs);
+  trace::EventFrameReader reader;
   model::EventBatch batch;
   for (auto _ : state) {
     wire::VarintReader in(payload.data(), payload.size());

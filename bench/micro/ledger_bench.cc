@@ -1,7 +1,7 @@
 // What the ledger takes for an event, by the number of live blocks.
 #include <benchmark/benchmark.h>
 
-#include "host/ledger/ledger.h"
+#include "ledger/ledger.h"
 #include "synthetic_events.h"
 
 namespace {

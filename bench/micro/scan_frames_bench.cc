@@ -2,8 +2,8 @@
 #include <benchmark/benchmark.h>
 
 #include "../../tests/unit/made_up_scan.h"
-#include "host/intake/compression.h"
-#include "host/intake/scan_frames.h"
+#include "trace/compression.h"
+#include "trace/scan_frames.h"
 
 namespace {
 
@@ -13,10 +13,10 @@ constexpr uint32_t kSites = 3000;
 constexpr int kLevel = 3;
 
 size_t stored_bytes(const model::HeapScan& scan) {
-  intake::Compressor compressor(kLevel);
-  intake::ScanFrameWriter writer(scan, 0);
+  trace::Compressor compressor(kLevel);
+  trace::ScanFrameWriter writer(scan, 0);
   size_t bytes = 0;
-  while (const intake::ByteBuffer* payload = writer.next()) {
+  while (const trace::ByteBuffer* payload = writer.next()) {
     bytes += compressor.compress(payload->data(), payload->size()).size();
   }
   return bytes;
@@ -43,12 +43,12 @@ void scan_frames_read(benchmark::State& state) {
   const model::HeapScan scan = test::heap_like_scan(static_cast<uint32_t>(state.range(0)), kSites);
   const model::Tables tables = test::scan_tables(kSites);
   std::vector<std::vector<uint8_t>> payloads;
-  intake::ScanFrameWriter writer(scan, 0);
-  while (const intake::ByteBuffer* payload = writer.next()) {
+  trace::ScanFrameWriter writer(scan, 0);
+  while (const trace::ByteBuffer* payload = writer.next()) {
     payloads.emplace_back(payload->data(), payload->data() + payload->size());
   }
   for (auto _ : state) {
-    intake::ScanFrameReader reader;
+    trace::ScanFrameReader reader;
     for (const auto& payload : payloads) {
       wire::VarintReader in(payload.data(), payload.size());
       if (!reader.add(in, tables)) state.SkipWithError("damaged frame");

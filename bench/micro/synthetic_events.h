@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/model/event.h"
-#include "host/model/tables.h"
+#include "model/event.h"
+#include "model/tables.h"
 #include "wire/log.h"
 
 namespace heaptap::bench {

@@ -2,20 +2,20 @@
 #include <cstdint>
 
 #include "fuzz/support/expect.h"
-#include "host/intake/capture_frames.h"
+#include "trace/capture_frames.h"
 
 using namespace heaptap;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   wire::VarintReader in(bytes, size_bytes);
   model::Capture capture;
-  if (!intake::read_capture(in, capture)) return 0;
-  intake::ByteBuffer written;
-  intake::write_capture_start(written, capture);
-  intake::write_capture_end(written, capture);
+  if (!trace::read_capture(in, capture)) return 0;
+  trace::ByteBuffer written;
+  trace::write_capture_start(written, capture);
+  trace::write_capture_end(written, capture);
   model::Capture copy;
   wire::VarintReader again(written.data(), written.size());
-  FUZZ_EXPECT(intake::read_capture(again, copy));
+  FUZZ_EXPECT(trace::read_capture(again, copy));
   FUZZ_EXPECT(copy.command == capture.command && copy.executable == capture.executable && copy.pid == capture.pid);
   FUZZ_EXPECT(copy.exit.code == capture.exit.code && copy.exit.signal == capture.exit.signal);
   FUZZ_EXPECT(copy.notes == capture.notes && copy.lost_events == capture.lost_events && copy.ended == capture.ended);

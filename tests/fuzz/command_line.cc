@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "app/command_line.h"
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
-#include "host/app/command_line.h"
 
 using namespace heaptap;
 

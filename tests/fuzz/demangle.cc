@@ -3,7 +3,7 @@
 #include <string>
 
 #include "fuzz/support/expect.h"
-#include "host/symbols/resolver.h"
+#include "symbols/resolver.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const std::string name(reinterpret_cast<const char*>(bytes), size_bytes);

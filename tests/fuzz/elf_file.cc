@@ -1,5 +1,5 @@
 // An ELF file of any content, of either word size and byte order: read as a file, and as what a process has mapped.
-#include "target/tracer/elf_file.h"
+#include "elf/elf_file.h"
 
 #include <elf.h>
 
@@ -8,15 +8,15 @@
 #include <cstring>
 #include <span>
 
+#include "elf/debug_file.h"
+#include "elf/dynamic_section.h"
+#include "elf/loader_list.h"
+#include "elf/symbol_search.h"
 #include "fuzz/support/expect.h"
-#include "target/tracer/debug_file.h"
-#include "target/tracer/dynamic_section.h"
-#include "target/tracer/loader_list.h"
-#include "target/tracer/symbol_search.h"
-#include "target/tracer/watched_names.h"
+#include "tracer/watched_names.h"
 
 using namespace heaptap;
-using namespace heaptap::tracer;
+using namespace heaptap::elf;
 
 namespace {
 
@@ -35,7 +35,7 @@ class SpanBytes final : public ByteSource {
 };
 
 void search(const ByteSource& source, ElfForm form, const SymbolTable& table) {
-  const WatchedNames names(form.word_bytes);
+  const tracer::WatchedNames names(form.word_bytes);
   search_symbols(source, form, table, names.symbols(), [&](size_t name, const ElfSymbol& symbol, uint64_t number) {
     FUZZ_EXPECT(name < names.symbols().size() && number < table.count);
     const std::string_view expected = names.symbols()[name];

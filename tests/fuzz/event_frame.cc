@@ -4,8 +4,8 @@
 
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "host/intake/event_frame.h"
-#include "host/intake/table_frames.h"
+#include "trace/event_frame.h"
+#include "trace/table_frames.h"
 
 using namespace heaptap;
 
@@ -15,7 +15,7 @@ constexpr uint64_t kResolutionNs = 1000;
 
 // Some sites of each kind.
 model::Tables made_up_tables(size_t site_count) {
-  model::Tables tables = intake::empty_tables();
+  model::Tables tables = trace::empty_tables();
   for (size_t i = 0; i < site_count; ++i) {
     const auto kind = static_cast<model::EventKind>(1 + i % static_cast<size_t>(model::EventKind::kUnmap));
     tables.sites.push_back({kind, wire::Function::kMalloc, static_cast<model::StackId>(i % wire::kRootCount)});
@@ -58,15 +58,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   fuzz::ByteSource source(bytes, size_bytes);
   const model::Tables tables = made_up_tables(source.take<uint8_t>());
   const std::span<const uint8_t> payload = source.rest();
-  intake::EventFrameReader reader;
+  trace::EventFrameReader reader;
   for (const bool with_addresses : {false, true}) {
     model::EventBatch batch;
     wire::VarintReader in(payload.data(), payload.size());
     if (!reader.read(in, tables, kResolutionNs, with_addresses, batch)) continue;
     check(batch, tables);
     if (!with_addresses) continue;
-    static intake::EventFrameWriter writer(1);
-    const intake::ByteBuffer& written = writer.write(batch, tables.sites, kResolutionNs);
+    static trace::EventFrameWriter writer(1);
+    const trace::ByteBuffer& written = writer.write(batch, tables.sites, kResolutionNs);
     wire::VarintReader again(written.data(), written.size());
     model::EventBatch copy;
     FUZZ_EXPECT(reader.read(again, tables, kResolutionNs, true, copy));

@@ -1,6 +1,6 @@
 // Call frame information of any content, in memory that can be read in part and in a file: by its search table, without one, and
 // in the form of .debug_frame. The input is where everything is, addresses to look for, and the bytes.
-#include "target/frame_tables.h"
+#include "elf/frame_tables.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,9 +17,9 @@ namespace {
 constexpr uint64_t kStart = 0x10000;
 
 template <typename Cpu>
-void look_up(target::FrameTablePlaces places, const target::MemoryReader& read, uint64_t pc) {
+void look_up(elf::FrameTablePlaces places, const elf::MemoryReader& read, uint64_t pc) {
   places.word_bytes = sizeof(typename Cpu::Word);
-  target::FrameTables tables(places, read);
+  elf::FrameTables tables(places, read);
   for (const uint64_t address : {pc, pc + 1, places.range.begin, places.bias + 1, ~uint64_t{0}, uint64_t{0}}) {
     [[maybe_unused]] const unwind::Row row = tables.row_for<Cpu>(address);
   }
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const auto bias = source.take<uint32_t>();
   const auto pc = source.take<uint32_t>();
   const std::span<const uint8_t> rest = source.rest();
-  const target::MemoryReader read = [&](uint64_t address, std::span<uint8_t> to) -> size_t {
+  const elf::MemoryReader read = [&](uint64_t address, std::span<uint8_t> to) -> size_t {
     const uint64_t end = kStart + std::min<uint64_t>(rest.size(), unreadable != 0 ? unreadable : UINT64_MAX);
     if (address < kStart || address >= end) return 0;
     const size_t readable = std::min<uint64_t>(to.size(), end - address);
@@ -44,14 +44,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
     return readable;
   };
   const fuzz::MemoryFile file(rest);
-  const target::FrameTablePlaces places{.range = {kStart, kStart + rest.size()},
-                                        .header = header != 0 ? kStart + header : 0,
-                                        .table = table != 0 ? kStart + table : 0,
-                                        .table_bytes = table_bytes,
-                                        .bias = bias,
-                                        .file = file.descriptor(),
-                                        .file_offset = table,
-                                        .file_bytes = table_bytes};
+  const elf::FrameTablePlaces places{.range = {kStart, kStart + rest.size()},
+                                     .header = header != 0 ? kStart + header : 0,
+                                     .table = table != 0 ? kStart + table : 0,
+                                     .table_bytes = table_bytes,
+                                     .bias = bias,
+                                     .file = file.descriptor(),
+                                     .file_offset = table,
+                                     .file_bytes = table_bytes};
   look_up<arch::x86_64::Unwinding>(places, read, pc);
   look_up<arch::i386::Unwinding>(places, read, pc);
   return 0;

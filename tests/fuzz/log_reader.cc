@@ -5,11 +5,11 @@
 #include <cstring>
 #include <new>
 
+#include "collect/event_coder.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "host/intake/event_coder.h"
-#include "host/intake/table_frames.h"
-#include "target/log_reader.h"
+#include "log/log_reader.h"
+#include "trace/table_frames.h"
 
 using namespace heaptap;
 
@@ -42,7 +42,7 @@ class SmallLog {
   SmallLog& operator=(const SmallLog&) = delete;
 
   wire::LogHeader& header() { return *log_; }
-  [[nodiscard]] intake::AgentTables tables() const {
+  [[nodiscard]] collect::AgentTables tables() const {
     return {{reinterpret_cast<const wire::CodeEntry*>(at(kCodesAt)), kCodes},
             {reinterpret_cast<const wire::StackNode*>(at(kNodesAt)), kNodes}};
   }
@@ -91,10 +91,10 @@ void check(const model::EventBatch& batch, const model::Tables& tables) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   fuzz::ByteSource source(bytes, size_bytes);
   SmallLog log;
-  target::LogReader reader{target::LogParts(log.header())};
-  model::Tables tables = intake::empty_tables();
-  intake::EventCoder coder(log.tables(), tables, 1000, true);
-  target::RawEvents raw;
+  log::LogReader reader{log::LogParts(log.header())};
+  model::Tables tables = trace::empty_tables();
+  collect::EventCoder coder(log.tables(), tables, 1000, true);
+  log::RawEvents raw;
   constexpr unsigned kMostRounds = 4;
   for (unsigned round = 0; round < kMostRounds; ++round) {
     log.overwrite(source);

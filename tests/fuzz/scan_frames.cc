@@ -1,20 +1,20 @@
 // The frames of a leak scan: whatever they hold, a scan that is taken refers only to what is there, and comes out the same
 // when it is written and read again. The input is payloads, each behind its length in two bytes.
-#include "host/intake/scan_frames.h"
+#include "trace/scan_frames.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "host/intake/table_frames.h"
+#include "trace/table_frames.h"
 
 using namespace heaptap;
 
 namespace {
 
 model::Tables made_up_tables() {
-  model::Tables tables = intake::empty_tables();
+  model::Tables tables = trace::empty_tables();
   tables.codes.push_back({0x400000, 0, false});
   tables.stacks.push_back({0, 0});
   for (int i = 0; i < 50; ++i) tables.sites.push_back({model::EventKind::kAllocate, wire::Function::kMalloc, 8});
@@ -63,7 +63,7 @@ bool equal(const model::HeapScan& a, const model::HeapScan& b) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   static const model::Tables tables = made_up_tables();
   fuzz::ByteSource source(bytes, size_bytes);
-  intake::ScanFrameReader reader;
+  trace::ScanFrameReader reader;
   while (!source.empty() && !reader.whole()) {
     const auto payload = source.bytes(source.take<uint16_t>());
     wire::VarintReader in(payload.data(), payload.size());
@@ -72,9 +72,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   if (!reader.whole()) return 0;
   const model::HeapScan scan = reader.take();
   check(scan, tables);
-  intake::ScanFrameReader again;
-  intake::ScanFrameWriter writer(scan, scan.events_before);
-  while (const intake::ByteBuffer* payload = writer.next()) {
+  trace::ScanFrameReader again;
+  trace::ScanFrameWriter writer(scan, scan.events_before);
+  while (const trace::ByteBuffer* payload = writer.next()) {
     wire::VarintReader in(payload->data(), payload->size());
     FUZZ_EXPECT(again.add(in, tables));
   }

@@ -2,11 +2,11 @@
 #include <cstdint>
 #include <string>
 
+#include "analysis/analyze.h"
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
 #include "fuzz/support/trace_mutator.h"
-#include "host/analysis/analyze.h"
-#include "host/report/render.h"
+#include "report/render.h"
 
 using namespace heaptap;
 
@@ -40,7 +40,7 @@ analysis::Query of_scan(unsigned variant) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const fuzz::MemoryFile file({bytes, size_bytes});
-  auto reader = intake::TraceReader::open(file.path());
+  auto reader = trace::TraceReader::open(file.path());
   if (!reader) return 0;
   const unsigned variant = size_bytes > 15 ? bytes[15] : 0;  // a byte of the head that a reader passes over
   auto report = analysis::analyze(*reader, of_scan(variant));

@@ -1,11 +1,11 @@
 // Files of suppressions of any content: parsing and matching end, and errors name the line.
-#include "host/analysis/suppressions.h"
+#include "analysis/suppressions.h"
 
 #include <cstdint>
 #include <string_view>
 
+#include "analysis/suppression_writer.h"
 #include "fuzz/support/expect.h"
-#include "host/analysis/suppression_writer.h"
 
 using namespace heaptap;
 

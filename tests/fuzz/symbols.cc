@@ -3,8 +3,8 @@
 
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
-#include "host/intake/table_frames.h"
-#include "host/symbols/resolver.h"
+#include "symbols/resolver.h"
+#include "trace/table_frames.h"
 
 using namespace heaptap;
 
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const fuzz::MemoryFile file({bytes, size_bytes});
   constexpr uint64_t kBias = 0x555500000000;
   constexpr uint64_t kSpan = 0x100000;
-  model::Tables tables = intake::empty_tables();
+  model::Tables tables = trace::empty_tables();
   tables.modules.push_back({.path = file.path(),
                             .build_id = {},
                             .bias = kBias,

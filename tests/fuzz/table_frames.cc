@@ -4,7 +4,7 @@
 
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "host/intake/table_frames.h"
+#include "trace/table_frames.h"
 
 using namespace heaptap;
 
@@ -12,7 +12,7 @@ namespace {
 
 // Something to refer to.
 model::Tables made_up_tables() {
-  model::Tables tables = intake::empty_tables();
+  model::Tables tables = trace::empty_tables();
   for (uint64_t i = 0; i < 40; ++i) tables.codes.push_back({0x400000 + i * 16, static_cast<uint32_t>(i % 3), false});
   for (uint32_t i = 0; i < 30; ++i) tables.stacks.push_back({i, i});
   tables.sites.push_back({model::EventKind::kAllocate, wire::Function::kMalloc, 20});
@@ -22,34 +22,34 @@ model::Tables made_up_tables() {
 bool read(unsigned table, wire::VarintReader& in, model::Tables& tables) {
   switch (table) {
     case 0:
-      return intake::read_modules(in, tables);
+      return trace::read_modules(in, tables);
     case 1:
-      return intake::read_codes(in, tables);
+      return trace::read_codes(in, tables);
     case 2:
-      return intake::read_stacks(in, tables);
+      return trace::read_stacks(in, tables);
     case 3:
-      return intake::read_sites(in, tables);
+      return trace::read_sites(in, tables);
     default:
-      return intake::read_threads(in, tables);
+      return trace::read_threads(in, tables);
   }
 }
 
-void write(unsigned table, intake::ByteBuffer& out, const model::Tables& tables, const model::Tables& before) {
+void write(unsigned table, trace::ByteBuffer& out, const model::Tables& tables, const model::Tables& before) {
   switch (table) {
     case 0:
-      intake::write_modules(out, tables.modules, before.modules.size());
+      trace::write_modules(out, tables.modules, before.modules.size());
       break;
     case 1:
-      intake::write_codes(out, tables.codes, before.codes.size());
+      trace::write_codes(out, tables.codes, before.codes.size());
       break;
     case 2:
-      intake::write_stacks(out, tables.stacks, before.stacks.size());
+      trace::write_stacks(out, tables.stacks, before.stacks.size());
       break;
     case 3:
-      intake::write_sites(out, tables.sites, before.sites.size());
+      trace::write_sites(out, tables.sites, before.sites.size());
       break;
     default:
-      intake::write_threads(out, tables.threads, before.threads.size());
+      trace::write_threads(out, tables.threads, before.threads.size());
       break;
   }
 }
@@ -100,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const bool sound = read(table, in, tables);
   check(tables);
   if (!sound) return 0;
-  intake::ByteBuffer written;
+  trace::ByteBuffer written;
   write(table, written, tables, before);
   model::Tables copy = before;
   wire::VarintReader again(written.data(), written.size());

@@ -6,13 +6,13 @@
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
 #include "fuzz/support/trace_mutator.h"
-#include "host/intake/trace_reader.h"
+#include "trace/trace_reader.h"
 
 using namespace heaptap;
 
 namespace {
 
-class CheckingSink : public intake::EventSink {
+class CheckingSink : public trace::EventSink {
  public:
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
     model::BlockNumber next = batch.first_block;
@@ -38,7 +38,7 @@ class CheckingSink : public intake::EventSink {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const fuzz::MemoryFile file({bytes, size_bytes});
-  auto reader = intake::TraceReader::open(file.path());
+  auto reader = trace::TraceReader::open(file.path());
   if (!reader) {
     FUZZ_EXPECT(!reader.error().message.empty());
     return 0;

@@ -1,5 +1,5 @@
 // The supervisor's talk with agents, which here are connections of the test's own.
-#include "host/app/agent_source.h"
+#include "collect/agent_source.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -10,10 +10,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "host/app/trace_file.h"
+#include "app/trace_file.h"
 #include "wire/log.h"
 
-namespace heaptap::app {
+namespace heaptap::collect {
 namespace {
 
 RecordingOptions options_in(const std::filesystem::path& folder) {
@@ -60,7 +60,7 @@ class AgentSourceTest : public testing::Test {
 
   std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("heaptap-agent-source-" + std::to_string(getpid()));
-  target::AgentServer server_;
+  AgentServer server_;
   RecordedProcesses processes_{options_in(folder_)};
   AgentSource source_{processes_, server_};
 };
@@ -84,10 +84,10 @@ TEST_F(AgentSourceTest, AProgramWhoseSuccessorIsGoneBeforeItsAnswerKeepsItsTrace
   ASSERT_EQ(traces.size(), 1U);
   EXPECT_EQ(traces[0].path, (folder_ / "trace.htap").string());
   EXPECT_TRUE(traces[0].executed);
-  ASSERT_TRUE(open_trace(traces[0].path));
-  EXPECT_TRUE((*open_trace(traces[0].path)).capture().ended);
+  ASSERT_TRUE(app::open_trace(traces[0].path));
+  EXPECT_TRUE((*app::open_trace(traces[0].path)).capture().ended);
   close(first);
 }
 
 }  // namespace
-}  // namespace heaptap::app
+}  // namespace heaptap::collect

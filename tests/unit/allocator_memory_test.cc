@@ -1,5 +1,5 @@
 // Where glibc's main arena begins and ends, with as much in front of its bins as versions of it have.
-#include "target/allocator_memory.h"
+#include "scan/allocator_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace heaptap::target {
+namespace heaptap::scan {
 namespace {
 
 constexpr size_t kBinsWords = 254;
@@ -27,7 +27,7 @@ class Arena {
     set_next(place);
   }
   void set_next(const uint64_t* next) { place_[words_before_ + kBinsWords + kBinmapWords] = address_of(next); }
-  [[nodiscard]] AddressRange range() const {
+  [[nodiscard]] base::AddressRange range() const {
     const size_t words = words_before_ + kBinsWords + kBinmapWords + kWordsBehindNext;
     return {address_of(place_), address_of(place_ + words)};
   }
@@ -42,10 +42,10 @@ struct Data {
   explicit Data(size_t words_before) : words(2048, 0), main(words.data() + 700, words_before) {
     module.writable.push_back({address_of(words.data()), address_of(words.data() + words.size())});
   }
-  std::vector<AddressRange> find() { return find_main_arenas(ProcessMemory(getpid()), module); }
+  std::vector<base::AddressRange> find() { return find_main_arenas(process::ProcessMemory(getpid()), module); }
 
   std::vector<uint64_t> words;
-  ModuleImage module;
+  elf::ModuleImage module;
   Arena main;
 };
 
@@ -103,7 +103,7 @@ TEST_P(WordsBefore, ARingThatIsBrokenIsNone) {
 TEST_P(WordsBefore, TheHeapEndsWithItsLastChunk) {
   constexpr uint64_t kPageBytes = 4096;
   Data data(GetParam());
-  const ProcessMemory memory(getpid());
+  const process::ProcessMemory memory(getpid());
   EXPECT_EQ(end_of_main_heap(memory, data.main.range()), 0u) << "no memory yet";
   std::vector<uint64_t> heap(4 * kPageBytes / sizeof(uint64_t), 0);
   const uint64_t end = (address_of(heap.data()) + 3 * kPageBytes) & ~(kPageBytes - 1);
@@ -116,4 +116,4 @@ TEST_P(WordsBefore, TheHeapEndsWithItsLastChunk) {
 INSTANTIATE_TEST_SUITE_P(AllocatorMemory, WordsBefore, testing::Values(14u, 13u, 4u, 3u, 20u));
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::scan

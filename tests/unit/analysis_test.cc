@@ -1,16 +1,16 @@
-#include "host/analysis/analyze.h"
+#include "analysis/analyze.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "analysis/likely_modules.h"
+#include "analysis/name_filter.h"
 #include "event_script.h"
-#include "host/analysis/likely_modules.h"
-#include "host/analysis/name_filter.h"
-#include "host/intake/table_frames.h"
-#include "host/intake/trace_writer.h"
-#include "host/report/render.h"
+#include "report/render.h"
+#include "trace/table_frames.h"
+#include "trace/trace_writer.h"
 
 namespace heaptap::analysis {
 namespace {
@@ -27,7 +27,7 @@ class Analysis : public testing::Test {
     if (!written_) {
       write();
     }
-    auto reader = intake::TraceReader::open(path_);
+    auto reader = trace::TraceReader::open(path_);
     EXPECT_TRUE(reader.has_value()) << reader.error().message;
     auto report = analyze(*reader, query);
     EXPECT_TRUE(report.has_value()) << report.error().message;
@@ -41,7 +41,7 @@ class Analysis : public testing::Test {
     capture.time_resolution_ns = 1000;
     capture.via = "agent";
     for (uint32_t thread = 1; thread <= 3; ++thread) script_.tables.threads.push_back({thread, 100 + thread, "worker"});
-    auto writer = intake::TraceWriter::create(path_, true);
+    auto writer = trace::TraceWriter::create(path_, true);
     ASSERT_TRUE(writer.has_value()) << writer.error().message;
     ASSERT_TRUE((*writer)->begin(capture).has_value());
     if (script_.batch.time_marks.empty() || script_.batch.time_marks.front().first_event != 0) {
@@ -184,7 +184,7 @@ TEST_F(Analysis, GivesTheSameBytesForTheSameTrace) {
 }
 
 TEST(LikelyModules, AreThoseWhereMostStacksBegin) {
-  model::Tables tables = intake::empty_tables();
+  model::Tables tables = trace::empty_tables();
   for (const char* path : {"/libc.so", "/app", "/plugin.so", "/ld.so"}) {
     const uint64_t start = 0x1000 * (tables.modules.size() + 1);
     tables.modules.push_back({.path = path, .build_id = "", .bias = start, .start = start, .end = start + 0x1000});

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "target/stopped_process.h"
+#include "process/stopped_process.h"
 
-namespace heaptap::target {
+namespace heaptap::process {
 namespace {
 
 // Given a process in the call, when it is stopped several times and then woken, then the call's outcome is as without that.
@@ -39,4 +39,4 @@ TEST(BlockingCalls, HaveTheSameOutcomeWithoutStops) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::process

@@ -1,4 +1,4 @@
-#include "target/tracer/breakpoint_table.h"
+#include "tracer/breakpoint_table.h"
 
 #include <gtest/gtest.h>
 

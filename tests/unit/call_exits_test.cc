@@ -1,4 +1,4 @@
-#include "target/tracer/call_exits.h"
+#include "tracer/call_exits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Call stacks of programs that are held at a known place (fixtures/held_stacks.c), in all the ways that they can be built.
-#include "target/tracer/call_walk.h"
+#include "tracer/call_walk.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -138,13 +138,13 @@ class Walked {
 
   CallWalk& walk() { return walk_; }
   LastStack& last() { return *last_; }
-  TracedMemory& memory() { return memory_; }
+  process::TracedMemory& memory() { return memory_; }
   LoadedObjects& objects() { return objects_; }
   test::WrittenLog& log() { return log_; }
 
  private:
   const HeldProgram& program_;
-  TracedMemory memory_;
+  process::TracedMemory memory_;
   const arch::Cpu& cpu_;
   LoadedObjects objects_;
   test::WrittenLog log_;

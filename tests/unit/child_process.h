@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-#include "target/process_status.h"
+#include "process/process_status.h"
 
 namespace heaptap::test {
 
@@ -63,7 +63,7 @@ class ChildProcess {
 // Until the process is in one of these states (proc(5)). False: it has ended before.
 inline bool wait_for_state(pid_t process, const std::string& states) {
   for (;;) {
-    const auto status = target::read_thread_status(process);
+    const auto status = process::read_thread_status(process);
     if (!status || (status->state == 'Z' && states.find('Z') == std::string::npos)) return false;
     if (states.find(status->state) != std::string::npos) return true;
     usleep(100);
@@ -75,7 +75,7 @@ inline bool wait_until_blocked(pid_t process, long number) {
   constexpr long kRestart = 219;
   for (;;) {
     if (!wait_for_state(process, "S")) return false;
-    const std::string text = target::read_proc_file("/proc/" + std::to_string(process) + "/syscall");
+    const std::string text = process::read_proc_file("/proc/" + std::to_string(process) + "/syscall");
     const long now = std::strtol(text.c_str(), nullptr, 10);
     if (!text.starts_with("running") && (now == number || now == kRestart)) return true;
     usleep(100);

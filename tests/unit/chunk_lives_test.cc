@@ -1,6 +1,6 @@
 // What the allocator of a real process says of blocks: a child allocates and releases, in one arena and in many, and the test
 // asks for each block.
-#include "target/chunk_lives.h"
+#include "scan/chunk_lives.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -12,10 +12,10 @@
 #include <thread>
 
 #include "child_process.h"
-#include "target/module_image.h"
-#include "target/stopped_process.h"
+#include "elf/module_image.h"
+#include "process/stopped_process.h"
 
-namespace heaptap::target {
+namespace heaptap::scan {
 namespace {
 
 using test::ChildProcess;
@@ -71,15 +71,15 @@ struct Seen {
 
 // What is found of the told blocks. A released block's address may be another's by now: then it counts as that one.
 Seen look_at(pid_t process, const Told& told) {
-  auto stopped = StoppedProcess::stop(process).value();
-  ProcessMemory memory(stopped.live_thread());
-  const auto modules = find_modules(memory);
+  auto stopped = process::StoppedProcess::stop(process).value();
+  process::ProcessMemory memory(stopped.live_thread());
+  const auto modules = elf::find_modules(memory);
   std::vector<size_t> order;
   for (size_t i = 0; i < kBlocks; ++i) {
     if (told.address[i] != 0) order.push_back(i);
   }
   std::ranges::sort(order, {}, [&](size_t i) { return told.address[i]; });
-  std::vector<AddressRange> blocks;
+  std::vector<base::AddressRange> blocks;
   for (const size_t i : order) blocks.push_back({told.address[i], told.address[i] + told.size[i]});
   const auto lives = find_chunk_lives(memory, modules, blocks);
   Seen seen;
@@ -179,4 +179,4 @@ TEST(ChunkLives, AreNotConcludedFromAListThatLeadsIntoItself) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::scan

@@ -1,9 +1,9 @@
 // Which clocks may order events: every case of the decision, and that this machine's facts can be read.
-#include "target/clock_trust.h"
+#include "log/clock_trust.h"
 
 #include <gtest/gtest.h>
 
-namespace heaptap::target {
+namespace heaptap::log {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -71,4 +71,4 @@ TEST(ClockTrust, ReadsTheFactsOfThisMachine) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::log

@@ -1,4 +1,4 @@
-#include "target/ending_desk.h"
+#include "log/ending_desk.h"
 
 #include <gtest/gtest.h>
 #include <linux/futex.h>
@@ -14,13 +14,13 @@
 #include <fstream>
 #include <vector>
 
-#include "target/agent_server.h"
-#include "target/area_reader.h"
-#include "target/launch.h"
-#include "target/log_bell.h"
-#include "target/log_memory.h"
+#include "collect/agent_server.h"
+#include "collect/launch.h"
+#include "log/area_reader.h"
+#include "log/log_bell.h"
+#include "log/log_memory.h"
 
-namespace heaptap::target {
+namespace heaptap::log {
 namespace {
 
 using wire::EndingKind;
@@ -36,14 +36,14 @@ class Ended {
     LogOptions options;
     options.flags = flags;
     memory_ = LogMemory::create(options);
-    LaunchOptions launched;
+    collect::LaunchOptions launched;
     launched.program = HEAPTAP_TEST_PROGRAM;
     launched.arguments = {"ending_places", way, places_};
     launched.agent_path = HEAPTAP_TEST_AGENT;
     launched.session = server_.session();
-    program_ = launch(launched);
+    program_ = collect::launch(launched);
     const auto request = next_request();
-    if (request) AgentServer::answer(*request, memory_.get());
+    if (request) collect::AgentServer::answer(*request, memory_.get());
     bell_.add(log());
   }
   ~Ended() {
@@ -90,7 +90,7 @@ class Ended {
   [[nodiscard]] EndingTurn turn() const { return static_cast<EndingTurn>(log().ending.turn.load()); }
 
  private:
-  std::optional<AgentRequest> next_request() {
+  std::optional<collect::AgentRequest> next_request() {
     for (;;) {
       if (auto request = server_.accept()) return request;
       std::vector<pollfd> waits;
@@ -104,10 +104,10 @@ class Ended {
   }
 
   std::string places_;
-  AgentServer server_;
+  collect::AgentServer server_;
   std::unique_ptr<LogMemory> memory_;
   LogBell bell_;
-  Launched program_;
+  collect::Launched program_;
   bool reaped_ = false;
 };
 
@@ -237,15 +237,15 @@ TEST(Ending, ComesWithTheAgentsOwnMappings) {
   const auto areas = read_own_areas(program.parts());
   EXPECT_GE(areas.size(), 3u) << "tables, a thread's state and its call stack";
   std::ifstream maps("/proc/" + std::to_string(program.process()) + "/maps");
-  std::vector<AddressRange> mapped;
+  std::vector<base::AddressRange> mapped;
   for (std::string line; std::getline(maps, line);) {
     char* rest = nullptr;
     const uint64_t begin = strtoull(line.c_str(), &rest, 16);
     mapped.push_back({begin, strtoull(rest + 1, nullptr, 16)});
   }
-  for (const AddressRange& area : areas) {
+  for (const base::AddressRange& area : areas) {
     const bool is_mapped = std::ranges::any_of(
-        mapped, [&](const AddressRange& range) { return range.begin <= area.begin && area.begin < range.end; });
+        mapped, [&](const base::AddressRange& range) { return range.begin <= area.begin && area.begin < range.end; });
     EXPECT_TRUE(is_mapped) << std::hex << area.begin;
   }
 }
@@ -257,4 +257,4 @@ TEST(Ending, IsNotOfferedUnasked) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::log

@@ -1,5 +1,5 @@
 // From an agent's raw events to a trace's: releases named by number, bad releases, undo, order.
-#include "host/intake/event_coder.h"
+#include "collect/event_coder.h"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,13 @@
 #include <map>
 #include <random>
 
-#include "host/intake/block_map.h"
+#include "collect/block_map.h"
 #include "random_events.h"
 
-namespace heaptap::intake {
+namespace heaptap::collect {
 namespace {
 
-using namespace test;
+using namespace trace::test;
 using wire::RawEvent;
 using wire::RecordKind;
 
@@ -91,7 +91,7 @@ class EventCoderTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kDisorder = 20'000;  // ticks: less than the coder waits for
 
-  EventCoderTest() : codes_(16), nodes_(64), tables_(empty_tables()) {
+  EventCoderTest() : codes_(16), nodes_(64), tables_(trace::empty_tables()) {
     for (size_t i = 0; i < codes_.size(); ++i) codes_[i].store(0x1000 + i);
     for (uint32_t i = 0; i < nodes_.size(); ++i)
       nodes_[i].store(i < 8 ? 0 : wire::make_node(i % 3 == 0 ? i - 1 : i % 8, i % 16));
@@ -458,4 +458,4 @@ TEST_F(EventCoderTest, DisorderWithinTheBoundLeavesNoTrace) {
 }
 
 }  // namespace
-}  // namespace heaptap::intake
+}  // namespace heaptap::collect

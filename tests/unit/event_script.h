@@ -3,8 +3,8 @@
 #include <map>
 #include <vector>
 
-#include "host/model/event.h"
-#include "host/model/tables.h"
+#include "model/event.h"
+#include "model/tables.h"
 #include "wire/log.h"
 
 namespace heaptap::test {

@@ -1,5 +1,5 @@
 // Frames in a file that is damaged, or was made to cost time.
-#include "host/intake/frame_reader.h"
+#include "trace/frame_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include <array>
 #include <vector>
 
-namespace heaptap::intake {
+namespace heaptap::trace {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -99,4 +99,4 @@ TEST_F(FrameReaderTest, AHeadBehindWhichTheFileEndsIsCutOff) {
 }
 
 }  // namespace
-}  // namespace heaptap::intake
+}  // namespace heaptap::trace

@@ -1,5 +1,5 @@
 // Tables of unwind rules that are loaded here, looked up in all the ways that there are.
-#include "target/frame_tables.h"
+#include "elf/frame_tables.h"
 
 #include <gtest/gtest.h>
 #include <link.h>
@@ -10,7 +10,7 @@
 #include "arch/native.h"
 #include "unwind/cfi.h"
 
-namespace heaptap::target {
+namespace heaptap::elf {
 namespace {
 
 using Cpu = arch::native::Unwinding;
@@ -18,7 +18,7 @@ using Cpu = arch::native::Unwinding;
 // The C library, which this test is linked with.
 struct Library {
   FrameTablePlaces places;
-  AddressRange code;
+  base::AddressRange code;
   unwind::CfiTables tables;
 };
 
@@ -46,13 +46,13 @@ class FrameTablesTest : public ::testing::Test {
   void SetUp() override {
     dl_iterate_phdr(find_library, &library_);
     if (library_.places.header == 0) GTEST_SKIP() << "no C library of its own here";
-    const AddressRange range = library_.places.range;
+    const base::AddressRange range = library_.places.range;
     bytes_.resize(range.size());
     std::memcpy(bytes_.data(), reinterpret_cast<const void*>(range.begin), bytes_.size());
     library_.tables = {range.begin, range.end, bytes_.data(), library_.places.header};
   }
   size_t read(uint64_t address, std::span<uint8_t> to) const {
-    const AddressRange range = library_.places.range;
+    const base::AddressRange range = library_.places.range;
     if (address < range.begin || address >= range.end) return 0;
     const size_t readable = std::min<size_t>(to.size(), range.end - address);
     std::memcpy(to.data(), bytes_.data() + (address - range.begin), readable);
@@ -110,4 +110,4 @@ TEST_F(FrameTablesTest, NoTablesAtAll) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::elf

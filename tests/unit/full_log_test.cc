@@ -11,12 +11,12 @@
 #include <optional>
 #include <vector>
 
-#include "target/agent_server.h"
-#include "target/launch.h"
-#include "target/log_memory.h"
-#include "target/log_reader.h"
+#include "collect/agent_server.h"
+#include "collect/launch.h"
+#include "log/log_memory.h"
+#include "log/log_reader.h"
 
-namespace heaptap::target {
+namespace heaptap::collect {
 namespace {
 
 constexpr uint32_t kChunks = 64;
@@ -27,10 +27,10 @@ constexpr uint64_t kPairsEach = 20'000;
 class Outrun {
  public:
   explicit Outrun(uint32_t wait_ms) {
-    LogOptions options;
+    log::LogOptions options;
     options.chunk_memory_bytes = uint64_t{kChunks} * wire::kChunkBytes;
     options.most_chunk_memory_bytes = 4 * options.chunk_memory_bytes;
-    memory_ = LogMemory::create(options);
+    memory_ = log::LogMemory::create(options);
     log().overflow_wait_ms = wait_ms;
     LaunchOptions launched;
     launched.program = HEAPTAP_TEST_PROGRAM;
@@ -50,7 +50,7 @@ class Outrun {
   Outrun& operator=(const Outrun&) = delete;
 
   [[nodiscard]] wire::LogHeader& log() const { return memory_->header(); }
-  [[nodiscard]] const LogParts& parts() const { return memory_->parts(); }
+  [[nodiscard]] const log::LogParts& parts() const { return memory_->parts(); }
   [[nodiscard]] bool ends_within(int milliseconds) const { return wait_for(program_.descriptor, milliseconds); }
 
   // As if something had been given back. How many waited for it.
@@ -70,10 +70,10 @@ class Outrun {
 
   // The rest of the events, as a collector reads them.
   uint64_t drain() const {
-    LogReader reader(memory_->parts());
+    log::LogReader reader(memory_->parts());
     uint64_t count = 0;
     for (bool last = false;;) {
-      RawEvents events;
+      log::RawEvents events;
       const bool read = reader.drain(events, last) > 0 || !events.empty();
       count += events.size();
       if (last && !read && reader.is_empty()) return count;
@@ -96,7 +96,7 @@ class Outrun {
   }
 
   AgentServer server_;
-  std::unique_ptr<LogMemory> memory_;
+  std::unique_ptr<log::LogMemory> memory_;
   Launched program_;
 };
 
@@ -113,8 +113,8 @@ TEST(FullLog, ACollectorThatStandsStillCostsABoundedWaitAndThenEvents) {
   const Outrun program(100);
   EXPECT_TRUE(program.ends_within(kLongMs));
   EXPECT_GE(program.log().waits_in_vain.load(), 1u);
-  LogReader reader(program.parts());
-  RawEvents events;
+  log::LogReader reader(program.parts());
+  log::RawEvents events;
   reader.drain(events, false);
   EXPECT_GT(reader.lost_events(), 0u);
 }
@@ -133,4 +133,4 @@ TEST(FullLog, IsUsedAsFarAsTheCollectorLetItGrow) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::collect

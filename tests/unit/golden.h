@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "host/symbols/resolver.h"
+#include "symbols/resolver.h"
 
 namespace heaptap::test {
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "host/model/heap_scan.h"
+#include "model/heap_scan.h"
 
 namespace heaptap::test {
 

@@ -1,5 +1,5 @@
 // The leak scanner on made-up memory.
-#include "host/leaks/heap_scanner.h"
+#include "scan/heap_scanner.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "fake_memory.h"
-#include "host/leaks/block_index.h"
-#include "host/leaks/classify.h"
-#include "host/leaks/word_filter.h"
+#include "leaks/classify.h"
+#include "scan/block_index.h"
+#include "scan/word_filter.h"
 
 namespace {
 
 using namespace heaptap;
-using namespace heaptap::leaks;
+using namespace heaptap::scan;
 using wire::PointerKind;
 using wire::RootKind;
 
@@ -230,9 +230,9 @@ TEST_F(HeaderTest, WhatPointsFurtherBehindMayStillBeChance) {
   EXPECT_EQ(result.roots.back().kind, PointerKind::kInterior);
   ASSERT_EQ(result.pointers.size(), 3u);
   for (const model::BlockPointer& pointer : result.pointers) EXPECT_EQ(pointer.kind, PointerKind::kHeader);
-  const Classification classes = classify(result);
-  EXPECT_EQ(classes.total(BlockState::kReachable).blocks, 16u);
-  EXPECT_EQ(classes.total(BlockState::kPossible).blocks, 4u);
+  const leaks::Classification classes = leaks::classify(result);
+  EXPECT_EQ(classes.total(leaks::BlockState::kReachable).blocks, 16u);
+  EXPECT_EQ(classes.total(leaks::BlockState::kPossible).blocks, 4u);
 }
 
 // Of the words of one block (or of one kind of root) that lead to another one the first is kept, whichever offset it has.
@@ -527,7 +527,7 @@ class RandomHeap : public HeapScannerTest {
       const model::ScannedBlock& block = input_.blocks[i];
       if (address == block.address || (address > block.address && address < block.address + block.size)) return i;
     }
-    return kNoBlock;
+    return model::kNoBlock;
   }
 };
 
@@ -538,7 +538,7 @@ TEST_F(RandomHeap, FindsWhatASlowSearchFinds) {
     std::vector<uint32_t> expected;
     for (uint64_t at = result.blocks[i].address; at + 8 <= result.blocks[i].address + result.blocks[i].size; at += 8) {
       const uint32_t to = slow_find(memory_.get(at));
-      if (to != kNoBlock && to != i) expected.push_back(to);
+      if (to != model::kNoBlock && to != i) expected.push_back(to);
     }
     std::vector<uint32_t> found;
     for (uint32_t p = result.pointers_begin[i]; p < result.pointers_begin[i + 1]; ++p)

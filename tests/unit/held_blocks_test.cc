@@ -9,9 +9,9 @@
 #include <set>
 
 #include "child_process.h"
-#include "target/root_finder.h"
+#include "scan/root_finder.h"
 
-namespace heaptap::target {
+namespace heaptap::scan {
 namespace {
 
 using test::ChildProcess;
@@ -53,8 +53,8 @@ class HeldBlocks : public testing::TestWithParam<const char*> {
     for (unsigned i = 0; i < kPlaces; ++i) {
       heap_.push_back({at(i), at(i) + (i == kLargeBlock ? kLargeBytes : kBlockBytes)});
     }
-    std::ranges::sort(heap_, {}, &AddressRange::begin);
-    stopped_.emplace(StoppedProcess::stop(child_->id()).value());
+    std::ranges::sort(heap_, {}, &base::AddressRange::begin);
+    stopped_.emplace(process::StoppedProcess::stop(child_->id()).value());
     memory_.emplace(stopped_->live_thread(), stopped_->word_bytes());
     RootQuery query{};
     query.heap = heap_;
@@ -69,7 +69,7 @@ class HeldBlocks : public testing::TestWithParam<const char*> {
       if (word.value == at(place)) kinds.insert(word.kind);
     }
     for (const wire::RootRange& range : roots_.ranges) {
-      for (const AddressRange& part : memory_->touched_ranges(range.begin, range.end)) {
+      for (const base::AddressRange& part : memory_->touched_ranges(range.begin, range.end)) {
         const auto words = memory_->words({std::max(part.begin, range.begin), std::min(part.end, range.end)});
         if (std::ranges::find(words, at(place)) != words.end()) kinds.insert(range.kind);
       }
@@ -79,9 +79,9 @@ class HeldBlocks : public testing::TestWithParam<const char*> {
 
   std::optional<ChildProcess> child_;
   std::array<uint64_t, kPlaces> hidden_{};
-  std::vector<AddressRange> heap_;
-  std::optional<StoppedProcess> stopped_;
-  std::optional<ProcessMemory> memory_;
+  std::vector<base::AddressRange> heap_;
+  std::optional<process::StoppedProcess> stopped_;
+  std::optional<process::ProcessMemory> memory_;
   Roots roots_;
 };
 
@@ -117,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(Programs, HeldBlocks,
                          [](const auto& variant) { return std::string(variant.param); });
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::scan

@@ -3,14 +3,14 @@
 
 #include <random>
 
-#include "host/intake/capture_frames.h"
-#include "host/intake/event_frame.h"
-#include "host/intake/release_guess.h"
-#include "host/intake/site_coder.h"
-#include "host/intake/table_frames.h"
 #include "random_events.h"
+#include "trace/capture_frames.h"
+#include "trace/event_frame.h"
+#include "trace/release_guess.h"
+#include "trace/site_coder.h"
+#include "trace/table_frames.h"
 
-namespace heaptap::intake {
+namespace heaptap::trace {
 namespace {
 
 using namespace test;
@@ -467,4 +467,4 @@ TEST(EventFrame, ACountOfTooManyEventsTakesNoMemory) {
 }
 
 }  // namespace
-}  // namespace heaptap::intake
+}  // namespace heaptap::trace

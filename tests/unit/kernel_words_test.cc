@@ -1,5 +1,5 @@
 // What the kernel says it keeps for a process: read from its texts, and from a living process.
-#include "target/kernel_words.h"
+#include "scan/kernel_words.h"
 
 #include <gtest/gtest.h>
 #include <sys/epoll.h>
@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace heaptap::target {
+namespace heaptap::scan {
 namespace {
 
 using Words = std::vector<uint64_t>;
@@ -57,4 +57,4 @@ TEST(KernelWords, OfAProcessAreFound) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::scan

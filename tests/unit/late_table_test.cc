@@ -1,4 +1,4 @@
-#include "agent/late_table.h"
+#include "agent/preload/late_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "target/launch.h"
+#include "collect/launch.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace heaptap::target {
+namespace heaptap::collect {
 namespace {
 
 std::string executable_of(pid_t process) {
@@ -78,4 +78,4 @@ TEST(Launch, SurvivesAChildThatIsKilledWhileItWaits) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::collect

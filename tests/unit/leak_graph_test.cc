@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "heap_graph.h"
-#include "host/leaks/classify.h"
-#include "host/leaks/dominators.h"
-#include "host/leaks/holders.h"
-#include "host/leaks/retained.h"
-#include "host/leaks/scan_difference.h"
+#include "leaks/classify.h"
+#include "leaks/dominators.h"
+#include "leaks/holders.h"
+#include "leaks/retained.h"
+#include "leaks/scan_difference.h"
 
 namespace {
 
@@ -21,8 +21,8 @@ using Set = std::vector<bool>;
 
 // All that `set` leads to, itself included, without going through `without`.
 Set closure(const model::HeapScan& scan, Set set, const LeakOptions& options, bool certain_only,
-            uint32_t without = kNoBlock) {
-  if (without != kNoBlock) set[without] = false;
+            uint32_t without = model::kNoBlock) {
+  if (without != model::kNoBlock) set[without] = false;
   for (bool grew = true; grew;) {
     grew = false;
     for (uint32_t from = 0; from < set.size(); ++from) {
@@ -125,7 +125,7 @@ TEST(Classify, AChainBelowALostBlockIsIndirectlyLost) {
   ASSERT_EQ(result.groups.size(), 1u);
   EXPECT_EQ(result.groups[0].indirect.blocks, 2u);
   EXPECT_EQ(result.groups[0].indirect.bytes, 101u + 102u);
-  EXPECT_EQ(result.leaders, (std::vector<uint32_t>{0, 0, 0, kNoBlock}));
+  EXPECT_EQ(result.leaders, (std::vector<uint32_t>{0, 0, 0, model::kNoBlock}));
 }
 
 TEST(Classify, ALostCycleHasItsOldestBlockAsLeader) {
@@ -212,7 +212,7 @@ TEST(Holders, PrefersALongCertainWayToAShortUncertainOne) {
   EXPECT_EQ(Holders(scan).path_to(2).steps.size(), 2u);
 }
 
-TEST(Holders, NothingHoldsALostBlock) { EXPECT_EQ(Holders(make_scan(1, {}, {})).path_to(0).root, kNoBlock); }
+TEST(Holders, NothingHoldsALostBlock) { EXPECT_EQ(Holders(make_scan(1, {}, {})).path_to(0).root, model::kNoBlock); }
 
 // Fewest pointers, by rounds.
 std::vector<uint32_t> expected_distances(const model::HeapScan& scan, const LeakOptions& options) {
@@ -244,7 +244,7 @@ TEST(Holders, AgreesWithASlowSearchOnRandomGraphs) {
     for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
       EXPECT_EQ(holders.distance(i), expected[i]);
       const HolderPath path = holders.path_to(i);
-      EXPECT_EQ(path.root == kNoBlock ? 0 : path.steps.size() + 1, expected[i]);
+      EXPECT_EQ(path.root == model::kNoBlock ? 0 : path.steps.size() + 1, expected[i]);
       for (size_t step = 0; step < path.steps.size(); ++step) {
         const uint32_t to = step + 1 < path.steps.size() ? path.steps[step + 1].block : i;
         EXPECT_EQ(scan.pointers[path.steps[step].pointer].to, to);
@@ -255,7 +255,7 @@ TEST(Holders, AgreesWithASlowSearchOnRandomGraphs) {
 
 TEST(Dominators, WhatTwoHoldBelongsToTheirCommonHolder) {
   const Dominators result = find_dominators(make_scan(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, {{0}}));
-  EXPECT_EQ(result.parents, (std::vector<uint32_t>{kNoBlock, 0, 0, 0}));
+  EXPECT_EQ(result.parents, (std::vector<uint32_t>{model::kNoBlock, 0, 0, 0}));
   EXPECT_EQ(result.retained_bytes, (std::vector<uint64_t>{406, 101, 102, 103}));
 }
 
@@ -270,7 +270,7 @@ TEST(Dominators, AgreesWithTakingEachBlockAwayOnRandomGraphs) {
       for (uint32_t j = 0; j < scan.blocks.size(); ++j) bytes += held[j] && !without[j] ? scan.blocks[j].size : 0;
       EXPECT_EQ(result.retained_bytes[i], bytes);
       const uint32_t parent = result.parents[i];
-      if (parent != kNoBlock) {
+      if (parent != model::kNoBlock) {
         EXPECT_GE(result.retained_bytes[parent], result.retained_bytes[i]);
       }
     }
@@ -308,7 +308,7 @@ TEST(Retained, GroupsCountABlockOnceThatSeveralOfThemDominate) {
     for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
       bool seen[kGroups] = {};
       if (dominators.retained_blocks[i] == 0) continue;
-      for (uint32_t at = i; at != kNoBlock; at = dominators.parents[at]) seen[groups[at]] = true;
+      for (uint32_t at = i; at != model::kNoBlock; at = dominators.parents[at]) seen[groups[at]] = true;
       for (uint32_t group = 0; group < kGroups; ++group) expected[group] += seen[group] ? scan.blocks[i].size : 0;
     }
     const std::vector<GroupTotal> result = retained_by_groups(scan, dominators, groups, kGroups);

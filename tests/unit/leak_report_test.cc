@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "golden.h"
-#include "host/report/render.h"
-#include "host/report/verdict.h"
+#include "report/render.h"
+#include "report/verdict.h"
 
 namespace heaptap::report {
 namespace {

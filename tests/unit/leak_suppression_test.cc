@@ -1,7 +1,7 @@
 // Suppressions in reports: what they hide, what they hid, which of them were of no use, and those that heaptap writes itself.
 #include <fstream>
 
-#include "host/report/render.h"
+#include "report/render.h"
 #include "scan_script.h"
 
 namespace {

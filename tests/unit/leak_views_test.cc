@@ -1,9 +1,9 @@
 // Who holds what, what would go with what, and how scans differ: from traces with scans that are made by hand.
 #include <cstring>
 
-#include "host/analysis/container_type.h"
-#include "host/analysis/register_names.h"
-#include "host/report/render.h"
+#include "analysis/container_type.h"
+#include "analysis/register_names.h"
+#include "report/render.h"
 #include "scan_script.h"
 
 // What stands in the stacks and among the roots of the made-up traces.

@@ -1,4 +1,4 @@
-#include "host/ledger/ledger.h"
+#include "ledger/ledger.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "target/limit_rules.h"
+#include "base/limit_rules.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace heaptap::target {
+namespace heaptap::base {
 namespace {
 
 void expect_wishes(rlim_t wanted, rlimit now, rlimit with_right, rlimit without_right) {
@@ -92,4 +92,4 @@ TEST(LimitRulesTest, ALimitIsRaisedAsFarAsTheKernelAgrees) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::base

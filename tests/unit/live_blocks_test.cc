@@ -1,4 +1,4 @@
-#include "agent/live_blocks.h"
+#include "agent/core/live_blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What is loaded in programs of several kinds, and where their functions are: as the programs tell themselves.
-#include "target/tracer/loaded_objects.h"
+#include "tracer/loaded_objects.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "child_process.h"
+#include "elf/elf_file.h"
 #include "held_program.h"
-#include "target/tracer/elf_file.h"
 #include "wire/log.h"
 
 namespace heaptap::tracer {
@@ -26,7 +26,7 @@ const std::string kFolder = HELD_DIR;
 
 // One look at a process.
 struct Look {
-  TracedMemory memory;
+  process::TracedMemory memory;
   LoadedObjects objects;
   LoadedObjects::Changes changes;
 
@@ -38,7 +38,7 @@ struct Look {
 
   static const arch::Cpu* cpu_of(pid_t thread) {
     const int file = open(("/proc/" + std::to_string(thread) + "/exe").c_str(), O_RDONLY);
-    const auto elf = ElfFile::read(FileBytes(file));
+    const auto elf = elf::ElfFile::read(elf::FileBytes(file));
     close(file);
     return arch::cpu_of_elf(elf->machine(), elf->form().word_bytes);
   }
@@ -290,7 +290,7 @@ class StartingProgram {
   [[nodiscard]] pid_t id() const { return process_; }
 
   // Runs until it is at that instruction. False: it ends before.
-  bool run_to(uint64_t address, TracedMemory& memory, const arch::Cpu& cpu) const {
+  bool run_to(uint64_t address, process::TracedMemory& memory, const arch::Cpu& cpu) const {
     const std::span<const uint8_t> breakpoint = cpu.breakpoint();
     std::vector<uint8_t> before(breakpoint.size());
     memory.read(address, before.data(), before.size());
@@ -412,7 +412,7 @@ TEST(LoadedObjects, OfAProcessWhoseFirstThreadHasEndedAreFoundThroughAnother) {
   char ready;
   ASSERT_TRUE(child.receive(ready));
   ASSERT_TRUE(test::wait_for_state(child.id(), "Z"));
-  const auto threads = target::list_threads(child.id());
+  const auto threads = process::list_threads(child.id());
   const auto alive = std::ranges::find_if(threads, [&](pid_t thread) { return thread != child.id(); });
   ASSERT_NE(alive, threads.end());
   const Look look(child.id(), *alive);

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "arch/native.h"
-#include "target/log_memory.h"
-#include "target/log_reader.h"
+#include "log/log_memory.h"
+#include "log/log_reader.h"
 
-namespace heaptap::target {
+namespace heaptap::log {
 namespace {
 
 using wire::RawEvent;
@@ -184,11 +184,11 @@ class LogReaderTest : public ::testing::Test {
 using Addresses = std::vector<uint64_t>;
 
 TEST(LogClock, CountsWhereTheProcessorsClockIsNotTrusted) {
-  target::LogOptions options;
+  LogOptions options;
   options.flags = wire::kCountTime;
   const auto memory = LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
-  target::LogClock clock(memory->header());
+  LogClock clock(memory->header());
   const uint64_t first = clock.event_time();
   EXPECT_EQ(clock.event_time(), first + 1);
   constexpr uint64_t kAhead = 1'000'000'000'000;
@@ -199,12 +199,12 @@ TEST(LogClock, CountsWhereTheProcessorsClockIsNotTrusted) {
 }
 
 TEST(LogClock, IsRaisedAtEachLook) {
-  target::LogOptions options;
+  LogOptions options;
   options.flags = wire::kCountTime;
   const auto memory = LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
   LogReader reader(memory->parts());
-  const target::LogClock clock(memory->header());
+  const LogClock clock(memory->header());
   const uint64_t before = clock.now();
   memory->header().coarse_clock.store(0);
   RawEvents events;
@@ -798,4 +798,4 @@ TEST(LogMemory, DoesNotGrowWhereAddressSpaceIsLimited) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::log

@@ -1,5 +1,5 @@
 // What the tracer writes into a log, read back as the collector does it.
-#include "target/tracer/log_writer.h"
+#include "tracer/log_writer.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "arch/native.h"
-#include "host/intake/event_coder.h"
-#include "host/intake/table_frames.h"
-#include "target/log_reader.h"
+#include "collect/event_coder.h"
+#include "log/log_reader.h"
+#include "trace/table_frames.h"
 #include "written_log.h"
 
 namespace heaptap::tracer {
@@ -23,18 +23,18 @@ using wire::RecordKind;
 
 class LogWriterTest : public ::testing::Test {
  protected:
-  void make(const target::LogOptions& options = {}) {
+  void make(const log::LogOptions& options = {}) {
     written_ = std::make_unique<test::WrittenLog>(options);
-    reader_ = std::make_unique<target::LogReader>(written_->parts());
+    reader_ = std::make_unique<log::LogReader>(written_->parts());
     writer_ = written_->writer();
     ASSERT_NE(writer_, nullptr);
   }
   wire::LogHeader& log() const { return written_->header(); }
 
-  target::RawEvents drain(bool last = true) {
-    target::RawEvents all;
+  log::RawEvents drain(bool last = true) {
+    log::RawEvents all;
     do {
-      target::RawEvents events;
+      log::RawEvents events;
       reader_->drain(events, last);
       all.insert(all.end(), events.begin(), events.end());
     } while (reader_->has_unread());
@@ -46,14 +46,14 @@ class LogWriterTest : public ::testing::Test {
   static LogWriter::Event release(uint64_t address) { return {RecordKind::kRelease, Function::kFree, address}; }
 
   std::unique_ptr<test::WrittenLog> written_;
-  std::unique_ptr<target::LogReader> reader_;
+  std::unique_ptr<log::LogReader> reader_;
   std::unique_ptr<LogWriter> writer_;
 };
 
 TEST_F(LogWriterTest, EventsComeBackAsTheyWereWritten) {
   make();
   EXPECT_EQ(log().agent_state.load(), static_cast<uint32_t>(wire::AgentState::kRecording));
-  LogStream* stream = writer_->open_stream(4711);
+  log::LogStream* stream = writer_->open_stream(4711);
   ASSERT_NE(stream, nullptr);
   const uint64_t before = arch::native::read_clock();
   const std::vector<LogWriter::Event> written{
@@ -66,7 +66,7 @@ TEST_F(LogWriterTest, EventsComeBackAsTheyWereWritten) {
   for (const LogWriter::Event& event : written) writer_->write(stream, event);
   const uint64_t after = arch::native::read_clock();
 
-  const target::RawEvents read = drain();
+  const log::RawEvents read = drain();
   ASSERT_EQ(read.size(), written.size());
   for (size_t i = 0; i < read.size(); ++i) {
     EXPECT_EQ(read[i].kind(), written[i].kind);
@@ -84,17 +84,17 @@ TEST_F(LogWriterTest, EventsComeBackAsTheyWereWritten) {
 }
 
 TEST_F(LogWriterTest, EventsGoOnThroughManyChunksWhileTheCollectorDrains) {
-  target::LogOptions options;
+  log::LogOptions options;
   options.chunk_memory_bytes = uint64_t{64} * wire::kChunkBytes;
   make(options);
   constexpr uint64_t kEvents = 200'000;
   std::thread writing([this] {
-    LogStream* stream = writer_->open_stream(1);
+    log::LogStream* stream = writer_->open_stream(1);
     for (uint64_t i = 1; i <= kEvents; ++i) writer_->write(stream, allocation(i * 16, i));
     writer_->end_stream(stream);
   });
   uint64_t seen = 0;
-  const auto take = [&](const target::RawEvents& events) {
+  const auto take = [&](const log::RawEvents& events) {
     for (const RawEvent& event : events) ASSERT_EQ(event.size_bytes, ++seen);
   };
   while (seen < kEvents) take(drain(false));
@@ -106,11 +106,11 @@ TEST_F(LogWriterTest, EventsGoOnThroughManyChunksWhileTheCollectorDrains) {
 }
 
 TEST_F(LogWriterTest, DroppedEventsAreCounted) {
-  target::LogOptions options;
+  log::LogOptions options;
   options.chunk_memory_bytes = 0;  // the fewest that there are
   options.overflow_policy = wire::OverflowPolicy::kDrop;
   make(options);
-  LogStream* stream = writer_->open_stream(1);
+  log::LogStream* stream = writer_->open_stream(1);
   constexpr uint64_t kEvents = 100'000;
   for (uint64_t i = 1; i <= kEvents; ++i) writer_->write(stream, allocation(i * 16));
   const uint64_t kept = drain().size();
@@ -122,11 +122,11 @@ TEST_F(LogWriterTest, DroppedEventsAreCounted) {
 }
 
 TEST_F(LogWriterTest, AWaitForRoomIsBoundedAndIsntRepeatedInVain) {
-  target::LogOptions options;
+  log::LogOptions options;
   options.chunk_memory_bytes = 0;
   make(options);
   log().overflow_wait_ms = 50;
-  LogStream* stream = writer_->open_stream(1);
+  log::LogStream* stream = writer_->open_stream(1);
   constexpr uint64_t kEvents = 100'000;
   for (uint64_t i = 1; i <= kEvents; ++i) writer_->write(stream, allocation(i * 16));
   const uint64_t kept = drain().size();
@@ -144,7 +144,7 @@ TEST_F(LogWriterTest, EventsWithoutAStreamAreCountedAsLost) {
 TEST_F(LogWriterTest, ThousandsOfThreadsComeAndGo) {
   make();
   constexpr uint32_t kThreads = 3000;
-  std::vector<LogStream*> open;
+  std::vector<log::LogStream*> open;
   uint64_t seen = 0;
   std::map<uint32_t, uint32_t> threads;
   for (uint32_t i = 1; i <= kThreads; ++i) {
@@ -157,7 +157,7 @@ TEST_F(LogWriterTest, ThousandsOfThreadsComeAndGo) {
     }
     if (i % 500 == 0) seen += drain().size();
   }
-  for (LogStream* stream : open) writer_->end_stream(stream);
+  for (log::LogStream* stream : open) writer_->end_stream(stream);
   seen += drain().size();
   EXPECT_EQ(seen, kThreads);
   for (const auto& thread : reader_->take_new_threads()) threads[thread.thread_number] = thread.thread_id;
@@ -169,14 +169,14 @@ TEST_F(LogWriterTest, ThousandsOfThreadsComeAndGo) {
 
 TEST_F(LogWriterTest, ALongPauseGetsAClockNote) {
   make();
-  LogStream* stream = writer_->open_stream(1);
+  log::LogStream* stream = writer_->open_stream(1);
   const uint64_t start = arch::native::read_clock();
   LogWriter::Event event = allocation(16);
   for (const uint64_t later : {0ull, 5ull << 32, 6ull << 32, (6ull << 32) + 7, 20ull << 32}) {
     event.time = start + later + 1000;
     writer_->write(stream, event);
   }
-  const target::RawEvents read = drain();
+  const log::RawEvents read = drain();
   ASSERT_EQ(read.size(), 5u);
   EXPECT_EQ(read[1].time - read[0].time, 5ull << 32);
   EXPECT_EQ(read[2].time - read[0].time, 6ull << 32);
@@ -248,17 +248,17 @@ TEST_F(LogWriterTest, AModuleInAnothersPlaceGetsTheNextGeneration) {
 
 TEST_F(LogWriterTest, TheTraceHasWhatWasWritten) {
   make();
-  LogStream* stream = writer_->open_stream(1);
+  log::LogStream* stream = writer_->open_stream(1);
   const uint32_t stack = writer_->intern(std::vector<uint64_t>{0x1003, 0x1002}, wire::StackEnd::kComplete);
   writer_->write(stream, allocation(0x1000, 64, stack));
   writer_->write(stream, allocation(0x2000, 32, stack));
   writer_->write(stream, release(0x1000));
-  target::RawEvents events = drain();
+  log::RawEvents events = drain();
 
-  model::Tables tables = intake::empty_tables();
+  model::Tables tables = trace::empty_tables();
   const std::span codes(written_->part<wire::CodeEntry>(log().codes_offset), log().code_capacity);
   const std::span nodes(written_->part<wire::StackNode>(log().nodes_offset), log().node_capacity);
-  intake::EventCoder coder({codes, nodes}, tables, 1000, true);
+  collect::EventCoder coder({codes, nodes}, tables, 1000, true);
   model::EventBatch batch;
   EXPECT_EQ(coder.take(events, {}, 100, true, batch), 3u);
   std::vector<uint64_t> live;

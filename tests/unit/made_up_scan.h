@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "host/model/heap_scan.h"
-#include "host/model/tables.h"
+#include "model/heap_scan.h"
+#include "model/tables.h"
 #include "wire/log.h"
 
 namespace heaptap::test {

@@ -1,4 +1,4 @@
-#include "target/tracer/pending_calls.h"
+#include "tracer/pending_calls.h"
 
 #include <gtest/gtest.h>
 

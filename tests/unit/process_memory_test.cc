@@ -1,5 +1,5 @@
 // Another process's memory: what is mapped, what was touched, and its bytes.
-#include "target/process_memory.h"
+#include "process/process_memory.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "child_process.h"
-#include "target/stopped_process.h"
+#include "process/stopped_process.h"
 
-namespace heaptap::target {
+namespace heaptap::process {
 namespace {
 
 using test::ChildProcess;
@@ -23,7 +23,7 @@ TEST(MemoryMap, IsReadLineByLine) {
       "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
       "7ffc00000000-7ffc00021000 rw-s 00000000 00:00 0                          [stack]\n");
   ASSERT_EQ(map.size(), 3u);
-  EXPECT_EQ(map[0].range, (AddressRange{0x55d0c0000000, 0x55d0c0001000}));
+  EXPECT_EQ(map[0].range, (base::AddressRange{0x55d0c0000000, 0x55d0c0001000}));
   EXPECT_EQ(map[0].name, "/usr/bin/a b (deleted)");
   EXPECT_EQ(map[0].offset, 0x2000u);
   EXPECT_EQ(map[0].inode, 77u);
@@ -86,7 +86,7 @@ TEST(ProcessMemory, OfATebibyteThatWasHardlyTouchedGivesTheTouchedPages) {
   const uint64_t before = page_table_kilobytes(child.id());
   const auto touched = memory.touched_ranges(area.begin, area.begin + area.bytes);
   uint64_t bytes = 0;
-  for (const AddressRange& range : touched) bytes += range.size();
+  for (const base::AddressRange& range : touched) bytes += range.size();
   EXPECT_LE(bytes, 3 * (uint64_t{2} << 20));  // a page may be a huge one
   ASSERT_EQ(touched.size(), 3u);
   EXPECT_TRUE(touched[0].contains(area.begin + 7 * kPage));
@@ -125,7 +125,7 @@ TEST(ProcessMemory, LeavesOutWhatAPrivateMappingsFileHas) {
   Area area;
   ASSERT_TRUE(child.receive(area));
   ProcessMemory memory(child.id());
-  const std::vector<AddressRange> expected{{area.begin + 3 * kPage, area.begin + 4 * kPage}};
+  const std::vector<base::AddressRange> expected{{area.begin + 3 * kPage, area.begin + 4 * kPage}};
   EXPECT_EQ(memory.touched_ranges(area.begin, area.begin + area.bytes), expected);
 }
 
@@ -162,4 +162,4 @@ TEST(ProcessMemory, ReadsWhatTheProcessMayNot) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::process

@@ -1,5 +1,5 @@
 // Emulated instructions read and write what the program may, no more and no less.
-#include "target/tracer/program_memory.h"
+#include "tracer/program_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -60,7 +60,7 @@ class ProgramMemoryTest : public testing::Test {
   uint64_t read_only_ = map_page(PROT_READ);
   uint64_t closed_ = map_page(PROT_NONE);
   StoppedChild child_;
-  tracer::TracedMemory file_{child_.id()};
+  process::TracedMemory file_{child_.id()};
   tracer::ProgramMemory memory_{child_.id(), file_};
   uint64_t word_ = 0x1234;
 };
@@ -87,7 +87,7 @@ TEST(ProgramMemory, ReadsUpToWhatTheProgramCannotRead) {
   std::fill_n(pages, kReadable + kPage, uint8_t{7});
   mprotect(pages + kReadable, kPage, PROT_NONE);
   const StoppedChild child;
-  const tracer::TracedMemory file(child.id());
+  const process::TracedMemory file(child.id());
   std::vector<uint8_t> copy(kReadable + kPage);
   const auto begin = reinterpret_cast<uint64_t>(pages);
   EXPECT_EQ(file.read_some(begin, copy.data(), copy.size()), copy.size());

@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
-#include "host/intake/table_frames.h"
-#include "host/model/capture.h"
-#include "host/model/event.h"
-#include "host/model/tables.h"
+#include "model/capture.h"
+#include "model/event.h"
+#include "model/tables.h"
+#include "trace/table_frames.h"
 
 namespace heaptap::model {
 
@@ -44,7 +44,7 @@ inline bool operator==(const ExitStatus& a, const ExitStatus& b) { return a.code
 
 }  // namespace heaptap::model
 
-namespace heaptap::intake::test {
+namespace heaptap::trace::test {
 
 using model::BadRelease;
 using model::BadReleaseKind;
@@ -294,4 +294,4 @@ inline void expect_same(const model::Capture& read, const model::Capture& expect
   EXPECT_EQ(read.log_bytes_used, expected.log_bytes_used);
 }
 
-}  // namespace heaptap::intake::test
+}  // namespace heaptap::trace::test

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "host/model/event.h"
-#include "host/model/tables.h"
+#include "model/event.h"
+#include "model/tables.h"
 
 namespace heaptap::test {
 

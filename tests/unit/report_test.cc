@@ -3,10 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/safe_text.h"
 #include "golden.h"
-#include "host/report/call_tree.h"
-#include "host/report/render.h"
-#include "host/report/text_safe.h"
+#include "report/call_tree.h"
+#include "report/render.h"
+#include "report/text_safe.h"
 
 namespace heaptap::report {
 namespace {
@@ -158,11 +159,11 @@ TEST(EndSummary, HasAtMostTwelveLines) {
 }
 
 TEST(SafeText, EscapesWhatATerminalWouldObey) {
-  EXPECT_EQ(safe_text("a\x1b[0m\n\t\x7f"), "a\\x1b[0m\\x0a\\x09\\x7f");
-  EXPECT_EQ(safe_text("\xc2\x9b"), "\\xc2\\x9b");
-  EXPECT_EQ(safe_text("\xe2\x80\xae"), "\\xe2\\x80\\xae");
-  EXPECT_EQ(safe_text("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80");
-  EXPECT_EQ(safe_text("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(base::safe_text("a\x1b[0m\n\t\x7f"), "a\\x1b[0m\\x0a\\x09\\x7f");
+  EXPECT_EQ(base::safe_text("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(base::safe_text("\xe2\x80\xae"), "\\xe2\\x80\\xae");
+  EXPECT_EQ(base::safe_text("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80");
+  EXPECT_EQ(base::safe_text("\xff\xc3"), "\\xff\\xc3");
 }
 
 TEST(ShortName, LeavesOutParametersBeforeTemplateArguments) {

@@ -1,5 +1,5 @@
 // Roots of real processes: a child puts the only pointer to a block in one place, and the test looks where it is found.
-#include "target/root_finder.h"
+#include "scan/root_finder.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -16,10 +16,10 @@
 
 #include "arch/native.h"
 #include "child_process.h"
-#include "target/allocator_memory.h"
-#include "target/module_image.h"
+#include "elf/module_image.h"
+#include "scan/allocator_memory.h"
 
-namespace heaptap::target {
+namespace heaptap::scan {
 namespace {
 
 using test::ChildProcess;
@@ -47,17 +47,17 @@ void send(int out, const Told& told) { [[maybe_unused]] const ssize_t sent = wri
 }
 
 // Memory in which the given blocks lie, as the query wants it.
-std::vector<AddressRange> blocks_at(std::initializer_list<uint64_t> addresses) {
-  std::vector<AddressRange> blocks;
+std::vector<base::AddressRange> blocks_at(std::initializer_list<uint64_t> addresses) {
+  std::vector<base::AddressRange> blocks;
   for (const uint64_t address : addresses) blocks.push_back({address, address + kBlockBytes});
-  std::ranges::sort(blocks, {}, &AddressRange::begin);
+  std::ranges::sort(blocks, {}, &base::AddressRange::begin);
   return blocks;
 }
 
 class Findings {
  public:
   Findings(pid_t process, const RootQuery& query)
-      : stopped_(StoppedProcess::stop(process).value()),
+      : stopped_(process::StoppedProcess::stop(process).value()),
         memory_(stopped_.live_thread()),
         roots_(find_roots(stopped_, memory_, query)) {}
 
@@ -68,7 +68,7 @@ class Findings {
       if (word.value == address) kinds.insert(word.kind);
     }
     for (const wire::RootRange& range : roots_.ranges) {
-      for (const AddressRange& part : memory_.touched_ranges(range.begin, range.end)) {
+      for (const base::AddressRange& part : memory_.touched_ranges(range.begin, range.end)) {
         const auto words = memory_.words({std::max(part.begin, range.begin), std::min(part.end, range.end)});
         if (std::ranges::find(words, address) != words.end()) kinds.insert(range.kind);
       }
@@ -77,12 +77,12 @@ class Findings {
   }
 
   [[nodiscard]] const Roots& roots() const { return roots_; }
-  [[nodiscard]] const StoppedProcess& process() const { return stopped_; }
-  [[nodiscard]] ProcessMemory& memory() { return memory_; }
+  [[nodiscard]] const process::StoppedProcess& process() const { return stopped_; }
+  [[nodiscard]] process::ProcessMemory& memory() { return memory_; }
 
  private:
-  StoppedProcess stopped_;
-  ProcessMemory memory_;
+  process::StoppedProcess stopped_;
+  process::ProcessMemory memory_;
   Roots roots_;
 };
 
@@ -136,7 +136,7 @@ TEST(Roots, AreNotInWhatTheAgentHas) {
   Told told;
   ASSERT_TRUE(child.receive(told));
   const auto heap = blocks_at({told.at(0)});
-  const AddressRange own[] = {{told.at(3), told.at(3) + 8}};
+  const base::AddressRange own[] = {{told.at(3), told.at(3) + 8}};
   RootQuery query{};
   query.heap = heap;
   query.own = own;
@@ -256,7 +256,7 @@ TEST(Roots, OfAnotherThreadAreOnItsStackAndInItsThreadLocalVariables) {
   EXPECT_TRUE(findings.holders_of(told.at(1)).contains(RootKind::kThreadLocal));
   EXPECT_EQ(findings.holders_of(told.at(2)), Kinds{});
   const auto& segments = findings.roots().thread_locals;
-  EXPECT_TRUE(std::ranges::any_of(segments, [&](const ThreadLocalSegment& segment) {
+  EXPECT_TRUE(std::ranges::any_of(segments, [&](const ThreadSegment& segment) {
     const auto words = findings.memory().words({segment.begin & ~uint64_t{7}, segment.end});
     return segment.thread_id != static_cast<uint32_t>(child.id()) && segment.module_base != 0 &&
            std::ranges::find(words, told.at(1)) != words.end();
@@ -297,7 +297,7 @@ TEST(Roots, HoldTheResultOfAThreadThatWaitsForItsJoin) {
     Told told;
     pthread_t thread;
     pthread_create(&thread, nullptr, give_a_block, &told);
-    while (list_threads(getpid()).size() > 1) usleep(100);
+    while (process::list_threads(getpid()).size() > 1) usleep(100);
     send(out, told);
     wait_forever();
   });
@@ -362,9 +362,9 @@ TEST(Roots, AreNotInTheMainArena) {
   Told told;
   ASSERT_TRUE(child.receive(told));
   Findings findings(child.id(), RootQuery{});
-  std::vector<AddressRange> arenas;
-  for (const ModuleImage& module : find_modules(findings.memory())) {
-    for (const AddressRange& arena : find_main_arenas(findings.memory(), module)) {
+  std::vector<base::AddressRange> arenas;
+  for (const elf::ModuleImage& module : elf::find_modules(findings.memory())) {
+    for (const base::AddressRange& arena : find_main_arenas(findings.memory(), module)) {
       EXPECT_NE(module.path.find("libc"), std::string::npos);
       arenas.push_back(arena);
     }
@@ -463,7 +463,7 @@ TEST(Roots, OfAContextThatWaitsAreAboveItsStackPointer) {
   ASSERT_TRUE(child.receive(told));
   test::wait_for_state(child.id(), "S");
   const auto heap = blocks_at({told.at(0), told.at(1)});
-  const AddressRange mapped[] = {{told.at(2), told.at(2) + 65536}};
+  const base::AddressRange mapped[] = {{told.at(2), told.at(2) + 65536}};
   const wire::StackArea areas[] = {{told.at(2), told.at(2) + 65536, told.at(3), 0, RootKind::kContextStack}};
   RootQuery query{};
   query.heap = heap;
@@ -507,7 +507,7 @@ TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
   test::wait_until_blocked(child.id(), SYS_pause);  // the stack pointer is read twice
   const auto heap = blocks_at({told.at(0)});
   const auto id = static_cast<uint32_t>(child.id());
-  const uint64_t sp = StoppedProcess::stop(child.id())->threads().front().stack_pointer;
+  const uint64_t sp = process::StoppedProcess::stop(child.id())->threads().front().stack_pointer;
   RootQuery query{};
   query.heap = heap;
   query.ending = EndingThread{id, sp + 4096};
@@ -521,4 +521,4 @@ TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::scan

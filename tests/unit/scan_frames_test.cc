@@ -1,5 +1,5 @@
 // Leak scans as frames: what is written comes back, and what is damaged is not taken.
-#include "host/intake/scan_frames.h"
+#include "trace/scan_frames.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,12 +8,12 @@
 #include <fstream>
 #include <optional>
 
-#include "host/intake/trace_reader.h"
-#include "host/intake/trace_writer.h"
 #include "made_up_scan.h"
 #include "random_events.h"
+#include "trace/trace_reader.h"
+#include "trace/trace_writer.h"
 
-namespace heaptap::intake {
+namespace heaptap::trace {
 namespace {
 
 using heaptap::test::heap_like_scan;
@@ -330,4 +330,4 @@ TEST_F(ScanInTrace, DamagedInTheMiddleIsAnErrorAndNothingElseIsLost) {
 }
 
 }  // namespace
-}  // namespace heaptap::intake
+}  // namespace heaptap::trace

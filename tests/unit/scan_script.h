@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/analyze.h"
 #include "event_script.h"
 #include "heap_graph.h"
-#include "host/analysis/analyze.h"
-#include "host/intake/trace_writer.h"
+#include "trace/trace_writer.h"
 
 namespace heaptap::test {
 
@@ -52,7 +52,7 @@ class ScanScript : public testing::Test {
 
   base::Result<report::Report> analyzed(const analysis::Query& query) {
     if (!written_) write();
-    auto reader = intake::TraceReader::open(path_);
+    auto reader = trace::TraceReader::open(path_);
     if (!reader) return std::unexpected(reader.error());
     return analysis::analyze(*reader, query);
   }
@@ -70,7 +70,7 @@ class ScanScript : public testing::Test {
     capture.time_resolution_ns = 1000;
     capture.via = "agent";
     for (uint32_t thread = 1; thread <= 3; ++thread) script_.tables.threads.push_back({thread, 100 + thread, "worker"});
-    auto writer = intake::TraceWriter::create(path_, true);
+    auto writer = trace::TraceWriter::create(path_, true);
     ASSERT_TRUE(writer.has_value()) << writer.error().message;
     ASSERT_TRUE((*writer)->begin(capture).has_value());
     script_.batch.time_marks.insert(script_.batch.time_marks.begin(), {0, 0});

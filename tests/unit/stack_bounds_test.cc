@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "agent/change_count.h"
-#include "agent/thread_stack.h"
+#include "agent/core/change_count.h"
+#include "agent/core/thread_stack.h"
 #include "arch/native.h"
 
 namespace heaptap::agent {

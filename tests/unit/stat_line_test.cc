@@ -1,4 +1,4 @@
-#include "target/stat_line.h"
+#include "process/stat_line.h"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "target/process_status.h"
+#include "process/process_status.h"
 
-namespace heaptap::target {
+namespace heaptap::process {
 namespace {
 
 // The fields behind the name are their own numbers, the third is a letter.
@@ -59,4 +59,4 @@ TEST(StatLineTest, TheKernelsOwnLineOfAHostileName) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::process

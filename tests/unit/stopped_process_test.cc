@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "child_process.h"
-#include "target/stopped_process.h"
+#include "process/stopped_process.h"
 
-namespace heaptap::target {
+namespace heaptap::process {
 namespace {
 
 using test::ChildProcess;
@@ -359,4 +359,4 @@ TEST(StoppedProcess, SurvivesAStormOfStops) {
 }
 
 }  // namespace
-}  // namespace heaptap::target
+}  // namespace heaptap::process

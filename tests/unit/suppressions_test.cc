@@ -1,5 +1,5 @@
 // Suppressions in both syntaxes: what files say, what they match, what is written.
-#include "host/analysis/suppressions.h"
+#include "analysis/suppressions.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "host/analysis/suppression_writer.h"
+#include "analysis/suppression_writer.h"
 
 namespace heaptap::analysis {
 namespace {

@@ -15,9 +15,9 @@
 #include <sstream>
 #include <string>
 
-#include "host/symbols/range_map.h"
-#include "host/symbols/resolver.h"
-#include "host/symbols/unpacked_debug_file.h"
+#include "symbols/range_map.h"
+#include "symbols/resolver.h"
+#include "symbols/unpacked_debug_file.h"
 
 namespace heaptap::symbols {
 namespace {

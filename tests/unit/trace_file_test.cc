@@ -9,13 +9,13 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "host/intake/capture_frames.h"
-#include "host/intake/trace_index.h"
-#include "host/intake/trace_reader.h"
-#include "host/intake/trace_writer.h"
 #include "random_events.h"
+#include "trace/capture_frames.h"
+#include "trace/trace_index.h"
+#include "trace/trace_reader.h"
+#include "trace/trace_writer.h"
 
-namespace heaptap::intake {
+namespace heaptap::trace {
 namespace {
 
 using namespace test;
@@ -565,4 +565,4 @@ TEST(TraceWriter, AFullDiskEndsTheTraceAndIsReported) {
 }
 
 }  // namespace
-}  // namespace heaptap::intake
+}  // namespace heaptap::trace

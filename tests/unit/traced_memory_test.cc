@@ -1,5 +1,5 @@
 // A traced process's memory, read and written from outside.
-#include "target/tracer/traced_memory.h"
+#include "process/traced_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 #include "child_process.h"
 
-namespace heaptap::tracer {
+namespace heaptap::process {
 namespace {
 
 using test::ChildProcess;
@@ -48,4 +48,4 @@ TEST(TracedMemory, OfAProcessThatIsNotThereIsNotOpen) {
 }
 
 }  // namespace
-}  // namespace heaptap::tracer
+}  // namespace heaptap::process

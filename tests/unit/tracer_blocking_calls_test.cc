@@ -7,8 +7,8 @@
 #include <set>
 
 #include "blocking_calls.h"
-#include "target/log_memory.h"
-#include "target/tracer/tracer_line.h"
+#include "log/log_memory.h"
+#include "tracer/tracer_line.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -17,7 +17,7 @@ constexpr int kTimeLimitMs = 3000;
 
 // How often the process gave up its CPU or had to: it grows with each wake.
 long switches(pid_t process) {
-  const std::string text = target::read_proc_file("/proc/" + std::to_string(process) + "/status");
+  const std::string text = process::read_proc_file("/proc/" + std::to_string(process) + "/status");
   long sum = 0;
   for (size_t at = text.find("ctxt_switches:"); at != std::string::npos; at = text.find("ctxt_switches:", at + 1)) {
     sum += std::strtol(text.c_str() + text.find(':', at) + 1, nullptr, 10);
@@ -56,15 +56,15 @@ class Session {
     }
   }
   void give(pid_t process) {
-    target::LogOptions options;
+    log::LogOptions options;
     options.chunk_memory_bytes = 1u << 20;
-    logs_.push_back(target::LogMemory::create(options));
+    logs_.push_back(log::LogMemory::create(options));
     ASSERT_TRUE(logs_.back());
     line_.give_log(process, *logs_.back());
   }
 
   TracerLine& line_;
-  std::deque<std::unique_ptr<target::LogMemory>> logs_;
+  std::deque<std::unique_ptr<log::LogMemory>> logs_;
   std::set<pid_t> attached_, left_;
   std::map<pid_t, std::string> failed_;
 };

@@ -1,5 +1,5 @@
 // The supervisor's talk with the tracer, with a tracer that says what the test wants.
-#include "host/app/tracer_source.h"
+#include "collect/tracer_source.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "host/app/trace_file.h"
+#include "app/trace_file.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -38,19 +38,19 @@ std::optional<TracerMessage> TracerLine::receive() {
 }
 std::expected<void, std::string> TracerLine::attach_before_exec(pid_t) { return {}; }
 void TracerLine::attach(pid_t process) { told("attach", process); }
-void TracerLine::give_log(pid_t process, const target::LogMemory&) { told("log", process); }
+void TracerLine::give_log(pid_t process, const log::LogMemory&) { told("log", process); }
 void TracerLine::refuse_log(pid_t process) { told("refuse", process); }
 void TracerLine::detach(pid_t process) { told("detach", process); }
 void TracerLine::detach_all() { told("detach", 0); }
 void TracerLine::end_may_go_on(pid_t process) { told("end", process); }
-std::expected<target::StoppedProcess, std::string> TracerLine::hold(pid_t process) {
+std::expected<process::StoppedProcess, std::string> TracerLine::hold(pid_t process) {
   told("hold", process);
   return std::unexpected("it can't be held");
 }
 
 }  // namespace heaptap::tracer
 
-namespace heaptap::app {
+namespace heaptap::collect {
 namespace {
 
 using tracer::Left;
@@ -86,7 +86,7 @@ class TracerSourceTest : public testing::Test {
     EXPECT_TRUE(found != nullptr && source_.has_left(*found));
     const std::string path = found->recording->path();
     processes_.end(process, found->exit);
-    return open_trace(path)->capture();
+    return app::open_trace(path)->capture();
   }
   static bool has_note(const model::Capture& capture, const std::string& word) {
     return std::ranges::any_of(capture.notes, [&](const std::string& note) { return note.contains(word); });
@@ -96,7 +96,8 @@ class TracerSourceTest : public testing::Test {
       std::filesystem::temp_directory_path() / ("heaptap-tracer-source-" + std::to_string(getpid()));
   std::unique_ptr<tracer::TracerLine> line_ = *tracer::TracerLine::start({});
   RecordedProcesses processes_{options_in(folder_)};
-  TracerSource source_{processes_, *line_, {}};
+  std::string said_;
+  TracerSource source_{processes_, *line_, {.way_out = "", .say = [this](const std::string& line) { said_ += line; }}};
 };
 
 TEST_F(TracerSourceTest, RecordsWhatIsAttachedUntilItLeaves) {
@@ -191,9 +192,8 @@ TEST_F(TracerSourceTest, NothingNewIsRecordedWhenAllAreLetGo) {
 TEST_F(TracerSourceTest, TheTracersOwnEndIsInEveryTrace) {
   source_.attach(71);
   hear({log_wanted(70, LogWanted::Reason::kStart)});
-  testing::internal::CaptureStderr();
   hear({tracer::TracerGone{11}});
-  EXPECT_TRUE(testing::internal::GetCapturedStderr().contains("signal 11"));
+  EXPECT_TRUE(said_.contains("signal 11"));
   EXPECT_TRUE(source_.is_broken());
   EXPECT_TRUE(source_.is_settled());
   EXPECT_EQ(source_.failures(), 1u);
@@ -201,4 +201,4 @@ TEST_F(TracerSourceTest, TheTracersOwnEndIsInEveryTrace) {
 }
 
 }  // namespace
-}  // namespace heaptap::app
+}  // namespace heaptap::collect

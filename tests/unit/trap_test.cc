@@ -1,5 +1,5 @@
 // Whose a SIGTRAP is, over all that a machine may say.
-#include "target/tracer/trap.h"
+#include "tracer/trap.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "host/symbols/resolver.h"
+#include "symbols/resolver.h"
 
 namespace heaptap::symbols {
 namespace {

@@ -7,18 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "target/log_memory.h"
-#include "target/tracer/log_writer.h"
+#include "log/log_memory.h"
+#include "tracer/log_writer.h"
 
 namespace heaptap::test {
 
 class WrittenLog {
  public:
-  explicit WrittenLog(const target::LogOptions& options = {}) : memory_(target::LogMemory::create(options)) {}
+  explicit WrittenLog(const log::LogOptions& options = {}) : memory_(log::LogMemory::create(options)) {}
 
   [[nodiscard]] wire::LogHeader& header() const { return memory_->header(); }
   [[nodiscard]] uint64_t bytes() const { return memory_->bytes(); }
-  [[nodiscard]] const target::LogParts& parts() const { return memory_->parts(); }
+  [[nodiscard]] const log::LogParts& parts() const { return memory_->parts(); }
 
   // A mapping of its own for each writer, which takes it over.
   [[nodiscard]] wire::LogHeader* map() const {
@@ -48,7 +48,7 @@ class WrittenLog {
   }
 
  private:
-  std::unique_ptr<target::LogMemory> memory_;
+  std::unique_ptr<log::LogMemory> memory_;
 };
 
 }  // namespace heaptap::test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/intake/trace_reader.h"
+#include "trace/trace_reader.h"
 
 namespace {
 
@@ -42,7 +42,7 @@ std::vector<uint64_t> read_numbers() {
   return numbers;
 }
 
-class StackPrinter : public intake::EventSink {
+class StackPrinter : public trace::EventSink {
  public:
   StackPrinter(std::vector<uint64_t> wanted, bool with_modules)
       : wanted_(std::move(wanted)), with_modules_(with_modules) {}
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: dump_stacks [--modules] TRACE <NUMBERS\n", stderr);
     return 2;
   }
-  auto reader = intake::TraceReader::open(argv[argc - 1]);
+  auto reader = trace::TraceReader::open(argv[argc - 1]);
   StackPrinter printer(read_numbers(), with_modules);
   if (reader) {
     if (const auto replayed = reader->replay(printer); !replayed) reader = std::unexpected(replayed.error());

@@ -8,13 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host/intake/trace_reader.h"
+#include "trace/trace_reader.h"
 
 namespace {
 
 using namespace heaptap;
 
-class OrderChecker : public intake::EventSink {
+class OrderChecker : public trace::EventSink {
  public:
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
     if (batch.first_block != blocks_.size()) complain(fmt::format("a batch begins with block {}", batch.first_block));
@@ -136,9 +136,9 @@ int main(int argc, char** argv) {
     std::fputs("usage: order_check TRACE ALLOCATIONS RELEASES BYTES\n", stderr);
     return 2;
   }
-  auto reader = intake::TraceReader::open(argv[1]);
+  auto reader = trace::TraceReader::open(argv[1]);
   OrderChecker checker;
-  intake::ReplayOptions options;
+  trace::ReplayOptions options;
   options.addresses = true;
   if (reader) {
     if (const auto replayed = reader->replay(checker, options); !replayed) reader = std::unexpected(replayed.error());

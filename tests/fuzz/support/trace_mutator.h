@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "host/intake/byte_buffer.h"
-#include "host/intake/compression.h"
+#include "trace/byte_buffer.h"
+#include "trace/compression.h"
 #include "wire/frame.h"
 #include "wire/varint.h"
 
@@ -29,7 +29,7 @@ struct TraceFile {
 };
 
 inline std::vector<uint8_t> unpacked(const wire::FrameHead& head, std::span<const uint8_t> stored) {
-  static intake::Decompressor decompressor;
+  static trace::Decompressor decompressor;
   constexpr uint32_t kMostBytes = 1u << 20;
   std::vector<uint8_t> raw(stored.begin(), stored.end());
   if (head.codec == wire::Codec::kZstd && head.raw_bytes <= kMostBytes &&
@@ -113,7 +113,7 @@ inline EventPayload split_events(const std::vector<uint8_t>& payload) {
 }
 
 inline std::vector<uint8_t> join_events(const EventPayload& events) {
-  intake::ByteBuffer out;
+  trace::ByteBuffer out;
   out.bytes(events.front.data(), events.front.size());
   for (const std::vector<uint8_t>& column : events.columns) {
     out.varint(static_cast<uint64_t>(wire::Codec::kNone));

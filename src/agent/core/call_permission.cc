@@ -1,0 +1,143 @@
+#include "agent/core/call_permission.h"
+
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/core/ending_signals.h"
+#include "agent/core/kernel.h"
+#include "agent/core/platform.h"
+#include "agent/core/session.h"
+#include "agent/core/words.h"
+
+namespace heaptap::agent {
+namespace {
+
+// Filters that the program has, or is about to have. Those of one thread hold for all here: which threads a filter is for isn't
+// always told. Strict mode is the calling thread's alone (ThreadAnchor::is_strict).
+constinit std::atomic<uint32_t> g_filters{0};
+constinit std::atomic<uint32_t> g_strict{0};  // threads, also those that have ended
+
+// Memory for threads and tables that come behind a filter. Untouched, it is only addresses, of which a program with a limit on
+// them loses few.
+constexpr size_t kReserveBytes = 16u << 20;
+constexpr size_t kReserveInLimit = 256u << 10;
+constinit std::atomic<uintptr_t> g_reserve{0};  // what is left begins here; 0: there is none
+constinit std::atomic<uintptr_t> g_reserve_end{0};
+constinit std::atomic<bool> g_keeps_to_reserve{false};
+
+// A number at the end of lines of /proc/self/status, found as the bytes come by.
+class StatusLine {
+ public:
+  explicit constexpr StatusLine(const char* name) : name_(name) {}
+
+  void see(char byte) {
+    if (byte == '\n') {
+      at_ = 0;
+      state_ = State::kName;
+    } else if (state_ == State::kName) {
+      if (byte != name_[at_++]) state_ = State::kOther;
+      if (state_ == State::kName && name_[at_] == '\0') state_ = State::kNumber;
+    } else if (state_ == State::kNumber && byte >= '0' && byte <= '9') {
+      value_ = (found_ ? value_ * 10 : 0) + static_cast<uint32_t>(byte - '0');
+      found_ = true;
+    }
+  }
+
+  [[nodiscard]] uint32_t value_or(uint32_t other) const { return found_ ? value_ : other; }
+
+ private:
+  enum class State : uint8_t { kName, kNumber, kOther };
+  const char* name_;
+  uint32_t at_ = 0;
+  uint32_t value_ = 0;
+  State state_ = State::kName;
+  bool found_ = false;
+};
+
+// How many filters the process is under. Where the kernel doesn't count them (before 5.9): 1 if there are any. Where there is
+// no /proc: none, as for a program of which nothing else is known.
+uint32_t count_filters() {
+  constexpr uint32_t kFilterMode = 2;
+  const int descriptor = kernel::open_to_read("/proc/self/status");
+  if (descriptor < 0) return 0;
+  StatusLine mode("Seccomp:");
+  StatusLine filters("Seccomp_filters:");
+  char bytes[256];
+  for (long count = 0; (count = kernel::read(descriptor, bytes, sizeof(bytes))) > 0;) {
+    for (long i = 0; i < count; ++i) {
+      mode.see(bytes[i]);
+      filters.see(bytes[i]);
+    }
+  }
+  kernel::close(descriptor);
+  return mode.value_or(0) == kFilterMode ? filters.value_or(1) : 0;
+}
+
+}  // namespace
+
+// A thread of the program's own making may have no thread-local memory: it is only asked where there ever was strict mode.
+bool may_call() {
+  return g_filters.load(std::memory_order_acquire) == 0 &&
+         (g_strict.load(std::memory_order_acquire) == 0 || !platform::thread_anchor().is_strict);
+}
+
+bool is_restricted() {
+  return (g_filters.load(std::memory_order_acquire) | g_strict.load(std::memory_order_acquire)) != 0;
+}
+
+void make_reserve() {
+  if (g_reserve.load(std::memory_order_acquire) != 0) return;
+  const size_t bytes = kernel::is_address_space_limited() ? kReserveInLimit : kReserveBytes;
+  const auto start = reinterpret_cast<uintptr_t>(kernel::map_memory(bytes));
+  if (start == 0) return;
+  // The whole is one area, forgotten by its first address: who takes a piece and unmaps it never has that one.
+  constexpr size_t kPageBytes = 4096;
+  g_reserve_end.store(start + bytes, std::memory_order_relaxed);
+  g_reserve.store(start + kPageBytes, std::memory_order_release);
+}
+
+void keep_to_reserve() { g_keeps_to_reserve.store(true, std::memory_order_relaxed); }
+
+bool keeps_to_reserve() { return g_keeps_to_reserve.load(std::memory_order_relaxed); }
+
+void* take_reserve(size_t bytes) {
+  const uintptr_t whole = (bytes + 4095) & ~uintptr_t{4095};
+  uintptr_t start = g_reserve.load(std::memory_order_acquire);
+  do {
+    if (start == 0 || whole > g_reserve_end.load(std::memory_order_relaxed) - start) return nullptr;
+  } while (!g_reserve.compare_exchange_weak(start, start + whole, std::memory_order_acq_rel));
+  return reinterpret_cast<void*>(start);
+}
+
+// Filters are never taken off again, and those of heaptap's are under all that it starts: as many as it has are the same ones.
+// heaptap lives under them, and makes all of the agent's calls itself.
+bool starts_under_unknown_filters() { return count_filters() > platform::filters_at_start(); }
+
+// Thread-local memory is touched for strict mode only: a child of the program's own making may have none.
+Restriction::Restriction(Kind kind)
+    : kind_(kind), was_strict_(kind == Kind::kStrict ? platform::thread_anchor().is_strict : 0) {
+  if (may_call() && g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) make_reserve();
+  if (may_call()) disarm_signals();
+  // From here on no thread arms a signal. What one armed since then is put back, where no filter can be there yet.
+  if (kind_ == Kind::kFilter) {
+    if (g_filters.fetch_add(1, std::memory_order_acq_rel) == 0) disarm_signals();
+  } else {
+    g_strict.fetch_add(1, std::memory_order_acq_rel);
+    if (may_call()) disarm_signals();
+    platform::thread_anchor().is_strict = 1;
+  }
+}
+
+Restriction::~Restriction() {
+  if (came_about_) return;
+  if (kind_ == Kind::kFilter) {
+    g_filters.fetch_sub(1, std::memory_order_acq_rel);
+  } else {
+    g_strict.fetch_sub(1, std::memory_order_acq_rel);
+    platform::thread_anchor().is_strict = was_strict_;
+  }
+  arm_signals();
+}
+
+}  // namespace heaptap::agent

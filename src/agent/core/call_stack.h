@@ -1,0 +1,274 @@
+// The call stack of an event, as a number. Walks from the hook's caller towards the thread's first frame, stops where the
+// rest is proven to be what it was at this thread's last event, and interns what is new.
+#pragma once
+#include <stdint.h>
+
+#include "agent/core/branches.h"
+#include "agent/core/change_count.h"
+#include "agent/core/modules.h"
+#include "agent/core/rule_table.h"
+#include "agent/core/stack_trie.h"
+#include "agent/core/stack_window.h"
+#include "agent/core/words.h"
+#include "wire/log.h"
+
+namespace heaptap::agent {
+
+// A frame as a walk finds it: where the return address was read, the address itself, and the frame pointer of the function
+// that it returns to. Of the innermost frame these are the hook's own.
+struct Frame {
+  uintptr_t slot;  // 0: an interrupted instruction, whose address was in a signal's frame
+  uintptr_t key;   // the return address; with wire::kCodeExact an interrupted instruction's
+  uintptr_t sp;    // stack pointer once the function that returns to `key` has done so
+  uintptr_t fp;
+  uintptr_t fp_slot;   // where `fp` was read from; 0: it is the register's value at the hook
+  uintptr_t cfa_slot;  // where `sp` was read from; 0: it follows from the next inner frame
+};
+
+// What is shared by all threads of a session.
+struct UnwindTables {
+  // Counted up when a session starts, and when code came or went: what threads remember may be void.
+  ChangeCount changes;
+  uint32_t depth_limit = 0;
+  RuleTable rules;
+  StackTrie trie;
+  Modules modules;
+
+  void refresh_modules();
+};
+
+// The last stack of one thread, outermost frame first.
+class CallStack {
+ public:
+  static constexpr uint32_t kFewFrames = 24;  // most threads that come in crowds have no more
+  static constexpr uint32_t kUsualFrames = 192;
+  static constexpr uint32_t kMostFrames = 131072;
+  static constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
+
+  // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
+  uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
+    leave_ = {};
+    const uint32_t known = tables.changes.value() == changes_ ? find_known(caller) : 0;
+    return known != 0 ? known : walk(tables, caller, sp);
+  }
+
+  // The same, only if it is the last stack or a branch that has come again; 0: it is not. While seen_changes() is up to date.
+  [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const Frame& caller) {
+    Leave leave;
+    if (trusted_.holds(caller.slot)) [[likely]] {
+      leave = find_leave(caller.slot);
+      if (leave.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
+      leave.tip = leave.kept != 0 ? find_tip(leave, caller) : nullptr;
+      if (leave.tip != nullptr) {
+        const uint32_t from = remembered_[leave.kept - leave.tip->dropped - 1].name.node;
+        const uint32_t number = branches_.find_number(from, *leave.tip);
+        if (number != 0) return number;
+      }
+    }
+    leave_ = leave;
+    return 0;
+  }
+
+  // The same, if it isn't: after a find_known() that didn't know this stack.
+  uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
+
+  // UnwindTables::changes as of the last walk.
+  [[nodiscard]] uint32_t seen_changes() const { return changes_; }
+
+  // Forgets the last stack.
+  void reset() { count_ = 0; }
+
+  // Whether the stack that was captured last, after a reset(), passes through this code.
+  [[nodiscard]] bool passes(const CodeExtent& code) const {
+    for (uint32_t i = 0; i < last_fresh_; ++i) {
+      if (code.holds(wire::code_address(fresh_[i].word.key))) return true;
+    }
+    return false;
+  }
+
+  // Whether the last walk led to the first frame of the thread's own stack.
+  [[nodiscard]] bool is_known_whole() const { return last_is_whole_ && window_.is_on_own_stack(); }
+
+  // The memory of [begin, end) goes, or can't be read any more, while the thread runs at `sp`.
+  void forget_memory(uintptr_t begin, uintptr_t end, uintptr_t sp) {
+    if (window_.forget(begin, end, sp)) trusted_ = {};
+  }
+
+  // Another thread takes this over: its own stack isn't known yet.
+  void begin() {
+    count_ = 0;
+    branches_.begin();
+    trusted_ = {};
+    window_ = StackWindow();
+  }
+
+  // Called instead of a lookup in the rule table where it doesn't know the address: makes the row.
+  static Rule learn(UnwindTables& tables, uint64_t key);
+
+ private:
+  // How the walk came from the next inner frame to this one.
+  enum Way : uint32_t {
+    kByFramePointer = 1,       // found by way of the frame pointer
+    kLoadsFramePointer = 2,    // the frame pointer was read from the stack
+    kFramePointerMatters = 4,  // finding the frames further out depends on this frame's `fp`
+  };
+  struct Word {  // what has to be in the stack's memory for a frame to be what it was
+    uintptr_t slot;
+    uintptr_t key;
+  };
+  struct Remembered {
+    uintptr_t fp;
+    uintptr_t fp_slot;
+    uintptr_t cfa_slot;
+    StackName name;  // of the stack from the outermost frame to this one
+    uint32_t way;
+    uint32_t
+        fp_user;  // index, plus one, of the innermost frame up to this one that was found by the frame pointer; or 0
+  };
+  struct Fresh {
+    Word word;
+    uintptr_t fp;
+    uintptr_t fp_slot;
+    uintptr_t cfa_slot;
+    StackName name;
+    uint32_t code;
+    uint32_t way;
+  };
+  // What there is among that which is remembered of a stack to prove that a walk ends at its outermost frame.
+  enum class EndProof : uint8_t {
+    kNone,          // nothing: other memory was looked at, or couldn't be
+    kFramePointer,  // the outermost frame's frame pointer
+    kFrames,        // the frames: it is a thread's first one, or code whose rule says no more
+  };
+  struct Walk {
+    Frame frame;
+    uint32_t way = 0;
+    uint32_t candidates = 0;  // remembered frames [0, candidates) may still be found further out
+    uint32_t unverified = 0;  // of these, from this index on it is known that something further out changed
+    uint32_t fresh_count = 0;
+    bool crossed_signal = false;
+    EndProof proof = EndProof::kNone;
+    wire::StackEnd end = wire::StackEnd::kComplete;
+  };
+
+  // Where a stack leaves the last one.
+  struct Leave {
+    uint32_t kept = 0;   // so many outermost frames of the last stack are unchanged in memory; 0: or it isn't known
+    uintptr_t word = 0;  // what is in the place of the next one, if that is part of the stack
+    const Tip* tip = nullptr;  // by which it leaves, if that is proven
+  };
+  static constexpr uint32_t kWordsAtOnce = 8;
+
+  // Of a stack on the thread's own memory, whose innermost frame is at `slot`. Frame pointers aren't looked at.
+  [[nodiscard]] __attribute__((always_inline)) Leave find_leave(uintptr_t slot) const {
+    const Word* end = words_ + count_;
+    while (end != words_ && end[-1].slot <= slot) --end;
+    const Word* const changed = find_changed(words_, end);
+    return {static_cast<uint32_t>(changed - words_), changed != end ? load_word(changed->slot) : 0, nullptr};
+  }
+  [[nodiscard]] __attribute__((always_inline)) TipPlace tip_place(const Leave& leave, const Frame& caller) const {
+    return {.key = caller.key, .distance = words_[leave.kept - 1].slot - caller.slot, .word = leave.word};
+  }
+  // The first of these words whose memory isn't as it was, or `end`.
+  static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end) {
+    for (; end - word >= kWordsAtOnce; word += kWordsAtOnce) {
+#pragma GCC unroll 8
+      for (uint32_t i = 0; i < kWordsAtOnce; ++i) {
+        if (load_word(word[i].slot) != word[i].key) return word + i;
+      }
+    }
+    while (word != end && load_word(word->slot) == word->key) ++word;
+    return word;
+  }
+  // Frames [0, this) of the last stack may be met by a walk.
+  [[nodiscard]] uint32_t candidates() const { return leave_.kept != 0 ? leave_.kept : count_; }
+  // Whether the last stack has come again, of which all but the innermost frame are unchanged.
+  [[nodiscard]] bool is_last(const Frame& caller) const {
+    if (count_ == 0) return false;
+    const Word& top = words_[count_ - 1];
+    if (top.slot != caller.slot || top.key != caller.key) return false;
+    const Remembered& last = remembered_[count_ - 1];
+    if ((last.way & kFramePointerMatters) != 0 && (last.fp != caller.fp || last.fp_slot != caller.fp_slot))
+      return false;
+    return are_pointers_unchanged(count_, caller.slot);
+  }
+  // The tip by which the stack leaves the last one there, proven; null: none is known.
+  [[nodiscard]] __attribute__((always_inline)) const Tip* find_tip(const Leave& leave, const Frame& caller) const {
+    const TipPlace place = tip_place(leave, caller);
+    for (uint32_t way = 0; way < Branches::kWays; ++way) {
+      const Tip* tip = branches_.find_tip(place, way);
+      if (tip != nullptr && is_on_last(*tip, leave.kept, caller)) return tip;
+    }
+    return nullptr;
+  }
+  // Whether the tip is there, on a frame of the last stack that is unchanged with all that are further out. The
+  // stack leaves the last one at `left_at`.
+  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Tip& tip, uint32_t left_at,
+                                                               const Frame& caller) const {
+    if (tip.dropped >= left_at) return false;
+    const uint32_t kept = left_at - tip.dropped;
+    if (words_[kept - 1].slot != Tip::at(caller.slot, tip.below) || !tip.stands(caller.slot, caller.fp)) return false;
+    const Remembered& parent = remembered_[kept - 1];
+    if ((parent.way & kFramePointerMatters) != 0) {
+      const uintptr_t fp = tip.fp_slot != 0 ? load_word(Tip::at(caller.slot, tip.fp_slot)) : caller.fp;
+      if (fp != parent.fp) return false;
+    }
+    return are_pointers_unchanged(kept, caller.slot);
+  }
+  // Whether what leads to the outermost `count` frames of the last stack by way of frame pointers is unchanged, but for that
+  // of the innermost one of them. The stack that is asked for begins at `slot`.
+  [[nodiscard]] __attribute__((always_inline)) bool are_pointers_unchanged(uint32_t count, uintptr_t slot) const {
+    return count < 2 || remembered_[count - 2].fp_user == 0 || are_users_unchanged(count, slot);
+  }
+  [[nodiscard]] bool are_users_unchanged(uint32_t count, uintptr_t slot) const;
+  // Whether that word of the thread's own stack, above `slot`, is as it was. Below is nobody's memory.
+  static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
+  // The stack pointer behind the return address of a remembered frame.
+  [[nodiscard]] uintptr_t sp_of(uint32_t index) const { return words_[index].slot + sizeof(uintptr_t); }
+  void remember_tip(const Walk& walk, uint32_t kept);
+  uint32_t name_tip(UnwindTables& tables, const Tip& tip);
+  bool meets_last(Walk& walk);
+  // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
+  [[nodiscard]] uint32_t first_unchanged(uint32_t index, uintptr_t slot) {
+    if (leave_.kept == 0) [[unlikely]]
+      return first_unchanged_checked(index);
+    return index == 0 || remembered_[index - 1].fp_user == 0 ? 0 : first_unchanged_pointer(index, slot);
+  }
+  [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uintptr_t slot) const;
+  [[nodiscard]] uint32_t first_unchanged_checked(uint32_t index);
+  [[nodiscard]] bool is_unchanged(uint32_t index);
+  [[nodiscard]] bool is_still(uintptr_t at, uintptr_t value) {
+    uintptr_t now;
+    return window_.load(at, now) && now == value;
+  }
+  bool advance(UnwindTables& tables, Walk& walk, Rule rule);
+  bool step(Walk& walk, Rule rule);
+  bool step_by_frame_pointer(UnwindTables& tables, Walk& walk);
+  bool step_over_signal(Walk& walk);
+  static constexpr bool is_piece(uint32_t capacity);
+  bool reserve(uint32_t frames);
+  uint32_t finish(UnwindTables& tables, const Walk& walk, uint32_t kept);
+  uint32_t finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept);
+  StackName name_fresh(UnwindTables& tables, StackName parent, uint32_t fresh_count);
+  StackName add_names(UnwindTables& tables, StackName parent, uint32_t fresh_count);
+  void remember(const Fresh& fresh, EndProof proof);
+  [[nodiscard]] uint32_t fp_user_at(uint32_t index, uint32_t way) const;
+  void rejoin(const Walk& walk, uint32_t index);
+
+  Word* words_ = nullptr;
+  Remembered* remembered_ = nullptr;
+  Fresh* fresh_ = nullptr;
+  uint32_t count_ = 0;
+  uint32_t capacity_ = 0;
+  // Where the last stack may be compared with memory without a question: the thread's own stack, if all that is remembered
+  // lies there and the frames prove where it ends; else nowhere.
+  AddressSpan trusted_;
+  StackWindow window_;
+  Branches branches_;
+  Leave leave_;  // of the stack that is asked for; its tip only while no other is added
+  uint32_t changes_ = 0;
+  uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
+  bool last_is_whole_ = false;
+};
+
+}  // namespace heaptap::agent

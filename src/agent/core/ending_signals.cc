@@ -1,0 +1,137 @@
+#include "agent/core/ending_signals.h"
+
+#include "agent/core/ending.h"
+#include "agent/core/kernel.h"
+
+extern "C" __attribute__((visibility("hidden"))) void heaptap_signal_return();
+
+namespace heaptap::agent {
+namespace {
+
+using arch::native::Unwinding;
+
+constexpr int kSignalCount = 65;
+constexpr uint64_t kWithInfo = 0x4;
+constexpr uint64_t kOnStack = 0x08000000;
+constexpr uint64_t kRestart = 0x10000000;
+constexpr uint64_t kHasRestorer = 0x04000000;
+constexpr uint64_t kAll = ~uint64_t{0};
+constexpr int kFirstProcess = 1;  // of a namespace: the kernel ignores what it leaves at the default
+
+constexpr uint64_t bit(int number) { return uint64_t{1} << (number - 1); }
+// SIGKILL, SIGSTOP; those that stop, continue or are ignored (CHLD CONT TSTP TTIN TTOU URG WINCH); 32 and 33, which are libc's.
+constexpr uint64_t kNotFatal =
+    bit(9) | bit(19) | bit(17) | bit(18) | bit(20) | bit(21) | bit(22) | bit(23) | bit(28) | bit(32) | bit(33);
+
+constinit KernelAction g_programs[kSignalCount]{};
+constinit bool g_left_alone = false;
+
+long action(int number, const KernelAction* wanted, KernelAction* before) {
+  return kernel::system_call(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted), reinterpret_cast<long>(before),
+                             sizeof(uint64_t));
+}
+
+uintptr_t word_at(const void* base, uint64_t offset) {
+  return *reinterpret_cast<const uintptr_t*>(static_cast<const uint8_t*>(base) + offset);
+}
+
+// Back to the default, and the same signal once more with all that the kernel said of it. It is blocked until this handler
+// has returned, so that the process ends with the registers that it was interrupted with.
+void let_happen(int number, void* info, void* context) {
+  kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(&g_programs[number]), 0, sizeof(uint64_t));
+  const long process = kernel::call_for_program(__NR_getpid);
+  const long thread = kernel::call_for_program(__NR_gettid);
+  if (kernel::failed(
+          kernel::call_for_program(__NR_rt_tgsigqueueinfo, process, thread, number, reinterpret_cast<long>(info)))) {
+    kernel::call_for_program(__NR_tgkill, process, thread, number);
+  }
+  // Who waited in sigsuspend and its kin has it blocked again by then.
+  *reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(context) + Unwinding::kSignalMask) &= ~bit(number);
+}
+
+void on_fatal(int number, void* info, void* context) {
+  const uintptr_t interrupted = word_at(context, Unwinding::kSignalStackPointer) - Unwinding::kRedZoneBytes;
+  offer_scan({.kind = wire::EndingKind::kSignal,
+              .thread_id = 0,
+              .live_sp = reinterpret_cast<uintptr_t>(context),
+              .interrupted_sp = interrupted,
+              .signal = static_cast<uint32_t>(number),
+              .reserved = 0});
+  let_happen(number, info, context);
+}
+
+KernelAction own_action() {
+  return {reinterpret_cast<uintptr_t>(&on_fatal), kWithInfo | kOnStack | kRestart | kHasRestorer,
+          reinterpret_cast<uintptr_t>(&heaptap_signal_return), kAll};
+}
+
+bool may_arm() { return !g_left_alone && watches_ending() && !is_restricted() && g_session.process != kFirstProcess; }
+
+// Whether any was armed, in this process or in those that it was forked from.
+constinit std::atomic<bool> g_armed{false};
+
+// Children that share the parent's memory have dispositions of their own.
+bool is_own_process() { return kernel::process_id() == g_session.process; }
+
+void arm(int number) {
+  KernelAction before{};
+  if (!is_fatal(number) || action(number, nullptr, &before) != 0 || before.handler != 0) return;
+  g_programs[number] = before;
+  g_armed.store(true, std::memory_order_relaxed);
+  const KernelAction own = own_action();
+  action(number, &own, &before);
+  const bool changed_meanwhile = before.handler != 0 && !is_own_handler(before.handler);
+  if (changed_meanwhile) action(number, &before, nullptr);
+}
+
+}  // namespace
+
+bool is_fatal(int number) { return number > 0 && number < kSignalCount && (kNotFatal & bit(number)) == 0; }
+
+bool is_own_handler(uintptr_t handler) { return handler == reinterpret_cast<uintptr_t>(&on_fatal); }
+
+const KernelAction& programs_action(int number) { return g_programs[number]; }
+
+void arm_signal(int number) {
+  // Once the end has come, defaults are what the process ends by.
+  if (!may_arm() || g_session_page.ending_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
+  arm(number);
+}
+
+void note_restarts(int number, bool restarts) {
+  if (!g_armed.load(std::memory_order_relaxed) || !watches_ending() || !is_own_process()) return;
+  KernelAction now{};
+  if (!is_fatal(number) || action(number, nullptr, &now) != 0 || !is_own_handler(now.handler)) return;
+  uint64_t& flags = g_programs[number].flags;
+  flags = restarts ? flags | kRestart : flags & ~kRestart;
+  const KernelAction own = own_action();
+  action(number, &own, nullptr);
+}
+
+void leave_signals_alone() {
+  if (g_left_alone) return;
+  g_left_alone = true;
+  if (may_call()) disarm_signals();
+}
+
+void arm_signals() {
+  if (!may_arm() || g_session_page.ending_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
+  for (int number = 1; number < kSignalCount; ++number) arm(number);
+}
+
+void disarm_signals() {
+  if (!g_armed.load(std::memory_order_relaxed)) return;
+  // The agent's own calls may be over already, before the program's filter is there.
+  const auto set = [](int number, const KernelAction* wanted, KernelAction* before) {
+    return kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted),
+                                    reinterpret_cast<long>(before), sizeof(uint64_t));
+  };
+  for (int number = 1; number < kSignalCount; ++number) {
+    KernelAction before{};
+    if (is_fatal(number) && set(number, nullptr, &before) == 0 && is_own_handler(before.handler)) {
+      set(number, &g_programs[number], nullptr);
+    }
+  }
+}
+
+}  // namespace heaptap::agent

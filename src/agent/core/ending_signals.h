@@ -1,0 +1,40 @@
+// Signals that end the process because the program left them alone: the agent handles them, offers a last look at the
+// memory, and lets each happen again as the kernel does it by default, so that status, core file and siginfo are the same.
+// The program sees none of it: where it asks or sets dispositions, the hooks of the preloaded library translate.
+#pragma once
+#include <stdint.h>
+
+namespace heaptap::agent {
+
+// As the kernel has it.
+struct KernelAction {
+  uintptr_t handler;  // 0: the default
+  uint64_t flags;
+  uintptr_t restorer;
+  uint64_t mask;
+};
+
+// Handles all fatal signals that are at their default. Once a session, where the end is watched.
+void arm_signals();
+// Puts the defaults back: the program is about to forbid system calls, and has not yet.
+void disarm_signals();
+
+// The program has just set this signal to its default.
+void arm_signal(int number);
+
+// The program has just said whether this signal restarts system calls.
+void note_restarts(int number, bool restarts);
+
+// An object asks for dispositions by system calls of its own, which can't be translated, and acts on what it finds: from now on
+// no signal is handled.
+void leave_signals_alone();
+
+bool is_fatal(int number);  // ends the process by default, and can be handled
+bool is_own_handler(uintptr_t handler);
+// What the program set for a signal that the agent handles: its default, with the flags and mask that it gave.
+const KernelAction& programs_action(int number);
+
+// What syscall() goes on with for a program that sets or asks for dispositions by it (ending_dispositions.cc).
+void* choose_action_by_number();
+
+}  // namespace heaptap::agent

@@ -1,0 +1,145 @@
+// A hash table that threads read and fill without locks, and that only ever grows.
+// A slot that is filled while another thread grows the table may be missing afterwards, so that it is filled a second
+// time: users of this table must live with doubles. In return nobody ever waits, also not a signal handler that
+// interrupted the growing.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+#include <concepts>
+
+#include "agent/core/kernel.h"
+#include "agent/core/leftovers.h"
+
+namespace heaptap::agent {
+
+// A slot is empty when all its bytes are zero.
+template <typename Slot>
+concept TableSlot = requires(Slot& slot, const Slot& other, const typename Slot::Value& value) {
+  { other.is_empty() } -> std::same_as<bool>;
+  { slot.claim(value) } -> std::same_as<bool>;  // fills the slot if it is empty still
+  slot.copy(other);                             // into a slot that nobody else knows
+};
+
+template <TableSlot Slot>
+class GrowingTable {
+ public:
+  // Must be called before use, once a session.
+  bool start(uint32_t capacity) {
+    count_.store(0, std::memory_order_relaxed);
+    growing_.store(0, std::memory_order_relaxed);
+    View* view = make_view(capacity);
+    view_.store(view, std::memory_order_release);
+    return view != nullptr;
+  }
+
+  // What it is in, as a mapping; nothing before start().
+  [[nodiscard]] MappedPart memory() const {
+    View* view = view_.load(std::memory_order_acquire);
+    return view != nullptr ? MappedPart{view, view->bytes} : MappedPart{};
+  }
+
+  // The first slot for which matches(slot) holds among those with this hash, or null.
+  template <typename Matches>
+  Slot* find(uint32_t hash, const Matches& matches) const {
+    View* view = view_.load(std::memory_order_acquire);  // pairs with the release in grow()
+    for (uint32_t at = hash & view->mask;; at = (at + 1) & view->mask) {
+      Slot& slot = view->slots[at];
+      if (matches(slot)) return &slot;
+      if (slot.is_empty()) return nullptr;
+    }
+  }
+
+  // A find() with this hash is likely to follow.
+  void expect(uint32_t hash) const {
+    const View* view = view_.load(std::memory_order_acquire);
+    __builtin_prefetch(&view->slots[hash & view->mask]);
+  }
+
+  // Fills a slot with the value, unless one that matches is there by now; gives the one that stands. Null: no room and no
+  // memory. `hashes()` makes what gives slots' hashes, should the table have to grow.
+  template <typename Matches, typename Hashes>
+  Slot* insert(const typename Slot::Value& value, uint32_t hash, const Matches& matches, const Hashes& hashes) {
+    View* view = view_.load(std::memory_order_acquire);
+    if (count_.load(std::memory_order_relaxed) >= view->mask - view->mask / 4) {
+      grow(view, hashes);
+      view = view_.load(std::memory_order_acquire);
+      if (count_.load(std::memory_order_relaxed) >= view->mask - view->mask / 16) return nullptr;
+    }
+    for (uint32_t at = hash & view->mask;; at = (at + 1) & view->mask) {
+      Slot& slot = view->slots[at];
+      if (slot.is_empty() && slot.claim(value)) {
+        count_.fetch_add(1, std::memory_order_relaxed);
+        return &slot;
+      }
+      if (matches(slot)) return &slot;
+    }
+  }
+
+  template <typename Visit>
+  void for_each(const Visit& visit) {
+    View* view = view_.load(std::memory_order_acquire);
+    for (uint32_t at = 0; at <= view->mask; ++at) {
+      if (!view->slots[at].is_empty()) visit(view->slots[at]);
+    }
+  }
+
+ private:
+  struct View {
+    uint32_t mask;
+    uint32_t reserved;
+    uint64_t bytes;
+    Slot slots[1];
+  };
+
+  static View* make_view(uint32_t capacity) {
+    const size_t bytes = sizeof(View) + sizeof(Slot) * capacity;
+    auto* view = static_cast<View*>(kernel::map_memory(bytes));
+    if (view != nullptr) {
+      view->mask = capacity - 1;
+      view->bytes = bytes;
+    }
+    return view;
+  }
+
+  template <typename Hashes>
+  void grow(View* old, const Hashes& hashes) {
+    if (growing_.exchange(1, std::memory_order_acquire) != 0) return;  // somebody is at it
+    if (view_.load(std::memory_order_acquire) == old) {
+      if (View* bigger = make_view((old->mask + 1) * 2)) {
+        copy_slots(old, bigger, hashes());
+        view_.store(bigger, std::memory_order_release);
+        give_back(old);
+      }
+    }
+    growing_.store(0, std::memory_order_release);
+  }
+
+  template <typename HashOf>
+  void copy_slots(View* from, View* to, const HashOf& hash_of) {
+    uint32_t copied = 0;
+    for (uint32_t i = 0; i <= from->mask; ++i) {
+      const Slot& slot = from->slots[i];
+      if (slot.is_empty()) continue;
+      uint32_t at = hash_of(slot) & to->mask;
+      while (!to->slots[at].is_empty()) at = (at + 1) & to->mask;
+      to->slots[at].copy(slot);
+      ++copied;
+    }
+    count_.store(copied, std::memory_order_relaxed);
+  }
+
+  // The memory goes, the addresses stay: a thread that still looks into the old view finds it empty, which is true enough.
+  static void give_back(View* view) {
+    const uintptr_t first = (reinterpret_cast<uintptr_t>(view) + 4096 + 4095) & ~uintptr_t{4095};
+    const uintptr_t end = (reinterpret_cast<uintptr_t>(view) + view->bytes) & ~uintptr_t{4095};
+    if (first < end) kernel::advise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+  }
+
+  std::atomic<View*> view_{nullptr};
+  std::atomic<uint32_t> count_{0};
+  std::atomic<uint32_t> growing_{0};
+};
+
+}  // namespace heaptap::agent

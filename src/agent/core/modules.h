@@ -1,0 +1,85 @@
+// The loaded objects that the agent has seen: where their unwind tables are, and which of several objects an address
+// means that were mapped there in turn (the generation). Entries are only added; readers take no lock.
+#pragma once
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/core/platform.h"
+#include "unwind/cfi.h"
+#include "wire/log.h"
+
+namespace heaptap::agent {
+
+struct Module {
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint64_t bias = 0;
+  uint64_t entry = 0;  // where the program or the loader begins; 0: it is neither
+  unwind::CfiTables tables;
+  uint64_t identity = 0;  // hash of path and build-id
+  uint32_t generation = 0;
+  bool omitted = false;  // --omit: its calls are not recorded
+  std::atomic<bool> loaded{false};
+};
+
+class Modules {
+ public:
+  void start(wire::LogHeader* log, const wire::LogLayout& layout);
+
+  // Goes on with a forked parent's list, in the child's own log.
+  void inherit(const wire::LogHeader& before, const wire::LogLayout& layout_before, wire::LogHeader* log,
+               const wire::LogLayout& layout);
+
+  // The loaded module that holds the address, or null.
+  [[nodiscard]] const Module* find(uint64_t address) const;
+
+  // Whether objects were loaded or unloaded since the last refresh.
+  [[nodiscard]] bool changed() const {
+    return platform::module_changes() != seen_changes_.load(std::memory_order_relaxed);
+  }
+
+  // Brings the list up to date, notes new modules in the log, and calls forget(start, end) for each range whose meaning
+  // changed. False: it is being done already, by another thread or below this signal handler.
+  template <typename Forget>
+  bool refresh(const Forget& forget) {
+    if (busy_.exchange(1, std::memory_order_acquire) != 0) return false;
+    const uint64_t changes = platform::module_changes();
+    begin_listing();
+    platform::for_each_module(&Modules::visit, this);
+    for (uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
+      if (!ended_or_began(i)) continue;
+      forget(entries_[i].start, entries_[i].end);
+    }
+    seen_changes_.store(incomplete_ ? UINT64_MAX : changes, std::memory_order_relaxed);
+    busy_.store(0, std::memory_order_release);
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kCapacity = 4096;
+  enum class Seen : uint8_t { kNo, kAgain, kNew };
+
+  static void visit(void* context, const ModuleFacts& facts);
+  void begin_listing();
+  void note(const ModuleFacts& facts);
+  // After a listing: whether entry `index` came or went with it.
+  bool ended_or_began(uint32_t index);
+  void write_note(const Module& module, const ModuleFacts& facts);
+  [[nodiscard]] uint32_t next_generation(const ModuleFacts& facts) const;
+  [[nodiscard]] bool is_omitted(const ModuleFacts& facts) const;
+
+  void note_into(wire::LogHeader* log, const wire::LogLayout& layout);
+
+  wire::LogHeader* log_ = nullptr;
+  uint8_t* notes_ = nullptr;  // in it
+  uint64_t notes_capacity_ = 0;
+  std::atomic<uint32_t> count_{0};
+  std::atomic<uint32_t> busy_{0};
+  std::atomic<uint64_t> seen_changes_{0};
+  bool incomplete_ = false;  // the loader was in the middle of adding one
+  Module entries_[kCapacity]{};
+  Seen seen_[kCapacity]{};
+};
+
+}  // namespace heaptap::agent

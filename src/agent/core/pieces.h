@@ -1,0 +1,68 @@
+// Memory that is never given back, cut from larger mappings. A process may have 65,530 mappings; threads, of which each needs a
+// little of this, would take them all.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/core/kernel.h"
+
+namespace heaptap::agent {
+
+class Pieces {
+ public:
+  // Zeroed, and on cache lines of its own; null: there is no memory.
+  void* take(size_t bytes) {
+    const size_t whole = (bytes + kAlignment - 1) & ~(kAlignment - 1);
+    Region* region = region_.load(std::memory_order_acquire);
+    for (;;) {
+      if (region != nullptr) {
+        const size_t at = region->used.fetch_add(whole, std::memory_order_relaxed);
+        if (at + whole <= region->bytes) return reinterpret_cast<uint8_t*>(region) + at;
+      }
+      Region* next = make_region(whole);
+      if (next == nullptr) return nullptr;
+      next->before = region;
+      // Who was faster has made one as well: what is left of this one isn't used then.
+      if (region_.compare_exchange_strong(region, next, std::memory_order_acq_rel)) region = next;
+    }
+  }
+
+  // For a new session in a forked child: what was cut so far isn't cut from any more. Calls take(start, bytes) for each of the
+  // mappings that it lies in.
+  template <typename Take>
+  void begin_anew(const Take& take_region) {
+    Region* region = region_.exchange(nullptr, std::memory_order_acq_rel);
+    while (region != nullptr) {
+      Region* const before = region->before;
+      take_region(region, region->bytes);
+      region = before;
+    }
+  }
+
+ private:
+  static constexpr size_t kAlignment = 128;  // two lines: the prefetcher takes them in pairs
+  static constexpr size_t kRegionBytes = 1u << 20;
+  struct alignas(kAlignment) Region {
+    std::atomic<size_t> used;
+    size_t bytes;
+    Region* before;
+  };
+
+  static Region* make_region(size_t piece) {
+    const size_t least = sizeof(Region) + piece;
+    const size_t bytes = least > kRegionBytes ? least : kRegionBytes;
+    auto* region = static_cast<Region*>(kernel::map_memory(bytes));
+    if (region == nullptr) return nullptr;
+    region->used.store(sizeof(Region), std::memory_order_relaxed);
+    region->bytes = bytes;
+    return region;
+  }
+
+  std::atomic<Region*> region_{nullptr};
+};
+
+extern Pieces g_pieces;
+
+}  // namespace heaptap::agent

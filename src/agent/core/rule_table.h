@@ -1,0 +1,119 @@
+// From a return address to its unwind row and its code entry: what makes a known frame cost a few nanoseconds.
+// Threads read and fill it without locks.
+#pragma once
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/core/growing_table.h"
+#include "unwind/row.h"
+#include "wire/log.h"
+
+namespace heaptap::agent {
+
+// What is known of an address, in one word: the row's CFA offset (21 bits, in words), place of the frame pointer (11),
+// place of the return address (5) and kind (3), then the index of the code entry (24). A row's kind is never 0 but where it
+// has to be made anew, since the address's module may have changed.
+struct Rule {
+  static constexpr uint32_t kNoCode = 0xffffff;
+  static constexpr int64_t kWord = sizeof(uintptr_t);
+
+  uint64_t word = 0;
+
+  [[nodiscard]] bool has_row() const { return kind() != unwind::RowKind::kUnknown; }
+  [[nodiscard]] unwind::RowKind kind() const { return static_cast<unwind::RowKind>(word >> 24 & 7); }
+  [[nodiscard]] uint32_t code() const { return static_cast<uint32_t>(word) & kNoCode; }
+  // In bytes.
+  [[nodiscard]] int64_t cfa_offset() const { return (static_cast<int64_t>(word) >> 43) * kWord; }
+  [[nodiscard]] int64_t fp_offset() const { return (static_cast<int64_t>(word << 21) >> 53) * kWord; }
+  [[nodiscard]] int64_t ra_offset() const { return (static_cast<int64_t>(word << 32) >> 59) * kWord; }
+
+  static Rule make(unwind::Row row, uint32_t code) {
+    const int64_t cfa_words = row.cfa_offset / kWord;
+    const bool fits = cfa_words * kWord == row.cfa_offset && cfa_words == cfa_words << 43 >> 43 &&
+                      row.fp_words == static_cast<int64_t>(row.fp_words) << 53 >> 53 &&
+                      row.ra_words == static_cast<int64_t>(row.ra_words) << 59 >> 59;
+    if (!fits) return make({unwind::RowKind::kUnsupported, 0, 0, 0}, code);
+    return {static_cast<uint64_t>(cfa_words) << 43 | (static_cast<uint64_t>(row.fp_words) & 0x7ff) << 32 |
+            (static_cast<uint64_t>(row.ra_words) & 0x1f) << 27 | static_cast<uint64_t>(row.kind) << 24 |
+            (code & kNoCode)};
+  }
+};
+static_assert(static_cast<unsigned>(unwind::RowKind::kUnsupported) < 8);
+
+class RuleTable {
+ public:
+  bool start(wire::CodeEntry* codes, uint32_t capacity, wire::LogHeader* log) {
+    codes_ = codes;
+    capacity_ = capacity < Rule::kNoCode ? capacity : Rule::kNoCode;
+    log_ = log;
+    return table_.start(1024);
+  }
+
+  [[nodiscard]] MappedPart memory() const { return table_.memory(); }
+
+  // `key`: the address, with wire::kCodeExact for an interrupted instruction. Without a row: not known.
+  [[nodiscard]] Rule find(uint64_t key) const {
+    const Slot* slot = table_.find(hash_of(key), [key](const Slot& other) { return other.is(key); });
+    return slot != nullptr ? slot->read() : Rule{};
+  }
+  // A find() of this key is likely to follow.
+  void expect(uint64_t key) const { table_.expect(hash_of(key)); }
+
+  // Notes the row of an address that lies in a range of this generation. code() is kNoCode where there is no room left.
+  Rule add(uint64_t key, uint32_t generation, unwind::Row row) {
+    Slot* slot = table_.insert(
+        key, hash_of(key), [key](const Slot& other) { return other.is(key); },
+        [] { return [](const Slot& other) { return hash_of(other.key.load(std::memory_order_relaxed)); }; });
+    const Rule known = slot != nullptr ? slot->read() : Rule{};
+    const uint64_t entry = key | uint64_t{generation} << 48;
+    const bool same_code =
+        known.word != 0 && known.code() < capacity_ && codes_[known.code()].load(std::memory_order_relaxed) == entry;
+    const Rule made = Rule::make(row, same_code ? known.code() : add_code(entry));
+    if (slot != nullptr) slot->rule.store(made.word, std::memory_order_release);
+    return made;
+  }
+
+  // Rows of addresses in [start, end) have to be made anew.
+  void forget(uint64_t start, uint64_t end) {
+    table_.for_each([&](Slot& slot) {
+      const uint64_t address = wire::code_address(slot.key.load(std::memory_order_relaxed));
+      if (address < start || address >= end) return;
+      slot.rule.fetch_and(uint64_t{Rule::kNoCode}, std::memory_order_acq_rel);
+    });
+  }
+
+ private:
+  struct Slot {
+    using Value = uint64_t;
+    std::atomic<uint64_t> key;   // 0: empty
+    std::atomic<uint64_t> rule;  // 0: whoever claimed the slot isn't that far yet
+    [[nodiscard]] bool is(uint64_t other) const { return key.load(std::memory_order_relaxed) == other; }
+    [[nodiscard]] Rule read() const { return {rule.load(std::memory_order_acquire)}; }
+    [[nodiscard]] bool is_empty() const { return is(0); }
+    bool claim(uint64_t value) {
+      uint64_t empty = 0;
+      return key.compare_exchange_strong(empty, value, std::memory_order_acq_rel);
+    }
+    void copy(const Slot& other) {
+      key.store(other.key.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      rule.store(other.read().word, std::memory_order_relaxed);
+    }
+  };
+
+  static uint32_t hash_of(uint64_t key) { return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32); }
+  uint32_t add_code(uint64_t entry) {
+    if (log_->code_count.load(std::memory_order_relaxed) >= capacity_) return Rule::kNoCode;
+    const uint32_t index = log_->code_count.fetch_add(1, std::memory_order_relaxed);
+    if (index >= capacity_) return Rule::kNoCode;
+    codes_[index].store(entry, std::memory_order_release);
+    return index;
+  }
+
+  wire::CodeEntry* codes_ = nullptr;
+  uint32_t capacity_ = 0;
+  wire::LogHeader* log_ = nullptr;
+  GrowingTable<Slot> table_;
+};
+
+}  // namespace heaptap::agent

@@ -1,0 +1,220 @@
+#include "agent/core/session.h"
+
+#include "agent/core/areas.h"
+#include "agent/core/ending_signals.h"
+#include "agent/core/kernel.h"
+#include "agent/core/pieces.h"
+#include "agent/core/streams.h"
+#include "agent/core/words.h"
+
+namespace heaptap::agent {
+
+constinit SessionPage g_session_page{};
+constinit Session g_session{};
+
+size_t first_mapping_bytes(const wire::LogLayout& log) {
+  if (log.start_chunks >= log.chunk_count) return log.total_bytes;
+  return log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes;
+}
+
+namespace {
+
+// A child that shall be recorded, and isn't: its parent's log, which it still has, is told so.
+void note_unreached() {
+  if (g_session.log != nullptr) g_session.log->children_unreached.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A log that is no session's yet: among the areas noted in the log of the session before, it is none.
+void unmap_log(void* start, size_t bytes) {
+  kernel::system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
+}
+
+void unmap_growth(wire::LogHeader& memory, const wire::LogLayout& layout) {
+  const size_t start = first_mapping_bytes(layout);
+  if (start < layout.total_bytes) unmap_log(reinterpret_cast<uint8_t*>(&memory) + start, layout.total_bytes - start);
+}
+
+// Gets a log. Null where there is none for this process.
+wire::LogHeader* get_log(wire::StartReason reason, wire::CheckedLayout& layout) {
+  const platform::LogMemory memory = platform::get_log(reason);
+  if (memory.answer == platform::LogMemory::Answer::kNobodyThere) note_unreached();
+  if (memory.answer != platform::LogMemory::Answer::kGiven) return nullptr;
+  auto* log = static_cast<wire::LogHeader*>(memory.start);
+  if (memory.bytes < sizeof(wire::LogHeader) || !wire::copy_layout(*log, memory.bytes, layout)) {
+    unmap_log(memory.start, memory.bytes);
+    return nullptr;
+  }
+  unmap_growth(*log, layout.log);
+  return log;
+}
+
+// In a forked child, of what it has of its parent's session. The child has a log of its own by then: what is unmapped is forgotten
+// there, and stays noted in the parent's.
+void leave_parents_session(wire::LogHeader& before, const wire::LogLayout& layout) {
+  Session& session = g_session;
+  Leftovers& leftovers = session.leftovers;
+  if (platform::thread_anchor().level != 0) leftovers.keep();  // this very thread, in what its handler interrupted
+  leftovers.age([](MappedPart part) { kernel::unmap(part.start, part.bytes); });
+  auto* const base = reinterpret_cast<uint8_t*>(&before);
+  leftovers.add({base, first_mapping_bytes(layout)});
+  uint8_t* const chunks = session.chunks.load(std::memory_order_relaxed);
+  if (chunks != base + layout.chunks_offset) {
+    leftovers.add({chunks, size_t{session.mapped_chunks.load(std::memory_order_relaxed)} * wire::kChunkBytes});
+  }
+  leftovers.add(session.unwind.rules.memory());
+  leftovers.add(session.unwind.trie.memory());
+  g_pieces.begin_anew([&leftovers](void* start, size_t bytes) { leftovers.add({start, bytes}); });
+}
+
+bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
+  auto* base = reinterpret_cast<uint8_t*>(log);
+  Session& session = g_session;
+  wire::LogHeader* before = session.log;
+  const wire::LogLayout layout_before = session.layout.log;
+  const wire::LogLayout& layout = checked.log;
+  session.log = log;
+  session.layout = checked;
+  if (before != nullptr) {
+    inherit_own_areas(*before, layout_before);
+    leave_parents_session(*before, layout_before);
+  }
+  kernel::advise(log, first_mapping_bytes(layout), MADV_DONTDUMP);
+  session.slots = reinterpret_cast<wire::StreamSlot*>(base + layout.slots_offset);
+  session.chunks.store(base + layout.chunks_offset, std::memory_order_relaxed);
+  session.mapped_chunks.store(layout.start_chunks, std::memory_order_relaxed);
+  session.mapping_chunks.store(0, std::memory_order_relaxed);
+  session.cannot_grow.store(false, std::memory_order_relaxed);
+  session.log_bytes.store(first_mapping_bytes(layout), std::memory_order_relaxed);
+  session.flags = layout.flags;
+  session.omits = log->omitted_objects[0] != '\0';
+  session.counts_time = session.counts_time || (layout.flags & wire::kCountTime) != 0;
+  session.process = kernel::process_id();
+  session.knows_thread_place = platform::thread_number_in_block() == kernel::thread_id();
+  ++session.number;
+  session.unwind.changes.count_up();
+  UnwindTables& unwind = session.unwind;
+  const uint32_t asked = layout.depth_limit;
+  unwind.depth_limit = asked > 0 && asked < CallStack::kMostFrames ? asked : CallStack::kMostFrames;
+  if (!session.owners.start() ||
+      !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + layout.codes_offset), layout.code_capacity, log) ||
+      !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + layout.nodes_offset), layout.node_capacity, log) ||
+      !session.totals.start(log, checked)) {
+    return false;
+  }
+  session.is_plain = !session.omits && !session.totals.is_on();
+  // A forked child has its parent's modules, and can't ask for them: the lock on their list may be held for ever by a thread
+  // that it doesn't have.
+  if (before == nullptr) {
+    unwind.modules.start(log, layout);
+    unwind.refresh_modules();
+  } else {
+    unwind.modules.inherit(*before, layout_before, log, layout);
+  }
+  session.loader_code = platform::loader_code();
+  session.own_code = platform::own_code();
+  start_streams();
+  log->agent_state.store(static_cast<uint32_t>(wire::AgentState::kRecording), std::memory_order_release);
+  return true;
+}
+
+// Keeps signal handlers out: one that came in between would find half a session, and interrupt the waits.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() { change(kSet, &kAll, &before_); }
+  ~SignalsBlocked() { change(kSet, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  static constexpr long kSet = 2;
+  static constexpr uint64_t kAll = ~uint64_t{0};
+  static void change(long how, const uint64_t* mask, uint64_t* before) {
+    kernel::system_call(__NR_rt_sigprocmask, how, reinterpret_cast<long>(mask), reinterpret_cast<long>(before),
+                        sizeof(uint64_t));
+  }
+  uint64_t before_ = 0;
+};
+
+// A forked child is recorded only where that was asked for. What isn't recorded makes no system call at all.
+bool may_start() {
+  if (!platform::has_log_source() || !may_call()) return false;
+  if (g_session.process == 0) {
+    // Once: a child of a process in which it came to nothing doesn't try again.
+    static constinit bool tried = false;
+    if (tried) return false;
+    tried = true;
+    return !starts_under_unknown_filters();
+  }
+  return (g_session.flags & wire::kFollowFork) != 0;
+}
+
+// A second mapping of the same chunks and of those behind them. The first one stays: threads are at work in it.
+bool map_chunks(uint32_t count) {
+  constexpr long kMayMove = 1;
+  if (kernel::is_address_space_limited()) return false;  // what the program was promised isn't taken from it
+  const size_t bytes = size_t{count} * wire::kChunkBytes;
+  uint8_t* const before = g_session.chunks.load(std::memory_order_relaxed);
+  const long moved =
+      kernel::system_call(__NR_mremap, reinterpret_cast<long>(before), 0, static_cast<long>(bytes), kMayMove);
+  if (kernel::failed(moved)) return false;
+  auto* const chunks = reinterpret_cast<uint8_t*>(moved);
+  note_own_area(chunks, bytes);
+  kernel::advise(chunks, bytes, MADV_DONTDUMP);
+  g_session.log_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  g_session.chunks.store(chunks, std::memory_order_release);
+  g_session.mapped_chunks.store(count, std::memory_order_release);  // pairs with the acquire of who takes a chunk
+  return true;
+}
+
+}  // namespace
+
+__attribute__((noinline)) bool map_more_chunks(uint32_t first) {
+  Session& session = g_session;
+  const uint32_t most = session.layout.log.chunk_count;
+  uint32_t usable = session.log->usable_chunks.load(std::memory_order_acquire);
+  if (usable > most) usable = most;
+  if (usable <= first || session.cannot_grow.load(std::memory_order_relaxed)) return false;
+  if (session.mapping_chunks.exchange(1, std::memory_order_acquire) != 0) {
+    // Another thread is at it, for some microseconds; maybe the one that this signal handler interrupted.
+    constexpr int kMostLooks = 20'000;
+    for (int i = 0; i < kMostLooks && session.mapping_chunks.load(std::memory_order_acquire) != 0; ++i) {
+      arch::native::relax();
+    }
+    return first < session.mapped_chunks.load(std::memory_order_acquire);
+  }
+  const bool is_there = first < session.mapped_chunks.load(std::memory_order_acquire) || map_chunks(usable);
+  if (!is_there) session.cannot_grow.store(true, std::memory_order_relaxed);
+  session.mapping_chunks.store(0, std::memory_order_release);
+  return is_there;
+}
+
+uint32_t thread_id() {
+  if (may_call()) return kernel::thread_id();
+  return g_session.knows_thread_place ? platform::thread_number_in_block() : 0;
+}
+
+__attribute__((noinline)) bool start_session() {
+  std::atomic<SessionState>& state = g_session_page.state;
+  SessionState expected = SessionState::kUnknown;
+  if (!state.compare_exchange_strong(expected, SessionState::kStarting, std::memory_order_acq_rel)) {
+    return expected == SessionState::kRecording;
+  }
+  if (!may_start()) {
+    if ((g_session.flags & wire::kFollowFork) != 0) note_unreached();
+    state.store(SessionState::kOff, std::memory_order_release);
+    return false;
+  }
+  const SignalsBlocked no_signals;
+  const wire::StartReason reason = g_session.process == 0 ? wire::StartReason::kStart : wire::StartReason::kFork;
+  kernel::advise(&g_session_page, sizeof(g_session_page), MADV_WIPEONFORK);
+  if (reason == wire::StartReason::kStart) platform::note_first_process();
+  static constinit wire::CheckedLayout layout{};  // one thread at a time comes here, and its stack may be small
+  wire::LogHeader* log = get_log(reason, layout);
+  const bool started = log != nullptr && use_log(log, layout);
+  state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
+  platform::note_session(reason, started ? log : nullptr);
+  if (started) arm_signals();
+  return started;
+}
+
+}  // namespace heaptap::agent

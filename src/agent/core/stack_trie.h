@@ -1,0 +1,148 @@
+// Call stacks as numbers: a trie of code entries, kept in the log's shared memory, with an index of its own beside it.
+// The index goes by a hash of the whole stack, which a walk has at hand without looking anything up: one look finds a stack
+// that is known, and the nodes on its way, which were most often made in one go and lie side by side, prove it.
+// Threads use it without locks. The same stack may get a second number in a race; readers merge them.
+#pragma once
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/core/growing_table.h"
+#include "agent/core/rule_table.h"
+#include "wire/log.h"
+
+namespace heaptap::agent {
+
+// A stack: its number, and the hash of all its codes.
+struct StackName {
+  uint32_t node;
+  uint32_t hash;
+};
+
+// The name of a stack without frames.
+constexpr StackName root_name(wire::StackEnd end) { return {static_cast<uint32_t>(end), static_cast<uint32_t>(end)}; }
+
+// The hash of a stack with one frame more.
+constexpr uint32_t hash_with(uint32_t hash, uint32_t code) {
+  const uint64_t product = (uint64_t{hash} << 32 | code) * 0x9e3779b97f4a7c15u;
+  const auto mixed = static_cast<uint32_t>(product >> 32);
+  return mixed ^ mixed >> 15;
+}
+
+class StackTrie {
+ public:
+  bool start(wire::StackNode* nodes, uint32_t capacity, wire::LogHeader* log) {
+    nodes_ = nodes;
+    capacity_ = capacity;
+    log_ = log;
+    number_mask_ = UINT32_MAX >> __builtin_clz(capacity | 1);
+    return index_.start(2048);
+  }
+
+  [[nodiscard]] MappedPart memory() const { return index_.memory(); }
+
+  // A lookup of the stack with this hash is likely to follow.
+  void expect(uint32_t hash) const { index_.expect(hash); }
+
+  // The number of the stack with this hash for which is_it(number) holds, or 0.
+  template <typename IsIt>
+  uint32_t find(uint32_t hash, const IsIt& is_it) const {
+    uint32_t number = 0;
+    index_.find(hash, [&](const Slot& slot) {
+      const uint32_t word = slot.word.load(std::memory_order_acquire);  // pairs with the CAS in claim()
+      if (((word ^ hash) & ~number_mask_) != 0 || word == 0 || !is_it(word & number_mask_)) return false;
+      number = word & number_mask_;
+      return true;
+    });
+    return number;
+  }
+
+  // Of a number that may stand in the log, which the program can overwrite.
+  [[nodiscard]] uint64_t node(uint32_t number) const {
+    return number < capacity_ ? nodes_[number].load(std::memory_order_relaxed) : 0;
+  }
+
+  // Of the stack's innermost frame; of a stack without frames Rule::kNoCode.
+  [[nodiscard]] uint32_t code_of(uint32_t number) const {
+    return number < wire::kRootCount ? Rule::kNoCode : wire::node_code(node(number));
+  }
+
+  // `parent` with `code` called from it; the root kTableFull where there is no room left.
+  StackName intern(StackName parent, uint32_t code) {
+    const uint32_t hash = hash_with(parent.hash, code);
+    const uint64_t wanted = wire::make_node(parent.node, code);
+    const uint32_t known = find(hash, [&](uint32_t number) { return node(number) == wanted; });
+    return known != 0 ? StackName{known, hash} : add(wanted, hash);
+  }
+
+ private:
+  // The number in the low bits, above them those bits of the hash that there is room for.
+  struct Slot {
+    using Value = uint32_t;
+    std::atomic<uint32_t> word;
+    [[nodiscard]] bool is_empty() const { return word.load(std::memory_order_relaxed) == 0; }
+    bool claim(uint32_t value) {
+      uint32_t empty = 0;
+      return word.compare_exchange_strong(empty, value, std::memory_order_acq_rel);
+    }
+    void copy(const Slot& other) { word.store(other.word.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+  };
+
+  // The hashes of all nodes, made for one use. A node's parent has a smaller number than itself.
+  class Hashes {
+   public:
+    explicit Hashes(const StackTrie& trie) : mask_(trie.number_mask_) {
+      const uint32_t made = trie.log_->node_count.load(std::memory_order_relaxed);
+      count_ = made < trie.capacity_ ? made : trie.capacity_;
+      bytes_ = sizeof(uint32_t) * count_;
+      hashes_ = static_cast<uint32_t*>(kernel::map_memory(bytes_));
+      if (hashes_ == nullptr) return;
+      for (uint32_t number = 0; number < count_; ++number) {
+        const uint64_t node = trie.node(number);
+        const uint32_t parent = wire::node_parent(node);
+        hashes_[number] =
+            number < wire::kRootCount || parent >= number ? number : hash_with(hashes_[parent], wire::node_code(node));
+      }
+    }
+    ~Hashes() {
+      if (hashes_ != nullptr) kernel::unmap(hashes_, bytes_);
+    }
+    Hashes(const Hashes&) = delete;
+    Hashes& operator=(const Hashes&) = delete;
+    uint32_t operator()(const Slot& slot) const {
+      const uint32_t number = slot.word.load(std::memory_order_relaxed) & mask_;
+      return hashes_ != nullptr && number < count_ ? hashes_[number] : 0;
+    }
+
+   private:
+    uint32_t mask_;
+    uint32_t count_ = 0;
+    size_t bytes_ = 0;
+    uint32_t* hashes_ = nullptr;
+  };
+
+  __attribute__((noinline)) StackName add(uint64_t node, uint32_t hash) {
+    constexpr StackName kFull = root_name(wire::StackEnd::kTableFull);
+    if (log_->node_count.load(std::memory_order_relaxed) >= capacity_) return kFull;
+    const uint32_t number = log_->node_count.fetch_add(1, std::memory_order_relaxed);
+    if (number >= capacity_) return kFull;
+    nodes_[number].store(node, std::memory_order_release);
+    const uint32_t word = number | (hash & ~number_mask_);
+    const Slot* stands = index_.insert(
+        word, hash,
+        [&](const Slot& slot) {
+          const uint32_t other = slot.word.load(std::memory_order_acquire);
+          return ((other ^ hash) & ~number_mask_) == 0 && this->node(other & number_mask_) == node;
+        },
+        [this] { return Hashes(*this); });
+    return {stands != nullptr ? stands->word.load(std::memory_order_relaxed) & number_mask_ : number, hash};
+  }
+
+  wire::StackNode* nodes_ = nullptr;
+  uint32_t capacity_ = 0;
+  wire::LogHeader* log_ = nullptr;
+  uint32_t number_mask_ = 0;
+  GrowingTable<Slot> index_;
+};
+
+}  // namespace heaptap::agent

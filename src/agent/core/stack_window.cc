@@ -1,0 +1,83 @@
+#include "agent/core/stack_window.h"
+
+#include "agent/core/kernel.h"
+
+namespace heaptap::agent {
+namespace {
+
+// So far beyond what is known one asks page by page.
+constexpr uintptr_t kMostAsked = 64u << 10;
+
+}  // namespace
+
+void StackWindow::enter_elsewhere(uintptr_t sp, bool runs_there) {
+  if (grow_to(low_, runs_there)) {
+    on_own_ = true;
+    high_ = own_high_;
+    return;
+  }
+  // Nobody knows about the page below; of one that was interrupted, nor about this page, which is asked for from its start.
+  if (low_ < page_of(sp) || !runs_there) low_ = page_of(sp);
+  high_ = runs_there ? page_of(sp) + kPage : low_;
+}
+
+void StackWindow::find_own() {
+  was_sought_ = true;
+  bounds_ = find_thread_stack();
+  own_high_ = bounds_.high;
+  own_low_ = page_of(bounds_.high);  // the control block, or what the kernel passed to the program, is on this page
+  if (own_low_ == own_high_ && own_high_ != 0) own_low_ -= sizeof(uintptr_t);
+}
+
+// Whether a stack pointer below the known part of the thread's own stack is on that stack still: within its bounds, with
+// nothing between that can't be read. Asked upwards: that doesn't make the kernel grow its stack, whose growth ends well above
+// a mapping below it (stack_guard_gap in mm/mmap.c).
+bool StackWindow::grow_to(uintptr_t sp, bool runs_there) {
+  if (!was_sought_) find_own();
+  if (own_high_ == 0 || sp >= own_high_ || sp < lowest_own()) return false;
+  if (sp >= own_low_) return true;
+  for (uintptr_t page = page_of(sp) + (runs_there ? kPage : 0); page < own_low_; page += kPage) {
+    if (kernel::is_readable(page)) continue;
+    // Where the kernel can't be asked, what the C library wrote down of its stack has to do.
+    const bool answers = kernel::is_readable(reinterpret_cast<uintptr_t>(this));
+    if (answers || !runs_there || !bounds_.is_whole) return false;
+    break;
+  }
+  const uintptr_t lowest = lowest_own();
+  own_low_ = page_of(sp) > lowest ? page_of(sp) : lowest;
+  return true;
+}
+
+// The initial stack grows into what is free. A mapping that the program made there is none of it.
+uintptr_t StackWindow::lowest_own() const {
+  const uintptr_t floor = bounds_.is_whole ? 0 : initial_stack_floor();
+  return bounds_.low > floor ? bounds_.low : floor;
+}
+
+bool StackWindow::load_elsewhere(uintptr_t address, uintptr_t& word) {
+  if (address < low_) return false;
+  strayed_ = true;
+  // What isn't one piece with the page that the walk began on may be anybody's, and go while it is read.
+  if (on_own_ || address - high_ > kMostAsked) return kernel::copy_word(address, word);
+  // Page by page, so that what is known stays one piece.
+  while (high_ <= page_of(address)) {
+    if (!kernel::is_readable(high_)) return false;
+    high_ = page_of(high_) + kPage;
+  }
+  word = load_word(address);
+  return true;
+}
+
+bool StackWindow::forget(uintptr_t begin, uintptr_t end, uintptr_t sp) {
+  if (begin >= own_high_ || end <= own_low_) return false;
+  if (!own().holds(sp)) {
+    own_low_ = own_high_ = 0;
+  } else if (begin > sp) {
+    own_high_ = begin & ~(sizeof(uintptr_t) - 1);
+  } else {
+    own_low_ = bounds_.low = end < own_high_ ? end : own_high_;
+  }
+  return true;
+}
+
+}  // namespace heaptap::agent

@@ -1,0 +1,78 @@
+// Which stack memory may be read. The target must never fault on our account, so an address is read only if it is known
+// to be mapped: on the thread's own stack between the stack pointer and its top, on the page that the thread runs on, or
+// where the kernel said so just now.
+#pragma once
+#include <stdint.h>
+
+#include "agent/core/thread_stack.h"
+#include "agent/core/words.h"
+
+namespace heaptap::agent {
+
+// Addresses from `low` on.
+struct AddressSpan {
+  uintptr_t low = 0;
+  uintptr_t bytes = 0;
+  [[nodiscard]] __attribute__((always_inline)) bool holds(uintptr_t address) const { return address - low < bytes; }
+};
+
+class StackWindow {
+ public:
+  // At the start of a walk, of a thread that runs at `sp`.
+  void begin(uintptr_t sp) {
+    strayed_ = false;
+    enter(sp, sp, true);
+  }
+
+  // A walk goes on in the frame of a function that was interrupted at `sp`, where the `red_zone` below belongs to the frame.
+  // What is there may have gone meanwhile, but on the thread's own stack.
+  void enter_interrupted(uintptr_t sp, uintptr_t red_zone) { enter(sp, sp - red_zone, false); }
+
+  // The word at this address, if it can be read. Walks go upwards: what is below the first frame is refused.
+  bool load(uintptr_t address, uintptr_t& word) {
+    if (address % sizeof(uintptr_t) != 0) [[unlikely]]
+      return false;
+    if (address - low_ >= high_ - low_) [[unlikely]]
+      return load_elsewhere(address, word);
+    word = load_word(address);
+    return true;
+  }
+
+  // Whether the walk is on the thread's own stack, whose memory stays mapped above the stack pointer as long as the thread
+  // runs there.
+  [[nodiscard]] bool is_on_own_stack() const { return on_own_; }
+  // And read nothing that lies elsewhere.
+  [[nodiscard]] bool stayed_on_own_stack() const { return on_own_ && !strayed_; }
+
+  // The thread's own stack, as far as it is known.
+  [[nodiscard]] AddressSpan own() const { return {own_low_, own_high_ - own_low_}; }
+
+  // The memory of [begin, end) goes, or can't be read any more, while the thread runs at `sp`. Whether that concerns the
+  // thread's own stack, of which less is known then.
+  bool forget(uintptr_t begin, uintptr_t end, uintptr_t sp);
+
+ private:
+  void enter(uintptr_t sp, uintptr_t low, bool runs_there) {
+    low_ = low & ~(sizeof(uintptr_t) - 1);
+    on_own_ = low_ - own_low_ < own_high_ - own_low_;
+    high_ = own_high_;
+    if (!on_own_) [[unlikely]]
+      enter_elsewhere(sp, runs_there);
+  }
+  void enter_elsewhere(uintptr_t sp, bool runs_there);
+  bool load_elsewhere(uintptr_t address, uintptr_t& word);
+  void find_own();
+  bool grow_to(uintptr_t sp, bool runs_there);
+  [[nodiscard]] uintptr_t lowest_own() const;
+
+  uintptr_t low_ = 0;
+  uintptr_t high_ = 0;     // readable from `low_` up to here in this walk
+  uintptr_t own_low_ = 0;  // the thread's own stack, as far as it was seen
+  uintptr_t own_high_ = 0;
+  StackBounds bounds_;  // in which it lies
+  bool was_sought_ = false;
+  bool on_own_ = false;
+  bool strayed_ = false;
+};
+
+}  // namespace heaptap::agent

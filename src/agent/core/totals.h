@@ -1,0 +1,70 @@
+// --aggregate: what an event changes in the totals per stack, which are kept in the log's shared memory in place of records.
+#pragma once
+#include <stdint.h>
+
+#include "agent/core/entry_index.h"
+#include "agent/core/live_blocks.h"
+#include "agent/core/platform.h"
+#include "wire/log.h"
+#include "wire/log_layout.h"
+#include "wire/totals.h"
+
+namespace heaptap::agent {
+
+struct Observation;
+
+// What a thread (at one level) keeps for itself.
+struct TotalsState {
+  static constexpr uint32_t kKnownEntries = 2048;
+  uint32_t thread;  // whose entries it adds to; 0: those of all that have none of their own
+  bool is_first;    // of the process's threads
+  // The last release by a realloc, which may turn out not to have happened.
+  enum class Released : uint8_t { kNothing, kBlock, kDouble, kBad, kUnclear, kUnknown } released;
+  bool was_temporary;
+  bool was_mismatched;
+  uint64_t address;
+  uint64_t where;
+  // Of the thread's stream as long as it has written no record, which most threads never do: the log has places for fewer threads
+  // then.
+  wire::StreamSlot slot;
+  uint32_t known[kKnownEntries];  // entries by stack, to be checked
+};
+
+class TotalsBook {
+ public:
+  // Where the log has no totals this stays off. False: no memory.
+  bool start(wire::LogHeader* log, const wire::CheckedLayout& layout);
+  [[nodiscard]] bool is_on() const { return header_ != nullptr; }
+
+  // A thread's first event.
+  void begin_thread(TotalsState& state, uint32_t number, uint32_t kernel_id);
+
+  void allocate(TotalsState& state, ThreadAnchor& anchor, const Observation& seen, uint32_t stack);
+  void release(TotalsState& state, ThreadAnchor& anchor, const Observation& seen);
+  void undo(TotalsState& state, const Observation& seen);
+
+ private:
+  uint32_t entry_for(TotalsState& state, uint32_t stack, uint8_t function);
+  uint32_t find_entry(TotalsState& state, uint32_t stack, uint8_t function);
+  uint32_t add_entry(uint64_t key);
+  void count_release(TotalsState& state, uint64_t where, uint64_t times);
+  bool is_temporary(const TotalsState& state, const ThreadAnchor& anchor, uint64_t address, uint64_t key);
+  void not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take);
+  [[nodiscard]] std::atomic<uint64_t>* counter_of(TotalsState::Released released) const;
+  void add_live(const TotalsState& state, uint64_t bytes, uint64_t blocks);
+  void see_peak();
+  [[nodiscard]] uint32_t entry_number(uint64_t where) const;
+  [[nodiscard]] wire::TotalsEntry& entry_of(uint64_t where) const;
+  [[nodiscard]] wire::TotalsRare& rare_of(uint64_t where) const;
+  [[nodiscard]] bool owns(const TotalsState& state, const wire::TotalsEntry& entry) const;
+
+  wire::TotalsHeader* header_ = nullptr;
+  wire::TotalsThread* threads_ = nullptr;
+  wire::TotalsEntry* entries_ = nullptr;
+  wire::TotalsRare* rare_ = nullptr;
+  uint32_t entry_capacity_ = 0;
+  LiveBlocks blocks_;
+  EntryIndex index_;
+};
+
+}  // namespace heaptap::agent

@@ -1,0 +1,128 @@
+// A socket to the collector, without libc.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/core/kernel.h"
+#include "agent/core/session.h"
+#include "agent/core/words.h"
+#include "agent/preload/log_request.h"
+
+namespace heaptap::agent {
+
+inline constexpr long kUnixFamily = 1;
+inline constexpr long kSeqPacket = 5;
+inline constexpr long kCloseOnExec = 02000000;
+inline constexpr long kNoSignal = 0x4000;
+inline constexpr long kSocketLevel = 1;
+inline constexpr long kReceiveTimeout = 20;
+inline constexpr long kSendTimeout = 21;
+inline constexpr int kAnswerSeconds = 5;
+
+struct SocketAddress {
+  uint16_t family;
+  char path[108];
+};
+
+// A leading NUL: the abstract namespace.
+inline SocketAddress collectors_address() {
+  SocketAddress address{static_cast<uint16_t>(kUnixFamily), {}};
+  copy_bytes(address.path + 1, g_log_request.socket_name, g_log_request.socket_name_bytes);
+  return address;
+}
+inline size_t collectors_address_bytes() { return offsetof(SocketAddress, path) + 1 + g_log_request.socket_name_bytes; }
+
+// struct msghdr and cmsghdr as the kernel has them.
+struct MessagePart {
+  void* base;
+  size_t bytes;
+};
+struct MessageHeader {
+  void* name;
+  int name_bytes;
+  MessagePart* vector;
+  size_t vector_count;
+  void* control;
+  size_t control_bytes;
+  unsigned flags;
+};
+struct ControlMessage {
+  size_t bytes;
+  int level;
+  int type;
+  int descriptor;
+};
+
+// A socket that closes itself.
+class Socket {
+ public:
+  Socket() : descriptor_(kernel::system_call(__NR_socket, kUnixFamily, kSeqPacket | kCloseOnExec, 0)) {}
+  ~Socket() { close(); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  bool connect_to_collector() {
+    if (descriptor_ < 0) return false;
+    set_patience();
+    const SocketAddress address = collectors_address();
+    return !kernel::failed(kernel::system_call(__NR_connect, descriptor_, reinterpret_cast<long>(&address),
+                                               static_cast<long>(collectors_address_bytes())));
+  }
+
+  // Becomes one end of a pair; `other` is the other one.
+  bool become_pair(Socket& other) {
+    int ends[2];
+    if (kernel::failed(kernel::system_call(__NR_socketpair, kUnixFamily, kSeqPacket | kCloseOnExec, 0,
+                                           reinterpret_cast<long>(ends)))) {
+      return false;
+    }
+    close();
+    other.close();
+    descriptor_ = ends[0];
+    other.descriptor_ = ends[1];
+    set_patience();
+    return true;
+  }
+
+  bool send(const void* message, size_t bytes) {
+    return kernel::system_call(__NR_sendto, descriptor_, reinterpret_cast<long>(message), static_cast<long>(bytes),
+                               kNoSignal) == static_cast<long>(bytes);
+  }
+
+  // Receives a message of exactly that size and the descriptor that comes with it; -1: none.
+  bool receive(void* message, size_t bytes, int& descriptor) {
+    alignas(8) uint8_t control[32] = {};
+    MessagePart part{message, bytes};
+    MessageHeader header{nullptr, 0, &part, 1, control, sizeof(control), 0};
+    long received;
+    do {
+      received =
+          kernel::system_call(__NR_recvmsg, descriptor_, reinterpret_cast<long>(&header), 0x40000000 /* CLOEXEC */);
+    } while (received == kernel::kInterrupted);
+    descriptor = -1;
+    const auto* rights = reinterpret_cast<const ControlMessage*>(control);
+    if (received > 0 && header.control_bytes >= sizeof(size_t) + 12 && rights->level == 1 && rights->type == 1) {
+      descriptor = rights->descriptor;
+    }
+    return received == static_cast<long>(bytes);
+  }
+
+  [[nodiscard]] long descriptor() const { return descriptor_; }
+
+ private:
+  void close() {
+    if (descriptor_ >= 0) kernel::close(static_cast<int>(descriptor_));
+    descriptor_ = -1;
+  }
+  void set_patience() const {
+    __kernel_timespec limit{kAnswerSeconds, 0};
+    for (const long option : {kReceiveTimeout, kSendTimeout}) {
+      kernel::system_call(__NR_setsockopt, descriptor_, kSocketLevel, option, reinterpret_cast<long>(&limit),
+                          sizeof(limit));
+    }
+  }
+
+  long descriptor_;
+};
+
+}  // namespace heaptap::agent

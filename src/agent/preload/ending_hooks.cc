@@ -1,0 +1,248 @@
+// The preloaded library's exports through which it sees the program's end coming, and hides that it handles fatal signals.
+// Each does for the program just what it did without the agent; none is an event. Those in assembly (arch/*/ending.S) ask the
+// functions heaptap_choose_… here where to go on.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/core/areas.h"
+#include "agent/core/ending.h"
+#include "agent/core/ending_signals.h"
+#include "agent/core/kernel.h"
+#include "agent/core/streams.h"
+#include "agent/core/words.h"
+#include "agent/preload/line.h"
+#include "agent/preload/preload.h"
+#include "agent/preload/real_functions.h"
+#include "agent/preload/surroundings.h"
+
+#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
+#define HEAPTAP_FOR_ASSEMBLY extern "C" __attribute__((visibility("hidden"), used))
+// Where the caller's stack ends, in a function with a frame pointer: the place of the return address.
+#define HEAPTAP_RETURN_SLOT() (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + sizeof(uintptr_t))
+
+extern "C" {
+__attribute__((visibility("hidden"))) void heaptap_enter_main();
+__attribute__((visibility("hidden"))) void* heaptap_main = nullptr;       // the program's
+__attribute__((visibility("hidden"))) uintptr_t heaptap_main_slot = 0;    // where its return address lies on the stack
+__attribute__((visibility("hidden"))) uintptr_t heaptap_main_return = 0;  // that address
+}
+
+namespace heaptap::agent {
+namespace {
+
+// Of the outermost exit or quick_exit that this thread is in: below it the stack is dead. 0: none.
+__attribute__((tls_model("initial-exec"))) __thread uintptr_t g_exit_slot;
+
+// What the caller of the outermost exit had in the registers that calls preserve: its variables, perhaps. The scan finds them
+// here, as in all thread-local memory.
+constexpr size_t kPreservedRegisters = 6;
+__attribute__((tls_model("initial-exec"))) __thread volatile uintptr_t g_exit_registers[kPreservedRegisters];
+
+constexpr size_t kPassedRegisters = 7;  // that may have arguments
+
+void note_registers(const uintptr_t* arguments) {
+  for (size_t i = 0; i < kPreservedRegisters; ++i) g_exit_registers[i] = arguments[kPassedRegisters + i];
+}
+
+// Of a function that passes through: copies of registers lie right below.
+uintptr_t return_slot(const uintptr_t* arguments) {
+  return reinterpret_cast<uintptr_t>(arguments + kPassedRegisters + kPreservedRegisters);
+}
+
+// Children that share the parent's memory come here, too, some of them with thread-local memory that libc didn't make.
+void note_exit(const uintptr_t* arguments) {
+  if (!watches_ending() || kernel::process_id() != g_session.process || g_exit_slot != 0) return;
+  g_exit_slot = return_slot(arguments);
+  note_registers(arguments);
+}
+
+void offer(wire::EndingKind kind, uintptr_t live_sp) {
+  offer_scan({.kind = kind, .thread_id = 0, .live_sp = live_sp, .interrupted_sp = live_sp, .signal = 0, .reserved = 0});
+}
+
+// Nothing between here and the end is libc's, so that the registers stay where they were saved on the stack: a part of it that
+// is alive. No thread-local memory is touched: a thread of the program's own making may have none.
+void offer_direct_exit(const uintptr_t* arguments) {
+  offer(wire::EndingKind::kDirectExit, reinterpret_cast<uintptr_t>(arguments + kPassedRegisters));
+}
+
+// libc calls main and, with what it returns, exit: the same place on the stack then holds another return address, a few
+// instructions further on.
+bool main_has_returned() {
+  constexpr uintptr_t kFewInstructions = 64;
+  if (heaptap_main_slot == 0 || static_cast<int>(kernel::thread_id()) != g_session.process) return false;
+  const uintptr_t now = *reinterpret_cast<const volatile uintptr_t*>(heaptap_main_slot);
+  return now != heaptap_main_return && now - heaptap_main_return < kFewInstructions;
+}
+
+// The last of the exit handlers, since it was registered first.
+__attribute__((noinline)) void at_exit(void*) {
+  if (!watches_ending()) return;
+  if (main_has_returned()) {
+    offer(wire::EndingKind::kReturn, heaptap_main_slot + sizeof(uintptr_t));
+  } else {
+    offer(wire::EndingKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
+  }
+}
+
+__attribute__((noinline)) void at_quick_exit() {
+  if (watches_ending()) {
+    offer(wire::EndingKind::kQuickExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
+  }
+}
+
+// Whether the end is to be watched, asked where a session can start.
+bool wants_ending() { return is_recording() && watches_ending(); }
+
+[[noreturn]] void end_without_libc(int status) {
+  for (;;) kernel::call_for_program(__NR_exit_group, status);
+}
+
+// Where a real function is missing, which can't be where its name was bound: fails as the function does.
+long fail() { return -1; }
+
+template <typename Real>
+void* or_fail(Real* real) {
+  return real != nullptr ? reinterpret_cast<void*>(real) : reinterpret_cast<void*>(&fail);
+}
+
+template <typename Real>
+void* or_end(Real* real) {
+  return real != nullptr ? reinterpret_cast<void*>(real) : reinterpret_cast<void*>(&end_without_libc);
+}
+
+// The kernel has only one for a thread, the one that was set last.
+void note_alternate_stack(const wire::StackArea& now, uint64_t before) {
+  if (before != now.begin) forget_stack(before);
+  note_stack(now);
+}
+
+// stack_t and the part of ucontext_t before the registers.
+struct Stack {
+  uintptr_t start;
+  int flags;
+  size_t bytes;
+};
+struct Context {
+  unsigned long flags;
+  Context* link;
+  Stack stack;
+};
+
+// What takes memory away, by its number.
+void note_memory_call(const uintptr_t* arguments) {
+  constexpr uintptr_t kRead = 1;
+  constexpr uintptr_t kFixed = 0x10;
+  constexpr uintptr_t kPageMask = 4095;
+  if (g_session_page.state.load(std::memory_order_relaxed) != SessionState::kRecording) return;
+  const bool goes =
+      arguments[0] == __NR_munmap || arguments[0] == __NR_mremap ||
+      ((arguments[0] == __NR_mprotect || arguments[0] == __NR_pkey_mprotect) && (arguments[3] & kRead) == 0) ||
+      (arguments[0] == __NR_mmap && (arguments[4] & kFixed) != 0);
+  if (!goes || kernel::process_id() != g_session.process) return;
+  const auto forget = [arguments](uintptr_t begin, uintptr_t bytes) {
+    forget_stack_memory(begin, begin + ((bytes + kPageMask) & ~kPageMask), reinterpret_cast<uintptr_t>(arguments));
+  };
+  forget(arguments[1], arguments[2]);
+  constexpr uintptr_t kMovesTo = 2;  // MREMAP_FIXED
+  if (arguments[0] == __NR_mremap && (arguments[4] & kMovesTo) != 0) forget(arguments[5], arguments[3]);
+}
+
+// Its argument may be anything: who asks whether the kernel has the call passes what can't be read, or is too short.
+void note_clone3(uintptr_t argument, uintptr_t bytes) {
+  constexpr uintptr_t kShortest = 64;  // CLONE_ARGS_SIZE_VER0
+  if (bytes < kShortest || !kernel::is_readable(argument)) return;
+  uint64_t flags = 0;
+  copy_bytes(&flags, reinterpret_cast<const void*>(argument), sizeof(flags));  // it may be unaligned
+  note_namespaces(flags);
+}
+
+}  // namespace
+}  // namespace heaptap::agent
+
+using namespace heaptap::agent;
+
+// main, argc, argv, init, fini, rtld_fini; stack_end lies on the stack. Before all that the program's own objects register.
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_start(uintptr_t* arguments) {
+  read_environment();
+  auto* start = reinterpret_cast<void*>(real<void()>(Other::kStartMain));
+  if (start == nullptr) end_without_libc(127);
+  if (!wants_ending()) return start;
+  if (auto* call = real<int(void (*)(void*), void*, void*)>(Other::kAtExit)) call(&at_exit, nullptr, nullptr);
+  if (auto* call = real<int(void (*)(), void*)>(Other::kAtQuickExit)) call(&at_quick_exit, nullptr);
+  heaptap_main = reinterpret_cast<void*>(arguments[0]);
+  arguments[0] = reinterpret_cast<uintptr_t>(&heaptap_enter_main);
+  return start;
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments) {
+  const auto* context = reinterpret_cast<const Context*>(arguments[0]);
+  note_stack({.begin = context->stack.start,
+              .end = context->stack.start + context->stack.bytes,
+              .context = arguments[0],
+              .thread_id = 0,
+              .kind = heaptap::wire::RootKind::kContextStack});
+  return or_fail(real<void()>(Other::kMakeContext));
+}
+
+// Of what programs call by number because libc has no function for it.
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
+  if (void* call = choose_restricting_call(arguments)) return call;
+  if (arguments[0] == __NR_rt_sigaction) return choose_action_by_number();
+  if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
+  note_memory_call(arguments);
+  if (arguments[0] == __NR_clone || arguments[0] == __NR_unshare) note_namespaces(arguments[1]);
+  if (arguments[0] == __NR_clone3) note_clone3(arguments[1], arguments[2]);
+  return or_fail(real<long()>(Other::kSystemCall));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_unshare(const uintptr_t* arguments) {
+  note_namespaces(arguments[0]);
+  return or_fail(real<int(int)>(Other::kUnshare));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_setns(const uintptr_t* arguments) {
+  if (arguments[1] == 0) keep_line();  // which namespace it is, the descriptor knows
+  note_namespaces(arguments[1]);
+  return or_fail(real<int(int, int)>(Other::kSetNamespace));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_clone(const uintptr_t* arguments) {
+  note_namespaces(arguments[2]);
+  return or_fail(real<int()>(Other::kClone));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_exit(const uintptr_t* arguments) {
+  note_exit(arguments);
+  return or_end(real<void(int)>(Other::kExit));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_quick_exit(const uintptr_t* arguments) {
+  note_exit(arguments);
+  return or_end(real<void(int)>(Other::kQuickExit));
+}
+
+HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_direct_exit(const uintptr_t* arguments) {
+  offer_direct_exit(arguments);
+  return or_end(real<void(int)>(Other::kDirectExit));
+}
+
+HEAPTAP_EXPORT int sigaltstack(const Stack* wanted, Stack* old) {
+  constexpr int kDisabled = 2;
+  auto* call = real<int(const Stack*, Stack*)>(Other::kAlternateStack);
+  if (call == nullptr) return -1;
+  Stack before{};
+  const Stack now = wanted != nullptr ? *wanted : Stack{};
+  const int status = call(wanted, &before);
+  if (status != 0) return status;
+  if (old != nullptr) *old = before;
+  if (wanted == nullptr) return 0;
+  const bool off = (now.flags & kDisabled) != 0;
+  note_alternate_stack({.begin = off ? 0 : now.start,
+                        .end = now.start + now.bytes,
+                        .context = 0,
+                        .thread_id = thread_id(),
+                        .kind = heaptap::wire::RootKind::kAlternateStack},
+                       (before.flags & kDisabled) != 0 ? 0 : before.start);
+  return 0;
+}

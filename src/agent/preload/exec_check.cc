@@ -1,0 +1,185 @@
+#include "agent/preload/exec_check.h"
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/core/kernel.h"
+#include "agent/core/words.h"
+#include "agent/preload/exec_names.h"
+#include "agent/preload/exec_program.h"
+
+namespace heaptap::agent {
+namespace {
+
+using wire::ExecOutcome;
+
+constexpr int kWorkingFolder = -100;  // AT_FDCWD
+constexpr int kMostInterpreters = 5;  // the kernel's own limit for scripts run by scripts
+constexpr size_t kPathBytes = 1024;
+
+// The kernel's struct stat on x86-64 and AArch64 differ; statx is the same everywhere.
+struct FileFacts {
+  uint32_t mask, block_bytes;
+  uint64_t attributes;
+  uint32_t links, user, group;
+  uint16_t mode, spare;
+  uint64_t more[28];
+};
+static_assert(sizeof(FileFacts) == 256);
+
+constexpr uint16_t kTypeMask = 0170000;
+constexpr uint16_t kRegular = 0100000;
+constexpr uint16_t kSetUser = 04000;
+constexpr uint16_t kSetGroup = 02000;
+constexpr uint16_t kAnyoneExecutes = 0111;
+constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+
+bool ask_facts(int folder, const char* path, FileFacts& facts) {
+  constexpr long kBasicFacts = 0x7ff;
+  return !kernel::failed(kernel::system_call(__NR_statx, folder, reinterpret_cast<long>(path),
+                                             path[0] == '\0' ? kEmptyPath : 0, kBasicFacts,
+                                             reinterpret_cast<long>(&facts)));
+}
+
+// Executed by this process it would have rights that its loader lets no environment interfere with.
+bool gets_privileges(const Program& program, const FileFacts& facts) {
+  const long user = kernel::system_call(__NR_geteuid);
+  if ((facts.mode & kSetUser) != 0 && static_cast<long>(facts.user) != user) return true;
+  if ((facts.mode & kSetGroup) != 0 && static_cast<long>(facts.group) != kernel::system_call(__NR_getegid)) return true;
+  return user != 0 && program.has_capabilities();
+}
+
+// What the program headers say of how it is loaded.
+struct Segments {
+  Elf64_Phdr loader{};
+  Elf64_Phdr dynamic{};
+};
+
+__attribute__((noinline)) Segments find_segments(const Program& program, const Elf64_Ehdr& header) {
+  Segments found;
+  visit_segments(program, header, [&](const Elf64_Phdr& segment) {
+    if (segment.p_type == PT_INTERP) found.loader = segment;
+    if (segment.p_type == PT_DYNAMIC) found.dynamic = segment;
+  });
+  return found;
+}
+
+bool is_glibc_loader(const Program& program, const Elf64_Phdr& loader) {
+  constexpr char kLoader[] = "/ld-linux-x86-64.so.2";
+  char end[sizeof(kLoader)];
+  return loader.p_filesz >= sizeof(end) &&
+         program.read(loader.p_offset + loader.p_filesz - sizeof(end), end, sizeof(end)) == sizeof(end) &&
+         equal(end, kLoader);
+}
+
+ExecOutcome check_elf(const Program& program, const FileFacts& facts, const Elf64_Ehdr& header) {
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return ExecOutcome::kOtherMachine;
+  }
+  const Segments found = find_segments(program, header);
+  if (found.loader.p_filesz == 0) return ExecOutcome::kStatic;
+  if (!is_glibc_loader(program, found.loader)) return ExecOutcome::kOtherLoader;
+  if (gets_privileges(program, facts)) return ExecOutcome::kPrivileged;
+  return names_a_sanitizer(program, header, found.dynamic) ? ExecOutcome::kSanitizer : ExecOutcome::kHandedOn;
+}
+
+// Puts the interpreter of a script's first line into `path`.
+bool take_interpreter(const char* head, char* path) {
+  size_t at = 2;
+  while (head[at] == ' ' || head[at] == '\t') ++at;
+  size_t length = 0;
+  for (; head[at] > ' ' && length + 1 < kPathBytes; ++at) path[length++] = head[at];
+  path[length] = '\0';
+  return length != 0 && head[at] != '\0';
+}
+
+// `path` is changed to the interpreters' that are found on the way.
+ExecOutcome check_file(const ExecFile& file, char* path) {
+  constexpr char kShell[] = "/bin/sh";
+  Program program;
+  int folder = file.folder;
+  for (int depth = 0; depth < kMostInterpreters; ++depth) {
+    FileFacts facts;
+    if (file.elsewhere && path[0] != '/') return ExecOutcome::kSurroundings;
+    if (!ask_facts(folder, path, facts) || (facts.mode & kTypeMask) != kRegular || !program.open(folder, path)) {
+      return ExecOutcome::kUnreadable;
+    }
+    union {
+      Elf64_Ehdr header;
+      char text[256 + 1];
+    } head;
+    head.text[program.read(0, head.text, sizeof(head.text) - 1)] = '\0';
+    if (starts_with(head.text, ELFMAG)) return check_elf(program, facts, head.header);
+    if (starts_with(head.text, "#!")) {
+      if (!take_interpreter(head.text, path)) return ExecOutcome::kUnreadable;
+    } else if (file.searched && depth == 0) {
+      copy_bytes(path, kShell, sizeof(kShell));
+    } else {
+      return ExecOutcome::kUnreadable;
+    }
+    folder = kWorkingFolder;
+  }
+  return ExecOutcome::kUnreadable;
+}
+
+const char* search_path(char* const* environment) {
+  for (char* const* entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (starts_with(*entry, "PATH=")) return *entry + sizeof("PATH=") - 1;
+  }
+  return "/bin:/usr/bin";
+}
+
+bool has_slash(const char* text) { return file_name_of(text) != text; }
+
+bool has_relative_folder(const char* folders) {
+  for (const char* at = folders;; ++at) {
+    if ((at == folders || at[-1] == ':') && *at != '/') return true;
+    if (*at == '\0') return false;
+  }
+}
+
+// The file that is meant, as the C library looks for it. False: none, or a name that is too long.
+bool find_in_path(const char* name, const char* folders, char* path) {
+  const size_t length = length_of(name);
+  while (true) {
+    size_t folder = 0;
+    while (folders[folder] != '\0' && folders[folder] != ':') ++folder;
+    if (folder + length + 2 > kPathBytes) return false;
+    copy_bytes(path, folders, folder);
+    if (folder != 0) path[folder] = '/';
+    copy_bytes(path + folder + (folder != 0 ? 1 : 0), name, length + 1);
+    FileFacts facts;
+    if (ask_facts(kWorkingFolder, path, facts) && (facts.mode & kTypeMask) == kRegular &&
+        (facts.mode & kAnyoneExecutes) != 0) {
+      return true;
+    }
+    if (folders[folder] == '\0') return false;
+    folders += folder + 1;
+  }
+}
+
+}  // namespace
+
+__attribute__((noinline)) ExecOutcome check_exec(const ExecFile& file, char* const* environment) {
+  char path[kPathBytes];
+  const size_t length = length_of(file.path);
+  if (length >= sizeof(path)) return ExecOutcome::kUnreadable;
+  if (file.searched && !has_slash(file.path)) {
+    const char* const folders = search_path(environment);
+    if (file.elsewhere && has_relative_folder(folders)) return ExecOutcome::kSurroundings;
+    if (!find_in_path(file.path, folders, path)) return ExecOutcome::kUnreadable;
+  } else {
+    copy_bytes(path, file.path, length + 1);
+  }
+  return check_file(file, path);
+}
+
+bool has_one_thread() {
+  constexpr uint32_t kFoldersOfOneThread = 3;  // ".", "..", and the thread's
+  FileFacts facts;
+  return ask_facts(kWorkingFolder, "/proc/self/task", facts) && facts.links == kFoldersOfOneThread;
+}
+
+}  // namespace heaptap::agent

@@ -1,0 +1,368 @@
+// The preloaded library's exports through which it goes on in a program that this one executes, or that its children execute.
+// The program's environment has nothing of the agent (platform.cc); what the next program needs is added on the way there,
+// in copies that only the call sees. Where the agent may not be handed on, the call is what it is without the agent.
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/core/call_permission.h"
+#include "agent/core/kernel.h"
+#include "agent/core/session.h"
+#include "agent/core/words.h"
+#include "agent/preload/exec_check.h"
+#include "agent/preload/handover.h"
+#include "agent/preload/line.h"
+#include "agent/preload/preload.h"
+#include "agent/preload/real_functions.h"
+
+#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
+
+extern "C" __attribute__((weak)) char** environ;
+
+namespace heaptap::agent {
+namespace {
+
+using Exec = int(const char*, Texts, Texts);
+using Spawn = int(int*, const char*, const void*, const void*, Texts, Texts);
+
+// One call of exec or posix_spawn, whichever form it has.
+struct ExecCall {
+  enum class Way : uint8_t { kPath, kSearched, kDescriptor, kAt, kSpawn, kSpawnSearched };
+  Way way;
+  const char* file;
+  Texts arguments;
+  Texts environment;
+  int folder = -100;  // AT_FDCWD
+  int flags = 0;
+  int* child = nullptr;
+  const void* actions = nullptr;
+  const void* attributes = nullptr;
+
+  [[nodiscard]] bool is_spawn() const { return way == Way::kSpawn || way == Way::kSpawnSearched; }
+  [[nodiscard]] bool is_searched() const { return way == Way::kSearched || way == Way::kSpawnSearched; }
+};
+
+int make_exec(const ExecCall& call, Texts environment) {
+  using Way = ExecCall::Way;
+  if (call.way == Way::kDescriptor) {
+    auto* const exec = real<int(int, Texts, Texts)>(Other::kExecDescriptor);
+    return exec != nullptr ? exec(call.folder, call.arguments, environment) : -1;
+  }
+  if (call.way == Way::kAt) {
+    auto* const exec = real<int(int, const char*, Texts, Texts, int)>(Other::kExecAt);
+    return exec != nullptr ? exec(call.folder, call.file, call.arguments, environment, call.flags) : -1;
+  }
+  auto* const exec = real<Exec>(call.is_searched() ? Other::kExecSearched : Other::kExec);
+  return exec != nullptr ? exec(call.file, call.arguments, environment) : -1;
+}
+
+int make(const ExecCall& call, Texts environment) {
+  if (!call.is_spawn()) return make_exec(call, environment);
+  constexpr int kNoSuchFunction = 38;  // ENOSYS
+  auto* const spawn = real<Spawn>(call.is_searched() ? Other::kSpawnSearched : Other::kSpawn);
+  if (spawn == nullptr) return kNoSuchFunction;
+  return spawn(call.child, call.file, call.actions, call.attributes, call.arguments, environment);
+}
+
+// Whose call it is.
+enum class Caller : uint8_t {
+  kNobody,    // not to be followed
+  kItself,    // the recorded process
+  kChild,     // a forked child of it that is followed
+  kBorrower,  // one that has its parent's memory still (vfork)
+};
+
+// Asks the kernel for nothing in a child that isn't followed, nor behind a filter of system calls.
+Caller caller_of_exec() {
+  const uint32_t flags = g_session.flags;
+  if ((flags & wire::kFollowExec) == 0 || g_session.log == nullptr || !may_call()) return Caller::kNobody;
+  const bool follows_fork = (flags & wire::kFollowFork) != 0;
+  const SessionState state = g_session_page.state.load(std::memory_order_acquire);
+  if (state == SessionState::kUnknown) return follows_fork ? Caller::kChild : Caller::kNobody;
+  if (state != SessionState::kRecording) return Caller::kNobody;
+  if (kernel::process_id() == g_session.process) return Caller::kItself;
+  return follows_fork ? Caller::kBorrower : Caller::kNobody;
+}
+
+// What the collector is told of it.
+void note_outcome(bool by_itself, wire::ExecOutcome outcome) {
+  wire::LogHeader& log = *g_session.log;
+  const auto number = static_cast<uint32_t>(outcome);
+  if (by_itself) {
+    log.last_exec.store(number, std::memory_order_release);
+  } else if (outcome != wire::ExecOutcome::kHandedOn) {
+    log.execs_refused[number].fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+// Nothing was executed.
+void take_outcome_back(bool by_itself, wire::ExecOutcome outcome) {
+  wire::LogHeader& log = *g_session.log;
+  if (by_itself) {
+    log.last_exec.store(static_cast<uint32_t>(wire::ExecOutcome::kNone), std::memory_order_release);
+  } else if (outcome != wire::ExecOutcome::kHandedOn) {
+    log.execs_refused[static_cast<uint32_t>(outcome)].fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+// A spawned child changes these before it executes the file.
+bool changes_rights(const ExecCall& call) {
+  constexpr short kResetIds = 1;  // POSIX_SPAWN_RESETIDS, in the first field of the attributes
+  return call.is_spawn() && call.attributes != nullptr &&
+         (*static_cast<const short*>(call.attributes) & kResetIds) != 0;
+}
+
+// Whether the file may get the agent.
+__attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
+  constexpr int kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW, which no check of ours knows
+  if (agent_path()[0] == '\0' || (call.flags & kNoFollow) != 0 || changes_rights(call)) {
+    return wire::ExecOutcome::kSurroundings;
+  }
+  ReadablePages pages;
+  size_t bytes = 0;
+  if (!pages.has_text(call.file, bytes)) return wire::ExecOutcome::kUnreadable;
+  constexpr long kReads = 4;
+  if (kernel::failed(kernel::system_call(__NR_faccessat, -100, reinterpret_cast<long>(agent_path()), kReads))) {
+    return wire::ExecOutcome::kOutOfReach;
+  }
+  if (!is_collector_in_reach()) return wire::ExecOutcome::kOutOfReach;
+  return check_exec({call.folder, call.file, call.is_searched(), call.actions != nullptr}, environ);
+}
+
+// What system and popen are lent while they make their child inside libc, which has the environment that the program has then.
+// Only where no other thread could see or change it, or be lost to it by a fork; a signal's handler could.
+class Loan {
+ public:
+  // Null: nothing is lent now.
+  static const Handover* now() {
+    return state.load(std::memory_order_acquire) == State::kLent ? &environment() : nullptr;
+  }
+  static bool begin() {
+    State expected = State::kNone;
+    return state.compare_exchange_strong(expected, State::kBegins, std::memory_order_acquire);
+  }
+  // To the function whose frame this is. False: what the program has is too large, or isn't known.
+  static bool lend(const void* frame) {
+    programs_own = environ;
+    lent_to = frame;
+    if (!environment().fill(programs_own, Handover::Memory::kKept, nullptr) ||
+        environment().text_bytes() > kMostBytes) {
+      return false;
+    }
+    environ = environment().entries();
+    state.store(State::kLent, std::memory_order_release);
+    return true;
+  }
+  static void end() {
+    if (now() != nullptr && environ == environment().entries()) {
+      environ = programs_own;
+    } else if (now() != nullptr) {
+      environment().take_out_of(environ);  // a handler changed it meanwhile, which made a copy
+    }
+    state.store(State::kNone, std::memory_order_release);
+  }
+  // A handler's jump has left the function that it was lent to: that frame is gone. What is wrongly taken for it, on a
+  // handler's own stack, only ends the loan early.
+  static void end_if_left(const void* frame) {
+    if (now() != nullptr && reinterpret_cast<uintptr_t>(frame) > reinterpret_cast<uintptr_t>(lent_to)) end();
+  }
+
+ private:
+  enum class State : uint8_t { kNone, kBegins, kLent };
+  // Far from what would be too large for the kernel: nobody could make the call again.
+  static constexpr size_t kMostBytes = 64 << 10;
+
+  // One for all, made of zeros: without a constructor.
+  static Handover& environment() { return *reinterpret_cast<Handover*>(storage); }
+
+  alignas(Handover) static inline constinit uint8_t storage[sizeof(Handover)]{};
+  static inline constinit std::atomic<State> state{State::kNone};
+  static inline constinit char** programs_own = nullptr;
+  static inline constinit const void* lent_to = nullptr;
+};
+
+Handover::Memory memory_of(Caller caller) {
+  return caller == Caller::kBorrower ? Handover::Memory::kStack : Handover::Memory::kBrief;
+}
+
+__attribute__((noinline, noclone)) int make_without(const Handover& lent, const ExecCall& call, Caller caller) {
+  Handover own;
+  const bool is_filled = own.fill_without(lent, call.environment, memory_of(caller));
+  const int result = make(call, is_filled ? own.entries() : call.environment);
+  own.give_back();
+  return result;
+}
+
+// The call with the program's own environment.
+int make_own(const ExecCall& call, Caller caller) {
+  const Handover* const lent = Loan::now();
+  return lent == nullptr ? make(call, call.environment) : make_without(*lent, call, caller);
+}
+
+int make_unfollowed(const ExecCall& call, Caller caller, bool by_itself, wire::ExecOutcome outcome) {
+  note_outcome(by_itself, outcome);
+  const int result = make_own(call, caller);
+  if (result != 0) take_outcome_back(by_itself, outcome);
+  return result;
+}
+
+// Another result might be due to what was added.
+bool may_be_too_large(const ExecCall& call, int result) {
+  constexpr int kTooLarge = 7;  // E2BIG
+  return call.is_spawn() ? result == kTooLarge : result != 0;
+}
+
+// With what the next program needs, in an environment of its own. False: it is to be executed as without the agent.
+__attribute__((noinline, noclone)) bool hand_on(const ExecCall& call, Caller caller, bool by_itself, int& result) {
+  Handover handover;
+  bool is_made = handover.fill(call.environment, memory_of(caller), Loan::now());
+  if (is_made) {
+    const HandedLine line;
+    note_outcome(by_itself, wire::ExecOutcome::kHandedOn);
+    result = make(call, handover.entries());
+    if (result != 0) take_outcome_back(by_itself, wire::ExecOutcome::kHandedOn);
+    is_made = !may_be_too_large(call, result);
+  }
+  handover.give_back();
+  return is_made;
+}
+
+int execute(const ExecCall& call) {
+  const Caller caller = caller_of_exec();
+  const bool is_followed = !call.is_spawn() || (g_session.flags & wire::kFollowFork) != 0;
+  Loan::end_if_left(__builtin_frame_address(0));
+  if (caller == Caller::kNobody || !is_followed || call.file == nullptr) return make_own(call, caller);
+  const bool by_itself = caller == Caller::kItself && !call.is_spawn();
+  wire::ExecOutcome outcome = judge(call);
+  int result = 0;
+  if (outcome == wire::ExecOutcome::kHandedOn) {
+    if (hand_on(call, caller, by_itself, result)) return result;
+    outcome = wire::ExecOutcome::kSurroundings;
+  }
+  return make_unfollowed(call, caller, by_itself, outcome);
+}
+
+// execl and its kin, with their arguments in a list on the stack, as the C library has it.
+__attribute__((noinline)) int execute_listed(ExecCall call, bool names_environment, const char* first, va_list rest) {
+  va_list counted;
+  va_copy(counted, rest);
+  size_t count = 1;
+  for (const char* next = first; next != nullptr; ++count) next = va_arg(counted, const char*);
+  va_end(counted);
+  auto** const texts = static_cast<char**>(__builtin_alloca(count * sizeof(char*)));
+  texts[0] = const_cast<char*>(first);
+  for (size_t i = 1; i < count; ++i) texts[i] = const_cast<char*>(va_arg(rest, const char*));
+  call.arguments = texts;
+  if (names_environment) call.environment = va_arg(rest, Texts);
+  return execute(call);
+}
+
+// The child of system or popen.
+class LentEnvironment {
+ public:
+  LentEnvironment() {
+    const bool follows =
+        &environ != nullptr && (g_session.flags & wire::kFollowFork) != 0 && caller_of_exec() == Caller::kItself;
+    if (!follows) return;
+    Loan::end_if_left(this);
+    if (!Loan::begin()) return;
+    is_mine_ = true;
+    wire::ExecOutcome outcome = has_one_thread() ? judge({ExecCall::Way::kPath, "/bin/sh", nullptr, nullptr})
+                                                 : wire::ExecOutcome::kBesideThreads;
+    if (outcome == wire::ExecOutcome::kHandedOn && !Loan::lend(this)) outcome = wire::ExecOutcome::kSurroundings;
+    if (outcome != wire::ExecOutcome::kHandedOn) note_outcome(false, outcome);
+  }
+  ~LentEnvironment() {
+    if (is_mine_) Loan::end();
+  }
+  LentEnvironment(const LentEnvironment&) = delete;
+  LentEnvironment& operator=(const LentEnvironment&) = delete;
+
+ private:
+  bool is_mine_ = false;
+};
+
+}  // namespace
+
+}  // namespace heaptap::agent
+
+using namespace heaptap::agent;
+using Way = ExecCall::Way;
+
+HEAPTAP_EXPORT int execve(const char* file, Texts arguments, Texts environment) {
+  return execute({Way::kPath, file, arguments, environment});
+}
+HEAPTAP_EXPORT int execv(const char* file, Texts arguments) { return execute({Way::kPath, file, arguments, environ}); }
+HEAPTAP_EXPORT int execvp(const char* file, Texts arguments) {
+  return execute({Way::kSearched, file, arguments, environ});
+}
+HEAPTAP_EXPORT int execvpe(const char* file, Texts arguments, Texts environment) {
+  return execute({Way::kSearched, file, arguments, environment});
+}
+HEAPTAP_EXPORT int fexecve(int descriptor, Texts arguments, Texts environment) {
+  return execute(
+      {.way = Way::kDescriptor, .file = "", .arguments = arguments, .environment = environment, .folder = descriptor});
+}
+HEAPTAP_EXPORT int execveat(int folder, const char* file, Texts arguments, Texts environment, int flags) {
+  return execute({.way = Way::kAt,
+                  .file = file,
+                  .arguments = arguments,
+                  .environment = environment,
+                  .folder = folder,
+                  .flags = flags});
+}
+HEAPTAP_EXPORT int execl(const char* file, const char* first, ...) {
+  va_list rest;
+  va_start(rest, first);
+  const int result = execute_listed({Way::kPath, file, nullptr, environ}, false, first, rest);
+  va_end(rest);
+  return result;
+}
+HEAPTAP_EXPORT int execlp(const char* file, const char* first, ...) {
+  va_list rest;
+  va_start(rest, first);
+  const int result = execute_listed({Way::kSearched, file, nullptr, environ}, false, first, rest);
+  va_end(rest);
+  return result;
+}
+HEAPTAP_EXPORT int execle(const char* file, const char* first, ...) {
+  va_list rest;
+  va_start(rest, first);
+  const int result = execute_listed({Way::kPath, file, nullptr, nullptr}, true, first, rest);
+  va_end(rest);
+  return result;
+}
+HEAPTAP_EXPORT int posix_spawn(int* child, const char* file, const void* actions, const void* attributes,
+                               Texts arguments, Texts environment) {
+  return execute({.way = Way::kSpawn,
+                  .file = file,
+                  .arguments = arguments,
+                  .environment = environment,
+                  .child = child,
+                  .actions = actions,
+                  .attributes = attributes});
+}
+HEAPTAP_EXPORT int posix_spawnp(int* child, const char* file, const void* actions, const void* attributes,
+                                Texts arguments, Texts environment) {
+  return execute({.way = Way::kSpawnSearched,
+                  .file = file,
+                  .arguments = arguments,
+                  .environment = environment,
+                  .child = child,
+                  .actions = actions,
+                  .attributes = attributes});
+}
+HEAPTAP_EXPORT int system(const char* command) {
+  const LentEnvironment lent;
+  auto* const call = real<int(const char*)>(Other::kSystem);
+  return call != nullptr ? call(command) : -1;
+}
+// As popen: under another name here, since headers may declare that with its FILE.
+HEAPTAP_EXPORT void* open_pipe(const char* command, const char* mode) __asm__("popen");
+void* open_pipe(const char* command, const char* mode) {
+  const LentEnvironment lent;
+  auto* const call = real<void*(const char*, const char*)>(Other::kPopen);
+  return call != nullptr ? call(command, mode) : nullptr;
+}

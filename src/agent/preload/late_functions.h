@@ -1,0 +1,20 @@
+// operator new and delete where the program was started without a C++ library: each object that is loaded later gets those that
+// the loader would have bound it to.
+#pragma once
+#include <stdint.h>
+
+#include "agent/preload/late_table.h"
+#include "wire/functions.h"
+
+namespace heaptap::agent {
+
+// For the object that the caller's code is in. Remembered until an object goes.
+LateFunction find_late_function(wire::Function function, uintptr_t caller);
+
+// The loader calls the allocator: what was remembered may be void.
+void note_loader_call();
+
+// Whether the object with this path is a C++ library.
+bool is_standard_library(const char* path);
+
+}  // namespace heaptap::agent

@@ -1,0 +1,156 @@
+// mlockall, which counts all that is mapped against the program's limit, and locks it. The agent's memory is left out: as much can
+// be locked as without it, and the log stays memory that is only there where it was written.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/core/areas.h"
+#include "agent/core/call_permission.h"
+#include "agent/core/kernel.h"
+#include "agent/core/session.h"
+#include "agent/preload/real_functions.h"
+
+#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
+
+namespace heaptap::agent {
+namespace {
+
+constexpr int kCurrent = 1;  // MCL_CURRENT
+constexpr int kFuture = 2;
+constexpr int kOnFault = 4;
+constexpr uint64_t kEndOfUserSpace = uint64_t{1} << 47;
+
+using Visit = void(void* context, uint64_t begin, uint64_t end);
+
+// The addresses at the start of each line of /proc/self/maps ("begin-end …"), as the bytes come by.
+class MapsLine {
+ public:
+  // True: a mapping is complete.
+  bool see(char byte) {
+    if (byte == '\n') {
+      part_ = 0;
+      begin_ = end_ = 0;
+      return false;
+    }
+    if (part_ > 1) return false;
+    uint64_t& value = part_ == 0 ? begin_ : end_;
+    const int digit = digit_of(byte);
+    if (digit >= 0) {
+      value = value << 4 | static_cast<uint64_t>(digit);
+      return false;
+    }
+    ++part_;
+    return part_ == 2;
+  }
+  [[nodiscard]] uint64_t begin() const { return begin_; }
+  [[nodiscard]] uint64_t end() const { return end_; }
+
+ private:
+  static int digit_of(char byte) {
+    if (byte >= '0' && byte <= '9') return byte - '0';
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+  }
+  uint64_t begin_ = 0;
+  uint64_t end_ = 0;
+  int part_ = 0;
+};
+
+// The agent's first range of addresses between these two.
+OwnRange first_own(uint64_t from, uint64_t end) {
+  OwnRange first{end, end};
+  const auto offer = [&](uint64_t begin, uint64_t range_end) {
+    if (range_end > from && begin < first.begin) first = {begin, range_end};
+  };
+  const auto log = reinterpret_cast<uintptr_t>(g_session.log);
+  offer(log, log + first_mapping_bytes(g_session.layout.log));  // what it grew by is noted as areas
+  offer(g_real.agent.start, g_real.agent.start + g_real.agent.bytes);
+  const OwnRange area = first_own_area(from, end);
+  offer(area.begin, area.end);
+  return first;
+}
+
+// Visits what is the program's of a mapping.
+void visit_programs(uint64_t begin, uint64_t end, Visit* visit, void* context) {
+  constexpr uint64_t kInPage = 4095;
+  while (begin < end && end <= kEndOfUserSpace) {
+    const OwnRange own = first_own(begin, end);
+    const uint64_t until = own.begin & ~kInPage;
+    if (until > begin) visit(context, begin, until < end ? until : end);
+    begin = (own.end + kInPage) & ~kInPage;
+  }
+}
+
+// False: the kernel doesn't tell what is mapped.
+bool visit_all(Visit* visit, void* context) {
+  const int descriptor = kernel::open_to_read("/proc/self/maps");
+  if (descriptor < 0) return false;
+  MapsLine line;
+  char bytes[256];
+  long count = 0;
+  while ((count = kernel::read(descriptor, bytes, sizeof(bytes))) > 0) {
+    for (long i = 0; i < count; ++i) {
+      if (line.see(bytes[i])) visit_programs(line.begin(), line.end(), visit, context);
+    }
+  }
+  kernel::close(descriptor);
+  return count == 0;
+}
+
+void add_size(void* context, uint64_t begin, uint64_t end) { *static_cast<uint64_t*>(context) += end - begin; }
+
+// What has no memory, such as a page without access, is locked and says that it failed; mlockall passes over that, too.
+void lock(void* context, uint64_t begin, uint64_t end) {
+  const bool on_fault = *static_cast<const bool*>(context);
+  const auto bytes = static_cast<long>(end - begin);
+  kernel::call_for_program(on_fault ? __NR_mlock2 : __NR_mlock, static_cast<long>(begin), bytes, on_fault ? 1 : 0);
+}
+
+uint64_t lockable_bytes() {
+  constexpr long kLockedMemory = 8;  // RLIMIT_MEMLOCK
+  uint64_t limit[2] = {0, 0};
+  kernel::system_call(__NR_prlimit64, 0, kLockedMemory, 0, reinterpret_cast<long>(limit));
+  return limit[0];
+}
+
+// Locks all that is mapped but the agent's. False: that isn't possible, or is for a privileged program only.
+bool lock_programs(bool on_fault) {
+  uint64_t bytes = 0;
+  if (!visit_all(&add_size, &bytes) || bytes > lockable_bytes()) return false;
+  return visit_all(&lock, &on_fault);
+}
+
+void unlock_own() {
+  for (uint64_t at = 0; at < kEndOfUserSpace;) {
+    const OwnRange own = first_own(at, kEndOfUserSpace);
+    if (own.begin >= kEndOfUserSpace) return;
+    kernel::system_call(__NR_munlock, static_cast<long>(own.begin), static_cast<long>(own.end - own.begin));
+    at = own.end;
+  }
+}
+
+bool is_recorded() {
+  return may_call() && g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording;
+}
+
+int lock_all(int flags, int (*call)(int)) {
+  if (!is_recorded() || (flags & ~(kCurrent | kFuture | kOnFault)) != 0) return call(flags);
+  if ((flags & kFuture) != 0) make_reserve();
+  int status = 0;
+  if ((flags & kCurrent) != 0 && lock_programs((flags & kOnFault) != 0)) {
+    if ((flags & kFuture) != 0) status = call(flags & ~kCurrent);
+  } else {
+    status = call(flags);
+    if (status == 0 && (flags & kCurrent) != 0) unlock_own();
+  }
+  if (status == 0 && (flags & kFuture) != 0) keep_to_reserve();
+  return status;
+}
+
+}  // namespace
+}  // namespace heaptap::agent
+
+using namespace heaptap::agent;
+
+HEAPTAP_EXPORT int mlockall(int flags) {
+  auto* call = real<int(int)>(Other::kLockAll);
+  return call != nullptr ? lock_all(flags, call) : -1;
+}

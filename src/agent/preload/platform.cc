@@ -1,0 +1,339 @@
+// The preloaded library brings the core into the process, and gives it what it needs of libc and the loader.
+#include <elf.h>
+#include <link.h>
+
+#include <atomic>
+
+#include "agent/core/ending_signals.h"
+#include "agent/core/kernel.h"
+#include "agent/core/platform.h"
+#include "agent/core/session.h"
+#include "agent/core/words.h"
+#include "agent/preload/late_functions.h"
+#include "agent/preload/loaded_objects.h"
+#include "agent/preload/log_request.h"
+#include "agent/preload/preload.h"
+#include "agent/preload/real_functions.h"
+#include "arch/native.h"
+
+extern "C" {
+// Of this library, by the linker.
+extern __attribute__((visibility("hidden"))) const char __ehdr_start[];
+extern __attribute__((visibility("hidden"))) const char _end[];
+__attribute__((weak)) extern char** environ;
+__attribute__((weak)) extern void* __libc_stack_end;  // where the initial stack began: argc, argv, environment
+}
+
+namespace heaptap::agent {
+
+__attribute__((tls_model("initial-exec"))) __thread ThreadAnchor g_anchor;
+
+namespace {
+char** find_environment();
+}
+
+namespace platform {
+namespace {
+
+constinit CodeExtent g_loader{};
+constinit std::atomic<uint64_t> g_changes{0};
+constinit std::atomic<bool> g_unseen{false};  // the loader was at work
+constinit char g_path[4096];                  // of the module being listed; the list is made by one thread at a time
+constinit char g_main_path[4096];             // the program's, as it was when the kernel could be asked
+
+// The name that the program was executed by, which the kernel left behind the environment. Null: it isn't there.
+const char* executed_name() {
+  char** entry = find_environment();
+  if (entry == nullptr) return nullptr;
+  while (*entry != nullptr) ++entry;
+  for (const auto* fact = reinterpret_cast<const ElfW(auxv_t)*>(entry + 1); fact->a_type != AT_NULL; ++fact) {
+    if (fact->a_type == AT_EXECFN) return reinterpret_cast<const char*>(fact->a_un.a_val);
+  }
+  return nullptr;
+}
+
+// Where there is no /proc, or a filter refuses to read links, by the name that it was executed by.
+void find_main_path() {
+  const long link_bytes = kernel::read_link("/proc/self/exe", g_main_path, sizeof(g_main_path) - 1);
+  if (link_bytes > 0) return;
+  const char* name = executed_name();
+  if (name == nullptr) return;
+  size_t used = 0;
+  if (name[0] != '/') {
+    const long bytes = kernel::system_call(__NR_getcwd, reinterpret_cast<long>(g_main_path), sizeof(g_main_path) / 2);
+    if (bytes > 0) used = static_cast<size_t>(bytes);  // with the end of the text
+    if (bytes > 0) g_main_path[used - 1] = '/';
+  }
+  const size_t name_bytes = length_of(name);
+  const bool fits = used + name_bytes < sizeof(g_main_path);
+  if (fits) copy_bytes(g_main_path + used, name, name_bytes + 1);
+  if (!fits) g_main_path[0] = '\0';
+}
+
+// The module's path as a file that others can open.
+const char* path_of(const dl_phdr_info& object, bool is_main) {
+  const char* name = object.dlpi_name;
+  if (!is_main && name[0] == '/') return name;
+  if (!is_main && starts_with(name, "linux-vdso")) return name;
+  if (is_main) {
+    if (g_main_path[0] == '\0') find_main_path();
+    return g_main_path;
+  }
+  const long bytes = kernel::system_call(__NR_getcwd, reinterpret_cast<long>(g_path), sizeof(g_path) / 2);
+  const size_t name_bytes = length_of(name);
+  size_t used = bytes > 0 ? static_cast<size_t>(bytes) - 1 : 0;
+  if (used == 0 || used + name_bytes + 2 > sizeof(g_path)) return name;
+  g_path[used++] = '/';
+  copy_bytes(g_path + used, name, name_bytes + 1);
+  return g_path;
+}
+
+// One note: the build-id, or that of Go, whose runtime asks the kernel for dispositions by itself.
+void read_note(const ElfW(Nhdr) & note, uintptr_t name, uintptr_t value, ModuleFacts& facts) {
+  constexpr uint32_t kBuildId = 3;    // NT_GNU_BUILD_ID
+  constexpr uint32_t kGoBuildId = 4;  // of the owner "Go"
+  if (note.n_namesz != 4) return;
+  const auto* owner = reinterpret_cast<const char*>(name);
+  if (note.n_type == kBuildId && equal(owner, "GNU") && facts.build_id == nullptr) {
+    facts.build_id = reinterpret_cast<const uint8_t*>(value);
+    facts.build_id_bytes = note.n_descsz;
+  }
+  if (note.n_type == kGoBuildId && equal(owner, "Go")) leave_signals_alone();
+}
+
+void read_notes(uintptr_t notes, size_t bytes, ModuleFacts& facts) {
+  size_t at = 0;
+  while (at + sizeof(ElfW(Nhdr)) <= bytes) {
+    const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(notes + at);
+    const size_t name_at = at + sizeof(*note);
+    const size_t value_at = name_at + ((note->n_namesz + 3u) & ~size_t{3});
+    if (value_at + note->n_descsz > bytes || value_at < name_at) return;
+    read_note(*note, notes + name_at, notes + value_at, facts);
+    at = value_at + ((note->n_descsz + 3u) & ~size_t{3});
+  }
+}
+
+void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts) {
+  const uintptr_t start = bias + segment.p_vaddr;
+  switch (segment.p_type) {
+    case PT_LOAD: {
+      const uintptr_t end = start + segment.p_memsz;
+      if (facts.end == 0 || start < facts.start) facts.start = start & ~uintptr_t{4095};
+      if (end > facts.end) facts.end = end;
+      if (segment.p_offset == 0 && segment.p_filesz >= sizeof(ElfW(Ehdr)) && (segment.p_flags & PF_R) != 0) {
+        const auto entry = reinterpret_cast<const ElfW(Ehdr)*>(start)->e_entry;
+        if (entry != 0) facts.entry = bias + entry;
+      }
+      break;
+    }
+    case PT_GNU_EH_FRAME:
+      facts.unwind_header = start;
+      break;
+    case PT_NOTE:
+      read_notes(start, segment.p_memsz, facts);
+      break;
+    default:
+      break;
+  }
+}
+
+// The readable segment that the unwind tables are in.
+void find_tables(const dl_phdr_info& object, ModuleFacts& facts) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    const uintptr_t start = object.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_R) != 0 && facts.unwind_header - start < segment.p_memsz) {
+      facts.tables_start = start;
+      facts.tables_end = start + segment.p_memsz;
+    }
+  }
+}
+
+void note_loader(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) {
+      g_loader = {object.dlpi_addr + segment.p_vaddr, segment.p_memsz};
+    }
+  }
+}
+
+struct Listing {
+  void (*visit)(void*, const ModuleFacts&);
+  void* context;
+  bool is_first = true;
+};
+
+int list_object(dl_phdr_info* object, size_t, void* context) {
+  auto& listing = *static_cast<Listing*>(context);
+  ModuleFacts facts{};
+  facts.is_main = listing.is_first;
+  listing.is_first = false;
+  facts.bias = object->dlpi_addr;
+  constexpr uintptr_t kLowestAddress = 65536;  // below it the headers' address isn't relocated yet
+  if (reinterpret_cast<uintptr_t>(object->dlpi_phdr) >= kLowestAddress) {
+    for (int i = 0; i < object->dlpi_phnum; ++i) read_segment(object->dlpi_phdr[i], object->dlpi_addr, facts);
+    find_tables(*object, facts);
+    facts.is_vdso = starts_with(object->dlpi_name, "linux-vdso");
+    const bool is_loader = starts_with(file_name_of(object->dlpi_name), "ld-");
+    if (is_loader) note_loader(*object);
+    if (!is_loader && !facts.is_main) facts.entry = 0;  // a library that can be run, too, doesn't begin there here
+  }
+  facts.path = path_of(*object, facts.is_main);
+  listing.visit(listing.context, facts);
+  return 0;
+}
+
+int read_changes(dl_phdr_info* object, size_t bytes, void* context) {
+  if (bytes >= offsetof(dl_phdr_info, dlpi_subs) + sizeof(object->dlpi_subs)) {
+    *static_cast<uint64_t*>(context) = object->dlpi_adds * 0x100000001 + object->dlpi_subs;
+  }
+  return 1;
+}
+
+}  // namespace
+
+void for_each_module(void (*visit)(void*, const ModuleFacts&), void* context) {
+  Listing listing{visit, context};
+  for_each_object(&list_object, &listing);
+}
+
+// The loader is only asked while it is at work, and in the first process once more after that.
+uint64_t module_changes() {
+  const bool takes_lock = loader_takes_lock();
+  const bool late = !takes_lock && is_first_process() && g_unseen.exchange(false, std::memory_order_relaxed);
+  if (takes_lock) g_unseen.store(true, std::memory_order_relaxed);
+  uint64_t changes = g_changes.load(std::memory_order_relaxed);
+  if (takes_lock || late) {
+    for_each_object(&read_changes, &changes);
+    g_changes.store(changes, std::memory_order_relaxed);
+  }
+  return changes;
+}
+
+void note_first_process() { mark_first_process(); }
+
+CodeExtent own_code() {
+  const auto start = reinterpret_cast<uintptr_t>(__ehdr_start);
+  return {start, reinterpret_cast<uintptr_t>(_end) - start};
+}
+
+void note_loader_call() { agent::note_loader_call(); }
+
+CodeExtent loader_code() { return g_loader; }
+
+uintptr_t initial_stack_top() {
+  return &__libc_stack_end != nullptr ? reinterpret_cast<uintptr_t>(__libc_stack_end) : 0;
+}
+
+ThreadAnchor& thread_anchor() { return g_anchor; }
+
+// A thread of the program's own making may have thread-local memory that isn't as the C library's. Where the kernel can't be
+// asked, the pointer is followed all the same: by it the thread's anchor was found.
+uintptr_t thread_control_block() {
+  const uintptr_t block = arch::native::thread_control_block();
+  if (block == 0 || block % sizeof(uintptr_t) != 0 || (may_call() && !kernel::is_readable(block))) return 0;
+  return load_word(block) == block ? block : 0;
+}
+
+uint32_t thread_number_in_block() {
+  const uintptr_t block = thread_control_block();
+  if (block == 0) return 0;
+  constexpr uintptr_t kInPage = 4095;
+  const uintptr_t place = block + arch::native::kGlibcThreadNumber;
+  if ((place & ~kInPage) != (block & ~kInPage) && !kernel::is_readable(place)) return 0;
+  return *reinterpret_cast<const volatile uint32_t*>(place);
+}
+
+}  // namespace platform
+
+char* value_of(char* entry, const char* name) {
+  const size_t length = length_of(name);
+  return starts_with(entry, name) && entry[length] == '=' ? entry + length + 1 : nullptr;
+}
+
+namespace {
+
+constinit char g_agent_path[512];
+
+char** find_environment() {
+  if (&__libc_stack_end == nullptr || __libc_stack_end == nullptr) return nullptr;
+  auto* stack = static_cast<uintptr_t*>(__libc_stack_end);
+  const uintptr_t count = *stack;
+  constexpr uintptr_t kMostArguments = 1u << 24;
+  if (count > kMostArguments || stack[1 + count] != 0) return nullptr;
+  return reinterpret_cast<char**>(stack + 1 + count + 1);
+}
+
+void clear_text(char* text) {
+  while (*text != '\0') *text++ = '\0';
+}
+
+// Keeps the first entry of LD_PRELOAD, for programs that are executed later.
+void note_agent(const char* value) {
+  size_t bytes = 0;
+  while (value[bytes] != '\0' && value[bytes] != ':') ++bytes;
+  if (bytes >= sizeof(g_agent_path)) return;
+  copy_bytes(g_agent_path, value, bytes);
+  g_agent_path[bytes] = '\0';
+}
+
+// Takes the agent off LD_PRELOAD's front. True: nothing is left of the variable.
+bool drop_agent(char* value) {
+  char* rest = value;
+  while (*rest != '\0' && *rest != ':') ++rest;
+  if (*rest == '\0') return true;
+  ++rest;
+  char* to = value;
+  while (*rest != '\0') *to++ = *rest++;
+  clear_text(to);
+  return false;
+}
+
+// The program and its children see the environment that they would have seen without the agent.
+void clean_environment(char** environment) {
+  char** to = environment;
+  for (char** from = environment; *from != nullptr; ++from) {
+    char* preload = value_of(*from, wire::kPreloadVariable);
+    const bool drop = **from == '\0' || value_of(*from, wire::kSessionVariable) != nullptr ||
+                      value_of(*from, wire::kFiltersVariable) != nullptr || (preload != nullptr && drop_agent(preload));
+    if (drop) {
+      clear_text(*from);
+    } else {
+      *to++ = *from;
+    }
+  }
+  *to = nullptr;
+}
+
+}  // namespace
+
+const char* agent_path() { return g_agent_path; }
+
+void read_environment() {
+  static constinit bool opened = false;
+  if (opened) return;
+  opened = true;
+  char** environment = find_environment();
+  if (environment == nullptr) return;
+  for (char** entry = environment; *entry != nullptr; ++entry) {
+    if (const char* text = value_of(*entry, wire::kSessionVariable)) set_socket_name(text);
+    if (const char* count = value_of(*entry, wire::kFiltersVariable)) set_collectors_filters(count);
+    if (const char* value = value_of(*entry, wire::kPreloadVariable)) note_agent(value);
+  }
+}
+
+namespace {
+
+__attribute__((constructor(101))) void at_load(int, char**, char** environment) {
+  read_environment();
+  find_real_functions();
+  (void)is_recording();
+  if (g_log_request.socket_name_bytes == 0 || environment == nullptr) return;
+  // Who set a variable in an earlier constructor has a copy of the list; the strings are the same.
+  if (&environ != nullptr && environ != nullptr && environ != environment) clean_environment(environ);
+  clean_environment(environment);
+}
+
+}  // namespace
+}  // namespace heaptap::agent

@@ -1,0 +1,18 @@
+// What the hooks of the preloaded library need of its beginning.
+#pragma once
+#include "agent/core/platform.h"
+
+namespace heaptap::agent {
+
+extern __attribute__((tls_model("initial-exec"))) __thread ThreadAnchor g_anchor;
+
+// The value of "NAME=value", or null where the entry has another name.
+char* value_of(char* entry, const char* name);
+
+// The agent's library, as it stood in LD_PRELOAD; empty: it didn't, or the path is too long.
+const char* agent_path();
+
+// Reads what the collector left in the environment. Before the first session can start; more calls do nothing.
+void read_environment();
+
+}  // namespace heaptap::agent

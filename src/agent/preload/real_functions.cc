@@ -1,0 +1,137 @@
+#include "agent/preload/real_functions.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <atomic>
+
+#include "agent/core/kernel.h"
+#include "agent/core/words.h"
+#include "agent/preload/binding_scopes.h"
+#include "agent/preload/late_functions.h"
+#include "agent/preload/loaded_objects.h"
+#include "agent/preload/preload.h"
+#include "agent/preload/symbol_table.h"
+
+namespace heaptap::agent {
+
+constinit RealFunctions g_real{};
+
+namespace {
+
+constexpr const char* kOtherNames[] = {
+#define HEAPTAP_OTHER_NAME(enumerator, name) name,
+    HEAPTAP_OTHER_FUNCTIONS(HEAPTAP_OTHER_NAME) HEAPTAP_EXEC_FUNCTIONS(HEAPTAP_OTHER_NAME)
+#undef HEAPTAP_OTHER_NAME
+};
+
+constexpr size_t kEarlyBytes = 256 * 1024;
+alignas(64) constinit uint8_t g_early[kEarlyBytes];
+constinit std::atomic<size_t> g_early_used{0};
+
+struct Search {
+  bool behind_agent = false;
+  bool replaced_cpp = false;  // by the program, or by a library of its own
+};
+
+bool replaces_cpp(const dl_phdr_info& object) {
+  const SymbolTable symbols(object);
+  for (const wire::FunctionFacts& facts : wire::kFunctionFacts) {
+    uintptr_t bytes = 0;
+    if (wire::is_cpp(facts.family) && symbols.find(facts.symbol, bytes) != nullptr) return true;
+  }
+  return false;
+}
+
+// True for what stands behind the agent in the order of search: the agent itself and the program before it don't count.
+bool is_behind_agent(Search& search, const dl_phdr_info& object) {
+  if (search.behind_agent) return true;
+  search.behind_agent = holds(object, reinterpret_cast<uintptr_t>(&g_real));
+  if (!search.behind_agent && replaces_cpp(object)) search.replaced_cpp = true;
+  return false;
+}
+
+void widen(CodeExtent& around, const CodeExtent& code) {
+  const uintptr_t end = code.start + code.bytes;
+  const uintptr_t known_end = around.start + around.bytes;
+  if (around.start == 0 || code.start < around.start) around.start = code.start;
+  around.bytes = (end > known_end ? end : known_end) - around.start;
+}
+
+void search_others(const SymbolTable& symbols) {
+  for (size_t i = 0; i < kOtherCount; ++i) {
+    uintptr_t bytes = 0;
+    if (g_real.other[i] == nullptr) g_real.other[i] = symbols.find(kOtherNames[i], bytes);
+  }
+}
+
+// Takes from this object what isn't known yet.
+int search_object(dl_phdr_info* object, size_t, void* context) {
+  auto& search = *static_cast<Search*>(context);
+  if (is_loader(*object)) g_real.loader = extent_of(*object);
+  if (holds(*object, reinterpret_cast<uintptr_t>(&g_real))) g_real.agent = extent_of(*object);
+  if (!is_behind_agent(search, *object)) return 0;
+  const SymbolTable symbols(*object);
+  search_others(symbols);
+  const bool is_standard = is_standard_library(object->dlpi_name);
+  for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
+    if (g_real.of[i] != nullptr) continue;
+    const wire::FunctionFacts& facts = wire::kFunctionFacts[i];
+    if (facts.symbol[0] == '\0') continue;
+    uintptr_t bytes = 0;
+    void* found = symbols.find(facts.symbol, bytes);
+    if (found == nullptr) continue;
+    g_real.code[i] = {reinterpret_cast<uintptr_t>(found), bytes};
+    if (wire::is_cpp(facts.family) && !is_standard) search.replaced_cpp = true;
+    if (wire::is_cpp(facts.family) && facts.role == wire::Role::kAllocate) widen(g_real.cpp, g_real.code[i]);
+    if (i == static_cast<uint8_t>(wire::Function::kMalloc)) g_real.allocator = extent_of(*object);
+    __atomic_store_n(&g_real.of[i], found, __ATOMIC_RELEASE);
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool find_real_functions() {
+  if (g_real.searched) return true;
+  if (first_object() == nullptr) return false;
+  read_environment();  // whichever hook comes first: behind it a session can start
+  Search search;
+  for_each_object(&search_object, &search);
+  auto* libc_version = reinterpret_cast<const char* (*)()>(g_real.other[static_cast<uint8_t>(Other::kVersion)]);
+  find_scopes(libc_version != nullptr ? libc_version() : nullptr);
+  const bool has_cpp = g_real.of[static_cast<uint8_t>(wire::Function::kNew)] != nullptr;
+  g_real.standard_cpp = has_cpp && !search.replaced_cpp;
+  if (!g_real.standard_cpp) g_real.cpp = {};
+  __atomic_store_n(&g_real.searched, true, __ATOMIC_RELEASE);
+  return true;
+}
+
+bool RealFunctions::is_within_one(uintptr_t address) const {
+  for (const CodeExtent& extent : code) {
+    if (extent.holds(address)) return true;
+  }
+  return false;
+}
+
+void* early_allocate(size_t alignment, size_t bytes) {
+  if (alignment < 16) alignment = 16;
+  if (bytes > kEarlyBytes || alignment > 4096) return nullptr;
+  // [size, padded to the alignment][block]
+  const size_t whole = ((bytes + 15) & ~size_t{15}) + alignment + 16;
+  const size_t at = g_early_used.fetch_add(whole, std::memory_order_relaxed);
+  if (at + whole > kEarlyBytes) return nullptr;
+  const uintptr_t block = (reinterpret_cast<uintptr_t>(g_early) + at + 16 + alignment - 1) & ~(alignment - 1);
+  *reinterpret_cast<size_t*>(block - 16) = bytes;
+  return reinterpret_cast<void*>(block);
+}
+
+bool is_early(const void* block) {
+  return reinterpret_cast<uintptr_t>(block) - reinterpret_cast<uintptr_t>(g_early) < kEarlyBytes;
+}
+
+size_t early_size(const void* block) {
+  return *reinterpret_cast<const size_t*>(reinterpret_cast<uintptr_t>(block) - 16);
+}
+
+}  // namespace heaptap::agent

@@ -1,0 +1,156 @@
+// Functions through which a program would notice the agent, or the agent would meet something that the program forbade.
+// None of them is an event; each does for the program just what it did without the agent.
+#include "agent/preload/surroundings.h"
+
+#include <asm/unistd.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "agent/core/call_permission.h"
+#include "agent/core/clock.h"
+#include "agent/core/session.h"
+#include "agent/preload/real_functions.h"
+
+#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
+
+namespace heaptap::agent {
+namespace {
+
+// struct rlimit and the kernel's numbers, the same with and without large files on 64-bit machines.
+struct Limit {
+  uint64_t soft;
+  uint64_t hard;
+};
+constexpr int kAddressSpace = 9;
+constexpr uint64_t kUnlimited = UINT64_MAX;
+
+// A limit on address space is for the program: the agent's own comes on top.
+uint64_t own_bytes() { return g_session.log_bytes.load(std::memory_order_relaxed); }
+
+uint64_t with_own(uint64_t limit) { return limit > kUnlimited - own_bytes() ? limit : limit + own_bytes(); }
+uint64_t without_own(uint64_t limit) {
+  return limit == kUnlimited || limit < own_bytes() ? limit : limit - own_bytes();
+}
+
+// Whether the program's limits in the kernel were raised by the agent's part: once it has set one itself.
+constinit std::atomic<bool> g_raised{false};
+
+const Limit* raised(int resource, const Limit* wanted, Limit& copy) {
+  if (resource != kAddressSpace || wanted == nullptr || own_bytes() == 0) return wanted;
+  copy = {with_own(wanted->soft), with_own(wanted->hard)};
+  g_raised.store(true, std::memory_order_relaxed);
+  return &copy;
+}
+
+void lower(int resource, int status, Limit* limit) {
+  if (status != 0 || limit == nullptr || resource != kAddressSpace || !g_raised.load(std::memory_order_relaxed)) return;
+  *limit = {without_own(limit->soft), without_own(limit->hard)};
+}
+
+int set_limit(int resource, const Limit* limit) {
+  auto* call = real<int(int, const Limit*)>(Other::kSetLimit);
+  if (call == nullptr) return -1;
+  Limit copy;
+  const Limit* wanted = raised(resource, limit, copy);
+  const int status = call(resource, wanted);
+  return status != 0 && wanted != limit ? call(resource, limit) : status;  // a limit from outside leaves no more room
+}
+
+int get_limit(int resource, Limit* limit) {
+  auto* call = real<int(int, Limit*)>(Other::kGetLimit);
+  const int status = call != nullptr ? call(resource, limit) : -1;
+  lower(resource, status, limit);
+  return status;
+}
+
+int exchange_limit(int process, int resource, const Limit* wanted, Limit* before) {
+  auto* call = real<int(int, int, const Limit*, Limit*)>(Other::kExchangeLimit);
+  if (call == nullptr) return -1;
+  if (process != 0 && process != g_session.process) return call(process, resource, wanted, before);
+  const bool was_raised = g_raised.load(std::memory_order_relaxed);
+  Limit copy;
+  const Limit* more = raised(resource, wanted, copy);
+  int status = call(process, resource, more, before);
+  if (status != 0 && more != wanted) status = call(process, resource, wanted, before);
+  if (was_raised) lower(resource, status, before);
+  return status;
+}
+
+constexpr int kSetSeccomp = 22;
+constexpr int kSetPtracer = 0x59616d61;
+
+using Number = long(long, long, long, long, long, long, long);
+
+constexpr unsigned long kStrict = 1;  // SECCOMP_MODE_STRICT
+constexpr unsigned long kFilter = 2;
+
+// Strict seccomp takes the time-stamp counter away, and so may the program itself: reading it would then kill it.
+bool forbids_clock(int operation, unsigned long argument) {
+  constexpr int kSetTsc = 26;
+  constexpr unsigned long kTscFaults = 2;
+  return (operation == kSetSeccomp && argument == kStrict) || (operation == kSetTsc && argument == kTscFaults);
+}
+
+// Makes a call of prctl with these arguments. What the program takes away by it is gone for the agent before.
+template <typename Call>
+auto restrict_by_prctl(int operation, unsigned long argument, const Call& call) {
+  if (forbids_clock(operation, argument))
+    forbid_clock();  // also where the call fails: what was counted is later than the clock
+  if (operation != kSetSeccomp || (argument != kStrict && argument != kFilter)) return call();
+  Restriction restriction(argument == kStrict ? Restriction::Kind::kStrict : Restriction::Kind::kFilter);
+  const auto result = call();
+  if (result == 0) restriction.came_about();
+  return result;
+}
+
+// seccomp(2) and prctl by number. A filter for all threads that one of them is in the way of gives that one's number.
+long call_by_number(long number, long a, long b, long c, long d, long e, long f) {
+  auto* const by_number = real<Number>(Other::kSystemCall);
+  if (by_number == nullptr) return -1;
+  const auto call = [&] { return by_number(number, a, b, c, d, e, f); };
+  if (number == __NR_prctl) return restrict_by_prctl(static_cast<int>(a), static_cast<unsigned long>(b), call);
+  // SECCOMP_SET_MODE_STRICT and _FILTER are one less than the modes. With some flags the result is a new descriptor.
+  if (a == static_cast<long>(kStrict) - 1) return restrict_by_prctl(kSetSeccomp, kStrict, call);
+  Restriction restriction(Restriction::Kind::kFilter);
+  const long result = call();
+  if (result >= 0) restriction.came_about();
+  return result;
+}
+
+}  // namespace
+
+void* choose_restricting_call(const uintptr_t* arguments) {
+  constexpr uintptr_t kLastThatSets = 1;  // SECCOMP_SET_MODE_FILTER
+  const bool sets = (arguments[0] == __NR_seccomp && arguments[1] <= kLastThatSets) || arguments[0] == __NR_prctl;
+  return sets ? reinterpret_cast<void*>(&call_by_number) : nullptr;
+}
+
+}  // namespace heaptap::agent
+
+using namespace heaptap::agent;
+
+HEAPTAP_EXPORT int setrlimit(int resource, const Limit* limit) { return set_limit(resource, limit); }
+HEAPTAP_EXPORT int setrlimit64(int resource, const Limit* limit) { return set_limit(resource, limit); }
+HEAPTAP_EXPORT int getrlimit(int resource, Limit* limit) { return get_limit(resource, limit); }
+HEAPTAP_EXPORT int getrlimit64(int resource, Limit* limit) { return get_limit(resource, limit); }
+HEAPTAP_EXPORT int prlimit(int process, int resource, const Limit* wanted, Limit* before) {
+  return exchange_limit(process, resource, wanted, before);
+}
+HEAPTAP_EXPORT int prlimit64(int process, int resource, const Limit* wanted, Limit* before) {
+  return exchange_limit(process, resource, wanted, before);
+}
+
+HEAPTAP_EXPORT int prctl(int operation, ...) {
+  __builtin_va_list rest;
+  __builtin_va_start(rest, operation);
+  unsigned long arguments[4];
+  for (unsigned long& argument : arguments) argument = __builtin_va_arg(rest, unsigned long);
+  __builtin_va_end(rest);
+  if (operation == kSetPtracer) g_session.ptracer = arguments[0];
+  auto* call = real<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>(Other::kProcessControl);
+  if (call == nullptr) return -1;
+  return restrict_by_prctl(operation, arguments[0],
+                           [&] { return call(operation, arguments[0], arguments[1], arguments[2], arguments[3]); });
+}

@@ -1,0 +1,223 @@
+#include "analysis/analyze.h"
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "analysis/entries.h"
+#include "analysis/known.h"
+#include "analysis/leak_scan.h"
+#include "analysis/likely_modules.h"
+#include "analysis/listing.h"
+#include "analysis/stack_names.h"
+#include "analysis/view_context.h"
+#include "base/units.h"
+#include "ledger/ledger.h"
+
+namespace heaptap::analysis {
+namespace {
+
+constexpr size_t kMostHints = 8;
+
+class LedgerSink : public trace::EventSink {
+ public:
+  // `names`: whose files are opened while the ledger counts; null: none are. `all_over`: see Resolver::open_ahead.
+  LedgerSink(ledger::Ledger& ledger, StackNames* names, bool all_over)
+      : ledger_(ledger), names_(names), all_over_(all_over) {}
+  void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
+    if (names_ != nullptr && ++batches_ == kTypicalAfter) {
+      names_->resolver().open_ahead(modules_of_most_stacks(tables), all_over_ && tables.sites.size() > kManySites);
+    }
+    ledger_.add(batch, tables);
+  }
+  void on_totals(const model::Totals& totals, const model::Tables& /*tables*/) override { totals_ = totals; }
+  // After the last of both.
+  void finish(const model::Tables& tables) {
+    if (totals_) ledger_.add_totals(*totals_, tables);
+    ledger_.finish();
+  }
+  [[nodiscard]] const std::optional<model::Totals>& totals() const { return totals_; }
+
+ private:
+  // Batches: the first ones have what is allocated before main().
+  static constexpr size_t kTypicalAfter = 16;
+  static constexpr size_t kManySites = 256;  // fewer don't come from all over a file
+
+  ledger::Ledger& ledger_;
+  StackNames* names_;
+  bool all_over_;
+  size_t batches_ = 0;
+  std::optional<model::Totals> totals_;
+};
+
+// What can't be had from totals.
+base::Result<> check_totals(const model::Totals& totals, const Query& query) {
+  if (query.from_ns != 0 || query.to_ns != ~uint64_t{0}) {
+    return base::fail_as(base::ErrorKind::kUsage, "--from and --to need times, which are not kept with --aggregate");
+  }
+  const bool shared = std::any_of(totals.sites.begin(), totals.sites.end(),
+                                  [](const model::SiteTotals& entry) { return entry.thread == 0; });
+  if (query.thread != 0 && shared) {
+    return base::fail_as(
+        base::ErrorKind::kUsage,
+        "--thread: this trace was made with --aggregate, and its memory didn't suffice to keep all threads "
+        "apart; a larger --aggregate-memory does");
+  }
+  return {};
+}
+
+ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names,
+                                     bool addresses) {
+  ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns,
+                                .page_bytes = capture.page_bytes,
+                                .statistics = query.statistics,
+                                .details = query.lifetimes || query.sort == SortKey::kTime || addresses};
+  options.filter.thread = query.thread;
+  options.filter.from_ns = query.from_ns;
+  options.filter.to_ns = query.to_ns;
+  if (names.filters()) {
+    options.filter.wants_site = [&names](const model::Tables& tables, model::SiteId site) {
+      return names.passes(tables, tables.sites[site]);
+    };
+  }
+  return options;
+}
+
+std::string filter_text(const Query& query) {
+  std::string text;
+  const auto append = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (!query.function.empty()) append("function " + query.function);
+  if (!query.module.empty()) append("module " + query.module);
+  if (query.thread != 0) append(fmt::format("thread {}", query.thread));
+  if (query.from_ns != 0) append("from " + base::format_duration(query.from_ns));
+  if (query.to_ns != ~uint64_t{0}) append("to " + base::format_duration(query.to_ns));
+  return text;
+}
+
+// What a filter that lets nothing through is to be told of; empty: it lets something through.
+std::string unmatched_text(const report::Report& report, const Query& query) {
+  if (report.filter.empty() || report.stack_count != 0 || report.totals.allocations != 0) return {};
+  std::string text = fmt::format("nothing in this trace matches ({})", report.filter);
+  if (!query.function.empty() || !query.module.empty()) {
+    text +=
+        "; a part of a name is looked for, or a regular expression, in upper and lower case as written: "
+        "`heaptap show top` without it has the names";
+  } else if (query.thread != 0) {
+    text += ": `heaptap show stats` numbers the threads";
+  }
+  return text;
+}
+
+void list_statistics(report::Report& report, const ledger::Ledger& ledger, const model::Tables& tables) {
+  report.size_classes = size_classes_of(ledger);
+  report.top_sizes = sizes_of(ledger);
+  report.uncounted_allocations = ledger.sizes().uncounted_allocations();
+  report.lifetimes = lifetimes_of(ledger);
+  report.timeline = timeline_of(ledger);
+  report.timeline_start_ns = ledger.timeline().start_ns();
+  report.threads = threads_of(ledger, tables);
+}
+
+// What is alive at the end of most programs is their own. Where it is little, it is what the C library's functions made for
+// themselves, with names from all over its debug file.
+bool leaves_little(const trace::TraceReader& reader) {
+  constexpr uint64_t kLittle = 1000;
+  return !reader.scans().empty() && reader.scans().back().block_count < kLittle;
+}
+
+base::Result<std::unique_ptr<ledger::Ledger>> replay(trace::TraceReader& reader, const Query& query, StackNames& names,
+                                                     bool addresses) {
+  auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names, addresses));
+  // Where stacks are listed for certain, and whole.
+  const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
+  const bool opens_files = lists_stacks && !query.symbols.debuginfod;
+  LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(reader));
+  HEAPTAP_TRY(reader.replay(sink, {.events = query.events, .addresses = addresses, .progress = query.progress}));
+  if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
+  sink.finish(reader.tables());
+  return ledger;
+}
+
+// Addresses cost time, and few traces have mismatched releases: those are read once more.
+base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(trace::TraceReader& reader, const Query& query,
+                                                              StackNames& names) {
+  auto ledger = replay(reader, query, names, query.blocks);
+  if (ledger && query.errors && !query.blocks && !(*ledger)->gaps().events &&
+      (*ledger)->totals().mismatched_frees != 0) {
+    return replay(reader, query, names, true);
+  }
+  return ledger;
+}
+
+template <typename View>
+base::Result<> store(base::Result<View> made, std::optional<View>& place) {
+  if (!made) return std::unexpected(std::move(made).error());
+  place = *std::move(made);
+  return {};
+}
+
+// The views of a scan that were asked for.
+base::Result<> fill_views(report::Report& report, trace::TraceReader& reader, const Query& query, StackNames& names,
+                          const ledger::Ledger& ledger, const StackIndex& index, const JudgedLeaks& judged) {
+  if (!query.why && !query.retained && !query.globals && !query.scan_list && query.since == 0) return {};
+  BlockNames blocks(reader.capture(), reader.tables(), index, names);
+  const ViewContext context{reader, query, names, ledger, index, judged, blocks};
+  if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
+  if (query.retained) report.retained = retained_view(context);
+  if (query.globals) report.globals = globals_view(context);
+  if (query.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
+  if (query.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
+  return {};
+}
+
+}  // namespace
+
+base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& asked) {
+  Query query = asked;
+  if (query.carried_suppressions) {
+    if (const auto added = query.suppressions.add(reader.capture().suppressions); !added) {
+      return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
+    }
+  }
+  StackNames names(query.symbols, query.function, query.module);
+  ScanAhead scan(reader, query);
+  const auto ledger = replay_as_asked(reader, query, names);
+  if (!ledger) {
+    return std::unexpected(ledger.error());
+  }
+  report::Report report;
+  report.capture = reader.capture();
+  report.filter = filter_text(query);
+  report.sort_key = name_of(query.sort);
+  report.totals = totals_of(**ledger);
+  report.has_events = !(*ledger)->gaps().events;
+  report.sizes_known = !(*ledger)->gaps().sizes;
+  if (query.statistics) list_statistics(report, **ledger, reader.tables());
+  const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
+  auto indexed = std::async(when, [&reader] { return StackIndex(reader.tables()); });
+  auto judged = judge_leaks(reader, query, names, **ledger, scan);
+  const bool is_about_scan = query.leaks_only || query.scan != 0 || needs_scan(query);
+  if (!judged && is_about_scan) return std::unexpected(judged.error());
+  if (!judged) report.capture.notes.push_back(judged.error().message);  // all else can be told without it
+  const std::unique_ptr<JudgedLeaks> leaks = judged ? *std::move(judged) : nullptr;
+  if (leaks == nullptr) {
+    for (const std::string& note : reader.scan_notes()) report.capture.notes.push_back(note);
+  }
+  if (leaks != nullptr) fill(report.leaks, *leaks, reader.scans().size(), query.suppressions);
+  if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
+  report.known = known_of(report);
+  const StackIndex index = indexed.get();
+  const Listing listing(**ledger, reader.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
+  listing.list_stacks(report);
+  if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, reader, query, names, **ledger, index, *leaks));
+  if (query.generate) listing.generate_suppressions(report);
+  if (query.errors) listing.list_errors(report);
+  if (query.blocks) listing.list_blocks(report);
+  report.hints = names.hints(kMostHints);
+  if (std::string text = unmatched_text(report, query); !text.empty()) report.hints.insert(report.hints.begin(), text);
+  return report;
+}
+
+}  // namespace heaptap::analysis

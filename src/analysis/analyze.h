@@ -1,0 +1,69 @@
+// From a trace to a Report: replays the events through the ledger, merges, filters, sorts, and asks for the names of what
+// is shown.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "analysis/sort_key.h"
+#include "analysis/suppression_writer.h"
+#include "analysis/suppressions.h"
+#include "base/result.h"
+#include "leaks/classify.h"
+#include "report/report.h"
+#include "symbols/resolver.h"
+#include "trace/trace_reader.h"
+
+namespace heaptap::analysis {
+
+// Which block is asked about: the one around an address, the one with a number, or the largest one of a stack.
+struct BlockQuestion {
+  enum class By : uint8_t { kAddress, kNumber, kStack };
+  By by = By::kAddress;
+  uint64_t value = 0;
+};
+// "0x7f001234", "#b12" or "b12", "#12" or "12".
+base::Result<BlockQuestion> parse_block_question(std::string_view text);
+
+enum class RetainedBy : uint8_t { kBlock, kStack, kType };
+
+struct Query {
+  // Which allocations are counted.
+  std::string function = {};      // part of, or a regular expression for, the name of any frame; empty: all
+  std::string module = {};        // the same for the path of any frame's module
+  uint32_t thread = 0;            // 0: all
+  uint64_t from_ns = 0;           // allocations from here on
+  uint64_t to_ns = ~uint64_t{0};  // what is alive then
+
+  // What of it is listed.
+  SortKey sort = SortKey::kUsage;
+  size_t limit = 0;         // stacks and blocks; 0: all
+  uint32_t depth = 0;       // frames of a stack; 0: all
+  bool stacks = true;       // list stacks at all
+  bool blocks = false;      // list live blocks
+  bool errors = false;      // list bad releases, with their stacks
+  bool leaks_only = false;  // only stacks with leaks; without a scan those that still hold something
+  bool statistics = true;   // sizes, lifetimes, the timeline and threads; without them it is faster
+  bool lifetimes = true;    // of each stack's blocks; the same
+  bool events = true;       // false: of calls nothing is known, only of what a scan found; needs one
+
+  // Leaks, where the trace has a scan of the target's memory.
+  uint32_t scan = 0;  // number of the scan; 0: the last one
+  leaks::LeakOptions leaks = {};
+  Suppressions suppressions = {};
+  bool carried_suppressions = true;                // those that the trace carries count, too
+  std::optional<SuppressionSyntax> generate = {};  // write suppressions for the listed leaks
+  std::optional<BlockQuestion> why = {};           // who holds this block
+  std::optional<RetainedBy> retained = {};         // what would go if this went
+  bool globals = false;                            // what only global variables hold
+  bool scan_list = false;                          // what each scan found
+  uint32_t since = 0;                              // what is lost in `scan` and wasn't in this one; 0: don't compare
+
+  symbols::ResolverOptions symbols = {};
+  std::function<void(uint64_t done, uint64_t total)> progress = {};
+};
+
+base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& query);
+
+}  // namespace heaptap::analysis

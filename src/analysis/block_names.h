@@ -1,0 +1,47 @@
+// Names for what a leak scan holds: blocks, and the roots that hold them.
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <string>
+#include <string_view>
+
+#include "analysis/leak_counts.h"
+#include "analysis/stack_index.h"
+#include "analysis/stack_names.h"
+#include "model/capture.h"
+#include "model/heap_scan.h"
+#include "model/tables.h"
+#include "report/leak_views.h"
+
+namespace heaptap::analysis {
+
+std::string_view name_of(leaks::BlockState state);
+std::string_view name_of(wire::PointerKind kind);
+
+class BlockNames {
+ public:
+  BlockNames(const model::Capture& capture, const model::Tables& tables, const StackIndex& index, StackNames& names)
+      : capture_(capture), tables_(tables), index_(index), names_(names) {}
+
+  report::NamedBlock block(const model::HeapScan& scan, const LeakCounts& counts, uint32_t index);
+  report::NamedRoot root(const model::RootPointer& root);
+  // The class of a block that begins with a vtable, else what its container is; empty where neither is known.
+  std::string type_of(const model::ScannedBlock& block);
+  // The telling frame of a site's stack.
+  symbols::Frame caller_of(model::SiteId site);
+
+ private:
+  [[nodiscard]] const model::Module* module_at(uint64_t address) const;
+  const std::string& class_at(uint64_t vtable);
+  const std::string& container_of(model::SiteId site);
+  void name_variable(report::NamedRoot& named, const model::RootPointer& root);
+  symbols::Frame frame_of(uint64_t entry);
+
+  const model::Capture& capture_;
+  const model::Tables& tables_;
+  const StackIndex& index_;
+  StackNames& names_;
+  boost::unordered_flat_map<uint64_t, std::string> classes_;  // by vtable
+  boost::unordered_flat_map<model::SiteId, std::string> containers_;
+};
+
+}  // namespace heaptap::analysis

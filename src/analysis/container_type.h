@@ -1,0 +1,18 @@
+// What a block is for, where a container or a maker of the C++ library allocated it: told by the functions it was inlined into.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "symbols/resolver.h"
+
+namespace heaptap::analysis {
+
+// "std::vector<int>" from "std::vector<int, std::allocator<int> >::push_back(int const&)"; empty where the innermost frames
+// aren't of the library, or name nothing that people use.
+std::string container_type(std::span<const symbols::Frame> frames);
+
+// Without the template arguments that nobody writes: allocators, comparisons, hashes.
+std::string without_defaults(std::string_view type);
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,126 @@
+#include "analysis/entries.h"
+
+#include <algorithm>
+
+namespace heaptap::analysis {
+
+report::Totals totals_of(const ledger::Ledger& ledger) {
+  const ledger::Totals& totals = ledger.totals();
+  const ledger::Gaps& gaps = ledger.gaps();
+  return {.allocations = totals.allocations,
+          .frees = totals.frees,
+          .allocated_bytes = totals.allocated_bytes,
+          .temporary_allocations = totals.temporary_allocations,
+          .live_blocks = totals.live_blocks(),
+          .live_bytes = totals.live_bytes,
+          .peak_live_bytes = totals.peak_live_bytes,
+          .peak_live_blocks = totals.peak_live_blocks,
+          .mapped_live_bytes = totals.mapped_live_bytes,
+          .peak_mapped_bytes = totals.peak_mapped_bytes,
+          .bad_frees = totals.bad_frees,
+          .double_frees = totals.double_frees,
+          .mismatched_frees = totals.mismatched_frees,
+          .unknown_frees = totals.unknown_frees,
+          .unseen_frees = totals.unseen_frees,
+          .peak_time_ns = totals.peak_time_ns,
+          .live_known = !gaps.live,
+          .peak_known = !gaps.peak,
+          .peak_time_known = !gaps.events,
+          .temporary_known = !gaps.temporary,
+          .bad_frees_known = !gaps.bad_releases};
+}
+
+report::Totals totals_of(const report::Leaks& leaks) {
+  report::BlockCount live = leaks.definite;
+  for (const report::BlockCount& more :
+       {leaks.indirect, leaks.possible, leaks.reachable, leaks.suppressed, leaks.unknown})
+    live += more;
+  report::Totals totals;
+  totals.live_blocks = live.blocks;
+  totals.live_bytes = live.bytes;
+  totals.calls_known = totals.peak_known = totals.peak_time_known = totals.temporary_known = totals.bad_frees_known =
+      false;
+  return totals;
+}
+
+std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger) {
+  std::vector<report::SizeClass> classes;
+  for (const ledger::SizeClassCount& count : ledger.sizes().classes()) {
+    classes.push_back({.lowest = count.lowest,
+                       .highest = count.highest,
+                       .allocations = count.allocations,
+                       .allocated_bytes = count.allocated_bytes,
+                       .live_blocks = count.live_blocks,
+                       .live_bytes = count.live_bytes});
+  }
+  return classes;
+}
+
+std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger) {
+  std::vector<report::ExactSize> sizes;
+  for (const ledger::SizeTally::Exact& exact : ledger.sizes().exact()) {
+    sizes.push_back(
+        {.size = exact.size, .allocations = exact.count.allocations, .live_blocks = exact.count.live_blocks});
+  }
+  std::stable_sort(sizes.begin(), sizes.end(), [](const report::ExactSize& a, const report::ExactSize& b) {
+    return a.allocations > b.allocations;
+  });
+  return sizes;
+}
+
+std::vector<report::LifetimeClass> lifetimes_of(const ledger::Ledger& ledger) {
+  std::vector<report::LifetimeClass> lifetimes;
+  for (const ledger::LifetimeCount& count : ledger.lifetimes().classes()) {
+    lifetimes.push_back(
+        {.lowest_ns = count.lowest_ns, .highest_ns = count.limit_ns, .blocks = count.blocks, .bytes = count.bytes});
+  }
+  return lifetimes;
+}
+
+std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger) {
+  std::vector<report::TimelinePoint> points;
+  const ledger::Timeline& timeline = ledger.timeline();
+  ledger::TimelineState before;
+  for (const ledger::TimelineBin& bin : ledger.timeline_bins()) {
+    points.push_back({.time_ns = timeline.start_ns() + (points.size() + 1) * timeline.width_ns(),
+                      .live_bytes = bin.at_end.live_bytes,
+                      .live_blocks = bin.at_end.live_blocks,
+                      .peak_live_bytes = bin.peak_live_bytes,
+                      .allocations = bin.at_end.allocations - before.allocations,
+                      .frees = bin.at_end.frees - before.frees,
+                      .mapped_bytes = bin.at_end.mapped_bytes});
+    before = bin.at_end;
+  }
+  return points;
+}
+
+std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const model::Tables& tables) {
+  std::vector<report::ThreadEntry> threads;
+  const std::vector<ledger::ThreadTally>& tallies = ledger.thread_tallies();
+  std::vector<const model::Thread*> named(tallies.size());
+  for (const model::Thread& thread : tables.threads) {
+    if (thread.number < named.size() && named[thread.number] == nullptr) {
+      named[thread.number] = &thread;
+    }
+  }
+  for (uint32_t number = 0; number < tallies.size(); ++number) {
+    const ledger::ThreadTally& tally = tallies[number];
+    if (tally.allocations == 0 && tally.frees == 0) {
+      continue;
+    }
+    report::ThreadEntry entry{.number = number,
+                              .kernel_id = 0,
+                              .name = "",
+                              .allocations = tally.allocations,
+                              .frees = tally.frees,
+                              .allocated_bytes = tally.allocated_bytes};
+    if (const model::Thread* known = named[number]; known != nullptr) {
+      entry.kernel_id = known->kernel_id;
+      entry.name = known->name;
+    }
+    threads.push_back(std::move(entry));
+  }
+  return threads;
+}
+
+}  // namespace heaptap::analysis

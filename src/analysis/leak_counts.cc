@@ -1,0 +1,122 @@
+#include "analysis/leak_counts.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace heaptap::analysis {
+namespace {
+
+using leaks::BlockState;
+
+report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
+  switch (state) {
+    case BlockState::kDefinite:
+      return leaks.definite;
+    case BlockState::kIndirect:
+      return leaks.indirect;
+    case BlockState::kPossible:
+      return leaks.possible;
+    case BlockState::kUnknown:
+      return leaks.unknown;
+    case BlockState::kReachable:
+      break;
+  }
+  return leaks.reachable;
+}
+
+}  // namespace
+
+LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached)
+    : classes_(leaks::classify_reached(scan, rules.options, std::move(reached))) {
+  find_behind_headers(scan, rules.options);
+  if (rules.suppressor) suppress(scan, rules);
+  count(scan, rules);
+}
+
+// By a second look without those pointers. Few scans have any.
+void LeakCounts::find_behind_headers(const model::HeapScan& scan, const leaks::LeakOptions& options) {
+  constexpr auto kHeader = wire::PointerKind::kHeader;
+  const auto is_one = [](const auto& pointer) { return pointer.kind == kHeader; };
+  if (std::ranges::none_of(scan.pointers, is_one) && std::ranges::none_of(scan.roots, is_one)) return;
+  leaks::LeakOptions without = options;
+  without.heuristics = static_cast<uint8_t>(options.heuristics & ~leaks::pointer_bit(kHeader));
+  const std::vector<BlockState> states = leaks::reach(scan, without);
+  behind_headers_.assign(states.size(), 0);
+  for (size_t i = 0; i < states.size(); ++i) {
+    const bool is_reachable = classes_.states[i] == BlockState::kReachable && !options.holds(scan.blocks[i].site);
+    behind_headers_[i] = is_reachable && states[i] == BlockState::kPossible ? 1 : 0;
+  }
+}
+
+// What is lost below a suppressed leak is suppressed with it: it would be found again if that were mended.
+void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
+  constexpr uint32_t kNotAsked = kNotSuppressed - 1;
+  std::array<uint32_t, leaks::kBlockStateCount> none_asked{};
+  none_asked.fill(kNotAsked);
+  std::vector<std::array<uint32_t, leaks::kBlockStateCount>> answers;
+  const auto ask = [&](model::SiteId site, BlockState state) {
+    if (site >= answers.size()) answers.resize(site + size_t{1}, none_asked);
+    uint32_t& answer = answers[site][static_cast<size_t>(state)];
+    if (answer == kNotAsked) answer = rules.suppressor(site, state);
+    return answer;
+  };
+  suppressed_by_.assign(scan.blocks.size(), kNotSuppressed);
+  for (size_t i = 0; i < scan.blocks.size(); ++i) {
+    const BlockState state = classes_.states[i];
+    const bool is_leak = state != BlockState::kReachable && state != BlockState::kUnknown;
+    if (is_leak) suppressed_by_[i] = ask(scan.blocks[i].site, state);
+  }
+  for (size_t i = 0; i < scan.blocks.size(); ++i) {
+    const uint32_t leader = classes_.leaders[i];
+    if (leader != model::kNoBlock && suppressed_by_[i] == kNotSuppressed) suppressed_by_[i] = suppressed_by_[leader];
+    if (suppressed_by_[i] == kNotSuppressed) continue;
+    if (suppressed_by_[i] >= hidden_.size()) hidden_.resize(suppressed_by_[i] + size_t{1});
+    hidden_[suppressed_by_[i]].add_block(scan.blocks[i].size);
+  }
+}
+
+void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
+  const auto counts = [&](const model::ScannedBlock& block) {
+    return (!rules.counts || rules.counts(block.site)) && (!rules.counts_block || rules.counts_block(block));
+  };
+  if (rules.counts || rules.counts_block) {
+    for (const model::ScannedBlock& block : scan.blocks) counted_.push_back(counts(block) ? 1 : 0);
+  }
+  for (size_t i = 0; i < scan.blocks.size(); ++i) {
+    const model::ScannedBlock& block = scan.blocks[i];
+    if (!is_counted(static_cast<uint32_t>(i))) continue;
+    const bool suppressed = is_suppressed(static_cast<uint32_t>(i));
+    report::StackLeaks& site = counts_for(block.site);
+    const BlockState state = classes_.states[i];
+    (suppressed ? site.suppressed : count_for(site, state)).add_block(block.size);
+    if (!behind_headers_.empty() && behind_headers_[i] != 0) site.behind_headers.add_block(block.size);
+    if (state != BlockState::kIndirect || suppressed) continue;
+    counts_for(scan.blocks[classes_.leaders[i]].site).below.add_block(block.size);
+  }
+}
+
+report::StackLeaks& LeakCounts::counts_for(model::SiteId site) {
+  if (site >= places_.size()) places_.resize(std::max(site + size_t{1}, 2 * places_.size()), kNoPlace);
+  uint32_t& place = places_[site];
+  if (place == kNoPlace) {
+    place = static_cast<uint32_t>(counts_.size());
+    counts_.emplace_back();
+  }
+  return counts_[place];
+}
+
+void LeakCounts::fill(report::Leaks& leaks) const {
+  leaks.scanned = true;
+  report::StackLeaks sum;
+  for (const report::StackLeaks& site : counts_) sum += site;
+  leaks.definite = sum.definite;
+  leaks.indirect = sum.indirect;
+  leaks.possible = sum.possible;
+  leaks.reachable = sum.reachable;
+  leaks.suppressed = sum.suppressed;
+  leaks.unknown = sum.unknown;
+  leaks.behind_headers = sum.behind_headers;
+}
+
+}  // namespace heaptap::analysis

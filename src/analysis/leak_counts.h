@@ -1,0 +1,64 @@
+// What one leak scan says of the blocks of each site: how many are lost, how, and what is lost below them.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "leaks/classify.h"
+#include "model/heap_scan.h"
+#include "report/report.h"
+
+namespace heaptap::analysis {
+
+class LeakCounts {
+ public:
+  // Whether the blocks of a site count at all, and whether its leaks are known ones.
+  using SitePredicate = std::function<bool(model::SiteId)>;
+  // Which suppression hides the leaks of a site that are lost in this way, by its number; kNotSuppressed: none.
+  using Suppressor = std::function<uint32_t(model::SiteId, leaks::BlockState)>;
+  static constexpr uint32_t kNotSuppressed = 0xffffffff;
+  struct Rules {
+    leaks::LeakOptions options;
+    SitePredicate counts = nullptr;   // null: all
+    Suppressor suppressor = nullptr;  // null: none. Asked once for each site and state of its leaks
+    std::function<bool(const model::ScannedBlock&)> counts_block = nullptr;
+  };
+
+  LeakCounts(const model::HeapScan& scan, const Rules& rules)
+      : LeakCounts(scan, rules, leaks::reach(scan, rules.options)) {}
+  // Where leaks::reach has been called.
+  LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached);
+
+  [[nodiscard]] const leaks::Classification& classes() const { return classes_; }
+  // Suppressed leaks are none.
+  [[nodiscard]] bool is_suppressed(uint32_t block) const {
+    return !suppressed_by_.empty() && suppressed_by_[block] != kNotSuppressed;
+  }
+  [[nodiscard]] bool is_counted(uint32_t block) const { return counted_.empty() || counted_[block] != 0; }
+  // What the suppression with this number hid, also of blocks that the rules don't count.
+  [[nodiscard]] report::BlockCount hidden_by(uint32_t suppression) const {
+    return suppression < hidden_.size() ? hidden_[suppression] : report::BlockCount{};
+  }
+  // Null: the scan has no block of it.
+  [[nodiscard]] const report::StackLeaks* of(model::SiteId site) const {
+    return site < places_.size() && places_[site] != kNoPlace ? &counts_[places_[site]] : nullptr;
+  }
+  // Counts of all sites together.
+  void fill(report::Leaks& leaks) const;
+
+ private:
+  void find_behind_headers(const model::HeapScan& scan, const leaks::LeakOptions& options);
+  void suppress(const model::HeapScan& scan, const Rules& rules);
+  void count(const model::HeapScan& scan, const Rules& rules);
+  report::StackLeaks& counts_for(model::SiteId site);
+
+  static constexpr uint32_t kNoPlace = 0xffffffff;
+  leaks::Classification classes_;
+  std::vector<uint32_t> suppressed_by_;     // by block; empty where nothing can be suppressed
+  std::vector<uint8_t> behind_headers_;     // by block, 1: held by pointers behind headers alone; empty where none is
+  std::vector<uint8_t> counted_;            // by block; empty where all are
+  std::vector<report::BlockCount> hidden_;  // by suppression
+  std::vector<uint32_t> places_;            // by site: index into counts_; few sites have blocks that are alive
+  std::vector<report::StackLeaks> counts_;
+};
+
+}  // namespace heaptap::analysis

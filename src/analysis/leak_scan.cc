@@ -1,0 +1,171 @@
+#include "analysis/leak_scan.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace heaptap::analysis {
+namespace {
+
+base::Result<size_t> index_of(const trace::TraceReader& reader, uint32_t number) {
+  const std::vector<trace::ScanSummary>& scans = reader.scans();
+  if (number == 0) return scans.size() - 1;
+  const auto found = std::find_if(scans.begin(), scans.end(),
+                                  [&](const trace::ScanSummary& scan) { return scan.facts.number == number; });
+  if (found != scans.end()) return static_cast<size_t>(found - scans.begin());
+  return base::fail_as(base::ErrorKind::kUsage, "--scan {}: the trace has {} scan{}{}", number, scans.size(),
+                       scans.size() == 1 ? "" : "s",
+                       scans.empty() ? "; `heaptap leaks PID` makes one while the program runs" : "");
+}
+
+std::unexpected<base::Error> no_scan(const trace::TraceReader& reader) {
+  std::string why;
+  for (const std::string& note : reader.scan_notes()) why += "; " + note;
+  return base::fail(
+      "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan or "
+      "--aggregate), `heaptap "
+      "leaks PID` makes one while it runs",
+      why);
+}
+
+// Numbers of the blocks that pass the ledger's own filters.
+std::vector<model::BlockNumber> numbers_of(const ledger::Ledger& ledger) {
+  std::vector<model::BlockNumber> numbers;
+  numbers.reserve(ledger.blocks().live_blocks());
+  ledger.blocks().for_each([&](model::BlockNumber number, const ledger::Block&) { numbers.push_back(number); });
+  return numbers;
+}
+
+bool is_loader(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld64.so") ||
+         name.starts_with("ld.so") || (name.starts_with("ld-") && name.ends_with(".so"));
+}
+
+// What the loader allocates for itself is no program's leak. It keeps much of it by addresses inside, some in memory of
+// threads that ended (tables of thread-local storage, until the next thread takes them over).
+std::vector<uint8_t> loader_sites(const model::Tables& tables) {
+  constexpr uint8_t kNotAsked = 2;
+  std::vector<uint8_t> codes(tables.codes.size(), kNotAsked);
+  const auto is_of_loader = [&](model::CodeId code) {
+    if (codes[code] == kNotAsked) {
+      const model::Module* module = tables.module_of(tables.codes[code]);
+      codes[code] = module != nullptr && is_loader(module->path) ? 1 : 0;
+    }
+    return codes[code];
+  };
+  std::vector<uint8_t> sites(tables.sites.size(), 0);
+  for (size_t i = 0; i < sites.size(); ++i) {
+    const model::StackId stack = tables.sites[i].stack;
+    if (stack >= wire::kRootCount) sites[i] = is_of_loader(tables.stacks[stack].code);
+  }
+  return sites;
+}
+
+// What comes behind damage isn't in the tables.
+bool knows_sites(const model::Tables& tables, const model::HeapScan& scan) {
+  return std::all_of(scan.blocks.begin(), scan.blocks.end(),
+                     [&](const model::ScannedBlock& block) { return block.site < tables.sites.size(); });
+}
+
+// The site's whole stack counts, also where it is shown only in part.
+LeakCounts::Suppressor suppressor_of(const Suppressions& suppressions, const model::Tables& tables, StackNames& names) {
+  return [&](model::SiteId site, leaks::BlockState state) {
+    const model::Site& entry = tables.sites[site];
+    const std::vector<symbols::Frame> frames = names.frames_of(tables, entry.stack, 0);
+    const auto found = suppressions.find({entry.function, frames}, state);
+    return found ? static_cast<uint32_t>(*found) : LeakCounts::kNotSuppressed;
+  };
+}
+
+// Suppressions for what is only reachable can't hide a leak, so that they didn't says nothing.
+void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, const LeakCounts& counts) {
+  for (size_t i = 0; i < suppressions.list().size(); ++i) {
+    const Suppression& entry = suppressions.list()[i];
+    const report::BlockCount hidden = counts.hidden_by(static_cast<uint32_t>(i));
+    const std::string place = fmt::format("{}:{}", entry.file, entry.line);
+    if (hides_everything(entry)) leaks.broad_suppressions.push_back(fmt::format("{}: {}", place, entry.name));
+    if (hidden.blocks != 0) {
+      leaks.suppressions.push_back({place, entry.name, hidden});
+    } else if ((entry.states & ~leak_bit(leaks::BlockState::kReachable)) != 0) {
+      leaks.unused_suppressions.push_back(fmt::format("{}: {}", place, entry.name));
+    }
+  }
+}
+
+}  // namespace
+
+bool needs_scan(const Query& query) {
+  return query.generate || query.why || query.retained || query.globals || query.scan_list || query.since != 0;
+}
+
+ScanAhead::ScanAhead(trace::TraceReader& reader, const Query& query) {
+  if (reader.scans().empty()) return;
+  const auto index = index_of(reader, query.scan);
+  if (!index) return;
+  const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
+  scan_ = std::async(when, [&reader, index = *index, options = query.leaks]() -> base::Result<Reached> {
+    auto scan = reader.load_scan(index);
+    if (!scan) return std::unexpected(std::move(scan).error());
+    auto states = leaks::reach(*scan, options);
+    return Reached{*std::move(scan), std::move(states)};
+  });
+}
+
+base::Result<ScanAhead::Reached> ScanAhead::take() { return scan_.get(); }
+
+base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(trace::TraceReader& reader, const Query& query,
+                                                       StackNames& names, const ledger::Ledger& ledger,
+                                                       ScanAhead& ahead) {
+  if (reader.scans().empty() && needs_scan(query)) return no_scan(reader);
+  if (reader.scans().empty() && query.scan == 0) return nullptr;
+  const auto index = index_of(reader, query.scan);
+  if (!index) return std::unexpected(index.error());
+  auto reached = ahead.take();
+  if (!reached) return std::unexpected(std::move(reached).error());
+  model::HeapScan& scan = reached->scan;
+  const model::Tables& tables = reader.tables();
+  if (reader.capture().truncated && !knows_sites(tables, scan)) {
+    return base::fail("leak scan {} can't be used: the trace is damaged before it ({})", scan.number,
+                      reader.capture().damage);
+  }
+  LeakCounts::Rules rules{.options = query.leaks};
+  rules.options.held_sites = loader_sites(tables);
+  if (names.filters()) {
+    rules.counts = [&](model::SiteId site) { return names.passes(tables, tables.sites[site]); };
+  }
+  if (!query.suppressions.empty()) rules.suppressor = suppressor_of(query.suppressions, tables, names);
+  std::vector<model::BlockNumber> numbers;
+  if (query.thread != 0 || query.from_ns != 0 || query.to_ns != ~uint64_t{0}) {
+    numbers = numbers_of(ledger);
+    rules.counts_block = [&](const model::ScannedBlock& block) {
+      return std::binary_search(numbers.begin(), numbers.end(), block.number);
+    };
+  }
+  LeakCounts counts(scan, rules, std::move(reached->states));
+  return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{reader.scans()[*index], std::move(scan), std::move(counts)});
+}
+
+report::ScanFacts facts_of(const trace::ScanSummary& summary) {
+  const model::HeapScan& facts = summary.facts;
+  return {.number = facts.number,
+          .at_end = facts.reason == model::ScanReason::kEnd,
+          .time_ns = facts.time_ns,
+          .stopped_ns = facts.stopped_ns,
+          .total_ns = facts.total_ns,
+          .read_bytes = facts.read_bytes,
+          .skipped_bytes = facts.skipped_bytes,
+          .threads = facts.threads,
+          .blocks = summary.block_count,
+          .pointers = summary.pointer_count,
+          .stored_bytes = summary.stored_bytes,
+          .notes = facts.notes};
+}
+
+void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count, const Suppressions& suppressions) {
+  judged.counts.fill(leaks);
+  list_suppressions(leaks, suppressions, judged.counts);
+  leaks.scan_count = static_cast<uint32_t>(scan_count);
+  leaks.scan = facts_of(judged.summary);
+}
+
+}  // namespace heaptap::analysis

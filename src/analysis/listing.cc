@@ -1,0 +1,257 @@
+#include "analysis/listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "analysis/system_stacks.h"
+
+namespace heaptap::analysis {
+namespace {
+
+// Of a stack that is deeper so many frames are shown, unless more are asked for.
+constexpr uint32_t kMostFrames = 255;
+
+std::string kind_text(ledger::ReleaseErrorKind kind) {
+  switch (kind) {
+    case ledger::ReleaseErrorKind::kMismatched:
+      return "mismatched";
+    case ledger::ReleaseErrorKind::kDouble:
+      return "double";
+    case ledger::ReleaseErrorKind::kInterior:
+      return "interior";
+    case ledger::ReleaseErrorKind::kBad:
+      break;
+  }
+  return "bad";
+}
+
+// Keeps the first `limit` (0: all), in order.
+template <typename Entry, typename Less>
+void keep_first(std::vector<Entry>& entries, size_t limit, Less less) {
+  if (limit != 0 && limit < entries.size()) {
+    std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(limit), entries.end(), less);
+    entries.resize(limit);
+  } else {
+    std::sort(entries.begin(), entries.end(), less);
+  }
+}
+
+}  // namespace
+
+bool Listing::is_mapping(uint64_t id) const {
+  return tables_.sites[index_.first_site(id)].kind == model::EventKind::kMap;
+}
+
+// Sums the tallies of the sites that are the same.
+void Listing::count(uint64_t id, report::StackEntry& stack) const {
+  stack.id = id;
+  stack.allocations = stack.frees = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes = 0;
+  stack.temporary_allocations = stack.mismatched_frees = stack.lifetime_ns = 0;
+  stack.live_known = stack.threads_known = true;
+  stack.times_known = !ledger_.gaps().events;
+  stack.temporary_known = !ledger_.gaps().temporary;
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    if (site >= ledger_.tallies().size()) {
+      continue;
+    }
+    const ledger::Tally& tally = ledger_.tallies()[site];
+    stack.allocations += tally.allocations;
+    stack.frees += tally.frees;
+    stack.allocated_bytes += tally.allocated_bytes;
+    stack.live_blocks += tally.live_blocks();
+    stack.live_bytes += tally.live_bytes;
+    stack.peak_bytes += tally.peak_bytes;
+    stack.temporary_allocations += tally.temporary_allocations;
+    stack.mismatched_frees += ledger_.mismatched_frees_of(site);
+    stack.lifetime_ns += ledger_.lifetime_ns_of(site);
+    const ledger::SiteGaps gaps = ledger_.gaps_of(site);
+    stack.live_known = stack.live_known && !gaps.live;
+    stack.threads_known = stack.threads_known && !gaps.threads;
+  }
+  stack.leaks.reset();
+  if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
+  stack.calls_known = query_.events;
+  if (!query_.events && stack.leaks) take_from_scan(stack);
+}
+
+void Listing::take_from_scan(report::StackEntry& stack) {
+  const report::StackLeaks& leaks = *stack.leaks;
+  report::BlockCount live = leaks.lost();
+  for (const report::BlockCount& more : {leaks.possible, leaks.reachable, leaks.suppressed, leaks.unknown})
+    live += more;
+  stack.live_blocks = live.blocks;
+  stack.live_bytes = live.bytes;
+  stack.times_known = stack.threads_known = stack.temporary_known = false;
+}
+
+report::StackLeaks Listing::leaks_of(uint64_t id) const {
+  report::StackLeaks sum;
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    if (const report::StackLeaks* of_site = leaks_->of(site)) sum += *of_site;
+  }
+  return sum;
+}
+
+bool Listing::is_listed(const report::StackEntry& stack) const {
+  if (stack.allocations == 0 && query_.events) return false;
+  if (!query_.leaks_only) return true;
+  if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_mapping(stack.id);
+  return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
+}
+
+std::vector<uint32_t> Listing::threads_of(uint64_t id) const {
+  std::vector<uint32_t> threads;
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    if (site < ledger_.tallies().size()) {
+      const std::vector<model::ThreadId> of_site = ledger_.threads_of(site);
+      threads.insert(threads.end(), of_site.begin(), of_site.end());
+    }
+  }
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  return threads;
+}
+
+void Listing::name(report::StackEntry& stack) const {
+  const model::Site& site = tables_.sites[index_.first_site(stack.id)];
+  const wire::FunctionFacts& function = wire::facts_of(site.function);
+  stack.function = function.name;
+  stack.variant = function.variant;
+  stack.mapping = function.family == wire::Family::kMap;
+  stack.frames = names_.frames_of(tables_, site.stack, query_.depth != 0 ? query_.depth : kMostFrames);
+  stack.purpose = purpose_of(tables_, site);
+  const size_t depth = depth_of(tables_, site.stack);
+  if (query_.depth == 0 && depth > kMostFrames) {
+    stack.ends_early = fmt::format("{} frames in all, of which the innermost are shown", depth);
+  } else {
+    stack.ends_early = ends_early(tables_, site.stack);
+  }
+}
+
+// Programs have many stacks, and few are shown: only those become entries.
+void Listing::list_stacks(report::Report& report) const {
+  std::vector<SortPlace> places;
+  places.reserve(index_.group_count());
+  report::StackEntry stack;
+  for (uint64_t id = 1; id <= index_.group_count(); ++id) {
+    count(id, stack);
+    if (is_listed(stack)) places.push_back(place_of(stack, query_.sort));
+  }
+  report.stack_count = places.size();
+  if (!query_.stacks) {
+    return;
+  }
+  keep_first(places, query_.limit, std::less<>());
+  for (const SortPlace& place : places) {
+    report::StackEntry& entry = report.stacks.emplace_back();
+    count(place.id, entry);
+    entry.threads = threads_of(place.id);
+    name(entry);
+  }
+}
+
+// The same function called from the same stack has the same number, for any kind of site.
+StackContent Listing::content_of(model::SiteId site) const {
+  return site == ledger::kNoSite ? StackContent{} : index_.content_of(tables_.sites[site]);
+}
+
+void Listing::generate_suppressions(report::Report& report) const {
+  std::vector<std::vector<symbols::Frame>> frames(report.stacks.size());
+  std::vector<LeakToSuppress> leaks;
+  for (size_t i = 0; i < report.stacks.size(); ++i) {
+    if (!report.stacks[i].leaks) continue;
+    const model::Site& site = tables_.sites[index_.first_site(report.stacks[i].id)];
+    frames[i] = names_.frames_of(tables_, site.stack, 0);
+    const report::StackLeaks& found = *report.stacks[i].leaks;
+    for (const auto& [state, count] : {std::pair{leaks::BlockState::kDefinite, found.definite},
+                                       std::pair{leaks::BlockState::kIndirect, found.indirect},
+                                       std::pair{leaks::BlockState::kPossible, found.possible}}) {
+      if (count.blocks != 0) leaks.push_back({{site.function, frames[i]}, state, count.blocks, count.bytes});
+    }
+  }
+  report.generated_suppressions = write_suppressions(*query_.generate, leaks);
+}
+
+void Listing::list_errors(report::Report& report) const {
+  std::map<std::tuple<ledger::ReleaseErrorKind, StackContent, StackContent, StackContent>, size_t> known;
+  std::vector<ledger::ReleaseError> merged;
+  for (const ledger::ReleaseError& error : ledger_.errors().all()) {
+    const ledger::ReleaseErrorKey& key = error.key;
+    const auto [found, added] = known.try_emplace(
+        {key.kind, content_of(key.released_at), content_of(key.allocated_at), content_of(key.first_released_at)},
+        merged.size());
+    if (added) {
+      merged.push_back(error);
+    } else {
+      merged[found->second].count += error.count;
+    }
+  }
+  std::erase_if(merged, [](const ledger::ReleaseError& error) { return error.count == 0; });
+  std::stable_sort(merged.begin(), merged.end(),
+                   [](const ledger::ReleaseError& a, const ledger::ReleaseError& b) { return a.count > b.count; });
+  for (const ledger::ReleaseError& error : merged) {
+    report.errors.push_back(error_of(error));
+  }
+  report.errors_requested = !ledger_.gaps().events;
+  report.errors_dropped = ledger_.errors().dropped();
+}
+
+report::ErrorEntry Listing::error_of(const ledger::ReleaseError& error) const {
+  report::ErrorEntry::Origin released = origin_of(error.key.released_at, 0);
+  report::ErrorEntry entry{.kind = kind_text(error.key.kind),
+                           .function = std::move(released.function),
+                           .variant = std::move(released.variant),
+                           .address = error.address,
+                           .count = error.count,
+                           .frames = std::move(released.frames),
+                           .allocated = {},
+                           .released = {}};
+  if (error.key.allocated_at != ledger::kNoSite) {
+    entry.allocated = origin_of(error.key.allocated_at, error.size_bytes);
+  }
+  if (error.key.first_released_at != ledger::kNoSite) {
+    entry.released = origin_of(error.key.first_released_at, error.size_bytes);
+  }
+  return entry;
+}
+
+report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_bytes) const {
+  const model::Site& entry = tables_.sites[site];
+  const wire::FunctionFacts& function = wire::facts_of(entry.function);
+  return {.function = function.name,
+          .variant = function.variant,
+          .size = size_bytes,
+          .frames = names_.frames_of(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMostFrames)};
+}
+
+void Listing::list_blocks(report::Report& report) const {
+  struct Found {
+    model::BlockNumber number;
+    ledger::Block block;
+  };
+  std::vector<Found> found;
+  found.reserve(ledger_.blocks().live_blocks());
+  ledger_.blocks().for_each(
+      [&](model::BlockNumber number, const ledger::Block& block) { found.push_back({number, block}); });
+  keep_first(found, query_.limit, [](const Found& a, const Found& b) {
+    return a.block.size_bytes != b.block.size_bytes ? a.block.size_bytes > b.block.size_bytes : a.number < b.number;
+  });
+  for (const auto& [number, block] : found) {
+    const model::Site& site = tables_.sites[block.site];
+    std::vector<symbols::Frame> caller = names_.frames_of(tables_, site.stack, 1);
+    report.blocks.push_back({.number = number,
+                             .address = block.address,
+                             .size = block.size_bytes,
+                             .allocated_at_ns = block.allocated_at_ns,
+                             .thread = block.thread,
+                             .stack_id = index_.id_of(block.site),
+                             .function = wire::facts_of(site.function).name,
+                             .caller = caller.empty() ? symbols::Frame{} : std::move(caller.front())});
+  }
+}
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,46 @@
+// The lists of a Report whose entries have names and stacks: stacks, bad releases, live blocks.
+#pragma once
+#include "analysis/analyze.h"
+#include "analysis/leak_counts.h"
+#include "analysis/stack_index.h"
+#include "analysis/stack_names.h"
+#include "ledger/ledger.h"
+#include "report/report.h"
+
+namespace heaptap::analysis {
+
+class Listing {
+ public:
+  // `leaks`: null where no scan was made.
+  Listing(const ledger::Ledger& ledger, const model::Tables& tables, const StackIndex& index, StackNames& names,
+          const Query& query, const LeakCounts* leaks)
+      : ledger_(ledger), tables_(tables), names_(names), query_(query), leaks_(leaks), index_(index) {}
+
+  // Each fills its part of the report. Stacks that weren't asked for are counted only.
+  void list_stacks(report::Report& report) const;
+  void list_errors(report::Report& report) const;
+  void list_blocks(report::Report& report) const;
+  // For the leaks of the stacks that are in the report.
+  void generate_suppressions(report::Report& report) const;
+
+ private:
+  [[nodiscard]] bool is_mapping(uint64_t id) const;
+  [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
+  void count(uint64_t id, report::StackEntry& stack) const;  // sets its numbers
+  static void take_from_scan(report::StackEntry& stack);
+  [[nodiscard]] report::StackLeaks leaks_of(uint64_t id) const;
+  [[nodiscard]] std::vector<uint32_t> threads_of(uint64_t id) const;
+  void name(report::StackEntry& stack) const;
+  [[nodiscard]] report::ErrorEntry error_of(const ledger::ReleaseError& error) const;
+  [[nodiscard]] report::ErrorEntry::Origin origin_of(model::SiteId site, uint64_t size_bytes) const;
+  [[nodiscard]] StackContent content_of(model::SiteId site) const;
+
+  const ledger::Ledger& ledger_;
+  const model::Tables& tables_;
+  StackNames& names_;
+  const Query& query_;
+  const LeakCounts* leaks_;
+  const StackIndex& index_;
+};
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,59 @@
+// Which sites are the same: one function called from stacks with the same content. A trace may hold a stack more than once,
+// under different numbers, where threads found it at the same time.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/large_allocator.h"
+#include "model/tables.h"
+
+namespace heaptap::analysis {
+
+// Says what a stack holds; equal where that is equal, in one run of the program.
+struct StackContent {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  auto operator<=>(const StackContent&) const = default;
+};
+
+class StackIndex {
+ public:
+  explicit StackIndex(const model::Tables& tables);
+
+  // The sites that allocate (or map) come in groups of the same ones, with ids from 1 on: in order of first occurrence in
+  // the trace, whatever part of it is shown.
+  [[nodiscard]] uint64_t group_count() const { return first_sites_.size(); }
+  [[nodiscard]] uint64_t id_of(model::SiteId site) const { return ids_[site]; }  // 0: doesn't allocate
+  // A group's sites: for (SiteId site = first_site(id); site != kNoSite; site = next_site(site))
+  static constexpr model::SiteId kNoSite = ~model::SiteId{0};
+  [[nodiscard]] model::SiteId first_site(uint64_t id) const { return first_sites_[id - 1]; }
+  [[nodiscard]] model::SiteId next_site(model::SiteId site) const { return next_sites_[site]; }
+
+  // The same for one function called from the same stack, whatever the kind of the site.
+  [[nodiscard]] StackContent content_of(const model::Site& site) const;
+
+ private:
+  void mix_stacks(const model::Tables& tables);
+  void group_sites(const model::Tables& tables);
+
+  base::LargeVector<StackContent> contents_;      // by stack
+  base::LargeVector<model::SiteId> first_sites_;  // by group
+  base::LargeVector<model::SiteId> next_sites_;   // by site
+  base::LargeVector<uint32_t> ids_;               // by site
+};
+
+// The caller's stack, where that comes first in the tables as it should; else a root.
+model::StackId parent_of(const model::Tables& tables, model::StackId stack);
+
+// How many return addresses it has.
+size_t depth_of(const model::Tables& tables, model::StackId stack);
+
+// The codes of a stack, innermost first.
+std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId stack);
+
+// Why a stack has no further frames, for people; empty where it is whole.
+std::string ends_early(const model::Tables& tables, model::StackId stack);
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,35 @@
+#include "analysis/system_stacks.h"
+
+#include <string_view>
+
+namespace heaptap::analysis {
+namespace {
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Of the module that a stack's innermost frame is in; empty where there is none.
+std::string_view module_path(const model::Tables& tables, model::StackId stack) {
+  if (stack < wire::kRootCount) return {};
+  const model::Module* module = tables.module_of(tables.codes[tables.stacks[stack].code]);
+  return module == nullptr ? std::string_view() : std::string_view(module->path);
+}
+
+bool is_loader(std::string_view path) {
+  const std::string_view name = file_name(path);
+  return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld64.so") ||
+         name.starts_with("ld.so") || (name.starts_with("ld-") && name.ends_with(".so"));
+}
+
+bool is_emergency_pool(const model::Tables& tables, const model::Site& site) {
+  if (site.function != wire::Function::kMalloc || site.stack < wire::kRootCount) return false;
+  return file_name(module_path(tables, site.stack)).starts_with("libstdc++.so") &&
+         is_loader(module_path(tables, tables.stacks[site.stack].parent));
+}
+
+}  // namespace
+
+std::string purpose_of(const model::Tables& tables, const model::Site& site) {
+  return is_emergency_pool(tables, site) ? "libstdc++'s emergency pool for exceptions" : "";
+}
+
+}  // namespace heaptap::analysis

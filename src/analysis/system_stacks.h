@@ -1,0 +1,15 @@
+// Stacks of what the system's libraries allocate for themselves.
+#pragma once
+#include <string>
+
+#include "model/tables.h"
+
+namespace heaptap::analysis {
+
+// What the blocks of this site are for, where that is known though the program doesn't say so; else empty. The one case:
+// libstdc++'s emergency pool (some 71 KiB with 64 bits), set aside as it is loaded for exceptions that are thrown when memory
+// has run out. Each C++ program has it to its end. The library's constructor calls malloc, and the loader calls that: so the
+// innermost frame lies in libstdc++.so and the next one in the loader.
+std::string purpose_of(const model::Tables& tables, const model::Site& site);
+
+}  // namespace heaptap::analysis

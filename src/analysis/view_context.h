@@ -1,0 +1,34 @@
+// What the views of a leak scan are made from. Private to analysis/.
+#pragma once
+#include "analysis/analyze.h"
+#include "analysis/block_names.h"
+#include "analysis/leak_scan.h"
+#include "analysis/stack_index.h"
+#include "analysis/stack_names.h"
+#include "ledger/ledger.h"
+
+namespace heaptap::analysis {
+
+struct ViewContext {
+  trace::TraceReader& reader;
+  const Query& query;
+  StackNames& names;
+  const ledger::Ledger& ledger;
+  const StackIndex& index;
+  const JudgedLeaks& judged;  // the scan that the query asks for
+  BlockNames& blocks;
+};
+
+// The number of entries to list, out of so many.
+inline size_t listed(const Query& query, size_t count) {
+  return query.limit == 0 || count < query.limit ? count : query.limit;
+}
+
+// One view each.
+base::Result<report::Holders> holders_view(const ViewContext& context);
+report::Retained retained_view(const ViewContext& context);
+report::Globals globals_view(const ViewContext& context);
+base::Result<std::vector<report::ScanEntry>> scan_list_view(const ViewContext& context);
+base::Result<report::ScanChanges> scan_changes_view(const ViewContext& context);
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,249 @@
+#include "app/check_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "analysis/analyze.h"
+#include "app/trace_file.h"
+#include "app/trace_list.h"
+#include "base/exit_status.h"
+#include "base/safe_text.h"
+#include "report/text_parts.h"
+#include "report/text_safe.h"
+#include "report/verdict.h"
+
+namespace heaptap::app {
+namespace {
+
+using report::LimitKind;
+
+constexpr int kExitBeyond = 1;
+constexpr int kExitUnknown = 3;
+constexpr size_t kMostOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
+
+uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kLeaked:
+      return report.leaks.definite.bytes + report.leaks.indirect.bytes +
+             (options.possible ? report.leaks.possible.bytes : 0);
+    case LimitKind::kPeak:
+      return report.totals.peak_live_bytes;
+    case LimitKind::kLive:
+      return report.totals.live_bytes;
+    case LimitKind::kAllocations:
+      break;
+  }
+  return report.totals.allocations;
+}
+
+analysis::SortKey sort_of(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kLeaked:
+      return analysis::SortKey::kLeakedBytes;
+    case LimitKind::kPeak:
+      return analysis::SortKey::kPeak;
+    case LimitKind::kLive:
+      return analysis::SortKey::kUsage;
+    case LimitKind::kAllocations:
+      break;
+  }
+  return analysis::SortKey::kAllocations;
+}
+
+// The last scan was made while the program ran on, and what was lost later isn't in it.
+bool is_early_scan(const report::Report& report, const CheckOptions& options) {
+  const bool is_asked_for = options.scan != 0;
+  return report.leaks.scanned && !report.leaks.scan.at_end && !report.capture.detached && !is_asked_for;
+}
+
+std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, LimitKind kind,
+                                               std::vector<report::StackEntry> stacks) {
+  std::erase_if(stacks, [&](const report::StackEntry& stack) {
+    const report::BlockCount share = report::share_of(kind, options.possible, stack);
+    return stack.mapping || share.blocks + share.bytes == 0;
+  });
+  if (stacks.size() > options.stacks) stacks.resize(options.stacks);
+  return stacks;
+}
+
+// Why figures aren't exact, or aren't there.
+std::vector<std::string> remarks_of(const CheckOptions& options, const report::Report& report,
+                                    const trace::TraceReader& reader) {
+  std::vector<std::string> remarks;
+  if (options.leaked_bytes && !report.leaks.scanned) {
+    std::string why;
+    for (const std::string& note : reader.scan_notes()) why += "; " + note;
+    remarks.push_back("--max-leaked: the trace has no leak scan" + why +
+                      "; record it again without --no-leak-scan and --aggregate, or use --max-live");
+  }
+  if ((options.peak_bytes && !report.totals.peak_known) || (options.live_bytes && !report.totals.live_known)) {
+    remarks.emplace_back("--aggregate didn't keep what --max-peak or --max-live asks for; record it again without");
+  }
+  if (report.capture.lost_events != 0) {
+    remarks.push_back(fmt::format("{} events were lost: the figures are not exact", report.capture.lost_events));
+  }
+  if (const std::string uncertainty = report::uncertainty_of(report); !uncertainty.empty())
+    remarks.push_back(uncertainty);
+  if (report.capture.truncated) {
+    remarks.push_back("the trace is cut off or damaged, what stands before that counts: " + report.capture.damage);
+  }
+  if (!report.capture.from_start) {
+    remarks.emplace_back("the capture began while the program ran: earlier allocations are not in it");
+  }
+  if (options.leaked_bytes && is_early_scan(report, options)) {
+    remarks.emplace_back("--max-leaked: the last leak scan was made before the end: what was lost later is not in it");
+  }
+  for (const std::string& note : report.capture.notes) remarks.push_back(note);
+  for (const std::string& line : report.leaks.unused_suppressions) {
+    remarks.push_back("a suppression that matched nothing: " + line);
+  }
+  for (const std::string& line : report.leaks.broad_suppressions) {
+    remarks.push_back("a suppression that fits every stack: " + line);
+  }
+  return remarks;
+}
+
+// The programs of the traces that are judged together. They are looked at when one is first asked for.
+class Recorded {
+ public:
+  explicit Recorded(const std::vector<std::string>& traces) : traces_(traces) {}
+
+  // Whether what a process executed when it left `before` is among them.
+  bool went_on(const model::Capture& before) {
+    if (!captures_) captures_ = read_all();
+    return std::ranges::any_of(*captures_, [&](const model::Capture& later) {
+      return later.pid == before.pid && later.host_name == before.host_name &&
+             later.start_unix_ns > before.start_unix_ns;
+    });
+  }
+
+ private:
+  // What can't be read is no program.
+  [[nodiscard]] std::vector<model::Capture> read_all() const {
+    std::vector<model::Capture> captures;
+    if (traces_.size() == 1) return captures;
+    for (const std::string& trace : traces_) {
+      const auto reader = open_trace(trace);
+      if (!reader) continue;
+      model::Capture& known = captures.emplace_back();
+      known.pid = reader->capture().pid;
+      known.host_name = reader->capture().host_name;
+      known.start_unix_ns = reader->capture().start_unix_ns;
+    }
+    return captures;
+  }
+
+  const std::vector<std::string>& traces_;
+  std::optional<std::vector<model::Capture>> captures_;
+};
+
+// The trace is read once for the figures, and again for the stacks of each limit that was broken.
+// What a wrapper had before it executed the program is gone, and no leak of what is recorded together.
+base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppressions& suppressions,
+                                    const std::string& trace, Recorded& recorded) {
+  auto reader = open_trace(trace);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  const bool is_wrapper = reader->capture().executed && reader->scans().empty() && recorded.went_on(reader->capture());
+  if (is_wrapper) options.leaked_bytes.reset();
+  analysis::Query query;
+  query.stacks = query.statistics = false;
+  query.limit = options.stacks + kMostOthers;
+  query.scan = options.scan;
+  query.leaks = options.leaks;
+  query.suppressions = suppressions;
+  query.carried_suppressions = options.carried_suppressions;
+  query.symbols = options.symbols;
+  const auto figures = analysis::analyze(*reader, query);
+  if (!figures) return std::unexpected(figures.error());
+  report::Verdict verdict{.trace_path = trace,
+                          .possible_counts = options.possible,
+                          .limits = {},
+                          .remarks = remarks_of(options, *figures, *reader)};
+  if (is_wrapper) verdict.remarks.push_back("it executed another program: what it had until then is no leak");
+  query.stacks = options.stacks != 0;
+  const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
+    if (!limit) return {};
+    verdict.limits.push_back({.kind = kind,
+                              .figure = figure_of(*figures, options, kind),
+                              .limit = *limit,
+                              .stacks = {},
+                              .certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options)),
+                              .allow_incomplete = options.allow_incomplete});
+    if (!verdict.limits.back().broken() || !query.stacks) return {};
+    query.sort = sort_of(kind);
+    query.leaks_only = kind == LimitKind::kLeaked;
+    auto listed = analysis::analyze(*reader, query);
+    if (!listed) return std::unexpected(std::move(listed).error());
+    verdict.limits.back().stacks = telling_stacks(options, kind, std::move(listed->stacks));
+    return {};
+  };
+  HEAPTAP_TRY(add(LimitKind::kLeaked, options.leaked_bytes));
+  HEAPTAP_TRY(add(LimitKind::kPeak, options.peak_bytes));
+  HEAPTAP_TRY(add(LimitKind::kLive, options.live_bytes));
+  HEAPTAP_TRY(add(LimitKind::kAllocations, options.allocations));
+  return verdict;
+}
+
+// Of one trace, as an exit status.
+int status_of(const report::Verdict& verdict) {
+  return verdict.broken() ? kExitBeyond : verdict.passed() ? 0 : kExitUnknown;
+}
+
+// Of two traces' statuses the one that counts: a limit that is broken is certain, whatever became of the other trace.
+int worse_of(int one, int other) {
+  if (one == kExitBeyond || other == kExitBeyond) return kExitBeyond;
+  return std::max(one, other);
+}
+
+struct Findings {
+  std::vector<report::Verdict> verdicts;
+  std::vector<report::FailedTrace> failures;
+  bool several = false;
+};
+
+std::string text_of(const CheckOptions& options, const Findings& findings) {
+  if (options.json && findings.several) return report::render_verdicts_json(findings.verdicts, findings.failures);
+  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO)};
+  std::string text;
+  for (const report::Verdict& verdict : findings.verdicts) {
+    if (findings.several) text += base::safe_text(verdict.trace_path) + ":\n";
+    text += options.json ? report::render_verdict_json(verdict) : report::render_verdict(verdict, render);
+  }
+  return text;
+}
+
+int complain(const base::Error& error) {
+  print_error(fmt::format("heaptap: {}\n", error.message));
+  return base::exit_status_of(error.kind);
+}
+
+}  // namespace
+
+int check_traces(const CheckOptions& options) {
+  const auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return complain(suppressions.error());
+  const auto traces = list_traces(options.traces);
+  if (!traces) return complain(traces.error());
+  Findings findings;
+  findings.several = traces->size() > 1;
+  Recorded recorded(*traces);
+  int status = 0;
+  for (const std::string& trace : *traces) {
+    auto verdict = judge(options, *suppressions, trace, recorded);
+    if (verdict) {
+      status = worse_of(status, status_of(*verdict));
+      findings.verdicts.push_back(std::move(*verdict));
+    } else {
+      status = worse_of(status, complain(verdict.error()));
+      findings.failures.push_back({trace, verdict.error().message});
+    }
+  }
+  if (options.quiet) return status;
+  const auto printed = print_output(text_of(options, findings));
+  return printed ? status : complain(printed.error());
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,39 @@
+// `heaptap check`: a gate. Compares the figures of traces with limits.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/terminal.h"
+#include "leaks/classify.h"
+#include "symbols/resolver.h"
+
+namespace heaptap::app {
+
+struct CheckOptions {
+  std::vector<std::string> traces;  // or folders of traces; each is judged by itself
+
+  // The most that is allowed; empty: anything.
+  std::optional<uint64_t> leaked_bytes;  // definitely and indirectly lost
+  std::optional<uint64_t> peak_bytes;
+  std::optional<uint64_t> live_bytes;
+  std::optional<uint64_t> allocations;
+
+  bool possible = false;  // what is possibly lost is leaked, too
+  uint32_t scan = 0;      // number of the scan; 0: the last one
+  leaks::LeakOptions leaks;
+  std::vector<std::string> suppressions;  // files
+  bool carried_suppressions = true;       // those that the trace carries count, too
+  symbols::ResolverOptions symbols;
+  size_t stacks = 3;              // that are shown of each limit that was broken
+  bool allow_incomplete = false;  // what isn't known for certain passes as it is
+  bool json = false;
+  bool quiet = false;
+  ColorMode color = ColorMode::kAuto;
+};
+
+// Returns heaptap's exit status: 0 where all are within the limits, 1 where one is beyond one.
+int check_traces(const CheckOptions& options);
+
+}  // namespace heaptap::app

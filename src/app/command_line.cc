@@ -1,0 +1,84 @@
+#include "app/command_line.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "app/command_options.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr std::string_view kHelp =
+    R"(heaptap shows where the memory of a C or C++ program goes, who still holds it, and what leaks.
+
+  heaptap run [options] [--] PROGRAM [ARG...]   trace a program (`heaptap PROGRAM` means the same)
+  heaptap attach [options] PID...               trace what runs already; Ctrl-C or --duration 30s lets go of it
+  heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of
+                                                summary leaks top tree stats sizes lifetimes timeline blocks
+  heaptap leaks PID [--json] [options]          look for leaks now, in a process that is being traced
+  heaptap check TRACE... --max-leaked 0         fail if a trace is beyond a limit: leaks, peak, ...
+  heaptap help [COMMAND]                        this text, or the options of a command
+  heaptap --version
+
+The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FILE says otherwise;
+heaptap.latest.htap links to the newest one.
+)";
+
+constexpr std::array<std::string_view, 9> kPlanned{"report",  "diff", "export", "connect", "discover",
+                                                   "console", "top",  "doctor", "serve"};
+
+base::Result<Command> parse_help(const Arguments& arguments);
+
+base::Result<Command> parse_named(const std::string& name, const Arguments& rest) {
+  if (name == "run") return parse_run(rest);
+  if (name == "attach") return parse_attach(rest);
+  if (name == "show") return parse_show(rest);
+  if (name == "leaks") return parse_leaks(rest);
+  if (name == "check") return parse_check(rest);
+  if (name == "help") return parse_help(rest);
+  return base::fail_as(base::ErrorKind::kUsage,
+                       "`{}` is not available in this version of heaptap; `heaptap help` lists what is. (A program "
+                       "of this name is traced with `heaptap run {}`)",
+                       name, name);
+}
+
+bool is_command(const std::string& name) {
+  return name == "run" || name == "attach" || name == "show" || name == "leaks" || name == "check" || name == "help" ||
+         std::find(kPlanned.begin(), kPlanned.end(), name) != kPlanned.end();
+}
+
+base::Result<Command> parse_help(const Arguments& arguments) {
+  if (arguments.empty()) {
+    return PrintText{std::string(kHelp)};
+  }
+  if (arguments.front() == "help") {
+    return PrintText{"heaptap help [COMMAND]: what heaptap can do, or the options of a command\n"};
+  }
+  if (!is_command(arguments.front())) {
+    return base::fail_as(base::ErrorKind::kUsage, "there is no command '{}': `heaptap help` lists the commands",
+                         arguments.front());
+  }
+  return parse_named(arguments.front(), {"--help"});
+}
+
+}  // namespace
+
+base::Result<Command> parse_command_line(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    return base::fail_as(base::ErrorKind::kUsage, "nothing to do\n\n{}", kHelp);
+  }
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h") {
+    return PrintText{std::string(kHelp)};
+  }
+  if (first == "--version" || first == "-V") {
+    return PrintText{"heaptap " HEAPTAP_VERSION "\n"};
+  }
+  if (is_command(first)) {
+    return parse_named(first, {arguments.begin() + 1, arguments.end()});
+  }
+  return parse_run(arguments);
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,299 @@
+#include "app/command_options.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <regex>
+
+#include "base/units.h"
+#include "wire/heap_scan.h"
+
+namespace heaptap::app {
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+    }
+  }
+  return row[b.size()];
+}
+
+// " (did you mean --depth?)" for an option that is nearly one of ours.
+std::string suggestion(const CLI::App& app, const Arguments& arguments) {
+  std::string best;
+  size_t least = 3;
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (!name.starts_with("--") || app.get_option_no_throw(name) != nullptr) {
+      continue;
+    }
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& known : option->get_lnames()) {
+        if (const size_t distance = edit_distance(name.substr(2), known); distance < least) {
+          least = distance;
+          best = "--" + known;
+        }
+      }
+    }
+  }
+  return best.empty() ? "" : fmt::format(" (did you mean {}?)", best);
+}
+
+bool takes_value(const CLI::App& app, const std::string& name) {
+  const CLI::Option* const option = app.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+// Whether the option `argument` has its value in the next argument.
+bool value_follows(const CLI::App& app, const std::string& argument) {
+  if (argument.starts_with("--")) {
+    return argument.find('=') == std::string::npos && takes_value(app, argument);
+  }
+  for (size_t index = 1; index < argument.size(); ++index) {
+    if (takes_value(app, std::string("-") + argument[index])) {
+      return index + 1 == argument.size();
+    }
+  }
+  return false;
+}
+
+template <typename Parse>
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::string& help, const Parse& parse) {
+  return app.add_option_function<std::string>(
+      name,
+      [parse, name](const std::string& text) {
+        if (const base::Result<> parsed = parse(text); !parsed) {
+          throw CLI::ValidationError(name.substr(name.rfind(',') + 1), parsed.error().message);
+        }
+      },
+      help);
+}
+
+// The words of CLI11's message behind its last ": ".
+std::string subject_of(const std::string& message) {
+  const size_t colon = message.rfind(": ");
+  return colon == std::string::npos ? message : message.substr(colon + 2);
+}
+
+// What was wrong, in the user's words.
+std::string cause_of(const CLI::ParseError& error) {
+  const std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::string words = subject_of(message);
+    return words.starts_with('-') ? fmt::format("there is no option {}", words)
+                                  : fmt::format("'{}' has no meaning here", words);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string option = message.substr(0, message.find(':'));
+    return message.find("required") != std::string::npos ? fmt::format("{} needs a value behind it", option)
+                                                         : fmt::format("{} is given with too many values", option);
+  }
+  if (dynamic_cast<const CLI::FileError*>(&error) != nullptr) {
+    return fmt::format("--config: can't read the file {}", message.substr(0, message.find(" was not readable")));
+  }
+  if (dynamic_cast<const CLI::ConfigError*>(&error) != nullptr) {
+    const size_t name = message.rfind(' ');
+    return fmt::format(
+        "--config: '{}' in the file is no option of this command; options stand there without their "
+        "dashes, as in depth=10",
+        name == std::string::npos ? message : message.substr(name + 1));
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    return fmt::format("{} takes no value, or another one",
+                       message.substr(message.find("--") == std::string::npos ? 0 : message.find("--")));
+  }
+  std::string cause = message;
+  std::replace(cause.begin(), cause.end(), '\n', ' ');
+  return cause;
+}
+
+base::Result<> store(base::Result<uint64_t> value, uint64_t& target) {
+  if (!value) {
+    return std::unexpected(value.error());
+  }
+  target = *value;
+  return {};
+}
+
+// CLI11 writes an option whose value may be left out as --name{value}.
+std::string help_of(const CLI::App& app) {
+  static const std::regex kOptionalFile(R"((--[a-z-]+)\{-\} {4})");
+  static const std::regex kOptionalValue(R"((--[a-z-]+)\{(\w+)\} )");
+  return std::regex_replace(std::regex_replace(app.help(), kOptionalFile, "$1[=FILE] "), kOptionalValue, "$1[=$2]");
+}
+
+}  // namespace
+
+base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments) {
+  app.set_help_flag("-h,--help", "Print this help");
+  app.get_formatter()->column_width(34);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return PrintText{help_of(app)};
+  } catch (const CLI::ParseError& error) {
+    return base::fail_as(base::ErrorKind::kUsage, "{}: {}{}\nusage: {}\n`heaptap help {}` lists the options",
+                         app.get_name(), cause_of(error), suggestion(app, arguments), usage, app.get_name());
+  }
+  return std::nullopt;
+}
+
+size_t program_begin(const CLI::App& app, const Arguments& arguments) {
+  size_t index = 0;
+  while (index < arguments.size()) {
+    const std::string& argument = arguments[index];
+    if (argument == "--" || argument.size() < 2 || argument[0] != '-') {
+      return index;
+    }
+    index += value_follows(app, argument) ? 2 : 1;
+  }
+  return arguments.size();
+}
+
+void add_color(CLI::App& app, ColorMode& color) {
+  const auto parse = [&color](const std::string& text) -> base::Result<> {
+    if (text != "auto" && text != "always" && text != "never") {
+      return base::fail("'{}' is none of auto, always, never", text);
+    }
+    color = text == "auto" ? ColorMode::kAuto : text == "always" ? ColorMode::kAlways : ColorMode::kNever;
+    return {};
+  };
+  add_parsed(app, "--color", "Colours: auto (on a terminal), always, never", parse)->type_name("WHEN");
+}
+
+void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
+  app.add_flag_callback("--" + name, [&value] { value = true; }, help + " (default)");
+  app.add_flag_callback("--no-" + name, [&value] { value = false; });
+}
+
+void add_root_kinds(CLI::App& app, uint8_t& roots) {
+  std::string names;
+  for (const char* name : wire::kRootKindNames) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  app.add_option_function<std::vector<std::string>>(
+         "--no-roots",
+         [&roots, names](const std::vector<std::string>& kinds) {
+           for (const std::string& kind : kinds) {
+             const auto* const found =
+                 std::find(std::begin(wire::kRootKindNames), std::end(wire::kRootKindNames), kind);
+             if (found == std::end(wire::kRootKindNames)) {
+               throw CLI::ValidationError("--no-roots", fmt::format("'{}' is no kind of root: use {}", kind, names));
+             }
+             const auto nth = static_cast<unsigned>(found - std::begin(wire::kRootKindNames));
+             roots = static_cast<uint8_t>(roots & ~(1u << nth));
+           }
+         },
+         "Pointers there keep nothing alive: " + names)
+      ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("KIND");
+}
+
+void add_sort(CLI::App& app, analysis::SortKey& sort) {
+  add_parsed(app, "--sort",
+             "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, peak, stacks, total, "
+             "time or usage",
+             [&sort](const std::string& text) -> base::Result<> {
+               const auto key = analysis::parse_sort_key(text);
+               if (!key) {
+                 return std::unexpected(key.error());
+               }
+               sort = *key;
+               return {};
+             })
+      ->type_name("KEY");
+}
+
+void add_suppressions(CLI::App& app, std::vector<std::string>& files) {
+  add_list(app, "--suppressions", files, "Leaks that are known (LSan or Valgrind syntax)")->type_name("FILE");
+}
+
+void add_suppressions(CLI::App& app, std::vector<std::string>& files, bool& carried) {
+  add_suppressions(app, files);
+  app.add_flag_callback(
+      "--no-suppressions", [&carried] { carried = false; },
+      "Without the suppressions that the trace carries from its recording");
+}
+
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                      const std::string& help) {
+  return app.add_option(name, values, help + " (repeatable)")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Option* add_number(CLI::App& app, const std::string& name, const std::string& help,
+                        std::function<void(uint64_t)> store, uint64_t least, uint64_t most) {
+  const auto parse = [store = std::move(store), least, most](const std::string& text) -> base::Result<> {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
+      return base::fail("'{}' is no number from {} to {}", text, least, most);
+    }
+    store(number);
+    return {};
+  };
+  return add_parsed(app, name, help, parse)->type_name("N");
+}
+
+CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+                        std::function<void(const std::string&)> store, const std::string& help) {
+  const auto parse = [words, store = std::move(store)](const std::string& text) -> base::Result<> {
+    if (std::ranges::find(words, text) == words.end()) {
+      return base::fail("'{}' is none of {}", text, fmt::join(words, ", "));
+    }
+    store(text);
+    return {};
+  };
+  return add_parsed(app, name, help, parse);
+}
+
+CLI::Option* add_pattern(CLI::App& app, const std::string& name, std::string& pattern, const std::string& help) {
+  const auto parse = [&pattern](const std::string& text) -> base::Result<> {
+    try {
+      (void)std::regex(text, std::regex::ECMAScript);
+    } catch (const std::regex_error&) {
+      return base::fail(
+          "'{}' is no regular expression; put a backslash before each of ( ) [ ] {{ }} * + ? that means "
+          "itself, or leave it out: a part of the name is enough",
+          text);
+    }
+    pattern = text;
+    return {};
+  };
+  return add_parsed(app, name, help, parse)->type_name("NAME");
+}
+
+CLI::Option* add_limit(CLI::App& app, const std::string& name, std::optional<uint64_t>& bytes,
+                       const std::string& help) {
+  return add_parsed(app, name, help, [&bytes](const std::string& text) -> base::Result<> {
+    const auto size = base::parse_size(text);
+    if (!size) return std::unexpected(size.error());
+    bytes = *size;
+    return {};
+  });
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& name, uint64_t& bytes, const std::string& help) {
+  return add_parsed(app, name, help, [&bytes](const std::string& text) { return store(base::parse_size(text), bytes); })
+      ->type_name("SIZE");
+}
+
+CLI::Option* add_duration(CLI::App& app, const std::string& name, uint64_t& nanoseconds, const std::string& help) {
+  return add_parsed(app, name, help,
+                    [&nanoseconds](const std::string& text) { return store(base::parse_duration(text), nanoseconds); })
+      ->type_name("TIME");
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,73 @@
+// The options of single commands, for command_line.cc. Each parse function gets what stands behind the command's name.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/command_line.h"
+
+namespace heaptap::app {
+
+using Arguments = std::vector<std::string>;
+
+base::Result<Command> parse_run(const Arguments& arguments);
+base::Result<Command> parse_attach(const Arguments& arguments);
+base::Result<Command> parse_show(const Arguments& arguments);
+base::Result<Command> parse_check(const Arguments& arguments);
+base::Result<Command> parse_leaks(const Arguments& arguments);
+
+// What `show` and `leaks` have in common.
+void add_leak_options(CLI::App& app, ShowOptions& options);
+void add_display_options(CLI::App& app, ShowOptions& options);
+
+// Lets CLI11 parse; gives help as text, and errors with the cause, a suggestion and the command's usage.
+// Nothing: parsed.
+base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments);
+
+// Where the traced program's own command line begins: behind the first "--", or at the first word that is neither an
+// option of `app` nor an option's value.
+size_t program_begin(const CLI::App& app, const Arguments& arguments);
+
+// Options that several commands share.
+void add_color(CLI::App& app, ColorMode& color);
+// --NAME and --no-NAME, for what is on unless it is switched off.
+void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help);
+void add_sort(CLI::App& app, analysis::SortKey& sort);
+
+// --no-roots KIND: what doesn't keep a block alive.
+void add_root_kinds(CLI::App& app, uint8_t& roots);
+
+void add_suppressions(CLI::App& app, std::vector<std::string>& files);
+// Of a command that reads traces; `carried`: those that a trace has from its recording count.
+void add_suppressions(CLI::App& app, std::vector<std::string>& files, bool& carried);
+
+// One value for each time that the option is given.
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                      const std::string& help);
+
+// A whole number, at least `least`.
+CLI::Option* add_number(CLI::App& app, const std::string& name, const std::string& help,
+                        std::function<void(uint64_t)> store, uint64_t least = 0, uint64_t most = 0xffffffff);
+template <typename Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, const std::string& help,
+                        uint64_t least = 0, uint64_t most = 0xffffffff) {
+  const auto store = [&value](uint64_t number) { value = static_cast<Number>(number); };
+  return add_number(app, name, help, store, least, most);
+}
+
+// One of some words.
+CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+                        std::function<void(const std::string&)> store, const std::string& help);
+
+// A part of a name, or a regular expression.
+CLI::Option* add_pattern(CLI::App& app, const std::string& name, std::string& pattern, const std::string& help);
+
+// A size that may be missing.
+CLI::Option* add_limit(CLI::App& app, const std::string& name, std::optional<uint64_t>& bytes, const std::string& help);
+
+// A size such as 64M, a duration such as 30s.
+CLI::Option* add_size(CLI::App& app, const std::string& name, uint64_t& bytes, const std::string& help);
+CLI::Option* add_duration(CLI::App& app, const std::string& name, uint64_t& nanoseconds, const std::string& help);
+
+}  // namespace heaptap::app

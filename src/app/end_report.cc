@@ -1,0 +1,206 @@
+#include "app/end_report.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "collect/trace_name.h"
+#include "report/process_sums.h"
+#include "report/render.h"
+
+namespace heaptap::app {
+namespace {
+
+using report::ProcessEntry;
+
+// What all readings of traces have in common.
+analysis::Query plain_query(const EndReport& end, ProgressLine& progress) {
+  const RunOptions& options = end.options;
+  analysis::Query query;
+  query.stacks = query.statistics = query.lifetimes = query.errors = false;
+  query.suppressions = end.suppressions;
+  query.symbols = {options.symbols, options.sysroots, options.debuginfod};
+  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
+  return query;
+}
+
+base::Result<report::Report> read_main(const EndReport& end, const std::string& trace, bool for_json) {
+  const RunOptions& options = end.options;
+  auto reader = trace::TraceReader::open(trace);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  ProgressLine progress;
+  analysis::Query query = plain_query(end, progress);
+  query.stacks = true;
+  query.sort = options.sort;
+  query.limit = for_json || options.count != 0 ? options.count : 10;
+  query.errors = options.sanity;
+  query.lifetimes = for_json;
+  if (!for_json && !reader->scans().empty()) {
+    query.leaks_only = true;
+    query.sort = analysis::SortKey::kLeakedBytes;
+  }
+  auto report = analysis::analyze(*reader, query);
+  if (report) report->trace_path = trace;
+  return report;
+}
+
+// The suppressions are all processes' and may be long: the report itself has them.
+ProcessEntry entry_of(const report::Report& report) {
+  ProcessEntry entry{.capture = report.capture,
+                     .trace_path = report.trace_path,
+                     .failure = "",
+                     .totals = report.totals,
+                     .leaks = report.leaks};
+  entry.capture.suppressions.clear();
+  return entry;
+}
+
+// One of the other processes: its figures alone.
+ProcessEntry read_other(const EndReport& end, const collect::FinishedTrace& trace) {
+  ProcessEntry entry;
+  entry.trace_path = trace.path;
+  entry.capture.pid = trace.pid;
+  auto reader = trace::TraceReader::open(trace.path);
+  if (!reader) {
+    entry.failure = reader.error().message;
+    return entry;
+  }
+  ProgressLine progress;
+  auto report = analysis::analyze(*reader, plain_query(end, progress));
+  if (!report) {
+    entry.capture = reader->capture();
+    entry.capture.suppressions.clear();
+    entry.failure = report.error().message;
+    return entry;
+  }
+  report->trace_path = trace.path;
+  report->leaks.unused_suppressions.clear();
+  return entry_of(*report);
+}
+
+// All of the recording, `first` in front; empty where it is alone.
+std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report& first,
+                                      const std::vector<collect::FinishedTrace>& traces) {
+  std::vector<ProcessEntry> entries;
+  for (const collect::FinishedTrace& trace : traces) {
+    if (!trace.path.empty() && trace.path != first.trace_path) entries.push_back(read_other(end, trace));
+  }
+  if (!entries.empty()) entries.insert(entries.begin(), entry_of(first));
+  return entries;
+}
+
+bool is_failure(const RunOptions& options, const ProcessEntry& process) {
+  const report::Totals& totals = process.totals;
+  const bool leaks = process.leaks.scanned && process.leaks.definite.blocks != 0;
+  return leaks || (options.sanity && totals.bad_frees + totals.double_frees + totals.mismatched_frees != 0);
+}
+
+// Children may fail in crowds, on a full disk say.
+void tell_failures(const RunOptions& options, const std::vector<collect::FinishedTrace>& traces) {
+  constexpr size_t kMostTold = 3;
+  size_t failed = 0;
+  for (const collect::FinishedTrace& trace : traces) {
+    if (trace.failure.empty()) continue;
+    if (++failed <= kMostTold || options.verbose) print_error(fmt::format("heaptap: {}\n", trace.failure));
+  }
+  if (failed > kMostTold && !options.verbose) {
+    print_error(fmt::format("heaptap: {} more traces couldn't be written (-v lists them)\n", failed - kMostTold));
+  }
+}
+
+void complain(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
+
+void print_json(const EndReport& end, const std::string& trace, const std::vector<ProcessEntry>& processes) {
+  auto report = read_main(end, trace, true);
+  if (!report) return complain(report.error());
+  report->processes = processes;
+  const std::string text = report::render_json(*report, report::View::kSummary, {.limit = end.options.count});
+  if (end.options.json && !end.options.quiet) print_error(text);
+  if (!end.file.is_wanted()) return;
+  if (const auto written = end.file.write(text); !written) complain(written.error());
+}
+
+// A link is followed only where it is the system's own, such as /dev/stdout or that of a shell's >(…).
+int open_to_write(const std::string& path, int flags) {
+  const bool is_systems = path.starts_with("/dev/") || path.starts_with("/proc/");
+  return open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_systems ? 0 : O_NOFOLLOW) | flags, 0666);
+}
+
+bool is_fifo(const std::string& path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+// What an earlier run left there may not pass as this one's report, whatever becomes of this one.
+void empty_if_regular(int descriptor) {
+  struct stat status{};
+  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) (void)ftruncate(descriptor, 0);
+}
+
+}  // namespace
+
+base::Result<ReportFile> ReportFile::create(const std::string& path) {
+  if (path.empty()) return ReportFile("", -1);
+  const int descriptor = open_to_write(path, O_CREAT | O_NONBLOCK);
+  const bool is_unread = descriptor < 0 && errno == ENXIO && is_fifo(path);  // nobody reads it so far
+  if (is_unread) return ReportFile(path, -1);
+  if (descriptor < 0) return base::fail("--json={}: can't write there: {}", path, base::reason_of(errno));
+  (void)fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  empty_if_regular(descriptor);
+  return ReportFile(path, descriptor);
+}
+
+ReportFile::ReportFile(ReportFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+ReportFile::~ReportFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+base::Result<> ReportFile::write(const std::string& text) {
+  if (descriptor_ < 0) descriptor_ = open_to_write(path_, 0);  // waits for a reader, now that the program is over
+  if (descriptor_ < 0) return base::fail("--json={}: can't write there: {}", path_, base::reason_of(errno));
+  empty_if_regular(descriptor_);
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return base::fail("--json={}: can't write it all: {}", path_, base::reason_of(errno));
+    done += static_cast<size_t>(written);
+  }
+  return {};
+}
+
+bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>& traces) {
+  const RunOptions& options = end.options;
+  tell_failures(options, traces);
+  const auto written =
+      std::ranges::find_if(traces, [](const collect::FinishedTrace& trace) { return !trace.path.empty(); });
+  if (written == traces.end()) return false;
+  collect::link_latest(written->path);
+  const bool is_said = !options.quiet || end.file.is_wanted();
+  if (!is_said && !options.error_exitcode) return false;
+  auto report = read_main(end, written->path, false);
+  if (!report) {
+    complain(report.error());
+    return false;
+  }
+  report->processes = read_others(end, *report, traces);
+  const bool fails = std::ranges::any_of(report->processes,
+                                         [&](const ProcessEntry& process) { return is_failure(options, process); }) ||
+                     is_failure(options, entry_of(*report));
+  if (options.json || end.file.is_wanted()) print_json(end, written->path, report->processes);
+  if (!options.quiet && !options.json) {
+    if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), end.lead);
+    print_error(report::render_end_summary(
+        *report,
+        {.color = use_color(options.color, STDERR_FILENO), .limit = options.count, .all_processes = options.verbose}));
+  }
+  return fails && options.error_exitcode.has_value();
+}
+
+}  // namespace heaptap::app

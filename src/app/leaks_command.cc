@@ -1,0 +1,28 @@
+#include "app/leaks_command.h"
+
+#include <fmt/format.h>
+
+#include "base/exit_status.h"
+#include "collect/control_socket.h"
+
+namespace heaptap::app {
+
+int show_leaks_now(const LeaksOptions& options) {
+  const auto answer = collect::ask_for_scan(options.process);
+  if (!answer) {
+    print_error(fmt::format("heaptap: {}\n", answer.error().message));
+    return base::exit_status_of(answer.error().kind);
+  }
+  if (answer->number == 0) {
+    print_error(fmt::format("heaptap: {}\n", answer->text));
+    return base::kExitFailed;
+  }
+  ShowOptions show = options.show;
+  show.view = report::View::kLeaks;
+  show.trace = answer->text;
+  show.query.scan = answer->number;
+  show.running = true;
+  return show_trace(show);
+}
+
+}  // namespace heaptap::app

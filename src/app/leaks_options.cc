@@ -1,0 +1,33 @@
+// The options of `heaptap leaks`.
+#include <charconv>
+
+#include "app/command_options.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr const char* kUsage = "heaptap leaks PID [--json] [options]";
+
+}  // namespace
+
+base::Result<Command> parse_leaks(const Arguments& arguments) {
+  LeaksOptions options;
+  std::string process;
+  CLI::App app("Look for leaks now, in a process that heaptap traces: " + std::string(kUsage), "leaks");
+  app.add_option("PID", process, "The traced process");
+  add_leak_options(app, options.show);
+  add_display_options(app, options.show);
+  const auto parsed = parse_with(app, kUsage, arguments);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (*parsed) return **parsed;
+  const auto [end, error] = std::from_chars(process.data(), process.data() + process.size(), options.process);
+  if (error != std::errc() || end != process.data() + process.size() || options.process <= 0) {
+    return base::fail_as(base::ErrorKind::kUsage, "leaks: {}\nusage: {}",
+                         process.empty() ? "which process? No PID given" : fmt::format("'{}' is no PID", process),
+                         kUsage);
+  }
+  options.show.sorted = app.count("--sort") > 0;
+  return options;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,271 @@
+#include "app/run_command.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <filesystem>
+
+#include "analysis/analyze.h"
+#include "app/end_report.h"
+#include "app/run_plan.h"
+#include "app/terminal.h"
+#include "base/exit_status.h"
+#include "base/own_limits.h"
+#include "collect/agent_server.h"
+#include "collect/agent_source.h"
+#include "collect/launch.h"
+#include "collect/preload_path.h"
+#include "collect/supervisor.h"
+#include "collect/tracer_source.h"
+#include "log/clock_trust.h"
+#include "wire/handshake.h"
+
+namespace heaptap::app {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorKind;
+
+// The agent's library: beside this program, or where an installation has it.
+base::Result<std::string> find_agent() {
+  std::error_code error;
+  const fs::path own = fs::read_symlink("/proc/self/exe", error);
+  for (const fs::path& folder : {own.parent_path(), own.parent_path().parent_path() / "lib" / "heaptap"}) {
+    const fs::path candidate = folder / wire::kAgentFileName;
+    if (fs::exists(candidate, error)) return candidate.string();
+  }
+  return base::fail("{} is missing beside {}: build it with ./dev build, or install heaptap anew", wire::kAgentFileName,
+                    own.string());
+}
+
+base::Result<> look_up_user(const std::string& name, collect::LaunchOptions& launch) {
+  if (name.empty()) return {};
+  const passwd* entry = getpwnam(name.c_str());
+  if (entry == nullptr) return base::fail_as(ErrorKind::kUsage, "--user {}: there is no such user", name);
+  if (geteuid() != 0 && entry->pw_uid != geteuid()) {
+    return base::fail("--user {}: only root can start a program as another user; run heaptap with sudo", name);
+  }
+  launch.user = entry->pw_uid;
+  launch.group = entry->pw_gid;
+  return {};
+}
+
+log::LogOptions log_options(const RunOptions& options, bool is_in_target) {
+  log::LogOptions log;
+  if (options.log_memory_bytes > 0) log.chunk_memory_bytes = options.log_memory_bytes;
+  constexpr uint64_t kMostGrowth = 16;
+  log.most_chunk_memory_bytes = log.chunk_memory_bytes * kMostGrowth;
+  if (options.aggregate) log.totals_bytes = options.aggregate_memory_bytes;
+  log.depth_limit = options.depth;
+  log.overflow_policy = options.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
+  log.flags = (options.follow_fork ? wire::kFollowFork : 0u) | (options.follow_exec ? wire::kFollowExec : 0u) |
+              (options.no_cpp ? wire::kNoCpp : 0u) | (options.leak_scan && !options.aggregate ? wire::kScanAtEnd : 0u);
+  for (const std::string& object : options.omit) log.omitted_objects += object + "\n";
+  rlimit file{};
+  if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY) log.most_bytes = file.rlim_cur;
+  const rlimit space = base::own_limits::of_program(RLIMIT_AS);
+  if (is_in_target && space.rlim_cur != RLIM_INFINITY) {
+    log.most_bytes =
+        std::min<uint64_t>(log.most_bytes, space.rlim_cur / 16);  // the target's own limit: leave it its room
+  }
+  return log;
+}
+
+base::Result<collect::LaunchOptions> launch_options(const RunOptions& options, const collect::Program& program) {
+  collect::LaunchOptions launch;
+  HEAPTAP_TRY(look_up_user(options.user, launch));
+  launch.program = program.path;
+  launch.arguments = options.command;
+  if (!program.first_arguments.empty()) {
+    launch.arguments.erase(launch.arguments.begin());
+    launch.arguments.insert(launch.arguments.begin(), program.first_arguments.begin(), program.first_arguments.end());
+  }
+  launch.environment = options.environment;
+  return launch;
+}
+
+collect::RecordingOptions recording_options(const RunOptions& options, const RunPlan& plan) {
+  const log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
+  log::LogOptions log = log_options(options, !plan.by_tracer);
+  if (!clock.is_trusted) log.flags |= wire::kCountTime;
+  return {.log = std::move(log),
+          .clock_doubt = clock.reason,
+          .output = options.output,
+          .overwrite = options.force,
+          .via = plan.by_tracer ? "ptrace" : "agent",
+          .command = options.command,
+          .executable = plan.program ? plan.program->path : "",
+          .suppressions = plan.suppressions};
+}
+
+base::Result<collect::Launched> start(const collect::LaunchOptions& options) {
+  collect::Launched launched = collect::launch(options);
+  if (launched.process >= 0) return launched;
+  if (!launched.refusal.empty()) {
+    const char* way = options.agent_path.empty() ? " with ptrace" : "";
+    return base::fail("can't record {}{}: {}", options.program, way, launched.refusal);
+  }
+  const ErrorKind kind = launched.error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kNotExecutable;
+  return base::fail_as(kind, "can't run {}: {}", options.program, base::reason_of(launched.error));
+}
+
+// What a recording ended with.
+struct Outcome {
+  std::vector<collect::FinishedTrace> traces;
+  int status = 0;  // heaptap's own
+};
+
+Outcome outcome_of(collect::RecordedProcesses& processes, std::vector<pid_t> named, bool has_failed) {
+  Outcome outcome;
+  const collect::StartedProgram& program = processes.program();
+  if (program.process > 0) {
+    if (program.descriptor >= 0) close(program.descriptor);
+    named.insert(named.begin(), program.process);
+    outcome.status = WIFSIGNALED(program.status) ? 128 + WTERMSIG(program.status) : WEXITSTATUS(program.status);
+  } else if (has_failed) {
+    outcome.status = base::kExitFailed;
+  }
+  outcome.traces = processes.take_traces(named);
+  return outcome;
+}
+
+// Whatever happens to the recording, the program goes on, and its status is known in the end.
+void watch(collect::Supervisor& supervisor, collect::RecordedProcesses& processes, collect::RecordingSource& source,
+           const std::optional<collect::Launched>& launched) try {
+  supervisor.watch(launched);
+} catch (const std::exception& error) {
+  collect::StartedProgram& program = processes.program();
+  if (!program.runs()) throw;
+  source.accept_no_more();  // a tracer lets go of it: it may stand still and wait for an answer
+  print_error(fmt::format("heaptap: the recording ended before the program: {}\n", error.what()));
+  while (waitpid(program.process, &program.status, 0) < 0 && errno == EINTR) {
+  }
+  program.ended = true;
+}
+
+base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan) {
+  const auto agent = find_agent();
+  if (!agent) return std::unexpected(agent.error());
+  collect::AgentServer server;
+  if (server.socket() < 0) return base::fail("can't make the agent's socket: {}", base::reason_of(errno));
+  auto launch = launch_options(options, *plan.program);
+  if (!launch) return std::unexpected(std::move(launch).error());
+  const auto preloaded = collect::PreloadPath::create(*agent);
+  if (!preloaded) return base::fail("can't record {}: {}", plan.program->path, preloaded.error());
+  launch->agent_path = preloaded->path();
+  launch->session = server.session();
+  // All that it takes is there before the program runs.
+  collect::RecordedProcesses processes(recording_options(options, plan));
+  collect::AgentSource source(processes, server);
+  collect::Supervisor supervisor({}, processes, source);
+  const auto launched = start(*launch);
+  if (!launched) return std::unexpected(launched.error());
+  watch(supervisor, processes, source, *launched);
+  return outcome_of(processes, {}, false);
+}
+
+collect::TracerSourceOptions announcement(const RunOptions& options) {
+  const bool ends_by_itself = options.duration_ns || !options.command.empty();
+  return {.announce = !options.quiet && !options.json,
+          .way_out = ends_by_itself ? "" : "; Ctrl-C lets go of it",
+          .follows_exec = options.follow_exec,
+          .say = print_error};
+}
+
+base::Result<collect::Launched> start_traced(collect::LaunchOptions launch, tracer::TracerLine& line) {
+  launch.tracer = line.process();
+  launch.before_execution = [&line](pid_t child) { return line.attach_before_exec(child); };
+  return start(launch);
+}
+
+// Of a recording that came to nothing.
+void remove_traces(collect::RecordedProcesses& processes) {
+  std::error_code ignored;
+  for (const collect::FinishedTrace& trace : processes.take_traces({})) {
+    if (!trace.path.empty()) fs::remove(trace.path, ignored);
+  }
+}
+
+base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPlan& plan) {
+  std::optional<collect::LaunchOptions> launch;
+  if (plan.program) {
+    auto made = launch_options(options, *plan.program);
+    if (!made) return std::unexpected(std::move(made).error());
+    launch = std::move(*made);
+  }
+  auto line = tracer::TracerLine::start({.follow_fork = options.follow_fork,
+                                         .follow_exec = options.follow_exec,
+                                         .no_cpp = options.no_cpp,
+                                         .scan_at_end = options.leak_scan});
+  if (!line) {
+    return base::fail("can't start the tracer: {}{}", line.error(),
+                      plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
+  }
+  collect::RecordedProcesses processes(recording_options(options, plan));
+  collect::TracerSource source(processes, **line, announcement(options));
+  std::optional<std::chrono::nanoseconds> duration;
+  if (options.duration_ns) duration = std::chrono::nanoseconds(*options.duration_ns);
+  collect::Supervisor supervisor({.duration = duration, .scan_before_letting_go = options.leak_scan}, processes,
+                                 source);
+  for (const pid_t process : options.processes) source.attach(process);
+  std::optional<collect::Launched> launched;
+  if (launch) {
+    supervisor.settle();
+    auto started = source.failures() == 0
+                       ? start_traced(std::move(*launch), **line)
+                       : base::fail("{} isn't started: not all processes could be attached to", launch->program);
+    if (!started) {
+      supervisor.abandon();
+      remove_traces(processes);
+      return std::unexpected(std::move(started).error());
+    }
+    launched = *started;
+  }
+  watch(supervisor, processes, source, launched);
+  return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
+}
+
+// The traces carry them.
+base::Result<> check_size(const analysis::Suppressions& suppressions) {
+  constexpr size_t kMostBytes = size_t{16} << 20;
+  size_t bytes = 0;
+  for (const model::SuppressionText& each : suppressions.texts()) bytes += each.text.size();
+  if (bytes <= kMostBytes) return {};
+  return base::fail_as(ErrorKind::kUsage, "--suppressions: together they are larger than a trace can carry (16 MiB)");
+}
+
+base::Result<int> run(const RunOptions& options) {
+  const auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(suppressions.error());
+  HEAPTAP_TRY(check_size(*suppressions));
+  auto plan = make_plan(options);
+  if (!plan) return std::unexpected(plan.error());
+  plan->suppressions = suppressions->texts();
+  auto file = ReportFile::create(options.json_file);
+  if (!file) return std::unexpected(std::move(file).error());
+  const auto outcome = plan->by_tracer ? record_with_tracer(options, *plan) : record_with_agent(options, *plan);
+  if (!outcome) return std::unexpected(outcome.error());
+  const EndReport end{.options = options,
+                      .suppressions = *suppressions,
+                      .lead = plan->why.empty() ? "" : "recorded with ptrace: " + plan->why,
+                      .file = *file};
+  if (report_end(end, outcome->traces)) return *options.error_exitcode;
+  return outcome->status;
+}
+
+}  // namespace
+
+int run_program(const RunOptions& options) {
+  const auto status = run(options);
+  if (status) return *status;
+  print_error(fmt::format("heaptap: {}\n", status.error().message));
+  return base::exit_status_of(status.error().kind);
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,82 @@
+#include "app/run_plan.h"
+
+#include "app/output_check.h"
+#include "collect/own_needs.h"
+#include "collect/process_check.h"
+#include "collect/sanitizer_check.h"
+#include "log/log_memory.h"
+
+namespace heaptap::app {
+namespace {
+
+using base::ErrorKind;
+using base::fail_as;
+
+base::Result<> check_options(const RunOptions& options) {
+  if (options.aggregate && options.aggregate_memory_bytes < log::kLeastTotalsBytes) {
+    return fail_as(ErrorKind::kUsage, "--aggregate-memory: at least 1M is needed");
+  }
+  if (options.command.empty()) {
+    const char* const of_program = !options.user.empty() ? "--user" : !options.environment.empty() ? "-E" : nullptr;
+    if (of_program != nullptr) {
+      return fail_as(ErrorKind::kUsage,
+                     "{} is for a program that heaptap starts; of what runs already it changes nothing", of_program);
+    }
+  }
+  return {};
+}
+
+// Why the agent can't do it, as a sentence; empty: it can.
+std::string why_no_agent(const RunOptions& options, const std::optional<collect::Program>& program) {
+  if (!options.processes.empty()) return "the agent can't be put into a program that runs already";
+  if (program && !program->no_agent.empty()) return fmt::format("{} {}", program->path, program->no_agent);
+  if (options.duration_ns) return "--duration lets go of a program that runs on, and an agent stays in it to its end";
+  return {};
+}
+
+// A sanitizer's runtime and the agent can't both be in front, and its leak check and heaptap can't both trace.
+base::Result<> check_sanitizer(const RunOptions& options, const collect::Sanitizer& sanitizer,
+                               collect::Program& program) {
+  if (program.no_agent.empty()) {
+    program.no_agent = fmt::format("runs {}, whose runtime has to come before any agent", sanitizer.name);
+  }
+  const std::string needed = collect::leak_check_switch(sanitizer, collect::own_environment(options.environment));
+  if (options.via == "agent" || needed.empty()) return {};
+  return fail_as(ErrorKind::kNotExecutable,
+                 "can't record {}: it runs {}, whose leak check at the end can't work in a program that is traced (it "
+                 "fails or never ends); switch it off: heaptap run -E '{}' -- ...; heaptap looks for leaks itself",
+                 program.path, sanitizer.name, needed);
+}
+
+}  // namespace
+
+base::Result<RunPlan> make_plan(const RunOptions& options) {
+  HEAPTAP_TRY(check_options(options));
+  RunPlan plan;
+  if (!options.command.empty()) {
+    auto program = collect::find_program(options.command.front());
+    if (!program) return std::unexpected(std::move(program).error());
+    plan.program = std::move(*program);
+    const auto sanitizer = collect::find_sanitizer(plan.program->file, collect::own_environment(options.environment));
+    if (sanitizer) HEAPTAP_TRY(check_sanitizer(options, *sanitizer, *plan.program));
+  }
+  const std::string no_agent = why_no_agent(options, plan.program);
+  plan.by_tracer = options.via == "ptrace" || (options.via.empty() && !no_agent.empty());
+  if (options.via == "agent" && !no_agent.empty()) {
+    const bool is_program = options.processes.empty() && !options.duration_ns;
+    return fail_as(is_program ? ErrorKind::kNotExecutable : ErrorKind::kUsage,
+                   "--via agent: {}; leave out --via agent, then ptrace is used", no_agent);
+  }
+  if (plan.by_tracer && options.aggregate) {
+    return fail_as(ErrorKind::kUsage, "--aggregate: the totals are kept by the agent{}; leave out {}",
+                   options.via == "ptrace" ? "" : ", and " + no_agent,
+                   options.via == "ptrace" ? "--via ptrace or --aggregate" : "--aggregate");
+  }
+  if (plan.by_tracer && options.via.empty()) plan.why = no_agent;
+  HEAPTAP_TRY(collect::check_own_needs());
+  HEAPTAP_TRY(check_output(options));
+  HEAPTAP_TRY(collect::check_processes(options.processes));
+  return plan;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,14 @@
+// The traces that a command is to read, where it takes several, or folders with traces.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace heaptap::app {
+
+// Each trace once, in the order of `words`; those of a folder (*.htap in it, without the link to the newest) by name. A folder
+// without a trace is an error.
+base::Result<std::vector<std::string>> list_traces(const std::vector<std::string>& words);
+
+}  // namespace heaptap::app

@@ -1,0 +1,103 @@
+#include "base/units.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace heaptap::base {
+namespace {
+
+struct Unit {
+  std::string_view suffix;
+  double factor;
+};
+
+// The number before the unit and the unit's text; nothing if the text does not begin with a number.
+bool split_number(std::string_view text, double& number, std::string_view& unit) {
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || !std::isfinite(number) || number < 0) {
+    return false;
+  }
+  unit = text.substr(static_cast<size_t>(rest - text.data()));
+  return true;
+}
+
+template <size_t N>
+Result<uint64_t> scale(std::string_view text, const std::array<Unit, N>& units, std::string_view what,
+                       std::string_view example) {
+  double number = 0;
+  std::string_view suffix;
+  if (split_number(text, number, suffix)) {
+    for (const Unit& unit : units) {
+      if (suffix == unit.suffix && number * unit.factor < 1.8e19) {
+        return static_cast<uint64_t>(std::llround(std::ceil(number * unit.factor)));
+      }
+    }
+  }
+  return fail_as(ErrorKind::kUsage, "'{}' is not a {}: write it like {}", text, what, example);
+}
+
+}  // namespace
+
+Result<uint64_t> parse_size(std::string_view text) {
+  static constexpr double kKi = 1024;
+  static constexpr std::array<Unit, 18> kUnits{{{"", 1},
+                                                {"B", 1},
+                                                {"K", kKi},
+                                                {"k", kKi},
+                                                {"KB", kKi},
+                                                {"kB", kKi},
+                                                {"KiB", kKi},
+                                                {"M", kKi * kKi},
+                                                {"MB", kKi * kKi},
+                                                {"MiB", kKi * kKi},
+                                                {"m", kKi * kKi},
+                                                {"G", kKi * kKi * kKi},
+                                                {"g", kKi * kKi * kKi},
+                                                {"GB", kKi * kKi * kKi},
+                                                {"GiB", kKi * kKi * kKi},
+                                                {"T", kKi * kKi * kKi * kKi},
+                                                {"TB", kKi * kKi * kKi * kKi},
+                                                {"TiB", kKi * kKi * kKi * kKi}}};
+  return scale(text, kUnits, "size", "4096, 64K, 100M or 1.5G");
+}
+
+Result<uint64_t> parse_duration(std::string_view text) {
+  static constexpr std::array<Unit, 7> kUnits{
+      {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"h", 3600e9}}};
+  return scale(text, kUnits, "duration", "250ms, 30s, 5m or 1h");
+}
+
+std::string format_bytes(uint64_t bytes) {
+  if (bytes < 1024) {
+    return fmt::format("{} B", bytes);
+  }
+  static constexpr std::array<std::string_view, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  while (value >= 1023.95 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string format_duration(uint64_t nanoseconds) {
+  const auto value = static_cast<double>(nanoseconds);
+  if (nanoseconds < 1'000) return fmt::format("{} ns", nanoseconds);
+  if (nanoseconds < 1'000'000) return fmt::format("{:.1f} us", value / 1e3);
+  if (nanoseconds < 1'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
+  if (nanoseconds < 60'000'000'000) return fmt::format("{:.2f} s", value / 1e9);
+  const uint64_t seconds = nanoseconds / 1'000'000'000;
+  return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+}
+
+std::string format_count(uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (size_t place = digits.size(); place > 3; place -= 3) {
+    digits.insert(place - 3, 1, ',');
+  }
+  return digits;
+}
+
+}  // namespace heaptap::base

@@ -1,0 +1,240 @@
+#include "collect/agent_server.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+namespace heaptap::collect {
+namespace {
+
+constexpr long kMostPending = 4096;
+constexpr long kMostOfOtherUser = 64;
+constexpr size_t kMostLines = 256;
+constexpr unsigned kMostRounds = 8;
+constexpr unsigned kMostAtOnce = 64;          // connections, or messages of a line, that are taken in one go
+constexpr std::chrono::seconds kPatience{5};  // as long as an agent waits for its answer
+
+std::string random_text(size_t digits) {
+  std::string text(digits, '0');
+  size_t done = 0;
+  while (done < digits) {
+    std::array<uint8_t, 64> random{};
+    if (getrandom(random.data(), random.size(), 0) < 0 && errno != EINTR)
+      std::abort();  // a secret that can be guessed is none
+    for (const uint8_t byte : random) {
+      if (done < digits) text[done++] = "0123456789abcdef"[byte & 15];
+    }
+  }
+  return text;
+}
+
+// A message has room for one more descriptor than it should bring.
+void take_descriptors(cmsghdr* head, int& connection) {
+  const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t i = 0; i < count; ++i) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
+    if (connection < 0) {
+      connection = descriptor;
+    } else {
+      close(descriptor);
+    }
+  }
+}
+
+// A message of who shares a line: the kernel says whose it is, and a descriptor comes with it.
+ssize_t receive_by_line(int line, AgentRequest& request) {
+  iovec part{&request.hello, sizeof(request.hello)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t got = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  for (cmsghdr* head = got >= 0 ? CMSG_FIRSTHDR(&message) : nullptr; head != nullptr;
+       head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET) continue;
+    if (head->cmsg_type == SCM_RIGHTS) take_descriptors(head, request.connection);
+    if (head->cmsg_type == SCM_CREDENTIALS) {
+      ucred sender{};
+      std::memcpy(&sender, CMSG_DATA(head), sizeof(sender));
+      request.process = sender.pid;
+    }
+  }
+  return got;
+}
+
+int listen_on(const std::string& name) {
+  const int descriptor = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return -1;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int with_senders = 1;  // what is accepted inherits it
+  setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &with_senders, sizeof(with_senders));
+  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), bytes) != 0 || listen(descriptor, SOMAXCONN) != 0) {
+    close(descriptor);
+    return -1;
+  }
+  return descriptor;
+}
+
+}  // namespace
+
+AgentServer::AgentServer()
+    : name_("heaptap-" + random_text(24)), secret_(random_text(wire::kSecretBytes)), socket_(listen_on(name_)) {}
+
+AgentServer::~AgentServer() {
+  for (const Pending& pending : pending_) close(pending.connection);
+  for (const int line : lines_) close(line);
+  if (socket_ >= 0) close(socket_);
+}
+
+void AgentServer::add_waits(std::vector<pollfd>& waits) const {
+  waits.push_back({socket_, POLLIN, 0});
+  for (const Pending& pending : pending_) waits.push_back({pending.connection, POLLIN, 0});
+  for (const int line : lines_) waits.push_back({line, POLLIN, 0});
+}
+
+std::optional<AgentRequest> AgentServer::accept() {
+  for (unsigned round = 0; round < kMostRounds; ++round) {
+    if (auto request = next_of_pending()) return request;
+    if (!take_connections()) break;
+  }
+  return next_of_lines();
+}
+
+std::optional<AgentRequest> AgentServer::next_of_pending() {
+  const Clock::time_point now = Clock::now();
+  for (auto pending = pending_.begin(); pending != pending_.end();) {
+    AgentRequest request{pending->connection, pending->process, {}};
+    const ssize_t got = recv(pending->connection, &request.hello, sizeof(request.hello), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR) && now - pending->since < kPatience) {
+      ++pending;
+    } else if (got == sizeof(request.hello) && is_sound(request.hello)) {
+      pending = pending_.erase(pending);
+      if (request.hello.reason != wire::StartReason::kLine) return request;
+      keep_line(request.connection);
+    } else if (got == 0) {  // it went away
+      close(pending->connection);
+      pending = pending_.erase(pending);
+    } else {
+      pending = refuse(pending);
+    }
+  }
+  return std::nullopt;
+}
+
+void AgentServer::keep_line(int connection) {
+  if (lines_.size() < kMostLines) {
+    lines_.push_back(connection);
+  } else {
+    close(connection);
+  }
+}
+
+std::optional<AgentRequest> AgentServer::next_of_lines() {
+  unsigned taken = 0;  // of this line
+  for (size_t i = 0; i < lines_.size();) {
+    AgentRequest request{-1, 0, {}};
+    const ssize_t got = receive_by_line(lines_[i], request);
+    const bool is_request = got == sizeof(request.hello) && request.connection >= 0 && request.process > 0;
+    if (is_request && is_sound(request.hello)) return request;
+    if (request.connection >= 0) close(request.connection);
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
+      const bool is_next = got < 0 || ++taken == kMostAtOnce;  // others have their turn
+      i += is_next ? 1 : 0;
+      if (is_next) taken = 0;
+    } else {
+      taken = 0;
+      close(lines_[i]);
+      lines_.erase(lines_.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+  return std::nullopt;
+}
+
+// False: nobody waits, or there were so many that others have their turn first.
+bool AgentServer::take_connections() {
+  for (unsigned taken = 0; taken < kMostAtOnce; ++taken) {
+    int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0 && errno == EMFILE && !pending_.empty()) {
+      refuse(pending_.begin());
+      connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    }
+    if (connection < 0) return taken > 0;
+    take_connection(connection);
+  }
+  return true;
+}
+
+void AgentServer::take_connection(int connection) {
+  ucred peer{};
+  socklen_t bytes = sizeof(peer);
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
+    close(connection);
+    ++refused_;
+    return;
+  }
+  const auto is_of_user = [&](const Pending& other) { return other.user == peer.uid; };
+  // In place of the one that has been silent for the longest time. Many processes that are recorded may come at once.
+  const long most = peer.uid == 0 || peer.uid == geteuid() ? kMostPending : kMostOfOtherUser;
+  if (pending_.size() >= static_cast<size_t>(kMostOfOtherUser) && std::ranges::count_if(pending_, is_of_user) >= most) {
+    refuse(std::ranges::find_if(pending_, is_of_user));
+  } else if (pending_.size() >= static_cast<size_t>(kMostPending)) {
+    refuse(pending_.begin());
+  }
+  pending_.push_back({connection, peer.pid, peer.uid, Clock::now()});
+}
+
+std::deque<AgentServer::Pending>::iterator AgentServer::refuse(const std::deque<Pending>::iterator& pending) {
+  close(pending->connection);
+  ++refused_;
+  return pending_.erase(pending);
+}
+
+bool AgentServer::is_sound(const wire::Hello& hello) const {
+  // Without an early end: how long it takes says nothing of the secret.
+  unsigned difference = 0;
+  for (size_t i = 0; i < secret_.size(); ++i) difference |= static_cast<uint8_t>(hello.secret[i] ^ secret_[i]);
+  return difference == 0 && hello.magic == wire::kHelloMagic && hello.version == wire::kHandshakeVersion &&
+         hello.log_version == wire::kLogVersion;
+}
+
+bool AgentServer::answer(const AgentRequest& request, log::LogMemory* log) {
+  wire::Welcome welcome{wire::kHelloMagic, wire::kHandshakeVersion, log != nullptr ? 1u : 0u, 0,
+                        log != nullptr ? log->bytes() : 0};
+  iovec part{&welcome, sizeof(welcome)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (log != nullptr) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    const int descriptor = log->descriptor();
+    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(descriptor));
+  }
+  // An agent that reads nothing isn't waited for.
+  const bool sent =
+      sendmsg(request.connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
+  close(request.connection);
+  if (log != nullptr) log->close_descriptor();
+  return sent;
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,73 @@
+// Where agents ask for a log: an abstract UNIX socket. Its name is public (/proc/net/unix), so whoever asks has to say a
+// secret as well, which only the program and what it starts were given. Nobody is waited for: who connects and says nothing is kept aside,
+// in bounded number and for a bounded time.
+#pragma once
+#include <poll.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "log/log_memory.h"
+#include "wire/handshake.h"
+
+namespace heaptap::collect {
+
+struct AgentRequest {
+  int connection;  // answer() closes it
+  pid_t process;   // as the kernel says
+  wire::Hello hello;
+};
+
+class AgentServer {
+ public:
+  // `socket`: listening, or -1 with errno set.
+  AgentServer();
+  ~AgentServer();
+  AgentServer(const AgentServer&) = delete;
+  AgentServer& operator=(const AgentServer&) = delete;
+
+  [[nodiscard]] int socket() const { return socket_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // What agents are to be given (wire::kSessionVariable): the name and the secret.
+  [[nodiscard]] std::string session() const { return name_ + wire::kSecretSeparator + secret_; }
+
+  void add_waits(std::vector<pollfd>& waits) const;
+  // The next request, if a whole one is there. Never waits.
+  std::optional<AgentRequest> accept();
+  // Hands the log over; null: there is none for this process. False: the agent is gone.
+  static bool answer(const AgentRequest& request, log::LogMemory* log);
+
+  // Connections that were closed because they said nothing, or nothing that one of ours says.
+  [[nodiscard]] uint64_t refused() const { return refused_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Pending {
+    int connection;
+    pid_t process;
+    uid_t user;
+    Clock::time_point since;
+  };
+
+  std::optional<AgentRequest> next_of_lines();
+  void keep_line(int connection);
+  std::optional<AgentRequest> next_of_pending();
+  bool take_connections();
+  void take_connection(int connection);
+  std::deque<Pending>::iterator refuse(const std::deque<Pending>::iterator& pending);
+  [[nodiscard]] bool is_sound(const wire::Hello& hello) const;
+
+  std::string name_;
+  std::string secret_;
+  int socket_;
+  std::deque<Pending> pending_;  // the oldest first
+  std::vector<int> lines_;       // connections of wire::StartReason::kLine
+  uint64_t refused_ = 0;
+};
+
+}  // namespace heaptap::collect

@@ -1,0 +1,131 @@
+#include "collect/agent_source.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "process/process_status.h"
+
+namespace heaptap::collect {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressTick{wire::kEndingPatienceMs / 8};
+
+ScanAccess access_to(RecordedProcess& process, bool is_ending) {
+  wire::LogHeader& log = process.recording->log().header();
+  const auto stop = [&log, pid = process.pid, is_ending] {
+    auto stopped = process::StoppedProcess::stop(pid);
+    // Yama may forbid to look at a process that is no child of ours; one that waits at its end can allow it.
+    if (!stopped && is_ending && log::ask_access(log, getpid())) return process::StoppedProcess::stop(pid);
+    return stopped;
+  };
+  return {stop, [&log] { return log::finish_ending(log); }};
+}
+
+}  // namespace
+
+AgentSource::AgentSource(RecordedProcesses& processes, AgentServer& server) : processes_(processes), server_(server) {
+  processes_.before_end([this](RecordedProcess& process) { forget(process); });
+}
+
+AgentSource::~AgentSource() { processes_.before_end({}); }
+
+void AgentSource::add_waits(std::vector<pollfd>& waits) const {
+  server_.add_waits(waits);
+  waits.push_back({bell_.descriptor(), POLLIN, 0});
+  for (const auto& [pid, watch] : watches_) waits.push_back({watch.descriptor(), POLLIN, 0});
+}
+
+void AgentSource::take_news() {
+  bell_.silence();
+  while (auto request = server_.accept()) begin(*request);
+  look_at_endings();
+  note_refusals();
+}
+
+void AgentSource::note_refusals() {
+  if (server_.refused() == 0) return;
+  for (RecordedProcess& process : processes_.all()) {
+    if (processes_.program().is(process.pid)) {
+      process.recording->note(
+          "another process than the program's connected to heaptap, which didn't answer it: it didn't know this "
+          "session's "
+          "secret");
+    }
+  }
+}
+
+void AgentSource::begin(const AgentRequest& request) {
+  processes_.end_by_exec(request.process);  // where it is recorded already
+  const wire::Hello& hello = request.hello;
+  const auto status = process::read_thread_status(request.process);
+  RecordedProcess* const process =
+      processes_.begin({.process = request.process,
+                        .parent = status ? status->parent : hello.parent_pid,  // in its pid namespace it is another one
+                        .architecture = static_cast<wire::Architecture>(hello.architecture),
+                        .word_bytes = hello.word_bytes,
+                        .from_start = hello.reason == wire::StartReason::kStart});
+  if (process == nullptr) {
+    AgentServer::answer(request, nullptr);
+    return;
+  }
+  if (!AgentServer::answer(request, &process->recording->log())) {
+    processes_.drop(request.process);
+    return;
+  }
+  watches_.erase(request.process);
+  watches_.try_emplace(request.process, request.process);
+  bell_.add(process->recording->log().header());
+}
+
+void AgentSource::forget(RecordedProcess& process) {
+  bell_.remove(process.recording->log().header());
+  watches_.erase(process.pid);
+}
+
+void AgentSource::look_at_endings() {
+  for (RecordedProcess& process : processes_.all()) {
+    wire::LogHeader& log = process.recording->log().header();
+    const auto notice = log::take_ending(log);
+    if (!notice) continue;
+    {
+      const auto progress = keep_showing_progress();
+      (void)process.recording->scan(access_to(process, true), notice);  // a failure is noted in the trace
+    }
+    log::finish_ending(log);  // where it waits still
+  }
+}
+
+base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
+  const auto progress = keep_showing_progress();
+  return process.recording->scan(access_to(process, false), std::nullopt);
+}
+
+bool AgentSource::has_left(const RecordedProcess& process) {
+  if (processes_.program().is(process.pid)) return processes_.program().ended;
+  const auto watch = watches_.find(process.pid);
+  return watch == watches_.end() || watch->second.has_ended();
+}
+
+void AgentSource::let_go(RecordedProcess& process) { watches_.erase(process.pid); }
+
+// While the result lives, programs that wait see that this one is at work. Nothing else may change the processes meanwhile.
+std::jthread AgentSource::keep_showing_progress() {
+  return std::jthread([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ticks;
+    while (!stop.stop_requested()) {
+      show_progress();
+      ticks.wait_for(lock, stop, kProgressTick, [] { return false; });
+    }
+  });
+}
+
+void AgentSource::show_progress() {
+  for (RecordedProcess& process : processes_.all()) log::show_progress(process.recording->log().header());
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,313 @@
+#include "collect/event_coder.h"
+
+#include <algorithm>
+
+namespace heaptap::collect {
+namespace {
+
+constexpr uint32_t kUnset = UINT32_MAX;
+
+// How far a release may come behind an allocation that reused its block (ticks; the clock readings of two processors and
+// the visibility of what they belong to are much closer).
+constexpr uint64_t kMostDisorder = 50'000;
+
+// Looking for the block around an address means looking at all; a program with more such errors has been told enough.
+constexpr uint64_t kMostSearches = 1000;
+
+// How many events before an event its places in the tables are fetched.
+constexpr size_t kAhead = 12;
+
+constexpr uint64_t kNothing = UINT64_MAX;  // no address
+
+template <typename T>
+T& at_grown(std::vector<T>& values, size_t index, const T& fill) {
+  if (index >= values.size()) values.resize(std::max(index + 1, values.size() * 2), fill);
+  return values[index];
+}
+
+constexpr bool names_function(const wire::RawEvent& raw) {
+  return raw.function() != 0 && raw.function() < wire::kFunctionCount;
+}
+
+constexpr uint64_t stack_key(const model::Stack& stack) { return uint64_t{stack.parent} << 32 | stack.code; }
+
+}  // namespace
+
+EventCoder::EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolution_ns, bool from_start)
+    : agent_(agent), tables_(tables), resolution_ns_(resolution_ns), from_start_(from_start) {}
+
+size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
+                        model::EventBatch& batch) {
+  const size_t begun = batch.events.size();
+  if (begun == 0) batch.first_block = next_block_;
+  next_mark_ticks_ = begun == 0 ? 0 : next_mark(clock);
+  if (most <= begun) return 0;
+  // Room for each of them, or two where a release is concluded; and the last may be three, with a release brought forward.
+  batch.events.resize(begun + std::min(most - begun, 2 * events.size()) + 2);
+  Coded coded{.batch = batch, .next = batch.events.data() + begun};
+  const model::Event* end = batch.events.data() + std::min(most, batch.events.size());
+  size_t taken = 0;
+  for (; taken < events.size() && coded.next < end; ++taken) {
+    if (taken + kAhead < events.size()) prefetch(events[taken + kAhead]);
+    const wire::RawEvent& raw = events[taken];
+    if (raw.time >= next_mark_ticks_) [[unlikely]]
+      mark_time(raw, clock, coded);
+    if (!append(events.subspan(taken), last, coded)) break;
+  }
+  batch.events.resize(coded.count());
+  return taken;
+}
+
+[[gnu::always_inline]] inline void EventCoder::prefetch(const wire::RawEvent& raw) const {
+  blocks_.prefetch(raw.what);
+  if (raw.stack < node_count_) __builtin_prefetch(&node_sites_[raw.stack]);
+}
+
+void EventCoder::mark_time(const wire::RawEvent& raw, const ClockScale& clock, Coded& coded) {
+  if (raw.kind() == wire::RecordKind::kNone) return;
+  model::EventBatch& batch = coded.batch;
+  const uint64_t now = clock.to_ns(raw.time);
+  const bool begins = coded.count() == 0 && batch.time_marks.empty();
+  if (now < time_ns_ + resolution_ns_ && !begins) return;
+  time_ns_ = std::max(time_ns_, now / resolution_ns_ * resolution_ns_);
+  next_mark_ticks_ = next_mark(clock);
+  const auto event = static_cast<uint32_t>(coded.count());
+  if (!batch.time_marks.empty() && batch.time_marks.back().first_event == event) {
+    batch.time_marks.back().time_ns = time_ns_;
+  } else {
+    batch.time_marks.push_back({event, time_ns_});
+  }
+}
+
+// A time, in ticks, before which none is due: a bit early, since ticks and nanoseconds don't divide.
+uint64_t EventCoder::next_mark(const ClockScale& clock) const {
+  const double ticks = static_cast<double>(time_ns_ + resolution_ns_) / clock.ns_per_tick;
+  constexpr double kMost = 1e19;
+  return clock.start_ticks + static_cast<uint64_t>(std::clamp(ticks * (1 - 1e-9) - 1, 0.0, kMost));
+}
+
+// The front event. False: it has to wait.
+[[gnu::always_inline]] inline bool EventCoder::append(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
+  const wire::RawEvent& raw = rest.front();
+  const uint32_t call = wire::record_call(raw.what);
+  const NodeSite known = known_site_of(raw);
+  if (known.key == call) [[likely]] {  // so it names a function
+    if (raw.kind() == wire::RecordKind::kAllocate) return allocate(rest, known.site, last, coded);
+    if (raw.kind() == wire::RecordKind::kRelease) {
+      release(raw, known.site, coded);
+      return true;
+    }
+  }
+  return append_other(rest, last, coded);
+}
+
+bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
+  const wire::RawEvent& raw = rest.front();
+  if (!names_function(raw)) return true;
+  switch (raw.kind()) {
+    case wire::RecordKind::kAllocate:
+      return allocate(rest, kUnset, last, coded);
+    case wire::RecordKind::kRelease:
+      release(raw, site_of(raw), coded);
+      break;
+    case wire::RecordKind::kUndo:
+      undo(raw);
+      coded.add({site_of(raw), raw.thread, 0, 0});
+      break;
+    case wire::RecordKind::kMap:
+      mapped_.add(raw.address(), raw.size_bytes);
+      coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
+      break;
+    case wire::RecordKind::kUnmap:
+      mapped_.remove(raw.address(), raw.size_bytes);
+      coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
+      break;
+    default:  // kNone: it was brought forward
+      break;
+  }
+  return true;
+}
+
+[[gnu::always_inline]] inline bool EventCoder::allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last,
+                                                        Coded& coded) {
+  const wire::RawEvent& raw = rest.front();
+  BlockMap::Block& block = blocks_.claim(raw.what);
+  if (block.alive() && !settle_conflict(rest, last, coded)) [[unlikely]]
+    return false;
+  if (site == kUnset) site = site_of(raw);
+  block = {next_block_++, raw.size_bytes, site, BlockMap::kAlive};
+  coded.add({site, raw.thread, raw.size_bytes, raw.address()});
+  return true;
+}
+
+[[gnu::always_inline]] inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, Coded& coded) {
+  BlockMap::Block* block = blocks_.find(raw.what);
+  if (block == nullptr || !block->alive()) [[unlikely]] {
+    return release_of_none(raw, site, block, coded);
+  }
+  if (!sees_all() && is_mismatched(site, *block)) [[unlikely]] {
+    conclude_release(*block, raw.thread, coded);
+    return release_of_none(raw, site, nullptr, coded);
+  }
+  last_released_of(raw.thread) = raw.address();
+  block->released_at = site;
+  coded.add({site, raw.thread, block->number, 0});
+}
+
+void EventCoder::release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead,
+                                 Coded& coded) {
+  last_released_of(raw.thread) = kNothing;
+  note_bad_release(raw, dead, coded);
+  coded.add({site, raw.thread, model::kUnknownBlock, raw.address()});
+}
+
+void EventCoder::note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded) {
+  model::BadRelease bad{};
+  bad.event = static_cast<uint32_t>(coded.count());
+  bad.address = raw.address();
+  bad.kind = from_start_ && sees_all() ? model::BadReleaseKind::kNeverAllocated : model::BadReleaseKind::kUnknown;
+  if (!sees_all()) {
+    dead = nullptr;
+  } else if (dead != nullptr) {
+    bad.kind = model::BadReleaseKind::kDouble;
+  } else if (searches_for_interior_++ < kMostSearches) {
+    dead = blocks_.find_around(raw.address());
+    if (dead != nullptr) bad.kind = model::BadReleaseKind::kInterior;
+  }
+  if (dead != nullptr) {
+    bad.block_known = true;
+    bad.block_size = dead->size;
+    bad.allocated_at = dead->allocated_at;
+    bad.first_released_at = dead->alive() ? dead->allocated_at : dead->released_at;
+  }
+  coded.batch.bad_releases.push_back(bad);
+}
+
+void EventCoder::undo(const wire::RawEvent& raw) {
+  uint64_t& last = last_released_of(raw.thread);
+  BlockMap::Block* block = blocks_.find(raw.address());
+  if (last == raw.address() && block != nullptr && !block->alive()) BlockMap::revive(*block);
+  last = kNothing;
+}
+
+// The front event allocates what is still alive: the release must be somewhere behind, since times of two processors are
+// only almost comparable. It is brought forward. False: it may still come, so wait with this event.
+bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
+  const wire::RawEvent& allocation = rest.front();
+  const uint64_t limit = allocation.time + kMostDisorder;
+  for (wire::RawEvent& later : rest.subspan(1)) {
+    if (later.time > limit) {
+      last = true;
+      break;
+    }
+    if (later.kind() == wire::RecordKind::kRelease && later.address() == allocation.address() &&
+        names_function(later)) {
+      release(later, site_of(later), coded);
+      later.what = 0;  // kNone
+      return true;
+    }
+  }
+  if (!last) return false;
+  // Its release was never seen (lost, or made by a function that has no hook).
+  ++missed_releases_;
+  conclude_release(*blocks_.find(allocation.what), allocation.thread, coded);
+  return true;
+}
+
+// A release that wasn't seen: by what function, and from where, isn't known.
+void EventCoder::conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded) {
+  constexpr auto kUnseen = static_cast<uint8_t>(wire::Function::kNone);
+  constexpr uint32_t kCall = wire::record_call(wire::make_what(wire::RecordKind::kRelease, kUnseen, 0));
+  const model::SiteId site = find_or_add_site(kCall, static_cast<model::StackId>(wire::StackEnd::kNotUnwound));
+  block.released_at = site;
+  coded.add({site, thread, block.number, 0});
+}
+
+bool EventCoder::is_mismatched(model::SiteId release, const BlockMap::Block& block) const {
+  const auto family_of = [this](model::SiteId site) { return wire::facts_of(tables_.sites[site].function).family; };
+  return !wire::match(family_of(release), family_of(block.allocated_at));
+}
+
+model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
+  const uint32_t key = wire::record_call(raw.what);
+  if (raw.stack >= agent_.nodes.size()) {
+    return find_or_add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
+  }
+  const model::SiteId site = find_or_add_site(key, stack_of(raw.stack));
+  at_grown(node_sites_, raw.stack, NodeSite{}) = {key, site};
+  node_count_ = static_cast<uint32_t>(node_sites_.size());
+  return site;
+}
+
+// The site of that stack and key: a stack has few, which are chained.
+model::SiteId EventCoder::find_or_add_site(uint32_t key, model::StackId stack) {
+  model::SiteId& first = at_grown(first_sites_, stack, kUnset);
+  const auto kind = static_cast<model::EventKind>(key >> 8);  // the same numbers
+  const auto function = static_cast<wire::Function>(key & 0xff);
+  for (model::SiteId site = first; site != kUnset; site = next_sites_[site]) {
+    if (tables_.sites[site].kind == kind && tables_.sites[site].function == function) return site;
+  }
+  const auto site = static_cast<model::SiteId>(tables_.sites.size());
+  tables_.sites.push_back({kind, function, stack});
+  at_grown(next_sites_, site, kUnset) = first;
+  return first = site;
+}
+
+// The trace's number of an agent's stack: from the first ancestor that has one down to this node.
+model::StackId EventCoder::stack_of(uint32_t node) {
+  if (node < wire::kRootCount) return node;
+  std::vector<uint32_t> path;
+  uint32_t at = node;
+  while (at >= wire::kRootCount && at_grown(stack_ids_, at, kUnset) == kUnset) {
+    path.push_back(at);
+    const uint32_t parent = wire::node_parent(agent_.nodes[at].load(std::memory_order_acquire));
+    at = parent < at ? parent : static_cast<uint32_t>(wire::StackEnd::kUnreadable);  // parents are older
+  }
+  model::StackId stack = at < wire::kRootCount ? at : stack_ids_[at];
+  for (auto entry = path.rbegin(); entry != path.rend(); ++entry) {
+    const uint64_t code_index = wire::node_code(agent_.nodes[*entry].load(std::memory_order_acquire));
+    const model::CodeId code = code_of(static_cast<uint32_t>(code_index));
+    stack = stack_ids_[*entry] = find_or_add_stack({stack, code});
+  }
+  return stack;
+}
+
+model::StackId EventCoder::find_or_add_stack(const model::Stack& stack) {
+  const auto next = static_cast<model::StackId>(tables_.stacks.size());
+  if (doubles_) {
+    const auto [known, is_new] = stacks_.try_emplace(stack_key(stack), next);
+    if (!is_new) return known->second;
+  }
+  tables_.stacks.push_back(stack);
+  return next;
+}
+
+void EventCoder::expect_doubles() {
+  if (doubles_) return;
+  doubles_ = true;
+  for (size_t stack = wire::kRootCount; stack < tables_.stacks.size(); ++stack) {
+    stacks_.try_emplace(stack_key(tables_.stacks[stack]), static_cast<model::StackId>(stack));
+  }
+}
+
+model::CodeId EventCoder::code_of(uint32_t index) {
+  const bool sound = index < agent_.codes.size();
+  if (sound) {
+    const model::CodeId known = at_grown(code_ids_, index, kUnset);
+    if (known != kUnset) return known;
+  }
+  const uint64_t entry = sound ? agent_.codes[index].load(std::memory_order_acquire) : 0;
+  const auto [known, is_new] = codes_.try_emplace(entry, static_cast<model::CodeId>(tables_.codes.size()));
+  if (is_new) {
+    tables_.codes.push_back({wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
+  }
+  if (sound) code_ids_[index] = known->second;
+  return known->second;
+}
+
+void EventCoder::change_thread(uint32_t thread) {
+  thread_ = thread;
+  last_released_of_thread_ = &at_grown(last_released_, thread % kMostThreads, kNothing);
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,138 @@
+// Turns an agent's raw events into the host's: stacks and sites get the trace's numbers, a release names its allocation,
+// ticks become nanoseconds. The log's tables are read as what they are, another process's memory.
+#pragma once
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collect/block_map.h"
+#include "collect/mapped_ranges.h"
+#include "model/event.h"
+#include "model/tables.h"
+#include "wire/log.h"
+#include "wire/raw_event.h"
+
+namespace heaptap::collect {
+
+// The agent's tables of codes and stacks.
+struct AgentTables {
+  std::span<const wire::CodeEntry> codes;
+  std::span<const wire::StackNode> nodes;
+};
+
+// From clock ticks to nanoseconds since the start of the capture.
+struct ClockScale {
+  uint64_t start_ticks = 0;
+  double ns_per_tick = 1;
+  [[nodiscard]] uint64_t to_ns(uint64_t ticks) const {
+    if (ticks <= start_ticks) return 0;
+    constexpr double kMost = 1e19;  // a clock that was overwritten says anything
+    return static_cast<uint64_t>(std::min(static_cast<double>(ticks - start_ticks) * ns_per_tick, kMost));
+  }
+};
+
+class EventCoder {
+ public:
+  // `from_start`: every allocation was seen, so a release of an unknown block is a bad one.
+  EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolution_ns, bool from_start);
+
+  // Takes events from the front, appending to the batch, at most until it holds `most`. Stops short of an allocation at an
+  // address that is still alive as long as its release may be yet to come; `last`: nothing is. Returns how many it took.
+  size_t take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
+              model::EventBatch& batch);
+
+  // What is alive and mapped after the events that were taken.
+  [[nodiscard]] const BlockMap& blocks() const { return blocks_; }
+  [[nodiscard]] const MappedRanges& mapped() const { return mapped_; }
+
+  // Not all events are seen (some were lost, or calls go past the hooks): a release that fits no block may be a good one, and
+  // one that fits its block badly may be of another block, which came there unseen.
+  void set_incomplete(bool incomplete) { incomplete_ = incomplete; }
+
+  // The agent may give a stack two numbers, which happens where two threads (or a thread and its signal handler) find it at
+  // the same time: they become one. Must be called before the first event of a second stream is taken.
+  void expect_doubles();
+
+  // The trace's site of an event, which may be a new one.
+  model::SiteId site_of(const wire::RawEvent& raw) {
+    const NodeSite known = known_site_of(raw);
+    return known.key == wire::record_call(raw.what) ? known.site : find_site(raw);
+  }
+
+  // Blocks that were handed out again without a release having been seen. Each is released by an event of its own then, of
+  // function kNone.
+  [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
+
+ private:
+  // A batch, and where its events go on: there is room.
+  struct Coded {
+    model::EventBatch& batch;
+    model::Event* next;
+    [[nodiscard]] size_t count() const { return static_cast<size_t>(next - batch.events.data()); }
+    void add(const model::Event& event) { *next++ = event; }
+  };
+  struct NodeSite {  // the site that this node's events had last, and the rest of its key
+    uint32_t key = 0;
+    model::SiteId site = 0;
+  };
+  [[nodiscard]] NodeSite known_site_of(const wire::RawEvent& raw) const {
+    return raw.stack < node_count_ ? node_sites_[raw.stack] : NodeSite{};
+  }
+  void mark_time(const wire::RawEvent& raw, const ClockScale& clock, Coded& coded);
+  [[nodiscard]] uint64_t next_mark(const ClockScale& clock) const;
+  bool append(std::span<wire::RawEvent> rest, bool last, Coded& coded);
+  bool allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last, Coded& coded);
+  bool append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded);
+  void release(const wire::RawEvent& raw, model::SiteId site, Coded& coded);
+  void release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead, Coded& coded);
+  void note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded);
+  void conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded);
+  // Whether all that happens to blocks is seen, for all that is known.
+  [[nodiscard]] bool sees_all() const { return !incomplete_ && missed_releases_ == 0; }
+  [[nodiscard]] bool is_mismatched(model::SiteId release, const BlockMap::Block& block) const;
+  void undo(const wire::RawEvent& raw);
+  void prefetch(const wire::RawEvent& raw) const;
+  bool settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded);
+  model::SiteId find_site(const wire::RawEvent& raw);
+  model::SiteId find_or_add_site(uint32_t key, model::StackId stack);
+  model::StackId find_or_add_stack(const model::Stack& stack);
+  model::StackId stack_of(uint32_t node);
+  model::CodeId code_of(uint32_t index);
+  uint64_t& last_released_of(uint32_t thread) {
+    if (thread != thread_) change_thread(thread);
+    return *last_released_of_thread_;
+  }
+  void change_thread(uint32_t thread);
+
+  static constexpr uint32_t kMostThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
+
+  AgentTables agent_;
+  model::Tables& tables_;
+  uint64_t resolution_ns_;
+  bool from_start_;
+  bool incomplete_ = false;
+  BlockMap blocks_;
+  MappedRanges mapped_;
+  model::BlockNumber next_block_ = 1;
+  uint64_t time_ns_ = 0;
+  uint64_t next_mark_ticks_ = 0;  // before that there is no new time to mark
+  uint64_t missed_releases_ = 0;
+  uint64_t searches_for_interior_ = 0;
+
+  std::vector<NodeSite> node_sites_;        // by agent node
+  uint32_t node_count_ = 0;                 // its size
+  std::vector<model::StackId> stack_ids_;   // by agent node; kUnset
+  std::vector<model::CodeId> code_ids_;     // by agent code index
+  std::vector<model::SiteId> first_sites_;  // by stack: its newest site; kUnset
+  std::vector<model::SiteId> next_sites_;   // by site: the next one of its stack
+  bool doubles_ = false;
+  boost::unordered_flat_map<uint64_t, model::StackId> stacks_;  // where doubles are expected
+  boost::unordered_flat_map<uint64_t, model::CodeId> codes_;
+  std::vector<uint64_t> last_released_;  // by thread: the address of the block that it released last
+  uint32_t thread_ = UINT32_MAX;         // asked for last, and its place there
+  uint64_t* last_released_of_thread_ = nullptr;
+};
+
+}  // namespace heaptap::collect

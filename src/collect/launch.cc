@@ -1,0 +1,182 @@
+#include "collect/launch.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "base/own_limits.h"
+#include "process/process_status.h"
+#include "wire/handshake.h"
+
+namespace heaptap::collect {
+namespace {
+
+std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
+// heaptap's environment with the user's changes. What the agent needs comes last: it takes that off again.
+std::vector<std::string> environment_for(const LaunchOptions& options) {
+  std::vector<std::string> result;
+  std::string preloaded;
+  const auto add = [&](std::string_view entry) {
+    if (!options.agent_path.empty() && name_of(entry) == wire::kPreloadVariable) {
+      preloaded = entry.substr(entry.find('=') + 1);
+      return;
+    }
+    for (std::string& other : result) {
+      if (name_of(other) == name_of(entry)) {
+        other = entry;
+        return;
+      }
+    }
+    result.emplace_back(entry);
+  };
+  for (char** entry = environ; *entry != nullptr; ++entry) add(*entry);
+  for (const std::string& entry : options.environment) add(entry);
+  if (!options.agent_path.empty()) {
+    std::string preload = std::string(wire::kPreloadVariable) + "=" + options.agent_path;
+    if (!preloaded.empty()) preload += ":" + preloaded;
+    result.push_back(preload);
+    result.push_back(std::string(wire::kSessionVariable) + "=" + options.session);
+    if (const uint32_t filters = process::count_own_filters(); filters > 0) {
+      result.push_back(std::string(wire::kFiltersVariable) + "=" + std::to_string(filters));
+    }
+  }
+  return result;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+bool become_user(const LaunchOptions& options) {
+  if (options.group != static_cast<gid_t>(-1) && (setgroups(0, nullptr) != 0 || setgid(options.group) != 0))
+    return false;
+  return options.user == static_cast<uid_t>(-1) || setuid(options.user) == 0;
+}
+
+// One way from the parent to the child and one back. The child's ends close when it executes the program.
+struct Pipes {
+  int go[2]{-1, -1};      // a byte: go on
+  int report[2]{-1, -1};  // an int: 0 stands ready, else errno of what failed
+
+  Pipes() {
+    if (pipe2(go, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) error = errno;
+  }
+  ~Pipes() {
+    for (int* end : {&go[0], &go[1], &report[0], &report[1]}) close_end(*end);
+  }
+  Pipes(const Pipes&) = delete;
+  Pipes& operator=(const Pipes&) = delete;
+
+  static void close_end(int& end) {
+    if (end >= 0) close(end);
+    end = -1;
+  }
+  // None: the child executed its program.
+  std::optional<int> next_report() const {
+    int value = 0;
+    ssize_t got = -1;
+    do {
+      got = read(report[0], &value, sizeof(value));
+    } while (got < 0 && errno == EINTR);
+    return got == sizeof(value) ? std::optional(value) : std::nullopt;
+  }
+
+  int error = 0;
+};
+
+// In the child: waits until the parent lets it go on. False: the parent doesn't want it any more.
+bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
+  if (options.tracer > 0) prctl(PR_SET_PTRACER, options.tracer, 0, 0, 0);  // refused where there is no Yama
+  const int ready = 0;
+  char word = 0;
+  Pipes::close_end(pipes.go[1]);
+  return write(pipes.report[1], &ready, sizeof(ready)) == sizeof(ready) && read(pipes.go[0], &word, 1) == 1;
+}
+
+// In the child: becomes the program, or tells the parent why not. Signals stay blocked while it waits: none of heaptap's
+// handlers may run here.
+[[noreturn]] void execute(const LaunchOptions& options, char** arguments, char** environment, const sigset_t& mask,
+                          Pipes& pipes) {
+  const bool is_user = become_user(options);
+  int reason = is_user ? 0 : errno;
+  if (is_user && options.before_execution && !wait_before_execution(options, pipes)) _exit(127);
+  const bool is_loadable = options.agent_path.empty() || access(options.agent_path.c_str(), R_OK) == 0;
+  if (is_user && !is_loadable) {  // else the loader would say so, on the program's stderr
+    reason = -errno;
+    [[maybe_unused]] const ssize_t told = write(pipes.report[1], &reason, sizeof(reason));
+    _exit(127);
+  }
+  base::own_limits::give_back();
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  if (is_user) {
+    execve(options.program.c_str(), arguments, environment);
+    reason = errno;
+  }
+  [[maybe_unused]] const ssize_t sent = write(pipes.report[1], &reason, sizeof(reason));
+  _exit(127);
+}
+
+// The child's way up to the program, seen from the parent.
+void accompany(const LaunchOptions& options, pid_t child, Pipes& pipes, Launched& launched) {
+  std::optional<int> report = pipes.next_report();
+  if (options.before_execution && report == 0) {
+    const auto agreed = options.before_execution(child);
+    if (!agreed) launched.refusal = agreed.error();
+    if (agreed && write(pipes.go[1], "", 1) != 1) launched.error = errno;
+    Pipes::close_end(pipes.go[1]);
+    report = pipes.next_report();
+  }
+  if (report && *report < 0) {
+    launched.refusal = "its user can't read " + options.agent_path + ": " + std::strerror(-*report);
+  } else if (report) {
+    launched.error = *report;
+  }
+}
+
+}  // namespace
+
+Launched launch(const LaunchOptions& options) {
+  std::vector<std::string> arguments = options.arguments;
+  std::vector<std::string> environment = environment_for(options);
+  const std::vector<char*> argument_pointers = pointers_to(arguments);
+  const std::vector<char*> environment_pointers = pointers_to(environment);
+  Launched launched;
+  Pipes pipes;
+  launched.error = pipes.error;
+  if (pipes.error != 0) return launched;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t child = fork();
+  if (child == 0) {
+    execute(options, const_cast<char**>(argument_pointers.data()), const_cast<char**>(environment_pointers.data()),
+            before, pipes);
+  }
+  launched.error = child < 0 ? errno : 0;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  Pipes::close_end(pipes.report[1]);  // go[0] stays open, so that writing to a child that was killed raises no SIGPIPE
+  if (child > 0) accompany(options, child, pipes, launched);
+  if (child > 0 && (launched.error != 0 || !launched.refusal.empty())) {
+    waitpid(child, nullptr, 0);
+  } else if (child > 0) {
+    launched.process = child;
+    launched.descriptor = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  }
+  return launched;
+}
+
+}  // namespace heaptap::collect

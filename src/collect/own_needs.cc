@@ -1,0 +1,55 @@
+#include "collect/own_needs.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace heaptap::collect {
+namespace {
+
+// A small log: memory that is shared with the program counts as a file.
+constexpr rlim_t kNeededFileBytes = rlim_t{4} << 20;
+// Logs, tables and threads of a short recording; a longer one may need more.
+constexpr size_t kNeededBytes = size_t{256} << 20;
+
+std::string limit_in_the_way() {
+  rlimit space{};
+  rlimit data{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_max != RLIM_INFINITY) {
+    return fmt::format("ulimit -v {}", space.rlim_max / 1024);
+  }
+  if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_max != RLIM_INFINITY) {
+    return fmt::format("ulimit -d {}", data.rlim_max / 1024);
+  }
+  return "the machine's memory";
+}
+
+}  // namespace
+
+base::Result<> check_own_needs() {
+  if (access("/proc/self/maps", R_OK) != 0) {
+    return base::fail("/proc isn't there, and what runs can only be seen in it: mount -t proc proc /proc");
+  }
+  rlimit file{};
+  if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur < kNeededFileBytes) {
+    return base::fail(
+        "files may be {} bytes long (ulimit -f), and the memory that heaptap shares with the program counts as one of "
+        "at "
+        "least {}: set the limit for the program alone: heaptap run -- sh -c 'ulimit -f ...; exec PROGRAM'",
+        file.rlim_cur, kNeededFileBytes);
+  }
+  void* const memory =
+      mmap(nullptr, kNeededBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return base::fail(
+        "there isn't enough memory for heaptap itself ({}: {}): give heaptap more, and set the limit for the program "
+        "alone: heaptap run -- sh -c 'ulimit ...; exec PROGRAM'",
+        limit_in_the_way(), base::reason_of(errno));
+  }
+  munmap(memory, kNeededBytes);
+  return {};
+}
+
+}  // namespace heaptap::collect

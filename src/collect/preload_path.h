@@ -1,0 +1,29 @@
+// A path by which the loader finds the agent. LD_PRELOAD is a list, divided at blanks and colons, in which $ begins a name: where
+// heaptap lives in a folder with one of these, this is a link in a folder of its own, which goes with this object.
+#pragma once
+#include <expected>
+#include <string>
+
+namespace heaptap::collect {
+
+class PreloadPath {
+ public:
+  // The error says what can't be done.
+  static std::expected<PreloadPath, std::string> create(const std::string& agent);
+
+  PreloadPath(PreloadPath&& other) noexcept;
+  PreloadPath& operator=(PreloadPath&&) = delete;
+  PreloadPath(const PreloadPath&) = delete;
+  PreloadPath& operator=(const PreloadPath&) = delete;
+  ~PreloadPath();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  PreloadPath(std::string path, std::string folder) : path_(std::move(path)), folder_(std::move(folder)) {}
+
+  std::string path_;
+  std::string folder_;  // of the link; empty: there is none
+};
+
+}  // namespace heaptap::collect

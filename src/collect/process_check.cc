@@ -1,0 +1,110 @@
+#include "collect/process_check.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "collect/sanitizer_check.h"
+#include "process/process_status.h"
+#include "process/stat_line.h"
+
+namespace heaptap::collect {
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::string text = process::read_proc_file(path, 4096);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string name_of(pid_t process) { return read_file(fmt::format("/proc/{}/comm", process)); }
+
+// The kernel's own.
+bool is_kernel_thread(pid_t process) {
+  constexpr uint64_t kPfKthread = 0x00200000;
+  return (process::StatLine::of(process).number(process::StatLine::kFlags).value_or(0) & kPfKthread) != 0;
+}
+
+std::string user_name(uid_t user) {
+  const passwd* entry = getpwuid(user);
+  return entry != nullptr ? entry->pw_name : std::to_string(user);
+}
+
+base::Result<> explain_denial(pid_t process, int reason) {
+  struct stat facts{};
+  const bool is_known = stat(fmt::format("/proc/{}", process).c_str(), &facts) == 0;
+  if (is_known && geteuid() != 0 && facts.st_uid != geteuid()) {
+    return base::fail("can't attach to process {} ({}): it belongs to {}, and you are {}; run heaptap with sudo",
+                      process, name_of(process), user_name(facts.st_uid), user_name(geteuid()));
+  }
+  const int scope = std::atoi(read_file("/proc/sys/kernel/yama/ptrace_scope").c_str());
+  if (scope == 3) {
+    return base::fail(
+        "can't attach to process {}: kernel.yama.ptrace_scope is 3, which forbids tracing until the machine starts "
+        "anew; "
+        "set another value in /etc/sysctl.d and restart it",
+        process);
+  }
+  if (scope == 1 || scope == 2) {
+    return base::fail(
+        "can't attach to process {}: kernel.yama.ptrace_scope is {}, so only {} may; run heaptap with sudo{}", process,
+        scope, scope == 1 ? "its ancestors and root" : "root",
+        scope == 1 ? ", or allow it: sudo sysctl kernel.yama.ptrace_scope=0" : "");
+  }
+  return base::fail(
+      "can't attach to process {} ({}): {}; it or heaptap runs with other privileges than the other: run heaptap with "
+      "sudo, in a container with --cap-add=SYS_PTRACE",
+      process, name_of(process), base::reason_of(reason));
+}
+
+// Opening this file asks the kernel the question that attaching asks.
+base::Result<> check_access(pid_t process, pid_t live_thread) {
+  const int file = open(fmt::format("/proc/{}/mem", live_thread).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file >= 0) {
+    close(file);
+    return {};
+  }
+  if (errno == EACCES || errno == EPERM) return explain_denial(process, errno);
+  return {};  // what else there may be is found out by attaching
+}
+
+base::Result<> check_process(pid_t process) {
+  const auto status = process::read_thread_status(process);
+  if (!status) return base::fail("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
+  if (status->process != process) {
+    return base::fail("{} is a thread of process {}: attach to that one, all of its threads are recorded then", process,
+                      status->process);
+  }
+  if (process == getpid()) return base::fail("process {} is this heaptap itself", process);
+  if (is_kernel_thread(process)) {
+    return base::fail("process {} ({}) is a thread of the kernel: there is no program to record", process,
+                      name_of(process));
+  }
+  const pid_t live_thread = process::find_live_thread(process);
+  if (live_thread == 0) {
+    return base::fail("process {} ({}) has ended already; only its parent hasn't taken notice yet", process,
+                      name_of(process));
+  }
+  if (status->tracer != 0) {
+    return base::fail(
+        "can't attach to process {}: process {} ({}) traces it already, and there can be one tracer only; end that one "
+        "first",
+        process, status->tracer, name_of(status->tracer));
+  }
+  HEAPTAP_TRY(check_access(process, live_thread));
+  return check_sanitizer(live_thread);
+}
+
+}  // namespace
+
+base::Result<> check_processes(const std::vector<pid_t>& processes) {
+  for (const pid_t process : processes) HEAPTAP_TRY(check_process(process));
+  return {};
+}
+
+}  // namespace heaptap::collect

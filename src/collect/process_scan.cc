@@ -1,0 +1,198 @@
+#include "collect/process_scan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "elf/module_image.h"
+#include "log/area_reader.h"
+#include "process/process_memory.h"
+#include "process/process_status.h"
+#include "scan/chunk_lives.h"
+#include "scan/heap_scanner.h"
+#include "scan/root_finder.h"
+
+namespace heaptap::collect {
+namespace {
+
+// The scanner's view of the process, which counts what it was given.
+class ProcessReader : public scan::MemoryReader {
+ public:
+  explicit ProcessReader(process::ProcessMemory& memory) : memory_(memory) {}
+
+  size_t read(uint64_t address, std::span<uint8_t> to) override {
+    const size_t bytes = memory_.read(address, to);
+    read_bytes_ += bytes;
+    return bytes;
+  }
+
+  std::vector<scan::AddressRange> touched(scan::AddressRange range) override {
+    std::vector<scan::AddressRange> result;
+    uint64_t kept = 0;
+    for (const base::AddressRange& part : memory_.touched_ranges(range.begin, range.end)) {
+      result.push_back({part.begin, part.end});
+      kept += std::min(part.end, range.end) - std::max(part.begin, range.begin);
+    }
+    skipped_bytes_ += range.end - range.begin - std::min(kept, range.end - range.begin);
+    return result;
+  }
+
+  [[nodiscard]] uint64_t read_bytes() const { return read_bytes_; }
+  [[nodiscard]] uint64_t skipped_bytes() const { return skipped_bytes_; }
+
+ private:
+  process::ProcessMemory& memory_;
+  uint64_t read_bytes_ = 0;
+  uint64_t skipped_bytes_ = 0;
+};
+
+// Where live blocks lie, small gaps included: enough to tell heaps from other memory.
+std::vector<base::AddressRange> heap_ranges(const std::vector<model::ScannedBlock>& blocks) {
+  constexpr uint64_t kPage = 4096;
+  std::vector<base::AddressRange> ranges;
+  for (const model::ScannedBlock& block : blocks) {
+    const uint64_t end = block.address + std::max<uint64_t>(block.size, 1);
+    if (!ranges.empty() && block.address <= ranges.back().end + kPage) {
+      ranges.back().end = std::max(ranges.back().end, end);
+    } else {
+      ranges.push_back({block.address, end});
+    }
+  }
+  return ranges;
+}
+
+std::vector<base::AddressRange> mapped_ranges(const MappedRanges& mapped) {
+  std::vector<base::AddressRange> ranges;
+  mapped.for_each([&](uint64_t begin, uint64_t end) { ranges.push_back({begin, end}); });
+  return ranges;
+}
+
+// Index of the module with this address or load bias, the last one that was loaded; kNoModule: none.
+template <typename Is>
+uint32_t module_index(const model::Tables& tables, Is is) {
+  for (size_t i = tables.modules.size(); i > 0; --i) {
+    if (is(tables.modules[i - 1])) return static_cast<uint32_t>(i - 1);
+  }
+  return wire::kNoModule;
+}
+
+// A code address as tables have it, with the generation of the module that is there now.
+uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact) {
+  const uint32_t index = module_index(
+      tables, [&](const model::Module& module) { return address >= module.start && address < module.end; });
+  const uint64_t generation = index == wire::kNoModule ? 0 : tables.modules[index].generation;
+  return (address & wire::kCodeAddressMask) | (generation & 0x7fff) << 48 | (is_exact ? wire::kCodeExact : 0);
+}
+
+// Of a thread that the process knows by this one.
+uint32_t our_number(const std::map<uint32_t, uint32_t>& numbers, uint32_t theirs) {
+  const auto found = numbers.find(theirs);
+  return found == numbers.end() ? theirs : found->second;
+}
+
+// What is alive of the blocks, as far as their allocator says it, where their releases weren't all seen.
+std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::ProcessMemory& memory) {
+  if (recorded.saw_all_releases) return {};
+  std::vector<base::AddressRange> blocks;
+  for (const model::ScannedBlock& block : recorded.blocks)
+    blocks.push_back({block.address, block.address + block.size});
+  const auto modules = elf::find_modules(memory);
+  std::vector<model::BlockLife> lives;
+  for (const scan::ChunkLife life : scan::find_chunk_lives(memory, modules, blocks)) {
+    lives.push_back(life == scan::ChunkLife::kInUse  ? model::BlockLife::kAlive
+                    : life == scan::ChunkLife::kFree ? model::BlockLife::kFree
+                                                     : model::BlockLife::kUnknown);
+  }
+  return lives;
+}
+
+// By site its innermost frame.
+std::vector<uint32_t> calls_of(const model::Tables& tables) {
+  std::vector<uint32_t> calls;
+  calls.reserve(tables.sites.size());
+  for (const model::Site& site : tables.sites) {
+    calls.push_back(site.stack < wire::kRootCount ? scan::ScanInput::kNoCall : tables.stacks[site.stack].code);
+  }
+  return calls;
+}
+
+scan::ScanInput scan_input(Recorded recorded, const scan::Roots& roots) {
+  scan::ScanInput input;
+  input.blocks = std::move(recorded.blocks);
+  input.root_ranges = roots.ranges;
+  input.root_words = roots.words;
+  input.frames = roots.frames;
+  uint32_t last_thread = 0;
+  for (wire::StackFrame& frame :
+       input.frames) {  // the first one of a thread is where it is, others are return addresses
+    frame.code = code_entry(recorded.tables, frame.code, frame.thread_id != last_thread);
+    last_thread = frame.thread_id;
+  }
+  for (const scan::ThreadSegment& segment : roots.thread_locals) {
+    const uint32_t module =
+        module_index(recorded.tables, [&](const model::Module& known) { return known.bias == segment.module_base; });
+    if (segment.segment_offset == 0) {
+      input.thread_local_segments.push_back({{segment.begin, segment.end}, module});
+    }
+  }
+  for (const base::AddressRange& range : roots.read_only_data) input.read_only_data.push_back({range.begin, range.end});
+  for (const model::Thread& thread : recorded.tables.threads)
+    input.threads.push_back({thread.kernel_id, thread.number});
+  input.calls = calls_of(recorded.tables);
+  return input;
+}
+
+}  // namespace
+
+base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::function<Recorded()>& take_records) {
+  const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
+  auto stopped = target.access.stop();
+  if (!stopped) return base::fail("no leak scan: {}", stopped.error());
+  Recorded recorded = take_records();
+  std::sort(recorded.blocks.begin(), recorded.blocks.end(),
+            [](const auto& a, const auto& b) { return a.address < b.address; });
+  const auto heap = heap_ranges(recorded.blocks);
+  const auto mapped = mapped_ranges(recorded.mapped);
+  const auto own = log::read_own_areas(target.log);
+  auto stacks = log::read_stack_areas(target.log);
+  std::map<uint32_t, uint32_t> numbers;
+  if (target.tells_other_numbers) numbers = process::read_thread_numbers(stopped->process());
+  for (wire::StackArea& stack : stacks) stack.thread_id = our_number(numbers, stack.thread_id);
+  scan::RootQuery query{.heap = heap,
+                        .heap_is_complete = target.heap_is_complete,
+                        .mapped = mapped,
+                        .own = own,
+                        .stacks = stacks,
+                        .ending = {}};
+  if (target.ending) {
+    query.ending = scan::EndingThread{our_number(numbers, target.ending->thread_id), target.ending->live_sp,
+                                      target.access.knows_ending_registers};
+  }
+  process::ProcessMemory memory(stopped->live_thread(), stopped->word_bytes());
+  const scan::Roots roots = scan::find_roots(*stopped, memory, query);
+  std::vector<model::BlockLife> lives = lives_of(recorded, memory);
+  scan::ScanInput input = scan_input(std::move(recorded), roots);
+  input.lives = std::move(lives);
+  input.word_bytes = stopped->word_bytes();
+  scan::HeapScanner scanner(std::move(input));
+  ProcessReader reader(memory);
+  scanner.collect(reader);
+  const auto threads = static_cast<uint32_t>(stopped->threads().size());
+  std::vector<std::string> notes = stopped->notes();
+  stopped->release();
+  const uint64_t stopped_ns = stopped->stopped_ns();
+  if (target.ending && !target.access.finish_ending()) {
+    return base::fail("no leak scan: the program didn't wait at its end until its memory had been read");
+  }
+  model::HeapScan scan = scanner.resolve();
+  scan.stopped_ns = stopped_ns;
+  scan.total_ns = base::clock_ns(CLOCK_MONOTONIC) - begun_ns;
+  scan.read_bytes = reader.read_bytes();
+  scan.skipped_bytes = reader.skipped_bytes();
+  scan.threads = threads;
+  notes.insert(notes.end(), roots.notes.begin(), roots.notes.end());
+  scan.notes.insert(scan.notes.end(), notes.begin(), notes.end());
+  return scan;
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,186 @@
+#include "collect/recorded_processes.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <utility>
+
+#include "collect/trace_name.h"
+#include "process/process_status.h"
+
+namespace heaptap::collect {
+namespace {
+
+std::vector<std::string> command_of(pid_t live_thread) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", live_thread), std::ios::binary);
+  std::vector<std::string> command;
+  for (std::string argument; std::getline(file, argument, '\0');) command.push_back(argument);
+  return command;
+}
+
+std::string executable_of(pid_t live_thread) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", live_thread), ignored).string();
+}
+
+}  // namespace
+
+model::ExitStatus exit_of(int wait_status) {
+  model::ExitStatus exit;
+  if (WIFEXITED(wait_status)) exit.code = WEXITSTATUS(wait_status);
+  if (WIFSIGNALED(wait_status)) exit.signal = WTERMSIG(wait_status);
+  return exit;
+}
+
+RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
+  const model::Capture capture = describe(beginning);
+  auto recording = Recording::create(options_.log, capture, choose_path(capture), options_.overwrite);
+  if (!recording) {
+    traces_.push_back({.path = "", .pid = capture.pid, .failure = recording.error().message});
+    return nullptr;
+  }
+  if (options_.via == "agent" && !options_.clock_doubt.empty()) {
+    (*recording)
+        ->note(fmt::format(
+            "events are ordered by a counter that all threads share, which costs them more than the processors' "
+            "clocks would: {}",
+            options_.clock_doubt));
+  }
+  // Before the process can go on: it can be asked for at once.
+  auto control = std::make_unique<ControlSocket>(beginning.process);
+  processes_.push_back({beginning.process, std::move(*recording), std::move(control), {}});
+  return &processes_.back();
+}
+
+RecordedProcess* RecordedProcesses::find(pid_t process) {
+  const auto found = std::ranges::find(processes_, process, &RecordedProcess::pid);
+  return found == processes_.end() ? nullptr : &*found;
+}
+
+bool RecordedProcesses::knows(pid_t process) const {
+  return std::ranges::any_of(processes_, [&](const RecordedProcess& other) { return other.pid == process; }) ||
+         std::ranges::any_of(traces_,
+                             [&](const FinishedTrace& trace) { return trace.pid == static_cast<uint32_t>(process); });
+}
+
+void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
+  RecordedProcess* const found = find(process);
+  if (found == nullptr) return;
+  const auto written = found->recording->finish(exit);
+  if (before_end_) before_end_(*found);
+  traces_.push_back({.path = found->recording->path(),
+                     .pid = static_cast<uint32_t>(process),
+                     .failure = written ? std::string() : written.error().message,
+                     .executed = found->recording->capture().executed});
+  forget(process);
+}
+
+void RecordedProcesses::end_by_exec(pid_t process) {
+  RecordedProcess* const found = find(process);
+  if (found == nullptr) return;
+  found->recording->note_exec();
+  const model::Capture capture = found->recording->capture();
+  end(process, {});
+  if (!options_.output.empty()) make_way_for_next(traces_.back(), capture);
+}
+
+// The file that was asked for is that of the program that does the work, not of the one that only starts it.
+void RecordedProcesses::make_way_for_next(FinishedTrace& trace, const model::Capture& capture) {
+  const std::string& program = capture.command.empty() ? capture.executable : capture.command.front();
+  if (trace.path != trace_path(options_.output, program, capture.pid, 0)) return;
+  for (unsigned nth = 1;; ++nth) {
+    std::string other = trace_path(options_.output, program, capture.pid, nth);
+    if (used_paths_.contains(other)) continue;
+    const unsigned flags = options_.overwrite ? 0 : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, trace.path.c_str(), AT_FDCWD, other.c_str(), flags) != 0) {
+      if (errno == EEXIST) continue;
+      return;  // then the next one gets a number
+    }
+    used_paths_.erase(trace.path);
+    used_paths_.insert(other);
+    trace.first_path = std::exchange(trace.path, std::move(other));
+    return;
+  }
+}
+
+void RecordedProcesses::take_back_way(FinishedTrace& trace) {
+  if (renameat2(AT_FDCWD, trace.path.c_str(), AT_FDCWD, trace.first_path.c_str(), RENAME_NOREPLACE) != 0) return;
+  used_paths_.erase(trace.path);
+  used_paths_.insert(trace.first_path);
+  trace.path = std::exchange(trace.first_path, {});
+}
+
+void RecordedProcesses::drop(pid_t process) {
+  const RecordedProcess* const dropped = find(process);
+  if (dropped == nullptr) return;
+  const std::string path = dropped->recording->path();
+  forget(process);
+  unlink(path.c_str());
+  used_paths_.erase(path);
+  const auto before = std::ranges::find(traces_, path, &FinishedTrace::first_path);
+  if (before != traces_.end()) take_back_way(*before);
+}
+
+void RecordedProcesses::forget(pid_t process) {
+  std::erase_if(processes_, [&](const RecordedProcess& other) { return other.pid == process; });
+}
+
+uint64_t RecordedProcesses::drain() {
+  uint64_t most = 0;
+  for (const RecordedProcess& process : processes_) most = std::max(most, process.recording->poll());
+  return most;
+}
+
+std::vector<FinishedTrace> RecordedProcesses::take_traces(const std::vector<pid_t>& first) {
+  const auto rank = [&](const FinishedTrace& trace) {
+    return std::ranges::find(first, static_cast<pid_t>(trace.pid)) - first.begin();
+  };
+  std::vector<FinishedTrace> sorted = std::move(traces_);
+  traces_.clear();
+  const auto others = std::ranges::stable_partition(
+      sorted, [&](const FinishedTrace& trace) { return rank(trace) < std::ssize(first); });
+  const std::span named(sorted.begin(), others.begin());
+  std::ranges::reverse(named);  // so far they stand in the order of their ends
+  std::ranges::stable_sort(named, {}, rank);
+  return sorted;
+}
+
+model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
+  const pid_t pid = beginning.process;
+  const bool is_start = program_.is(pid) && !knows(pid) && beginning.from_start;
+  const pid_t live_thread = process::find_live_thread(pid);
+  model::Capture capture;
+  capture.command = is_start ? options_.command : command_of(live_thread);
+  capture.executable = is_start ? options_.executable : executable_of(live_thread);
+  if (capture.command.empty()) capture.command = {capture.executable};
+  capture.pid = static_cast<uint32_t>(pid);
+  capture.parent_pid = static_cast<uint32_t>(beginning.parent);
+  capture.host_name = host_name();
+  capture.architecture = wire::name_of(beginning.architecture);
+  capture.word_bytes = beginning.word_bytes != 0 ? beginning.word_bytes : 8;
+  capture.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+  capture.via = options_.via;
+  capture.from_start = beginning.from_start;
+  capture.heaptap_version = HEAPTAP_VERSION;
+  capture.suppressions = options_.suppressions;
+  return capture;
+}
+
+std::string RecordedProcesses::choose_path(const model::Capture& capture) {
+  const std::string& program = capture.command.empty() ? capture.executable : capture.command.front();
+  for (unsigned nth = 0;; ++nth) {
+    std::string path = trace_path(options_.output, program, capture.pid, nth);
+    const bool taken =
+        used_paths_.contains(path) || (options_.output.empty() && !options_.overwrite && std::filesystem::exists(path));
+    if (!taken) return *used_paths_.insert(std::move(path)).first;
+  }
+}
+
+}  // namespace heaptap::collect

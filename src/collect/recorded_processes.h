@@ -1,0 +1,114 @@
+// The processes that are being recorded, each with its log, its trace and the socket on which it can be asked for; and the
+// traces of those that are finished.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collect/control_socket.h"
+#include "collect/recording.h"
+#include "wire/architecture.h"
+
+namespace heaptap::collect {
+
+struct RecordingOptions {
+  log::LogOptions log;
+  std::string clock_doubt;  // why times are counted; empty: they aren't
+  std::string output;       // pattern of the traces' names; empty: by default
+  bool overwrite = false;
+  std::string via;                   // "agent" or "ptrace"
+  std::vector<std::string> command;  // of the program that is started; empty: none is
+  std::string executable;
+  std::vector<model::SuppressionText> suppressions = {};  // that the traces carry
+};
+
+// The program that heaptap itself started.
+struct StartedProgram {
+  pid_t process = -1;   // -1: none was
+  int descriptor = -1;  // pidfd
+  bool ended = false;
+  int status = 0;  // as waitpid has it
+
+  [[nodiscard]] bool is(pid_t other) const { return process > 0 && process == other; }
+  [[nodiscard]] bool runs() const { return process > 0 && !ended; }
+};
+
+struct RecordedProcess {
+  pid_t pid = 0;
+  std::unique_ptr<Recording> recording;
+  std::unique_ptr<ControlSocket> control;
+  model::ExitStatus exit;  // of one that ended, where it is known
+};
+
+struct FinishedTrace {
+  std::string path;
+  uint32_t pid = 0;
+  std::string failure;          // why it couldn't be written, or not to its end
+  bool executed = false;        // the process went on as another program, which may have a trace of its own
+  std::string first_path = {};  // that the other program's trace has got; empty: `path` is the first
+};
+
+model::ExitStatus exit_of(int wait_status);
+
+// What is known of a process as its recording begins.
+struct Beginning {
+  pid_t process = 0;
+  pid_t parent = 0;
+  wire::Architecture architecture = wire::Architecture::kUnknown;
+  unsigned word_bytes = 0;
+  bool from_start = true;  // nothing of it ran unseen
+};
+
+class RecordedProcesses {
+ public:
+  explicit RecordedProcesses(RecordingOptions options) : options_(std::move(options)) {}
+  RecordedProcesses(const RecordedProcesses&) = delete;
+  RecordedProcesses& operator=(const RecordedProcesses&) = delete;
+
+  // Makes log and trace. Null: that failed, which the traces tell. Pointers hold until the next begin, end or drop.
+  RecordedProcess* begin(const Beginning& beginning);
+  RecordedProcess* find(pid_t process);
+  // Recorded now, or once.
+  [[nodiscard]] bool knows(pid_t process) const;
+  // Ends the recording, and with it what was known of the process.
+  void end(pid_t process, const model::ExitStatus& exit);
+  // One that goes on as another program, which gets a recording of its own: under the name that was asked for.
+  void end_by_exec(pid_t process);
+  // One whose recording never began: no file is left of it, and the program before it has its name again.
+  void drop(pid_t process);
+  // Called with each recording before it ends.
+  void before_end(std::function<void(RecordedProcess&)> hook) { before_end_ = std::move(hook); }
+
+  // Takes what all of them wrote meanwhile. The most bytes of one.
+  uint64_t drain();
+
+  [[nodiscard]] std::vector<RecordedProcess>& all() { return processes_; }
+  [[nodiscard]] bool empty() const { return processes_.empty(); }
+  [[nodiscard]] StartedProgram& program() { return program_; }
+
+  // Those of `first` come first, in that order; of each the program that it became last comes before those that it was.
+  std::vector<FinishedTrace> take_traces(const std::vector<pid_t>& first);
+
+ private:
+  model::Capture describe(const Beginning& beginning) const;
+  std::string choose_path(const model::Capture& capture);
+  void make_way_for_next(FinishedTrace& trace, const model::Capture& capture);
+  void take_back_way(FinishedTrace& trace);
+  void forget(pid_t process);
+
+  RecordingOptions options_;
+  StartedProgram program_;
+  std::vector<RecordedProcess> processes_;
+  std::vector<FinishedTrace> traces_;
+  std::set<std::string> used_paths_;
+  std::function<void(RecordedProcess&)> before_end_;
+};
+
+}  // namespace heaptap::collect

@@ -1,0 +1,145 @@
+#include "collect/supervisor.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "collect/stop_signals.h"
+
+namespace heaptap::collect {
+namespace {
+
+constexpr int kLongestPauseMs = 20;
+constexpr int kIdlePauseMs = 200;
+constexpr uint64_t kBacklogBytes = 1024 * 1024;  // a drain that brought that many left some behind
+constexpr uint64_t kBusyBytes = 256 * 1024;  // a drain that brought that many records is followed by the next one soon
+constexpr std::chrono::seconds kLongestLeave{10};
+
+// What waitpid tells of a process may also be that a scan has stopped it just now.
+bool has_ended(pid_t pid, int& status) {
+  int news = 0;
+  if (waitpid(pid, &news, WNOHANG) != pid || (!WIFEXITED(news) && !WIFSIGNALED(news))) return false;
+  status = news;
+  return true;
+}
+
+}  // namespace
+
+void Supervisor::settle() {
+  while (!source_.is_settled()) {
+    wait_for_news();
+    source_.take_news();
+    adapt_pause(processes_.drain());
+    end_those_that_left();
+  }
+}
+
+void Supervisor::abandon() {
+  options_ = {.duration = std::chrono::nanoseconds{0}, .scan_before_letting_go = false};
+  watch(std::nullopt);
+}
+
+void Supervisor::watch(const std::optional<Launched>& launched) {
+  StartedProgram& program = processes_.program();
+  if (launched) program = {.process = launched->process, .descriptor = launched->descriptor};
+  stop_signals::forward_to(launched ? program.process : 0);
+  while (!is_over()) {
+    wait_for_news();
+    source_.take_news();
+    adapt_pause(processes_.drain());
+    if (options_.duration && !let_go_at_ && source_.is_settled()) let_go_at_ = Clock::now() + *options_.duration;
+    answer_calls();
+    look_after_program();
+    end_those_that_left();
+    if (is_time_to_let_go()) let_all_go();
+  }
+}
+
+bool Supervisor::is_over() const { return !processes_.program().runs() && processes_.empty() && source_.is_settled(); }
+
+void Supervisor::wait_for_news() {
+  std::vector<pollfd> waits;
+  source_.add_waits(waits);
+  for (const RecordedProcess& process : processes_.all()) process.control->add_waits(waits);
+  const bool expects_end = processes_.program().runs() && !program_is_ending_;
+  if (expects_end) waits.push_back({processes_.program().descriptor, POLLIN, 0});
+  const int pause_ms = program_is_ending_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;
+  for (const RecordedProcess& process : processes_.all()) process.recording->rest();
+  poll(waits.data(), waits.size(), pause_ms);
+  for (const RecordedProcess& process : processes_.all()) process.recording->wake_up();
+  program_is_ending_ = expects_end && waits.back().revents != 0;
+}
+
+void Supervisor::adapt_pause(uint64_t drained_bytes) {
+  if (drained_bytes >= kBacklogBytes) {
+    pause_ms_ = 0;
+  } else if (drained_bytes >= kBusyBytes) {
+    pause_ms_ = 1;
+  } else if (drained_bytes == 0) {
+    pause_ms_ = std::clamp(pause_ms_ * 2, 1, kLongestPauseMs);
+  } else {
+    pause_ms_ = std::clamp(pause_ms_, 2, 8);
+  }
+}
+
+void Supervisor::answer_calls() {
+  for (RecordedProcess& process : processes_.all()) {
+    while (auto call = process.control->accept()) {
+      const auto number = source_.scan(process);
+      std::error_code ignored;
+      call->answer(number ? ScanAnswer{*number, std::filesystem::absolute(process.recording->path(), ignored).string()}
+                          : ScanAnswer{0, number.error().message});
+    }
+  }
+}
+
+void Supervisor::look_after_program() {
+  StartedProgram& program = processes_.program();
+  if (!program.runs() || !has_ended(program.process, program.status)) return;
+  program.ended = true;
+  stop_signals::forward_to(0);
+  source_.take_news();  // a program that ended before its recording came this far is in the queue still
+  // One that never came to be recorded: a trace that says so.
+  if (!processes_.knows(program.process)) (void)processes_.begin({.process = program.process});
+}
+
+void Supervisor::end_those_that_left() {
+  const StartedProgram& program = processes_.program();
+  std::vector<std::pair<pid_t, model::ExitStatus>> gone;
+  const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > kLongestLeave;
+  for (const RecordedProcess& process : processes_.all()) {
+    const bool has_left = source_.has_left(process);
+    if (!has_left && too_long)
+      process.recording->note("the process was not let go in time: its last events may be missing");
+    if (has_left || too_long) gone.emplace_back(process.pid, process.exit);
+  }
+  for (auto& [pid, exit] : gone) {
+    processes_.end(pid, program.is(pid) && program.ended ? exit_of(program.status) : exit);
+  }
+}
+
+// While a program that was started runs, only the clock ends the recording.
+bool Supervisor::is_time_to_let_go() const {
+  if (let_go_since_) return false;
+  const bool is_asked = !processes_.program().runs() && stop_signals::requests() > 0;
+  return is_asked || (let_go_at_ && Clock::now() >= *let_go_at_);
+}
+
+void Supervisor::let_all_go() {
+  for (RecordedProcess& process : processes_.all()) {
+    const bool in_a_hurry = stop_signals::requests() > 1;
+    if (options_.scan_before_letting_go && !in_a_hurry) {
+      const auto scanned = source_.scan(process);
+      if (!scanned && !source_.has_left(process)) process.recording->note(scanned.error().message);
+    }
+    process.recording->note_detached();
+    source_.let_go(process);
+  }
+  source_.accept_no_more();
+  let_go_since_ = Clock::now();
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,80 @@
+#include "collect/trace_name.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/safe_text.h"
+
+namespace heaptap::collect {
+namespace {
+
+constexpr std::string_view kLatest = "heaptap.latest.htap";
+
+std::string fill_in(const std::string& pattern, uint32_t pid) {
+  std::string result;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    switch (next) {
+      case 'p':
+        result += std::to_string(pid);
+        break;
+      case 'h':
+        result += host_name();
+        break;
+      case '%':
+        result += '%';
+        break;
+      default:
+        result += pattern[i];
+        continue;
+    }
+    ++i;
+  }
+  return result;
+}
+
+// What a program is called goes into a file's name: one that terminals show as it is, and not too long for a file.
+std::string file_name_part(const std::string& program) {
+  constexpr size_t kMostBytes = 180;
+  const std::string name = std::filesystem::path(program).filename().string();
+  std::string safe = base::safe_text(name);
+  if (safe != name) std::ranges::replace(safe, '\\', '_');
+  if (safe.size() > kMostBytes) safe.resize(kMostBytes);
+  return safe;
+}
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::string trace_path(const std::string& pattern, const std::string& program, uint32_t pid, unsigned nth) {
+  std::string path =
+      pattern.empty() ? fmt::format("heaptap.{}.{}.htap", file_name_part(program), pid) : fill_in(pattern, pid);
+  if (nth == 0) return path;
+  const std::string ending = ".htap";
+  const bool ends = path.ends_with(ending);
+  return fmt::format("{}.{}{}", ends ? path.substr(0, path.size() - ending.size()) : path, nth, ends ? ending : "");
+}
+
+void link_latest(const std::string& trace) {
+  namespace fs = std::filesystem;
+  const fs::path path(trace);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  // Made beside and renamed, so that the link is there at every moment. A file of that name that is no link stays.
+  std::error_code ignored;
+  const fs::path link = folder / kLatest;
+  if (fs::exists(fs::symlink_status(link, ignored)) && !fs::is_symlink(link, ignored)) return;
+  const fs::path fresh = folder / fmt::format(".{}.{}", kLatest, getpid());
+  fs::create_symlink(path.filename(), fresh, ignored);
+  if (!ignored) fs::rename(fresh, link, ignored);
+  if (ignored) fs::remove(fresh, ignored);
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,187 @@
+#include "collect/tracer_source.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "base/exit_status.h"
+#include "collect/sanitizer_check.h"
+
+namespace heaptap::collect {
+namespace {
+
+using tracer::Left;
+
+ScanAccess access_to(tracer::TracerLine& line, pid_t process) {
+  return {[&line, process] { return line.hold(process); },
+          [&line, process] {
+            line.end_may_go_on(process);
+            return true;
+          },
+          true};
+}
+
+// However the look at a process at its end ends: it doesn't stand still for longer.
+class EndGoesOn {
+ public:
+  EndGoesOn(tracer::TracerLine& line, pid_t process) : line_(line), process_(process) {}
+  ~EndGoesOn() { line_.end_may_go_on(process_); }  // where it waits still
+  EndGoesOn(const EndGoesOn&) = delete;
+  EndGoesOn& operator=(const EndGoesOn&) = delete;
+
+ private:
+  tracer::TracerLine& line_;
+  pid_t process_;
+};
+
+std::string how_it_ended(int status) {
+  return WIFSIGNALED(status) ? fmt::format("signal {} ended it", WTERMSIG(status))
+                             : fmt::format("status {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+void TracerSource::attach(pid_t process) {
+  asked_.insert(process);
+  line_.attach(process);
+}
+
+void TracerSource::add_waits(std::vector<pollfd>& waits) const {
+  if (!is_gone_) waits.push_back({line_.descriptor(), POLLIN, 0});
+}
+
+void TracerSource::take_news() {
+  while (!is_gone_) {
+    const auto message = line_.receive();
+    if (!message) return;
+    std::visit([this](const auto& news) { take(news); }, *message);
+  }
+}
+
+void TracerSource::take(const tracer::LogWanted& message) {
+  RecordedProcess* process = nullptr;
+  using Reason = tracer::LogWanted::Reason;
+  const auto sound = message.reason == Reason::kExec ? check_sanitizer(message.process) : base::Result<>();
+  if (accepts_ && sound) {
+    processes_.end_by_exec(message.process);  // where it is recorded already
+    left_.erase(message.process);
+    process = processes_.begin({.process = message.process,
+                                .parent = message.parent,
+                                .architecture = message.architecture,
+                                .word_bytes = message.word_bytes,
+                                .from_start = message.reason == Reason::kStart || message.reason == Reason::kExec});
+  }
+  if (process != nullptr) {
+    line_.give_log(message.process, process->recording->log());
+    process->recording->log().close_descriptor();
+    return;
+  }
+  line_.refuse_log(message.process);
+  if (message.reason == Reason::kExec && !(accepts_ && sound)) {
+    // What is recorded already ends here, under the name that it has.
+    if (RecordedProcess* const before = processes_.find(message.process)) before->recording->note_exec();
+    const std::string why = sound ? "heaptap was letting go of it" : sound.error().message;
+    give_up(message.process, "it executed a program that isn't recorded: " + why);
+  }
+  if (asked_.erase(message.process) > 0 && accepts_) ++failures_;
+}
+
+void TracerSource::take(const tracer::Attached& message) {
+  if (asked_.erase(message.process) == 0 || !options_.announce) return;
+  const RecordedProcess* const process = processes_.find(message.process);
+  say(fmt::format("heaptap: recording process {}{}{}\n", message.process,
+                  process == nullptr ? "" : " (" + process->recording->capture().command.front() + ")",
+                  options_.way_out));
+}
+
+void TracerSource::take(const tracer::NotAttached& message) {
+  if (asked_.erase(message.process) > 0) {
+    ++failures_;
+    say(fmt::format("heaptap: process {} isn't recorded: {}\n", message.process, message.text));
+  }
+  give_up(message.process, message.text);
+}
+
+void TracerSource::give_up(pid_t pid, const std::string& why) {
+  RecordedProcess* process = processes_.find(pid);
+  // Where the program itself isn't recorded its trace says so.
+  const bool is_program = processes_.program().is(pid);
+  if (process == nullptr && is_program && !processes_.knows(pid)) process = processes_.begin({.process = pid});
+  if (process != nullptr) process->recording->note(why);
+  left_[pid] = is_program ? Left::Reason::kExecuted : Left::Reason::kFailed;  // the program's end will be in the trace
+}
+
+void TracerSource::take(const tracer::Ending& message) {
+  const EndGoesOn goes_on(line_, message.process);
+  RecordedProcess* const process = processes_.find(message.process);
+  if (process != nullptr) {
+    (void)process->recording->scan(access_to(line_, message.process),
+                                   message.notice);  // a failure is noted in the trace
+  }
+}
+
+void TracerSource::take(const Left& message) {
+  RecordedProcess* const process = processes_.find(message.process);
+  if (asked_.erase(message.process) > 0) {
+    ++failures_;
+    say(fmt::format("heaptap: process {} ended before it could be recorded\n", message.process));
+  }
+  if (process == nullptr) return;
+  if (message.wait_status) process->exit = exit_of(*message.wait_status);
+  // Of what was given up it is known why.
+  if (!left_.emplace(message.process, message.reason).second) return;
+  if (message.reason == Left::Reason::kExecuted && !options_.follows_exec) {
+    process->recording->note_exec();
+    process->recording->note("the program executed another one, which was not recorded: -e goes on there");
+  }
+  if (message.reason == Left::Reason::kFailed) {
+    process->recording->note("the tracer had to let go of the process before its end: later events are missing");
+  }
+}
+
+void TracerSource::take(const tracer::Noted& message) {
+  if (RecordedProcess* const process = processes_.find(message.process)) process->recording->note(message.text);
+}
+
+void TracerSource::take(const tracer::TracerGone& message) {
+  is_gone_ = true;
+  const auto is_left = [this](const RecordedProcess& process) { return left_.contains(process.pid); };
+  const auto unanswered = static_cast<unsigned>(asked_.size());
+  const bool had_work = accepts_ && (processes_.program().runs() || unanswered > 0);
+  asked_.clear();
+  if (!had_work && std::ranges::all_of(processes_.all(), is_left)) return;
+  is_broken_ = true;
+  failures_ += unanswered;
+  const std::string why = fmt::format("the tracer came to an unexpected end ({})", how_it_ended(message.wait_status));
+  say(fmt::format("heaptap: {}: what it traced is not recorded any more\n", why));
+  for (RecordedProcess& process : processes_.all()) {
+    if (!left_.contains(process.pid)) process.recording->note(why + ": later events are missing");
+    left_.emplace(process.pid, Left::Reason::kFailed);
+  }
+}
+
+base::Result<uint32_t> TracerSource::scan(RecordedProcess& process) {
+  if (left_.contains(process.pid)) return base::fail("no leak scan: process {} isn't traced any more", process.pid);
+  return process.recording->scan(access_to(line_, process.pid), std::nullopt);
+}
+
+bool TracerSource::has_left(const RecordedProcess& process) {
+  const StartedProgram& program = processes_.program();
+  const bool is_program = program.is(process.pid);
+  const auto left = left_.find(process.pid);
+  if (left == left_.end()) return is_gone_ && (!is_program || program.ended);
+  // How the program ends is part of its trace, also where it executes one that isn't recorded.
+  return left->second != Left::Reason::kExecuted || !is_program || program.ended;
+}
+
+void TracerSource::let_go(RecordedProcess& process) {
+  if (!left_.contains(process.pid)) line_.detach(process.pid);
+}
+
+void TracerSource::accept_no_more() {
+  accepts_ = false;
+  line_.detach_all();
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,19 @@
+// A block that is alive, as the ledger tells of it.
+#pragma once
+#include <cstdint>
+
+#include "model/event.h"
+
+namespace heaptap::ledger {
+
+inline constexpr model::SiteId kNoSite = 0xffffffff;
+
+struct Block {
+  uint64_t size_bytes = 0;
+  uint64_t allocated_at_ns = 0;
+  uint64_t address = 0;  // 0 where addresses weren't asked for
+  model::SiteId site = kNoSite;
+  model::ThreadId thread = 0;
+};
+
+}  // namespace heaptap::ledger

@@ -1,0 +1,200 @@
+// The Ledger: takes the events of a trace in order and keeps what is alive and the tallies. Its memory depends on the
+// live blocks and on the distinct sites, not on the number of events. One thread uses it.
+//
+//   Ledger ledger(options);  for each batch: ledger.add(batch, tables);  ledger.finish();  then read.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "base/large_allocator.h"
+#include "ledger/block_table.h"
+#include "ledger/gaps.h"
+#include "ledger/lifetime_histogram.h"
+#include "ledger/mapping_table.h"
+#include "ledger/release_errors.h"
+#include "ledger/size_tally.h"
+#include "ledger/tally.h"
+#include "ledger/timeline.h"
+#include "model/event.h"
+#include "model/tables.h"
+#include "model/totals.h"
+
+namespace heaptap::ledger {
+
+// Which allocations are counted; releases count where their block's allocation did. Releases without a block count by
+// their own thread, time and site.
+struct Filter {
+  model::ThreadId thread = 0;  // 0: all
+  uint64_t from_ns = 0;
+  uint64_t to_ns = ~uint64_t{0};  // what is alive then is alive in the result
+  std::function<bool(const model::Tables&, model::SiteId)> wants_site = {};  // empty: all; asked once for each site
+};
+
+struct LedgerOptions {
+  uint64_t time_resolution_ns = 0;
+  uint64_t page_bytes = 4096;
+  bool statistics = true;  // keep sizes, lifetimes, the timeline and tallies by thread too (costs time)
+  bool details = true;     // keep when, where and by which thread a block was allocated; goes with statistics
+  Filter filter = {};
+};
+
+class Ledger {
+ public:
+  explicit Ledger(LedgerOptions options);
+
+  void add(const model::EventBatch& batch, const model::Tables& tables);
+
+  // A trace's last totals, which it has in place of blocks' events; after the last batch.
+  void add_totals(const model::Totals& totals, const model::Tables& tables);
+
+  // After the last batch, before the results are read.
+  void finish();
+
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  [[nodiscard]] const base::LargeVector<Tally>& tallies() const { return tallies_; }  // by SiteId
+  [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;    // ascending
+  // Of a site's released blocks, summed; 0 without details.
+  [[nodiscard]] uint64_t lifetime_ns_of(model::SiteId site) const {
+    return site < site_lifetimes_.size() ? site_lifetimes_[site].nanoseconds() : 0;
+  }
+  [[nodiscard]] uint64_t mismatched_frees_of(model::SiteId site) const;
+  [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
+  [[nodiscard]] const BlockTable& blocks() const { return blocks_; }
+  [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
+  [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // of the last event that was looked at
+
+  // Statistics: empty where they weren't asked for.
+  [[nodiscard]] const std::vector<ThreadTally>& thread_tallies() const { return thread_tallies_; }  // by ThreadId
+  [[nodiscard]] const SizeTally& sizes() const { return sizes_; }
+  [[nodiscard]] const LifetimeHistogram& lifetimes() const { return lifetimes_; }
+  [[nodiscard]] const Timeline& timeline() const { return timeline_; }
+  [[nodiscard]] std::vector<TimelineBin> timeline_bins() const { return timeline_.bins(state()); }
+  [[nodiscard]] const Gaps& gaps() const { return gaps_; }
+  [[nodiscard]] SiteGaps gaps_of(model::SiteId site) const {
+    return site < site_gaps_.size() ? site_gaps_[site] : SiteGaps{};
+  }
+
+ private:
+  // A release that a kUndo may still take back.
+  enum class Undo : uint8_t { kNothing, kSkipped, kBlock, kBadRelease };
+  struct LastRelease {
+    Block block;
+    model::BlockNumber number = 0;
+    uint64_t released_at_ns = 0;
+    size_t error = ReleaseErrors::kDropped;
+    model::BadReleaseKind bad_kind = model::BadReleaseKind::kUnknown;
+    bool has_error = false;
+    bool temporary = false;
+  };
+  struct ThreadState {
+    model::BlockNumber last_block = 0;
+    uint64_t last_mapping = 0;
+    Undo undo = Undo::kNothing;
+  };
+  struct SiteFacts {
+    model::EventKind kind = model::EventKind::kAllocate;
+    wire::Family family = wire::Family::kNone;
+    bool wanted = true;
+    bool can_be_undone = false;
+    bool is_plain = false;  // allocates, or releases for good
+  };
+  class PlainRun;
+  // How far ahead a block that will be released is fetched.
+  static constexpr uint32_t kPrefetchEvents = 24;
+
+  void add_site(const model::SiteTotals& entry);
+  ThreadTally& thread_tally(model::ThreadId thread);
+  void learn(const model::Tables& tables);
+  void learn_threads(model::ThreadId thread);
+  void set_time(uint64_t time_ns);
+  // What is kept beside the counts. The functions for an event exist once for each.
+  enum class Keep : uint8_t { kCounts, kDetails, kStatistics };
+  template <Keep kKeep>
+  void apply(const model::EventBatch& batch);
+  uint32_t count_plain(const model::EventBatch& batch, uint32_t index, uint32_t end);
+  template <Keep kKeep>
+  uint32_t process(const model::EventBatch& batch, uint32_t index, uint32_t end);
+  template <Keep kKeep>
+  void on_allocate(const model::Event& event);
+  template <Keep kKeep>
+  void count_block(const model::Event& event);
+  [[nodiscard]] bool is_pair(const model::Event& event, const model::Event& next) const;
+  template <Keep kKeep>
+  void on_pair(const model::Event& event, const model::Event& release);
+  template <Keep kKeep>
+  void on_release(const model::EventBatch& batch, uint32_t index);
+  template <Keep kKeep>
+  void on_release_of_block(const model::Event& event, LastRelease* undo_record);
+  template <Keep kKeep>
+  void count_release(const model::Event& event, const Block& block, LastRelease* undo_record);
+  template <Keep kKeep>
+  void note_live_bytes();
+  void prefetch(const model::EventBatch& batch, uint32_t index) const;
+  [[nodiscard]] static bool undone_within(const model::EventBatch& batch, uint32_t index,
+                                          const base::LargeVector<SiteFacts>& facts);
+
+  void on_bad_release(const model::EventBatch& batch, uint32_t index, LastRelease* undo_record);
+  void count_bad_release(const model::Event& event, const model::BadRelease& bad, LastRelease* undo_record);
+  void on_undo(const model::Event& event);
+  void undo_block(const LastRelease& last, model::ThreadId thread);
+  void undo_bad_release(const LastRelease& last);
+  void on_map(const model::Event& event);
+  void on_unmap(const model::Event& event);
+  void release_mapped(const model::Event& event, uint64_t length_bytes);
+
+  [[nodiscard]] uint64_t& bad_counter(model::BadReleaseKind kind);
+  [[nodiscard]] bool wants(const model::Event& event) const {
+    return within_ && facts_[event.site].wanted && (filter_.thread == 0 || filter_.thread == event.thread);
+  }
+  void note_thread(Tally& tally, const model::Event& event) {
+    const uint64_t bit = event.thread - 1 < 64 ? uint64_t{1} << (event.thread - 1) : 0;
+    if ((tally.first_threads & bit) == 0) [[unlikely]] {
+      note_new_thread(tally, event, bit);
+    }
+  }
+  // What an allocation and a new mapping have in common.
+  void count_allocation(const model::Event& event) {
+    Tally& tally = tallies_[event.site];
+    tally.settle_peak(peak_id_);
+    ++tally.allocations;
+    tally.allocated_bytes += event.value;
+    tally.live_bytes += event.value;
+    note_thread(tally, event);
+  }
+  void note_new_thread(Tally& tally, const model::Event& event, uint64_t bit);
+  [[nodiscard]] TimelineState state() const {
+    return {totals_.live_bytes, totals_.live_blocks(), totals_.mapped_live_bytes, totals_.allocations, totals_.frees};
+  }
+
+  Filter filter_;
+  Keep keep_;
+  bool filters_;        // something is not counted
+  bool within_ = true;  // the time window
+  bool after_ = false;
+  uint64_t now_ns_ = 0;
+  uint64_t peak_id_ = 0;
+  model::BlockNumber next_block_ = 1;
+  size_t next_bad_ = 0;  // of the batch's bad releases
+
+  Totals totals_;
+  base::LargeVector<SiteFacts> facts_;                                     // by SiteId
+  base::LargeVector<Tally> tallies_;                                       // by SiteId
+  base::LargeVector<LifetimeSum> site_lifetimes_;                          // by SiteId; empty without details
+  boost::unordered_flat_map<model::SiteId, uint64_t> mismatched_frees_;    // of sites that have some
+  std::vector<std::vector<model::ThreadId>> more_threads_;                 // by SiteId: threads from 65 on, ascending
+  std::vector<ThreadState> threads_;                                       // by ThreadId
+  std::vector<ThreadTally> thread_tallies_;                                // by ThreadId
+  boost::unordered_flat_map<model::ThreadId, LastRelease> last_releases_;  // valid as the thread's state says
+  BlockTable blocks_;
+  MappingTable mappings_;
+  SizeTally sizes_;
+  LifetimeHistogram lifetimes_;
+  Timeline timeline_;
+  ReleaseErrors errors_;
+  Gaps gaps_;
+  std::vector<SiteGaps> site_gaps_;  // by SiteId; empty where the trace has events
+};
+
+}  // namespace heaptap::ledger

@@ -1,0 +1,74 @@
+// What the ledger counts: for each site, for each thread, and in total.
+#pragma once
+#include <cstdint>
+
+#include "model/event.h"
+
+namespace heaptap::ledger {
+
+// Of the blocks that one site allocated (or the mappings that it made): what nearly every event changes, in one line of the
+// processor's cache. Programs have hundreds of thousands of sites.
+struct alignas(64) Tally {
+  uint64_t allocations = 0;
+  uint64_t frees = 0;  // of this site's blocks, whoever released them
+  uint64_t allocated_bytes = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_bytes = 0;  // held at the moment of the process's peak; settled once the ledger is finished
+  uint64_t peak_id = 0;     // the last peak for which peak_bytes was looked at
+  uint64_t temporary_allocations = 0;
+  uint64_t first_threads = 0;  // bit n: thread n + 1 allocated here
+
+  [[nodiscard]] uint64_t live_blocks() const { return allocations - frees; }
+
+  // To be called before live_bytes changes: keeps what was held at the peak that has passed.
+  void settle_peak(uint64_t current_peak_id) {
+    if (peak_id != current_peak_id) {
+      peak_bytes = live_bytes;
+      peak_id = current_peak_id;
+    }
+  }
+};
+static_assert(sizeof(Tally) == 64);
+
+// The sum of lifetimes of a site's released blocks; stays at its largest value rather than wrap around.
+class LifetimeSum {
+ public:
+  void add(uint64_t nanoseconds) {
+    if (__builtin_add_overflow(nanoseconds_, nanoseconds, &nanoseconds_)) [[unlikely]] {
+      nanoseconds_ = ~uint64_t{0};
+    }
+  }
+  void take_back(uint64_t nanoseconds) { nanoseconds_ -= nanoseconds; }
+  [[nodiscard]] uint64_t nanoseconds() const { return nanoseconds_; }
+
+ private:
+  uint64_t nanoseconds_ = 0;
+};
+
+struct Totals {
+  uint64_t allocations = 0;
+  uint64_t frees = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t temporary_allocations = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_live_bytes = 0;
+  uint64_t peak_live_blocks = 0;
+  uint64_t peak_time_ns = 0;
+  uint64_t mapped_live_bytes = 0;
+  uint64_t peak_mapped_bytes = 0;
+  uint64_t bad_frees = 0;  // never allocated, or into the middle of a block
+  uint64_t double_frees = 0;
+  uint64_t mismatched_frees = 0;
+  uint64_t unknown_frees = 0;  // of blocks whose allocation wasn't seen
+  uint64_t unseen_frees = 0;   // among `frees`: concluded, since the block's address was handed out again
+
+  [[nodiscard]] uint64_t live_blocks() const { return allocations - frees; }
+};
+
+struct ThreadTally {
+  uint64_t allocations = 0;
+  uint64_t frees = 0;  // made by this thread, of whosever blocks
+  uint64_t allocated_bytes = 0;
+};
+
+}  // namespace heaptap::ledger

@@ -1,0 +1,48 @@
+#include "log/clock_trust.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+
+#include "arch/native.h"
+
+namespace heaptap::log {
+namespace {
+
+constexpr const char* kCounter = "tsc";  // x86's time-stamp counter, as the kernel calls it
+
+// What hypervisors offer: made of the counter. Where that itself is sound, the kernel lists it as well.
+constexpr std::array kMadeOfCounter = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
+
+std::vector<std::string> words_of(const char* path) {
+  std::ifstream file(path);
+  std::vector<std::string> words;
+  for (std::string word; file >> word;) words.push_back(std::move(word));
+  return words;
+}
+
+}  // namespace
+
+ClockVerdict judge_clock(const ClockFacts& facts) {
+  if (facts.wanted == "counter") return {false, "HEAPTAP_CLOCK=counter asks for it"};
+  if (facts.wanted == "processor") return {true, ""};
+  if (facts.source.empty()) return {false, "the kernel doesn't say whether the processors' clocks agree"};
+  if (facts.source == kCounter) return {true, ""};
+  const bool is_made_of_it = std::ranges::find(kMadeOfCounter, facts.source) != kMadeOfCounter.end();
+  const bool is_available = std::ranges::find(facts.available, kCounter) != facts.available.end();
+  if (is_made_of_it && is_available && facts.is_invariant) return {true, ""};
+  return {false, "the kernel takes its time from " + facts.source + ", not from the processors' clocks"};
+}
+
+ClockFacts read_clock_facts() {
+  ClockFacts facts;
+  const auto current = words_of("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  if (!current.empty()) facts.source = current.front();
+  facts.available = words_of("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+  facts.is_invariant = arch::native::clock_is_invariant();
+  if (const char* wanted = std::getenv("HEAPTAP_CLOCK")) facts.wanted = wanted;
+  return facts;
+}
+
+}  // namespace heaptap::log

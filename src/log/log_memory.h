@@ -1,0 +1,54 @@
+// Owns one log's shared memory: makes it, lays it out, and holds its descriptor until the agent has it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "log/log_parts.h"
+#include "wire/log.h"
+
+namespace heaptap::log {
+
+// In the name of the memory, as maps of memory show it.
+inline constexpr char kLogName[] = "heaptap-log";
+
+inline constexpr uint64_t kLeastTotalsBytes = 1u << 20;
+
+struct LogOptions {
+  uint64_t chunk_memory_bytes = 32u << 20;  // --log-memory; used as far as it is needed
+  uint64_t most_chunk_memory_bytes = 0;     // to which that may grow; 0: it doesn't
+  uint64_t most_bytes = UINT64_MAX;         // of address space in the target, tables included
+  uint64_t totals_bytes = 0;                // of the whole memory where totals are kept in it; 0: events, no totals
+  uint32_t depth_limit = 0;                 // 0: none
+  wire::OverflowPolicy overflow_policy = wire::OverflowPolicy::kWait;
+  uint32_t flags = 0;           // wire::SessionFlag
+  std::string omitted_objects;  // one a line
+};
+
+class LogMemory {
+ public:
+  // Null on failure, with errno set.
+  static std::unique_ptr<LogMemory> create(const LogOptions& options);
+  ~LogMemory();
+  LogMemory(const LogMemory&) = delete;
+  LogMemory& operator=(const LogMemory&) = delete;
+
+  [[nodiscard]] wire::LogHeader& header() const { return *header_; }
+  [[nodiscard]] const LogParts& parts() const { return parts_; }
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  // Once the agent has been given it.
+  void close_descriptor();
+
+ private:
+  LogMemory(int descriptor, wire::LogHeader* header, uint64_t bytes)
+      : descriptor_(descriptor), header_(header), bytes_(bytes), parts_(*header) {}
+
+  int descriptor_;
+  wire::LogHeader* header_;
+  uint64_t bytes_;
+  const LogParts parts_;
+};
+
+}  // namespace heaptap::log

@@ -1,0 +1,44 @@
+// Where the parts of a log's shared memory lie, as the collector made it. The header in that memory says the same, but who
+// shares it can overwrite that: nothing on this side asks it again.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "wire/log.h"
+#include "wire/totals.h"
+
+namespace heaptap::log {
+
+struct TotalsParts {
+  wire::TotalsHeader* header = nullptr;  // null: the log has no totals
+  std::span<const wire::TotalsThread> threads;
+  std::span<const wire::TotalsEntry> entries;
+  std::span<const wire::TotalsRare> rare;
+  std::span<const std::atomic<uint8_t>> pages;
+  std::span<const wire::BlockLine> lines;
+};
+
+struct LogParts {
+  // Reads the header of a log that was just made: before anybody else has its memory.
+  explicit LogParts(wire::LogHeader& log);
+
+  wire::LogHeader& header;
+  uint32_t flags;             // wire::SessionFlag
+  bool omits;                 // callers whose events aren't noted
+  bool writers_wait;          // where the log is full
+  uint32_t overflow_wait_ms;  // at most
+  uint32_t start_chunks;      // that may be used from the start
+  std::span<wire::StreamSlot> slots;
+  std::span<const uint8_t> modules;
+  std::span<const wire::CodeEntry> codes;
+  std::span<const wire::StackNode> nodes;
+  std::span<const wire::StackAreaEntry> stack_areas;
+  std::span<const wire::OwnArea> own_areas;
+  std::span<uint8_t> chunks;
+  TotalsParts totals;
+
+  [[nodiscard]] uint32_t chunk_count() const { return static_cast<uint32_t>(chunks.size() / wire::kChunkBytes); }
+};
+
+}  // namespace heaptap::log

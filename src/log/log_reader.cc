@@ -1,0 +1,486 @@
+#include "log/log_reader.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+namespace heaptap::log {
+namespace {
+
+// How far the reading of the clock and the visibility of what it belongs to may be apart, in clock ticks (over 5 µs on
+// any machine: stores drain within a fraction of that).
+constexpr uint64_t kSlackTicks = 50'000;
+// A thread that was stopped in the middle of a hook doesn't hold up all others for longer than this (ticks, about 0.1 s).
+constexpr uint64_t kStallTicks = 300'000'000;
+// Events of one stream that are held here at a time (about: chunks are read whole); what else there is stays in the log
+// until the next drain. So few that they stay in the processor's cache until the trace's columns are made of them.
+constexpr size_t kMostHeld = 2048;
+// Chunks that are filled while the collector rests before it is woken: half a megabyte.
+constexpr uint32_t kFilledAtRest = 64;
+// From so many used chunks on, those that are done with are copied out of the log, which is memory of the target's too, and
+// given back before they are read.
+constexpr uint32_t kCrowded = 128;
+constexpr uint32_t kMostKept = LogReader::kMostKeptBytes / wire::kChunkBytes;
+constexpr size_t kMostSpare = 256;
+constexpr auto kEnded = static_cast<uint32_t>(wire::StreamState::kEnded);
+constexpr uint32_t kToBeRead = 1;  // that of no stream that is quiet
+static_assert(wire::is_in_record(kToBeRead));
+
+}  // namespace
+
+struct LogReader::Stream {
+  struct Kept {
+    std::unique_ptr<uint8_t[]> bytes;
+    uint32_t committed;
+    uint64_t base_time;
+  };
+  uint32_t slot = 0;
+  uint32_t chunk = 0;
+  std::deque<Kept> kept;  // copies of the chunks before that one
+  // Of the first kept one, or of `chunk`: what was read of it.
+  uint32_t offset = sizeof(wire::ChunkHeader);
+  uint64_t base_time = 0;
+  uint64_t last_time = 0;
+  uint32_t activity = 0;  // before it was read
+  uint64_t lost = 0;      // events, by now
+  uint32_t thread = 0;
+  bool base_known = false;
+  bool ended = false;   // its thread is gone, and this was so before it was read
+  bool closed = false;  // and everything of it was read
+  bool unread = false;  // there is more than kMostHeld
+  RawEvents events;
+  size_t taken = 0;
+
+  void begin_chunk() {
+    offset = sizeof(wire::ChunkHeader);
+    base_known = false;
+  }
+  [[nodiscard]] bool empty() const { return taken == events.size(); }
+  [[nodiscard]] uint64_t front_time() const { return events[taken].time; }
+};
+
+LogReader::LogReader(const LogParts& log)
+    : log_(log.header),
+      clock_(log.header),
+      slots_(log.slots),
+      chunks_(log.chunks),
+      chunk_count_(log.chunk_count()),
+      start_chunks_(log.start_chunks),
+      writers_wait_(log.writers_wait),
+      usable_chunks_(start_chunks_),
+      published_(std::min(log_.coarse_clock.load(std::memory_order_relaxed), clock_.now())),
+      settled_(published_) {}
+
+LogReader::~LogReader() = default;
+
+wire::StreamSlot& LogReader::slot(uint32_t index) const { return slots_[index]; }
+
+wire::ChunkHeader& LogReader::chunk(uint32_t index) const {
+  return *reinterpret_cast<wire::ChunkHeader*>(chunks_.data() + uint64_t{index} * wire::kChunkBytes);
+}
+
+uint64_t LogReader::drain(RawEvents& events, bool last) {
+  bytes_read_ = 0;
+  freed_ = 0;
+  const uint64_t now = clock_.now();
+  publish(now);
+  find_active();
+  keep_chunks();
+  uint64_t busy_until = last ? UINT64_MAX : settled_;
+  uint64_t unread_until = UINT64_MAX;
+  for (Stream* stream : active_) {
+    read_stream(*stream);
+    if (stream->unread) {
+      unread_until = std::min(unread_until, stream->last_time);
+    } else if (!last && !stream->closed && wire::is_in_record(stream->activity)) {
+      busy_until = std::min(busy_until, stream->last_time);
+    }
+  }
+  has_unread_ = unread_until != UINT64_MAX;
+  if (!last && is_alone()) busy_until = UINT64_MAX;
+  // A thread that stands still in the middle of a hook holds the others up, but not for ever.
+  if (!last) busy_until = std::max(busy_until, now - kStallTicks);
+  merge(events, std::min(busy_until, unread_until));
+  complete_until_ = std::min({busy_until, unread_until, settled_});
+  settle_active();
+  const bool has_grown = !last && grow();
+  if (freed_ > 0 || has_grown) {
+    log_.chunks_returned.fetch_add(1, std::memory_order_release);
+    syscall(SYS_futex, &log_.chunks_returned, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  }
+  return bytes_read_;
+}
+
+// Twice as many where the writers would soon have to wait, or where few are left beside those that threads keep while they live.
+uint64_t LogReader::wanted_chunks() const {
+  const uint64_t used = log_.used_chunks.load(std::memory_order_relaxed);
+  const bool is_full = writers_wait_ && used >= usable_chunks_ - usable_chunks_ / 4;
+  const bool is_taken = uint64_t{stream_count_} + start_chunks_ / 4 >= usable_chunks_;
+  return std::min<uint64_t>(is_full || is_taken ? uint64_t{usable_chunks_} * 2 : usable_chunks_, chunk_count_);
+}
+
+// The log's memory is sparse: growing is the permission to use more of it.
+bool LogReader::grow() {
+  const uint64_t wanted = wanted_chunks();
+  if (wanted <= usable_chunks_) return false;
+  if (may_grow_ && !may_grow_((wanted - usable_chunks_) * wire::kChunkBytes)) return false;
+  usable_chunks_ = static_cast<uint32_t>(wanted);
+  log_.usable_chunks.store(usable_chunks_, std::memory_order_release);  // pairs with the writers' acquire
+  return true;
+}
+
+// Whether all that was read comes before whatever another stream may ever bring: there is none now.
+bool LogReader::is_alone() {
+  if (stream_count_ != 1 || log_.thread_count.load(std::memory_order_acquire) != 1) return false;
+  const uint32_t used = used_slots();
+  for (uint32_t i = 0; i < used; ++i) {
+    if (streams_[i] == nullptr && is_open(i)) return false;  // a signal handler's
+  }
+  return true;
+}
+
+// How many of the slots were ever used, with room for what is kept of them here: most processes have few threads, and processes may be
+// many.
+uint32_t LogReader::used_slots() {
+  const uint32_t used = std::min(static_cast<uint32_t>(slots_.size()), log_.slots_used.load(std::memory_order_acquire));
+  if (used > streams_.size()) {
+    streams_.resize(used);
+    quiet_at_.resize(used, kToBeRead);
+  }
+  return used;
+}
+
+// Whether the slot is a stream's that has a chunk.
+bool LogReader::is_open(uint32_t index) const {
+  const auto state = static_cast<wire::StreamState>(slot(index).state.load(std::memory_order_acquire));
+  return state == wire::StreamState::kActive || state == wire::StreamState::kEnded;
+}
+
+// Threads may use a reading of the clock for several records, but none that is older than the time published here. They see
+// that time a moment later; by then they are busy with what they began before, or have written it.
+void LogReader::publish(uint64_t now) {
+  if (now < published_ + kSlackTicks) return;
+  settled_ = published_;
+  published_ = now;
+  clock_.raise(now);
+}
+
+// The streams that something may have been written to since they were quiet. Of the others the look at their slots says enough: what
+// their threads write from here on is newer than settled_.
+void LogReader::find_active() {
+  active_.clear();
+  const uint32_t used = used_slots();
+  for (uint32_t i = 0; i < used; ++i) {
+    const wire::StreamSlot& place = slots_[i];
+    const bool has_ended = place.state.load(std::memory_order_acquire) == kEnded;  // before all that is read of it
+    const uint32_t activity = place.activity.load(std::memory_order_acquire);
+    if (activity == quiet_at_[i] && !wire::is_in_record(activity) && !has_ended) continue;
+    if (streams_[i] == nullptr) {
+      if (!is_open(i)) continue;
+      begin_stream(i);
+    }
+    streams_[i]->activity = activity;
+    active_.push_back(streams_[i].get());
+  }
+  most_chunks_used_ = std::max(most_chunks_used_, chunks_in_use_);
+}
+
+void LogReader::begin_stream(uint32_t index) {
+  const wire::StreamSlot& place = slots_[index];
+  auto stream = std::make_unique<Stream>();
+  stream->slot = index;
+  stream->chunk = place.first_chunk;
+  stream->thread = std::min(place.thread_number, wire::kMostThreads);
+  stream->last_time = place.started_at.load(std::memory_order_relaxed);
+  if (stream->chunk >= chunk_count_) {
+    ++damaged_streams_;
+    stream->closed = stream->ended = true;
+  }
+  new_threads_.push_back({place.thread_id, stream->thread});
+  streams_[index] = std::move(stream);
+  ++stream_count_;
+  ++chunks_in_use_;
+}
+
+// Whoever comes later finds room, as long as this side is only slow.
+void LogReader::keep_chunks() {
+  if (log_.used_chunks.load(std::memory_order_relaxed) < std::min(stream_count_ + kCrowded, chunk_count_ / 4)) return;
+  for (Stream* stream : active_) {
+    while (kept_ < kMostKept && keep_chunk(*stream)) {
+    }
+  }
+}
+
+// False: the stream's chunk is not done with, or can't be believed, which read_chunk() will find out.
+bool LogReader::keep_chunk(Stream& stream) {
+  if (stream.closed) return false;
+  wire::ChunkHeader& head = chunk(stream.chunk);
+  const uint32_t next = head.next.load(std::memory_order_acquire);
+  const uint32_t committed = head.committed.load(std::memory_order_acquire);
+  if (next == 0 || next > chunk_count_ || committed < sizeof(head) || committed > wire::kChunkBytes) return false;
+  Stream::Kept kept{nullptr, committed, head.base_time};
+  if (spare_.empty()) spare_.push_back(std::make_unique_for_overwrite<uint8_t[]>(wire::kChunkBytes));
+  kept.bytes = std::move(spare_.back());
+  spare_.pop_back();
+  std::memcpy(kept.bytes.get(), &head, committed);
+  stream.kept.push_back(std::move(kept));
+  ++kept_;
+  go_on(stream, next - 1);
+  return true;
+}
+
+// From the log's chunk to the next one.
+void LogReader::go_on(Stream& stream, uint32_t next) {
+  free_chunk(stream.chunk);
+  stream.chunk = next;
+  most_chunks_used_ = std::max(most_chunks_used_, log_.used_chunks.load(std::memory_order_relaxed) + 1);
+}
+
+void LogReader::read_stream(Stream& stream) {
+  if (stream.closed) return;
+  // First whether it ended, then its records: in this order none is missed.
+  const auto state = static_cast<wire::StreamState>(slot(stream.slot).state.load(std::memory_order_acquire));
+  stream.ended = state == wire::StreamState::kEnded;
+  bool more = true;
+  // As many chunks as there are, at most: empty ones that follow each other while they are read aren't an agent's, and would
+  // keep the collector here.
+  for (uint32_t chunks = 0; more && chunks < chunk_count_; ++chunks) {
+    if (stream.events.size() - stream.taken >= kMostHeld) break;
+    more = read_chunk(stream);
+  }
+  stream.unread = more && !stream.closed;
+  if (stream.ended && !stream.closed && !stream.unread) {
+    free_chunk(stream.chunk);
+    stream.closed = true;
+  }
+}
+
+// Reads what is committed of the stream's chunk. True: it was done with and the stream goes on in another one.
+bool LogReader::read_chunk(Stream& stream) {
+  if (!stream.kept.empty()) return read_kept(stream);
+  wire::ChunkHeader& head = chunk(stream.chunk);
+  const uint32_t next = head.next.load(std::memory_order_acquire);  // before `committed`: then that is final
+  const uint32_t committed = head.committed.load(std::memory_order_acquire);
+  if (!stream.base_known) {
+    stream.base_time = head.base_time;
+    stream.base_known = true;
+  }
+  // A stream that leads back to a chunk it was done with would go round for ever.
+  const bool was_given_back = next == wire::kNoChunk;
+  bool sound = !was_given_back && committed >= stream.offset && committed <= wire::kChunkBytes;
+  sound = sound && read_records(stream, reinterpret_cast<const uint8_t*>(&head), committed);
+  if (!sound || next > chunk_count_) {
+    give_up(stream);  // its chunks stay where they are
+    return false;
+  }
+  if (next == 0) return false;
+  go_on(stream, next - 1);
+  stream.begin_chunk();
+  return true;
+}
+
+bool LogReader::read_kept(Stream& stream) {
+  Stream::Kept kept = std::move(stream.kept.front());
+  stream.kept.pop_front();
+  --kept_;
+  if (!stream.base_known) stream.base_time = kept.base_time;
+  stream.base_known = true;
+  if (kept.committed < stream.offset || !read_records(stream, kept.bytes.get(), kept.committed)) {
+    give_up(stream);
+    return false;
+  }
+  stream.begin_chunk();
+  if (spare_.size() < kMostSpare) spare_.push_back(std::move(kept.bytes));
+  return true;
+}
+
+void LogReader::give_up(Stream& stream) {
+  ++damaged_streams_;
+  stream.closed = true;
+  kept_ -= static_cast<uint32_t>(stream.kept.size());
+  stream.kept.clear();
+}
+
+bool LogReader::read_records(Stream& stream, const uint8_t* bytes, uint32_t committed) {
+  const uint32_t begin = stream.offset;
+  const size_t before = stream.events.size();
+  stream.events.resize(before + (committed - begin) / sizeof(wire::Record));
+  wire::RawEvent* event = stream.events.data() + before;
+  bool sound = true;
+  while (sound && stream.offset < committed) {
+    event = read_usual_records(stream, bytes, committed, event);
+    if (stream.offset < committed) sound = read_other_record(stream, bytes, committed, event);
+  }
+  stream.events.resize(static_cast<size_t>(event - stream.events.data()));
+  bytes_read_ += stream.offset - begin;
+  return sound;
+}
+
+// Those of allocations and releases, up to one that is neither, or so near the end that it may not be a long one.
+wire::RawEvent* LogReader::read_usual_records(Stream& stream, const uint8_t* bytes, uint32_t committed,
+                                              wire::RawEvent* event) {
+  uint32_t offset = stream.offset;
+  uint64_t last_time = stream.last_time;
+  const uint64_t base_time = stream.base_time;
+  const uint32_t thread = stream.thread;
+  for (wire::SizedRecord record; committed - offset >= sizeof(record);) {
+    std::memcpy(&record, bytes + offset, sizeof(record));
+    const wire::RecordKind kind = wire::record_kind(record.head.what);
+    const uint64_t time = std::max(base_time + record.head.time, last_time);
+    // A branch on purpose: where the next record begins is foreseen, not waited for.
+    if (kind == wire::RecordKind::kAllocate) {
+      offset += sizeof(wire::SizedRecord);
+      *event++ = {time, record.head.what, record.size_bytes, record.head.stack, thread};
+    } else if (kind == wire::RecordKind::kRelease) {
+      offset += sizeof(wire::Record);
+      *event++ = {time, record.head.what, 0, record.head.stack, thread};
+    } else {
+      break;
+    }
+    last_time = time;
+  }
+  stream.offset = offset;
+  stream.last_time = last_time;
+  return event;
+}
+
+// One record of any kind. False: it is none.
+bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t committed, wire::RawEvent*& event) {
+  const uint32_t left = committed - stream.offset;
+  if (left < sizeof(wire::Record)) return false;
+  wire::SizedRecord record{};
+  std::memcpy(&record, bytes + stream.offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
+  const wire::RecordKind kind = wire::record_kind(record.head.what);
+  if (kind == wire::RecordKind::kNote) {
+    // The only note there is holds a clock.
+    stream.base_time = record.size_bytes;
+    stream.offset += sizeof(record);
+    return record.head.stack == sizeof(uint64_t) && left >= sizeof(record);
+  }
+  const uint32_t size = wire::record_bytes(kind);
+  if (size == 0 || size > left) return false;
+  stream.offset += size;
+  stream.last_time = std::max(stream.base_time + record.head.time, stream.last_time);
+  const uint64_t size_bytes = size == sizeof(record) ? record.size_bytes : 0;
+  *event++ = {stream.last_time, record.head.what, size_bytes, record.head.stack, stream.thread};
+  return true;
+}
+
+void LogReader::free_chunk(uint32_t index) {
+  wire::ChunkHeader& head = chunk(index);
+  head.next.store(wire::kNoChunk, std::memory_order_relaxed);  // until a thread begins it anew
+  uint64_t top = log_.free_chunks.load(std::memory_order_relaxed);
+  do {
+    head.free_link.store(static_cast<uint32_t>(top), std::memory_order_relaxed);
+  } while (!log_.free_chunks.compare_exchange_weak(top, ((top >> 32) + 1) << 32 | index, std::memory_order_acq_rel));
+  log_.used_chunks.fetch_sub(1, std::memory_order_relaxed);
+  ++freed_;
+}
+
+// Appends the streams' events up to a time, oldest first. Takes runs: most of the time one thread is ahead for a while.
+void LogReader::merge(RawEvents& events, uint64_t until) {
+  fronts_.clear();
+  for (Stream* stream : active_) {
+    if (!stream->empty() && stream->front_time() <= until) fronts_.push_back({stream->front_time(), stream});
+  }
+  if (fronts_.size() == 1 && events.empty() && fronts_[0].stream->taken == 0 &&
+      fronts_[0].stream->events.back().time <= until) {
+    events.swap(fronts_[0].stream->events);
+    return;
+  }
+  std::make_heap(fronts_.begin(), fronts_.end(), [](const Front& a, const Front& b) { return a.time > b.time; });
+  while (!fronts_.empty()) {
+    Stream& first = *fronts_[0].stream;
+    uint64_t limit = until;
+    for (size_t child = 1; child < std::min<size_t>(fronts_.size(), 3); ++child) {
+      limit = std::min(limit, fronts_[child].time);
+    }
+    size_t end = first.taken + 1;
+    while (end < first.events.size() && first.events[end].time <= limit) ++end;
+    events.insert(events.end(), first.events.begin() + static_cast<ptrdiff_t>(first.taken),
+                  first.events.begin() + static_cast<ptrdiff_t>(end));
+    first.taken = end;
+    if (!first.empty() && first.front_time() <= until) {
+      fronts_[0].time = first.front_time();
+    } else {
+      if (first.empty()) {
+        first.events.clear();
+        first.taken = 0;
+      }
+      fronts_[0] = fronts_.back();
+      fronts_.pop_back();
+    }
+    sift_down();
+  }
+}
+
+// Moves the first front down to where it belongs.
+void LogReader::sift_down() {
+  for (size_t at = 0;;) {
+    size_t child = 2 * at + 1;
+    if (child >= fronts_.size()) return;
+    if (child + 1 < fronts_.size() && fronts_[child + 1].time < fronts_[child].time) ++child;
+    if (fronts_[at].time <= fronts_[child].time) return;
+    std::swap(fronts_[at], fronts_[child]);
+    at = child;
+  }
+}
+
+// What the streams were found to be, once what was read is handed on: gone with their threads, quiet, or to be read again.
+void LogReader::settle_active() {
+  std::erase_if(active_, [this](Stream* stream) {
+    const uint64_t lost = slot(stream->slot).lost_events.load(std::memory_order_relaxed);
+    lost_living_ += lost - std::exchange(stream->lost, lost);
+    if (stream->closed && stream->ended && stream->empty()) {
+      retire(*stream);
+      return true;
+    }
+    const bool is_read = stream->empty() && stream->kept.empty() && !stream->unread && !stream->ended;
+    quiet_at_[stream->slot] = is_read ? stream->activity : kToBeRead;
+    return false;
+  });
+}
+
+// A stream whose thread is gone and whose events were all handed on: its slot can be used again.
+void LogReader::retire(Stream& stream) {
+  const uint32_t index = stream.slot;
+  wire::StreamSlot& place = slot(index);
+  lost_living_ -= stream.lost;
+  lost_ended_ += place.lost_events.exchange(0, std::memory_order_relaxed);
+  quiet_at_[index] = kToBeRead;
+  streams_[index].reset();
+  --stream_count_;
+  --chunks_in_use_;
+  ++freed_;
+  place.state.store(static_cast<uint32_t>(wire::StreamState::kFree), std::memory_order_release);
+  if (index < log_.free_slot_hint.load(std::memory_order_relaxed)) {
+    log_.free_slot_hint.store(index, std::memory_order_relaxed);
+  }
+}
+
+void LogReader::rest() {
+  // A look at many streams takes its time, and is worth as many more chunks.
+  const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
+  const auto worth = std::max(kFilledAtRest, stream_count_ / 4);
+  log_.ring_at.store(used + std::min(worth, usable_chunks_ / 8), std::memory_order_relaxed);
+}
+
+void LogReader::wake_up() { log_.ring_at.store(wire::kNeverRing, std::memory_order_relaxed); }
+
+bool LogReader::is_empty() const {
+  return !has_unread_ &&
+         std::all_of(active_.begin(), active_.end(), [](const Stream* stream) { return stream->empty(); });
+}
+
+std::vector<StreamEnd> LogReader::take_new_threads() { return std::exchange(new_threads_, {}); }
+
+uint64_t LogReader::lost_events() const {
+  return lost_ended_ + lost_living_ + log_.lost_events.load(std::memory_order_relaxed);
+}
+
+}  // namespace heaptap::log

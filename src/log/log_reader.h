@@ -1,0 +1,145 @@
+// Drains a log: takes records out of the threads' streams, puts them in order of time, gives chunks back. Used by one
+// thread. What it reads was written by another process and is trusted in nothing.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "log/log_clock.h"
+#include "log/log_parts.h"
+#include "wire/log.h"
+#include "wire/raw_event.h"
+
+namespace heaptap::log {
+
+// Leaves new elements as the memory is: they are written at once.
+template <typename T>
+struct UnfilledAllocator : std::allocator<T> {
+  template <typename U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <typename U, typename... Arguments>
+  void construct(U* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) U{std::forward<Arguments>(arguments)...};
+  }
+};
+using RawEvents = std::vector<wire::RawEvent, UnfilledAllocator<wire::RawEvent>>;
+
+struct StreamEnd {
+  uint32_t thread_id;
+  uint32_t thread_number;
+};
+
+class LogReader {
+ public:
+  // Of the log's chunks so much is held here at most, besides the few records that aren't handed on yet.
+  static constexpr uint64_t kMostKeptBytes = uint64_t{64} << 20;
+
+  explicit LogReader(const LogParts& log);
+  ~LogReader();
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
+  // Appends the events that are known to be next in order, a bounded number of them. `last`: the target is gone, nothing
+  // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
+  uint64_t drain(RawEvents& events, bool last);
+
+  // Asked before the log grows by so many bytes; without it it may always.
+  void set_may_grow(std::function<bool(uint64_t)> may_grow) { may_grow_ = std::move(may_grow); }
+
+  // Until wake_up() the agent rings (log/log_bell.h) when the log fills.
+  void rest();
+  void wake_up();
+
+  // The last drain left records in the log, since it takes a bounded number of them.
+  [[nodiscard]] bool has_unread() const { return has_unread_; }
+  // Nothing is held here that was read but not handed on, and the last drain left nothing in the log. (It may have read
+  // nothing and left something, where it had to hand on first what was held here.)
+  [[nodiscard]] bool is_empty() const;
+
+  // All events up to this time were handed on by the last drain, for all that is known.
+  [[nodiscard]] uint64_t complete_until() const { return complete_until_; }
+
+  // Threads seen since the last call: number and kernel id.
+  std::vector<StreamEnd> take_new_threads();
+
+  [[nodiscard]] uint64_t lost_events() const;
+  [[nodiscard]] uint32_t damaged_streams() const { return damaged_streams_; }
+  // How far the log may be used by now, and at most.
+  [[nodiscard]] uint32_t usable_chunks() const { return usable_chunks_; }
+  [[nodiscard]] uint32_t chunk_limit() const { return chunk_count_; }
+  [[nodiscard]] uint32_t most_chunks_used() const { return most_chunks_used_; }
+
+ private:
+  struct Stream;
+
+  void publish(uint64_t now);
+  bool grow();
+  [[nodiscard]] uint64_t wanted_chunks() const;
+  bool is_alone();
+  uint32_t used_slots();
+  [[nodiscard]] bool is_open(uint32_t index) const;
+  void find_active();
+  void begin_stream(uint32_t index);
+  void settle_active();
+  void retire(Stream& stream);
+  void keep_chunks();
+  bool keep_chunk(Stream& stream);
+  void go_on(Stream& stream, uint32_t next);
+  void read_stream(Stream& stream);
+  bool read_chunk(Stream& stream);
+  bool read_kept(Stream& stream);
+  void give_up(Stream& stream);
+  bool read_records(Stream& stream, const uint8_t* chunk, uint32_t committed);
+  static wire::RawEvent* read_usual_records(Stream& stream, const uint8_t* chunk, uint32_t committed,
+                                            wire::RawEvent* event);
+  static bool read_other_record(Stream& stream, const uint8_t* chunk, uint32_t committed, wire::RawEvent*& event);
+  void free_chunk(uint32_t index);
+  void merge(RawEvents& events, uint64_t until);
+  void sift_down();
+  [[nodiscard]] wire::StreamSlot& slot(uint32_t index) const;
+  [[nodiscard]] wire::ChunkHeader& chunk(uint32_t index) const;
+
+  wire::LogHeader& log_;
+  LogClock clock_;
+  const std::span<wire::StreamSlot> slots_;
+  const std::span<uint8_t> chunks_;
+  const uint32_t chunk_count_;
+  const uint32_t start_chunks_;
+  const bool writers_wait_;
+  uint32_t usable_chunks_;
+  std::function<bool(uint64_t)> may_grow_;
+  std::vector<std::unique_ptr<Stream>> streams_;  // by slot
+  uint32_t stream_count_ = 0;
+  // By slot: what the stream's activity was when everything of it was read and handed on; kToBeRead: that isn't so. As long as it
+  // is that, the stream isn't looked at: where threads are many, most of them are idle.
+  std::vector<uint32_t> quiet_at_;
+  std::vector<Stream*> active_;  // the others, as of the last drain
+  std::vector<StreamEnd> new_threads_;
+  uint64_t published_;  // what the log's coarse_clock was raised to
+  uint64_t settled_;    // what it was before: no thread that isn't busy writes a record any more that is older
+  uint64_t complete_until_ = 0;
+  uint64_t bytes_read_ = 0;
+  uint64_t lost_ended_ = 0;   // of streams that ended
+  uint64_t lost_living_ = 0;  // of the others, as they were read last
+  uint32_t damaged_streams_ = 0;
+  uint32_t chunks_in_use_ = 0;
+  uint32_t most_chunks_used_ = 0;
+  uint32_t freed_ = 0;
+  uint32_t kept_ = 0;                              // chunks
+  std::vector<std::unique_ptr<uint8_t[]>> spare_;  // of chunks that were kept
+  bool has_unread_ = false;
+  struct Front {
+    uint64_t time;  // of the stream's next event
+    Stream* stream;
+  };
+  std::vector<Front> fronts_;  // of the streams that are being merged: a heap, the oldest first
+};
+
+}  // namespace heaptap::log

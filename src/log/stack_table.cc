@@ -1,0 +1,46 @@
+#include "log/stack_table.h"
+
+namespace heaptap::log {
+namespace {
+
+template <typename T>
+T* part_of(wire::LogHeader& log, uint64_t offset) {
+  return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(&log) + offset);
+}
+
+}  // namespace
+
+StackTable::StackTable(wire::LogHeader& log)
+    : log_(log),
+      code_capacity_(log.code_capacity),
+      node_capacity_(log.node_capacity),
+      codes_(part_of<wire::CodeEntry>(log, log.codes_offset)),
+      nodes_(part_of<wire::StackNode>(log, log.nodes_offset)) {}
+
+uint32_t StackTable::intern(uint32_t parent, uint64_t entry) {
+  constexpr auto kFull = static_cast<uint32_t>(wire::StackEnd::kTableFull);
+  const uint32_t code = code_index(entry);
+  if (code == base::NumberTable::kNone) return kFull;
+  const uint64_t node = wire::make_node(parent, code);
+  const uint32_t known = known_nodes_.find(node);
+  if (known != base::NumberTable::kNone) return known;
+  const uint32_t number = log_.node_count.load(std::memory_order_relaxed);
+  if (number < wire::kRootCount || number >= node_capacity_) return kFull;
+  nodes_[number].store(node, std::memory_order_release);
+  log_.node_count.store(number + 1, std::memory_order_release);
+  known_nodes_.add(node, number);
+  return number;
+}
+
+uint32_t StackTable::code_index(uint64_t entry) {
+  const uint32_t known = known_codes_.find(entry);
+  if (known != base::NumberTable::kNone) return known;
+  const uint32_t index = log_.code_count.load(std::memory_order_relaxed);
+  if (index >= code_capacity_) return base::NumberTable::kNone;
+  codes_[index].store(entry, std::memory_order_release);
+  log_.code_count.store(index + 1, std::memory_order_release);
+  known_codes_.add(entry, index);
+  return index;
+}
+
+}  // namespace heaptap::log

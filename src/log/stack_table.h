@@ -1,0 +1,30 @@
+// The log's trie of call stacks and its code entries, and what finds the known ones: each is written once.
+#pragma once
+#include <cstdint>
+
+#include "base/number_table.h"
+#include "wire/log.h"
+
+namespace heaptap::log {
+
+class StackTable {
+ public:
+  explicit StackTable(wire::LogHeader& log);
+
+  // `parent` with a frame more: the code `entry` (wire::CodeEntry) called from it. The root kTableFull where there is no
+  // room left.
+  uint32_t intern(uint32_t parent, uint64_t entry);
+
+ private:
+  uint32_t code_index(uint64_t entry);
+
+  wire::LogHeader& log_;
+  const uint32_t code_capacity_;
+  const uint32_t node_capacity_;
+  wire::CodeEntry* codes_;
+  wire::StackNode* nodes_;
+  base::NumberTable known_codes_;
+  base::NumberTable known_nodes_;
+};
+
+}  // namespace heaptap::log

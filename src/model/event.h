@@ -1,0 +1,71 @@
+// Events as the host's stages hand them on: decoded, in the order of the trace, numbers only.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/unfilled_allocator.h"
+#include "wire/functions.h"
+
+namespace heaptap::model {
+
+enum class EventKind : uint8_t {
+  kAllocate = 1,  // value: size in bytes
+  kRelease = 2,   // value: number of the allocation that it releases, or kUnknownBlock
+  kUndo = 3,      // the thread's last release did not happen (a realloc that failed); no value
+  kMap = 4,       // value: size in bytes; address: where
+  kUnmap = 5,     // value: length in bytes; address: where
+};
+
+// Allocations are numbered 1, 2, … in the order of their events in the trace, across threads.
+using BlockNumber = uint64_t;
+inline constexpr BlockNumber kUnknownBlock = 0;
+
+// Where events come from: what was called, and from which stack. Index into Tables::sites.
+using SiteId = uint32_t;
+using StackId = uint32_t;   // index into Tables::stacks
+using CodeId = uint32_t;    // index into Tables::codes
+using ThreadId = uint32_t;  // 1, 2, … in order of first event
+
+struct Event {
+  SiteId site;
+  ThreadId thread;
+  uint64_t value;  // see EventKind
+  uint64_t
+      address;  // of kAllocate, kMap, kUnmap, and of a kRelease of an unknown block; 0 where addresses weren't asked for
+};
+
+// From event `first_event` of the batch on (until the next mark) the time is `time_ns` since the start of the capture.
+struct TimeMark {
+  uint32_t first_event;
+  uint64_t time_ns;
+};
+
+enum class BadReleaseKind : uint8_t {
+  kUnknown = 0,  // released, its allocation was not seen because the capture began later
+  kNeverAllocated = 1,
+  kDouble = 2,
+  kInterior = 3,  // points into a live block
+};
+
+// What is known of a release whose block is not alive. Belongs to event `event` of the batch, whose value is kUnknownBlock.
+struct BadRelease {
+  uint32_t event;
+  BadReleaseKind kind;
+  uint64_t address;
+  uint64_t block_size;       // of the block it was (kDouble) or points into (kInterior), else 0
+  SiteId allocated_at;       // of that block; valid where block_size_known
+  SiteId first_released_at;  // kDouble
+  bool block_known;
+};
+
+using Events = std::vector<Event, base::UnfilledAllocator<Event>>;
+
+struct EventBatch {
+  BlockNumber first_block = 1;  // number that the batch's first allocation gets
+  Events events;
+  std::vector<TimeMark> time_marks;      // ascending; the first one is for event 0
+  std::vector<BadRelease> bad_releases;  // ascending by event
+};
+
+}  // namespace heaptap::model

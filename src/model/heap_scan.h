@@ -1,0 +1,76 @@
+// One look at the target's memory, as a trace keeps it: what was alive, which word pointed where, what the roots were.
+// Numbers only; what is lost and what is held by whom is concluded from it later (leaks).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/event.h"
+#include "wire/heap_scan.h"
+
+namespace heaptap::model {
+
+// The index of no block.
+inline constexpr uint32_t kNoBlock = 0xffffffff;
+
+struct ScannedBlock {
+  uint64_t address;
+  uint64_t size;
+  BlockNumber number;
+  SiteId site;    // of its allocation
+  uint64_t type;  // address of the vtable that it begins with, where that lies in a module's read-only data; else 0
+};
+
+// A word of a block that points to a block.
+struct BlockPointer {
+  uint32_t to;      // index into HeapScan::blocks
+  uint32_t offset;  // of the word in its block, in words
+  wire::PointerKind kind;
+};
+
+// A word outside of blocks that points to one.
+struct RootPointer {
+  uint32_t to;  // index into HeapScan::blocks
+  wire::PointerKind kind;
+  wire::RootKind root;
+  ThreadId thread;   // 0: of no thread
+  uint64_t address;  // of the word; of a register its number, as DWARF numbers the CPU's
+  // kStack and kAlternateStack: the frame that the word lies in, as an entry of Tables::codes is built (wire::CodeEntry); else 0.
+  uint64_t frame_code;
+  // kThreadLocal: index into Tables::modules of the object whose thread-local variable it is, and the word's offset in that
+  // object's thread-local segment; wire::kNoModule where it isn't known.
+  uint32_t module = wire::kNoModule;
+  uint64_t module_offset = 0;
+};
+
+// Whether a block of a scan is alive, where not all releases were seen.
+enum class BlockLife : uint8_t {
+  kAlive = 0,    // all releases were seen, or the allocator has it in use
+  kUnknown = 1,  // its release may not have been seen
+  kFree = 2,     // the allocator has its memory free, or in use as another block
+};
+inline constexpr unsigned kBlockLifeCount = 3;
+
+enum class ScanReason : uint8_t { kEnd = 0, kAsked = 1 };
+
+struct HeapScan {
+  uint32_t number = 1;  // counts a trace's scans
+  ScanReason reason = ScanReason::kEnd;
+  uint64_t time_ns = 0;        // since the start of the capture
+  uint64_t events_before = 0;  // events of the trace that came before it
+  uint64_t stopped_ns = 0;     // how long the target stood still
+  uint64_t total_ns = 0;
+  uint64_t read_bytes = 0;
+  uint64_t skipped_bytes = 0;        // writable memory that was never touched, or is as its file has it
+  uint32_t threads = 0;              // that were stopped
+  std::vector<ScannedBlock> blocks;  // all that were alive, ascending by address
+  std::vector<BlockLife> lives;      // of the blocks; empty: all are alive
+  // Pointers of block i: pointers[pointers_begin[i]] to pointers[pointers_begin[i + 1]], ascending by offset. One block's
+  // pointers to another of one kind are kept once, the first; those to itself are left out.
+  std::vector<uint32_t> pointers_begin;
+  std::vector<BlockPointer> pointers;
+  std::vector<RootPointer> roots;  // for each block, kind of root and kind of pointer, the first
+  std::vector<std::string> notes;  // what couldn't be seen
+};
+
+}  // namespace heaptap::model

@@ -1,0 +1,14 @@
+#include "model/tables.h"
+
+namespace heaptap::model {
+
+const Module* Tables::module_of(const Code& code) const {
+  for (auto module = modules.rbegin(); module != modules.rend(); ++module) {
+    if (code.address >= module->start && code.address < module->end && code.generation == module->generation) {
+      return &*module;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace heaptap::model

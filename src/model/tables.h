@@ -1,0 +1,61 @@
+// The tables that events refer to by number: sites, stacks, code addresses, modules, threads.
+// They grow while a trace is read; entries never change. Everything in them was bounds-checked by the intake.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/event.h"
+#include "wire/functions.h"
+#include "wire/log.h"
+
+namespace heaptap::model {
+
+struct Site {
+  EventKind kind;
+  wire::Function function;
+  StackId stack;
+};
+
+// One node of the trie of stacks: `code` is the innermost frame, `parent` the stack of its caller. Stacks 0 to
+// wire::kRootCount - 1 are the empty ones: their number is the wire::StackEnd, why there is no further frame.
+struct Stack {
+  StackId parent;
+  CodeId code;
+};
+
+struct Code {
+  uint64_t address;
+  uint32_t generation;  // which of the modules that were at this address in turn
+  bool exact;           // the instruction itself was interrupted; otherwise a return address (the call is before it)
+};
+
+struct Module {
+  std::string path;
+  std::string build_id;  // bytes, not hex
+  uint64_t bias = 0;     // address in the process minus address in the ELF file
+  uint64_t start = 0;    // mapped range [start, end)
+  uint64_t end = 0;
+  uint32_t generation = 0;
+  uint8_t flags = 0;  // wire::ModuleFlag
+};
+
+struct Thread {
+  ThreadId number = 0;
+  uint32_t kernel_id = 0;
+  std::string name;  // empty where it was not seen
+};
+
+struct Tables {
+  std::vector<Site> sites;
+  std::vector<Stack> stacks;
+  std::vector<Code> codes;
+  std::vector<Module> modules;
+  std::vector<Thread> threads;
+
+  // The module that holds this code, if one does. The last one that was loaded wins.
+  [[nodiscard]] const Module* module_of(const Code& code) const;
+};
+
+}  // namespace heaptap::model

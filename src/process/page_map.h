@@ -1,0 +1,37 @@
+// Which pages of a process were ever touched: asks the kernel, makes no page tables. PAGEMAP_SCAN where the kernel has it
+// (6.7), else /proc/PID/pagemap, else every page counts as touched.
+#pragma once
+#include <sys/types.h>
+
+#include <vector>
+
+#include "base/address_range.h"
+
+namespace heaptap::process {
+
+class PageMap {
+ public:
+  enum class Way : uint8_t { kScan, kEntries, kNone };
+
+  // `thread` is any live thread of the process.
+  explicit PageMap(pid_t thread);
+  ~PageMap();
+  PageMap(const PageMap&) = delete;
+  PageMap& operator=(const PageMap&) = delete;
+
+  // Appends the touched parts of `range`, which lies in one mapping, in whole pages. `own_only`: pages that are as the
+  // mapping's file has them are left out.
+  void touched(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts);
+
+  [[nodiscard]] Way way() const { return way_; }
+  void use_for_test(Way way) { way_ = way; }
+
+ private:
+  bool scan(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const;
+  bool read_entries(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const;
+
+  int file_;
+  Way way_;
+};
+
+}  // namespace heaptap::process

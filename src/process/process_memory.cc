@@ -1,0 +1,89 @@
+#include "process/process_memory.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+namespace heaptap::process {
+
+ProcessMemory::ProcessMemory(pid_t thread, unsigned word_bytes)
+    : thread_(thread),
+      word_bytes_(word_bytes),
+      file_(open(("/proc/" + std::to_string(thread) + "/mem").c_str(), O_RDONLY | O_CLOEXEC)),
+      map_(read_memory_map(thread)),
+      pages_(thread) {}
+
+ProcessMemory::~ProcessMemory() {
+  if (file_ >= 0) close(file_);
+}
+
+size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
+  size_t done = 0;
+  while (done < to.size()) {
+    const iovec here{to.data() + done, to.size() - done};
+    const iovec there{reinterpret_cast<void*>(address + done), to.size() - done};
+    ssize_t got = copies_ ? process_vm_readv(thread_, &here, 1, &there, 1, 0) : 0;
+    if (got < 0 && (errno == ENOSYS || errno == EPERM)) copies_ = false;  // the file can be read the same
+    if (got <= 0) got = static_cast<ssize_t>(read_from_file(address + done, to.subspan(done)));
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+// PROT_NONE, and all where there is no process_vm_readv. Only memory: to read a device's may have effects.
+size_t ProcessMemory::read_from_file(uint64_t address, std::span<uint8_t> to) const {
+  const Mapping* mapping = find_mapping(map_, address);
+  if (mapping == nullptr || file_ < 0) return 0;
+  if (copies_ && (mapping->readable || mapping->shared)) return 0;
+  if (mapping->has_file() && mapping->name.starts_with("/dev/")) return 0;
+  const size_t bytes = std::min<uint64_t>(to.size(), mapping->range.end - address);
+  const ssize_t got = pread(file_, to.data(), bytes, static_cast<off_t>(address));
+  return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+std::vector<base::AddressRange> ProcessMemory::touched_ranges(uint64_t begin, uint64_t end) {
+  std::vector<base::AddressRange> parts;
+  auto mapping = std::ranges::upper_bound(map_, begin, {}, [](const Mapping& m) { return m.range.end; });
+  for (; mapping != map_.end() && mapping->range.begin < end; ++mapping) {
+    const base::AddressRange range{std::max(begin, mapping->range.begin), std::min(end, mapping->range.end)};
+    pages_.touched(range, !mapping->shared, parts);
+  }
+  return parts;
+}
+
+std::optional<uint64_t> ProcessMemory::word(uint64_t address) const {
+  if (word_bytes_ == sizeof(uint32_t)) return value<uint32_t>(address);
+  return value<uint64_t>(address);
+}
+
+template <typename Word>
+std::vector<Word> ProcessMemory::words_of(base::AddressRange range) const {
+  const size_t most = range.end > range.begin ? std::min(range.size(), kMostWordsBytes) / sizeof(Word) : 0;
+  constexpr size_t kPiece = size_t{1} << 20;
+  std::vector<Word> result;
+  // Room for what is there, not for what somebody says is there.
+  for (size_t done = 0; done < most;) {
+    result.resize(std::min(most, done + kPiece));
+    const std::span<Word> piece = std::span(result).subspan(done);
+    const size_t got =
+        read(range.begin + done * sizeof(Word), {reinterpret_cast<uint8_t*>(piece.data()), piece.size_bytes()});
+    done += got / sizeof(Word);
+    if (got == piece.size_bytes()) continue;
+    result.resize(done);
+    break;
+  }
+  return result;
+}
+
+std::vector<uint64_t> ProcessMemory::words(base::AddressRange range) const {
+  if (word_bytes_ != sizeof(uint32_t)) return words_of<uint64_t>(range);
+  const std::vector<uint32_t> words = words_of<uint32_t>(range);
+  return {words.begin(), words.end()};
+}
+
+}  // namespace heaptap::process

@@ -1,0 +1,68 @@
+// A process that stands still: all its threads are held by ptrace, and their registers are known. It goes on as if nothing
+// had been when this object ends, when the process that owns the object ends, and when release() is called: no signal is
+// lost, a process that was stopped (SIGSTOP) stays stopped, system calls that the stop interrupted start again.
+//
+// What a stop can't hide: a relative timeout of a call that was interrupted starts anew (epoll_wait, recv with a timeout,
+// sigtimedwait, semtimedop), and a call that had already moved some bytes returns their number (write, recv with
+// MSG_WAITALL), as after a SIGSTOP.
+//
+// Use: from one thread. Inside, one thread of its own does the tracing, since ptrace binds a tracee to a thread; when that
+// ends, the kernel lets everything go. While stop() runs, no other thread of this process should wait for the target's
+// changes of state (waitpid): it might see the stop.
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "process/thread_state.h"
+#include "wire/architecture.h"
+
+namespace heaptap::process {
+
+struct StopLimits {
+  std::chrono::milliseconds all_stopped{5000};    // longer than that it isn't tried
+  std::chrono::milliseconds deep_in_kernel{200};  // then a thread in uninterruptible sleep is left where it is
+};
+
+class StoppedProcess {
+ public:
+  // The error says why it can't be stopped, and what the user can do. Then the process runs as before.
+  static std::expected<StoppedProcess, std::string> stop(pid_t process, const StopLimits& limits = {});
+  // One that somebody else holds, who lets it go when `release` is called, once.
+  struct Held {
+    pid_t process = 0;
+    wire::Architecture architecture = wire::Architecture::kUnknown;
+    std::vector<StoppedThread> threads;
+    std::vector<std::string> notes;
+  };
+  static StoppedProcess held(Held process, std::function<void()> release);
+  StoppedProcess(StoppedProcess&&) noexcept;
+  StoppedProcess& operator=(StoppedProcess&&) noexcept;
+  ~StoppedProcess();
+
+  void release();
+
+  [[nodiscard]] pid_t process() const;
+  [[nodiscard]] wire::Architecture architecture() const;  // of the code that it runs
+  [[nodiscard]] unsigned word_bytes() const;
+  // For /proc/…: of a leader that has exited, maps and mem can't be read.
+  [[nodiscard]] pid_t live_thread() const;
+  [[nodiscard]] const std::vector<StoppedThread>& threads() const;  // ascending by id
+  [[nodiscard]] const std::vector<std::string>& notes() const;
+  // Since the first thread was asked to stop, or since held(), until release() or now.
+  [[nodiscard]] uint64_t stopped_ns() const;
+
+ private:
+  struct State;
+  explicit StoppedProcess(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace heaptap::process

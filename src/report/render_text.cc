@@ -1,0 +1,46 @@
+#include "report/render.h"
+#include "report/text_parts.h"
+
+namespace heaptap::report {
+
+std::string render_text(const Report& report, View view, const RenderOptions& options) {
+  const TextContext context{report, options, Ink(options.color)};
+  if (!report.has_events) {
+    if (view == View::kLifetimes) return text_not_kept(context, "lifetimes");
+    if (view == View::kTimeline) return text_not_kept(context, "the timeline");
+    if (view == View::kBlocks) return text_not_kept(context, "single blocks");
+  }
+  switch (view) {
+    case View::kSummary:
+      return text_summary(context);
+    case View::kLeaks:
+      return text_leaks(context);
+    case View::kTop:
+      return text_top(context);
+    case View::kTree:
+      return text_tree(context);
+    case View::kStats:
+      return text_stats(context);
+    case View::kSizes:
+      return text_sizes(context);
+    case View::kLifetimes:
+      return text_lifetimes(context);
+    case View::kTimeline:
+      return text_timeline(context);
+    case View::kBlocks:
+      return text_blocks(context);
+    case View::kHolders:
+      return text_holders(context);
+    case View::kRetained:
+      return text_retained(context);
+    case View::kGlobals:
+      return text_globals(context);
+    case View::kScans:
+      return text_scans(context);
+    case View::kScanChanges:
+      return text_scan_changes(context);
+  }
+  return "";
+}
+
+}  // namespace heaptap::report

@@ -1,0 +1,188 @@
+// The Report: everything that a renderer shows, already counted, sorted, filtered and named. Renderers (text, JSON) know
+// only this. Where a number isn't known it is an empty optional, never 0.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/capture.h"
+#include "report/leak_counts.h"
+#include "report/leak_views.h"
+#include "symbols/resolver.h"
+
+namespace heaptap::report {
+
+struct Totals {
+  uint64_t allocations = 0;
+  uint64_t frees = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t temporary_allocations = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_live_bytes = 0;
+  uint64_t peak_live_blocks = 0;  // the most blocks alive at one time (not necessarily at the peak of bytes)
+  uint64_t mapped_live_bytes = 0;
+  uint64_t peak_mapped_bytes = 0;
+  uint64_t bad_frees = 0;  // never allocated, or into the middle of a block
+  uint64_t double_frees = 0;
+  uint64_t mismatched_frees = 0;
+  uint64_t unknown_frees = 0;  // of blocks whose allocation wasn't seen
+  uint64_t unseen_frees = 0;   // among `frees`: concluded, since the block's address was handed out again
+  uint64_t peak_time_ns = 0;
+  // Where not, the numbers of that name mean nothing.
+  bool calls_known = true;  // all but live_blocks and live_bytes
+  bool live_known = true;   // frees, live_blocks, live_bytes
+  bool peak_known = true;   // peak_live_bytes, peak_live_blocks
+  bool peak_time_known = true;
+  bool temporary_known = true;
+  bool bad_frees_known = true;  // which are double, and which bad
+};
+
+struct StackEntry {
+  uint64_t id = 0;  // of this function called from this stack
+  std::string function;
+  std::string variant;   // "nothrow", "sized, aligned", …; empty for the plain form
+  bool mapping = false;  // mmap and its kin: not in the totals but the mapped ones
+  uint64_t allocations = 0;
+  uint64_t frees = 0;  // of this stack's blocks
+  uint64_t allocated_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_bytes = 0;  // held at the moment of the process's peak_live_bytes
+  uint64_t temporary_allocations = 0;
+  uint64_t mismatched_frees = 0;
+  uint64_t lifetime_ns = 0;  // of its blocks that were released, summed
+  std::vector<uint32_t> threads;
+  std::optional<StackLeaks> leaks;  // empty where no scan was made
+  std::vector<symbols::Frame> frames;
+  bool live_known = true;   // frees, live_blocks, live_bytes
+  bool calls_known = true;  // allocations, frees, allocated_bytes, mismatched_frees
+  bool times_known = true;  // peak_bytes, lifetime_ns
+  bool threads_known = true;
+  bool temporary_known = true;
+  std::string ends_early;  // why there are no further frames; empty where the stack is whole
+  std::string purpose;     // of the blocks, where a library has them for itself and it is known what for; else empty
+};
+
+// Which verdicts are certain. Where one isn't, what it speaks against is still so; there may be more of it.
+struct Known {
+  bool leaks = true;              // which blocks are lost
+  bool releases = true;           // which releases are bad, double or mismatched
+  bool saw_all = true;            // of what happened from where the capture began to where the trace ends
+  std::vector<std::string> gaps;  // why not: what wasn't seen, in words
+};
+
+struct ErrorEntry {
+  std::string kind;  // "mismatched", "double", "bad", "interior"
+  std::string function;
+  std::string variant;
+  uint64_t address = 0;
+  uint64_t count = 1;  // same kind, same stacks; the address is the first one's
+  std::vector<symbols::Frame> frames;
+  struct Origin {
+    std::string function;
+    std::string variant;
+    uint64_t size = 0;
+    std::vector<symbols::Frame> frames;
+  };
+  std::optional<Origin> allocated;
+  std::optional<Origin> released;  // the first release of a double one
+};
+
+struct SizeClass {  // blocks of lowest..highest bytes
+  uint64_t lowest = 0;
+  uint64_t highest = 0;
+  uint64_t allocations = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+};
+
+struct ExactSize {
+  uint64_t size = 0;
+  uint64_t allocations = 0;
+  uint64_t live_blocks = 0;
+};
+
+struct LifetimeClass {  // blocks released after lowest..highest ns (highest 0: no bound)
+  uint64_t lowest_ns = 0;
+  uint64_t highest_ns = 0;
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+};
+
+struct TimelinePoint {
+  uint64_t time_ns = 0;  // end of the interval
+  uint64_t live_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t peak_live_bytes = 0;  // within the interval
+  uint64_t allocations = 0;
+  uint64_t frees = 0;
+  uint64_t mapped_bytes = 0;
+};
+
+struct ThreadEntry {
+  uint32_t number = 0;
+  uint32_t kernel_id = 0;
+  std::string name;
+  uint64_t allocations = 0;
+  uint64_t frees = 0;  // made by this thread, of whosever blocks
+  uint64_t allocated_bytes = 0;
+};
+
+struct BlockEntry {
+  uint64_t number = 0;
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t allocated_at_ns = 0;
+  uint32_t thread = 0;
+  uint64_t stack_id = 0;
+  std::string function;
+  symbols::Frame caller;  // the first frame of its stack
+};
+
+// One of the processes that were recorded together, or what one was before it executed another program.
+struct ProcessEntry {
+  model::Capture capture;
+  std::string trace_path;
+  std::string failure;  // why the trace can't be read; then the numbers mean nothing
+  Totals totals;
+  Leaks leaks;
+};
+
+struct Report {
+  model::Capture capture;
+  bool has_events =
+      true;  // false: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released
+  bool sizes_known = true;
+  Known known;
+  Totals totals;
+  Leaks leaks;
+  std::vector<ErrorEntry> errors;
+  bool errors_requested = false;  // --sanity
+  uint64_t errors_dropped = 0;    // releases that are counted but not listed: too many different ones
+  std::vector<StackEntry> stacks;
+  uint64_t stack_count = 0;  // all that the filters let through, also those that are not listed
+  std::vector<SizeClass> size_classes;
+  std::vector<ExactSize> top_sizes;    // most allocations first
+  uint64_t uncounted_allocations = 0;  // of sizes that are missing in top_sizes: too many different ones
+  std::vector<LifetimeClass> lifetimes;
+  std::vector<TimelinePoint> timeline;
+  uint64_t timeline_start_ns = 0;
+  std::vector<ThreadEntry> threads;
+  std::vector<BlockEntry> blocks;  // alive; empty unless asked for
+  std::string trace_path;
+  std::vector<ProcessEntry> processes;  // all of the recording, this one first; empty where it is the only one
+  std::string filter;                   // what the report was narrowed down to, in words; empty where it is everything
+  std::string sort_key;                 // of the stacks
+  std::optional<Holders> holders;
+  std::optional<Retained> retained;
+  std::optional<Globals> globals;
+  std::optional<std::vector<ScanEntry>> scans;
+  std::optional<ScanChanges> scan_changes;
+  std::string generated_suppressions;  // for the leaks that are listed, where they were asked for
+  std::vector<std::string> hints;      // what would make the report better, ready to print
+};
+
+}  // namespace heaptap::report

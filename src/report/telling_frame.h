@@ -1,0 +1,13 @@
+// Which frame of a stack tells most.
+#pragma once
+#include <vector>
+
+#include "symbols/resolver.h"
+
+namespace heaptap::report {
+
+// The frame that people look for first: the innermost one of the program's own code with a line, else without one, else
+// simply the innermost one. Null: there is none.
+const symbols::Frame* telling_frame(const std::vector<symbols::Frame>& frames);
+
+}  // namespace heaptap::report

@@ -1,0 +1,78 @@
+// What several text views have in common.
+#pragma once
+#include <string>
+
+#include "report/render.h"
+#include "report/text_table.h"
+
+namespace heaptap::report {
+
+struct TextContext {
+  const Report& report;
+  const RenderOptions& options;
+  Ink ink;
+  [[nodiscard]] size_t rows(size_t by_default) const { return options.limit != 0 ? options.limit : by_default; }
+};
+
+inline constexpr size_t kMostFrames = 255;
+inline constexpr size_t kNameWidth = 72;
+
+// "./app --flag (pid 12, x86_64, by agent), exit code 0 after 3.2 s"
+std::string title_of(const TextContext& context);
+// "app" of a program that was started as /usr/bin/app.
+std::string program_of(const model::Capture& capture);
+std::string exit_text(const model::Capture& capture);
+
+// What can't be said for certain, and why; empty where all can.
+std::string uncertainty_of(const Report& report);
+
+// Lines about what is missing or could not be seen, and hints; empty where all is well.
+std::string remarks_of(const TextContext& context);
+
+// The frames of a stack, one a line, indented.
+std::string frames_text(const TextContext& context, const StackEntry& stack);
+std::string frames_text(const TextContext& context, const std::vector<symbols::Frame>& frames);
+
+// "malloc", "operator new (nothrow)".
+std::string function_text(const std::string& function, const std::string& variant);
+
+// The text, or that the number isn't known.
+inline std::string or_unknown(bool is_known, const std::string& text) { return is_known ? text : "not known"; }
+
+// A view of what a trace with totals only doesn't have.
+std::string text_not_kept(const TextContext& context, const char* what);
+
+// "12.5%"; "-" of nothing.
+std::string percent(uint64_t part, uint64_t whole);
+
+// A line of totals: name, value, and what there is to say about it.
+std::string row_text(const char* name, const std::string& value, const std::string& rest);
+
+// The report's stacks, at most so many, each as `text_of` writes it; and how many there are besides.
+std::string stacks_text(const TextContext& context, size_t most,
+                        std::string (*text_of)(const TextContext&, const StackEntry&));
+
+// What the leak scan found, in totals; empty where none was made.
+std::string leak_totals_text(const TextContext& context);
+
+// "1 block", "2 blocks".
+std::string counted(uint64_t count, const char* noun);
+
+// One view each.
+std::string text_summary(const TextContext& context);
+std::string text_leaks(const TextContext& context);
+std::string text_top(const TextContext& context);
+std::string text_tree(const TextContext& context);
+std::string text_stats(const TextContext& context);
+std::string text_sizes(const TextContext& context);
+std::string text_lifetimes(const TextContext& context);
+std::string text_timeline(const TextContext& context);
+std::string text_blocks(const TextContext& context);
+std::string text_holders(const TextContext& context);
+std::string text_retained(const TextContext& context);
+std::string text_globals(const TextContext& context);
+std::string text_scans(const TextContext& context);
+std::string text_scan_changes(const TextContext& context);
+std::string text_errors(const TextContext& context);
+
+}  // namespace heaptap::report

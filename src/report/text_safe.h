@@ -1,0 +1,22 @@
+// Text of the target on its way to a terminal: names may be long, and may hold anything.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "symbols/resolver.h"
+
+namespace heaptap::report {
+
+// A C++ name of at most about `most` characters: parameters go first, then template arguments, then the middle.
+std::string short_name(std::string_view name, size_t most);
+
+// "app.cpp:12", "libfoo.so+0x1234", or the address where no module is known.
+std::string location_of(const symbols::Frame& frame);
+
+// The name of the frame's function, "??" where it has none; at most about `most` characters.
+std::string function_of(const symbols::Frame& frame, size_t most);
+
+// "make_node(int) at app.cpp:12", safe for a terminal.
+std::string describe(const symbols::Frame& frame, size_t most);
+
+}  // namespace heaptap::report

@@ -1,0 +1,210 @@
+// The views of numbers: stats, sizes, lifetimes, timeline, blocks.
+#include <fmt/format.h>
+#include <cmath>
+
+#include <algorithm>
+#include <array>
+
+#include "base/safe_text.h"
+#include "base/units.h"
+#include "report/text_parts.h"
+#include "report/text_safe.h"
+
+namespace heaptap::report {
+namespace {
+
+using base::format_bytes;
+using base::format_count;
+using base::format_duration;
+
+std::string fact(const char* name, const std::string& value) { return fmt::format("  {:<24}{}\n", name, value); }
+
+std::string per(uint64_t amount, uint64_t count) {
+  return count == 0 ? "-" : fmt::format("{:.1f}", static_cast<double>(amount) / static_cast<double>(count));
+}
+
+// A bar of at most `width` characters.
+std::string bar(uint64_t value, uint64_t largest, size_t width) {
+  if (largest == 0) {
+    return "";
+  }
+  const double share = static_cast<double>(value) / static_cast<double>(largest);
+  const auto length = static_cast<size_t>(std::lround(share * static_cast<double>(width)));
+  return value != 0 && length == 0 ? "." : std::string(length, '#');
+}
+
+std::string threads_text(const TextContext& context) {
+  TextTable table({{"THREAD"}, {"KERNEL ID"}, {"ALLOCATIONS"}, {"BYTES"}, {"RELEASES"}, {"NAME", Align::kLeft}});
+  const std::vector<ThreadEntry>& threads = context.report.threads;
+  const size_t shown = std::min(threads.size(), context.rows(50));
+  for (size_t index = 0; index < shown; ++index) {
+    const ThreadEntry& thread = threads[index];
+    table.add({std::to_string(thread.number), thread.kernel_id == 0 ? "?" : std::to_string(thread.kernel_id),
+               format_count(thread.allocations), format_bytes(thread.allocated_bytes), format_count(thread.frees),
+               base::safe_text(thread.name)});
+  }
+  std::string text = table.render(context.ink);
+  if (shown < threads.size()) {
+    text +=
+        context.ink.dim(fmt::format("  ({} more: -n N shows more)", counted(threads.size() - shown, "thread"))) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string text_stats(const TextContext& context) {
+  const Totals& totals = context.report.totals;
+  const model::Capture& capture = context.report.capture;
+  std::string text = title_of(context) + "\n";
+  text += fact("allocations", format_count(totals.allocations));
+  text += fact("releases", or_unknown(totals.live_known, format_count(totals.frees)));
+  text += fact("allocated",
+               fmt::format("{} ({})", format_bytes(totals.allocated_bytes), counted(totals.allocated_bytes, "byte")));
+  text += fact("average size", per(totals.allocated_bytes, totals.allocations) + " bytes");
+  text += fact("temporary", or_unknown(totals.temporary_known,
+                                       fmt::format("{} ({})", format_count(totals.temporary_allocations),
+                                                   percent(totals.temporary_allocations, totals.allocations))));
+  const double seconds = static_cast<double>(capture.duration_ns) / 1e9;
+  text += fact("allocations a second",
+               seconds <= 0 ? "-" : fmt::format("{:.0f}", static_cast<double>(totals.allocations) / seconds));
+  const std::string after = totals.peak_time_known ? " after " + format_duration(totals.peak_time_ns) : "";
+  text += fact("peak", or_unknown(totals.peak_known, fmt::format("{} ({}){}", format_bytes(totals.peak_live_bytes),
+                                                                 counted(totals.peak_live_bytes, "byte"), after)));
+  text += fact("most blocks at one time", or_unknown(totals.peak_known, format_count(totals.peak_live_blocks)));
+  text += fact("still live", or_unknown(totals.live_known, fmt::format("{} ({}) in {}", format_bytes(totals.live_bytes),
+                                                                       counted(totals.live_bytes, "byte"),
+                                                                       counted(totals.live_blocks, "block"))));
+  text += fact("mapped at the end", format_bytes(totals.mapped_live_bytes));
+  text += fact("mapped at most", format_bytes(totals.peak_mapped_bytes));
+  text += fact("bad / double releases",
+               or_unknown(totals.bad_frees_known,
+                          fmt::format("{} / {}", format_count(totals.bad_frees), format_count(totals.double_frees))));
+  text += fact("mismatched / unknown",
+               fmt::format("{} / {}", format_count(totals.mismatched_frees), format_count(totals.unknown_frees)));
+  text += fact("different stacks", format_count(context.report.stack_count));
+  text += fact("events", fmt::format("{} recorded, {} lost", format_count(capture.event_count),
+                                     format_count(capture.lost_events)));
+  text += fact("trace", fmt::format("{}, resolution of times {}", format_bytes(capture.trace_bytes),
+                                    format_duration(capture.time_resolution_ns)));
+  text +=
+      fact("collector",
+           fmt::format("{} of CPU, {} of memory, {} of the log used at most", format_duration(capture.collector_cpu_ns),
+                       format_bytes(capture.collector_peak_rss_bytes), format_bytes(capture.log_bytes_used)));
+  if (capture.collector_cpu_ns > 0) {
+    constexpr double kSecondNs = 1e9;
+    const double cpu_seconds = static_cast<double>(capture.collector_cpu_ns) / kSecondNs;
+    const auto speed = static_cast<uint64_t>(static_cast<double>(capture.event_count) / cpu_seconds);
+    text += fact("collector's speed", fmt::format("{} events a second of its CPU", format_count(speed)));
+  }
+  return text + "\n" + threads_text(context) + remarks_of(context);
+}
+
+std::string text_sizes(const TextContext& context) {
+  const Report& report = context.report;
+  if (!report.sizes_known) return text_not_kept(context, "sizes of only some blocks, or of more than the memory held");
+  uint64_t most = 0;
+  for (const SizeClass& size : report.size_classes) most = std::max(most, size.allocations);
+  TextTable classes(
+      {{"FROM"}, {"TO"}, {"ALLOCATIONS"}, {"SHARE"}, {"BYTES"}, {"LIVE"}, {"BLOCKS"}, {"", Align::kLeft}});
+  for (const SizeClass& size : report.size_classes) {
+    const bool counts = report.has_events;
+    classes.add({format_count(size.lowest), format_count(size.highest), counts ? format_count(size.allocations) : "-",
+                 counts ? percent(size.allocations, report.totals.allocations) : "-",
+                 counts ? format_bytes(size.allocated_bytes) : "-", format_bytes(size.live_bytes),
+                 format_count(size.live_blocks), bar(size.allocations, most, 30)});
+  }
+  TextTable sizes({{"SIZE"}, {"ALLOCATIONS"}, {"SHARE"}, {"LIVE BLOCKS"}});
+  const size_t shown = std::min(report.top_sizes.size(), context.rows(20));
+  for (size_t index = 0; index < shown; ++index) {
+    const ExactSize& size = report.top_sizes[index];
+    const bool counts = report.has_events;
+    sizes.add({format_count(size.size), counts ? format_count(size.allocations) : "-",
+               counts ? percent(size.allocations, report.totals.allocations) : "-", format_count(size.live_blocks)});
+  }
+  std::string text = title_of(context) + "\n" + classes.render(context.ink) + "\n" + sizes.render(context.ink);
+  if (shown < report.top_sizes.size()) {
+    text +=
+        context.ink.dim(fmt::format("  ({} more: -n N shows more)", counted(report.top_sizes.size() - shown, "size"))) +
+        "\n";
+  }
+  if (!report.has_events) text += "\nallocations by size: not kept with --aggregate\n";
+  return text + remarks_of(context);
+}
+
+std::string text_lifetimes(const TextContext& context) {
+  const Report& report = context.report;
+  uint64_t most = 0;
+  uint64_t released = 0;
+  for (const LifetimeClass& lifetime : report.lifetimes) {
+    most = std::max(most, lifetime.blocks);
+    released += lifetime.blocks;
+  }
+  TextTable table({{"LIVED", Align::kLeft}, {"BLOCKS"}, {"SHARE"}, {"BYTES"}, {"", Align::kLeft}});
+  for (const LifetimeClass& lifetime : report.lifetimes) {
+    const std::string range = lifetime.lowest_ns == 0 ? "below " + format_duration(lifetime.highest_ns)
+                              : lifetime.highest_ns == 0
+                                  ? "from " + format_duration(lifetime.lowest_ns)
+                                  : format_duration(lifetime.lowest_ns) + " to " + format_duration(lifetime.highest_ns);
+    table.add({range, format_count(lifetime.blocks), percent(lifetime.blocks, released), format_bytes(lifetime.bytes),
+               bar(lifetime.blocks, most, 40)});
+  }
+  table.add({"still live", format_count(report.totals.live_blocks), "", format_bytes(report.totals.live_bytes), ""});
+  return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
+}
+
+std::string text_timeline(const TextContext& context) {
+  const Report& report = context.report;
+  constexpr size_t kRows = 32;
+  const size_t rows = std::min(context.rows(kRows), std::max<size_t>(report.timeline.size(), 1));
+  TextTable table({{"UNTIL"},
+                   {"LIVE"},
+                   {"BLOCKS"},
+                   {"PEAK"},
+                   {"ALLOCATIONS"},
+                   {"RELEASES"},
+                   {"MAPPED"},
+                   {"PEAK OF THE INTERVAL", Align::kLeft}});
+  for (size_t row = 0; row < rows && !report.timeline.empty(); ++row) {
+    const size_t begin = row * report.timeline.size() / rows;
+    const size_t end = (row + 1) * report.timeline.size() / rows;
+    TimelinePoint sum = report.timeline[end - 1];
+    for (size_t index = begin; index + 1 < end; ++index) {
+      sum.peak_live_bytes = std::max(sum.peak_live_bytes, report.timeline[index].peak_live_bytes);
+      sum.allocations += report.timeline[index].allocations;
+      sum.frees += report.timeline[index].frees;
+    }
+    table.add({format_duration(sum.time_ns), format_bytes(sum.live_bytes), format_count(sum.live_blocks),
+               format_bytes(sum.peak_live_bytes), format_count(sum.allocations), format_count(sum.frees),
+               format_bytes(sum.mapped_bytes), bar(sum.peak_live_bytes, report.totals.peak_live_bytes, 40)});
+  }
+  return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
+}
+
+std::string text_blocks(const TextContext& context) {
+  const Report& report = context.report;
+  TextTable table({{"BLOCK"},
+                   {"ADDRESS"},
+                   {"SIZE"},
+                   {"SINCE"},
+                   {"THREAD"},
+                   {"STACK"},
+                   {"FUNCTION", Align::kLeft},
+                   {"CALLED BY", Align::kLeft}});
+  const size_t shown = std::min(report.blocks.size(), context.rows(20));
+  for (size_t index = 0; index < shown; ++index) {
+    const BlockEntry& block = report.blocks[index];
+    table.add({std::to_string(block.number), block.address == 0 ? "?" : fmt::format("{:#x}", block.address),
+               format_count(block.size), format_duration(block.allocated_at_ns), std::to_string(block.thread),
+               fmt::format("#{}", block.stack_id), block.function, describe(block.caller, kNameWidth)});
+  }
+  std::string text = title_of(context) + "\n" + table.render(context.ink);
+  if (shown < report.totals.live_blocks) {
+    text += context.ink.dim(
+                fmt::format("  ({} more: -n N shows more)", counted(report.totals.live_blocks - shown, "block"))) +
+            "\n";
+  }
+  return text + remarks_of(context);
+}
+
+}  // namespace heaptap::report

@@ -1,0 +1,53 @@
+// What a block's first words say about pointers into its middle. The patterns are those of Valgrind's
+// --leak-check-heuristics; see wire::PointerKind. Private to leaks/.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/heap_scan.h"
+
+namespace heaptap::scan {
+
+class BlockHeads {
+ public:
+  static constexpr size_t kHeadWords = 3;
+  static constexpr uint64_t kMostCookieBytes = 8;
+
+  BlockHeads() = default;
+  BlockHeads(size_t blocks, unsigned word_bytes) : word_bytes_(word_bytes), patterns_(blocks, 0) {}
+
+  [[nodiscard]] unsigned word_bytes() const { return word_bytes_; }
+  // What new[] keeps in front of an array's elements.
+  [[nodiscard]] uint64_t cookie_bytes() const { return word_bytes_; }
+
+  // `words`: of the block's beginning, with 0 for what is behind its end.
+  template <typename Word>
+  void note(uint32_t block, uint64_t size, const Word (&words)[kHeadWords]);
+
+  // A word of an object (block) with a vtable, behind its first, that points to a vtable as well. Positions ascend.
+  void note_inner_vtable(uint64_t position) { inner_vtables_.push_back(position); }
+
+  // `pointer` is inside the block, or where its elements would be if it is an empty array; of which `block` is the number.
+  [[nodiscard]] wire::PointerKind kind_of(uint64_t pointer, const model::ScannedBlock& held, uint32_t block) const;
+
+  // The memory of new T[0] is its cookie alone, and the program keeps a pointer just behind it.
+  [[nodiscard]] bool is_empty_array(uint32_t block) const { return (patterns_[block] & kEmptyArray) != 0; }
+
+ private:
+  static constexpr uint8_t kArrayCookie = 1;
+  static constexpr uint8_t kStdString = 2;
+  static constexpr uint8_t kLength64 = 4;
+  static constexpr uint8_t kEmptyArray = 8;
+  static constexpr uint8_t kWideLength = 16;  // a length of 64 bits where words are shorter
+  static constexpr uint64_t kWideLengthBytes = 8;
+
+  // Length, capacity and reference count in front of a string's characters.
+  [[nodiscard]] uint64_t string_head_bytes() const { return uint64_t{3} * word_bytes_; }
+
+  unsigned word_bytes_ = 8;
+  std::vector<uint8_t> patterns_;
+  std::vector<uint64_t> inner_vtables_;
+};
+
+}  // namespace heaptap::scan

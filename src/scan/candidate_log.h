@@ -1,0 +1,94 @@
+// Words that may be pointers, kept until there is time to look at them. 8 bytes each: the value in the upper 48 bits, below it
+// the distance from the last word, in units of 4 bytes. A value of 0 says that the whole next entry is a position (or where the
+// memory behind it belongs to). Private to leaks/.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace heaptap::scan {
+
+struct Candidate {
+  uint64_t value;
+  uint64_t position;  // where the word is
+  uint32_t origin;    // as it was given to begin()
+};
+
+class CandidateLog {
+ public:
+  // What is added from here on comes from `origin`.
+  void begin(uint32_t origin) {
+    put(kOrigin);
+    put(origin);
+  }
+
+  // `value` is below 2^48 and not 0; positions are multiples of kPositionBytes and ascend, or else begin() was called.
+  void add(uint64_t value, uint64_t position) {
+    const uint64_t distance = (position - last_position_) / kPositionBytes;
+    last_position_ = position;
+    if (distance >= kMostDistance) [[unlikely]] {
+      put(kPosition);
+      put(position);
+      put(value << kDistanceBits);
+    } else {
+      put(value << kDistanceBits | distance);
+    }
+  }
+
+  [[nodiscard]] size_t bytes() const { return chunks_.size() * kChunkEntries * sizeof(uint64_t); }
+
+  // At most that many were added.
+  [[nodiscard]] size_t most_candidates() const { return chunks_.size() * kChunkEntries; }
+
+  // Calls take(candidate) for each, in order, gives memory back on the way, and is empty then.
+  template <typename Take>
+  void drain(Take take) {
+    for (size_t i = 0; i < chunks_.size(); ++i) {
+      const size_t end = i + 1 == chunks_.size() ? used_ : kChunkEntries;
+      for (size_t entry = 0; entry < end; ++entry) decode(chunks_[i][entry], take);
+      chunks_[i].reset();
+    }
+    chunks_.clear();
+    used_ = kChunkEntries;
+  }
+
+ private:
+  static constexpr size_t kChunkEntries = size_t{1} << 17;
+  static constexpr uint64_t kPositionBytes = 4;  // the shortest word
+  static constexpr unsigned kDistanceBits = 16;
+  static constexpr uint64_t kMostDistance = 1u << kDistanceBits;
+  static constexpr uint64_t kPosition = 1;
+  static constexpr uint64_t kOrigin = 2;
+
+  void put(uint64_t entry) {
+    if (used_ == kChunkEntries) {
+      chunks_.push_back(std::make_unique_for_overwrite<uint64_t[]>(kChunkEntries));
+      used_ = 0;
+    }
+    chunks_.back()[used_++] = entry;
+  }
+
+  template <typename Take>
+  void decode(uint64_t entry, Take& take) {
+    if (pending_ != 0) {
+      (pending_ == kPosition ? read_.position : origin_entry_) = entry;
+      read_.origin = static_cast<uint32_t>(origin_entry_);
+      pending_ = 0;
+    } else if (entry >> kDistanceBits == 0) {
+      pending_ = entry;
+    } else {
+      read_.value = entry >> kDistanceBits;
+      read_.position += (entry & (kMostDistance - 1)) * kPositionBytes;
+      take(static_cast<const Candidate&>(read_));
+    }
+  }
+
+  std::vector<std::unique_ptr<uint64_t[]>> chunks_;
+  size_t used_ = kChunkEntries;  // of the last chunk
+  uint64_t last_position_ = 0;
+  Candidate read_{};  // the last one that was decoded
+  uint64_t origin_entry_ = 0;
+  uint64_t pending_ = 0;
+};
+
+}  // namespace heaptap::scan

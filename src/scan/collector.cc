@@ -1,0 +1,192 @@
+#include "scan/collector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "scan/memory_plan.h"
+
+namespace heaptap::scan {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+
+// The addresses that pointers to blocks can have, that behind the cookie of an empty array too.
+AddressRange span_of(std::span<const model::ScannedBlock> blocks) {
+  if (blocks.empty()) return {1, 1};
+  uint64_t end = 0;
+  for (const model::ScannedBlock& block : blocks) end = std::max(end, block.address + block.size);
+  return {blocks.front().address, end + BlockHeads::kMostCookieBytes + 1};
+}
+
+AddressRange joined(AddressRange a, AddressRange b) {
+  if (b.begin == b.end) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+bool begins_before(const model::ScannedBlock& block, uint64_t address) { return block.address < address; }
+
+}  // namespace
+
+template <typename Word>
+Collector<Word>::Collector(const CollectorParts& parts, MemoryReader& reader)
+    : parts_(parts),
+      reader_(reader),
+      filter_(best_word_filter<Word>()),
+      block_span_(span_of(parts.scan.blocks)),
+      whole_span_(joined(block_span_, parts.vtables.span())),
+      vtables_beside_(parts.vtables.span_beside(parts.index)),
+      buffer_(kBufferWords),
+      found_(kBufferWords) {}
+
+template <typename Word>
+void Collector<Word>::collect_blocks() {
+  const MemoryPlan plan = plan_blocks(parts_.scan.blocks, sizeof(Word), reader_);
+  parts_.scan.skipped_bytes += plan.skipped_bytes;
+  const std::span pieces(plan.pieces);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    parts_.log.begin(PointerResolver::kInBlocks);
+    read(pieces[i], [&](uint64_t base, std::span<const Word> words) {
+      if (!heads_complete_) note_heads(base, words);
+      select_in_blocks(base, words, true);
+      if (parts_.log.bytes() > parts_.most_log_bytes) make_room(base + words.size_bytes(), pieces.subspan(i));
+    });
+  }
+  heads_complete_ = true;
+}
+
+template <typename Word>
+void Collector<Word>::collect_roots(std::span<const wire::RootRange> ranges) {
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const wire::RootKind kind = ranges[i].kind;
+    const bool shared = kind == wire::RootKind::kGlobal || kind == wire::RootKind::kMapping;
+    const MemoryPlan plan =
+        plan_range({ranges[i].begin, ranges[i].end}, shared, parts_.scan.blocks, sizeof(Word), reader_);
+    parts_.scan.skipped_bytes += plan.skipped_bytes;
+    for (const AddressRange& piece : plan.pieces) {
+      parts_.log.begin(static_cast<uint32_t>(i));
+      read(piece, [&](uint64_t base, std::span<const Word> words) {
+        select_in_range(base, words, kind);
+        if (parts_.log.bytes() > parts_.most_log_bytes) make_room(0, {});
+      });
+    }
+  }
+}
+
+template <typename Word>
+void Collector<Word>::add_notes() {
+  if (unread_bytes_ == 0) return;
+  parts_.scan.notes.push_back(fmt::format("{} bytes of memory could not be read", unread_bytes_));
+}
+
+// Calls use(address, words) for what can be read of the range.
+template <typename Word>
+template <typename Use>
+void Collector<Word>::read(AddressRange range, Use use) {
+  for (uint64_t at = range.begin; at < range.end;) {
+    const uint64_t wanted = std::min<uint64_t>(range.end - at, buffer_.size() * sizeof(Word));
+    const size_t got = reader_.read(at, {reinterpret_cast<uint8_t*>(buffer_.data()), wanted});
+    parts_.scan.read_bytes += got;
+    if (got >= sizeof(Word)) use(at, std::span<const Word>(buffer_).first(got / sizeof(Word)));
+    at += wanted;
+    if (got >= wanted) continue;
+    const uint64_t failed = at - wanted + got;
+    at = std::min(range.end, (failed / kPageBytes + 1) * kPageBytes);
+    unread_bytes_ += at - failed;
+  }
+}
+
+template <typename Word>
+void Collector<Word>::note_heads(uint64_t base, std::span<const Word> words) {
+  const auto& blocks = parts_.scan.blocks;
+  const uint64_t end = base + words.size_bytes();
+  auto block = std::lower_bound(blocks.begin(), blocks.end(), base, begins_before);
+  for (; block != blocks.end() && block->address < end; ++block) {
+    note_head(static_cast<uint32_t>(block - blocks.begin()), base, words);
+  }
+}
+
+template <typename Word>
+void Collector<Word>::note_head(uint32_t block, uint64_t base, std::span<const Word> words) {
+  model::ScannedBlock& noted = parts_.scan.blocks[block];
+  Word head[BlockHeads::kHeadWords] = {};
+  const size_t bytes = std::min<uint64_t>(noted.size, sizeof head);
+  const uint64_t offset = noted.address - base;
+  if (offset + bytes <= words.size_bytes()) {
+    std::memcpy(head, reinterpret_cast<const uint8_t*>(words.data()) + offset, bytes);
+  } else {
+    reader_.read(noted.address, {reinterpret_cast<uint8_t*>(head), bytes});
+  }
+  parts_.heads.note(block, noted.size, head);
+  const bool in_span = head[0] >= whole_span_.begin && head[0] < whole_span_.end;
+  if (in_span && noted.size >= sizeof(Word) && parts_.vtables.is_vtable(head[0], reader_)) noted.type = head[0];
+}
+
+template <typename Word>
+std::span<const uint32_t> Collector<Word>::select(std::span<const Word> words, AddressRange range) {
+  if constexpr (sizeof(Word) < sizeof(uint64_t)) range.end = std::min(range.end, uint64_t{1} << 8 * sizeof(Word));
+  if (range.begin >= range.end) return {};
+  const size_t count =
+      filter_(words.data(), static_cast<uint32_t>(words.size()), range.begin, range.end, found_.data());
+  return std::span<const uint32_t>(found_).first(count);
+}
+
+// Words that may be pointers, if they are asked for, and vtables inside objects, if those aren't known yet.
+template <typename Word>
+void Collector<Word>::select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers) {
+  const auto& blocks = parts_.scan.blocks;
+  auto next = std::lower_bound(blocks.begin(), blocks.end(), base, begins_before);
+  const AddressRange range = heads_complete_ ? block_span_ : pointers ? whole_span_ : parts_.vtables.span();
+  for (const uint32_t found : select(words, range)) {
+    const uint64_t position = base + found * sizeof(Word);
+    while (next != blocks.end() && next->address <= position) ++next;
+    if (next == blocks.begin()) continue;
+    const auto block = next - 1;
+    if (position + sizeof(Word) > block->address + block->size) continue;
+    const uint64_t value = words[found];
+    if (parts_.index.may_hold(value)) {
+      if (pointers) parts_.log.add(value, position);
+      if (value < vtables_beside_.begin || value >= vtables_beside_.end) continue;
+    }
+    if (heads_complete_ || block->type == 0 || position == block->address) continue;
+    if (parts_.vtables.is_vtable(value, reader_)) parts_.heads.note_inner_vtable(position);
+  }
+}
+
+template <typename Word>
+void Collector<Word>::select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind) {
+  const bool shared = kind == wire::RootKind::kGlobal || kind == wire::RootKind::kMapping;
+  for (const uint32_t found : select(words, block_span_)) {
+    const uint64_t position = base + found * sizeof(Word);
+    if (!parts_.index.may_hold(words[found]) || (shared && is_in_block(position))) continue;
+    parts_.log.add(words[found], position);
+  }
+}
+
+template <typename Word>
+bool Collector<Word>::is_in_block(uint64_t position) const {
+  if (!parts_.index.may_hold(position)) return false;
+  const uint32_t block = parts_.index.last_before(position).block;
+  if (block == model::kNoBlock) return false;
+  return position - parts_.scan.blocks[block].address < parts_.scan.blocks[block].size;
+}
+
+template <typename Word>
+void Collector<Word>::make_room(uint64_t next, std::span<const AddressRange> pieces) {
+  if (!heads_complete_) {
+    for (const AddressRange& piece : pieces) {
+      read({std::max(piece.begin, next), piece.end}, [this](uint64_t base, std::span<const Word> words) {
+        note_heads(base, words);
+        select_in_blocks(base, words, false);
+      });
+    }
+    heads_complete_ = true;
+  }
+  parts_.resolver.add(parts_.log);
+}
+
+template class Collector<uint32_t>;
+template class Collector<uint64_t>;
+
+}  // namespace heaptap::scan

@@ -1,0 +1,69 @@
+// The first half of a scan, while the target stands still: reads memory, and keeps words that may be pointers and what
+// blocks begin with. Private to leaks/.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "scan/block_heads.h"
+#include "scan/block_index.h"
+#include "scan/candidate_log.h"
+#include "scan/memory_reader.h"
+#include "scan/pointer_resolver.h"
+#include "scan/vtables.h"
+#include "scan/word_filter.h"
+
+namespace heaptap::scan {
+
+// What the collector fills and uses; they outlive it.
+struct CollectorParts {
+  model::HeapScan& scan;
+  const BlockIndex& index;
+  Vtables& vtables;
+  BlockHeads& heads;
+  CandidateLog& log;
+  PointerResolver& resolver;
+  size_t most_log_bytes;
+};
+
+// `Word`: as long as the target's, uint32_t or uint64_t.
+template <typename Word>
+class Collector {
+ public:
+  Collector(const CollectorParts& parts, MemoryReader& reader);
+
+  void collect_blocks();
+  void collect_roots(std::span<const wire::RootRange> ranges);
+  void add_notes();
+
+ private:
+  // Large enough that a system call costs little, small enough that the words are still in the core's cache.
+  static constexpr size_t kBufferWords = (size_t{256} << 10) / sizeof(Word);
+
+  template <typename Use>
+  void read(AddressRange range, Use use);
+  void note_heads(uint64_t base, std::span<const Word> words);
+  void note_head(uint32_t block, uint64_t base, std::span<const Word> words);
+  void select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers);
+  void select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind);
+  std::span<const uint32_t> select(std::span<const Word> words, AddressRange range);
+  // Notes the heads of all blocks from `next` on, then resolves what is in the log.
+  void make_room(uint64_t next, std::span<const AddressRange> pieces);
+  [[nodiscard]] bool is_in_block(uint64_t position) const;
+
+  CollectorParts parts_;
+  MemoryReader& reader_;
+  WordFilter<Word> filter_;
+  AddressRange block_span_;
+  AddressRange whole_span_;      // blocks and vtables
+  AddressRange vtables_beside_;  // the index takes them for blocks, perhaps
+  std::vector<Word> buffer_;
+  std::vector<uint32_t> found_;
+  bool heads_complete_ = false;
+  uint64_t unread_bytes_ = 0;
+};
+
+extern template class Collector<uint32_t>;
+extern template class Collector<uint64_t>;
+
+}  // namespace heaptap::scan

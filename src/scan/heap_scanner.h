@@ -1,0 +1,43 @@
+// Finds out which word of a target's memory points to which of its blocks, in two steps, so that the target stands still
+// only as long as its memory is being read:
+//
+//   collect()   while it stands still: reads each piece of memory once and keeps the words that may be pointers
+//   resolve()   when it goes on: which block each of them points to, and how
+//
+// Roots in memory of blocks: a word of kGlobal or kMapping that lies in a block counts as the block's, not as a root.
+// A block's pointers to itself are left out.
+#pragma once
+#include <memory>
+
+#include "model/heap_scan.h"
+#include "scan/memory_reader.h"
+#include "scan/scan_input.h"
+
+namespace heaptap::scan {
+
+struct ScanLimits {
+  // Memory for words that wait for resolve(). When it is full, collect() resolves them itself: that takes longer, but the
+  // result is the same.
+  size_t candidate_bytes = size_t{256} << 20;
+};
+
+class HeapScanner {
+ public:
+  // Makes the index of blocks. May be done before the target stands still, if the blocks are known by then.
+  explicit HeapScanner(ScanInput input, ScanLimits limits = {});
+  HeapScanner(HeapScanner&&) noexcept;
+  HeapScanner& operator=(HeapScanner&&) noexcept;
+  ~HeapScanner();
+
+  void collect(MemoryReader& reader);
+
+  // After collect(), once. Needs no target. Number, reason, times, threads and events_before of the scan are the caller's;
+  // notes may be there already.
+  [[nodiscard]] model::HeapScan resolve();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace heaptap::scan

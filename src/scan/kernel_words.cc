@@ -1,0 +1,74 @@
+#include "scan/kernel_words.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+
+#include "process/process_status.h"
+
+namespace heaptap::scan {
+namespace {
+
+constexpr uint64_t kLowestAddress = 4096;
+
+// Calls `line` with each line that begins so, without that beginning.
+template <typename Line>
+void each_line(std::string_view text, std::string_view beginning, Line line) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view whole = text.substr(begin, end - begin);
+    if (whole.starts_with(beginning)) line(whole.substr(beginning.size()));
+    begin = end + 1;
+  }
+}
+
+void add_hexadecimal(std::string_view text, std::vector<uint64_t>& words) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  uint64_t word = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
+  if (error == std::errc() && word >= kLowestAddress) words.push_back(word);
+}
+
+bool is_epoll(int directory, const char* name) {
+  constexpr std::string_view kEpoll = "anon_inode:[eventpoll]";
+  char target[kEpoll.size() + 1];
+  const ssize_t length = readlinkat(directory, name, target, sizeof(target));
+  return length > 0 && std::string_view(target, static_cast<size_t>(length)) == kEpoll;
+}
+
+}  // namespace
+
+// "tfd:        4 events:       19 data:     55d1c2a0b2a0  pos:0 ino:7 sdev:9"
+void parse_epoll_words(std::string_view text, std::vector<uint64_t>& words) {
+  each_line(text, "tfd:", [&](std::string_view line) {
+    constexpr std::string_view kName = "data:";
+    if (const size_t at = line.find(kName); at != line.npos) add_hexadecimal(line.substr(at + kName.size()), words);
+  });
+}
+
+// "signal: 60/00007fff86e452a8"
+void parse_timer_words(std::string_view text, std::vector<uint64_t>& words) {
+  each_line(text, "signal:", [&](std::string_view line) {
+    if (const size_t at = line.find('/'); at != line.npos) add_hexadecimal(line.substr(at + 1), words);
+  });
+}
+
+std::vector<uint64_t> find_kernel_words(pid_t thread) {
+  std::vector<uint64_t> words;
+  const std::string process = "/proc/" + std::to_string(thread);
+  parse_timer_words(process::read_proc_file(process + "/timers"), words);
+  DIR* directory = opendir((process + "/fd").c_str());
+  if (directory == nullptr) return words;
+  while (const dirent* entry = readdir(directory)) {
+    if (is_epoll(dirfd(directory), entry->d_name)) {
+      parse_epoll_words(process::read_proc_file(process + "/fdinfo/" + entry->d_name), words);
+    }
+  }
+  closedir(directory);
+  return words;
+}
+
+}  // namespace heaptap::scan

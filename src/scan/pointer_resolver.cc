@@ -1,0 +1,143 @@
+#include "scan/pointer_resolver.h"
+
+#include <bit>
+
+namespace heaptap::scan {
+namespace {
+
+constexpr unsigned kKindBits = 8;
+
+uint64_t key_of(uint32_t to, wire::PointerKind kind, unsigned root = 0) {
+  return (uint64_t{to} << kKindBits | static_cast<uint64_t>(kind)) << kKindBits | root;
+}
+
+}  // namespace
+
+PointerResolver::PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads,
+                                 const RootNames& names, std::span<const wire::RootRange> ranges,
+                                 std::span<const uint32_t> calls)
+    : scan_(scan),
+      index_(index),
+      heads_(heads),
+      names_(names),
+      ranges_(ranges),
+      calls_(calls),
+      word_shift_(static_cast<unsigned>(std::countr_zero(heads.word_bytes()))) {
+  scan_.pointers_begin.assign(scan_.blocks.size() + 1, 0);
+}
+
+void PointerResolver::add(CandidateLog& log) {
+  // Memory that isn't used in the end isn't touched.
+  if (scan_.pointers.empty()) scan_.pointers.reserve(log.most_candidates());
+  log.drain([this](const Candidate& candidate) {
+    batch_[batched_++] = candidate;
+    if (batched_ == kBatch) resolve_batch();
+  });
+  resolve_batch();
+}
+
+void PointerResolver::resolve_batch() {
+  const std::span batch = std::span(batch_).first(batched_);
+  for (const Candidate& candidate : batch) index_.fetch_leaf(candidate.value);
+  for (const Candidate& candidate : batch) index_.fetch_starts(candidate.value);
+  for (const Candidate& candidate : batch) resolve(candidate);
+  batched_ = 0;
+}
+
+void PointerResolver::resolve(const Candidate& candidate) {
+  const Target target = target_of(candidate.value);
+  if (target.block == model::kNoBlock) return;
+  if (candidate.origin == kInBlocks) return add_block_pointer(candidate.position, target);
+  const wire::RootRange& range = ranges_[candidate.origin];
+  add_root(range.thread_id, target,
+           {.to = target.block,
+            .kind = target.kind,
+            .root = range.kind,
+            .thread = 0,
+            .address = candidate.position,
+            .frame_code = 0});
+}
+
+void PointerResolver::add(const wire::RootWord& word) {
+  if (!index_.may_hold(word.value)) return;
+  const Target target = target_of(word.value);
+  if (target.block == model::kNoBlock) return;
+  add_root(word.thread_id, target,
+           {.to = target.block,
+            .kind = target.kind,
+            .root = word.kind,
+            .thread = 0,
+            .address = word.register_number,
+            .frame_code = 0});
+}
+
+PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
+  const BlockIndex::Found found = index_.last_before(address);
+  if (found.block == model::kNoBlock || found.is_start) return {.block = found.block};
+  const model::ScannedBlock& block = scan_.blocks[found.block];
+  const uint64_t offset = address - block.address;
+  const bool empty_array = offset == heads_.cookie_bytes() && heads_.is_empty_array(found.block);
+  if (offset >= block.size && !empty_array) return {};
+  return {.block = found.block, .kind = heads_.kind_of(address, block, found.block), .offset = offset};
+}
+
+void PointerResolver::add_block_pointer(uint64_t position, const Target& target) {
+  for (; from_ + 1 < scan_.blocks.size() && scan_.blocks[from_ + 1].address <= position; ++from_) {
+    scan_.pointers_begin[from_ + 1] = static_cast<uint32_t>(scan_.pointers.size());
+    if (!many_.empty()) many_.clear();
+  }
+  if (target.block == from_) return;
+  const bool is_interior = target.kind == wire::PointerKind::kInterior;
+  const uint32_t same = same_pointer(target.block, target.kind);
+  if (same != kNoPointer) {
+    if (is_interior) interior_pointers_.lower(same, target.offset);
+    return;
+  }
+  if (scan_.pointers.size() >= kMostPointers) {
+    full_ = true;
+    return;
+  }
+  if (is_interior) interior_pointers_.add(scan_.pointers.size(), target.offset);
+  const uint64_t offset = (position - scan_.blocks[from_].address) >> word_shift_;
+  scan_.pointers.push_back({.to = target.block, .offset = static_cast<uint32_t>(offset), .kind = target.kind});
+}
+
+uint32_t PointerResolver::same_pointer(uint32_t to, wire::PointerKind kind) {
+  const uint32_t begin = scan_.pointers_begin[from_];
+  const auto end = static_cast<uint32_t>(scan_.pointers.size());
+  if (end - begin < kFewPointers) {
+    for (uint32_t i = begin; i < end; ++i) {
+      if (scan_.pointers[i].to == to && scan_.pointers[i].kind == kind) return i;
+    }
+    return kNoPointer;
+  }
+  if (many_.empty()) {
+    for (uint32_t i = begin; i < end; ++i) many_.emplace(key_of(scan_.pointers[i].to, scan_.pointers[i].kind), i);
+  }
+  const auto [entry, is_new] = many_.emplace(key_of(to, kind), end);
+  return is_new ? kNoPointer : entry->second;
+}
+
+void PointerResolver::add_root(uint32_t thread_id, const Target& target, model::RootPointer root) {
+  const bool is_interior = target.kind == wire::PointerKind::kInterior;
+  const auto next = static_cast<uint32_t>(scan_.roots.size());
+  const auto [entry, is_new] = known_roots_.emplace(key_of(root.to, root.kind, static_cast<unsigned>(root.root)), next);
+  if (!is_new) {
+    if (is_interior) interior_roots_.lower(entry->second, target.offset);
+    return;
+  }
+  if (is_interior) interior_roots_.add(next, target.offset);
+  names_.complete(thread_id, root);
+  scan_.roots.push_back(root);
+}
+
+void PointerResolver::finish() {
+  for (size_t i = from_ + 1; i < scan_.pointers_begin.size(); ++i) {
+    scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
+  }
+  mark_header_pointers(scan_, interior_pointers_, interior_roots_, calls_);
+  if (full_)
+    scan_.notes.emplace_back("there are more pointers between blocks than a scan can keep; some were left out");
+}
+
+}  // namespace heaptap::scan

@@ -1,0 +1,69 @@
+// The second half of a scan: which block a word points to, and how; writes pointers and roots of the HeapScan.
+// Private to leaks/.
+#pragma once
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "scan/block_heads.h"
+#include "scan/block_index.h"
+#include "scan/candidate_log.h"
+#include "scan/header_pointers.h"
+#include "scan/root_names.h"
+
+namespace heaptap::scan {
+
+class PointerResolver {
+ public:
+  // Origin of a candidate that lies in a block; of others it is an index into the ranges of roots.
+  static constexpr uint32_t kInBlocks = 0xffffffff;
+
+  // What is given must stay, and the scan's blocks and the heads must be complete when words are added.
+  PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads, const RootNames& names,
+                  std::span<const wire::RootRange> ranges, std::span<const uint32_t> calls);
+
+  // Empties the log. Positions in blocks ascend, from one call to the next as well.
+  void add(CandidateLog& log);
+  void add(const wire::RootWord& word);
+  // After the last word.
+  void finish();
+
+ private:
+  static constexpr size_t kBatch = 64;        // words whose blocks are fetched together
+  static constexpr size_t kFewPointers = 16;  // of a block: looked through one by one
+  static constexpr size_t kMostPointers = 0xfffffff0;
+
+  void resolve_batch();
+  void resolve(const Candidate& candidate);
+  struct Target {
+    uint32_t block = model::kNoBlock;  // model::kNoBlock: the address is in none
+    wire::PointerKind kind = wire::PointerKind::kStart;
+    uint64_t offset = 0;  // in the block
+  };
+  [[nodiscard]] Target target_of(uint64_t address) const;
+  static constexpr uint32_t kNoPointer = 0xffffffff;
+  void add_block_pointer(uint64_t position, const Target& target);
+  // Index of the pointer of the block at work that is the same; kNoPointer: there is none, and the next one will be it.
+  [[nodiscard]] uint32_t same_pointer(uint32_t to, wire::PointerKind kind);
+  void add_root(uint32_t thread_id, const Target& target, model::RootPointer root);
+
+  model::HeapScan& scan_;
+  const BlockIndex& index_;
+  const BlockHeads& heads_;
+  const RootNames& names_;
+  std::span<const wire::RootRange> ranges_;
+  std::span<const uint32_t> calls_;  // ScanInput::calls
+  unsigned word_shift_;              // of a word's bytes
+  std::array<Candidate, kBatch> batch_;
+  size_t batched_ = 0;
+  uint32_t from_ = 0;                                   // the block whose pointers are being added
+  boost::unordered_flat_map<uint64_t, uint32_t> many_;  // its pointers, if they are many
+  boost::unordered_flat_map<uint64_t, uint32_t> known_roots_;
+  InteriorPointers interior_pointers_;  // of scan_.pointers
+  InteriorPointers interior_roots_;     // of scan_.roots
+  bool full_ = false;
+};
+
+}  // namespace heaptap::scan

@@ -1,0 +1,136 @@
+#include "scan/stack_walk.h"
+
+#include <algorithm>
+#include <span>
+
+#include "arch/i386/signal_frames.h"
+#include "arch/x86_64/signal_frames.h"
+#include "elf/frame_tables.h"
+#include "unwind/frame_step.h"
+
+namespace heaptap::scan {
+namespace {
+
+using unwind::Row;
+using unwind::RowKind;
+
+std::span<const arch::SignalTrampoline> trampolines_of(wire::Architecture architecture) {
+  switch (architecture) {
+    case wire::Architecture::kX86_64:
+      return arch::x86_64::kSignalTrampolines;
+    case wire::Architecture::kI386:
+      return arch::i386::kSignalTrampolines;
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+StackWalk::StackWalk(const process::ProcessMemory& memory, const std::vector<elf::ModuleImage>& modules,
+                     wire::Architecture architecture)
+    : memory_(memory), architecture_(architecture) {
+  for (const elf::ModuleImage& module : modules) {
+    for (const base::AddressRange& code : module.code) code_.push_back({code, &module});
+  }
+  std::ranges::sort(code_, {}, [](const Module& module) { return module.code.begin; });
+}
+
+StackWalk::~StackWalk() = default;
+
+void StackWalk::walk(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames) {
+  constexpr uint64_t kWindowBytes = 16384;
+  window_begin_ = thread.stack_pointer & ~uint64_t{memory_.word_bytes() - 1};
+  window_ = memory_.words({window_begin_, window_begin_ + kWindowBytes});
+  unwind::WalkFrame frame{.key = thread.program_counter, .sp = thread.stack_pointer, .fp = thread.frame_pointer};
+  bool exact = true;  // a return address may lie behind its function's end
+  for (unsigned i = 0; i < kMostFrames && frame.key != 0; ++i) {
+    const uint64_t code = frame.key;
+    const uint64_t sp = frame.sp;
+    const Row row = row_for(exact ? code : code - 1);
+    exact = row.kind == RowKind::kSignal;
+    if (!step(row, frame) || frame.sp <= sp) return;
+    frames.push_back({frame.sp, code, thread.thread_id});
+  }
+}
+
+Row StackWalk::row_for(uint64_t pc) {
+  if (const auto known = rows_.find(pc); known != rows_.end()) return known->second;
+  Row row{RowKind::kNoTable, 0, 0, 0};
+  if (elf::FrameTables* tables = tables_at(pc); tables != nullptr) {
+    if (architecture_ == wire::Architecture::kX86_64) row = tables->row_for<arch::x86_64::Unwinding>(pc);
+    if (architecture_ == wire::Architecture::kI386) row = tables->row_for<arch::i386::Unwinding>(pc);
+  }
+  rows_.emplace(pc, row);
+  return row;
+}
+
+base::AddressRange StackWalk::function_at(uint64_t pc) {
+  elf::FrameTables* tables = tables_at(pc);
+  if (tables == nullptr) return {};
+  if (architecture_ == wire::Architecture::kX86_64) return tables->function_at<arch::x86_64::Unwinding>(pc);
+  if (architecture_ == wire::Architecture::kI386) return tables->function_at<arch::i386::Unwinding>(pc);
+  return {};
+}
+
+elf::FrameTables* StackWalk::tables_at(uint64_t pc) {
+  const auto behind = std::ranges::upper_bound(code_, pc, {}, [](const Module& module) { return module.code.begin; });
+  if (behind == code_.begin() || !std::prev(behind)->code.contains(pc)) return nullptr;
+  const elf::ModuleImage* image = std::prev(behind)->image;
+  auto& tables = tables_[image];
+  if (!tables) tables = make_tables(*image);
+  return tables.get();
+}
+
+std::unique_ptr<elf::FrameTables> StackWalk::make_tables(const elf::ModuleImage& image) const {
+  const elf::FrameTablePlaces places{.range = image.unwind_segment,
+                                     .header = image.unwind_header,
+                                     .table = 0,
+                                     .table_bytes = 0,
+                                     .word_bytes = memory_.word_bytes(),
+                                     .bias = image.bias};
+  return std::make_unique<elf::FrameTables>(
+      places, [this](uint64_t address, std::span<uint8_t> to) { return memory_.read(address, to); });
+}
+
+bool StackWalk::step(const Row& row, unwind::WalkFrame& frame) {
+  const auto load = [this](uint64_t address, uint64_t& value) { return word(address, value); };
+  uint32_t way = 0;
+  switch (row.kind) {
+    case RowKind::kStackOffset:
+    case RowKind::kFrameOffset:
+    case RowKind::kFrameIndirect:
+      return unwind::step_by_row(row, memory_.word_bytes(), load, frame, way);
+    case RowKind::kSignal: {
+      const arch::SignalTrampoline* signal = signal_at(frame.key);
+      return signal != nullptr && unwind::step_over_signal(*signal, load, frame);
+    }
+    default:
+      return false;
+  }
+}
+
+// The kind of signal frame that the trampoline at this address belongs to.
+const arch::SignalTrampoline* StackWalk::signal_at(uint64_t address) const {
+  const auto trampolines = trampolines_of(architecture_);
+  uint8_t code[arch::SignalTrampoline::kMostBytes] = {};
+  memory_.read(address, code);
+  for (const arch::SignalTrampoline& trampoline : trampolines) {
+    if (trampoline.is(code)) return &trampoline;
+  }
+  return trampolines.empty() ? nullptr : trampolines.data();
+}
+
+bool StackWalk::word(uint64_t address, uint64_t& value) {
+  const uint64_t word_bytes = memory_.word_bytes();
+  const uint64_t index = (address - window_begin_) / word_bytes;
+  if (address >= window_begin_ && address % word_bytes == 0 && index < window_.size()) {
+    value = window_[index];
+    return true;
+  }
+  const auto read = memory_.word(address);
+  value = read.value_or(0);
+  return read.has_value();
+}
+
+}  // namespace heaptap::scan

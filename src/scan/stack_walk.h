@@ -1,0 +1,64 @@
+// Walks the stacks of stopped threads by the modules' .eh_frame, to say which function's memory a root lies in. Where the
+// tables end or make no sense, the walk ends.
+#pragma once
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "arch/signal_frames.h"
+#include "elf/module_image.h"
+#include "process/process_memory.h"
+#include "process/stopped_process.h"
+#include "unwind/row.h"
+#include "wire/architecture.h"
+#include "wire/heap_scan.h"
+
+namespace heaptap::elf {
+class FrameTables;
+}  // namespace heaptap::elf
+namespace heaptap::unwind {
+struct WalkFrame;
+}  // namespace heaptap::unwind
+
+namespace heaptap::scan {
+
+class StackWalk {
+ public:
+  // `architecture`: of the code that the threads run. Of one that isn't known here there are no frames.
+  StackWalk(const process::ProcessMemory& memory, const std::vector<elf::ModuleImage>& modules,
+            wire::Architecture architecture);
+  ~StackWalk();
+  StackWalk(const StackWalk&) = delete;
+  StackWalk& operator=(const StackWalk&) = delete;
+
+  // Appends the thread's frames, innermost first, at most kMostFrames.
+  void walk(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames);
+
+  // The code around pc that one entry of the tables describes: a function, or a part of one. Empty: not known.
+  base::AddressRange function_at(uint64_t pc);
+
+  static constexpr unsigned kMostFrames = 200;
+
+ private:
+  struct Module {
+    base::AddressRange code;
+    const elf::ModuleImage* image;
+  };
+
+  unwind::Row row_for(uint64_t pc);
+  elf::FrameTables* tables_at(uint64_t pc);  // null: it is in no module's code
+  [[nodiscard]] std::unique_ptr<elf::FrameTables> make_tables(const elf::ModuleImage& image) const;
+  bool step(const unwind::Row& row, unwind::WalkFrame& frame);
+  [[nodiscard]] const arch::SignalTrampoline* signal_at(uint64_t address) const;
+  bool word(uint64_t address, uint64_t& value);
+
+  const process::ProcessMemory& memory_;
+  wire::Architecture architecture_;
+  std::vector<Module> code_;  // ascending
+  std::unordered_map<const elf::ModuleImage*, std::unique_ptr<elf::FrameTables>> tables_;
+  std::unordered_map<uint64_t, unwind::Row> rows_;
+  std::vector<uint64_t> window_;  // the stack from window_begin_ on
+  uint64_t window_begin_ = 0;
+};
+
+}  // namespace heaptap::scan

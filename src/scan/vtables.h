@@ -1,0 +1,46 @@
+// Which addresses are those of vtables: in modules' read-only data, and behind what the Itanium C++ ABI (2.5.2) puts in front of
+// a vtable's first function: the offset to the top of the object (0 or negative) and the type information. Private to leaks/.
+#pragma once
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "scan/block_index.h"
+#include "scan/memory_reader.h"
+
+namespace heaptap::scan {
+
+class Vtables {
+ public:
+  Vtables() = default;
+  Vtables(std::vector<AddressRange> read_only_data, unsigned word_bytes);
+
+  // All of them are in here; empty where there is no read-only data.
+  [[nodiscard]] AddressRange span() const;
+  // Those of which the index says that a block may be there are in here; mostly empty.
+  [[nodiscard]] AddressRange span_beside(const BlockIndex& blocks) const;
+
+  // Reads the target's memory, each page at most once.
+  [[nodiscard]] bool is_vtable(uint64_t address, MemoryReader& reader);
+
+ private:
+  static constexpr uint64_t kPageBytes = 4096;
+  static constexpr size_t kMostPageWords = kPageBytes / sizeof(uint32_t);
+  static constexpr size_t kWordsBefore = 2;                // of a vtable, in front of its address
+  using Page = std::array<uint64_t, kMostPageWords / 64>;  // a bit for each word that is a vtable's address
+
+  [[nodiscard]] bool holds(uint64_t address) const;
+  template <typename Word>
+  [[nodiscard]] bool looks_like_one(const Word* words) const;
+  template <typename Word>
+  [[nodiscard]] Page read_page(uint64_t page, MemoryReader& reader) const;
+
+  unsigned word_shift_ = 3;           // of a word's bytes
+  std::vector<AddressRange> ranges_;  // ascending
+  boost::unordered_flat_map<uint64_t, Page> pages_;
+  uint64_t last_page_ = 0;
+  Page last_{};
+};
+
+}  // namespace heaptap::scan

@@ -1,0 +1,30 @@
+// Which words of a piece of memory may be pointers: those in a range of addresses. By vector instructions where this CPU has
+// them. Private to leaks/.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace heaptap::scan {
+
+// Writes the index of each word in [begin, end) to `found`, ascending; room for `count` is there. Returns how many there are.
+// `Word` is as long as the target's: uint32_t or uint64_t. `begin` is not 0; it and `end` are below 2^63, of shorter words at
+// most 2^32.
+template <typename Word>
+using WordFilter = size_t (*)(const Word* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
+
+template <typename Word>
+size_t select_words_portably(const Word* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found) {
+  const uint64_t length = end - begin;
+  size_t size = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    found[size] = i;
+    size += words[i] - begin < length ? 1 : 0;
+  }
+  return size;
+}
+
+// The fastest that this CPU can run.
+template <typename Word>
+[[nodiscard]] WordFilter<Word> best_word_filter();
+
+}  // namespace heaptap::scan

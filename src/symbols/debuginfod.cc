@@ -1,0 +1,130 @@
+#include "symbols/debuginfod.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace heaptap::symbols {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kSilenceLimit = std::chrono::seconds(15);
+constexpr auto kTotalLimit = std::chrono::minutes(5);
+
+// elfutils' debuginfod.h, which the build doesn't need this way.
+struct Client;
+using Progress = int (*)(Client*, long, long);
+using Begin = Client* (*)();
+using End = void (*)(Client*);
+using FindDebugFile = int (*)(Client*, const unsigned char* build_id, int build_id_bytes, char** path);
+using SetProgress = void (*)(Client*, Progress);
+using SetUserPointer = void (*)(Client*, void*);
+using GetUserPointer = void* (*)(Client*);
+
+GetUserPointer get_user_pointer = nullptr;
+
+// One transfer's clock.
+struct Patience {
+  Clock::time_point started = Clock::now();
+  Clock::time_point last_byte = started;
+  long bytes = 0;
+  bool is_lost = false;
+};
+
+// Called by libdebuginfod again and again while it waits; anything but 0 ends the transfer.
+int on_progress(Client* client, long bytes, long) {
+  auto& patience = *static_cast<Patience*>(get_user_pointer(client));
+  const auto now = Clock::now();
+  if (bytes != patience.bytes) {
+    patience.bytes = bytes;
+    patience.last_byte = now;
+  }
+  patience.is_lost = now - patience.last_byte > kSilenceLimit || now - patience.started > kTotalLimit;
+  return patience.is_lost ? 1 : 0;
+}
+
+}  // namespace
+
+class Debuginfod::Library {
+ public:
+  static std::unique_ptr<Library> load() {
+    std::unique_ptr<Library> library(new Library);
+    library->handle_ = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library->handle_ == nullptr) return nullptr;
+    auto begin = library->function<Begin>("debuginfod_begin");
+    library->end_ = library->function<End>("debuginfod_end");
+    library->find_debug_file = library->function<FindDebugFile>("debuginfod_find_debuginfo");
+    library->set_user_pointer = library->function<SetUserPointer>("debuginfod_set_user_data");
+    auto set_progress = library->function<SetProgress>("debuginfod_set_progressfn");
+    get_user_pointer = library->function<GetUserPointer>("debuginfod_get_user_data");
+    if (!begin || !library->end_ || !library->find_debug_file || !library->set_user_pointer || !set_progress ||
+        !get_user_pointer) {
+      return nullptr;
+    }
+    library->client = begin();
+    if (library->client == nullptr) return nullptr;
+    set_progress(library->client, on_progress);
+    return library;
+  }
+  ~Library() {
+    if (client != nullptr) end_(client);
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  Client* client = nullptr;
+  FindDebugFile find_debug_file = nullptr;
+  SetUserPointer set_user_pointer = nullptr;
+
+ private:
+  Library() = default;
+  template <typename F>
+  F function(const char* name) {
+    return reinterpret_cast<F>(dlsym(handle_, name));
+  }
+
+  void* handle_ = nullptr;
+  End end_ = nullptr;
+};
+
+Debuginfod::Debuginfod(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+Debuginfod::Debuginfod(Debuginfod&&) noexcept = default;
+Debuginfod& Debuginfod::operator=(Debuginfod&&) noexcept = default;
+Debuginfod::~Debuginfod() = default;
+
+base::Result<Debuginfod> Debuginfod::create() {
+  const char* urls = std::getenv("DEBUGINFOD_URLS");
+  if (urls == nullptr || *urls == '\0') {
+    return base::fail("no debuginfod server is named: set DEBUGINFOD_URLS (Debian's is https://debuginfod.debian.net)");
+  }
+  auto library = Library::load();
+  if (library == nullptr) return base::fail("can't load libdebuginfod.so.1: install the package libdebuginfod1");
+  return Debuginfod(std::move(library));
+}
+
+base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id) {
+  if (is_silent_) return base::fail("the debuginfod servers didn't answer before");
+  Patience patience;
+  library_->set_user_pointer(library_->client, &patience);
+  char* path = nullptr;
+  const int descriptor =
+      library_->find_debug_file(library_->client, reinterpret_cast<const unsigned char*>(build_id.data()),
+                                static_cast<int>(build_id.size()), &path);
+  std::string found = path == nullptr ? "" : path;
+  std::free(path);
+  if (descriptor >= 0) {
+    close(descriptor);
+    return found;
+  }
+  if (patience.is_lost) {
+    is_silent_ = true;
+    return base::fail("the debuginfod servers don't answer");
+  }
+  return base::fail("the debuginfod servers don't have the file: {}", base::reason_of(-descriptor));
+}
+
+}  // namespace heaptap::symbols

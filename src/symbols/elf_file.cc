@@ -1,0 +1,113 @@
+#include "symbols/elf_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace heaptap::symbols {
+namespace {
+
+constexpr std::array<uint32_t, 256> make_crc_table() {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value & 1) != 0 ? 0xedb88320U ^ value >> 1 : value >> 1;
+    table[i] = value;
+  }
+  return table;
+}
+constexpr auto kCrcTable = make_crc_table();
+
+bool has_program(Elf* elf) {
+  GElf_Ehdr header;
+  if (elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == nullptr) return false;
+  return header.e_type == ET_EXEC || header.e_type == ET_DYN;
+}
+
+}  // namespace
+
+std::optional<ElfFile> ElfFile::open(const std::string& path) {
+  elf_version(EV_CURRENT);
+  ElfFile file;
+  file.path_ = path;
+  // Not to hang where somebody put a FIFO.
+  file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat status{};
+  if (file.descriptor_ < 0 || fstat(file.descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  file.elf_ = elf_begin(file.descriptor_, ELF_C_READ_MMAP, nullptr);
+  if (file.elf_ == nullptr || !has_program(file.elf_)) return std::nullopt;
+  return file;
+}
+
+ElfFile::ElfFile(ElfFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      elf_(std::exchange(other.elf_, nullptr)) {}
+
+ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
+  if (this != &other) {
+    close();
+    path_ = std::move(other.path_);
+    descriptor_ = std::exchange(other.descriptor_, -1);
+    elf_ = std::exchange(other.elf_, nullptr);
+  }
+  return *this;
+}
+
+ElfFile::~ElfFile() { close(); }
+
+void ElfFile::close() {
+  elf_end(std::exchange(elf_, nullptr));
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
+int ElfFile::release_descriptor() {
+  elf_end(std::exchange(elf_, nullptr));
+  return std::exchange(descriptor_, -1);
+}
+
+std::string ElfFile::build_id() const {
+  const void* bits = nullptr;
+  const ssize_t size = dwelf_elf_gnu_build_id(elf_, &bits);
+  return size > 0 ? std::string(static_cast<const char*>(bits), static_cast<size_t>(size)) : std::string();
+}
+
+bool ElfFile::has_section(const char* name) const {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return false;
+  for (Elf_Scn* section = elf_nextscn(elf_, nullptr); section != nullptr; section = elf_nextscn(elf_, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* text = elf_strptr(elf_, names, header.sh_name);
+    if (text != nullptr && std::strcmp(text, name) == 0) return true;
+  }
+  return false;
+}
+
+uint32_t ElfFile::crc() const {
+  uint32_t crc = 0xffffffff;
+  std::vector<unsigned char> buffer(1 << 18);
+  off_t position = 0;
+  ssize_t count = 0;
+  while ((count = pread(descriptor_, buffer.data(), buffer.size(), position)) > 0) {
+    for (ssize_t i = 0; i < count; ++i) crc = kCrcTable[(crc ^ buffer[static_cast<size_t>(i)]) & 0xff] ^ crc >> 8;
+    position += count;
+  }
+  return ~crc;
+}
+
+std::optional<DebugLink> debug_link_of(Elf* elf) {
+  GElf_Word crc = 0;
+  const char* name = dwelf_elf_gnu_debuglink(elf, &crc);
+  if (name == nullptr || *name == '\0') return std::nullopt;
+  return DebugLink{.name = name, .crc = crc};
+}
+
+}  // namespace heaptap::symbols

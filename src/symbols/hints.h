@@ -1,0 +1,34 @@
+// Which modules' frames lacked names or lines, and what the user can do about it. Private to symbols/.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "symbols/module_file.h"
+
+namespace heaptap::symbols {
+
+class Hints {
+ public:
+  explicit Hints(bool asked_debuginfod) : asked_debuginfod_(asked_debuginfod) {}
+
+  // One code address of a module was resolved to `frames`.
+  void count(const std::string& path, SymbolSource source, const std::vector<Frame>& frames);
+
+  // Those with most frames without a name first, then those with most without a line, then by path.
+  [[nodiscard]] std::vector<std::string> sentences(size_t limit) const;
+
+ private:
+  struct Lack {
+    SymbolSource source = SymbolSource::kFull;
+    uint64_t without_name = 0;
+    uint64_t without_line = 0;
+  };
+  [[nodiscard]] std::string sentence(const std::string& path, const Lack& lack) const;
+
+  bool asked_debuginfod_;
+  std::map<std::string, Lack> lacks_;  // by path
+};
+
+}  // namespace heaptap::symbols

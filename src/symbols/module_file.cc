@@ -1,0 +1,240 @@
+#include "symbols/module_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace heaptap::symbols {
+namespace {
+
+int find_no_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) { return -1; }
+
+// In the addresses of libdwfl. Where the file's own headers are mapped with the code, they are not code.
+CodeRanges code_ranges_of(Elf* elf, uint64_t bias) {
+  std::vector<AddressRange> ranges;
+  GElf_Ehdr file_header;
+  size_t count = 0;
+  if (gelf_getehdr(elf, &file_header) == nullptr || elf_getphdrnum(elf, &count) != 0) return {};
+  const uint64_t header_bytes = file_header.e_phoff + uint64_t{file_header.e_phentsize} * file_header.e_phnum;
+  for (size_t i = 0; i < count && i < 0x10000; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
+    const uint64_t skipped = header.p_offset == 0 && header_bytes < header.p_filesz ? header_bytes : 0;
+    ranges.push_back({header.p_vaddr + bias + skipped, header.p_vaddr + bias + header.p_memsz});
+  }
+  return CodeRanges(std::move(ranges));
+}
+
+struct LoadedRanges {
+  CodeRanges memory;
+  CodeRanges thread_local_segment;  // as offsets in it
+};
+
+LoadedRanges loaded_ranges_of(Elf* elf, uint64_t bias) {
+  std::vector<AddressRange> memory;
+  std::vector<AddressRange> thread_local_segment;
+  size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return {};
+  for (size_t i = 0; i < count && i < 0x10000; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type == PT_LOAD) memory.push_back({header.p_vaddr + bias, header.p_vaddr + bias + header.p_memsz});
+    if (header.p_type == PT_TLS) thread_local_segment.push_back({0, header.p_memsz});
+  }
+  return {CodeRanges(std::move(memory)), CodeRanges(std::move(thread_local_segment))};
+}
+
+// Without the version that a dynamic symbol may have behind it.
+void set_symbol(Frame& frame, std::string_view name) {
+  name = name.substr(0, name.find('@', 1));
+  if (name != frame.function) frame.symbol = name;
+}
+
+}  // namespace
+
+std::unique_ptr<ModuleFile> ModuleFile::open(FileSearch& search, const std::string& path, const std::string& build_id) {
+  std::unique_ptr<ModuleFile> module(new ModuleFile(search, path));
+  FoundModule found = search.find_module(path, build_id);
+  if (!found.file) {
+    module->source_ = found.has_other ? SymbolSource::kReplaced : SymbolSource::kNoFile;
+    return module;
+  }
+  if (!module->load(*std::move(found.file))) module->source_ = SymbolSource::kNoFile;
+  return module;
+}
+
+ModuleFile::~ModuleFile() {
+  variables_.reset();
+  dwarf_.reset();
+  if (session_ != nullptr) dwfl_end(session_);
+  if (alternate_ != nullptr) dwarf_end(alternate_);
+}
+
+bool ModuleFile::load(ElfFile file) {
+  static char* const no_path = nullptr;
+  static const Dwfl_Callbacks callbacks = {.find_elf = find_no_file,
+                                           .find_debuginfo = find_debug_file,
+                                           .section_address = dwfl_offline_section_address,
+                                           .debuginfo_path = const_cast<char**>(&no_path)};
+  build_id_ = file.build_id();
+  bool is_complete = file.has_section(".symtab") || file.has_section(".gnu_debugdata");
+  const std::string path = file.path();
+  session_ = dwfl_begin(&callbacks);
+  if (session_ == nullptr) return false;
+  const int descriptor = file.release_descriptor();
+  dwfl_report_begin(session_);
+  module_ = dwfl_report_elf(session_, "module", path.c_str(), descriptor, 0, true);
+  if (module_ == nullptr) close(descriptor);  // else libdwfl owns it
+  dwfl_report_end(session_, nullptr, nullptr);
+  if (module_ == nullptr) return false;
+  void** user = nullptr;
+  dwfl_module_info(module_, &user, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  *user = this;
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_, &bias);
+  if (elf == nullptr) return false;
+  main_bias_ = bias;
+  code_ = code_ranges_of(elf, bias);
+  load_dwarf();
+  dwfl_module_getsymtab(module_);  // may find the separate debug file where the DWARF didn't need one
+  is_complete = is_complete || is_debug_file_complete_;
+  symbols_ = SymbolTable(module_, SymbolKind::kCode, code_, is_complete);
+  source_ = dwarf_ != nullptr ? SymbolSource::kFull : is_complete ? SymbolSource::kNames : SymbolSource::kExportsOnly;
+  return true;
+}
+
+void ModuleFile::load_dwarf() {
+  Dwarf_Addr bias = 0;
+  Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
+  if (dwarf == nullptr) return;
+  dwarf_bias_ = bias;
+  attach_alternate();
+  auto index = std::make_unique<DwarfIndex>(dwarf, code_.moved_down(bias), unpacked_.get());
+  if (!index->empty()) dwarf_ = std::move(index);
+}
+
+// What dwz moved into a file that several share. libdw looks for it beside the file and in /usr/lib/debug only.
+void ModuleFile::attach_alternate() {
+  Dwarf_Addr bias = 0;
+  Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
+  const char* name = nullptr;
+  const void* build_id = nullptr;
+  const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id);
+  if (size <= 0 || dwarf_getalt(dwarf) != nullptr) return;
+  auto file = search_.find_by_build_id(std::string(static_cast<const char*>(build_id), static_cast<size_t>(size)));
+  if (!file) return;
+  alternate_file_ = std::make_unique<ElfFile>(*std::move(file));
+  alternate_ = dwarf_begin_elf(alternate_file_->elf(), DWARF_C_READ, nullptr);
+  if (alternate_ != nullptr) dwarf_setalt(dwarf, alternate_);
+}
+
+// libdwfl asks for the separate debug file, and (with other arguments) for the alternate one, which attach_alternate finds.
+int ModuleFile::find_debug_file(Dwfl_Module*, void** user, const char*, Dwarf_Addr, const char* file_name,
+                                const char* link_name, GElf_Word link_crc, char** found_name) {
+  auto& self = *static_cast<ModuleFile*>(*user);
+  if (std::exchange(self.searched_debug_file_, true) || file_name == nullptr) return -1;
+  FileSearch::DebugRequest request{
+      .path = file_name, .recorded_path = self.recorded_path_, .build_id = self.build_id_, .link = std::nullopt};
+  if (link_name != nullptr) request.link = DebugLink{.name = link_name, .crc = link_crc};
+  auto file = self.search_.find_debug_file(request);
+  if (!file || file->path() == request.path) return -1;
+  self.is_debug_file_complete_ = file->has_section(".symtab");
+  *found_name = strdup(file->path().c_str());
+  self.unpacked_ = UnpackedDebugFile::create(file->descriptor());
+  if (self.unpacked_ != nullptr) {
+    if (const int descriptor = self.unpacked_->new_descriptor(); descriptor >= 0) return descriptor;
+    self.unpacked_.reset();
+  }
+  return file->release_descriptor();
+}
+
+std::vector<Frame> ModuleFile::frames_at(uint64_t address) {
+  std::vector<Frame> frames;
+  const uint64_t moved = address + main_bias_;
+  std::vector<SourceFrame> found;
+  if (dwarf_ != nullptr) dwarf_->append_frames(moved - dwarf_bias_, found);
+  for (const SourceFrame& each : found) {
+    Frame frame;
+    if (each.function != nullptr) {
+      frame.function = each.function->text;
+      set_symbol(frame, each.function->linkage);
+    }
+    if (each.position.file != nullptr) frame.file = *each.position.file;
+    frame.line = each.position.line;
+    frame.inlined = each.inlined;
+    if (!each.inlined) use_full_name(frame, each.function, moved);
+    frames.push_back(std::move(frame));
+  }
+  if (frames.empty()) {
+    frames.emplace_back();
+    if (const char* name = symbols_.find(moved)) {
+      frames.back().function = demangle(name);
+      set_symbol(frames.back(), name);
+    }
+  }
+  return frames;
+}
+
+void ModuleFile::load_variables() {
+  if (std::exchange(has_variables_, true) || module_ == nullptr) return;
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_, &bias);
+  if (elf == nullptr) return;
+  const LoadedRanges loaded = loaded_ranges_of(elf, bias);
+  data_symbols_[0] = SymbolTable(module_, SymbolKind::kData, loaded.memory, false);
+  data_symbols_[1] = SymbolTable(module_, SymbolKind::kThreadLocal, loaded.thread_local_segment, false);
+  Dwarf_Addr dwarf_bias = 0;
+  if (unpacked_ != nullptr) unpacked_->need_all();
+  if (dwarf_ != nullptr) variables_ = std::make_unique<VariableIndex>(dwfl_module_getdwarf(module_, &dwarf_bias));
+}
+
+const Variable* ModuleFile::variable_at(uint64_t address, bool is_thread_local) {
+  load_variables();
+  auto variable = find_variable(address, is_thread_local);
+  if (!variable) return nullptr;
+  const uint64_t begin = variable->begin;
+  return &known_variables_[is_thread_local].try_emplace(begin, *std::move(variable)).first->second;
+}
+
+std::optional<Variable> ModuleFile::find_variable(uint64_t address, bool is_thread_local) {
+  const uint64_t bias = is_thread_local ? 0 : main_bias_;
+  const uint64_t dwarf_bias = is_thread_local ? 0 : main_bias_ - dwarf_bias_;  // what DWARF's addresses have more
+  const Symbol* symbol = data_symbols_[is_thread_local].find_symbol(address + bias);
+  std::optional<Variable> described;
+  if (variables_ != nullptr) {
+    // Of a symbol the variable that begins with it is wanted, not one that lies inside.
+    const uint64_t wanted = symbol != nullptr ? symbol->begin - bias : address;
+    described = variables_->find(wanted + dwarf_bias, is_thread_local);
+    if (described) described->begin -= dwarf_bias;
+  }
+  if (symbol == nullptr) return described;
+  Variable variable;
+  variable.name = demangle(symbol->name);
+  variable.begin = symbol->begin - bias;
+  variable.size_bytes = symbol->size_bytes;
+  if (!described || described->begin != variable.begin) return variable;
+  variable.file = std::move(described->file);
+  variable.line = described->line;
+  // "cache.0", of a C function's static variable.
+  if (variable.name.starts_with(described->name + ".")) variable.name = std::move(described->name);
+  return variable;
+}
+
+// The symbol of a function whose DWARF has only the plain name, as with what is local to a file, or none at all.
+void ModuleFile::use_full_name(Frame& frame, const FunctionName* known, uint64_t address) const {
+  if (known != nullptr && known->is_complete) return;
+  const char* name = symbols_.find(address);
+  if (name == nullptr) return;
+  std::string full = demangle(name);
+  if (frame.function.empty() || full.find(known->plain) != std::string::npos) {
+    frame.function = std::move(full);
+    set_symbol(frame, name);
+  }
+}
+
+}  // namespace heaptap::symbols

@@ -1,0 +1,78 @@
+// Names for code addresses: function, file, line and inlined frames, from ELF symbol tables and DWARF (elfutils).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/tables.h"
+
+namespace heaptap::symbols {
+
+struct Frame {
+  std::string function;  // demangled; empty where no symbol covers the address
+  std::string symbol;    // the same as the file has it, mangled; empty where it is equal or not known
+  std::string module;    // path as the target had it; empty where no module covers the address
+  uint64_t offset = 0;   // of the instruction in the module's link-time address space (what addr2line takes)
+  uint64_t address = 0;  // in the process
+  std::string file;      // empty where there is no line information
+  uint32_t line = 0;
+  bool inlined = false;  // this function was inlined into the next frame's
+};
+
+// A variable that has a place of its own: global, static, or thread-local.
+struct Variable {
+  std::string name;  // demangled; "vtable for Foo" and the like are variables too
+  std::string file;  // where it is defined; empty where there is no debug information
+  uint32_t line = 0;
+  uint64_t begin = 0;       // link-time address; of a thread-local one its offset in the object's thread-local segment
+  uint64_t size_bytes = 0;  // 0: not known
+};
+
+struct ResolverOptions {
+  std::vector<std::string>
+      symbol_directories;  // --symbols: a path is tried below it, then with its leading folders taken away one by one
+  std::vector<std::string> sysroots;  // --sysroot
+  bool debuginfod = false;            // ask the servers of $DEBUGINFOD_URLS
+};
+
+class Resolver {
+ public:
+  explicit Resolver(ResolverOptions options);
+  Resolver(Resolver&&) noexcept;
+  Resolver& operator=(Resolver&&) noexcept;
+  ~Resolver();
+
+  // Opens these modules' files in a thread of its own, which takes a while where debug files are large; who needs one of any
+  // module's waits for them. For modules that will be needed: changes nothing but when they are opened. `all_over`: names from
+  // all over the files will be wanted, so what is compressed of them is inflated, as far as that comes until one is.
+  void open_ahead(std::vector<model::Module> modules, bool all_over);
+
+  // The frames of one code address of the trace, innermost first; at least one. For a return address the call before
+  // it is meant (address - 1), for Code::exact the address itself. Results are cached per (module, address).
+  const std::vector<Frame>& resolve(const model::Tables& tables, const model::Code& code);
+
+  // The variable around a link-time address (an address of the process minus Module::bias); null where none is known. The
+  // pointer holds as long as the resolver lives.
+  const Variable* variable_at(const model::Module& module, uint64_t address);
+  // The thread-local variable around an offset in the module's thread-local segment.
+  const Variable* thread_local_at(const model::Module& module, uint64_t offset);
+  // The class whose vtable lies around a link-time address ("shop::Cart"); empty where none does.
+  std::string type_at(const model::Module& module, uint64_t address);
+
+  // One sentence for each module whose frames had no names or no lines, with the package or option that would help
+  // ("libfoo.so.1 is stripped: install libfoo1-dbgsym, or pass --symbols DIR"). The modules with most frames without a
+  // name first, then those with most without a line; at most `limit`.
+  [[nodiscard]] std::vector<std::string> hints(size_t limit) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// C++ and Rust names as people write them; what isn't mangled comes back as it is.
+std::string demangle(const std::string& name);
+
+}  // namespace heaptap::symbols

@@ -1,0 +1,80 @@
+// The functions of one compile unit by address, with what was inlined into them, and its line table. The unit is walked
+// once; the inside of a function when an address in it is asked for. Private to symbols/.
+#pragma once
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "symbols/address_range.h"
+#include "symbols/die_cursor.h"
+#include "symbols/function_names.h"
+#include "symbols/range_map.h"
+
+namespace heaptap::symbols {
+
+struct SourcePosition {
+  const std::string* file = nullptr;  // lives as long as the UnitIndex
+  uint32_t line = 0;
+};
+
+struct SourceFrame {
+  const FunctionName* function = nullptr;  // lives as long as the FunctionNames
+  SourcePosition position;
+  bool inlined = false;  // into the next frame's function
+};
+
+class UnitIndex {
+ public:
+  // `unit_die`: of a compile unit, or of the skeleton of one (what it stands for is read where libdw finds it).
+  // `names` and `code` must outlive this.
+  UnitIndex(Dwarf_Die unit_die, FunctionNames& names, const CodeRanges& code);
+
+  // Appends the frames of the instruction at `address`, innermost first: one without a function where only the line
+  // table knows the address, none where nothing does.
+  void append_frames(uint64_t address, std::vector<SourceFrame>& frames);
+
+ private:
+  static constexpr uint32_t kNoParent = 0xffffffff;
+  struct Inlined {
+    uint64_t die_offset;
+    uint32_t parent;  // index of what it was inlined into; always smaller than its own
+    uint32_t call_file;
+    uint32_t call_line;
+  };
+  struct InlineTree {
+    std::vector<Inlined> nodes;
+    RangeMap ranges;
+  };
+  struct Function {
+    uint64_t die_offset;
+    std::unique_ptr<InlineTree> inlines;  // made when it's needed
+  };
+  class Walk;
+
+  void walk_unit();
+  const InlineTree& inlines_of(Function& function);
+  bool append_ranges(uint64_t die_offset, uint32_t depth, uint32_t value, std::vector<RangeMap::Range>& ranges);
+  std::optional<Dwarf_Die> die_at(uint64_t offset);
+  const FunctionName* name_at(uint64_t die_offset);
+  SourcePosition position_of(uint64_t address);
+  // A file's name as the line table has it, behind the unit's DW_AT_comp_dir where it is relative.
+  const std::string* whole_path(const char* name);
+  SourcePosition call_position(const Inlined& inlined);
+
+  Dwarf_Die lines_die_;  // whose line table is meant
+  Dwarf_Die die_;        // below which the functions are
+  Dwarf* dwarf_;         // of die_
+  FunctionNames& names_;
+  const CodeRanges& code_;
+  std::optional<UnitBytes> bytes_;
+  std::vector<Function> functions_;
+  RangeMap function_ranges_;
+  std::unordered_map<const char*, std::string> paths_;  // by the name in the line table, which libdw keeps
+};
+
+}  // namespace heaptap::symbols

@@ -1,0 +1,40 @@
+// zstd for frames and columns, with contexts that are made once.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace heaptap::trace {
+
+class Compressor {
+ public:
+  explicit Compressor(int level);
+  ~Compressor();
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+
+  // The compressed bytes, valid until the next call; empty where compressing doesn't make them fewer.
+  const std::vector<uint8_t>& compress(const uint8_t* data, size_t bytes);
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+  std::vector<uint8_t> output_;
+};
+
+class Decompressor {
+ public:
+  Decompressor();
+  ~Decompressor();
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+
+  // Fills `output` with exactly `raw_bytes`. False: the data are damaged or of another size.
+  bool decompress(const uint8_t* data, size_t bytes, size_t raw_bytes, std::vector<uint8_t>& output);
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+}  // namespace heaptap::trace

@@ -1,0 +1,158 @@
+// The payload of an event frame: a batch of events as columns, each compressed by itself so that a reader may leave out
+// what it doesn't need. A frame needs nothing of the frames before it but the tables. Writer and reader.
+//
+//   counts │ columns: time marks, thread runs, ranks, misses, fresh, sizes, releases, addresses, ranges, bad releases
+//
+//   ranks, misses, fresh   the site of each event, see site_coder.h
+//   sizes      of each allocation: 0 if it is that of the site's last allocation in this frame, else size + 1
+//   releases   of each release: 0 if its block is the guessed one (release_guess.h), 1 for one that isn't known, else how far
+//              it is from the block that the release before named, or how many allocations ago it was made
+//   addresses  of each allocation that no release in this frame names: distance from the last such one, in zigzag form.
+//              Of blocks that come and go within a frame the address is not kept
+//   ranges     of each map and unmap: distance of the start from the last one's in zigzag form, length
+//   bad releases  of each release without a known block: what was found out about it
+#pragma once
+#include "model/event.h"
+#include "model/tables.h"
+#include "trace/byte_buffer.h"
+#include "trace/compression.h"
+#include "trace/release_guess.h"
+#include "trace/site_coder.h"
+#include "trace/table_builder.h"
+#include "wire/functions.h"
+#include "wire/varint.h"
+
+namespace heaptap::trace {
+
+class EventFrameWriter {
+ public:
+  explicit EventFrameWriter(int level) : compressor_(level) { guess_.begin(); }
+
+  // Adds a batch to the frame; batches of a few thousand events stay in the processor's cache on their way. The first one
+  // says the number of the frame's first block.
+  void add(const model::EventBatch& batch, const std::vector<model::Site>& sites);
+  [[nodiscard]] size_t event_count() const { return event_count_; }
+  // The frame's payload, valid until the next call. The next batch begins another frame.
+  const ByteBuffer& finish(uint64_t resolution_ns);
+  // A frame of one batch.
+  const ByteBuffer& write(const model::EventBatch& batch, const std::vector<model::Site>& sites,
+                          uint64_t resolution_ns) {
+    add(batch, sites);
+    return finish(resolution_ns);
+  }
+
+ private:
+  // Of a site that the frame names; what it remembers of it is in sites_.model().
+  struct SiteState {
+    SiteModel::LocalSite local = 0;  // 0: it doesn't yet
+    model::EventKind kind{};
+    wire::Family family{};
+  };
+  void add_marks(const model::EventBatch& batch);
+  void add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites);
+  // What every event of a batch asks for, at hand while it is added.
+  struct Pass {
+    uint8_t* sizes;  // where the columns go on
+    uint8_t* releases;
+    uint64_t* allocated;  // by number within the frame
+    SiteEncoder::Cursor sites;
+    ReleaseGuess::Cursor guess;
+    model::BlockNumber before_first;  // + a number within the frame: the block's
+    model::BlockNumber last_named;
+  };
+  Pass begin_pass(size_t events);
+  void end_pass(const Pass& pass);
+  SiteState begin_site(model::SiteId site, const model::Site& facts);
+  void add_allocation(const model::Event& event, SiteState site, Pass& pass);
+  void add_release(const model::Event& event, SiteState site, Pass& pass);
+  void add_range(const model::Event& event);
+  void end_thread_run(size_t end);
+  void write_marks(uint64_t resolution_ns);
+  void write_addresses();
+  void write_bad_releases();
+  void append_column(const ByteBuffer& column);
+  void clear();
+
+  Compressor compressor_;
+  ByteBuffer payload_, time_marks_, threads_, sizes_, releases_, addresses_, ranges_, bad_releases_;
+  SiteEncoder sites_;
+  ReleaseGuess guess_;
+  size_t event_count_ = 0;
+  model::BlockNumber first_block_ = 1;
+  model::BlockNumber next_block_ = 1;
+  model::BlockNumber last_named_ = 1;  // by a release; first_block_ before there is one
+  uint64_t last_range_ = 0;
+  model::ThreadId thread_ = 0;              // of the run at the end
+  size_t run_begin_ = 0;                    // its first event
+  std::vector<SiteState> states_;           // by site
+  std::vector<model::SiteId> frame_sites_;  // that have a local number
+  std::vector<uint64_t> allocated_;         // address of each of the frame's allocations; room behind them
+  std::vector<model::TimeMark> marks_;
+  std::vector<model::BadRelease> bad_;
+};
+
+class EventFrameReader {
+ public:
+  // Begins a frame, whose events come in batches of a few thousand: they stay in the processor's cache on their way. A
+  // frame is one batch where addresses are asked for, and where releases are undone, since these belong together.
+  // The payload may go once this returns. False here and below: the payload is damaged.
+  bool begin(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns, bool with_addresses);
+  // The frame's next events. Each batch begins with a mark.
+  bool next(const model::Tables& tables, model::EventBatch& batch);
+  [[nodiscard]] bool at_end() const { return done_ == count_; }
+
+  // A whole frame as one batch.
+  bool read(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns, bool with_addresses,
+            model::EventBatch& batch);
+
+  [[nodiscard]] uint64_t event_count() const { return count_; }
+  // Whether it names sites that the tables don't have, or had to make up.
+  [[nodiscard]] bool names_missing(const TableBuilder& tables) const {
+    return sites_.names_unknown() || sites_.names([&](model::SiteId site) { return tables.is_missing(site); });
+  }
+  [[nodiscard]] model::BlockNumber first_block() const { return first_block_; }
+  // The number that the allocation behind the events read so far has.
+  [[nodiscard]] model::BlockNumber next_block() const { return next_block_; }
+
+ private:
+  static constexpr uint64_t kBatchEvents = 8192;
+  struct Column {
+    std::vector<uint8_t> bytes;
+    wire::VarintReader reader;
+  };
+  bool read_marks(wire::VarintReader& in, uint64_t resolution_ns);
+  bool read_column(wire::VarintReader& in, Column* column);
+  bool read_bad_releases(wire::VarintReader& in, size_t site_count);
+  bool next_events(uint64_t most, const model::Tables& tables, model::EventBatch& batch);
+  void take_marks(model::EventBatch& batch);
+  bool take_bad_releases(const model::Tables& tables, model::EventBatch& batch);
+  bool next_thread();
+  bool read_events(const model::Tables& tables, model::EventBatch& batch);
+  bool read_allocation(model::Event& event, ReleaseGuess::Cursor& guess);
+  bool read_release(model::Event& event, ReleaseGuess::Cursor& guess);
+  bool read_addresses(const model::Tables& tables, model::EventBatch& batch);
+
+  Decompressor decompressor_;
+  Column marks_column_, threads_, ranks_, misses_, fresh_, sizes_, releases_, addresses_, ranges_, bad_column_;
+  SiteDecoder sites_;
+  ReleaseGuess guess_;
+  std::vector<bool> released_;
+  std::vector<model::TimeMark> marks_;
+  std::vector<model::BadRelease> bad_;
+
+  bool with_addresses_ = false;
+  bool in_one_batch_ = false;
+  uint64_t count_ = 0;  // of the frame's events
+  uint64_t done_ = 0;   // events that were read
+  size_t mark_ = 0;     // marks and bad releases that were handed on
+  size_t bad_release_ = 0;
+  model::BlockNumber first_block_ = 1;
+  model::BlockNumber next_block_ = 1;
+  model::BlockNumber last_named_ = 1;
+  uint64_t last_range_ = 0;
+  model::ThreadId thread_ = 0;
+  uint64_t thread_run_ = 0;  // its events that are left
+  uint64_t runs_left_ = 0;   // events of later runs
+};
+
+}  // namespace heaptap::trace

@@ -1,0 +1,60 @@
+#include "trace/scan_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace heaptap::trace {
+namespace {
+
+constexpr size_t kMostNotes = 100;
+
+bool is_scan(const std::vector<FramePlace>& frames, size_t at) {
+  return at < frames.size() && frames[at].type == wire::FrameType::kScan;
+}
+
+// The first frame behind those from `from` on that are of scans, and behind at most `most` of them.
+size_t behind_scan_frames(const std::vector<FramePlace>& frames, size_t from, uint64_t most) {
+  size_t at = from;
+  while (at - from < most && is_scan(frames, at)) ++at;
+  return at;
+}
+
+}  // namespace
+
+ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes,
+                    const std::function<bool(const FramePlace&, wire::VarintReader&)>& read) {
+  ScanList list;
+  const auto note = [&](std::string text) {
+    if (list.notes.size() < kMostNotes) list.notes.push_back(std::move(text));
+  };
+  for (size_t head = 0; head < frames.size();) {
+    if (!is_scan(frames, head)) {
+      ++head;
+      continue;
+    }
+    wire::VarintReader payload;
+    ScanSummary summary;
+    if (!read(frames[head], payload) || !read_scan_head(payload, summary)) {
+      note(fmt::format("a leak scan can't be used: its beginning, at byte {}, is damaged or missing",
+                       frames[head].offset));
+      head = behind_scan_frames(frames, head, frames.size());
+      continue;
+    }
+    const size_t end = behind_scan_frames(frames, head + 1, summary.frame_count);
+    if (end - head - 1 < summary.frame_count) {
+      note(
+          fmt::format("leak scan {} can't be used: the trace has {} of its {} frames (the recording was cut off there)",
+                      summary.facts.number, end - head, summary.frame_count + 1));
+    } else {
+      const uint64_t behind = end < frames.size() ? frames[end].offset : file_bytes;
+      summary.stored_bytes = behind - std::min(frames[head].offset, behind);
+      list.scans.push_back(std::move(summary));
+      list.heads.push_back(head);
+    }
+    head = end;
+  }
+  return list;
+}
+
+}  // namespace heaptap::trace

@@ -1,0 +1,55 @@
+// Makes a trace's tables from its frames of entries, and keeps them within what a file of its size can mean. Where frames are
+// missing, later entries keep their numbers: what stood in between is made up, and what refers to it ends there.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "model/tables.h"
+#include "wire/frame.h"
+#include "wire/varint.h"
+
+namespace heaptap::trace {
+
+inline constexpr const char* kUnsound = "a frame's contents don't hold together";
+
+class TableBuilder {
+ public:
+  // For one who needs no more than what scans and events name.
+  enum class Wants : uint8_t { kAll, kSitesAndModules, kSites };
+
+  // `is_numbered`: frames say the number of their first entry (since 2.1).
+  TableBuilder(uint64_t file_bytes, bool is_numbered, Wants wants)
+      : file_bytes_(file_bytes), is_numbered_(is_numbered), wants_(wants) {}
+
+  // Adds a frame's entries. Not null: what is wrong with it.
+  const char* take(wire::FrameType type, wire::VarintReader payload, model::Tables& tables);
+
+  // From here on frames may be missing.
+  void expect_gaps() { has_gaps_ = true; }
+  [[nodiscard]] bool has_gaps() const { return has_gaps_; }
+  [[nodiscard]] bool can_have_gaps() const { return is_numbered_; }
+  [[nodiscard]] bool is_missing(model::SiteId site) const { return is_set(missing_sites_, site); }
+
+ private:
+  [[nodiscard]] bool is_wanted(wire::FrameType type) const;
+  bool is_too_large(wire::FrameType type, wire::VarintReader payload, const model::Tables& tables);
+  [[nodiscard]] uint64_t most_entries(wire::FrameType type) const;
+  bool go_on_at(uint64_t first, wire::FrameType type, model::Tables& tables);
+  bool read(wire::FrameType type, wire::VarintReader& payload, model::Tables& tables);
+  void keep_a_code(model::Tables& tables);
+  bool read_stacks_with_gaps(wire::VarintReader& payload, model::Tables& tables);
+  bool read_sites_with_gaps(wire::VarintReader& payload, model::Tables& tables);
+  static bool is_set(const std::vector<bool>& bits, size_t index) { return index < bits.size() && bits[index]; }
+  static void set(std::vector<bool>& bits, size_t begin, size_t end);
+
+  uint64_t file_bytes_;
+  bool is_numbered_;
+  Wants wants_;
+  bool has_gaps_ = false;
+  bool made_up_code_ = false;  // the first one, for entries that have to name one
+  uint64_t text_bytes_ = 0;    // of frames with names
+  std::vector<bool> missing_stacks_;
+  std::vector<bool> missing_sites_;
+};
+
+}  // namespace heaptap::trace

@@ -1,0 +1,15 @@
+// The payload of a frame of totals: all of them, as they were at one time. Writer and reader.
+#pragma once
+#include "model/tables.h"
+#include "model/totals.h"
+#include "trace/byte_buffer.h"
+#include "wire/varint.h"
+
+namespace heaptap::trace {
+
+void write_totals(ByteBuffer& out, const model::Totals& totals);
+
+// False where the payload is damaged; `totals` holds then what can't be used.
+bool read_totals(wire::VarintReader& in, const model::Tables& tables, model::Totals& totals);
+
+}  // namespace heaptap::trace

@@ -1,0 +1,288 @@
+#include "trace/trace_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "base/check.h"
+#include "trace/capture_frames.h"
+#include "trace/frame_reader.h"
+#include "trace/frames_ahead.h"
+#include "trace/scan_list.h"
+#include "trace/table_builder.h"
+#include "trace/table_frames.h"
+#include "trace/totals_frame.h"
+#include "trace/trace_index.h"
+#include "trace/trace_lock.h"
+#include "wire/frame.h"
+
+namespace heaptap::trace {
+namespace {
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+class TraceReader::Impl {
+ public:
+  Impl(std::string path, int descriptor, uint64_t bytes)
+      : path_(std::move(path)), file_(descriptor), bytes_(bytes), frame_reader_(descriptor, bytes) {
+    reset();
+  }
+
+  base::Result<> check_head() {
+    uint8_t head[wire::kFileHeadBytes];
+    const size_t got = read_at(file_.descriptor(), 0, head, sizeof(head));
+    if (got < sizeof(head) || __builtin_memcmp(head, wire::kFileMagic, 8) != 0) {
+      return base::fail("{} is not a heaptap trace{}", path_, got == 0 ? ": it is empty" : "");
+    }
+    const uint32_t version = wire::get_u32(head + 8);
+    const unsigned major = version & 0xffff;
+    if (major > wire::kMajorVersion) {
+      return base::fail("{} was written by a newer heaptap (trace format {}.{}, this one reads {}.x): update heaptap",
+                        path_, major, version >> 16, wire::kMajorVersion);
+    }
+    is_numbered_ = version >> 16 >= wire::kNumberedMinorVersion;
+    if (major == 0) return base::fail("{} is damaged: it names a trace format that never was (0)", path_);
+    if (major < wire::kMajorVersion) {
+      return base::fail(
+          "{} was written by an older heaptap (trace format {}.{}, this one reads {}.x): read it with that one", path_,
+          major, version >> 16, wire::kMajorVersion);
+    }
+    return {};
+  }
+
+  // Reads the frames of facts, so that these are there before a replay: how the capture began, and how it ended.
+  void peek() {
+    frames_ = read_trace_index(file_.descriptor(), bytes_).frames;
+    scans_ = list_scans(frames_, bytes_, [this](const FramePlace& place, wire::VarintReader& payload) {
+      Frame frame;
+      if (!frame_reader_.read(place.offset, frame) || frame.head.type != place.type) return false;
+      payload = frame.payload;
+      return true;
+    });
+    for (const FramePlace& place : frames_) {
+      Frame frame;
+      const bool facts = place.type == wire::FrameType::kCapture || place.type == wire::FrameType::kEnd;
+      if (!facts || !frame_reader_.read(place.offset, frame) || frame.head.type != place.type) continue;
+      wire::VarintReader payload = frame.payload;
+      read_capture(payload, capture_);
+    }
+  }
+
+  base::Result<> replay(EventSink& sink, const ReplayOptions& options) {
+    reset();
+    FramesAhead frames(
+        file_.descriptor(), bytes_,
+        {.is_numbered = is_numbered_, .with_events = options.events, .with_addresses = options.addresses},
+        options.decoder_thread.value_or(FramesAhead::has_processors()));
+    uint64_t offset = wire::kFileHeadBytes;
+    const char* end = nullptr;
+    while (const DecodedFrame* frame = frames.next()) {
+      const char* wrong = frame->wrong != nullptr ? frame->wrong : take(*frame, sink);
+      if (wrong != nullptr && (frame->is_last || frame->wrong == nullptr)) {
+        offset = frame->offset;
+        end = wrong;
+        break;
+      }
+      if (wrong != nullptr) {
+        tables_from_.expect_gaps();
+        damage_.add(wrong, frame->offset);
+      }
+      offset = frame->end;
+      if (options.progress) options.progress(offset, bytes_);
+    }
+    tell_damage(end, offset);
+    return {};
+  }
+
+  base::Result<model::HeapScan> load_scan(size_t index) {
+    const size_t head = scans_.heads[index];
+    const ScanSummary& summary = scans_.scans[index];
+    model::Tables tables = empty_tables();
+    Frame frame;
+    if (!is_plausible(summary)) {
+      return base::fail("leak scan {} of {} can't be used: it claims to hold more than a trace of this size can mean",
+                        summary.facts.number, path_);
+    }
+    const auto unusable = [&](size_t at) {
+      return base::fail(
+          "leak scan {} of {} can't be used: its frame at byte {} is damaged; what else is in the trace can",
+          summary.facts.number, path_, frames_[at].offset);
+    };
+    TableBuilder builder(bytes_, is_numbered_, TableBuilder::Wants::kSitesAndModules);
+    for (size_t i = 0; i < head; ++i) {
+      if (!extends_tables(frames_[i].type)) continue;
+      if (!frame_reader_.read(frames_[i].offset, frame)) {
+        if (!is_numbered_) return unusable(i);
+        builder.expect_gaps();
+      } else if (builder.take(frame.head.type, frame.payload, tables) != nullptr) {
+        return unusable(i);
+      }
+    }
+    ScanFrameReader reader;
+    size_t at = head;
+    for (; at <= head + summary.frame_count; ++at) {
+      if (!frame_reader_.read(frames_[at].offset, frame) || frame.head.type != wire::FrameType::kScan ||
+          !reader.add(frame.payload, tables)) {
+        return unusable(at);
+      }
+    }
+    if (!reader.whole()) return unusable(at - 1);
+    return reader.take();
+  }
+
+  [[nodiscard]] const ScanList& scans() const { return scans_; }
+  [[nodiscard]] const model::Capture& capture() const { return capture_; }
+  [[nodiscard]] const model::Tables& tables() const { return tables_; }
+
+ private:
+  void reset() {
+    tables_ = empty_tables();
+    tables_from_ = TableBuilder(bytes_, is_numbered_, TableBuilder::Wants::kAll);
+    damage_ = {};
+    capture_ = {};
+    capture_.trace_bytes = bytes_;
+  }
+
+  // What couldn't be read, in one sentence. `end`: what is wrong with the frame at `offset`, behind which nothing was; null:
+  // the file was read up to there.
+  void tell_damage(const char* end, uint64_t offset) {
+    const bool has_end = capture_.ended || damage_.count > 0;
+    capture_.truncated = end != nullptr || damage_.count > 0 || !has_end;
+    if (!capture_.truncated) return;
+    const std::string last = end != nullptr ? fmt::format("{} (at byte {} of {})", end, offset, bytes_) : "";
+    const bool is_growing = !capture_.ended && is_being_written(file_.descriptor());
+    if (is_growing && damage_.count == 0) {
+      capture_.running = true;
+      capture_.damage = "the trace is being written: this is what there is of it so far";
+    } else if (damage_.count > 0) {
+      capture_.damage =
+          fmt::format("{} (at byte {} of {}){}; {}", damage_.first, damage_.offset, bytes_,
+                      damage_.count > 1 ? fmt::format(", and so are {} more", damage_.count - 1) : "",
+                      last.empty() ? "all else was read" : "what is between it and this was read: " + last);
+    } else if (end != nullptr) {
+      capture_.damage = last + "; what is before it was read";
+    } else {
+      capture_.damage = fmt::format(
+          "the trace ends without its last frame: the recording was cut off (at byte {} of {}); what is before it was "
+          "read",
+          offset, bytes_);
+    }
+  }
+
+  // Null, or what is wrong with the frame.
+  const char* take(const DecodedFrame& frame, EventSink& sink) {
+    wire::VarintReader payload = frame.reader();
+    switch (frame.type) {
+      case wire::FrameType::kCapture:
+        capture_.command.clear();
+        capture_.suppressions.clear();
+        return read_capture(payload, capture_) && capture_.time_resolution_ns > 0 ? nullptr : kUnsound;
+      case wire::FrameType::kEnd:
+        return read_capture(payload, capture_) ? nullptr : kUnsound;
+      case wire::FrameType::kEvents:
+        sink.on_batch(frame.batch, tables_);
+        return nullptr;
+      case wire::FrameType::kTotals:
+        return take_totals(payload, sink) ? nullptr : kUnsound;
+      case wire::FrameType::kScan:
+        return nullptr;  // load_scan reads these
+      default:
+        return tables_from_.take(frame.type, payload, tables_);
+    }
+  }
+
+  // What repeats itself all the time takes a byte for hundreds of blocks.
+  [[nodiscard]] bool is_plausible(const ScanSummary& scan) const {
+    constexpr uint64_t kUsual = uint64_t{1} << 22;
+    constexpr uint64_t kEntriesAByte = 512;
+    constexpr uint64_t kUsualRoots = uint64_t{1} << 20;
+    constexpr uint64_t kRootsAByte = 64;
+    const uint64_t most = kUsual + kEntriesAByte * bytes_;
+    return scan.block_count <= most && scan.pointer_count <= most &&
+           scan.root_count <= kUsualRoots + kRootsAByte * bytes_;
+  }
+
+  static bool extends_tables(wire::FrameType type) {
+    return type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads;
+  }
+
+  bool take_totals(wire::VarintReader& payload, EventSink& sink) {
+    model::Totals totals;
+    if (!read_totals(payload, tables_, totals)) return false;
+    sink.on_totals(totals, tables_);
+    return true;
+  }
+
+  std::string path_;
+  File file_;
+  uint64_t bytes_;
+  FrameReader frame_reader_;
+  model::Capture capture_;
+  model::Tables tables_;
+  bool is_numbered_ = true;
+  TableBuilder tables_from_{0, true, TableBuilder::Wants::kAll};
+  struct {
+    size_t count = 0;  // of frames that are damaged, or missing
+    const char* first = nullptr;
+    uint64_t offset = 0;
+    void add(const char* what, uint64_t where) {
+      if (count++ > 0) return;
+      first = what;
+      offset = where;
+    }
+  } damage_;
+  std::vector<FramePlace> frames_;
+  ScanList scans_;
+};
+
+base::Result<TraceReader> TraceReader::open(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return base::fail("can't read the trace {}: {}", path, base::reason_of(errno));
+  struct stat status{};
+  const bool known = fstat(descriptor, &status) == 0;
+  auto impl = std::make_unique<Impl>(path, descriptor, known ? static_cast<uint64_t>(status.st_size) : 0);
+  if (!known || !S_ISREG(status.st_mode)) {
+    return base::fail("{} is not a heaptap trace: it is {}", path,
+                      S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
+  }
+  HEAPTAP_TRY(impl->check_head());
+  impl->peek();
+  return TraceReader(std::move(impl));
+}
+
+TraceReader::TraceReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TraceReader::TraceReader(TraceReader&&) noexcept = default;
+TraceReader& TraceReader::operator=(TraceReader&&) noexcept = default;
+TraceReader::~TraceReader() = default;
+
+base::Result<> TraceReader::replay(EventSink& sink, const ReplayOptions& options) {
+  return impl_->replay(sink, options);
+}
+const model::Capture& TraceReader::capture() const { return impl_->capture(); }
+const model::Tables& TraceReader::tables() const { return impl_->tables(); }
+const std::vector<ScanSummary>& TraceReader::scans() const { return impl_->scans().scans; }
+const std::vector<std::string>& TraceReader::scan_notes() const { return impl_->scans().notes; }
+base::Result<model::HeapScan> TraceReader::load_scan(size_t index) {
+  HEAPTAP_CHECK(index < scans().size());
+  return impl_->load_scan(index);
+}
+
+}  // namespace heaptap::trace

@@ -1,0 +1,182 @@
+#include "trace/trace_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "trace/capture_frames.h"
+#include "trace/scan_frames.h"
+#include "trace/totals_frame.h"
+#include "trace/trace_lock.h"
+
+namespace heaptap::trace {
+namespace {
+
+constexpr int kTableLevel = 3;  // of zstd
+constexpr int kEventLevel = 2;
+
+}  // namespace
+
+base::Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path, bool overwrite) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (overwrite ? O_TRUNC : O_EXCL);
+  const int descriptor = open(path.c_str(), flags, 0644);
+  if (descriptor < 0 && errno == EEXIST) {
+    return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
+  }
+  if (descriptor < 0 && errno == ELOOP) {
+    return base::fail("can't write the trace to {}: it is a symbolic link; name the file itself, or remove the link",
+                      path);
+  }
+  if (descriptor < 0) {
+    return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", path,
+                      base::reason_of(errno));
+  }
+  hold_as_writer(descriptor);
+  return std::unique_ptr<TraceWriter>(new TraceWriter(path, descriptor));
+}
+
+TraceWriter::TraceWriter(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor), compressor_(kTableLevel), event_writer_(kEventLevel) {}
+
+TraceWriter::~TraceWriter() { close(descriptor_); }
+
+base::Result<> TraceWriter::begin(const model::Capture& capture) {
+  resolution_ns_ = capture.time_resolution_ns;
+  uint8_t head[wire::kFileHeadBytes] = {};
+  __builtin_memcpy(head, wire::kFileMagic, 8);
+  wire::put_u32(head + 8, uint32_t{wire::kMajorVersion} | uint32_t{wire::kMinorVersion} << 16);
+  HEAPTAP_TRY(append(head, sizeof(head)));
+  offset_ += sizeof(head);
+  payload_.clear();
+  write_capture_start(payload_, capture);
+  return write_frame(wire::FrameType::kCapture, payload_, false);
+}
+
+void TraceWriter::add(const model::EventBatch& batch, const model::Tables& tables) {
+  event_writer_.add(batch, tables.sites);
+}
+
+base::Result<> TraceWriter::flush(const model::Tables& tables) {
+  const uint64_t events = event_writer_.event_count();
+  HEAPTAP_TRY(write_tables(tables));
+  if (events == 0) return {};
+  HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.finish(resolution_ns_), false));
+  event_count_ += events;
+  return {};
+}
+
+base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
+  HEAPTAP_TRY(flush(tables));
+  ScanFrameWriter frames(scan, event_count_);
+  while (const ByteBuffer* payload = frames.next()) HEAPTAP_TRY(write_frame(wire::FrameType::kScan, *payload, true));
+  return {};
+}
+
+base::Result<> TraceWriter::write_totals(const model::Totals& totals, const model::Tables& tables) {
+  if (!index_.empty() && index_.back().type == wire::FrameType::kTotals) HEAPTAP_TRY(take_back_last_frame());
+  HEAPTAP_TRY(write_tables(tables));
+  payload_.clear();
+  trace::write_totals(payload_, totals);
+  return write_frame(wire::FrameType::kTotals, payload_, true);
+}
+
+base::Result<> TraceWriter::take_back_last_frame() {
+  if (!failure_.empty()) return std::unexpected(base::Error{failure_});
+  const uint64_t offset = index_.back().offset;
+  if (ftruncate(descriptor_, static_cast<off_t>(offset)) != 0) return {};  // it stays, and a later one counts
+  offset_ = offset;
+  index_.pop_back();
+  --frame_number_;
+  return {};
+}
+
+base::Result<> TraceWriter::finish(const model::Capture& capture, const model::Tables& tables) {
+  HEAPTAP_TRY(flush(tables));
+  payload_.clear();
+  write_capture_end(payload_, capture);
+  HEAPTAP_TRY(write_frame(wire::FrameType::kEnd, payload_, false));
+  return write_index();
+}
+
+base::Result<> TraceWriter::write_tables(const model::Tables& tables) {
+  const auto write_new = [&](wire::FrameType type, const auto& entries, size_t& written,
+                             auto&& encode) -> base::Result<> {
+    if (entries.size() == written) return {};
+    payload_.clear();
+    encode(payload_, entries, written);
+    write_first_number(payload_, written);
+    written = entries.size();
+    return write_frame(type, payload_, true);
+  };
+  HEAPTAP_TRY(write_new(wire::FrameType::kModules, tables.modules, written_.modules, write_modules));
+  HEAPTAP_TRY(write_new(wire::FrameType::kCodes, tables.codes, written_.codes, write_codes));
+  HEAPTAP_TRY(write_new(wire::FrameType::kStacks, tables.stacks, written_.stacks, write_stacks));
+  HEAPTAP_TRY(write_new(wire::FrameType::kSites, tables.sites, written_.sites, write_sites));
+  return write_new(wire::FrameType::kThreads, tables.threads, written_.threads, write_threads);
+}
+
+base::Result<> TraceWriter::write_frame(wire::FrameType type, const ByteBuffer& payload, bool compress) {
+  const uint8_t* data = payload.data();
+  size_t bytes = payload.size();
+  wire::FrameHead head{type, wire::Codec::kNone, 0, static_cast<uint32_t>(bytes), frame_number_, 0};
+  if (compress) {
+    const std::vector<uint8_t>& compressed = compressor_.compress(data, bytes);
+    if (!compressed.empty()) {
+      head.codec = wire::Codec::kZstd;
+      data = compressed.data();
+      bytes = compressed.size();
+    }
+  }
+  head.stored_bytes = static_cast<uint32_t>(bytes);
+  frame_.resize(wire::kFrameHeadBytes + bytes);
+  if (bytes > 0) __builtin_memcpy(frame_.data() + wire::kFrameHeadBytes, data, bytes);
+  wire::write_frame_head(frame_.data(), head, frame_.data() + wire::kFrameHeadBytes);
+  HEAPTAP_TRY(append(frame_.data(), frame_.size()));
+  index_.push_back({type, offset_, event_count_});
+  offset_ += frame_.size();
+  ++frame_number_;
+  return {};
+}
+
+base::Result<> TraceWriter::write_index() {
+  const uint64_t index_offset = offset_;
+  payload_.clear();
+  payload_.varint(index_.size());
+  uint64_t offset = 0;
+  uint64_t event = 0;
+  for (const IndexEntry& entry : index_) {
+    payload_.varint(static_cast<uint64_t>(entry.type));
+    payload_.varint(entry.offset - offset);
+    payload_.varint(entry.first_event - event);
+    offset = entry.offset;
+    event = entry.first_event;
+  }
+  HEAPTAP_TRY(write_frame(wire::FrameType::kIndex, payload_, true));
+  uint8_t trailer[wire::kTrailerBytes];
+  wire::put_u64(trailer, index_offset);
+  __builtin_memcpy(trailer + 8, wire::kTrailerMagic, 8);
+  HEAPTAP_TRY(append(trailer, sizeof(trailer)));
+  offset_ += sizeof(trailer);
+  return {};
+}
+
+base::Result<> TraceWriter::append(const void* data, size_t bytes) {
+  if (!failure_.empty()) return std::unexpected(base::Error{failure_});
+  const auto* from = static_cast<const uint8_t*>(data);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t result = pwrite(descriptor_, from + done, bytes - done, static_cast<off_t>(offset_ + done));
+    if (result < 0 && errno == EINTR) continue;
+    if (result <= 0) {
+      failure_ = fmt::format("can't write to {} any further: {}; what was written up to there can be read", path_,
+                             base::reason_of(result < 0 ? errno : ENOSPC));
+      // The rest of a frame that didn't fit would only look like damage. If cutting it off fails, it just stays.
+      [[maybe_unused]] const int cut = ftruncate(descriptor_, static_cast<off_t>(offset_));
+      return std::unexpected(base::Error{failure_});
+    }
+    done += static_cast<size_t>(result);
+  }
+  return {};
+}
+
+}  // namespace heaptap::trace

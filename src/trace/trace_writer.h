@@ -1,0 +1,82 @@
+// Writes a trace file, frame by frame, so that what was written is readable at any moment.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "model/capture.h"
+#include "model/event.h"
+#include "model/heap_scan.h"
+#include "model/tables.h"
+#include "model/totals.h"
+#include "trace/byte_buffer.h"
+#include "trace/compression.h"
+#include "trace/event_frame.h"
+#include "trace/table_frames.h"
+#include "wire/frame.h"
+
+namespace heaptap::trace {
+
+class TraceWriter {
+ public:
+  // Fails where the file can't be made; an existing one only gives way with `overwrite`.
+  static base::Result<std::unique_ptr<TraceWriter>> create(const std::string& path, bool overwrite);
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // First; once.
+  base::Result<> begin(const model::Capture& capture);
+  // Adds a batch to the frame that is being made.
+  void add(const model::EventBatch& batch, const model::Tables& tables);
+  [[nodiscard]] size_t events_pending() const { return event_writer_.event_count(); }
+  // New entries of the tables, then the frame. After a failure the file ends behind its last whole frame and takes no
+  // more; each further call fails in the same way.
+  base::Result<> flush(const model::Tables& tables);
+  // The batch in a frame of its own.
+  base::Result<> write(const model::EventBatch& batch, const model::Tables& tables) {
+    add(batch, tables);
+    return flush(tables);
+  }
+  // A leak scan, at the place among the events that has been reached: what was added is flushed before. (So its own
+  // events_before is not asked.)
+  base::Result<> write_scan(const model::HeapScan& scan, const model::Tables& tables);
+  // The totals as they are now. Totals that were the last thing written give way to them.
+  base::Result<> write_totals(const model::Totals& totals, const model::Tables& tables);
+  // The facts of the end, and the index.
+  base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
+
+  [[nodiscard]] uint64_t events_written() const { return event_count_; }
+  [[nodiscard]] uint64_t bytes_written() const { return offset_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  struct IndexEntry {
+    wire::FrameType type;
+    uint64_t offset;
+    uint64_t first_event;
+  };
+
+  TraceWriter(std::string path, int descriptor);
+  base::Result<> write_tables(const model::Tables& tables);
+  base::Result<> write_frame(wire::FrameType type, const ByteBuffer& payload, bool compress);
+  base::Result<> write_index();
+  base::Result<> take_back_last_frame();
+  base::Result<> append(const void* data, size_t bytes);
+
+  std::string path_;
+  int descriptor_;
+  uint64_t offset_ = 0;  // end of the last whole frame
+  uint64_t event_count_ = 0;
+  uint64_t resolution_ns_ = 1;
+  uint32_t frame_number_ = 0;
+  TableCounts written_;
+  std::vector<IndexEntry> index_;
+  std::vector<uint8_t> frame_;
+  ByteBuffer payload_;
+  Compressor compressor_;
+  EventFrameWriter event_writer_;
+  std::string failure_;  // of the first write that failed
+};
+
+}  // namespace heaptap::trace

@@ -1,0 +1,89 @@
+// One traced address space: the objects in it, the breakpoints in them, and the log that its events go to. A process has one;
+// a vfork child uses its parent's.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "arch/cpu.h"
+#include "process/traced_memory.h"
+#include "tracer/breakpoint_table.h"
+#include "tracer/call_walk.h"
+#include "tracer/called_name.h"
+#include "tracer/loaded_objects.h"
+#include "tracer/log_writer.h"
+#include "tracer/unmappings.h"
+
+namespace heaptap::tracer {
+
+class AddressSpace {
+ public:
+  // `thread`: any live thread of the process.
+  AddressSpace(pid_t thread, const arch::Cpu& cpu);
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+
+  // It is the copy that a fork has just made of the parent's: owns the breakpoints in it from now on.
+  void copy_from(const AddressSpace& parent);
+  // Begins to record: notes the objects, plants breakpoints.
+  void start(std::unique_ptr<LogWriter> log);
+  // What stays are the objects and the breakpoints.
+  void end_recording();
+  // The loader says that objects came or went.
+  void look_at_objects();
+  // An IFUNC's resolver chose this.
+  void add_resolved(uint64_t address, wire::Function function);
+
+  [[nodiscard]] bool is_recording() const { return log_ != nullptr; }
+  [[nodiscard]] const arch::Cpu& cpu() const { return cpu_; }
+  [[nodiscard]] process::TracedMemory& memory() { return memory_; }
+  [[nodiscard]] BreakpointTable& breakpoints() { return breakpoints_; }
+  [[nodiscard]] const BreakpointTable& breakpoints() const { return breakpoints_; }
+  [[nodiscard]] LogWriter& log() { return *log_; }
+  [[nodiscard]] CallWalk& walk() { return *walk_; }
+  [[nodiscard]] CalledName& called_name() { return called_name_; }
+  [[nodiscard]] Unmappings& unmappings() { return unmappings_; }
+  [[nodiscard]] const LoadedObjects& objects() const { return objects_; }
+
+  // Calls from there are no events (--omit).
+  [[nodiscard]] bool omits(uint64_t address) const;
+  // Whether releases from there are of an allocator's own.
+  [[nodiscard]] bool releases_its_own(uint64_t address) const;
+  // Whether calls from `address` below an operator at `called` are of the program, or for what the operator throws.
+  [[nodiscard]] bool is_beside_operators(uint64_t called, uint64_t address) const;
+  // Whether mapping calls from there are the C library's or an allocator's own.
+  [[nodiscard]] bool is_allocators(uint64_t address) const;
+
+  // What can't be seen, said once each.
+  [[nodiscard]] std::vector<std::string> take_notes();
+
+ private:
+  void object_came(uint32_t index);
+  void plant_functions(uint32_t index);
+  void plant_function(uint32_t object, const FoundFunction& function);
+  void plant_exits(uint32_t object, const FoundFunction& function);
+  void plant_notice();
+  [[nodiscard]] bool is_wanted(const FoundFunction& function) const;
+  [[nodiscard]] bool is_omitted(const LoadedObject& object) const;
+  void note_once(const std::string& text);
+
+  const arch::Cpu& cpu_;
+  process::TracedMemory memory_;
+  LoadedObjects objects_;
+  CalledName called_name_;
+  BreakpointTable breakpoints_;
+  std::unique_ptr<LogWriter> log_;
+  std::unique_ptr<CallWalk> walk_;
+  Unmappings unmappings_;
+  std::vector<bool> omitted_;  // by object
+  std::set<std::string> notes_said_;
+  std::vector<std::string> notes_;
+  size_t object_notes_ = 0;  // how many of objects_.notes() were taken over
+};
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,335 @@
+#include "tracer/call_observer.h"
+
+#include <cstring>
+#include <utility>
+
+#include "wire/functions.h"
+
+namespace heaptap::tracer {
+namespace {
+
+using wire::Function;
+using wire::RecordKind;
+using wire::Role;
+
+constexpr uint64_t kPageBytes = 4096;  // mappings are counted in these, whatever the target's are
+constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
+
+// Which argument says what; -1: none does.
+struct Arguments {
+  int block = -1;
+  int size = -1;
+  int count = -1;  // of elements of that size
+  int old_size = -1;
+  int flags = -1;   // of mremap
+  int result = -1;  // where the result is stored
+};
+
+constexpr Arguments arguments_of(Function function) {
+  switch (function) {
+    case Function::kCalloc:
+      return {.size = 1, .count = 0};
+    case Function::kRealloc:
+      return {.block = 0, .size = 1};
+    case Function::kReallocarray:
+      return {.block = 0, .size = 2, .count = 1};
+    case Function::kPosixMemalign:
+      return {.size = 2, .result = 0};
+    case Function::kAlignedAlloc:
+    case Function::kMemalign:
+    case Function::kMmap:
+    case Function::kMmap64:
+    case Function::kMunmap:
+      return {.block = 0, .size = 1};
+    case Function::kMremap:
+      return {.block = 0, .size = 2, .old_size = 1, .flags = 3};
+    default:
+      break;
+  }
+  return wire::facts_of(function).role == Role::kRelease ? Arguments{.block = 0} : Arguments{.size = 0};
+}
+
+// What is known of a call that may be a part of another one, which began before it could be seen.
+constexpr Function either_of(Function function) {
+  const wire::FunctionFacts& facts = wire::facts_of(function);
+  const bool is_known =
+      function == Function::kCalloc || function == Function::kRealloc || function == Function::kReallocarray;
+  const bool allocates = facts.role == Role::kAllocate;
+  if ((!allocates && facts.role != Role::kRelease) || is_known) return function;
+  if (facts.family == wire::Family::kMalloc) return allocates ? Function::kMallocOrNew : Function::kFreeOrDelete;
+  if (facts.family == wire::Family::kNew) {
+    return allocates ? Function::kNewOrNewArray : Function::kDeleteOrDeleteArray;
+  }
+  return function;
+}
+
+// For what is only tried.
+class ReadOnly final : public arch::TargetMemory {
+ public:
+  explicit ReadOnly(arch::TargetMemory& memory) : memory_(memory) {}
+  bool read(uint64_t address, void* to, size_t bytes) override { return memory_.read(address, to, bytes); }
+  bool write(uint64_t /*address*/, const void* /*from*/, size_t /*bytes*/) override { return false; }
+
+ private:
+  arch::TargetMemory& memory_;
+};
+
+}  // namespace
+
+void CallObserver::entered(const Site& site) {
+  arch::CallPlace place;
+  if (!space_.cpu().call_place(registers_, space_.memory(), place)) return;
+  FoundFunction called = site.functions.front();
+  called.function = space_.called_name().choose(site.functions, registers_, place.return_address);
+  PendingCall* outer = thread_.calls.enclosing(place, called, space_.memory(), space_.cpu());
+  if (outer != nullptr && !is_for_failure(*outer, called, place)) {
+    const bool ends_here = outer->goes_on_in_release && !site.tracks_return &&
+                           outer->place.entry_stack_pointer == place.entry_stack_pointer;
+    const wire::FunctionFacts& facts = wire::facts_of(called.function);
+    if (facts.role == Role::kAllocate && wire::is_cpp(facts.family)) {
+      outer->inner_operator = called.address;
+      outer->inner_place = place;
+    }
+    if (ends_here) thread_.calls.pop(outer);
+    return;
+  }
+  begin(called, site, place);
+}
+
+// operator new that finds no memory calls the program's new_handler, and throws: what these call is no part of it.
+bool CallObserver::is_for_failure(const PendingCall& outer, const FoundFunction& called,
+                                  const arch::CallPlace& place) const {
+  const wire::FunctionFacts& facts = wire::facts_of(outer.called.function);
+  if (facts.role != Role::kAllocate || !wire::is_cpp(facts.family)) return false;
+  const bool goes_on_there = place.entry_stack_pointer == outer.place.entry_stack_pointer;
+  if (goes_on_there) return false;
+  return wire::facts_of(called.function).role == Role::kRelease ||
+         space_.is_beside_operators(operator_around(outer, place), place.return_address);
+}
+
+// The C++ library's operator new[] calls an operator new that the program or a library has replaced, and that one malloc.
+uint64_t CallObserver::operator_around(const PendingCall& outer, const arch::CallPlace& place) const {
+  const bool is_inside = outer.inner_operator != 0 &&
+                         place.entry_stack_pointer < outer.inner_place.entry_stack_pointer &&
+                         still_stands(outer.inner_place, space_.memory(), space_.cpu());
+  return is_inside ? outer.inner_operator : outer.called.address;
+}
+
+void CallObserver::begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place) {
+  PendingCall call{.called = called, .recorded_as = called.function, .place = place};
+  const Role role = wire::facts_of(called.function).role;
+  const bool maps = role == Role::kMap || role == Role::kUnmap || role == Role::kRemap;
+  if (called.watch == Watch::kResolver) {
+    thread_.calls.push(call);
+    return;
+  }
+  if (maps && space_.is_allocators(place.return_address)) return;
+  if (role == Role::kRelease && space_.releases_its_own(place.return_address)) return;
+  const Arguments arguments = arguments_of(called.function);
+  if (std::exchange(thread_.may_be_in_call, false)) call.recorded_as = either_of(called.function);
+  call.is_event = !space_.omits(place.return_address);
+  call.block = argument(role == Role::kAllocate ? arguments.result : arguments.block);
+  call.size_bytes = argument(arguments.size);
+  if (arguments.count >= 0) call.size_bytes *= argument(arguments.count);
+  call.old_size_bytes = argument(arguments.old_size);
+  call.leaves_old = (argument(arguments.flags) & 4) != 0 /* MREMAP_DONTUNMAP */ || call.old_size_bytes == 0;
+  if (call.is_event && !(role == Role::kRelease && call.block == 0)) call.stack = walk(place);
+  if (role == Role::kRelease) {
+    begin_release(call, site.tracks_return);
+  } else if (role == Role::kReallocate) {
+    begin_reallocation(call);
+  } else if (role == Role::kUnmap || role == Role::kRemap) {
+    begin_mapping(call);
+  } else {
+    thread_.calls.push(call);
+  }
+}
+
+void CallObserver::begin_release(PendingCall call, bool tracks_return) {
+  if (call.block != 0) write(RecordKind::kRelease, call, call.block, 0);
+  if (tracks_return) thread_.calls.push(call);
+}
+
+void CallObserver::begin_reallocation(PendingCall call) {
+  call.releases = call.block != 0;
+  if (call.releases) write(RecordKind::kRelease, call, call.block, 0);
+  thread_.calls.push(call);
+}
+
+// What is unmapped may be mapped by another thread before this one is seen to return.
+void CallObserver::begin_mapping(PendingCall call) {
+  const bool moves = wire::facts_of(call.called.function).role == Role::kRemap;
+  const uint64_t size_bytes = whole_pages(moves ? call.old_size_bytes : call.size_bytes);
+  const bool unmaps = call.is_event && !(moves && call.leaves_old);
+  if (unmaps)
+    space_.unmappings().begin(thread_.id(), stream(), event_of(RecordKind::kUnmap, call, call.block, size_bytes));
+  thread_.calls.push(call);
+}
+
+// stack_t { void* ss_sp; int ss_flags; size_t ss_size; }. What the kernel refuses isn't noted.
+void CallObserver::sets_alternate_stack() {
+  constexpr uint64_t kDisabled = 2;
+  constexpr uint64_t kLeastBytes = 2048;
+  const arch::Cpu& cpu = space_.cpu();
+  const uint64_t at = argument(0);
+  const uint64_t word = cpu.word_bytes();
+  uint64_t begin = 0;
+  uint64_t size_bytes = 0;
+  uint8_t flags[4] = {};
+  if (at == 0 || !arch::read_word(cpu, space_.memory(), at, begin) ||
+      !arch::read_word(cpu, space_.memory(), at + 2 * word, size_bytes) ||
+      !space_.memory().read(at + word, flags, sizeof(flags))) {
+    return;
+  }
+  base::AddressRange& known = thread_.alternate_stack;
+  if (known.contains(cpu.stack_pointer(registers_))) return;
+  const bool is_off = (flags[cpu.is_big_endian() ? 3 : 0] & kDisabled) != 0;
+  if (!is_off && size_bytes < kLeastBytes) return;
+  space_.log().forget_stack(known.begin);
+  known = is_off ? base::AddressRange{} : base::AddressRange{begin, begin + size_bytes};
+  space_.log().note_stack({.begin = known.begin,
+                           .end = known.end,
+                           .context = 0,
+                           .thread_id = static_cast<uint32_t>(thread_.id()),
+                           .kind = wire::RootKind::kAlternateStack});
+}
+
+CallObserver::Resolved CallObserver::returning() {
+  const PendingCall* ending = thread_.calls.ending(space_.cpu(), registers_);
+  return ending != nullptr ? end(ending) : Resolved{};
+}
+
+CallObserver::Resolved CallObserver::returned() {
+  const uint64_t stack_pointer = space_.cpu().stack_pointer(registers_);
+  const PendingCall* call = thread_.calls.returned(space_.cpu().program_counter(registers_), stack_pointer);
+  return call != nullptr ? end(call) : Resolved{};
+}
+
+CallObserver::Resolved CallObserver::end(const PendingCall* ending) {
+  const PendingCall call = *ending;
+  thread_.calls.pop(ending);
+  const uint64_t result = space_.cpu().result(registers_);
+  if (call.called.watch == Watch::kResolver) return {.address = result, .function = call.called.function};
+  if (call.is_event) finish(call, result);
+  return {};
+}
+
+void CallObserver::finish(const PendingCall& call, uint64_t result) {
+  switch (wire::facts_of(call.called.function).role) {
+    case Role::kAllocate:
+      finish_allocation(call, result);
+      break;
+    case Role::kReallocate:
+      if (result != 0) {
+        write(RecordKind::kAllocate, call, result, call.size_bytes);
+      } else if (call.releases && call.size_bytes != 0) {
+        write(RecordKind::kUndo, call, call.block, 0);
+      }
+      break;
+    case Role::kMap:
+    case Role::kUnmap:
+    case Role::kRemap:
+      finish_mapping(call, result);
+      break;
+    case Role::kRelease:
+    case Role::kNone:
+      break;
+  }
+}
+
+void CallObserver::finish_allocation(const PendingCall& call, uint64_t result) {
+  if (call.called.function == Function::kPosixMemalign) {
+    constexpr uint64_t kIntMask = 0xffffffff;  // its status
+    const bool failed = (result & kIntMask) != 0;
+    if (failed || !arch::read_word(space_.cpu(), space_.memory(), call.block, result)) return;
+  }
+  if (result != 0) write(RecordKind::kAllocate, call, result, call.size_bytes);
+}
+
+void CallObserver::finish_mapping(const PendingCall& call, uint64_t result) {
+  constexpr uint64_t kIntMask = 0xffffffff;
+  const uint64_t all_ones = UINT64_MAX >> (64 - space_.cpu().word_bytes() * 8);
+  const bool unmaps_only = wire::facts_of(call.called.function).role == Role::kUnmap;
+  const bool failed = unmaps_only ? (result & kIntMask) != 0 : result == all_ones;
+  const bool is_new = space_.unmappings().end(thread_.id());
+  if (failed) return;
+  const uint64_t unmapped = whole_pages(unmaps_only ? call.size_bytes : call.old_size_bytes);
+  if (is_new) write(RecordKind::kUnmap, call, call.block, unmapped);
+  if (unmaps_only) return;
+  const uint64_t mapped = whole_pages(call.size_bytes);
+  space_.unmappings().mapped(thread_.id(), {result, result + mapped}, space_.log());
+  write(RecordKind::kMap, call, result, mapped);
+}
+
+PendingCall* CallObserver::jumped(const Site& site) {
+  const uint64_t stack_pointer = space_.cpu().stack_pointer(registers_);
+  PendingCall* call = thread_.calls.innermost();
+  if (call == nullptr || call->place.entry_stack_pointer != stack_pointer) return nullptr;
+  call->is_interrupted = false;                   // whatever handler there was has ended
+  if (call->awaited_return != 0) return nullptr;  // it went on elsewhere before
+  const uint64_t there = behind_stubs(space_.cpu().program_counter(registers_));
+  const uint64_t start = call->called.address;
+  if (there >= start && there < start + call->called.size_bytes) return nullptr;  // by a table, within the function
+  if (const Site* next = space_.breakpoints().find(there); next != nullptr && !next->functions.empty()) {
+    if (!next->tracks_return) call->goes_on_in_release = true;
+    return nullptr;
+  }
+  return site.is_tail_jump ? call : nullptr;
+}
+
+uint64_t CallObserver::behind_stubs(uint64_t address) {
+  constexpr unsigned kMostSteps = 4;
+  const arch::Cpu& cpu = space_.cpu();
+  ReadOnly memory(space_.memory());
+  arch::RegisterImage registers = registers_;
+  for (unsigned step = 0; step < kMostSteps && space_.breakpoints().find(address) == nullptr; ++step) {
+    uint8_t bytes[arch::Cpu::kMostInstructionBytes];
+    const size_t count = space_.memory().read_some(address, bytes, sizeof(bytes));
+    const bool jumps = cpu.decode(address, {bytes, count}).flow == arch::Flow::kIndirectJump;
+    arch::RegisterImage before = registers;
+    if (!cpu.emulate(address, {bytes, count}, registers, memory)) break;
+    const uint64_t next = cpu.program_counter(registers);
+    cpu.set_program_counter(before, next);
+    // Besides jumps only a landing pad belongs to a stub, which does nothing.
+    if (!jumps && std::memcmp(before.bytes, registers.bytes, registers.size) != 0) break;
+    address = next;
+  }
+  return address;
+}
+
+LogWriter::Event CallObserver::event_of(RecordKind kind, const PendingCall& call, uint64_t address,
+                                        uint64_t size_bytes) {
+  return {.kind = kind,
+          .function = call.recorded_as,
+          .address = address,
+          .size_bytes = size_bytes,
+          .stack = call.stack,
+          .time = 0};
+}
+
+void CallObserver::write(RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes) {
+  if (call.is_event) space_.log().write(stream(), event_of(kind, call, address, size_bytes));
+}
+
+log::LogStream* CallObserver::stream() {
+  if (thread_.stream == nullptr) thread_.stream = space_.log().open_stream(static_cast<uint32_t>(thread_.id()));
+  return thread_.stream;
+}
+
+uint64_t CallObserver::argument(int index) {
+  uint64_t value = 0;
+  if (index >= 0) space_.cpu().argument(registers_, space_.memory(), static_cast<unsigned>(index), value);
+  return value;
+}
+
+uint32_t CallObserver::walk(const arch::CallPlace& place) {
+  if (thread_.last_stack == nullptr) thread_.last_stack = space_.walk().make_last_stack();
+  return space_.walk().walk({.thread = thread_.id(),
+                             .return_address = place.return_address,
+                             .slot = place.slot,
+                             .stack_pointer = place.caller_stack_pointer,
+                             .frame_pointer = space_.cpu().frame_pointer(registers_)},
+                            *thread_.last_stack);
+}
+
+}  // namespace heaptap::tracer

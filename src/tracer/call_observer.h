@@ -1,0 +1,60 @@
+// From a thread's stop in a watched function to events in the log: which calls are the program's own, what they ask for, and
+// what becomes of them.
+#pragma once
+#include <cstdint>
+
+#include "arch/cpu.h"
+#include "tracer/address_space.h"
+#include "tracer/tracee.h"
+
+namespace heaptap::tracer {
+
+class CallObserver {
+ public:
+  CallObserver(AddressSpace& space, Tracee& thread, const arch::RegisterImage& registers)
+      : space_(space), thread_(thread), registers_(registers) {}
+
+  // At a function's first instruction.
+  void entered(const Site& site);
+  // At sigaltstack's first instruction.
+  void sets_alternate_stack();
+  // At a return instruction. Of an IFUNC's resolver that ended: the function that it chose; else 0.
+  struct Resolved {
+    uint64_t address = 0;
+    wire::Function function = wire::Function::kNone;
+  };
+  Resolved returning();
+  // Where calls come back to that are waited for.
+  Resolved returned();
+  // Behind a jump that some function may end with; the registers are those at its target. Gives the call whose return can
+  // only be seen where it comes back; null: it will be seen without that.
+  PendingCall* jumped(const Site& site);
+
+ private:
+  Resolved end(const PendingCall* ending);
+  [[nodiscard]] bool is_for_failure(const PendingCall& outer, const FoundFunction& called,
+                                    const arch::CallPlace& place) const;
+  // The operator that a call at `place` is a part of, where an operator new goes on in another object's.
+  [[nodiscard]] uint64_t operator_around(const PendingCall& outer, const arch::CallPlace& place) const;
+  void begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place);
+  void begin_release(PendingCall call, bool tracks_return);
+  void begin_reallocation(PendingCall call);
+  void begin_mapping(PendingCall call);
+  void finish(const PendingCall& call, uint64_t result);
+  void finish_allocation(const PendingCall& call, uint64_t result);
+  void finish_mapping(const PendingCall& call, uint64_t result);
+  void write(wire::RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes);
+  static LogWriter::Event event_of(wire::RecordKind kind, const PendingCall& call, uint64_t address,
+                                   uint64_t size_bytes);
+  log::LogStream* stream();
+  uint64_t argument(int index);
+  uint32_t walk(const arch::CallPlace& place);
+  // Where a chain of jumps through tables leads; the address itself if it is no such jump.
+  uint64_t behind_stubs(uint64_t address);
+
+  AddressSpace& space_;
+  Tracee& thread_;
+  const arch::RegisterImage& registers_;
+};
+
+}  // namespace heaptap::tracer

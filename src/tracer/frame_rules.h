@@ -1,0 +1,165 @@
+// From a return address to how its frame is left, and to its code entry: made once for each address. `Cpu` is an arch's
+// TracedUnwinding.
+#pragma once
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "arch/cpu.h"
+#include "arch/signal_frames.h"
+#include "base/number_table.h"
+#include "elf/frame_tables.h"
+#include "process/traced_memory.h"
+#include "tracer/loaded_objects.h"
+#include "unwind/row.h"
+#include "wire/log.h"
+
+namespace heaptap::tracer {
+
+struct FrameRule {
+  unwind::Row row;
+  const arch::SignalTrampoline* signal = nullptr;  // of RowKind::kSignal
+  uint64_t code = 0;                               // wire::CodeEntry
+};
+
+template <typename Cpu>
+class FrameRules {
+ public:
+  FrameRules(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects)
+      : cpu_(cpu), memory_(memory), objects_(objects) {}
+
+  // `key`: the address, with wire::kCodeExact for an interrupted instruction. Valid until the next call.
+  const FrameRule& find(uint64_t key) {
+    uint32_t index = numbers_.find(key);
+    if (index == base::NumberTable::kNone) [[unlikely]] {
+      if (rules_.size() >= kMostRules) {
+        numbers_ = base::NumberTable();
+        rules_.clear();
+      }
+      index = static_cast<uint32_t>(rules_.size());
+      numbers_.add(key, index);
+      rules_.emplace_back();
+    }
+    FrameRule& rule = rules_[index];
+    if (rule.row.kind == unwind::RowKind::kUnknown) [[unlikely]]
+      rule = make(key);
+    return rule;
+  }
+
+  void object_came(uint32_t index, uint32_t generation) {
+    known(index).generation = generation;
+    forget(index);
+  }
+  void object_went(uint32_t index) { forget(index); }
+
+ private:
+  // More than a program has call sites: where stacks end in words that are no addresses, each of them gets a rule.
+  static constexpr size_t kMostRules = size_t{1} << 20;
+  // The first instructions of a program or of the loader have no caller, whatever their CFI says.
+  static constexpr uint64_t kEntryBytes = 64;
+  struct KnownObject {
+    uint32_t generation = 0;
+    uint64_t entry = 0;
+    std::unique_ptr<elf::FrameTables> tables;
+  };
+
+  KnownObject& known(uint32_t index) {
+    if (index >= known_.size()) known_.resize(index + size_t{1});
+    return known_[index];
+  }
+
+  // Rules of its range have to be made anew, and it may have other tables the next time.
+  void forget(uint32_t index) {
+    known(index).tables.reset();
+    if (index >= objects_.objects().size()) return;
+    const LoadedObject& object = objects_.objects()[index];
+    numbers_.for_each([&](uint64_t key, uint32_t number) {
+      const uint64_t address = wire::code_address(key);
+      if (address >= object.start && address <= object.end) rules_[number].row.kind = unwind::RowKind::kUnknown;
+    });
+  }
+
+  FrameRule make(uint64_t key) {
+    const uint64_t address = wire::code_address(key);
+    const bool is_exact = (key & wire::kCodeExact) != 0;
+    const uint64_t pc = is_exact ? address : address - 1;
+    const int index = objects_.find(pc);
+    FrameRule rule{{unwind::RowKind::kNoTable, 0, 0, 0}, nullptr, key};
+    if (index >= 0) {
+      const KnownObject& object = prepared(static_cast<uint32_t>(index));
+      rule.code |= uint64_t{object.generation & 0x7fff} << 48;
+      rule.row = row_of(object, pc);
+    }
+    if (!is_exact) recognize_signal(address, rule);
+    if (rule.row.kind == unwind::RowKind::kSignal && rule.signal == nullptr) rule.signal = &Cpu::kTrampolines[0];
+    return rule;
+  }
+
+  static unwind::Row row_of(const KnownObject& object, uint64_t pc) {
+    if (object.entry != 0 && pc - object.entry < kEntryBytes) return {unwind::RowKind::kEnd, 0, 0, 0};
+    return object.tables->template row_for<typename Cpu::Rules>(pc);
+  }
+
+  // By its code, where CFI says that it is one, or nothing.
+  void recognize_signal(uint64_t address, FrameRule& rule) {
+    if (rule.row.kind != unwind::RowKind::kSignal && rule.row.kind != unwind::RowKind::kNoTable) return;
+    uint8_t code[arch::SignalTrampoline::kMostBytes] = {};
+    if (memory_.read_some(address, code, sizeof(code)) == 0) return;
+    for (const arch::SignalTrampoline& trampoline : Cpu::kTrampolines) {
+      if (!trampoline.is(code)) continue;
+      rule.row = {unwind::RowKind::kSignal, 0, 0, 0};
+      rule.signal = &trampoline;
+      return;
+    }
+  }
+
+  const KnownObject& prepared(uint32_t index) {
+    KnownObject& object = known(index);
+    if (object.tables != nullptr) return object;
+    const LoadedObject& loaded = objects_.objects()[index];
+    const elf::FrameTablePlaces places{.range = {loaded.start, loaded.end},
+                                       .header = loaded.unwind_header,
+                                       .table = loaded.unwind_table,
+                                       .table_bytes = loaded.unwind_table_bytes,
+                                       .word_bytes = sizeof(typename Cpu::Word),
+                                       .bias = loaded.bias,
+                                       .file = loaded.frame_file,
+                                       .file_offset = loaded.frame_offset,
+                                       .file_bytes = loaded.frame_file >= 0 ? loaded.frame_bytes : 0};
+    object.tables = std::make_unique<elf::FrameTables>(places, [this](uint64_t address, std::span<uint8_t> to) {
+      return memory_.read_some(address, to.data(), to.size());
+    });
+    object.entry = entry_of(loaded);
+    return object;
+  }
+
+  // e_entry of the ELF header that begins the object's memory; 0: none. Only the program and its loader begin there: libraries
+  // that can be run have one as well.
+  [[nodiscard]] uint64_t entry_of(const LoadedObject& object) const {
+    if ((object.flags & wire::kModuleIsMain) == 0 && !object.is_loader) return 0;
+    constexpr size_t kEntryOffset = 24;  // in both classes
+    uint8_t header[kEntryOffset + sizeof(typename Cpu::Word)];
+    if (memory_.read_some(object.start, header, sizeof(header)) != sizeof(header)) return 0;
+    if (std::memcmp(header,
+                    "\x7f"
+                    "ELF",
+                    4) != 0)
+      return 0;
+    uint64_t entry = 0;
+    for (size_t i = 0; i < sizeof(typename Cpu::Word); ++i) {
+      const size_t from = cpu_.is_big_endian() ? i : sizeof(typename Cpu::Word) - 1 - i;
+      entry = entry << 8 | header[kEntryOffset + from];
+    }
+    return entry != 0 ? object.bias + entry : 0;
+  }
+
+  const arch::Cpu& cpu_;
+  process::TracedMemory& memory_;
+  const LoadedObjects& objects_;
+  base::NumberTable numbers_;
+  std::vector<FrameRule> rules_;
+  std::vector<KnownObject> known_;  // by index
+};
+
+}  // namespace heaptap::tracer

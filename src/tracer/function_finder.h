@@ -1,0 +1,49 @@
+// What an object's symbols tell a tracer: the functions to watch, the loader's own places, whether it is a C library. From the
+// object's file and its separate debug file, or from memory where there is no file.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "elf/mapped_object.h"
+#include "elf/symbol_search.h"
+#include "tracer/loaded_objects.h"
+#include "tracer/watched_names.h"
+
+namespace heaptap::tracer {
+
+// Addresses in memory; 0: not found.
+struct ObjectSymbols {
+  std::vector<FoundFunction> functions;  // of all names, unordered, with repetitions
+  uint64_t change_notice = 0;
+  uint64_t loader_list = 0;
+  uint64_t loader_list_pointer = 0;
+  bool is_libc = false;
+  base::AddressRange exceptions;  // LoadedObject::exceptions
+  base::AddressRange allocator;   // LoadedObject::allocator
+  bool is_loader = false;         // a dynamic one: it shows others where it tells of changes
+  bool is_static = false;         // a program that no loader starts
+};
+
+class FunctionFinder {
+ public:
+  // Of a program, functions that it doesn't show to others count, too.
+  FunctionFinder(const WatchedNames& names, const elf::MappedObject& object, bool is_program)
+      : names_(names), object_(object), is_program_(is_program) {}
+
+  void search(const elf::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table, bool is_dynamic);
+  // Each function once for an address, ascending.
+  [[nodiscard]] ObjectSymbols take();
+
+ private:
+  void note(const WatchedName& name, const elf::ElfSymbol& symbol, bool is_dynamic);
+  [[nodiscard]] bool is_in_code(uint64_t address) const;
+
+  const WatchedNames& names_;
+  const elf::MappedObject& object_;
+  bool is_program_;
+  ObjectSymbols found_;
+  bool is_glibc_ = false;
+  std::vector<FoundFunction> local_;  // those that count in a program only
+};
+
+}  // namespace heaptap::tracer

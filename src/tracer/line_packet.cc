@@ -1,0 +1,122 @@
+#include "tracer/line_packet.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <span>
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr size_t kMostBytes = 128 * 1024;
+
+struct ThreadHeader {
+  uint32_t thread_id;
+  uint32_t registers_known;
+  uint64_t stack_pointer;
+  uint64_t program_counter;
+  uint64_t frame_pointer;
+  uint64_t thread_pointer;
+  uint64_t register_count;
+};
+
+template <typename T>
+void append(std::vector<uint8_t>& bytes, const T& value) {
+  const auto* from = reinterpret_cast<const uint8_t*>(&value);
+  bytes.insert(bytes.end(), from, from + sizeof(value));
+}
+
+template <typename T>
+bool take(std::span<const uint8_t>& bytes, T& value) {
+  if (bytes.size() < sizeof(value)) return false;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  bytes = bytes.subspan(sizeof(value));
+  return true;
+}
+
+void append_thread(std::vector<uint8_t>& bytes, const process::StoppedThread& thread) {
+  append(bytes, ThreadHeader{thread.thread_id, thread.registers_known, thread.stack_pointer, thread.program_counter,
+                             thread.frame_pointer, thread.thread_pointer, thread.registers.size()});
+  for (const wire::RootWord& word : thread.registers) append(bytes, word);
+}
+
+bool take_thread(std::span<const uint8_t>& bytes, process::StoppedThread& thread) {
+  ThreadHeader header;
+  if (!take(bytes, header) || header.register_count > bytes.size() / sizeof(wire::RootWord)) return false;
+  thread.thread_id = header.thread_id;
+  thread.registers_known = header.registers_known != 0;
+  thread.stack_pointer = header.stack_pointer;
+  thread.program_counter = header.program_counter;
+  thread.frame_pointer = header.frame_pointer;
+  thread.thread_pointer = header.thread_pointer;
+  thread.registers.resize(header.register_count);
+  for (wire::RootWord& word : thread.registers) take(bytes, word);
+  return true;
+}
+
+std::optional<Packet> parse(std::span<const uint8_t> bytes) {
+  Packet packet;
+  if (!take(bytes, packet.header)) return std::nullopt;
+  if (packet.header.kind == PacketKind::kHeldThread) {
+    if (!take_thread(bytes, packet.thread)) return std::nullopt;
+  } else {
+    packet.text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return packet;
+}
+
+}  // namespace
+
+Sent send_packet(int socket, const Packet& packet, bool wait) {
+  std::vector<uint8_t> bytes;
+  append(bytes, packet.header);
+  if (packet.header.kind == PacketKind::kHeldThread) append_thread(bytes, packet.thread);
+  const std::string_view text = std::string_view(packet.text).substr(0, kMostBytes - 4096);
+  bytes.insert(bytes.end(), text.begin(), text.end());
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (packet.descriptor >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &packet.descriptor, sizeof(int));
+  }
+  ssize_t sent = -1;
+  do {
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
+  } while (sent < 0 && errno == EINTR);
+  if (sent >= 0) return Sent::kYes;
+  return errno == EAGAIN ? Sent::kLater : Sent::kNever;
+}
+
+std::optional<Packet> receive_packet(int socket, bool wait, bool& closed) {
+  std::vector<uint8_t> bytes(kMostBytes);
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t received = -1;
+  do {
+    received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+  } while (received < 0 && errno == EINTR);
+  closed = received == 0 || (received < 0 && errno != EAGAIN);
+  if (received <= 0) return std::nullopt;
+  auto packet = parse(std::span<const uint8_t>(bytes).first(static_cast<size_t>(received)));
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  if (packet && rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
+    std::memcpy(&packet->descriptor, CMSG_DATA(rights), sizeof(int));
+  }
+  return packet;
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,65 @@
+// What heaptap and its tracer say to each other: one packet a message over a SEQPACKET socket pair, between two parts of one
+// program on one machine.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tracer/tracer_line.h"
+
+namespace heaptap::tracer {
+
+enum class PacketKind : uint32_t {
+  // To the tracer.
+  kAttach,
+  kAttachBeforeExec,
+  kGiveLog,  // with the log's descriptor; value: its size
+  kRefuseLog,
+  kDetach,
+  kDetachAll,
+  kEndMayGoOn,
+  kHold,
+  kRelease,
+  // From the tracer.
+  kReady,  // to kAttachBeforeExec; text: why it isn't
+  kLogWanted,
+  kAttached,
+  kNotAttached,
+  kEnding,
+  kLeft,
+  kNoted,
+  kHeldThread,  // one for each thread, then kHeld
+  kHeld,
+  kNotHeld,  // text: why
+};
+
+struct PacketHeader {
+  PacketKind kind{};
+  pid_t process = 0;
+  pid_t parent = 0;
+  uint32_t reason = 0;  // of kLogWanted, kLeft
+  wire::Architecture architecture = wire::Architecture::kUnknown;
+  uint32_t word_bytes = 0;
+  uint64_t value = 0;
+  int32_t wait_status = -1;  // of kLeft; -1: not known
+  wire::EndingNotice notice{};
+};
+
+struct Packet {
+  PacketHeader header;
+  std::string text;
+  process::StoppedThread thread;  // of kHeldThread
+  int descriptor = -1;            // that came along; whoever receives it owns it
+};
+
+// kLater: the other side has to read first (with `wait` false). kNever: it is gone.
+enum class Sent : uint8_t { kYes, kLater, kNever };
+Sent send_packet(int socket, const Packet& packet, bool wait);
+// None: none waits (with `wait` false), or the other side is gone: then `closed` is set.
+std::optional<Packet> receive_packet(int socket, bool wait, bool& closed);
+
+}  // namespace heaptap::tracer

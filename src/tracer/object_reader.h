@@ -1,0 +1,33 @@
+// Makes a LoadedObject of an object that is mapped: its functions, and where its unwind tables are.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "elf/mapped_object.h"
+#include "elf/object_file.h"
+#include "tracer/function_finder.h"
+#include "tracer/loaded_objects.h"
+#include "tracer/watched_names.h"
+
+namespace heaptap::tracer {
+
+struct ReadObject {
+  LoadedObject object;
+  ObjectSymbols symbols;  // its functions are in `object`
+  elf::OpenFile file;     // stay open where the object's .debug_frame is in them
+  elf::OpenFile debug_file;
+  std::vector<std::string> notes;
+};
+
+struct ObjectQuestion {
+  pid_t thread;  // a live one
+  const elf::MappedObject& mapped;
+  std::string path;
+  bool is_program;
+  const WatchedNames& names;
+};
+ReadObject read_object(const elf::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question);
+
+}  // namespace heaptap::tracer

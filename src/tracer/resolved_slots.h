@@ -1,0 +1,37 @@
+// Functions of IFUNCs that a loader has resolved already: its resolver has run before the tracer came, and what it chose stands
+// in the slots that the objects' relocations name.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elf/elf_file.h"
+#include "elf/mapped_object.h"
+#include "tracer/loaded_objects.h"
+#include "tracer/watched_names.h"
+
+namespace heaptap::tracer {
+
+class ResolvedSlots {
+ public:
+  // `resolvers` are the known ones, of all objects. `thread`: a live one of the process.
+  ResolvedSlots(const elf::ByteSource& memory, elf::ElfForm form, pid_t thread,
+                std::span<const FoundFunction> resolvers, const WatchedNames& names);
+
+  // What this object's slots say: addresses in memory with the functions that they stand for, whoever holds them.
+  [[nodiscard]] std::vector<FoundFunction> of(const elf::MappedObject& object) const;
+
+ private:
+  [[nodiscard]] uint64_t word(const elf::ByteSource& source, uint64_t at) const;
+  [[nodiscard]] bool is_resolved_by_name(wire::Function function) const;
+
+  const elf::ByteSource& memory_;
+  elf::ElfForm form_;
+  pid_t thread_;
+  std::span<const FoundFunction> resolvers_;
+  const WatchedNames& names_;
+};
+
+}  // namespace heaptap::tracer

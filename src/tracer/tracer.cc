@@ -1,0 +1,332 @@
+#include "tracer/tracer.h"
+
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <utility>
+
+#include "tracer/call_observer.h"
+#include "tracer/guardian_surroundings.h"
+#include "tracer/program_memory.h"
+#include "tracer/trap.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr int kSystemCall = 0x80;            // PTRACE_O_TRACESYSGOOD
+constexpr unsigned kMostSystemCalls = 2000;  // stops, in a handler: two to a call
+
+// The kernel's reason for a SIGTRAP; 0: the thread was killed meanwhile.
+int trap_code(pid_t thread) {
+  siginfo_t reason{};
+  return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) == 0 ? reason.si_code : 0;
+}
+
+// At clone's first instruction. A child that the kernel doesn't have us trace would die at the first breakpoint.
+void trace_what_is_made(AddressSpace& space, arch::RegisterImage& registers) {
+  constexpr unsigned kFlags = 2;
+  uint64_t flags = 0;
+  if (!space.cpu().argument(registers, space.memory(), kFlags, flags) || (flags & CLONE_UNTRACED) == 0) return;
+  space.cpu().set_argument(registers, space.memory(), kFlags, flags & ~uint64_t{CLONE_UNTRACED});
+}
+
+FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::RegisterImage& registers) {
+  FaultingEntry entry{.address = site.address, .stack_pointer = space.cpu().stack_pointer(registers), .arguments = {}};
+  for (unsigned i = 0; i < entry.arguments.size(); ++i) {
+    space.cpu().argument(registers, space.memory(), i, entry.arguments[i]);
+  }
+  return entry;
+}
+
+}  // namespace
+
+// Small pieces: what malloc gets by mmap wouldn't be there for others.
+Tracer::Tracer(int socket, const TracerOptions& options, Doorbell& bell)
+    : socket_(socket), options_(options), bell_(bell) {
+  constexpr size_t kPieces = 64;
+  constexpr size_t kPieceBytes = 16384;
+  for (size_t i = 0; i < kPieces; ++i) reserve_.push_back(std::make_unique_for_overwrite<char[]>(kPieceBytes));
+}
+
+void Tracer::run() {
+  while (true) {
+    try {
+      if (closing_ && may_end()) return;
+      watch();
+    } catch (const std::exception& error) {
+      break_off(error.what());
+    }
+  }
+}
+
+void Tracer::watch() {
+  answered_ = 0;
+  if (is_out_of_time() && !closing_) run_out_of_time();
+  if (bell_.rang()) {
+    read_packets();
+    for (const auto& [id, process] : processes_) {
+      if (process->is_stopping) check_held(*process);
+    }
+    look_after_heaptap();
+    look_after_attached();
+    if (!early_.empty() || !ended_makers_.empty()) adopt_orphans();
+  }
+  const pid_t id = waitpid(-1, &answered_status_, __WALL);
+  if (id > 0) {
+    answered_ = id;
+    answer(id, answered_status_);
+  } else if (errno == ECHILD && !closing_) {
+    pause();  // the bell's signal ends it
+  }
+}
+
+void Tracer::answer(pid_t id, int status) {
+  if (WIFEXITED(status) || WIFSIGNALED(status)) return answer_end(id, status);
+  const int event = status >> 16;
+  const int signal = WSTOPSIG(status);
+  if (event == PTRACE_EVENT_EXEC) return answer_exec(id);
+  const auto known = threads_.find(id);
+  if (known == threads_.end()) return stopped_early(id, status);
+  Tracee& thread = *known->second;
+  thread.stopped = true;
+  thread.met_address = 0;
+  thread.may_be_making = false;
+  if (thread.bare_address != 0) plant_again(thread);
+  if (event != 0) return answer_event(thread, event, signal);
+  if (signal == (SIGTRAP | kSystemCall)) return answer_system_call(thread);
+  if (signal == SIGTRAP) return answer_trap(thread);
+  answer_signal(thread, signal);
+}
+
+void Tracer::answer_event(Tracee& thread, int event, int signal) {
+  if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK) {
+    answer_child(thread, event);
+    return resume(thread);
+  }
+  if (event == PTRACE_EVENT_EXIT) {
+    const bool waits = answer_thread_end(thread);
+    if (thread.process().is_stopping) return check_held(thread.process());
+    if (waits) return;
+  }
+  if (event == PTRACE_EVENT_STOP) {
+    thread.group_stopped = signal != SIGTRAP;
+    if (thread.is_new) {
+      thread.is_new = false;
+      return begin_child(thread);
+    }
+    if (std::exchange(thread.was_asked, false)) restart_call(thread);
+    if (thread.process().is_stopping) return check_held(thread.process());
+  }
+  resume(thread);
+}
+
+void Tracer::answer_trap(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  arch::RegisterImage registers;
+  if (!thread.read_registers(registers)) return;  // it was killed: its end is to come
+  if (process.space == nullptr || !process.space->cpu().runs(registers)) return answer_signal(thread, SIGTRAP);
+  const arch::Cpu& cpu = process.space->cpu();
+  BreakpointTable& breakpoints = process.space->breakpoints();
+  const Site* site = breakpoints.find(cpu.breakpoint_address(registers));
+  const bool is_planted = site != nullptr && site->planted;
+  const bool is_stale = site != nullptr && !is_planted;
+  const TrapOwner owner = owner_of({.code = trap_code(thread.id()),
+                                    .is_behind_site = site != nullptr,
+                                    .is_planted = is_planted,
+                                    .is_breakpoint = is_stale && breakpoints.is_breakpoint_at(site->address)});
+  if (owner == TrapOwner::kProgram) return answer_signal(thread, SIGTRAP);
+  thread.restore_signal_mask();
+  cpu.set_program_counter(registers, site->address);
+  // When it leaves, the instruction is there again.
+  if (owner == TrapOwner::kSite && process.phase != Phase::kLeaving) {
+    thread.met_address = site->address;
+    return answer_breakpoint(thread, *site, registers);
+  }
+  thread.write_registers(registers);
+  resume(thread);
+}
+
+void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers) {
+  seat_.follow(thread);
+  TracedProcess& process = thread.process();
+  AddressSpace& space = *process.space;
+  CallObserver observer(space, thread, registers);
+  bool waits = false;
+  if (site.is_change_notice) {
+    space.look_at_objects();
+    tell_notes(process);
+  }
+  if (site.awaited_returns != 0 && answer_return(thread, site, registers)) return resume(thread);
+  if (site.is_return) {
+    const CallObserver::Resolved resolved = observer.returning();
+    if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+  }
+  const bool is_retried =
+      thread.faulting.address == site.address && thread.faulting == entry_at(site, space, registers);
+  if (thread.faulting.address == site.address) thread.faulting = {};
+  if (!site.functions.empty() && !is_retried) {
+    const Watch watch = site.functions.front().watch;
+    if (watch == Watch::kExit || watch == Watch::kLastExit) {
+      waits = answer_exit_call(thread, site, registers);
+    } else if (watch == Watch::kStack) {
+      observer.sets_alternate_stack();
+    } else if (watch == Watch::kClone) {
+      trace_what_is_made(space, registers);
+    } else {
+      observer.entered(site);
+    }
+  }
+  ProgramMemory memory(thread.id(), space.memory());
+  if (!space.cpu().emulate(site.address, site.instruction(), registers, memory)) {
+    // It would fault: so that it does, the instruction is there until that is told.
+    thread.faulting = entry_at(site, space, registers);
+    space.breakpoints().take_out(site.address);
+    thread.bare_address = site.address;
+    if (site.awaited_returns != 0) may_miss_returns(space, site.address);
+  }
+  thread.write_registers(registers);
+  thread.met_address = 0;
+  if (site.is_tail_jump) answer_jump(thread, site, registers);
+  end_awaits(thread);
+  if (!waits) resume(thread);
+}
+
+// Calls come back there that have gone on in other code. True: that was all that the breakpoint was for, and the thread finds
+// the program's own instruction there.
+bool Tracer::answer_return(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  const CallObserver::Resolved resolved = CallObserver(space, thread, registers).returned();
+  if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+  end_awaits(thread);
+  if (site.planted) return false;
+  thread.met_address = 0;
+  return thread.write_registers(registers);
+}
+
+// A function that may have ended in a jump to other code.
+void Tracer::answer_jump(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  PendingCall* call = CallObserver(space, thread, registers).jumped(site);
+  if (call == nullptr) return;
+  const uint64_t address = call->place.return_address;
+  const int object = space.objects().find(address);
+  const uint32_t owner = object < 0 ? BreakpointTable::kNoObject : static_cast<uint32_t>(object);
+  if (space.breakpoints().await_return(address, owner) == nullptr) return call_is_lost(thread);
+  call->awaited_return = address;
+}
+
+// One that a handler ends with tells that what it interrupted goes on.
+void Tracer::answer_system_call(Tracee& thread) {
+  const TracedProcess& process = thread.process();
+  arch::RegisterImage registers;
+  if (thread.system_calls_left > 0) --thread.system_calls_left;
+  uint64_t resumed_at = 0;
+  const bool ends_handler = process.space != nullptr && thread.read_registers(registers) &&
+                            process.space->cpu().runs(registers) &&
+                            process.space->cpu().ends_handler(registers, process.space->memory(), resumed_at);
+  if (ends_handler) thread.calls.handler_returned(resumed_at);
+  if (ends_handler) end_awaits(thread);
+  resume(thread);
+}
+
+// The breakpoint that was taken out for this thread.
+void Tracer::plant_again(Tracee& thread) {
+  const uint64_t address = std::exchange(thread.bare_address, 0);
+  const TracedProcess& process = thread.process();
+  if (process.phase != Phase::kTraced || process.space == nullptr) return;
+  BreakpointTable& breakpoints = process.space->breakpoints();
+  Site* site = breakpoints.find(address);
+  if (site != nullptr && (site->is_permanent() || site->awaited_returns != 0)) breakpoints.plant(*site);
+}
+
+// Another thread may come back there before the breakpoint does.
+void Tracer::may_miss_returns(const AddressSpace& space, uint64_t address) {
+  for (const auto& [id, thread] : threads_) {
+    if (thread->process().space.get() == &space) thread->calls.may_miss_returns(address);
+  }
+}
+
+// Its return can't be seen.
+void Tracer::call_is_lost(Tracee& thread) {
+  const PendingCall* call = thread.calls.innermost();
+  if (call->is_recorded_at_return()) thread.process().space->log().header().lost_events.fetch_add(1, kRelaxed);
+  thread.calls.pop(call);
+}
+
+// Of calls that have come back, and of those that were left otherwise.
+void Tracer::end_awaits(Tracee& thread) {
+  const unsigned missed = thread.calls.take_missed();
+  if (missed != 0) thread.process().space->log().header().lost_events.fetch_add(missed, kRelaxed);
+  for (const uint64_t address : thread.calls.take_ended_awaits()) {
+    thread.process().space->breakpoints().await_no_more(address);
+  }
+}
+
+void Tracer::answer_signal(Tracee& thread, int signal) {
+  thread.signal = signal;
+  TracedProcess& process = thread.process();
+  if (process.phase == Phase::kTraced && !process.is_guest) {
+    wire::EndingNotice notice{};
+    notice.kind = wire::EndingKind::kSignal;
+    notice.signal = static_cast<uint32_t>(signal);
+    if (options_.scan_at_end && thread.would_end_by(signal) && tell_end(thread, notice)) return;
+    // Whatever the handler calls is no part of the call that it interrupts.
+    arch::RegisterImage registers;
+    if (!thread.calls.is_empty() && thread.has_handler(signal) && thread.read_registers(registers)) {
+      const bool is_new = thread.calls.interrupt(process.space->cpu().stack_pointer(registers));
+      if (is_new) thread.system_calls_left = kMostSystemCalls;
+    }
+  }
+  resume(thread);
+}
+
+void Tracer::answer_end(pid_t id, int status) {
+  early_.erase(id);
+  const auto known = threads_.find(id);
+  TracedProcess* process = known != threads_.end() ? &known->second->process() : find_process(id);
+  // The leader's end is told when all other threads have ended; of one that had ended before it was seized nothing is told.
+  const bool ends = process != nullptr && (id == process->id || threads_of(*process).size() <= 1);
+  if (ends) give_up_hold(*process, "it has ended");
+  forget_thread(id);
+  if (ends) process_ended(*process, status);
+}
+
+void Tracer::process_ended(TracedProcess& process, int status) {
+  if (process.was_recorded) {
+    Packet packet;
+    packet.header = {.kind = PacketKind::kLeft, .process = process.id};
+    packet.header.reason =
+        static_cast<uint32_t>(process.phase == Phase::kLeaving ? process.left_reason : Left::Reason::kEnded);
+    packet.header.wait_status = status;
+    send(packet);
+  }
+  leave_memory(process);
+  const bool may_have_made = !process.is_guest && (WIFSIGNALED(status) || process.had_threads);
+  const Maker maker{.id = process.id, .phase = process.phase, .space = process.space, .since = {}};
+  forget_process(process.id);
+  if (may_have_made) keep_as_maker(maker);
+  if (!early_.empty()) adopt_orphans();
+}
+
+void Tracer::resume(Tracee& thread) {
+  const TracedProcess& process = thread.process();
+  const bool awaits_log =
+      process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_guest;
+  if (process.phase == Phase::kLeaving) return let_go(thread);
+  if (awaits_log || process.is_held || process.ending == &thread) return;
+  // Its stack is looked at, too.
+  if (process.ending != nullptr && thread.at_end) return;
+  if (thread.group_stopped) {
+    thread.stay_stopped();
+  } else {
+    thread.go_on();
+  }
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,166 @@
+// The tracer: holds processes by ptrace, answers their stops at breakpoints, and does what heaptap tells it. One thread does
+// all of it, since ptrace binds a process to the thread that seized it.
+//
+//   wait for a stop ▸ breakpoint? ▸ CallObserver ▸ log ▸ emulate the instruction ▸ go on
+//                   ▸ new thread, fork, exec, signal, end
+#pragma once
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tracer/line_packet.h"
+#include "tracer/seat.h"
+#include "tracer/traced_process.h"
+#include "tracer/tracee.h"
+
+namespace heaptap::tracer {
+
+// How the thread that waits for stops learns that something else is to be looked at.
+class Doorbell {
+ public:
+  virtual bool rang() = 0;                 // since the last call
+  virtual void want_ticks(bool want) = 0;  // it rings every few milliseconds
+ protected:
+  ~Doorbell() = default;
+};
+
+class Tracer {
+ public:
+  // `socket`: to heaptap.
+  Tracer(int socket, const TracerOptions& options, Doorbell& bell);
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  // Returns when heaptap is gone or wants no more, and nothing is traced any longer that could run into a breakpoint.
+  void run();
+
+ private:
+  // Stops: tracer.cc.
+  void watch();
+  void answer(pid_t id, int status);
+  void answer_event(Tracee& thread, int event, int signal);
+  void answer_trap(Tracee& thread);
+  void answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers);
+  static bool answer_return(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
+  void answer_jump(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
+  void answer_system_call(Tracee& thread);
+  void answer_signal(Tracee& thread, int signal);
+  void answer_end(pid_t id, int status);
+  void process_ended(TracedProcess& process, int status);
+  static void call_is_lost(Tracee& thread);
+  void may_miss_returns(const AddressSpace& space, uint64_t address);
+  static void end_awaits(Tracee& thread);
+  static void plant_again(Tracee& thread);
+  void resume(Tracee& thread);
+
+  // What heaptap says, and what becomes of processes: tracer_processes.cc.
+  void read_packets();
+  void obey(Packet& packet);
+  void refuse_log(pid_t process);
+  void end_may_go_on(pid_t process);
+  void want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread);
+  // The process comes to its end: heaptap is told once. True: the thread waits.
+  bool tell_end(Tracee& thread, const wire::EndingNotice& notice);
+  bool answer_thread_end(Tracee& thread);
+  void threads_may_end(const TracedProcess& process);
+  bool answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
+  void tell_notes(TracedProcess& process);
+
+  // Attaching, and the beginning of a recording: tracer_attaching.cc.
+  void attach(pid_t process);
+  std::string try_to_attach(pid_t process);
+  std::string seize_threads(TracedProcess& process);
+  void stop_makers(TracedProcess& process);
+  void attach_before_exec(pid_t process);
+  void give_log(Packet& packet);
+  void begin_when_all_are_seized(TracedProcess& process);
+  void look_after_attached();
+  void give_up_attaching(TracedProcess& process, const std::string& why);
+  void begin(TracedProcess& process);
+
+  // What is made, and by whom: tracer_children.cc.
+  struct EarlyStop {
+    int status;
+    TracedProcess::Clock::time_point since;
+  };
+  struct Maker {
+    pid_t id;
+    Phase phase;
+    std::shared_ptr<AddressSpace> space;
+    TracedProcess::Clock::time_point since;  // it has ended
+  };
+  void answer_child(Tracee& maker, int event);
+  void take_child(Tracee& maker, pid_t id, int event);
+  [[nodiscard]] bool is_making(const Tracee& thread) const;
+  static std::vector<pid_t> guests_of(const Tracee& thread);
+  void attach_guests(TracedProcess& process);
+  static void begin_copy(TracedProcess& child, const AddressSpace* original);
+  void stopped_early(pid_t id, int status);
+  void keep_as_maker(const Maker& ended);
+  void adopt_orphans();
+  [[nodiscard]] std::optional<Maker> find_maker(pid_t child, bool also_living);
+  void adopt(pid_t id, int status, const std::optional<Maker>& maker);
+  void begin_child(Tracee& child);
+  void answer_exec(pid_t id);
+
+  // Letting go, and holding for a scan: tracer_leaving.cc.
+  void leave(TracedProcess& process, Left::Reason reason);
+  void leave_guests(const TracedProcess& process, Left::Reason reason);
+  void leave_all(Left::Reason reason = Left::Reason::kDetached);
+  void run_out_of_time();
+  void break_off(const char* why);
+  static void put_back(Tracee& thread);
+  static void leave_memory(TracedProcess& process);
+  void let_go(Tracee& thread);
+  void check_left(TracedProcess& process);
+  void forget_thread(pid_t id);
+  void forget_process(pid_t id);
+  [[nodiscard]] bool may_end();
+  void hold(pid_t process);
+  void check_held(TracedProcess& process);
+  void tell_held(TracedProcess& process);
+  void tell_not_held(pid_t process, const std::string& why);
+  void give_up_hold(TracedProcess& process, const std::string& why);
+  void release(pid_t process);
+  static void restart_call(Tracee& thread);
+
+  Tracee& add_thread(pid_t id, TracedProcess& process);
+  TracedProcess& add_process(pid_t id, pid_t parent, Phase phase);
+  [[nodiscard]] TracedProcess* find_process(pid_t id);
+  [[nodiscard]] std::vector<Tracee*> threads_of(const TracedProcess& process);
+  void adapt_ticks();
+  void send_unsent();
+  [[nodiscard]] bool awaits_heaptap() const;
+  void look_after_heaptap();
+  void send(const Packet& packet);
+  void tell(PacketKind kind, pid_t process, const std::string& text);
+
+  int socket_;
+  TracerOptions options_;
+  Doorbell& bell_;
+  // Given back when there is no memory any more: so much it takes to let go of all.
+  std::vector<std::unique_ptr<char[]>> reserve_;
+  pid_t answered_ = 0;  // whose stop is being answered; 0: nobody's
+  int answered_status_ = 0;
+  bool closing_ = false;  // heaptap is gone, or wants no more
+  TracedProcess::Clock::time_point closing_since_{};
+  std::map<pid_t, std::unique_ptr<TracedProcess>> processes_;
+  std::unordered_map<pid_t, std::unique_ptr<Tracee>> threads_;
+  std::unordered_map<pid_t, EarlyStop> early_;  // first stops of children whose makers haven't told of them yet
+  std::vector<Maker> ended_makers_;             // that may not have told of their last children; the latest last
+  bool ticks_ = false;
+  std::deque<Packet> unsent_;  // heaptap has to read first
+  pid_t heaptap_ = getppid();
+  TracedProcess::Clock::time_point heaptap_ran_at_ = TracedProcess::Clock::now();  // when that was looked at last
+  Seat seat_;
+};
+
+}  // namespace heaptap::tracer

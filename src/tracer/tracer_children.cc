@@ -1,0 +1,232 @@
+// How threads and processes come to be: made by others, told of or not, or by executing another program.
+#include <linux/kcmp.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <sstream>
+#include <utility>
+
+#include "process/process_status.h"
+#include "tracer/tracer.h"
+
+namespace heaptap::tracer {
+namespace {
+
+using Clock = TracedProcess::Clock;
+constexpr std::chrono::seconds kLongestTelling{1};  // from a child's first stop to its maker's word of it
+constexpr size_t kMostEndedMakers = 64;
+
+bool share_memory(pid_t a, pid_t b, int event) {
+  const long differ = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+  return differ < 0 ? event == PTRACE_EVENT_VFORK : differ == 0;
+}
+
+}  // namespace
+
+// A thread, a fork, or a child that uses its parent's memory: which one, /proc says.
+void Tracer::answer_child(Tracee& maker, int event) {
+  unsigned long made = 0;
+  if (ptrace(PTRACE_GETEVENTMSG, maker.id(), nullptr, &made) != 0) return;
+  try {
+    take_child(maker, static_cast<pid_t>(made), event);
+  } catch (const std::exception&) {  // all is let go then, as far as it is known
+    process::TracedMemory memory(static_cast<pid_t>(made));
+    if (const AddressSpace* space = maker.process().space.get()) space->breakpoints().lift_all(memory);
+    throw;
+  }
+}
+
+void Tracer::take_child(Tracee& maker, pid_t id, int event) {
+  if (threads_.contains(id)) return;
+  TracedProcess& process = maker.process();
+  const auto status = process::read_thread_status(id);
+  if (!status || status->tracer != getpid()) {  // it has ended, or was let go
+    early_.erase(id);
+    return;
+  }
+  Tracee* child = nullptr;
+  if (status->process == process.id) {
+    child = &add_thread(id, process);
+  } else {
+    TracedProcess& added = add_process(status->process, process.id, process.phase);
+    added.is_guest = share_memory(maker.id(), id, event);
+    if (added.is_guest) {
+      added.space = process.space;
+    } else {
+      begin_copy(added, process.space.get());
+    }
+    child = &add_thread(id, added);
+  }
+  child->is_new = true;
+  const auto early = early_.extract(id);
+  if (!early.empty()) answer(id, early.mapped().status);
+}
+
+// A stop of what nobody has told of yet: its maker will, if it isn't killed first. A thread is known by its process.
+void Tracer::stopped_early(pid_t id, int status) {
+  const auto facts = process::read_thread_status(id);
+  TracedProcess* process = facts && facts->process != id ? find_process(facts->process) : nullptr;
+  if (process == nullptr) {
+    early_[id] = {.status = status, .since = Clock::now()};
+    return adapt_ticks();
+  }
+  add_thread(id, *process).is_new = true;
+  answer(id, status);
+}
+
+// Whether it may be in the middle of making a thread or a process. Who waits for the end of a vfork isn't.
+bool Tracer::is_making(const Tracee& thread) const {
+  const auto status = process::read_thread_status(thread.id());
+  if (!status || status->state == 'T' || status->state == 't') return false;
+  const auto call = thread.waits_in();
+  if (!call) return true;
+  const AddressSpace* space = thread.process().space.get();
+  const bool makes = *call >= 0 && (space == nullptr || space->cpu().makes_tasks(static_cast<uint64_t>(*call)));
+  return makes && guests_of(thread).empty();
+}
+
+// Children that run in its memory (vfork).
+std::vector<pid_t> Tracer::guests_of(const Tracee& thread) {
+  const std::string task = "/proc/" + std::to_string(thread.process().id) + "/task/" + std::to_string(thread.id());
+  std::istringstream children(process::read_proc_file(task + "/children"));
+  std::vector<pid_t> guests;
+  for (pid_t child = 0; children >> child;) {
+    if (share_memory(thread.id(), child, 0)) guests.push_back(child);
+  }
+  return guests;
+}
+
+// Those that were made before: they would run into breakpoints, too.
+void Tracer::attach_guests(TracedProcess& process) {
+  for (const Tracee* thread : threads_of(process)) {
+    for (const pid_t child : guests_of(*thread)) {
+      if (threads_.contains(child) || early_.contains(child)) continue;
+      if (Tracee::seize(child, options_.scan_at_end) != 0) continue;
+      TracedProcess& guest = add_process(child, process.id, Phase::kTraced);
+      guest.is_guest = true;
+      guest.space = process.space;
+      const Tracee& added = add_thread(child, guest);
+      if (share_memory(thread->id(), child, 0)) continue;
+      // It executed another program meanwhile.
+      guest.is_guest = false;
+      guest.space = nullptr;
+      guest.phase = Phase::kLeaving;
+      added.interrupt();
+    }
+  }
+}
+
+// Its text was copied with our breakpoints in it, whatever becomes of its parent until it first stops.
+void Tracer::begin_copy(TracedProcess& child, const AddressSpace* original) {
+  child.begins_as_copy = true;
+  if (original == nullptr) return;
+  child.space = std::make_shared<AddressSpace>(child.id, original->cpu());
+  child.space->copy_from(*original);
+}
+
+// Some thread of it may have been killed between making a process and telling of it. All of them are forgotten.
+void Tracer::keep_as_maker(const Maker& ended) {
+  if (ended.space == nullptr) return;
+  const bool is_used =
+      std::ranges::any_of(processes_, [&](const auto& other) { return other.second->space == ended.space; });
+  if (!is_used) ended.space->end_recording();
+  if (ended_makers_.size() >= kMostEndedMakers) ended_makers_.erase(ended_makers_.begin());
+  ended_makers_.push_back(ended);
+  ended_makers_.back().since = Clock::now();
+  adapt_ticks();
+}
+
+// Processes whose makers were killed before they told of them.
+void Tracer::adopt_orphans() {
+  const auto now = Clock::now();
+  const std::unordered_map<pid_t, EarlyStop> early = early_;
+  for (const auto& [id, stop] : early) {
+    const auto facts = process::read_thread_status(id);
+    if (!facts || facts->tracer != getpid()) {
+      early_.erase(id);
+      continue;
+    }
+    const bool is_late = now - stop.since > kLongestTelling;
+    const TracedProcess* parent = find_process(facts->parent);
+    if (!is_late && parent != nullptr) continue;  // it may be about to tell
+    const std::optional<Maker> maker = find_maker(id, is_late);
+    if (maker || is_late) adopt(id, stop.status, maker);
+  }
+  std::erase_if(ended_makers_, [&](const Maker& maker) { return now - maker.since > kLongestTelling; });
+  adapt_ticks();
+}
+
+// All breakpoints of its maker are in its memory.
+std::optional<Tracer::Maker> Tracer::find_maker(pid_t child, bool also_living) {
+  process::TracedMemory memory(child);
+  const auto fits = [&memory](const Maker& maker) {
+    return maker.space != nullptr && maker.space->breakpoints().are_all_in(memory);
+  };
+  std::vector<Maker> makers(ended_makers_.rbegin(), ended_makers_.rend());
+  for (const auto& [id, process] : processes_) {
+    if (also_living) makers.push_back({.id = id, .phase = process->phase, .space = process->space, .since = {}});
+  }
+  const auto maker = std::ranges::find_if(makers, fits);
+  return maker != makers.end() ? std::optional(*maker) : std::nullopt;
+}
+
+// Without a maker: what has no breakpoints is let go as it is.
+void Tracer::adopt(pid_t id, int status, const std::optional<Maker>& maker) {
+  early_.erase(id);
+  TracedProcess& added = add_process(id, maker ? maker->id : 0, maker ? maker->phase : Phase::kLeaving);
+  if (maker) begin_copy(added, maker->space.get());
+  add_thread(id, added).is_new = true;
+  answer(id, status);
+}
+
+// Its first stop.
+void Tracer::begin_child(Tracee& child) {
+  TracedProcess& process = child.process();
+  if (!std::exchange(process.begins_as_copy, false)) return resume(child);
+  if (process.phase != Phase::kLeaving && process.space != nullptr && options_.follow_fork && !closing_) {
+    return want_log(process, LogWanted::Reason::kFork, child.id());
+  }
+  if (process.space != nullptr) process.space->breakpoints().lift_all(process.space->memory());
+  process.phase = Phase::kLeaving;
+  let_go(child);
+}
+
+void Tracer::answer_exec(pid_t id) {
+  TracedProcess* process = find_process(id);
+  if (process == nullptr) {  // made by one of ours that hasn't told of it yet
+    return stopped_early(id, PTRACE_EVENT_EXEC << 16 | SIGTRAP << 8 | 0x7f);
+  }
+  give_up_hold(*process, "it executed another program");
+  const Maker maker{.id = id, .phase = process->phase, .space = process->space, .since = {}};
+  const bool may_have_made = process->had_threads && !process->is_guest;
+  // Of the thread that did it, which may have taken the leader's place, nothing is left but its number.
+  for (Tracee* thread : threads_of(*process)) forget_thread(thread->id());
+  Tracee& thread = add_thread(id, *process);
+  thread.stopped = true;
+  leave_memory(*process);
+  const bool was_recorded = process->was_recorded;
+  const bool starts = process->phase == Phase::kBeforeExec;
+  const bool follows =
+      options_.follow_exec && process->phase == Phase::kTraced && (!process->is_guest || options_.follow_fork);
+  process->space = nullptr;
+  process->log = nullptr;
+  process->is_guest = process->had_threads = false;
+  if (may_have_made) keep_as_maker(maker);
+  process->exit_call.reset();
+  process->end_was_told = false;
+  if ((starts || follows) && !closing_) {
+    return want_log(*process, starts ? LogWanted::Reason::kStart : LogWanted::Reason::kExec, id);
+  }
+  process->phase = Phase::kLeaving;
+  process->left_reason = Left::Reason::kExecuted;
+  process->was_recorded = was_recorded;
+  let_go(thread);
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,159 @@
+#include "tracer/tracer_line.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+
+#include "tracer/guardian.h"
+#include "tracer/guardian_surroundings.h"
+#include "tracer/line_packet.h"
+
+namespace heaptap::tracer {
+namespace {
+
+std::optional<TracerMessage> message_of(Packet& packet) {
+  const PacketHeader& header = packet.header;
+  switch (header.kind) {
+    case PacketKind::kLogWanted:
+      return LogWanted{header.process, header.parent, static_cast<LogWanted::Reason>(header.reason),
+                       header.architecture, header.word_bytes};
+    case PacketKind::kAttached:
+      return Attached{header.process};
+    case PacketKind::kNotAttached:
+      return NotAttached{header.process, std::move(packet.text)};
+    case PacketKind::kEnding:
+      return Ending{header.process, header.notice};
+    case PacketKind::kLeft:
+      return Left{header.process, static_cast<Left::Reason>(header.reason),
+                  header.wait_status >= 0 ? std::optional<int>(header.wait_status) : std::nullopt};
+    case PacketKind::kNoted:
+      return Noted{header.process, std::move(packet.text)};
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+struct TracerLine::State {
+  int socket = -1;
+  pid_t guardian = -1;
+  bool closed = false;
+  bool gone_told = false;
+  std::deque<TracerMessage> waiting;  // came while an answer was awaited
+
+  void tell(PacketKind kind, pid_t process) const {
+    Packet packet;
+    packet.header = {.kind = kind, .process = process};
+    send_packet(socket, packet, true);
+  }
+
+  // The next packet of one of these kinds about this process; what else comes is kept. None: the tracer is gone.
+  std::optional<Packet> await(pid_t process, std::initializer_list<PacketKind> kinds) {
+    while (!closed) {
+      auto packet = receive_packet(socket, true, closed);
+      if (!packet) continue;
+      for (const PacketKind kind : kinds) {
+        if (packet->header.kind == kind && packet->header.process == process) return packet;
+      }
+      if (auto message = message_of(*packet)) waiting.push_back(std::move(*message));
+    }
+    return std::nullopt;
+  }
+};
+
+std::expected<std::unique_ptr<TracerLine>, std::string> TracerLine::start(const TracerOptions& options) {
+  if (const std::string why = why_no_guardian(); !why.empty()) return std::unexpected(why);
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return std::unexpected(std::string("can't make the tracer's socket: ") + std::strerror(errno));
+  }
+  auto state = std::make_unique<State>();
+  state->socket = sockets[0];
+  state->guardian = start_guardian(sockets[1], sockets[0], options);
+  if (state->guardian < 0) {
+    const int reason = errno;
+    close(sockets[0]);
+    return std::unexpected(std::string("can't start the tracer: ") + std::strerror(reason));
+  }
+  return std::unique_ptr<TracerLine>(new TracerLine(std::move(state)));
+}
+
+TracerLine::TracerLine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+TracerLine::~TracerLine() {
+  close(state_->socket);  // it lets go of everything, then ends
+  waitpid(state_->guardian, nullptr, 0);
+}
+
+pid_t TracerLine::process() const { return state_->guardian; }
+int TracerLine::descriptor() const { return state_->socket; }
+
+std::optional<TracerMessage> TracerLine::receive() {
+  State& state = *state_;
+  if (!state.waiting.empty()) {
+    TracerMessage message = std::move(state.waiting.front());
+    state.waiting.pop_front();
+    return message;
+  }
+  while (!state.closed) {
+    auto packet = receive_packet(state.socket, false, state.closed);
+    if (!packet) break;
+    if (auto message = message_of(*packet)) return message;
+  }
+  if (!state.closed || state.gone_told) return std::nullopt;
+  state.gone_told = true;
+  TracerGone gone;
+  waitpid(state.guardian, &gone.wait_status, 0);  // its end of the line is closed by its end only
+  return gone;
+}
+
+std::expected<void, std::string> TracerLine::attach_before_exec(pid_t process) {
+  state_->tell(PacketKind::kAttachBeforeExec, process);
+  const auto answer = state_->await(process, {PacketKind::kReady});
+  if (!answer) return std::unexpected("the tracer has ended");
+  if (!answer->text.empty()) return std::unexpected(answer->text);
+  return {};
+}
+
+void TracerLine::attach(pid_t process) { state_->tell(PacketKind::kAttach, process); }
+
+void TracerLine::give_log(pid_t process, const log::LogMemory& log) {
+  Packet packet;
+  packet.header = {.kind = PacketKind::kGiveLog, .process = process};
+  packet.header.value = log.bytes();
+  packet.descriptor = log.descriptor();
+  send_packet(state_->socket, packet, true);
+}
+
+void TracerLine::refuse_log(pid_t process) { state_->tell(PacketKind::kRefuseLog, process); }
+void TracerLine::detach(pid_t process) { state_->tell(PacketKind::kDetach, process); }
+void TracerLine::detach_all() { state_->tell(PacketKind::kDetachAll, 0); }
+void TracerLine::end_may_go_on(pid_t process) { state_->tell(PacketKind::kEndMayGoOn, process); }
+
+std::expected<process::StoppedProcess, std::string> TracerLine::hold(pid_t process) {
+  State& state = *state_;
+  state.tell(PacketKind::kHold, process);
+  process::StoppedProcess::Held held;
+  held.process = process;
+  while (auto packet = state.await(process, {PacketKind::kHeldThread, PacketKind::kHeld, PacketKind::kNotHeld})) {
+    if (packet->header.kind == PacketKind::kHeldThread) {
+      held.threads.push_back(std::move(packet->thread));
+    } else if (packet->header.kind == PacketKind::kNotHeld) {
+      return std::unexpected(packet->text);
+    } else {
+      held.architecture = packet->header.architecture;
+      std::ranges::sort(held.threads, {}, &process::StoppedThread::thread_id);
+      return process::StoppedProcess::held(std::move(held),
+                                           [&state, process] { state.tell(PacketKind::kRelease, process); });
+    }
+  }
+  return std::unexpected("the tracer has ended");
+}
+
+}  // namespace heaptap::tracer

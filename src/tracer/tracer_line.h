@@ -1,0 +1,107 @@
+// heaptap's side of the tracer: starts the tracer's process, tells it what to trace, and hears from it. The tracer lives in a
+// process of its own, which holds all breakpoints and outlives whoever started it: when this side ends, however it ends, it
+// takes its breakpoints out, lets every process go on as it was, and ends.
+//
+//   attach ▸ LogWanted ▸ give_log ▸ Attached … Ending ▸ (hold, release) ▸ end_may_go_on … Left
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "log/log_memory.h"
+#include "process/stopped_process.h"
+#include "wire/architecture.h"
+#include "wire/ending.h"
+
+namespace heaptap::tracer {
+
+struct TracerOptions {
+  bool follow_fork = false;  // children are traced, too
+  bool follow_exec = false;  // the program that one executes is traced, too
+  bool no_cpp = false;
+  bool scan_at_end = false;
+};
+
+// A process wants a log. Answer with give_log or refuse_log: it stands still until then.
+struct LogWanted {
+  enum class Reason : uint32_t { kStart, kAttach, kFork, kExec };
+  pid_t process = 0;
+  pid_t parent = 0;
+  Reason reason = Reason::kStart;
+  wire::Architecture architecture = wire::Architecture::kUnknown;
+  unsigned word_bytes = 0;
+};
+// It is being recorded from here on.
+struct Attached {
+  pid_t process = 0;
+};
+// It can't be traced; `text` names cause and cure. It runs as before.
+struct NotAttached {
+  pid_t process = 0;
+  std::string text;
+};
+// The process comes to its end and waits: look at its memory (hold), then end_may_go_on.
+struct Ending {
+  pid_t process = 0;
+  wire::EndingNotice notice{};
+};
+// No more events of this process: it ended, was detached, or executed what isn't traced.
+struct Left {
+  enum class Reason : uint32_t { kEnded, kDetached, kExecuted, kFailed };
+  pid_t process = 0;
+  Reason reason = Reason::kEnded;
+  std::optional<int> wait_status;  // of one that ended
+};
+// For the trace of this process: what can't be seen, and why.
+struct Noted {
+  pid_t process = 0;
+  std::string text;
+};
+// The tracer itself is gone. Nothing comes any more.
+struct TracerGone {
+  int wait_status = 0;
+};
+using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Ending, Left, Noted, TracerGone>;
+
+class TracerLine {
+ public:
+  // Makes the tracer's process: to be called while this one has a single thread.
+  static std::expected<std::unique_ptr<TracerLine>, std::string> start(const TracerOptions& options);
+  // Everything that is still traced is let go first; bounded.
+  ~TracerLine();
+  TracerLine(const TracerLine&) = delete;
+  TracerLine& operator=(const TracerLine&) = delete;
+
+  [[nodiscard]] pid_t process() const;
+  // Readable when a message waits.
+  [[nodiscard]] int descriptor() const;
+  std::optional<TracerMessage> receive();
+
+  // A child of ours that waits before it executes the program that is to be traced: returns once it may go on. The error
+  // says why it can't be traced.
+  std::expected<void, std::string> attach_before_exec(pid_t process);
+  // One that runs. LogWanted or NotAttached follows.
+  void attach(pid_t process);
+  void give_log(pid_t process, const log::LogMemory& log);
+  void refuse_log(pid_t process);
+  // Lets one go, as it was. Left follows.
+  void detach(pid_t process);
+  void detach_all();
+  void end_may_go_on(pid_t process);
+
+  // Stops all threads of a traced process. Messages that come meanwhile are kept for receive().
+  std::expected<process::StoppedProcess, std::string> hold(pid_t process);
+
+ private:
+  struct State;
+  explicit TracerLine(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace heaptap::tracer

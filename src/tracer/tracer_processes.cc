@@ -1,0 +1,273 @@
+// What heaptap says, and how recordings begin and end.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "arch/thread_facts.h"
+#include "process/process_status.h"
+#include "tracer/tracer.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr std::chrono::seconds kLongestPatience{2};
+constexpr size_t kMostUnsent = 100000;
+
+std::string name_of(pid_t process) { return "process " + std::to_string(process); }
+
+// Null: the program is for a CPU that isn't known here, or can't be read; errno isn't 0 then.
+const arch::Cpu* cpu_of_process(pid_t process) {
+  errno = 0;
+  const int file = open(("/proc/" + std::to_string(process) + "/exe").c_str(), O_RDONLY | O_CLOEXEC);
+  uint8_t header[20] = {};
+  const bool is_read = file >= 0 && pread(file, header, sizeof(header), 0) == sizeof(header);
+  if (file >= 0) close(file);
+  if (!is_read || std::memcmp(header, "\177ELF", 4) != 0) return nullptr;
+  const bool big_endian = header[5] == 2;
+  const auto machine = static_cast<uint16_t>(big_endian ? header[18] << 8 | header[19] : header[19] << 8 | header[18]);
+  return arch::cpu_of_elf(machine, header[4] == 2 ? 8 : 4);
+}
+
+}  // namespace
+
+void Tracer::read_packets() {
+  bool closed = false;
+  while (auto packet = receive_packet(socket_, false, closed)) obey(*packet);
+  if (closed) leave_all();
+}
+
+void Tracer::obey(Packet& packet) {
+  const pid_t process = packet.header.process;
+  switch (packet.header.kind) {
+    case PacketKind::kAttach:
+      return attach(process);
+    case PacketKind::kAttachBeforeExec:
+      return attach_before_exec(process);
+    case PacketKind::kGiveLog:
+      return give_log(packet);
+    case PacketKind::kRefuseLog:
+      return refuse_log(process);
+    case PacketKind::kDetach:
+      if (TracedProcess* known = find_process(process)) leave(*known, Left::Reason::kDetached);
+      return;
+    case PacketKind::kDetachAll:
+      return leave_all();
+    case PacketKind::kEndMayGoOn:
+      return end_may_go_on(process);
+    case PacketKind::kHold:
+      return hold(process);
+    case PacketKind::kRelease:
+      return release(process);
+    default:
+      return;
+  }
+}
+
+void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread) {
+  process.phase = Phase::kWaitsForLog;
+  process.reason = reason;
+  const arch::Cpu* cpu = process.space != nullptr ? &process.space->cpu() : cpu_of_process(thread);
+  if (cpu == nullptr) {
+    const int error = errno;
+    std::string why = " runs code of a CPU that can't be traced here";
+    if (error != 0) why = std::string(" runs a program that can't be read here: ") + std::strerror(error);
+    if (process::find_live_thread(process.id) == 0) why = " has ended";
+    tell(PacketKind::kNotAttached, process.id, name_of(process.id) + why);
+    return leave(process, Left::Reason::kFailed);
+  }
+  if (process.space == nullptr) process.space = std::make_shared<AddressSpace>(thread, *cpu);
+  Packet packet;
+  packet.header = {.kind = PacketKind::kLogWanted, .process = process.id, .parent = process.parent};
+  packet.header.reason = static_cast<uint32_t>(reason);
+  packet.header.architecture = cpu->architecture();
+  packet.header.word_bytes = cpu->word_bytes();
+  process.was_recorded = true;
+  send(packet);
+}
+
+void Tracer::refuse_log(pid_t process) {
+  if (TracedProcess* known = find_process(process)) leave(*known, Left::Reason::kFailed);
+}
+
+void Tracer::tell_notes(TracedProcess& process) {
+  for (const std::string& note : process.space->take_notes()) tell(PacketKind::kNoted, process.id, note);
+}
+
+bool Tracer::tell_end(Tracee& thread, const wire::EndingNotice& notice) {
+  TracedProcess& process = thread.process();
+  if (process.end_was_told || process.phase != Phase::kTraced || process.is_guest || closing_) return false;
+  process.end_was_told = true;
+  process.ending = &thread;
+  process.ending_kind = notice.kind;
+  Packet packet;
+  packet.header = {.kind = PacketKind::kEnding, .process = process.id};
+  packet.header.notice = notice;
+  packet.header.notice.thread_id = static_cast<uint32_t>(thread.id());
+  send(packet);
+  return true;
+}
+
+// exit says which part of the stack still matters; _exit is where nothing follows any more.
+bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
+  TracedProcess& process = thread.process();
+  AddressSpace& space = *process.space;
+  arch::CallPlace place;
+  if (!options_.scan_at_end || process.is_guest || !space.cpu().call_place(registers, space.memory(), place)) {
+    return false;
+  }
+  wire::EndingNotice notice{};
+  notice.kind = wire::EndingKind::kDirectExit;
+  notice.live_sp = notice.interrupted_sp = place.caller_stack_pointer;
+  if (site.functions.front().watch == Watch::kLastExit) {
+    const bool same_thread = process.exit_call && process.exit_call->thread_id == static_cast<uint32_t>(thread.id());
+    return tell_end(thread, same_thread ? *process.exit_call : notice);
+  }
+  const int caller = space.objects().find(place.return_address);
+  const bool by_libc = caller >= 0 && space.objects().objects()[static_cast<size_t>(caller)].is_libc;
+  notice.kind = by_libc ? wire::EndingKind::kReturn : wire::EndingKind::kExit;
+  notice.thread_id = static_cast<uint32_t>(thread.id());
+  if (!process.exit_call) {
+    process.exit_call = notice;
+    process::read_stopped_thread(thread.id(), space.cpu(), process.exit_caller);
+  }
+  return false;
+}
+
+// Of a process that ends without a call of exit that was seen: by a system call of its own, or with its last thread. True: the
+// thread waits.
+bool Tracer::answer_thread_end(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  thread.at_end = true;
+  if (!options_.scan_at_end || process.end_was_told || process.phase != Phase::kTraced || process.is_guest)
+    return false;
+  if (!thread.ends_by_itself()) return false;
+  const AddressSpace& space = *process.space;
+  arch::RegisterImage registers;
+  if (!thread.read_registers(registers) || !space.cpu().runs(registers)) return false;
+  // A thread that executes another program ends all others, but isn't ended itself.
+  const bool all_end =
+      space.cpu().ends_all_threads(registers) || std::ranges::all_of(threads_of(process), [](const Tracee* other) {
+        return other->at_end || other->is_being_killed() || other->has_ended();
+      });
+  constexpr std::chrono::milliseconds kSoon{20};
+  const auto now = TracedProcess::Clock::now();
+  if (now - process.thread_ended_at > kSoon) process.ended_threads = 0;
+  if (!all_end) {
+    process.thread_ended_at = now;
+    ++process.ended_threads;
+    return false;
+  }
+  if (process.ended_threads > 0) {
+    tell(PacketKind::kNoted, process.id,
+         "the program ended without a call of exit, and " + std::to_string(process.ended_threads) +
+             " of its threads were gone when its memory was looked at: what only their stacks held is shown as lost");
+  }
+  wire::EndingNotice notice{};
+  notice.kind = wire::EndingKind::kDirectExit;
+  // In a function of the C library's nothing of its own is in use any more.
+  const int caller = space.objects().find(space.cpu().program_counter(registers));
+  const bool by_libc = caller >= 0 && space.objects().objects()[static_cast<size_t>(caller)].is_libc;
+  const arch::ThreadFacts* facts = arch::thread_facts(space.cpu().architecture());
+  const uint64_t red_zone = by_libc || facts == nullptr ? 0 : facts->red_zone_bytes;
+  notice.live_sp = notice.interrupted_sp = space.cpu().stack_pointer(registers) - red_zone;
+  return tell_end(thread, notice);
+}
+
+void Tracer::end_may_go_on(pid_t id) {
+  TracedProcess* process = find_process(id);
+  if (process == nullptr || process->ending == nullptr) return;
+  Tracee& ending = *process->ending;
+  process->ending = nullptr;
+  if (!ending.at_end) resume(ending);
+  threads_may_end(*process);
+}
+
+void Tracer::threads_may_end(const TracedProcess& process) {
+  for (Tracee* thread : threads_of(process)) {
+    if (thread->stopped && thread->at_end) resume(*thread);
+  }
+}
+
+Tracee& Tracer::add_thread(pid_t id, TracedProcess& process) {
+  if (id != process.id) process.had_threads = true;
+  return *threads_.insert_or_assign(id, std::make_unique<Tracee>(id, process)).first->second;
+}
+
+TracedProcess& Tracer::add_process(pid_t id, pid_t parent, Phase phase) {
+  return *processes_.insert_or_assign(id, std::make_unique<TracedProcess>(id, parent, phase)).first->second;
+}
+
+TracedProcess* Tracer::find_process(pid_t id) {
+  const auto known = processes_.find(id);
+  return known == processes_.end() ? nullptr : known->second.get();
+}
+
+std::vector<Tracee*> Tracer::threads_of(const TracedProcess& process) {
+  std::vector<Tracee*> result;
+  for (const auto& [id, thread] : threads_) {
+    if (&thread->process() == &process) result.push_back(thread.get());
+  }
+  return result;
+}
+
+// While something is waited for that no stop tells.
+void Tracer::adapt_ticks() {
+  const bool is_anything = std::ranges::any_of(
+      processes_, [](const auto& known) { return known.second->is_stopping || known.second->log != nullptr; });
+  const bool wants =
+      closing_ || !early_.empty() || !ended_makers_.empty() || !unsent_.empty() || is_anything || awaits_heaptap();
+  if (wants == std::exchange(ticks_, wants)) return;
+  heaptap_ran_at_ = TracedProcess::Clock::now();  // as far as is known
+  bell_.want_ticks(wants);
+}
+
+void Tracer::send(const Packet& packet) {
+  unsent_.push_back(packet);
+  send_unsent();
+  adapt_ticks();
+}
+
+void Tracer::send_unsent() {
+  while (!unsent_.empty() && send_packet(socket_, unsent_.front(), false) != Sent::kLater) unsent_.pop_front();
+}
+
+// Whether anything stands still until heaptap has said something.
+bool Tracer::awaits_heaptap() const {
+  return std::ranges::any_of(processes_, [](const auto& known) { return known.second->awaits_heaptap(); });
+}
+
+// A heaptap that was stopped (SIGSTOP) is not waited for: what it traces goes on without it.
+void Tracer::look_after_heaptap() {
+  send_unsent();
+  const auto now = TracedProcess::Clock::now();
+  const bool is_needed = awaits_heaptap() || unsent_.size() >= kMostUnsent;
+  const auto status = is_needed ? process::read_thread_status(heaptap_) : std::nullopt;
+  if (!status || status->state != 'T') heaptap_ran_at_ = now;
+  if (now - heaptap_ran_at_ < kLongestPatience) return;
+  if (unsent_.size() >= kMostUnsent) return leave_all();
+  std::vector<pid_t> waiting;
+  for (const auto& [id, process] : processes_) {
+    if (process->awaits_heaptap()) waiting.push_back(id);
+  }
+  for (const pid_t id : waiting) {
+    TracedProcess* process = find_process(id);
+    if (process == nullptr) continue;
+    process->ending != nullptr ? end_may_go_on(id) : leave(*process, Left::Reason::kFailed);
+  }
+}
+
+void Tracer::tell(PacketKind kind, pid_t process, const std::string& text) {
+  Packet packet;
+  packet.header = {.kind = kind, .process = process};
+  packet.text = text;
+  send(packet);
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,42 @@
+#include "tracer/watched_names.h"
+
+namespace heaptap::tracer {
+namespace {
+
+// size_t is unsigned long ("m") where words have 64 bits, and unsigned int ("j") where they have 32.
+std::string with_size_type(std::string symbol, unsigned word_bytes) {
+  if (word_bytes == 8) return symbol;
+  const size_t at = symbol.starts_with("_Zn") ? 4 : 6;  // _Znwm, _ZdlPvm
+  if ((symbol.starts_with("_Zn") || symbol.starts_with("_Zd")) && at < symbol.size() && symbol[at] == 'm') {
+    symbol[at] = 'j';
+  }
+  return symbol;
+}
+
+}  // namespace
+
+WatchedNames::WatchedNames(unsigned word_bytes) {
+  for (uint8_t number = 1; number < wire::kFunctionCount; ++number) {
+    const auto function = static_cast<wire::Function>(number);
+    if (wire::facts_of(function).symbol[0] == '\0') continue;
+    names_.push_back({.symbol = with_size_type(wire::facts_of(function).symbol, word_bytes), .function = function});
+  }
+  for (const char* symbol : {"exit", "quick_exit"}) names_.push_back({.symbol = symbol, .watch = Watch::kExit});
+  for (const char* symbol : {"_exit", "_Exit"}) names_.push_back({.symbol = symbol, .watch = Watch::kLastExit});
+  names_.push_back({.symbol = "sigaltstack", .watch = Watch::kStack});
+  for (const char* symbol : {"clone", "__clone"}) names_.push_back({.symbol = symbol, .watch = Watch::kClone});
+  using Mark = WatchedName::Mark;
+  names_.push_back({.symbol = "_dl_debug_state", .mark = Mark::kChangeNotice});
+  names_.push_back({.symbol = "_r_debug", .mark = Mark::kLoaderList});
+  names_.push_back({.symbol = "_dl_debug_addr", .mark = Mark::kLoaderListPointer});  // musl
+  for (const char* symbol : {"__libc_start_main", "__libc_init", "__uClibc_main"}) {
+    names_.push_back({.symbol = symbol, .mark = Mark::kLibcStart});  // glibc and musl, Bionic, uClibc
+  }
+  for (const char* symbol : {"__libc_freeres", "__malloc_arena_thread_freeres"}) {  // of a library, of a static program
+    names_.push_back({.symbol = symbol, .mark = Mark::kGlibc});
+  }
+  names_.push_back({.symbol = "__cxa_allocate_exception", .mark = Mark::kExceptions});
+  for (const WatchedName& name : names_) symbols_.push_back(name.symbol);
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,32 @@
+// collect_alone AGENT TRACE PROGRAM [ARGUMENT…]: records a program and nothing else. What is to stand on a machine where
+// nobody reads traces needs the room `collect` alone: no reports, no names, no command line.
+#include <cstdio>
+
+#include "collect/agent_server.h"
+#include "collect/agent_source.h"
+#include "collect/launch.h"
+#include "collect/supervisor.h"
+
+using namespace heaptap;
+
+int main(int count, char** arguments) {
+  if (count < 4) return 2;
+  collect::RecordingOptions options;
+  options.output = arguments[2];
+  options.via = "agent";
+  options.command.assign(arguments + 3, arguments + count);
+  collect::AgentServer server;
+  collect::RecordedProcesses processes(options);
+  collect::AgentSource source(processes, server);
+  collect::Supervisor supervisor({}, processes, source);
+  const collect::Launched launched = collect::launch({.program = arguments[3],
+                                                      .arguments = options.command,
+                                                      .environment = {},
+                                                      .agent_path = arguments[1],
+                                                      .session = server.session(),
+                                                      .before_execution = {}});
+  if (launched.process < 0) return 1;
+  supervisor.watch(launched);
+  for (const collect::FinishedTrace& trace : processes.take_traces({})) std::printf("%s\n", trace.path.c_str());
+  return 0;
+}
