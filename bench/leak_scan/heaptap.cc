@@ -30,7 +30,7 @@ class ChildMemory : public scan::MemoryReader {
     return got < 0 ? 0 : static_cast<size_t>(got);
   }
 
-  std::vector<scan::AddressRange> touched(scan::AddressRange range) override { return {range}; }
+  std::vector<base::AddressRange> touched(base::AddressRange range) override { return {range}; }
 
  private:
   pid_t child_;

@@ -26,11 +26,10 @@ class ProcessReader : public scan::MemoryReader {
     return bytes;
   }
 
-  std::vector<scan::AddressRange> touched(scan::AddressRange range) override {
-    std::vector<scan::AddressRange> result;
+  std::vector<base::AddressRange> touched(base::AddressRange range) override {
+    std::vector<base::AddressRange> result = memory_.touched_ranges(range.begin, range.end);
     uint64_t kept = 0;
-    for (const base::AddressRange& part : memory_.touched_ranges(range.begin, range.end)) {
-      result.push_back({part.begin, part.end});
+    for (const base::AddressRange& part : result) {
       kept += std::min(part.end, range.end) - std::max(part.begin, range.begin);
     }
     skipped_bytes_ += range.end - range.begin - std::min(kept, range.end - range.begin);
@@ -135,7 +134,7 @@ scan::ScanInput scan_input(Recorded recorded, const scan::Roots& roots) {
       input.thread_local_segments.push_back({{segment.begin, segment.end}, module});
     }
   }
-  for (const base::AddressRange& range : roots.read_only_data) input.read_only_data.push_back({range.begin, range.end});
+  input.read_only_data = roots.read_only_data;
   for (const model::Thread& thread : recorded.tables.threads)
     input.threads.push_back({thread.kernel_id, thread.number});
   input.calls = calls_of(recorded.tables);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/unfilled_allocator.h"
 #include "log/log_clock.h"
 #include "log/log_parts.h"
 #include "wire/log.h"
@@ -17,19 +18,7 @@
 
 namespace heaptap::log {
 
-// Leaves new elements as the memory is: they are written at once.
-template <typename T>
-struct UnfilledAllocator : std::allocator<T> {
-  template <typename U>
-  void construct(U* place) {
-    ::new (static_cast<void*>(place)) U;
-  }
-  template <typename U, typename... Arguments>
-  void construct(U* place, Arguments&&... arguments) {
-    ::new (static_cast<void*>(place)) U{std::forward<Arguments>(arguments)...};
-  }
-};
-using RawEvents = std::vector<wire::RawEvent, UnfilledAllocator<wire::RawEvent>>;
+using RawEvents = std::vector<wire::RawEvent, base::UnfilledAllocator<wire::RawEvent>>;
 
 struct StreamEnd {
   uint32_t thread_id;

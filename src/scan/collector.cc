@@ -13,14 +13,14 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 
 // The addresses that pointers to blocks can have, that behind the cookie of an empty array too.
-AddressRange span_of(std::span<const model::ScannedBlock> blocks) {
+base::AddressRange span_of(std::span<const model::ScannedBlock> blocks) {
   if (blocks.empty()) return {1, 1};
   uint64_t end = 0;
   for (const model::ScannedBlock& block : blocks) end = std::max(end, block.address + block.size);
   return {blocks.front().address, end + BlockHeads::kMostCookieBytes + 1};
 }
 
-AddressRange joined(AddressRange a, AddressRange b) {
+base::AddressRange joined(base::AddressRange a, base::AddressRange b) {
   if (b.begin == b.end) return a;
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
@@ -64,7 +64,7 @@ void Collector<Word>::collect_roots(std::span<const wire::RootRange> ranges) {
     const MemoryPlan plan =
         plan_range({ranges[i].begin, ranges[i].end}, shared, parts_.scan.blocks, sizeof(Word), reader_);
     parts_.scan.skipped_bytes += plan.skipped_bytes;
-    for (const AddressRange& piece : plan.pieces) {
+    for (const base::AddressRange& piece : plan.pieces) {
       parts_.log.begin(static_cast<uint32_t>(i));
       read(piece, [&](uint64_t base, std::span<const Word> words) {
         select_in_range(base, words, kind);
@@ -83,7 +83,7 @@ void Collector<Word>::add_notes() {
 // Calls use(address, words) for what can be read of the range.
 template <typename Word>
 template <typename Use>
-void Collector<Word>::read(AddressRange range, Use use) {
+void Collector<Word>::read(base::AddressRange range, Use use) {
   for (uint64_t at = range.begin; at < range.end;) {
     const uint64_t wanted = std::min<uint64_t>(range.end - at, buffer_.size() * sizeof(Word));
     const size_t got = reader_.read(at, {reinterpret_cast<uint8_t*>(buffer_.data()), wanted});
@@ -124,7 +124,7 @@ void Collector<Word>::note_head(uint32_t block, uint64_t base, std::span<const W
 }
 
 template <typename Word>
-std::span<const uint32_t> Collector<Word>::select(std::span<const Word> words, AddressRange range) {
+std::span<const uint32_t> Collector<Word>::select(std::span<const Word> words, base::AddressRange range) {
   if constexpr (sizeof(Word) < sizeof(uint64_t)) range.end = std::min(range.end, uint64_t{1} << 8 * sizeof(Word));
   if (range.begin >= range.end) return {};
   const size_t count =
@@ -137,7 +137,7 @@ template <typename Word>
 void Collector<Word>::select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers) {
   const auto& blocks = parts_.scan.blocks;
   auto next = std::lower_bound(blocks.begin(), blocks.end(), base, begins_before);
-  const AddressRange range = heads_complete_ ? block_span_ : pointers ? whole_span_ : parts_.vtables.span();
+  const base::AddressRange range = heads_complete_ ? block_span_ : pointers ? whole_span_ : parts_.vtables.span();
   for (const uint32_t found : select(words, range)) {
     const uint64_t position = base + found * sizeof(Word);
     while (next != blocks.end() && next->address <= position) ++next;
@@ -173,9 +173,9 @@ bool Collector<Word>::is_in_block(uint64_t position) const {
 }
 
 template <typename Word>
-void Collector<Word>::make_room(uint64_t next, std::span<const AddressRange> pieces) {
+void Collector<Word>::make_room(uint64_t next, std::span<const base::AddressRange> pieces) {
   if (!heads_complete_) {
-    for (const AddressRange& piece : pieces) {
+    for (const base::AddressRange& piece : pieces) {
       read({std::max(piece.begin, next), piece.end}, [this](uint64_t base, std::span<const Word> words) {
         note_heads(base, words);
         select_in_blocks(base, words, false);

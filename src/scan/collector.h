@@ -41,22 +41,22 @@ class Collector {
   static constexpr size_t kBufferWords = (size_t{256} << 10) / sizeof(Word);
 
   template <typename Use>
-  void read(AddressRange range, Use use);
+  void read(base::AddressRange range, Use use);
   void note_heads(uint64_t base, std::span<const Word> words);
   void note_head(uint32_t block, uint64_t base, std::span<const Word> words);
   void select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers);
   void select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind);
-  std::span<const uint32_t> select(std::span<const Word> words, AddressRange range);
+  std::span<const uint32_t> select(std::span<const Word> words, base::AddressRange range);
   // Notes the heads of all blocks from `next` on, then resolves what is in the log.
-  void make_room(uint64_t next, std::span<const AddressRange> pieces);
+  void make_room(uint64_t next, std::span<const base::AddressRange> pieces);
   [[nodiscard]] bool is_in_block(uint64_t position) const;
 
   CollectorParts parts_;
   MemoryReader& reader_;
   WordFilter<Word> filter_;
-  AddressRange block_span_;
-  AddressRange whole_span_;      // blocks and vtables
-  AddressRange vtables_beside_;  // the index takes them for blocks, perhaps
+  base::AddressRange block_span_;
+  base::AddressRange whole_span_;      // blocks and vtables
+  base::AddressRange vtables_beside_;  // the index takes them for blocks, perhaps
   std::vector<Word> buffer_;
   std::vector<uint32_t> found_;
   bool heads_complete_ = false;

@@ -13,11 +13,11 @@ uint64_t round_up(uint64_t address, unsigned word_bytes) {
 }
 
 // Adds those parts of the range that are touched.
-void add_touched(AddressRange range, unsigned word_bytes, MemoryReader& reader, MemoryPlan& plan) {
+void add_touched(base::AddressRange range, unsigned word_bytes, MemoryReader& reader, MemoryPlan& plan) {
   if (range.begin >= range.end) return;
   plan.skipped_bytes += range.end - range.begin;
   uint64_t at = range.begin;
-  for (const AddressRange& touched : reader.touched(range)) {
+  for (const base::AddressRange& touched : reader.touched(range)) {
     const uint64_t begin = round_up(std::max(touched.begin, at), word_bytes);
     const uint64_t end = std::min(touched.end, range.end) / word_bytes * word_bytes;
     if (begin >= end) continue;
@@ -31,7 +31,7 @@ void add_touched(AddressRange range, unsigned word_bytes, MemoryReader& reader, 
 
 MemoryPlan plan_blocks(std::span<const model::ScannedBlock> blocks, unsigned word_bytes, MemoryReader& reader) {
   MemoryPlan plan;
-  AddressRange run;
+  base::AddressRange run;
   for (const model::ScannedBlock& block : blocks) {
     const uint64_t begin = block.address / word_bytes * word_bytes;
     const uint64_t end = (block.address + block.size) / word_bytes * word_bytes;
@@ -45,7 +45,7 @@ MemoryPlan plan_blocks(std::span<const model::ScannedBlock> blocks, unsigned wor
   return plan;
 }
 
-MemoryPlan plan_range(AddressRange range, bool without_blocks, std::span<const model::ScannedBlock> blocks,
+MemoryPlan plan_range(base::AddressRange range, bool without_blocks, std::span<const model::ScannedBlock> blocks,
                       unsigned word_bytes, MemoryReader& reader) {
   MemoryPlan plan;
   range.begin = round_up(range.begin, word_bytes);

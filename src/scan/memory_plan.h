@@ -10,8 +10,8 @@
 namespace heaptap::scan {
 
 struct MemoryPlan {
-  std::vector<AddressRange> pieces;  // ascending, from word to word
-  uint64_t skipped_bytes = 0;        // untouched
+  std::vector<base::AddressRange> pieces;  // ascending, from word to word
+  uint64_t skipped_bytes = 0;              // untouched
 };
 
 // The memory of the blocks. Small gaps between them are read too: that is faster than to begin anew.
@@ -19,7 +19,7 @@ struct MemoryPlan {
                                      MemoryReader& reader);
 
 // A range of roots. Where `without_blocks` is set, large blocks are cut out (they were read as blocks).
-[[nodiscard]] MemoryPlan plan_range(AddressRange range, bool without_blocks,
+[[nodiscard]] MemoryPlan plan_range(base::AddressRange range, bool without_blocks,
                                     std::span<const model::ScannedBlock> blocks, unsigned word_bytes,
                                     MemoryReader& reader);
 

@@ -4,12 +4,9 @@
 #include <span>
 #include <vector>
 
-namespace heaptap::scan {
+#include "base/address_range.h"
 
-struct AddressRange {
-  uint64_t begin = 0;
-  uint64_t end = 0;  // the first address behind it
-};
+namespace heaptap::scan {
 
 class MemoryReader {
  public:
@@ -23,7 +20,7 @@ class MemoryReader {
 
   // The parts of `range` that are worth reading, ascending, apart from each other. What isn't in them holds zeros, or is
   // as its file has it, or isn't memory at all. They may be larger than `range` (whole pages).
-  virtual std::vector<AddressRange> touched(AddressRange range) = 0;
+  virtual std::vector<base::AddressRange> touched(base::AddressRange range) = 0;
 };
 
 }  // namespace heaptap::scan

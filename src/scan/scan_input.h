@@ -10,7 +10,7 @@ namespace heaptap::scan {
 
 // One object's thread-local variables in one thread.
 struct ThreadLocalSegment {
-  AddressRange memory;
+  base::AddressRange memory;
   uint32_t module;  // index into Tables::modules
 };
 
@@ -30,7 +30,7 @@ struct ScanInput {
   std::vector<wire::RootWord> root_words;
   std::vector<wire::StackFrame> frames;
   std::vector<ThreadLocalSegment> thread_local_segments;
-  std::vector<AddressRange> read_only_data;  // of modules, relocated read-only data too: where vtables are
+  std::vector<base::AddressRange> read_only_data;  // of modules, relocated read-only data too: where vtables are
   std::vector<ThreadNumber> threads;
   // By site the call that allocates, by any number below kNoCall: stacks have it in common where one function allocates on
   // behalf of others. Of sites beyond the end it isn't known.

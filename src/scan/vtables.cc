@@ -4,22 +4,22 @@
 
 namespace heaptap::scan {
 
-Vtables::Vtables(std::vector<AddressRange> read_only_data, unsigned word_bytes)
+Vtables::Vtables(std::vector<base::AddressRange> read_only_data, unsigned word_bytes)
     : word_shift_(word_bytes == sizeof(uint32_t) ? 2 : 3), ranges_(std::move(read_only_data)) {
-  std::erase_if(ranges_, [](const AddressRange& range) { return range.begin >= range.end; });
+  std::erase_if(ranges_, [](const base::AddressRange& range) { return range.begin >= range.end; });
   std::sort(ranges_.begin(), ranges_.end(),
-            [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+            [](const base::AddressRange& a, const base::AddressRange& b) { return a.begin < b.begin; });
 }
 
-AddressRange Vtables::span() const {
+base::AddressRange Vtables::span() const {
   if (ranges_.empty()) return {};
   return {ranges_.front().begin, ranges_.back().end};
 }
 
-AddressRange Vtables::span_beside(const BlockIndex& blocks) const {
+base::AddressRange Vtables::span_beside(const BlockIndex& blocks) const {
   constexpr uint64_t kRegionBytes = BlockIndex::kRegionBytes;
-  AddressRange found{};
-  for (const AddressRange& range : ranges_) {
+  base::AddressRange found{};
+  for (const base::AddressRange& range : ranges_) {
     for (uint64_t at = range.begin; at < std::min(range.end, BlockIndex::kAddressEnd);) {
       const uint64_t next = std::min(range.end, (at / kRegionBytes + 1) * kRegionBytes);
       if (blocks.may_hold(at)) found = {found.end == 0 ? at : found.begin, next};
@@ -31,7 +31,7 @@ AddressRange Vtables::span_beside(const BlockIndex& blocks) const {
 
 bool Vtables::holds(uint64_t address) const {
   const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                                      [](uint64_t at, const AddressRange& range) { return at < range.begin; });
+                                      [](uint64_t at, const base::AddressRange& range) { return at < range.begin; });
   return after != ranges_.begin() && address < (after - 1)->end;
 }
 

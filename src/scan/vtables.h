@@ -14,12 +14,12 @@ namespace heaptap::scan {
 class Vtables {
  public:
   Vtables() = default;
-  Vtables(std::vector<AddressRange> read_only_data, unsigned word_bytes);
+  Vtables(std::vector<base::AddressRange> read_only_data, unsigned word_bytes);
 
   // All of them are in here; empty where there is no read-only data.
-  [[nodiscard]] AddressRange span() const;
+  [[nodiscard]] base::AddressRange span() const;
   // Those of which the index says that a block may be there are in here; mostly empty.
-  [[nodiscard]] AddressRange span_beside(const BlockIndex& blocks) const;
+  [[nodiscard]] base::AddressRange span_beside(const BlockIndex& blocks) const;
 
   // Reads the target's memory, each page at most once.
   [[nodiscard]] bool is_vtable(uint64_t address, MemoryReader& reader);
@@ -36,8 +36,8 @@ class Vtables {
   template <typename Word>
   [[nodiscard]] Page read_page(uint64_t page, MemoryReader& reader) const;
 
-  unsigned word_shift_ = 3;           // of a word's bytes
-  std::vector<AddressRange> ranges_;  // ascending
+  unsigned word_shift_ = 3;                 // of a word's bytes
+  std::vector<base::AddressRange> ranges_;  // ascending
   boost::unordered_flat_map<uint64_t, Page> pages_;
   uint64_t last_page_ = 0;
   Page last_{};

@@ -58,7 +58,7 @@ bool DwarfIndex::append_set(std::span<const uint8_t> set, std::vector<RangeMap::
     uint64_t bytes = 0;
     std::memcpy(&begin, &set[at], sizeof(begin));
     std::memcpy(&bytes, &set[at + 8], sizeof(bytes));
-    const AddressRange inside = code_.clip({begin, begin + bytes});
+    const base::AddressRange inside = code_.clip({begin, begin + bytes});
     if (inside.end <= inside.begin) continue;
     if (ranges.size() >= kRangeLimit) return false;
     ranges.push_back({.begin = inside.begin, .end = inside.end, .depth = depth_of(number), .value = number});
@@ -128,7 +128,7 @@ bool DwarfIndex::append_ranges(Unit& unit, uint32_t number, std::vector<RangeMap
   while ((position = dwarf_ranges(&unit.die, position, &base, &begin, &end)) > 0) {
     ++count;
     if (ranges.size() >= kRangeLimit) return false;
-    const AddressRange inside = code_.clip({begin, end});
+    const base::AddressRange inside = code_.clip({begin, end});
     if (inside.end > inside.begin) {
       ranges.push_back({.begin = inside.begin, .end = inside.end, .depth = depth, .value = number});
     }

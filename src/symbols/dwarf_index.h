@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "symbols/address_range.h"
+#include "symbols/code_ranges.h"
 #include "symbols/function_names.h"
 #include "symbols/range_map.h"
 #include "symbols/unit_index.h"

@@ -15,7 +15,7 @@ int find_no_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) {
 
 // In the addresses of libdwfl. Where the file's own headers are mapped with the code, they are not code.
 CodeRanges code_ranges_of(Elf* elf, uint64_t bias) {
-  std::vector<AddressRange> ranges;
+  std::vector<base::AddressRange> ranges;
   GElf_Ehdr file_header;
   size_t count = 0;
   if (gelf_getehdr(elf, &file_header) == nullptr || elf_getphdrnum(elf, &count) != 0) return {};
@@ -36,8 +36,8 @@ struct LoadedRanges {
 };
 
 LoadedRanges loaded_ranges_of(Elf* elf, uint64_t bias) {
-  std::vector<AddressRange> memory;
-  std::vector<AddressRange> thread_local_segment;
+  std::vector<base::AddressRange> memory;
+  std::vector<base::AddressRange> thread_local_segment;
   size_t count = 0;
   if (elf_getphdrnum(elf, &count) != 0) return {};
   for (size_t i = 0; i < count && i < 0x10000; ++i) {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "symbols/address_range.h"
+#include "symbols/code_ranges.h"
 #include "symbols/dwarf_index.h"
 #include "symbols/file_search.h"
 #include "symbols/resolver.h"

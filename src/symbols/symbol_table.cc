@@ -81,7 +81,7 @@ SymbolTable::SymbolTable(Dwfl_Module* module, SymbolKind kind, const CodeRanges&
       const Symbol& symbol = symbols[i].symbol;
       uint64_t symbol_end = symbol.begin + symbol.size_bytes;
       if (symbol.size_bytes == 0) symbol_end = is_complete ? next_begin : symbol.begin;
-      const AddressRange clipped = inside.clip({symbol.begin, symbol_end});
+      const base::AddressRange clipped = inside.clip({symbol.begin, symbol_end});
       ranges.push_back({.begin = clipped.begin,
                         .end = clipped.end,
                         .depth = symbols[i].preference,

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "symbols/address_range.h"
+#include "symbols/code_ranges.h"
 #include "symbols/range_map.h"
 
 namespace heaptap::symbols {

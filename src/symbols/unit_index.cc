@@ -136,7 +136,7 @@ bool UnitIndex::append_ranges(uint64_t die_offset, uint32_t depth, uint32_t valu
   ptrdiff_t position = 0;
   while ((position = dwarf_ranges(&*die, position, &base, &begin, &end)) > 0) {
     if (ranges.size() >= kRangeLimit) return false;
-    const AddressRange inside = code_.clip({begin, end});
+    const base::AddressRange inside = code_.clip({begin, end});
     if (inside.end > inside.begin) {
       ranges.push_back({.begin = inside.begin, .end = inside.end, .depth = depth, .value = value});
     }

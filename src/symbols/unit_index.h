@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "symbols/address_range.h"
+#include "symbols/code_ranges.h"
 #include "symbols/die_cursor.h"
 #include "symbols/function_names.h"
 #include "symbols/range_map.h"

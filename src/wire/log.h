@@ -69,6 +69,7 @@ struct LogLayout {
   uint32_t flags;             // SessionFlag
   uint64_t totals_offset;     // see wire/totals.h; 0: there are none, blocks' events are records
 };
+static_assert(sizeof(LogLayout) == 136);
 
 // The layout, and what both sides count.
 struct LogHeader : LogLayout {
@@ -112,6 +113,7 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> last_exec;                         // ExecOutcome: as the process executed another program
   std::atomic<uint32_t> execs_refused[kExecOutcomeCount];  // children that executed unrecorded, by why
 };
+static_assert(sizeof(LogHeader) == 1600);
 
 enum SessionFlag : uint32_t {
   kFollowFork = 1u << 0,

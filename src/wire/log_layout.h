@@ -47,12 +47,12 @@ struct CheckedLayout {
 
 // False: it isn't sound. `bytes`: of the memory that the header begins, at least the header's own.
 inline bool copy_layout(const LogHeader& log, size_t bytes, CheckedLayout& copy) {
-  copy = {log, {}};
+  copy = {static_cast<const LogLayout&>(log), {}};
   __asm__ volatile("" : : "r"(&copy) : "memory");  // not read a second time
   if (!layout_is_sound(copy.log, bytes)) return false;
   if (copy.log.totals_offset == 0) return true;
   const uint8_t* const totals = reinterpret_cast<const uint8_t*>(&log) + copy.log.totals_offset;
-  copy.totals = *reinterpret_cast<const TotalsHeader*>(totals);
+  copy.totals = *reinterpret_cast<const TotalsLayout*>(totals);
   __asm__ volatile("" : : "r"(&copy) : "memory");
   return totals_are_sound(copy.totals, bytes);
 }

@@ -34,6 +34,7 @@ struct TotalsLayout {
   uint64_t lines_offset;
   uint64_t pages_offset;  // a byte for each kPageLines lines: 0 where none of them was ever used
 };
+static_assert(sizeof(TotalsLayout) == 48);
 
 struct TotalsHeader : TotalsLayout {
   alignas(64) std::atomic<uint32_t> entry_count;
@@ -49,11 +50,13 @@ struct TotalsHeader : TotalsLayout {
   std::atomic<uint64_t> unclear_temporary;  // counted as temporary, perhaps wrongly
   std::atomic<uint64_t> unkept_blocks;      // found no place in the lines
 };
+static_assert(sizeof(TotalsHeader) == 384);
 
 struct TotalsThread {
   std::atomic<uint64_t> kernel_id;
   std::atomic<uint64_t> releases;  // made by it, of whosever blocks; of number 0: by all others
 };
+static_assert(sizeof(TotalsThread) == 16);
 
 // 64 bytes: one cache line.
 struct alignas(64) TotalsEntry {
@@ -72,6 +75,7 @@ struct TotalsRare {
   std::atomic<uint64_t> mismatched;
   std::atomic<uint64_t> unkept_blocks;  // their releases won't be seen
 };
+static_assert(sizeof(TotalsRare) == 16);
 
 constexpr uint64_t make_entry_key(uint32_t stack, uint32_t thread, uint8_t function) {
   return uint64_t{stack} << 32 | uint64_t{thread} << 8 | function;

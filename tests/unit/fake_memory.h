@@ -32,7 +32,7 @@ class FakeMemory : public scan::MemoryReader {
   }
 
   // Only these were touched; without it all of the memory was.
-  void touch_only(std::vector<scan::AddressRange> ranges) { touched_ = std::move(ranges); }
+  void touch_only(std::vector<base::AddressRange> ranges) { touched_ = std::move(ranges); }
 
   size_t read(uint64_t address, std::span<uint8_t> to) override {
     bytes_read_ += to.size();
@@ -50,10 +50,10 @@ class FakeMemory : public scan::MemoryReader {
     return done;
   }
 
-  std::vector<scan::AddressRange> touched(scan::AddressRange range) override {
+  std::vector<base::AddressRange> touched(base::AddressRange range) override {
     if (!touched_) return {range};
-    std::vector<scan::AddressRange> found;
-    for (const scan::AddressRange& each : *touched_) {
+    std::vector<base::AddressRange> found;
+    for (const base::AddressRange& each : *touched_) {
       if (each.begin < range.end && each.end > range.begin) found.push_back(each);
     }
     return found;
@@ -63,7 +63,7 @@ class FakeMemory : public scan::MemoryReader {
 
  private:
   std::map<uint64_t, std::vector<uint8_t>> segments_;
-  std::optional<std::vector<scan::AddressRange>> touched_;
+  std::optional<std::vector<base::AddressRange>> touched_;
   uint64_t bytes_read_ = 0;
 };
 
