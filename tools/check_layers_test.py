@@ -11,25 +11,25 @@ RULES = """
 layer wire:
 layer unwind: wire
 layer agent: unwind wire
-layer host/base:
-layer host/symbols: host/base
-layer host/app: host/symbols host/base
+layer rooms/base:
+layer rooms/symbols: rooms/base
+layer rooms/app: rooms/symbols rooms/base
 freestanding wire agent
 freestanding-header stdint.h linux/*
-door agent/door_*: dlfcn.h
-only host/symbols: elfutils/*
+door agent/preload_*: dlfcn.h
+only rooms/symbols: elfutils/*
 """
 
 CLEAN = {
     "src/wire/log.h": "#include <stdint.h>\n",
     "src/unwind/row.h": '#include "wire/log.h"\n',
     "src/agent/hook.cc": '#include <linux/futex.h>\n#include "unwind/row.h"\n#include "heaptap/heaptap.h"\n',
-    "src/agent/door_preload.cc": '#include <dlfcn.h>\n#include "hook.h"\n',
+    "src/agent/preload_entry.cc": '#include <dlfcn.h>\n#include "hook.h"\n',
     "src/agent/hook.h": "",
-    "src/host/base/result.h": "#include <string>\n",
-    "src/host/symbols/resolver.cc": '#include <elfutils/libdwfl.h>\n#include "host/base/result.h"\n',
-    "src/host/app/main.cc": '#include "host/symbols/resolver.h"\n',
-    "src/host/symbols/resolver.h": "",
+    "src/rooms/base/result.h": "#include <string>\n",
+    "src/rooms/symbols/resolver.cc": '#include <elfutils/libdwfl.h>\n#include "rooms/base/result.h"\n',
+    "src/rooms/app/main.cc": '#include "rooms/symbols/resolver.h"\n',
+    "src/rooms/symbols/resolver.h": "",
     "include/heaptap/heaptap.h": "",
 }
 
@@ -56,32 +56,32 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({"src/unwind/row.h": '\n  #  include "agent/hook.h"\n'})
         self.assert_one(found, "src/unwind/row.h:2", "unwind may not include agent")
 
-    def test_an_agent_file_may_not_include_the_host(self):
-        found = self.violations({"src/agent/hook.cc": '#include "host/base/result.h"\n'})
-        self.assert_one(found, "agent may not include host/base")
+    def test_an_agent_file_may_not_include_other_rooms(self):
+        found = self.violations({"src/agent/hook.cc": '#include "rooms/base/result.h"\n'})
+        self.assert_one(found, "agent may not include rooms/base")
 
     def test_a_way_around_through_the_parent_folder_is_found(self):
-        found = self.violations({"src/agent/hook.cc": '#include "../host/base/result.h"\n'})
-        self.assert_one(found, "agent may not include host/base")
+        found = self.violations({"src/agent/hook.cc": '#include "../rooms/base/result.h"\n'})
+        self.assert_one(found, "agent may not include rooms/base")
 
     def test_a_freestanding_layer_may_not_include_a_libc_header(self):
         found = self.violations({"src/agent/hook.cc": "#include <stdlib.h>\n"})
         self.assert_one(found, "freestanding", "<stdlib.h>")
 
     def test_a_door_may_include_its_headers_and_no_others(self):
-        found = self.violations({"src/agent/door_preload.cc": "#include <dlfcn.h>\n#include <stdio.h>\n"})
-        self.assert_one(found, "door_preload.cc:2", "<stdio.h>")
+        found = self.violations({"src/agent/preload_entry.cc": "#include <dlfcn.h>\n#include <stdio.h>\n"})
+        self.assert_one(found, "preload_entry.cc:2", "<stdio.h>")
 
     def test_a_header_of_one_layer_alone_is_refused_elsewhere(self):
-        found = self.violations({"src/host/app/main.cc": "#include <elfutils/libdwfl.h>\n"})
-        self.assert_one(found, "only host/symbols", "elfutils/libdwfl.h")
+        found = self.violations({"src/rooms/app/main.cc": "#include <elfutils/libdwfl.h>\n"})
+        self.assert_one(found, "only rooms/symbols", "elfutils/libdwfl.h")
 
     def test_a_folder_without_a_layer_is_found(self):
-        found = self.violations({"src/host/extra/thing.cc": ""})
-        self.assert_one(found, "src/host/extra/thing.cc", "not in layers.txt")
+        found = self.violations({"src/rooms/extra/thing.cc": ""})
+        self.assert_one(found, "src/rooms/extra/thing.cc", "not in layers.txt")
 
     def test_a_quoted_include_that_leads_nowhere_is_found(self):
-        found = self.violations({"src/host/base/result.h": '#include "zstd.h"\n'})
+        found = self.violations({"src/rooms/base/result.h": '#include "zstd.h"\n'})
         self.assert_one(found, "zstd.h")
 
     def test_a_line_may_name_only_lines_above(self):

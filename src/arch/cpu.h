@@ -1,5 +1,5 @@
 // What a tracer has to know of the CPU of its target: registers as ptrace gives them, breakpoints, instructions, calls. One
-// object a CPU. Facts and computations only, no I/O: who calls reads and writes the target. All CPUs compile on every host.
+// object a CPU. Facts and computations only, no I/O: who calls reads and writes the target. All CPUs compile on every machine.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// Turns an agent's raw events into the host's: stacks and sites get the trace's numbers, a release names its allocation,
+// Turns a log's raw events into the trace's: stacks and sites get the trace's numbers, a release names its allocation,
 // ticks become nanoseconds. The log's tables are read as what they are, another process's memory.
 #pragma once
 #include <algorithm>

@@ -124,8 +124,10 @@ void RecordedProcesses::drop(pid_t process) {
   forget(process);
   unlink(path.c_str());
   used_paths_.erase(path);
-  const auto before = std::ranges::find(traces_, path, &FinishedTrace::first_path);
-  if (before != traces_.end()) take_back_way(*before);
+  // The last one that had this name: of several programs one after the other each made way for the next.
+  const auto before = std::find_if(traces_.rbegin(), traces_.rend(),
+                                   [&](const FinishedTrace& trace) { return trace.first_path == path; });
+  if (before != traces_.rend()) take_back_way(*before);
 }
 
 void RecordedProcesses::forget(pid_t process) {

@@ -63,7 +63,7 @@ struct Classification {
   [[nodiscard]] const BlockTotal& total(BlockState state) const { return totals[static_cast<size_t>(state)]; }
 };
 
-// The scan's indexes must be within bounds, as a HeapScanner and the intake make them.
+// The scan's indexes must be within bounds, as a leak scan and a trace's reader make them.
 [[nodiscard]] Classification classify(const model::HeapScan& scan, const LeakOptions& options = {});
 
 // The first half of it, which doesn't look at `held_sites`: what paths from roots lead to, all else kDefinite.

@@ -144,15 +144,15 @@ bool LogReader::is_alone() {
   return true;
 }
 
-// How many of the slots were ever used, with room for what is kept of them here: most processes have few threads, and processes may be
-// many.
+// How many of the slots were ever used, with room for what is kept of them here: most processes have few threads, and
+// processes may be many. Never less than before, whatever the program made of that word.
 uint32_t LogReader::used_slots() {
   const uint32_t used = std::min(static_cast<uint32_t>(slots_.size()), log_.slots_used.load(std::memory_order_acquire));
   if (used > streams_.size()) {
     streams_.resize(used);
     quiet_at_.resize(used, kToBeRead);
   }
-  return used;
+  return static_cast<uint32_t>(streams_.size());
 }
 
 // Whether the slot is a stream's that has a chunk.

@@ -10,6 +10,7 @@
 
 namespace heaptap::log {
 
+// Of one thread, from its first event to its end.
 class LogStream {
  public:
   wire::StreamSlot* slot = nullptr;

@@ -1,4 +1,4 @@
-// Events as the host's stages hand them on: decoded, in the order of the trace, numbers only.
+// Events as collector and reader hand them on: decoded, in the order of the trace, numbers only.
 #pragma once
 #include <cstdint>
 #include <span>

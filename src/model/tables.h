@@ -1,5 +1,5 @@
 // The tables that events refer to by number: sites, stacks, code addresses, modules, threads.
-// They grow while a trace is read; entries never change. Everything in them was bounds-checked by the intake.
+// They grow while a trace is read; entries never change. Everything in them was bounds-checked by who made them.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -47,7 +47,7 @@ struct Leaks {
   BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
   BlockCount unknown;  // nothing leads to them, and they may have been released without that having been seen
   BlockCount
-      behind_headers;  // of the reachable ones: that would be possibly lost, did their stacks not all hold them so
+      behind_headers;  // of the reachable ones: that would be possibly lost, weren't all of their stack or call held so
   ScanFacts scan;
   uint32_t scan_count = 0;                       // of the trace
   std::vector<SuppressionEntry> suppressions;    // that hid something

@@ -1,5 +1,5 @@
 // What a block's first words say about pointers into its middle. The patterns are those of Valgrind's
-// --leak-check-heuristics; see wire::PointerKind. Private to leaks/.
+// --leak-check-heuristics; see wire::PointerKind. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -4,7 +4,7 @@
 //
 // A leaf's entry is the number of blocks that begin before its KiB, so the blocks that begin in it are between its entry and
 // the next one; where in it, is in starts_. A region in the middle of a large block needs no leaf. What a small heap needs is
-// small too: 130 KiB of tops_, 16 KiB for each that is in use. Private to leaks/.
+// small too: 130 KiB of tops_, 16 KiB for each that is in use. Private to scan/.
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 // Words that may be pointers, kept until there is time to look at them. 8 bytes each: the value in the upper 48 bits, below it
 // the distance from the last word, in units of 4 bytes. A value of 0 says that the whole next entry is a position (or where the
-// memory behind it belongs to). Private to leaks/.
+// memory behind it belongs to). Private to scan/.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 // The first half of a scan, while the target stands still: reads memory, and keeps words that may be pointers and what
-// blocks begin with. Private to leaks/.
+// blocks begin with. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <span>

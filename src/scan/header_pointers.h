@@ -1,6 +1,6 @@
 // Pointers behind a header. A function that allocates on behalf of others may keep something in front of what it gives out:
 // a size, a reference count, the links of a list. The program then has pointers into the middle of such blocks alone, all at
-// one offset. docs/decisions/0039-headers-by-agreement.md says when that is believed. Private to leaks/.
+// one offset. docs/decisions/0039-headers-by-agreement.md says when that is believed. Private to scan/.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which memory a scan reads, in which order, so that each piece is read once. Private to leaks/.
+// Which memory a scan reads, in which order, so that each piece is read once. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 // The second half of a scan: which block a word points to, and how; writes pointers and roots of the HeapScan.
-// Private to leaks/.
+// Private to scan/.
 #pragma once
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -38,7 +38,7 @@ class PointerResolver {
   void resolve_batch();
   void resolve(const Candidate& candidate);
   struct Target {
-    uint32_t block = model::kNoBlock;  // model::kNoBlock: the address is in none
+    uint32_t block = model::kNoBlock;  // kNoBlock: the address is in none
     wire::PointerKind kind = wire::PointerKind::kStart;
     uint64_t offset = 0;  // in the block
   };

@@ -1,4 +1,4 @@
-// To whom a root belongs: thread, frame, thread-local variable. Private to leaks/.
+// To whom a root belongs: thread, frame, thread-local variable. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <vector>

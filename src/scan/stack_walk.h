@@ -16,6 +16,7 @@
 namespace heaptap::elf {
 class FrameTables;
 }  // namespace heaptap::elf
+
 namespace heaptap::unwind {
 struct WalkFrame;
 }  // namespace heaptap::unwind

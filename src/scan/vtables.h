@@ -1,5 +1,5 @@
 // Which addresses are those of vtables: in modules' read-only data, and behind what the Itanium C++ ABI (2.5.2) puts in front of
-// a vtable's first function: the offset to the top of the object (0 or negative) and the type information. Private to leaks/.
+// a vtable's first function: the offset to the top of the object (0 or negative) and the type information. Private to scan/.
 #pragma once
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>

@@ -1,5 +1,5 @@
 // Which words of a piece of memory may be pointers: those in a range of addresses. By vector instructions where this CPU has
-// them. Private to leaks/.
+// them. Private to scan/.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 namespace heaptap::tracer {
 
-// Beside target::FrameWay: finding the frames further out depends on this frame's `fp`.
+// Beside unwind::FrameWay: finding the frames further out depends on this frame's `fp`.
 inline constexpr uint32_t kFramePointerMatters = 4;
 
 struct KnownFrame {

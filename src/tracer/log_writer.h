@@ -15,8 +15,6 @@ class LogStream;
 
 namespace heaptap::tracer {
 
-// Of one thread, from its first event to its end.
-
 class LogWriter {
  public:
   // Takes over the mapping of `bytes` at `log`. Null: it is no log of records that can be written; the mapping stays the

@@ -81,6 +81,7 @@ void Tracer::watch() {
   if (id > 0) {
     answered_ = id;
     answer(id, answered_status_);
+    answered_ = 0;
   } else if (errno == ECHILD && !closing_) {
     pause();  // the bell's signal ends it
   }

@@ -117,6 +117,7 @@ class Tracer {
   void leave_all(Left::Reason reason = Left::Reason::kDetached);
   void run_out_of_time();
   void break_off(const char* why);
+  void let_go_of_stopped();
   static void put_back(Tracee& thread);
   static void leave_memory(TracedProcess& process);
   void let_go(Tracee& thread);
@@ -150,6 +151,7 @@ class Tracer {
   std::vector<std::unique_ptr<char[]>> reserve_;
   pid_t answered_ = 0;  // whose stop is being answered; 0: nobody's
   int answered_status_ = 0;
+  bool broke_off_ = false;
   bool closing_ = false;  // heaptap is gone, or wants no more
   TracedProcess::Clock::time_point closing_since_{};
   std::map<pid_t, std::unique_ptr<TracedProcess>> processes_;

@@ -1,5 +1,8 @@
 // Letting processes go as they were, and holding them for a leak scan.
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -99,6 +102,7 @@ void Tracer::run_out_of_time() {
 void Tracer::break_off(const char* why) {
   for (const auto& [id, process] : processes_) leave_memory(*process);
   for (const auto& [id, thread] : threads_) put_back(*thread);
+  if (std::exchange(broke_off_, true)) _exit(EXIT_FAILURE);  // the kernel lets go of what is left
   reserve_.clear();
   for (const auto& [id, process] : processes_) {
     if (!process->was_recorded || process->phase == Phase::kLeaving) continue;
@@ -106,7 +110,19 @@ void Tracer::break_off(const char* why) {
   }
   const pid_t unknown = threads_.contains(answered_) ? 0 : std::exchange(answered_, 0);
   leave_all(Left::Reason::kFailed);
+  let_go_of_stopped();
   if (unknown != 0) answer(unknown, answered_status_);  // its stop isn't told again
+}
+
+// Of processes that were being left already: what was to let go of such a thread didn't come to its end.
+void Tracer::let_go_of_stopped() {
+  std::vector<pid_t> stopped;
+  for (const auto& [id, thread] : threads_) {
+    if (thread->stopped && thread->process().phase == Phase::kLeaving) stopped.push_back(id);
+  }
+  for (const pid_t id : stopped) {
+    if (const auto known = threads_.find(id); known != threads_.end()) let_go(*known->second);
+  }
 }
 
 // Of a stop at a breakpoint that wasn't answered to its end.

@@ -32,7 +32,7 @@ enum class PointerKind : uint8_t {
   kMultipleInheritance = 3,  // to a base class's part: the block begins with a vtable, and so does what is pointed at
   kStdString = 4,            // to the characters behind a reference-counted string's head
   kLength64 = 5,             // behind a 64-bit length at the block's start that fits the block's size
-  // Into its middle, where the blocks of its stack are all pointed at and never before: behind what the function that
+  // Into its middle, where nearly all blocks of its stack or call are pointed at first: behind what the function that
   // allocates them keeps in front. As good as a pointer to its start, too.
   kHeader = 6,
 };

@@ -73,7 +73,7 @@ static_assert(sizeof(LogLayout) == 136);
 
 // The layout, and what both sides count.
 struct LogHeader : LogLayout {
-  char omitted_objects[1024];  // names separated by '\n', ends with '\0'; as the layout
+  char omitted_objects[1024];  // names separated by '\n', ends with '\0'
 
   // Counted by the agent, read by the collector at any time.
   alignas(64) std::atomic<uint32_t> code_count;

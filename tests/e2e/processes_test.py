@@ -178,6 +178,11 @@ class ThroughExec(heaptap_test.TestCase):
                       self.notes_of(self.trace))
         self.assertEqual(len(self.traces()), 2, "what posix_spawn executed is recorded")
 
+    def test_each_system_beside_others_is_told(self):
+        """Also one that is called while another thread's child still runs."""
+        self.run_in_folder("-q", "-f", "-o", self.trace, built("exec_edges"), "beside-system", status=0)
+        self.assertIn("2 children executed a program by system or popen beside other threads", self.notes_of(self.trace))
+
     def test_a_program_of_very_many_names_is_followed_and_one_with_a_sanitizer_is_not(self):
         source, program = self.folder / "names.c", self.folder / "names"
         names = "".join(f"void {'long' * 50}_{i}(void) {{}}\n" for i in range(8000))

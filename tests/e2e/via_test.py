@@ -66,8 +66,12 @@ class Via(heaptap_test.TestCase):
         self.compare_command(command, expectations.Target([], ["--no-leak-scan"], b"", {"PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}, "", None), 0, name)
 
     def compare_command(self, command, target, status, name):
-        agent, again, ptrace = (self.report(command, target, status, via, f"{name}-{number}")
-                                for number, via in enumerate(("agent", "agent", "ptrace")))
+        for attempt in range(3):
+            agent, again, ptrace = (self.report(command, target, status, via, f"{name}-{attempt}-{number}")
+                                    for number, via in enumerate(("agent", "agent", "ptrace")))
+            # Shells keep the numbers of processes as texts: after 9999 comes one that is longer.
+            if len({len(str(report["target"]["pid"])) for report in (agent, again, ptrace)}) == 1:
+                break
         if differing := list(comparison.differences(agent, again)):
             self.skipTest(f"two runs by the agent differ: {differing[0]}")
         comparison.take_out_agents_share(agent)

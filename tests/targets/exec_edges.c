@@ -11,6 +11,7 @@
 // RUN limit posix_spawn
 // RUN limit crowded
 // RUN beside-thread
+// RUN beside-system
 // RUN handler
 // RUN left
 #define _GNU_SOURCE
@@ -195,6 +196,24 @@ static void beside_thread(void) {
   pthread_join(thread, NULL);
 }
 
+// A shell that another thread started lives on while this one starts its own.
+static int begun[2], over[2];
+static void* wait_in_system(void* unused) {
+  char command[80];
+  snprintf(command, sizeof command, "echo >&%d; read word <&%d", begun[1], over[0]);
+  REQUIRE(system(command) == 0);
+  return unused;
+}
+static void beside_system(void) {
+  pthread_t thread;
+  char byte;
+  REQUIRE(pipe(begun) == 0 && pipe(over) == 0 && pthread_create(&thread, NULL, wait_in_system, NULL) == 0);
+  REQUIRE(read(begun[0], &byte, 1) == 1);
+  say("system: %d\n", system("exit 3"));
+  REQUIRE(write(over[1], "x\n", 2) == 2);
+  pthread_join(thread, NULL);
+}
+
 // A handler in the middle of system() executes with the environment that the program has.
 static volatile int handled;
 static void on_signal(int number) {
@@ -243,6 +262,7 @@ int main(int count, char** arguments) {
   if (named(way, "pointers")) pointers();
   if (named(way, "limit")) limit(arguments[2]);
   if (named(way, "beside-thread")) beside_thread();
+  if (named(way, "beside-system")) beside_system();
   if (named(way, "handler")) handler();
   if (named(way, "left")) left();
   return 0;

@@ -1,4 +1,4 @@
-# The road of an event from the log to the trace: wire, intake, unwinding, the log's reader.
+# The road of an event from the log to the trace: wire, log, collect, trace, unwind; and single parts of the agent.
 function(heaptap_core_test name)
   add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.cc ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)

@@ -562,6 +562,14 @@ TEST_F(DamagedLogTest, MoreSlotsUsedThanThereAre) {
   EXPECT_EQ(addresses_of(drain_to_the_end()), (Addresses{1, 2}));
 }
 
+TEST_F(DamagedLogTest, FewerSlotsUsedThanWereSeen) {
+  RawEvents events;
+  reader_.drain(events, false);
+  writer_.log().slots_used.store(0);
+  for (int i = 0; i < 10; ++i) reader_.drain(events, true);
+  EXPECT_EQ(addresses_of(events), (Addresses{1, 2}));
+}
+
 TEST_F(DamagedLogTest, SizesInTheHeaderThatChangeLater) {
   writer_.log().slot_count = UINT32_MAX;
   writer_.log().chunk_count = UINT32_MAX;

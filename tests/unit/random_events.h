@@ -1,4 +1,4 @@
-// For tests of the intake: random tables and batches, a capture with every fact, and what readers promise of what they give.
+// For tests of the room trace: random tables and batches, a capture with every fact, and what readers promise of what they give.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -33,7 +33,7 @@ class TraceFile : public ::testing::Test {
  protected:
   TraceFile() {
     const std::string folder = std::filesystem::temp_directory_path();
-    path_ = folder + "/heaptap-intake-test." + std::to_string(getpid()) + "." +
+    path_ = folder + "/heaptap-trace-file-test." + std::to_string(getpid()) + "." +
             ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove(path_);
   }

@@ -1,5 +1,6 @@
 // The program's end, as far as the agent sees it coming: offers the collector a last look at the memory and waits for it,
-// bounded. What leads here: the preloaded library's exit functions (preload/ending_hooks.cc) and fatal signals (ending_signals.h).
+// bounded. What leads here: the preloaded library's exit functions (agent/preload/ending_hooks.cc) and fatal signals
+// (ending_signals.h).
 #pragma once
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 // What the core needs of the process that it is in, and all that it needs: the state of the calling thread, a log, the loaded
 // objects, the bounds of stacks, its own code. Whoever brings the core into a process gives this: the preloaded library does
-// (agent/preload/platform.cc), a program that is injected or that links the core could. Which system calls may be made is decided
-// in the core (call_permission.h); every function here keeps to that, changes no errno, and takes no lock that a forked child
+// (agent/preload/platform.cc), what is injected or links the core could. Which system calls may be made is decided in the
+// core (call_permission.h); every function here keeps to that, changes no errno, and takes no lock that a forked child
 // could find taken, but where it says otherwise.
 #pragma once
 #include <stddef.h>
@@ -48,7 +48,8 @@ struct ModuleFacts {
 
 namespace platform {
 
-// Calls visit(context, module) for each loaded object.
+// Calls visit(context, module) for each loaded object. May take the loader's lock: called as a session
+// starts that isn't a forked child's, and while the loader itself calls the allocator.
 void for_each_module(void (*visit)(void* context, const ModuleFacts& module), void* context);
 
 // Changes whenever an object was loaded or unloaded, as far as the loader can be asked: it is, while it is at work.

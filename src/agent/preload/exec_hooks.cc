@@ -128,6 +128,8 @@ __attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
     return wire::ExecOutcome::kOutOfReach;
   }
   if (!is_collector_in_reach()) return wire::ExecOutcome::kOutOfReach;
+  // The line would be handed on to what other threads execute at this moment, too.
+  if (call.is_spawn() && is_line_needed() && !has_one_thread()) return wire::ExecOutcome::kOutOfReach;
   return check_exec({call.folder, call.file, call.is_searched(), call.actions != nullptr}, environ);
 }
 
@@ -151,8 +153,8 @@ class Loan {
         environment().text_bytes() > kMostBytes) {
       return false;
     }
+    state.store(State::kLent, std::memory_order_release);  // first: a handler in between may execute something
     environ = environment().entries();
-    state.store(State::kLent, std::memory_order_release);
     return true;
   }
   static void end() {
@@ -267,12 +269,16 @@ class LentEnvironment {
         &environ != nullptr && (g_session.flags & wire::kFollowFork) != 0 && caller_of_exec() == Caller::kItself;
     if (!follows) return;
     Loan::end_if_left(this);
-    if (!Loan::begin()) return;
-    is_mine_ = true;
-    wire::ExecOutcome outcome = has_one_thread() ? judge({ExecCall::Way::kPath, "/bin/sh", nullptr, nullptr})
-                                                 : wire::ExecOutcome::kBesideThreads;
-    if (outcome == wire::ExecOutcome::kHandedOn && !Loan::lend(this)) outcome = wire::ExecOutcome::kSurroundings;
-    if (outcome != wire::ExecOutcome::kHandedOn) note_outcome(false, outcome);
+    if (Loan::now() != nullptr) return;  // in a handler: lent already
+    const bool begins = has_one_thread() && Loan::begin();
+    wire::ExecOutcome outcome =
+        begins ? judge({ExecCall::Way::kPath, "/bin/sh", nullptr, nullptr}) : wire::ExecOutcome::kBesideThreads;
+    is_mine_ = begins && outcome == wire::ExecOutcome::kHandedOn && Loan::lend(this);
+    if (is_mine_) return;
+    // At once, and not when the child has ended: others begin meanwhile, or this thread never comes back.
+    if (begins) Loan::end();
+    if (outcome == wire::ExecOutcome::kHandedOn) outcome = wire::ExecOutcome::kSurroundings;
+    note_outcome(false, outcome);
   }
   ~LentEnvironment() {
     if (is_mine_) Loan::end();

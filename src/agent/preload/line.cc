@@ -67,10 +67,12 @@ void settle_line(bool is_recorded) {
   }
 }
 
+bool is_line_needed() { return g_log_request.may_need_line && !is_known_by_name(); }
+
 bool is_collector_in_reach() { return !g_log_request.may_need_line || find_line() >= 0 || is_known_by_name(); }
 
 HandedLine::HandedLine() {
-  if (!g_log_request.may_need_line || is_known_by_name()) return;
+  if (!is_line_needed()) return;
   line_ = find_line();
   if (line_ >= 0) kernel::system_call(__NR_fcntl, line_, kSetFlags, 0);
 }

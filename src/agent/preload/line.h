@@ -22,6 +22,9 @@ inline void note_namespaces(uint64_t flags) {
 // As a program's session begins, or came to nothing: the line that it was handed is kept where it is the only way.
 void settle_line(bool is_recorded);
 
+// Whether a program that this process executes would find the collector by the line alone.
+bool is_line_needed();
+
 // Whether a program that this process executes finds the collector.
 bool is_collector_in_reach();
 

@@ -1,5 +1,5 @@
-// Entries of the preloaded library that must leave the stack and the registers as they are: each asks heaptap_… where to go on, and
-// jumps there. No frame of the agent's is left on the stack. The argument of heaptap_…: the six argument registers in order,
+// Entries of the preloaded library that must leave the stack and the registers as they are: each asks heaptap_… where to go
+// on, and jumps there. No frame of the agent's is left on the stack. The argument of heaptap_…: the six argument registers in order,
 // then rax; it may change them; then the six registers that calls preserve.
 
         .macro pass_through name, chooser

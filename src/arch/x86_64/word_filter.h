@@ -1,4 +1,4 @@
-// A leak scan's innermost loop in vector instructions (AVX2). Host side only; word_filter.cc isn't freestanding.
+// A leak scan's innermost loop in vector instructions (AVX2). No part of the agent: word_filter.cc isn't freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
