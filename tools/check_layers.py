@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the #include lines below src/ against tools/layers.txt. Prints each violation; exit status 1 if there is one."""
+"""Checks the #include lines and some calls below src/ against tools/layers.txt. Prints each violation; exit status 1 if there is one."""
 
 import argparse
 import fnmatch
@@ -9,6 +9,12 @@ import sys
 
 SOURCE_SUFFIXES = {".h", ".c", ".cc", ".cpp", ".S", ".def", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+# What is no code, and a literal's text: a raw string, a string, a character; comments.
+NO_CODE = re.compile(
+    r'R"([^\s()\\]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL
+)
+# What stands before a name in an expression; another word, or the end of a type, stands before it in a declaration.
+EXPRESSION_WORDS = {"return", "co_return", "co_await", "co_yield", "throw", "else", "do", "case", "and", "or", "not"}
 
 
 class Rules:
@@ -20,6 +26,7 @@ class Rules:
         self.freestanding_headers = []
         self.doors = []  # (file patterns, header patterns)
         self.only = []  # (folders, header patterns)
+        self.only_calls = []  # (file patterns, functions)
         self.errors = []
         for number, line in enumerate(text.splitlines(), 1):
             line = line.split("#", 1)[0].strip()
@@ -45,6 +52,8 @@ class Rules:
             self.doors.append((names, others))
         elif kind == "only":
             self.only.append((names, others))
+        elif kind == "only-call" and names and others:
+            self.only_calls.append((names, others))
         else:
             self.errors.append(f"layers.txt:{number}: not understood: {line}")
 
@@ -96,6 +105,50 @@ def check_system(rules, path, layer, name):
     return f"{layer} is freestanding and may not include <{name}>"
 
 
+def code_of(text):
+    """The text without comments and literals, in the same lines."""
+    return NO_CODE.sub(lambda found: "\n" * found.group().count("\n") + " ", text)
+
+
+def is_declared(before):
+    """Whether a name is declared or defined, by what stands before it: a word, or the end of a type."""
+    word = re.search(r"(\w+)\s+$", before)
+    if word:
+        return word.group(1) not in EXPRESSION_WORDS
+    return re.search(r"(?:[\w>]>|<>|[\w>][*&]+)\s+$", before) is not None
+
+
+def find_calls(text, function):
+    """The lines in which code calls a global function. Unqualified calls in a file that has its own one are that one's."""
+    code = code_of(text)
+    calls = []
+    has_own = False
+    for found in re.finditer(r"(?<![\w~])" + re.escape(function) + r"\s*\(", code):
+        before = code[: found.start()]
+        scope = re.search(r"(\w|>)?\s*::\s*$", before)
+        if re.search(r"(?:\.|->)\s*$", before):
+            continue
+        line = before.count("\n") + 1
+        if scope is None and is_declared(before):
+            has_own = True
+        elif scope is None:
+            calls.append((line, False))
+        elif scope.group(1) is None or re.search(r"\b(?:%s)\s+::\s*$" % "|".join(EXPRESSION_WORDS), before):
+            calls.append((line, True))
+        else:  # NAME::function: a definition of a class's, or a call of another one
+            has_own = True
+    return [line for line, is_global in calls if is_global or not has_own]
+
+
+def check_calls(rules, path, text):
+    for files, functions in rules.only_calls:
+        if matches(str(path), files):
+            continue
+        for function in functions:
+            for line in find_calls(text, function):
+                yield f"src/{path}:{line}: only {', '.join(files)} may call {function}()"
+
+
 def check_file(rules, root, path):
     """The violations of one file, given as a path below src/."""
     layer = rules.layer_of(path)
@@ -111,6 +164,7 @@ def check_file(rules, root, path):
         trouble = check_quoted(rules, root, path, layer, quoted) if quoted else check_system(rules, path, layer, system)
         if trouble:
             yield f"src/{path}:{number}: {trouble}"
+    yield from check_calls(rules, path, text)
 
 
 def check_tree(root):

@@ -18,6 +18,7 @@ freestanding wire agent
 freestanding-header stdint.h linux/*
 door agent/preload_*: dlfcn.h
 only rooms/symbols: elfutils/*
+only-call agent/* rooms/base/unique_fd.h: close
 """
 
 CLEAN = {
@@ -84,12 +85,42 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({"src/rooms/base/result.h": '#include "zstd.h"\n'})
         self.assert_one(found, "zstd.h")
 
+    def test_a_call_of_a_function_that_others_may_call_is_found_with_its_line(self):
+        for call in ("close(fd);", "::close(fd);", "(void)close(fd);", "return close(fd);", "return ::close(fd);",
+                     "if (close (fd) != 0) {}", "x = fd > 0 ? close(fd) : 0;", "if (0 > close(fd)) {}", "a.b(); close(fd);"):
+            with self.subTest(call):
+                found = self.violations({"src/rooms/app/main.cc": f"void f(int fd) {{\n  {call}\n}}\n"})
+                self.assert_one(found, "src/rooms/app/main.cc:2", "only agent/*, rooms/base/unique_fd.h", "close()")
+
+    def test_a_call_is_found_behind_comments_and_literals_that_look_like_their_ends(self):
+        text = "const char* a = \"\\\"//\";\n/* '\n */ auto n = 1'000;\nconst char c = '\"';\nint x = close(1);\n"
+        self.assert_one(self.violations({"src/rooms/app/main.cc": text}), "main.cc:5")
+
+    def test_those_that_may_call_it_do(self):
+        text = "void f() { ::close(1); close(2); }\n"
+        self.assertEqual(self.violations({"src/agent/hook.cc": text, "src/rooms/base/unique_fd.h": text}), [])
+
+    def test_methods_and_other_names_are_not_that_function(self):
+        for text in ("file.close();", "file->close();", "file\n    .close();", "do_close(1);", "closes(1);", "close_all(1);",
+                     "// close(1)", "/* close(1);\n   ::close(2); */", 'say("close(1)");', "auto f = &close;",
+                     "fclose(stream);", "File::close(1);"):
+            with self.subTest(text):
+                self.assertEqual(self.violations({"src/rooms/app/main.cc": f"void f() {{ {text} \n}}\n"}), [])
+
+    def test_a_files_own_function_of_that_name_is_not_that_function(self):
+        own = "  base::Result<> close(Entry entry) {\n    return {};\n  }\n  auto f() { return close(Entry()); }\n"
+        self.assertEqual(self.violations({"src/rooms/app/main.cc": own}), [])
+        self.assertEqual(self.violations({"src/rooms/app/main.cc": "void File::close() {}\nvoid File::f() { close(); }\n"}), [])
+        found = self.violations({"src/rooms/app/main.cc": own + "void g() { ::close(1); }\n"})
+        self.assert_one(found, "main.cc:5")
+
     def test_a_line_may_name_only_lines_above(self):
         found = self.violations(rules="layer wire: agent\nlayer agent:\n")
         self.assert_one(found, "wire names agent")
 
     def test_a_line_that_is_not_understood_is_an_error(self):
         self.assert_one(self.violations(rules=RULES + "lair agent\n"), "not understood")
+        self.assert_one(self.violations(rules=RULES + "only-call agent/*\n"), "not understood")
 
 
 if __name__ == "__main__":

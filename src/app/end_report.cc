@@ -126,9 +126,9 @@ void print_json(const EndReport& end, const std::string& trace, const std::vecto
 }
 
 // A link is followed only where it is the system's own, such as /dev/stdout or that of a shell's >(…).
-int open_to_write(const std::string& path, int flags) {
+base::UniqueFd open_to_write(const std::string& path, int flags) {
   const bool is_systems = path.starts_with("/dev/") || path.starts_with("/proc/");
-  return open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_systems ? 0 : O_NOFOLLOW) | flags, 0666);
+  return base::UniqueFd(open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_systems ? 0 : O_NOFOLLOW) | flags, 0666));
 }
 
 bool is_fifo(const std::string& path) {
@@ -145,29 +145,22 @@ void empty_if_regular(int descriptor) {
 }  // namespace
 
 base::Result<ReportFile> ReportFile::create(const std::string& path) {
-  if (path.empty()) return ReportFile("", -1);
-  const int descriptor = open_to_write(path, O_CREAT | O_NONBLOCK);
-  const bool is_unread = descriptor < 0 && errno == ENXIO && is_fifo(path);  // nobody reads it so far
-  if (is_unread) return ReportFile(path, -1);
-  if (descriptor < 0) return base::fail("--json={}: can't write there: {}", path, base::reason_of(errno));
-  (void)fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
-  empty_if_regular(descriptor);
-  return ReportFile(path, descriptor);
-}
-
-ReportFile::ReportFile(ReportFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-ReportFile::~ReportFile() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (path.empty()) return ReportFile("", {});
+  base::UniqueFd descriptor = open_to_write(path, O_CREAT | O_NONBLOCK);
+  const bool is_unread = !descriptor && errno == ENXIO && is_fifo(path);  // nobody reads it so far
+  if (is_unread) return ReportFile(path, {});
+  if (!descriptor) return base::fail("--json={}: can't write there: {}", path, base::reason_of(errno));
+  (void)fcntl(descriptor.get(), F_SETFL, fcntl(descriptor.get(), F_GETFL) & ~O_NONBLOCK);
+  empty_if_regular(descriptor.get());
+  return ReportFile(path, std::move(descriptor));
 }
 
 base::Result<> ReportFile::write(const std::string& text) {
-  if (descriptor_ < 0) descriptor_ = open_to_write(path_, 0);  // waits for a reader, now that the program is over
-  if (descriptor_ < 0) return base::fail("--json={}: can't write there: {}", path_, base::reason_of(errno));
-  empty_if_regular(descriptor_);
+  if (!descriptor_) descriptor_ = open_to_write(path_, 0);  // waits for a reader, now that the program is over
+  if (!descriptor_) return base::fail("--json={}: can't write there: {}", path_, base::reason_of(errno));
+  empty_if_regular(descriptor_.get());
   for (size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);
+    const ssize_t written = ::write(descriptor_.get(), text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return base::fail("--json={}: can't write it all: {}", path_, base::reason_of(errno));
     done += static_cast<size_t>(written);

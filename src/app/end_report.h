@@ -1,10 +1,12 @@
 // What is printed when a recording is over.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/analyze.h"
 #include "app/run_command.h"
+#include "base/unique_fd.h"
 #include "collect/recorded_processes.h"
 
 namespace heaptap::app {
@@ -14,17 +16,15 @@ class ReportFile {
  public:
   // An empty path: there is none.
   static base::Result<ReportFile> create(const std::string& path);
-  ReportFile(ReportFile&& other) noexcept;
-  ReportFile& operator=(ReportFile&&) = delete;
-  ~ReportFile();
 
   [[nodiscard]] bool is_wanted() const { return !path_.empty(); }
   base::Result<> write(const std::string& text);
 
  private:
-  ReportFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  ReportFile(std::string path, base::UniqueFd descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
   std::string path_;
-  int descriptor_;  // -1: there is none, or a FIFO that nobody reads so far
+  base::UniqueFd descriptor_;  // none: none is wanted, or it is a FIFO that nobody reads so far
 };
 
 struct EndReport {

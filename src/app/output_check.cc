@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/unique_fd.h"
 #include "collect/trace_name.h"
 
 namespace heaptap::app {
@@ -17,13 +18,13 @@ namespace {
 // Only making a file tells whether one can be made. Never one that is there, nor where a link leads: the folder may be one
 // that others write into.
 base::Result<> try_to_make(const fs::path& path, const fs::path& shown) {
-  const int probe = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (probe < 0 && errno == EEXIST && path != shown) return {};  // somebody could make it
-  if (probe < 0) {
+  base::UniqueFd probe(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!probe && errno == EEXIST && path != shown) return {};  // somebody could make it
+  if (!probe) {
     return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", shown.string(),
                       base::reason_of(errno));
   }
-  close(probe);
+  probe.reset();
   std::error_code ignored;
   fs::remove(path, ignored);
   return {};

@@ -125,7 +125,6 @@ Outcome outcome_of(collect::RecordedProcesses& processes, std::vector<pid_t> nam
   Outcome outcome;
   const collect::StartedProgram& program = processes.program();
   if (program.process > 0) {
-    if (program.descriptor >= 0) close(program.descriptor);
     named.insert(named.begin(), program.process);
     outcome.status = WIFSIGNALED(program.status) ? 128 + WTERMSIG(program.status) : WEXITSTATUS(program.status);
   } else if (has_failed) {
@@ -137,8 +136,8 @@ Outcome outcome_of(collect::RecordedProcesses& processes, std::vector<pid_t> nam
 
 // Whatever happens to the recording, the program goes on, and its status is known in the end.
 void watch(collect::Supervisor& supervisor, collect::RecordedProcesses& processes, collect::RecordingSource& source,
-           const std::optional<collect::Launched>& launched) try {
-  supervisor.watch(launched);
+           std::optional<collect::Launched> launched) try {
+  supervisor.watch(std::move(launched));
 } catch (const std::exception& error) {
   collect::StartedProgram& program = processes.program();
   if (!program.runs()) throw;
@@ -164,9 +163,9 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   collect::RecordedProcesses processes(recording_options(options, plan));
   collect::AgentSource source(processes, server);
   collect::Supervisor supervisor({}, processes, source);
-  const auto launched = start(*launch);
+  auto launched = start(*launch);
   if (!launched) return std::unexpected(launched.error());
-  watch(supervisor, processes, source, *launched);
+  watch(supervisor, processes, source, std::move(*launched));
   return outcome_of(processes, {}, false);
 }
 
@@ -225,9 +224,9 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
       remove_traces(processes);
       return std::unexpected(std::move(started).error());
     }
-    launched = *started;
+    launched = std::move(*started);
   }
-  watch(supervisor, processes, source, launched);
+  watch(supervisor, processes, source, std::move(launched));
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
 }
 

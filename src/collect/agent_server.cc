@@ -37,16 +37,13 @@ std::string random_text(size_t digits) {
 }
 
 // A message has room for one more descriptor than it should bring.
-void take_descriptors(cmsghdr* head, int& connection) {
+void take_descriptors(cmsghdr* head, base::UniqueFd& connection) {
   const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
   for (size_t i = 0; i < count; ++i) {
     int descriptor = -1;
     std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
-    if (connection < 0) {
-      connection = descriptor;
-    } else {
-      close(descriptor);
-    }
+    base::UniqueFd taken(descriptor);
+    if (!connection) connection = std::move(taken);
   }
 }
 
@@ -73,19 +70,17 @@ ssize_t receive_by_line(int line, AgentRequest& request) {
   return got;
 }
 
-int listen_on(const std::string& name) {
-  const int descriptor = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return -1;
+base::UniqueFd listen_on(const std::string& name) {
+  base::UniqueFd descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!descriptor) return {};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const int with_senders = 1;  // what is accepted inherits it
-  setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &with_senders, sizeof(with_senders));
-  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), bytes) != 0 || listen(descriptor, SOMAXCONN) != 0) {
-    close(descriptor);
-    return -1;
-  }
+  setsockopt(descriptor.get(), SOL_SOCKET, SO_PASSCRED, &with_senders, sizeof(with_senders));
+  const int bound = bind(descriptor.get(), reinterpret_cast<const sockaddr*>(&address), bytes);
+  if (bound != 0 || listen(descriptor.get(), SOMAXCONN) != 0) return {};
   return descriptor;
 }
 
@@ -94,16 +89,10 @@ int listen_on(const std::string& name) {
 AgentServer::AgentServer()
     : name_("heaptap-" + random_text(24)), secret_(random_text(wire::kSecretBytes)), socket_(listen_on(name_)) {}
 
-AgentServer::~AgentServer() {
-  for (const Pending& pending : pending_) close(pending.connection);
-  for (const int line : lines_) close(line);
-  if (socket_ >= 0) close(socket_);
-}
-
 void AgentServer::add_waits(std::vector<pollfd>& waits) const {
-  waits.push_back({socket_, POLLIN, 0});
-  for (const Pending& pending : pending_) waits.push_back({pending.connection, POLLIN, 0});
-  for (const int line : lines_) waits.push_back({line, POLLIN, 0});
+  waits.push_back({socket_.get(), POLLIN, 0});
+  for (const Pending& pending : pending_) waits.push_back({pending.connection.get(), POLLIN, 0});
+  for (const base::UniqueFd& line : lines_) waits.push_back({line.get(), POLLIN, 0});
 }
 
 std::optional<AgentRequest> AgentServer::accept() {
@@ -117,16 +106,16 @@ std::optional<AgentRequest> AgentServer::accept() {
 std::optional<AgentRequest> AgentServer::next_of_pending() {
   const Clock::time_point now = Clock::now();
   for (auto pending = pending_.begin(); pending != pending_.end();) {
-    AgentRequest request{pending->connection, pending->process, {}};
-    const ssize_t got = recv(pending->connection, &request.hello, sizeof(request.hello), MSG_DONTWAIT);
+    wire::Hello hello{};
+    const ssize_t got = recv(pending->connection.get(), &hello, sizeof(hello), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR) && now - pending->since < kPatience) {
       ++pending;
-    } else if (got == sizeof(request.hello) && is_sound(request.hello)) {
+    } else if (got == sizeof(hello) && is_sound(hello)) {
+      AgentRequest request{std::move(pending->connection), pending->process, hello};
       pending = pending_.erase(pending);
-      if (request.hello.reason != wire::StartReason::kLine) return request;
-      keep_line(request.connection);
+      if (hello.reason != wire::StartReason::kLine) return request;
+      keep_line(std::move(request.connection));
     } else if (got == 0) {  // it went away
-      close(pending->connection);
       pending = pending_.erase(pending);
     } else {
       pending = refuse(pending);
@@ -135,29 +124,23 @@ std::optional<AgentRequest> AgentServer::next_of_pending() {
   return std::nullopt;
 }
 
-void AgentServer::keep_line(int connection) {
-  if (lines_.size() < kMostLines) {
-    lines_.push_back(connection);
-  } else {
-    close(connection);
-  }
+void AgentServer::keep_line(base::UniqueFd connection) {
+  if (lines_.size() < kMostLines) lines_.push_back(std::move(connection));
 }
 
 std::optional<AgentRequest> AgentServer::next_of_lines() {
   unsigned taken = 0;  // of this line
   for (size_t i = 0; i < lines_.size();) {
-    AgentRequest request{-1, 0, {}};
-    const ssize_t got = receive_by_line(lines_[i], request);
-    const bool is_request = got == sizeof(request.hello) && request.connection >= 0 && request.process > 0;
+    AgentRequest request;
+    const ssize_t got = receive_by_line(lines_[i].get(), request);
+    const bool is_request = got == sizeof(request.hello) && request.connection && request.process > 0;
     if (is_request && is_sound(request.hello)) return request;
-    if (request.connection >= 0) close(request.connection);
     if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
       const bool is_next = got < 0 || ++taken == kMostAtOnce;  // others have their turn
       i += is_next ? 1 : 0;
       if (is_next) taken = 0;
     } else {
       taken = 0;
-      close(lines_[i]);
       lines_.erase(lines_.begin() + static_cast<ptrdiff_t>(i));
     }
   }
@@ -167,22 +150,21 @@ std::optional<AgentRequest> AgentServer::next_of_lines() {
 // False: nobody waits, or there were so many that others have their turn first.
 bool AgentServer::take_connections() {
   for (unsigned taken = 0; taken < kMostAtOnce; ++taken) {
-    int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0 && errno == EMFILE && !pending_.empty()) {
+    base::UniqueFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!connection && errno == EMFILE && !pending_.empty()) {
       refuse(pending_.begin());
-      connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+      connection.reset(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     }
-    if (connection < 0) return taken > 0;
-    take_connection(connection);
+    if (!connection) return taken > 0;
+    take_connection(std::move(connection));
   }
   return true;
 }
 
-void AgentServer::take_connection(int connection) {
+void AgentServer::take_connection(base::UniqueFd connection) {
   ucred peer{};
   socklen_t bytes = sizeof(peer);
-  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
-    close(connection);
+  if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
     ++refused_;
     return;
   }
@@ -194,11 +176,10 @@ void AgentServer::take_connection(int connection) {
   } else if (pending_.size() >= static_cast<size_t>(kMostPending)) {
     refuse(pending_.begin());
   }
-  pending_.push_back({connection, peer.pid, peer.uid, Clock::now()});
+  pending_.push_back({std::move(connection), peer.pid, peer.uid, Clock::now()});
 }
 
 std::deque<AgentServer::Pending>::iterator AgentServer::refuse(const std::deque<Pending>::iterator& pending) {
-  close(pending->connection);
   ++refused_;
   return pending_.erase(pending);
 }
@@ -211,7 +192,7 @@ bool AgentServer::is_sound(const wire::Hello& hello) const {
          hello.log_version == wire::kLogVersion;
 }
 
-bool AgentServer::answer(const AgentRequest& request, log::LogMemory* log) {
+bool AgentServer::answer(base::UniqueFd connection, log::LogMemory* log) {
   wire::Welcome welcome{wire::kHelloMagic, wire::kHandshakeVersion, log != nullptr ? 1u : 0u, 0,
                         log != nullptr ? log->bytes() : 0};
   iovec part{&welcome, sizeof(welcome)};
@@ -231,8 +212,8 @@ bool AgentServer::answer(const AgentRequest& request, log::LogMemory* log) {
   }
   // An agent that reads nothing isn't waited for.
   const bool sent =
-      sendmsg(request.connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
-  close(request.connection);
+      sendmsg(connection.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
+  connection.reset();
   if (log != nullptr) log->close_descriptor();
   return sent;
 }

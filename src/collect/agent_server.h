@@ -12,26 +12,24 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "log/log_memory.h"
 #include "wire/handshake.h"
 
 namespace heaptap::collect {
 
 struct AgentRequest {
-  int connection;  // answer() closes it
-  pid_t process;   // as the kernel says
-  wire::Hello hello;
+  base::UniqueFd connection;  // for answer()
+  pid_t process = 0;          // as the kernel says
+  wire::Hello hello{};
 };
 
 class AgentServer {
  public:
   // `socket`: listening, or -1 with errno set.
   AgentServer();
-  ~AgentServer();
-  AgentServer(const AgentServer&) = delete;
-  AgentServer& operator=(const AgentServer&) = delete;
 
-  [[nodiscard]] int socket() const { return socket_; }
+  [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
   // What agents are to be given (wire::kSessionVariable): the name and the secret.
   [[nodiscard]] std::string session() const { return name_ + wire::kSecretSeparator + secret_; }
@@ -40,7 +38,7 @@ class AgentServer {
   // The next request, if a whole one is there. Never waits.
   std::optional<AgentRequest> accept();
   // Hands the log over; null: there is none for this process. False: the agent is gone.
-  static bool answer(const AgentRequest& request, log::LogMemory* log);
+  static bool answer(base::UniqueFd connection, log::LogMemory* log);
 
   // Connections that were closed because they said nothing, or nothing that one of ours says.
   [[nodiscard]] uint64_t refused() const { return refused_; }
@@ -48,25 +46,25 @@ class AgentServer {
  private:
   using Clock = std::chrono::steady_clock;
   struct Pending {
-    int connection;
+    base::UniqueFd connection;
     pid_t process;
     uid_t user;
     Clock::time_point since;
   };
 
   std::optional<AgentRequest> next_of_lines();
-  void keep_line(int connection);
+  void keep_line(base::UniqueFd connection);
   std::optional<AgentRequest> next_of_pending();
   bool take_connections();
-  void take_connection(int connection);
+  void take_connection(base::UniqueFd connection);
   std::deque<Pending>::iterator refuse(const std::deque<Pending>::iterator& pending);
   [[nodiscard]] bool is_sound(const wire::Hello& hello) const;
 
   std::string name_;
   std::string secret_;
-  int socket_;
-  std::deque<Pending> pending_;  // the oldest first
-  std::vector<int> lines_;       // connections of wire::StartReason::kLine
+  base::UniqueFd socket_;
+  std::deque<Pending> pending_;        // the oldest first
+  std::vector<base::UniqueFd> lines_;  // connections of wire::StartReason::kLine
   uint64_t refused_ = 0;
 };
 

@@ -40,7 +40,7 @@ void AgentSource::add_waits(std::vector<pollfd>& waits) const {
 
 void AgentSource::take_news() {
   bell_.silence();
-  while (auto request = server_.accept()) begin(*request);
+  while (auto request = server_.accept()) begin(*std::move(request));
   look_at_endings();
   note_refusals();
 }
@@ -57,7 +57,7 @@ void AgentSource::note_refusals() {
   }
 }
 
-void AgentSource::begin(const AgentRequest& request) {
+void AgentSource::begin(AgentRequest request) {
   processes_.end_by_exec(request.process);  // where it is recorded already
   const wire::Hello& hello = request.hello;
   const auto status = process::read_thread_status(request.process);
@@ -68,10 +68,10 @@ void AgentSource::begin(const AgentRequest& request) {
                         .word_bytes = hello.word_bytes,
                         .from_start = hello.reason == wire::StartReason::kStart});
   if (process == nullptr) {
-    AgentServer::answer(request, nullptr);
+    AgentServer::answer(std::move(request.connection), nullptr);
     return;
   }
-  if (!AgentServer::answer(request, &process->recording->log())) {
+  if (!AgentServer::answer(std::move(request.connection), &process->recording->log())) {
     processes_.drop(request.process);
     return;
   }

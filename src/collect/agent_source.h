@@ -24,7 +24,7 @@ class AgentSource : public RecordingSource {
   void accept_no_more() override {}
 
  private:
-  void begin(const AgentRequest& request);
+  void begin(AgentRequest request);
   void forget(RecordedProcess& process);
   void look_at_endings();
   // Somebody who doesn't belong to the program asked for a log.

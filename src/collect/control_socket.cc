@@ -62,20 +62,6 @@ bool is_trusted(int connection) {
   return peer && (*peer == 0 || *peer == geteuid());
 }
 
-class Connection {
- public:
-  Connection() : descriptor_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {}
-  ~Connection() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  [[nodiscard]] int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 base::Error nobody_traces(pid_t process) {
   struct stat facts{};
   if (stat(fmt::format("/proc/{}", process).c_str(), &facts) != 0) {
@@ -93,40 +79,25 @@ base::Error traced_by_another_user(pid_t process) {
 
 }  // namespace
 
-ControlCall::ControlCall(ControlCall&& other) noexcept : connection_(std::exchange(other.connection_, -1)) {}
-
-ControlCall& ControlCall::operator=(ControlCall&& other) noexcept {
-  std::swap(connection_, other.connection_);
-  return *this;
-}
-
-ControlCall::~ControlCall() {
-  if (connection_ >= 0) close(connection_);
-}
-
 void ControlCall::answer(const ScanAnswer& answer) {
   AnswerMessage message{.magic = kMagic, .scan = answer.number, .text_bytes = 0, .reserved = 0, .text = {}};
   message.text_bytes = static_cast<uint32_t>(std::min(answer.text.size(), kMostText));
   std::memcpy(message.text, answer.text.data(), message.text_bytes);
   // Who asked may be gone.
-  (void)send(connection_, &message, offsetof(AnswerMessage, text) + message.text_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)send(descriptor(), &message, offsetof(AnswerMessage, text) + message.text_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 ControlSocket::ControlSocket(pid_t process)
     : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   const Address address = address_for(process);
-  if (socket_ >= 0 && (bind(socket_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0 ||
-                       listen(socket_, 8) != 0)) {
-    close(std::exchange(socket_, -1));
+  if (socket_ && (bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0 ||
+                  listen(socket_.get(), 8) != 0)) {
+    socket_.reset();
   }
 }
 
-ControlSocket::~ControlSocket() {
-  if (socket_ >= 0) close(socket_);
-}
-
 void ControlSocket::add_waits(std::vector<pollfd>& waits) const {
-  waits.push_back({socket_, POLLIN, 0});
+  waits.push_back({socket_.get(), POLLIN, 0});
   for (const ControlCall& caller : callers_) waits.push_back({caller.descriptor(), POLLIN, 0});
 }
 
@@ -151,18 +122,18 @@ std::optional<ControlCall> ControlSocket::accept() {
 // Who says nothing isn't waited for, and gives way to others.
 void ControlSocket::take_callers() {
   constexpr size_t kMostCallers = 8;
-  for (size_t taken = 0; socket_ >= 0 && taken < kMostCallers; ++taken) {
-    const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) return;
-    ControlCall caller(connection);
-    if (!is_trusted(connection)) continue;
+  for (size_t taken = 0; socket_ && taken < kMostCallers; ++taken) {
+    base::UniqueFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!connection) return;
+    ControlCall caller(std::move(connection));
+    if (!is_trusted(caller.descriptor())) continue;
     if (callers_.size() >= kMostCallers) callers_.pop_front();
     callers_.push_back(std::move(caller));
   }
 }
 
 base::Result<ScanAnswer> ask_for_scan(pid_t process) {
-  const Connection connection;
+  const base::UniqueFd connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const Address address = address_for(process);
   if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0) {
     return std::unexpected(nobody_traces(process));

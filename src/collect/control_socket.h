@@ -8,9 +8,11 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace heaptap::collect {
 
@@ -23,24 +25,18 @@ struct ScanAnswer {
 // Somebody who waits for an answer.
 class ControlCall {
  public:
-  explicit ControlCall(int connection) : connection_(connection) {}
-  ControlCall(ControlCall&& other) noexcept;
-  ControlCall& operator=(ControlCall&&) noexcept;
-  ~ControlCall();
+  explicit ControlCall(base::UniqueFd connection) : connection_(std::move(connection)) {}
 
   void answer(const ScanAnswer& answer);
-  [[nodiscard]] int descriptor() const { return connection_; }
+  [[nodiscard]] int descriptor() const { return connection_.get(); }
 
  private:
-  int connection_;
+  base::UniqueFd connection_;
 };
 
 class ControlSocket {
  public:
   explicit ControlSocket(pid_t process);
-  ~ControlSocket();
-  ControlSocket(const ControlSocket&) = delete;
-  ControlSocket& operator=(const ControlSocket&) = delete;
 
   void add_waits(std::vector<pollfd>& waits) const;
   // Who asks for a scan, if somebody does. Never waits.
@@ -49,8 +45,8 @@ class ControlSocket {
  private:
   void take_callers();
 
-  int socket_;                       // -1 where that wasn't possible
   std::deque<ControlCall> callers_;  // who said nothing yet
+  base::UniqueFd socket_;            // none where that wasn't possible; closes before the callers do
 };
 
 // Asks whoever traces the process for a scan, and waits for it.

@@ -66,30 +66,33 @@ bool become_user(const LaunchOptions& options) {
   return options.user == static_cast<uid_t>(-1) || setuid(options.user) == 0;
 }
 
+struct Pipe {
+  base::UniqueFd read_end;
+  base::UniqueFd write_end;
+
+  bool open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    read_end.reset(ends[0]);
+    write_end.reset(ends[1]);
+    return true;
+  }
+};
+
 // One way from the parent to the child and one back. The child's ends close when it executes the program.
 struct Pipes {
-  int go[2]{-1, -1};      // a byte: go on
-  int report[2]{-1, -1};  // an int: 0 stands ready, else errno of what failed
+  Pipe go;      // a byte: go on
+  Pipe report;  // an int: 0 stands ready, else errno of what failed
 
   Pipes() {
-    if (pipe2(go, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) error = errno;
-  }
-  ~Pipes() {
-    for (int* end : {&go[0], &go[1], &report[0], &report[1]}) close_end(*end);
-  }
-  Pipes(const Pipes&) = delete;
-  Pipes& operator=(const Pipes&) = delete;
-
-  static void close_end(int& end) {
-    if (end >= 0) close(end);
-    end = -1;
+    if (!go.open() || !report.open()) error = errno;
   }
   // None: the child executed its program.
   std::optional<int> next_report() const {
     int value = 0;
     ssize_t got = -1;
     do {
-      got = read(report[0], &value, sizeof(value));
+      got = read(report.read_end.get(), &value, sizeof(value));
     } while (got < 0 && errno == EINTR);
     return got == sizeof(value) ? std::optional(value) : std::nullopt;
   }
@@ -102,8 +105,9 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
   if (options.tracer > 0) prctl(PR_SET_PTRACER, options.tracer, 0, 0, 0);  // refused where there is no Yama
   const int ready = 0;
   char word = 0;
-  Pipes::close_end(pipes.go[1]);
-  return write(pipes.report[1], &ready, sizeof(ready)) == sizeof(ready) && read(pipes.go[0], &word, 1) == 1;
+  pipes.go.write_end.reset();
+  return write(pipes.report.write_end.get(), &ready, sizeof(ready)) == sizeof(ready) &&
+         read(pipes.go.read_end.get(), &word, 1) == 1;
 }
 
 // In the child: becomes the program, or tells the parent why not. Signals stay blocked while it waits: none of heaptap's
@@ -116,7 +120,7 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
   const bool is_loadable = options.agent_path.empty() || access(options.agent_path.c_str(), R_OK) == 0;
   if (is_user && !is_loadable) {  // else the loader would say so, on the program's stderr
     reason = -errno;
-    [[maybe_unused]] const ssize_t told = write(pipes.report[1], &reason, sizeof(reason));
+    [[maybe_unused]] const ssize_t told = write(pipes.report.write_end.get(), &reason, sizeof(reason));
     _exit(127);
   }
   base::own_limits::give_back();
@@ -125,7 +129,7 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
     execve(options.program.c_str(), arguments, environment);
     reason = errno;
   }
-  [[maybe_unused]] const ssize_t sent = write(pipes.report[1], &reason, sizeof(reason));
+  [[maybe_unused]] const ssize_t sent = write(pipes.report.write_end.get(), &reason, sizeof(reason));
   _exit(127);
 }
 
@@ -135,8 +139,8 @@ void accompany(const LaunchOptions& options, pid_t child, Pipes& pipes, Launched
   if (options.before_execution && report == 0) {
     const auto agreed = options.before_execution(child);
     if (!agreed) launched.refusal = agreed.error();
-    if (agreed && write(pipes.go[1], "", 1) != 1) launched.error = errno;
-    Pipes::close_end(pipes.go[1]);
+    if (agreed && write(pipes.go.write_end.get(), "", 1) != 1) launched.error = errno;
+    pipes.go.write_end.reset();
     report = pipes.next_report();
   }
   if (report && *report < 0) {
@@ -168,13 +172,14 @@ Launched launch(const LaunchOptions& options) {
   }
   launched.error = child < 0 ? errno : 0;
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  Pipes::close_end(pipes.report[1]);  // go[0] stays open, so that writing to a child that was killed raises no SIGPIPE
+  // The end of `go` that is read from stays open, so that writing to a child that was killed raises no SIGPIPE.
+  pipes.report.write_end.reset();
   if (child > 0) accompany(options, child, pipes, launched);
   if (child > 0 && (launched.error != 0 || !launched.refusal.empty())) {
     waitpid(child, nullptr, 0);
   } else if (child > 0) {
     launched.process = child;
-    launched.descriptor = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+    launched.descriptor.reset(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   }
   return launched;
 }

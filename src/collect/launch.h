@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
+
 namespace heaptap::collect {
 
 struct LaunchOptions {
@@ -25,9 +27,9 @@ struct LaunchOptions {
 
 struct Launched {
   pid_t process = -1;
-  int descriptor = -1;  // pidfd, which the caller closes; -1: the kernel gave none
-  int error = 0;        // errno where it couldn't be started; then process is -1
-  std::string refusal;  // what before_execution said instead
+  base::UniqueFd descriptor = {};  // pidfd; none: the kernel gave none
+  int error = 0;                   // errno where it couldn't be started; then process is -1
+  std::string refusal;             // what before_execution said instead
 };
 
 // The program inherits descriptors, signal mask and dispositions: call this before changing any of one's own.

@@ -45,9 +45,9 @@ bool needs_one(const elf::FileBytes& bytes, const elf::ElfFile& elf, const elf::
 }  // namespace
 
 bool goes_past_hooks(pid_t process, const std::string& path) {
-  const elf::OpenFile file = elf::open_as_seen_by(process, path);
-  if (!file.is_open()) return false;
-  const elf::FileBytes bytes(file.descriptor());
+  const base::UniqueFd file = elf::open_as_seen_by(process, path);
+  if (!file) return false;
+  const elf::FileBytes bytes(file.get());
   const auto elf = elf::ElfFile::read(bytes);
   if (!elf) return false;
   const std::vector<elf::ElfSection> sections = elf->read_sections(bytes);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/unique_fd.h"
 #include "collect/sanitizer_check.h"
 #include "process/process_status.h"
 #include "process/stat_line.h"
@@ -64,11 +65,8 @@ base::Result<> explain_denial(pid_t process, int reason) {
 
 // Opening this file asks the kernel the question that attaching asks.
 base::Result<> check_access(pid_t process, pid_t live_thread) {
-  const int file = open(fmt::format("/proc/{}/mem", live_thread).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file >= 0) {
-    close(file);
-    return {};
-  }
+  const base::UniqueFd file(open(fmt::format("/proc/{}/mem", live_thread).c_str(), O_RDONLY | O_CLOEXEC));
+  if (file) return {};
   if (errno == EACCES || errno == EPERM) return explain_denial(process, errno);
   return {};  // what else there may be is found out by attaching
 }

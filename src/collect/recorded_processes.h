@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "collect/control_socket.h"
 #include "collect/recording.h"
 #include "wire/architecture.h"
@@ -31,8 +32,8 @@ struct RecordingOptions {
 
 // The program that heaptap itself started.
 struct StartedProgram {
-  pid_t process = -1;   // -1: none was
-  int descriptor = -1;  // pidfd
+  pid_t process = -1;              // -1: none was
+  base::UniqueFd descriptor = {};  // pidfd; none: the kernel gave none
   bool ended = false;
   int status = 0;  // as waitpid has it
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/unique_fd.h"
 #include "elf/elf_file.h"
 #include "elf/symbol_search.h"
 #include "process/process_status.h"
@@ -42,9 +43,9 @@ std::string value_of(const Environment& environment, std::string_view name) {
 }
 
 const Runtime* runtime_of_symbols(const std::string& executable) {
-  const int file = open(executable.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return nullptr;
-  const elf::FileBytes bytes(file);
+  const base::UniqueFd file(open(executable.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return nullptr;
+  const elf::FileBytes bytes(file.get());
   std::array<std::string_view, std::size(kRuntimes)> names;
   std::ranges::transform(kRuntimes, names.begin(), &Runtime::symbol);
   size_t first = names.size();
@@ -60,7 +61,6 @@ const Runtime* runtime_of_symbols(const std::string& executable) {
                           });
     }
   }
-  close(file);
   return first < names.size() ? &kRuntimes[first] : nullptr;
 }
 

@@ -42,9 +42,9 @@ void Supervisor::abandon() {
   watch(std::nullopt);
 }
 
-void Supervisor::watch(const std::optional<Launched>& launched) {
+void Supervisor::watch(std::optional<Launched> launched) {
   StartedProgram& program = processes_.program();
-  if (launched) program = {.process = launched->process, .descriptor = launched->descriptor};
+  if (launched) program = {.process = launched->process, .descriptor = std::move(launched->descriptor)};
   stop_signals::forward_to(launched ? program.process : 0);
   while (!is_over()) {
     wait_for_news();
@@ -65,7 +65,7 @@ void Supervisor::wait_for_news() {
   source_.add_waits(waits);
   for (const RecordedProcess& process : processes_.all()) process.control->add_waits(waits);
   const bool expects_end = processes_.program().runs() && !program_is_ending_;
-  if (expects_end) waits.push_back({processes_.program().descriptor, POLLIN, 0});
+  if (expects_end) waits.push_back({processes_.program().descriptor.get(), POLLIN, 0});
   const int pause_ms = program_is_ending_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;
   for (const RecordedProcess& process : processes_.all()) process.recording->rest();
   poll(waits.data(), waits.size(), pause_ms);

@@ -27,7 +27,7 @@ class Supervisor {
   // Lets go of all at once, and waits until they are gone.
   void abandon();
   // Stays until the program, if there is one, and all that is recorded have ended or were let go.
-  void watch(const std::optional<Launched>& launched);
+  void watch(std::optional<Launched> launched);
 
  private:
   using Clock = std::chrono::steady_clock;

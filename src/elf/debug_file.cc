@@ -35,8 +35,8 @@ std::optional<uint32_t> checksum_of(const ByteSource& file) {
   }
 }
 
-bool is_of_object(const OpenFile& file, const std::vector<uint8_t>& build_id, const DebugLink& link) {
-  const FileBytes bytes(file.descriptor());
+bool is_of_object(const base::UniqueFd& file, const std::vector<uint8_t>& build_id, const DebugLink& link) {
+  const FileBytes bytes(file.get());
   if (!ElfFile::read(bytes)) return false;
   if (!build_id.empty()) return read_build_id(bytes) == build_id;
   return !link.name.empty() && checksum_of(bytes) == link.checksum;
@@ -70,8 +70,8 @@ std::string debug_path_of(const std::vector<uint8_t>& build_id) {
   return path + ".debug";
 }
 
-OpenFile open_debug_file(pid_t thread, const std::string& path, const std::vector<uint8_t>& build_id,
-                         const DebugLink& link) {
+base::UniqueFd open_debug_file(pid_t thread, const std::string& path, const std::vector<uint8_t>& build_id,
+                               const DebugLink& link) {
   std::vector<std::string> candidates;
   if (build_id.size() > 1) candidates.push_back(debug_path_of(build_id));
   if (!link.name.empty() && path.starts_with('/')) {
@@ -82,8 +82,8 @@ OpenFile open_debug_file(pid_t thread, const std::string& path, const std::vecto
   }
   for (const std::string& candidate : candidates) {
     for (const pid_t viewer : {thread, pid_t{0}}) {
-      OpenFile file = open_as_seen_by(viewer, candidate);
-      if (file.is_open() && is_of_object(file, build_id, link)) return file;
+      base::UniqueFd file = open_as_seen_by(viewer, candidate);
+      if (file && is_of_object(file, build_id, link)) return file;
     }
   }
   return {};

@@ -23,7 +23,7 @@ DebugLink read_debug_link(const ByteSource& file, ElfForm form, const std::vecto
 std::string debug_path_of(const std::vector<uint8_t>& build_id);
 
 // `path` is the object's, as the process sees it. Only a file that is of this very object is opened.
-OpenFile open_debug_file(pid_t thread, const std::string& path, const std::vector<uint8_t>& build_id,
-                         const DebugLink& link);
+base::UniqueFd open_debug_file(pid_t thread, const std::string& path, const std::vector<uint8_t>& build_id,
+                               const DebugLink& link);
 
 }  // namespace heaptap::elf

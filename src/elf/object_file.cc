@@ -26,22 +26,22 @@ std::string read_link(const std::string& path) {
 std::string proc_path(pid_t thread, const std::string& name) { return "/proc/" + std::to_string(thread) + "/" + name; }
 
 // Links on the way mean what they mean below that root.
-int open_below(const std::string& root, const std::string& path) {
-  const OpenFile folder(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.is_open()) return -1;
+base::UniqueFd open_below(const std::string& root, const std::string& path) {
+  const base::UniqueFd folder(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return {};
   open_how how{};
   how.flags = kOpenFlags;
   how.resolve = RESOLVE_IN_ROOT;
-  const long file = syscall(SYS_openat2, folder.descriptor(), path.c_str(), &how, sizeof(how));
-  if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(file);
-  return open((root + path).c_str(), kOpenFlags);
+  const long file = syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof(how));
+  if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return base::UniqueFd(static_cast<int>(file));
+  return base::UniqueFd(open((root + path).c_str(), kOpenFlags));
 }
 
-OpenFile open_mapping(pid_t thread, const process::Mapping& mapping) {
+base::UniqueFd open_mapping(pid_t thread, const process::Mapping& mapping) {
   std::array<char, 64> name;
   snprintf(name.data(), name.size(), "map_files/%llx-%llx", static_cast<unsigned long long>(mapping.range.begin),
            static_cast<unsigned long long>(mapping.range.end));
-  return OpenFile(open(proc_path(thread, name.data()).c_str(), kOpenFlags));
+  return base::UniqueFd(open(proc_path(thread, name.data()).c_str(), kOpenFlags));
 }
 
 bool is_file_of(int file, const MappedObject& object) {
@@ -55,30 +55,14 @@ bool is_file_of(int file, const MappedObject& object) {
 
 }  // namespace
 
-OpenFile::~OpenFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
-  if (this != &other) {
-    if (descriptor_ >= 0) close(descriptor_);
-    descriptor_ = other.release();
-  }
-  return *this;
-}
-
-OpenFile OpenFile::copy() const { return OpenFile(descriptor_ >= 0 ? fcntl(descriptor_, F_DUPFD_CLOEXEC, 0) : -1); }
-
-int OpenFile::release() { return std::exchange(descriptor_, -1); }
-
-OpenFile open_as_seen_by(pid_t thread, const std::string& path) {
-  OpenFile file(thread == 0 ? open(path.c_str(), kOpenFlags) : open_below(proc_path(thread, "root"), path));
+base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path) {
+  base::UniqueFd file =
+      thread == 0 ? base::UniqueFd(open(path.c_str(), kOpenFlags)) : open_below(proc_path(thread, "root"), path);
   struct stat status{};
-  if (!file.is_open()) return file;
-  if (fstat(file.descriptor(), &status) == 0 && S_ISREG(status.st_mode)) return file;
-  file = OpenFile();
+  if (!file) return file;
+  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) return file;
   errno = EINVAL;
-  return file;
+  return {};
 }
 
 std::vector<uint8_t> read_build_id(const ByteSource& file) {
@@ -99,19 +83,19 @@ std::vector<uint8_t> read_build_id(const ByteSource& file) {
 }
 
 ObjectFile open_object_file(pid_t thread, const MappedObject& object) {
-  if (OpenFile file = open_mapping(thread, object.first); file.is_open()) return {std::move(file), {}};
+  if (base::UniqueFd file = open_mapping(thread, object.first)) return {std::move(file), {}};
   std::string why = std::strerror(errno);
   for (const pid_t viewer : {thread, pid_t{0}}) {
-    OpenFile file = open_as_seen_by(viewer, object.first.name);
-    if (!file.is_open()) {
+    base::UniqueFd file = open_as_seen_by(viewer, object.first.name);
+    if (!file) {
       why = std::strerror(errno);
-    } else if (is_file_of(file.descriptor(), object)) {
+    } else if (is_file_of(file.get(), object)) {
       return {std::move(file), {}};
     } else {
       why = "another file is in its place";
     }
   }
-  return {OpenFile(), why};
+  return {{}, why};
 }
 
 std::string path_below_root(pid_t thread, std::string path) {

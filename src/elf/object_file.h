@@ -6,37 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "elf/mapped_object.h"
 #include "process/memory_map.h"
 
 namespace heaptap::elf {
 
-// An open file, closed by its owner's destructor.
-class OpenFile {
- public:
-  OpenFile() = default;
-  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
-  ~OpenFile();
-  OpenFile(OpenFile&& other) noexcept : descriptor_(other.release()) {}
-  OpenFile& operator=(OpenFile&& other) noexcept;
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-  int release();
-  [[nodiscard]] OpenFile copy() const;
-
- private:
-  int descriptor_ = -1;
-};
-
-// A regular file as a process with that root sees it; `thread` 0: as this one does. Not open: errno tells why.
-OpenFile open_as_seen_by(pid_t thread, const std::string& path);
+// A regular file as a process with that root sees it; `thread` 0: as this one does. None: errno tells why.
+base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path);
 
 // Where a file's own notes name it; empty: they don't.
 std::vector<uint8_t> read_build_id(const ByteSource& file);
 
 struct ObjectFile {
-  OpenFile file;
-  std::string why_not;  // of one that isn't open
+  base::UniqueFd file;
+  std::string why_not;  // there is none
 };
 ObjectFile open_object_file(pid_t thread, const MappedObject& object);
 

@@ -29,12 +29,11 @@ LogBell::~LogBell() {
   }
   wake();
   thread_.join();
-  close(descriptor_);
 }
 
 void LogBell::silence() {
   uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(descriptor_, &count, sizeof(count));
+  [[maybe_unused]] const ssize_t got = read(descriptor_.get(), &count, sizeof(count));
 }
 
 void LogBell::add(wire::LogHeader& log) {
@@ -79,7 +78,7 @@ void LogBell::listen() {
     if (woken < 0 && errno != EAGAIN && errno != EINTR && errno != EFAULT) return;  // the kernel has no such call
     if (woken > 0 || (woken < 0 && errno == EAGAIN)) {
       const uint64_t one = 1;
-      [[maybe_unused]] const ssize_t put = write(descriptor_, &one, sizeof(one));
+      [[maybe_unused]] const ssize_t put = write(descriptor_.get(), &one, sizeof(one));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "wire/log.h"
 
 namespace heaptap::log {
@@ -21,7 +22,7 @@ class LogBell {
   LogBell(const LogBell&) = delete;
   LogBell& operator=(const LogBell&) = delete;
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   void silence();
 
   // A log stays mapped until it is removed.
@@ -32,7 +33,7 @@ class LogBell {
   void listen();
   void wake();
 
-  int descriptor_;
+  base::UniqueFd descriptor_;
   std::atomic<uint32_t> changes_{0};  // a futex
   std::mutex mutex_;                  // of what follows
   bool stops_ = false;

@@ -172,77 +172,57 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.coarse_clock.store(LogClock(log).now(), std::memory_order_relaxed);
 }
 
-// Keeps errno.
-void close_failed(int& descriptor) {
-  const int reason = errno;
-  close(descriptor);
-  descriptor = -1;
-  errno = reason;
-}
-
 // A file without a name. It can't be sealed: who opens it can make it shorter, which kills who touches what is gone. So nobody gets
 // the chance to, where the file system allows that: it never has a name, and none can be made for it.
-int open_nameless(const std::string& folder) {
-  const int descriptor = open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (descriptor >= 0) return descriptor;
+base::UniqueFd open_nameless(const std::string& folder) {
+  base::UniqueFd descriptor(open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (descriptor) return descriptor;
   std::string path = folder + "/" + kLogName + "-XXXXXX";
-  const int named = mkostemp(path.data(), O_CLOEXEC);
-  if (named >= 0) unlink(path.c_str());
+  base::UniqueFd named(mkostemp(path.data(), O_CLOEXEC));
+  if (named) unlink(path.c_str());
   return named;
 }
 
-// Such a file, for kernels and filters of system calls that give no memfd; -1: there is no place for it. All of it is
+// Such a file, for kernels and filters of system calls that give no memfd; none: there is no place for it. All of it is
 // taken at once, since a full file system would kill whoever touches a page that isn't there: so it is small.
-int make_log_file(LogOptions options, Sizes& sizes) {
+base::UniqueFd make_log_file(LogOptions options, Sizes& sizes) {
   const char* const folder = getenv("TMPDIR");
   for (uint64_t most = kMostFileBytes; most >= kLeastFileBytes; most /= 2) {
     options.most_bytes = std::min(options.most_bytes, most);
     sizes = sizes_for(options);
     for (const char* place : {"/dev/shm", folder != nullptr ? folder : "/tmp", "/tmp"}) {
-      int descriptor = open_nameless(place);
-      if (descriptor < 0) continue;
-      const int failure = posix_fallocate(descriptor, 0, static_cast<off_t>(total_of(sizes)));
+      base::UniqueFd descriptor = open_nameless(place);
+      if (!descriptor) continue;
+      const int failure = posix_fallocate(descriptor.get(), 0, static_cast<off_t>(total_of(sizes)));
       if (failure == 0) return descriptor;
       errno = failure;
-      close_failed(descriptor);
     }
   }
-  return -1;
+  return {};
 }
 
 }  // namespace
 
 std::unique_ptr<LogMemory> LogMemory::create(const LogOptions& options) {
   Sizes sizes = sizes_for(options);
-  int descriptor = memfd_create(kLogName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (descriptor >= 0) {
+  base::UniqueFd descriptor(memfd_create(kLogName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (descriptor) {
     // Who shares it may write into it, but not make it shorter under our hands.
     constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     const auto size = static_cast<off_t>(total_of(sizes));
-    if (ftruncate(descriptor, size) != 0 || fcntl(descriptor, F_ADD_SEALS, kSeals) != 0) close_failed(descriptor);
+    if (ftruncate(descriptor.get(), size) != 0 || fcntl(descriptor.get(), F_ADD_SEALS, kSeals) != 0) return nullptr;
   } else {
     descriptor = make_log_file(options, sizes);
   }
-  if (descriptor < 0) return nullptr;
+  if (!descriptor) return nullptr;
   const uint64_t bytes = total_of(sizes);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
-  if (memory == MAP_FAILED) {
-    close_failed(descriptor);
-    return nullptr;
-  }
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor.get(), 0);
+  if (memory == MAP_FAILED) return nullptr;
   auto* header = static_cast<wire::LogHeader*>(memory);
   lay_out(*header, sizes, options);
-  return std::unique_ptr<LogMemory>(new LogMemory(descriptor, header, bytes));
+  return std::unique_ptr<LogMemory>(new LogMemory(std::move(descriptor), header, bytes));
 }
 
-LogMemory::~LogMemory() {
-  munmap(header_, bytes_);
-  close_descriptor();
-}
-
-void LogMemory::close_descriptor() {
-  if (descriptor_ >= 0) close(descriptor_);
-  descriptor_ = -1;
-}
+LogMemory::~LogMemory() { munmap(header_, bytes_); }
 
 }  // namespace heaptap::log

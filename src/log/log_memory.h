@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "base/unique_fd.h"
 #include "log/log_parts.h"
 #include "wire/log.h"
 
@@ -37,15 +39,15 @@ class LogMemory {
   [[nodiscard]] wire::LogHeader& header() const { return *header_; }
   [[nodiscard]] const LogParts& parts() const { return parts_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   // Once the agent has been given it.
-  void close_descriptor();
+  void close_descriptor() { descriptor_.reset(); }
 
  private:
-  LogMemory(int descriptor, wire::LogHeader* header, uint64_t bytes)
-      : descriptor_(descriptor), header_(header), bytes_(bytes), parts_(*header) {}
+  LogMemory(base::UniqueFd descriptor, wire::LogHeader* header, uint64_t bytes)
+      : descriptor_(std::move(descriptor)), header_(header), bytes_(bytes), parts_(*header) {}
 
-  int descriptor_;
+  base::UniqueFd descriptor_;
   wire::LogHeader* header_;
   uint64_t bytes_;
   const LogParts parts_;

@@ -56,11 +56,7 @@ void append(base::AddressRange part, std::vector<base::AddressRange>& parts) {
 
 PageMap::PageMap(pid_t thread)
     : file_(open(("/proc/" + std::to_string(thread) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)),
-      way_(file_ >= 0 ? Way::kScan : Way::kNone) {}
-
-PageMap::~PageMap() {
-  if (file_ >= 0) close(file_);
-}
+      way_(file_ ? Way::kScan : Way::kNone) {}
 
 void PageMap::touched(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) {
   range.begin &= ~(kPageBytes - 1);
@@ -95,7 +91,7 @@ bool PageMap::scan(base::AddressRange range, bool own_only, std::vector<base::Ad
   arguments.category_mask = arguments.category_inverted;
   arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
   while (arguments.start < range.end) {
-    const int count = ioctl(file_, kPagemapScan, &arguments);
+    const int count = ioctl(file_.get(), kPagemapScan, &arguments);
     if (count < 0) return false;
     for (int i = 0; i < count; ++i) append({regions[i].start, regions[i].end}, parts);
     if (arguments.walk_end <= arguments.start) break;
@@ -109,7 +105,7 @@ bool PageMap::read_entries(base::AddressRange range, bool own_only, std::vector<
   for (uint64_t page = range.begin / kPageBytes; page < range.end / kPageBytes;) {
     const size_t wanted = std::min<uint64_t>(entries.size(), range.end / kPageBytes - page);
     const ssize_t got =
-        pread(file_, entries.data(), wanted * sizeof(uint64_t), static_cast<off_t>(page * sizeof(uint64_t)));
+        pread(file_.get(), entries.data(), wanted * sizeof(uint64_t), static_cast<off_t>(page * sizeof(uint64_t)));
     if (got <= 0) return false;
     for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(uint64_t); ++i, ++page) {
       const bool held = (entries[i] & (kEntryPresent | kEntrySwapped)) != 0;

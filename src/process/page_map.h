@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/address_range.h"
+#include "base/unique_fd.h"
 
 namespace heaptap::process {
 
@@ -15,9 +16,6 @@ class PageMap {
 
   // `thread` is any live thread of the process.
   explicit PageMap(pid_t thread);
-  ~PageMap();
-  PageMap(const PageMap&) = delete;
-  PageMap& operator=(const PageMap&) = delete;
 
   // Appends the touched parts of `range`, which lies in one mapping, in whole pages. `own_only`: pages that are as the
   // mapping's file has them are left out.
@@ -30,7 +28,7 @@ class PageMap {
   bool scan(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const;
   bool read_entries(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const;
 
-  int file_;
+  base::UniqueFd file_;
   Way way_;
 };
 

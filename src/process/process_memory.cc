@@ -17,10 +17,6 @@ ProcessMemory::ProcessMemory(pid_t thread, unsigned word_bytes)
       map_(read_memory_map(thread)),
       pages_(thread) {}
 
-ProcessMemory::~ProcessMemory() {
-  if (file_ >= 0) close(file_);
-}
-
 size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
   size_t done = 0;
   while (done < to.size()) {
@@ -38,11 +34,11 @@ size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
 // PROT_NONE, and all where there is no process_vm_readv. Only memory: to read a device's may have effects.
 size_t ProcessMemory::read_from_file(uint64_t address, std::span<uint8_t> to) const {
   const Mapping* mapping = find_mapping(map_, address);
-  if (mapping == nullptr || file_ < 0) return 0;
+  if (mapping == nullptr || !file_) return 0;
   if (copies_ && (mapping->readable || mapping->shared)) return 0;
   if (mapping->has_file() && mapping->name.starts_with("/dev/")) return 0;
   const size_t bytes = std::min<uint64_t>(to.size(), mapping->range.end - address);
-  const ssize_t got = pread(file_, to.data(), bytes, static_cast<off_t>(address));
+  const ssize_t got = pread(file_.get(), to.data(), bytes, static_cast<off_t>(address));
   return got > 0 ? static_cast<size_t>(got) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/address_range.h"
+#include "base/unique_fd.h"
 #include "process/memory_map.h"
 #include "process/page_map.h"
 
@@ -18,9 +19,6 @@ class ProcessMemory {
  public:
   // `thread` is any live thread of the process (StoppedProcess::live_thread), `word_bytes` 4 or 8. Reads the memory map, once.
   explicit ProcessMemory(pid_t thread, unsigned word_bytes = sizeof(uint64_t));
-  ~ProcessMemory();
-  ProcessMemory(const ProcessMemory&) = delete;
-  ProcessMemory& operator=(const ProcessMemory&) = delete;
 
   // Returns how many bytes came before the first that can't be read. Pages that the process itself may not read come, too,
   // where they are memory of its own. Large ranges are best read in pieces that fit the cache (256 KiB: over 5 GB/s).
@@ -58,7 +56,7 @@ class ProcessMemory {
 
   pid_t thread_;
   unsigned word_bytes_;
-  int file_;                    // /proc/PID/mem
+  base::UniqueFd file_;         // /proc/PID/mem
   mutable bool copies_ = true;  // process_vm_readv works
   std::vector<Mapping> map_;
   PageMap pages_;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/unique_fd.h"
 #include "process/stat_line.h"
 
 namespace heaptap::process {
@@ -38,18 +39,17 @@ pid_t number_of(std::string_view text) {
 }  // namespace
 
 std::string read_proc_file(const std::string& path, size_t most_bytes) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
+  const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return {};
   std::string text;
   constexpr size_t kPiece = 65536;
   for (size_t size = 0; size < most_bytes;) {
     text.resize(size + kPiece);
-    const ssize_t got = read(file, text.data() + size, kPiece);
+    const ssize_t got = read(file.get(), text.data() + size, kPiece);
     size += got > 0 ? static_cast<size_t>(got) : 0;
     text.resize(size);
     if (got <= 0) break;
   }
-  close(file);
   return text;
 }
 

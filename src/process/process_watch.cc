@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <utility>
 
 #include "process/process_status.h"
 
@@ -14,23 +13,13 @@ namespace heaptap::process {
 
 ProcessWatch::ProcessWatch(pid_t process)
     : process_(process), descriptor_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))) {
-  was_gone_ = descriptor_ < 0 && errno == ESRCH;
-  if (descriptor_ < 0) started_ = read_start_time(process);
+  was_gone_ = !descriptor_ && errno == ESRCH;
+  if (!descriptor_) started_ = read_start_time(process);
 }
-
-ProcessWatch::~ProcessWatch() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-ProcessWatch::ProcessWatch(ProcessWatch&& other) noexcept
-    : process_(other.process_),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      was_gone_(other.was_gone_),
-      started_(other.started_) {}
 
 bool ProcessWatch::has_ended() const {
-  if (descriptor_ >= 0) {
-    pollfd news{descriptor_, POLLIN, 0};
+  if (descriptor_) {
+    pollfd news{descriptor_.get(), POLLIN, 0};
     return poll(&news, 1, 0) > 0;
   }
   if (was_gone_ || (kill(process_, 0) != 0 && errno == ESRCH)) return true;

@@ -5,22 +5,21 @@
 
 #include <cstdint>
 
+#include "base/unique_fd.h"
+
 namespace heaptap::process {
 
 class ProcessWatch {
  public:
   explicit ProcessWatch(pid_t process);
-  ~ProcessWatch();
-  ProcessWatch(ProcessWatch&& other) noexcept;
-  ProcessWatch& operator=(ProcessWatch&&) = delete;
 
   // Readable when it has ended; -1: only has_ended() tells.
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] bool has_ended() const;
 
  private:
   pid_t process_;
-  int descriptor_;
+  base::UniqueFd descriptor_;
   bool was_gone_ = false;
   uint64_t started_ = 0;  // so that another one with its number is told from it; 0: not known
 };

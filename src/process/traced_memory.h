@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "arch/cpu.h"
+#include "base/unique_fd.h"
 
 namespace heaptap::process {
 
@@ -15,18 +16,15 @@ class TracedMemory final : public arch::TargetMemory {
  public:
   // `thread`: any live thread of the process.
   explicit TracedMemory(pid_t thread);
-  ~TracedMemory();
-  TracedMemory(const TracedMemory&) = delete;
-  TracedMemory& operator=(const TracedMemory&) = delete;
 
-  [[nodiscard]] bool is_open() const { return file_ >= 0; }
+  [[nodiscard]] bool is_open() const { return static_cast<bool>(file_); }
   bool read(uint64_t address, void* to, size_t bytes) override;
   bool write(uint64_t address, const void* from, size_t bytes) override;
   // How many bytes came before the first that can't be read.
   size_t read_some(uint64_t address, void* to, size_t bytes) const;
 
  private:
-  int file_;
+  base::UniqueFd file_;
 };
 
 }  // namespace heaptap::process

@@ -1,11 +1,12 @@
 #include "symbols/debuginfod.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/unique_fd.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -111,20 +112,17 @@ base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_i
   Patience patience;
   library_->set_user_pointer(library_->client, &patience);
   char* path = nullptr;
-  const int descriptor =
-      library_->find_debug_file(library_->client, reinterpret_cast<const unsigned char*>(build_id.data()),
-                                static_cast<int>(build_id.size()), &path);
+  const base::UniqueFd file(library_->find_debug_file(library_->client,
+                                                      reinterpret_cast<const unsigned char*>(build_id.data()),
+                                                      static_cast<int>(build_id.size()), &path));
   std::string found = path == nullptr ? "" : path;
   std::free(path);
-  if (descriptor >= 0) {
-    close(descriptor);
-    return found;
-  }
+  if (file) return found;
   if (patience.is_lost) {
     is_silent_ = true;
     return base::fail("the debuginfod servers don't answer");
   }
-  return base::fail("the debuginfod servers don't have the file: {}", base::reason_of(-descriptor));
+  return base::fail("the debuginfod servers don't have the file: {}", base::reason_of(-file.get()));
 }
 
 }  // namespace heaptap::symbols

@@ -38,54 +38,32 @@ std::optional<ElfFile> ElfFile::open(const std::string& path) {
   ElfFile file;
   file.path_ = path;
   // Not to hang where somebody put a FIFO.
-  file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  file.descriptor_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
-  if (file.descriptor_ < 0 || fstat(file.descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  file.elf_ = elf_begin(file.descriptor_, ELF_C_READ_MMAP, nullptr);
-  if (file.elf_ == nullptr || !has_program(file.elf_)) return std::nullopt;
+  if (!file.descriptor_ || fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  file.elf_.reset(elf_begin(file.descriptor(), ELF_C_READ_MMAP, nullptr));
+  if (file.elf_ == nullptr || !has_program(file.elf())) return std::nullopt;
   return file;
 }
 
-ElfFile::ElfFile(ElfFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      elf_(std::exchange(other.elf_, nullptr)) {}
-
-ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
-  if (this != &other) {
-    close();
-    path_ = std::move(other.path_);
-    descriptor_ = std::exchange(other.descriptor_, -1);
-    elf_ = std::exchange(other.elf_, nullptr);
-  }
-  return *this;
-}
-
-ElfFile::~ElfFile() { close(); }
-
-void ElfFile::close() {
-  elf_end(std::exchange(elf_, nullptr));
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-}
-
-int ElfFile::release_descriptor() {
-  elf_end(std::exchange(elf_, nullptr));
-  return std::exchange(descriptor_, -1);
+base::UniqueFd ElfFile::release_descriptor() {
+  elf_.reset();
+  return std::move(descriptor_);
 }
 
 std::string ElfFile::build_id() const {
   const void* bits = nullptr;
-  const ssize_t size = dwelf_elf_gnu_build_id(elf_, &bits);
+  const ssize_t size = dwelf_elf_gnu_build_id(elf(), &bits);
   return size > 0 ? std::string(static_cast<const char*>(bits), static_cast<size_t>(size)) : std::string();
 }
 
 bool ElfFile::has_section(const char* name) const {
   size_t names = 0;
-  if (elf_getshdrstrndx(elf_, &names) != 0) return false;
-  for (Elf_Scn* section = elf_nextscn(elf_, nullptr); section != nullptr; section = elf_nextscn(elf_, section)) {
+  if (elf_getshdrstrndx(elf(), &names) != 0) return false;
+  for (Elf_Scn* section = elf_nextscn(elf(), nullptr); section != nullptr; section = elf_nextscn(elf(), section)) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
-    const char* text = elf_strptr(elf_, names, header.sh_name);
+    const char* text = elf_strptr(elf(), names, header.sh_name);
     if (text != nullptr && std::strcmp(text, name) == 0) return true;
   }
   return false;
@@ -96,7 +74,7 @@ uint32_t ElfFile::crc() const {
   std::vector<unsigned char> buffer(1 << 18);
   off_t position = 0;
   ssize_t count = 0;
-  while ((count = pread(descriptor_, buffer.data(), buffer.size(), position)) > 0) {
+  while ((count = pread(descriptor(), buffer.data(), buffer.size(), position)) > 0) {
     for (ssize_t i = 0; i < count; ++i) crc = kCrcTable[(crc ^ buffer[static_cast<size_t>(i)]) & 0xff] ^ crc >> 8;
     position += count;
   }

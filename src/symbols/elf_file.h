@@ -3,8 +3,11 @@
 #include <libelf.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+
+#include "base/unique_fd.h"
 
 namespace heaptap::symbols {
 
@@ -13,25 +16,25 @@ class ElfFile {
  public:
   // Nothing where `path` is not a regular file or not an ELF executable, shared object or debug file.
   static std::optional<ElfFile> open(const std::string& path);
-  ElfFile(ElfFile&& other) noexcept;
-  ElfFile& operator=(ElfFile&& other) noexcept;
-  ~ElfFile();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] Elf* elf() const { return elf_; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] Elf* elf() const { return elf_.get(); }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] std::string build_id() const;  // bytes; empty where it has none
   [[nodiscard]] bool has_section(const char* name) const;
-  [[nodiscard]] uint32_t crc() const;  // of the whole file, as .gnu_debuglink has it
-  int release_descriptor();            // the caller closes it; elf() is gone then
+  [[nodiscard]] uint32_t crc() const;   // of the whole file, as .gnu_debuglink has it
+  base::UniqueFd release_descriptor();  // elf() is gone then
 
  private:
+  struct ElfEnd {
+    void operator()(Elf* elf) const { elf_end(elf); }
+  };
+
   ElfFile() = default;
-  void close();
 
   std::string path_;
-  int descriptor_ = -1;
-  Elf* elf_ = nullptr;
+  base::UniqueFd descriptor_;
+  std::unique_ptr<Elf, ElfEnd> elf_;  // on the descriptor: ends first
 };
 
 struct DebugLink {

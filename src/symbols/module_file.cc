@@ -2,7 +2,6 @@
 
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -86,10 +85,10 @@ bool ModuleFile::load(ElfFile file) {
   const std::string path = file.path();
   session_ = dwfl_begin(&callbacks);
   if (session_ == nullptr) return false;
-  const int descriptor = file.release_descriptor();
+  base::UniqueFd descriptor = file.release_descriptor();
   dwfl_report_begin(session_);
-  module_ = dwfl_report_elf(session_, "module", path.c_str(), descriptor, 0, true);
-  if (module_ == nullptr) close(descriptor);  // else libdwfl owns it
+  module_ = dwfl_report_elf(session_, "module", path.c_str(), descriptor.get(), 0, true);
+  if (module_ != nullptr) descriptor.release();  // libdwfl owns it
   dwfl_report_end(session_, nullptr, nullptr);
   if (module_ == nullptr) return false;
   void** user = nullptr;
@@ -133,7 +132,8 @@ void ModuleFile::attach_alternate() {
   if (alternate_ != nullptr) dwarf_setalt(dwarf, alternate_);
 }
 
-// libdwfl asks for the separate debug file, and (with other arguments) for the alternate one, which attach_alternate finds.
+// libdwfl asks for the separate debug file, and (with other arguments) for the alternate one, which attach_alternate finds. It owns
+// the descriptor that this returns.
 int ModuleFile::find_debug_file(Dwfl_Module*, void** user, const char*, Dwarf_Addr, const char* file_name,
                                 const char* link_name, GElf_Word link_crc, char** found_name) {
   auto& self = *static_cast<ModuleFile*>(*user);
@@ -147,10 +147,10 @@ int ModuleFile::find_debug_file(Dwfl_Module*, void** user, const char*, Dwarf_Ad
   *found_name = strdup(file->path().c_str());
   self.unpacked_ = UnpackedDebugFile::create(file->descriptor());
   if (self.unpacked_ != nullptr) {
-    if (const int descriptor = self.unpacked_->new_descriptor(); descriptor >= 0) return descriptor;
+    if (base::UniqueFd descriptor = self.unpacked_->new_descriptor()) return descriptor.release();
     self.unpacked_.reset();
   }
-  return file->release_descriptor();
+  return file->release_descriptor().release();
 }
 
 std::vector<Frame> ModuleFile::frames_at(uint64_t address) {

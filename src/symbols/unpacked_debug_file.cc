@@ -1,7 +1,6 @@
 #include "symbols/unpacked_debug_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,7 +102,6 @@ UnpackedDebugFile::~UnpackedDebugFile() {
   sections_.clear();
   if (packed_.begin != nullptr) munmap(packed_.begin, packed_.bytes);
   if (unpacked_.begin != nullptr) munmap(unpacked_.begin, unpacked_.bytes);
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 std::unique_ptr<UnpackedDebugFile> UnpackedDebugFile::create(int descriptor) {
@@ -193,9 +191,9 @@ bool UnpackedDebugFile::list_sections() {
 }
 
 bool UnpackedDebugFile::make_file() {
-  descriptor_ = memfd_create("heaptap-debug", MFD_CLOEXEC);
-  if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(unpacked_.bytes)) != 0) return false;
-  void* mapped = mmap(nullptr, unpacked_.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  descriptor_.reset(memfd_create("heaptap-debug", MFD_CLOEXEC));
+  if (!descriptor_ || ftruncate(descriptor_.get(), static_cast<off_t>(unpacked_.bytes)) != 0) return false;
+  void* mapped = mmap(nullptr, unpacked_.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
   if (mapped == MAP_FAILED) return false;
   unpacked_.begin = static_cast<uint8_t*>(mapped);
   const auto file = read_at<Elf64_Ehdr>(packed_.begin);
@@ -224,8 +222,6 @@ bool UnpackedDebugFile::copy(uint64_t offset, uint64_t bytes) {
   std::memcpy(unpacked_.begin + offset, packed_.begin + offset, bytes);
   return true;
 }
-
-int UnpackedDebugFile::new_descriptor() const { return fcntl(descriptor_, F_DUPFD_CLOEXEC, 0); }
 
 UnpackedDebugFile::Section* UnpackedDebugFile::find(std::string_view name) {
   const auto found = std::ranges::find(sections_, name, &Section::name);

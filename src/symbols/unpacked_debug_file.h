@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/unique_fd.h"
+
 namespace heaptap::symbols {
 
 class UnpackedDebugFile {
@@ -19,8 +21,8 @@ class UnpackedDebugFile {
   UnpackedDebugFile(const UnpackedDebugFile&) = delete;
   UnpackedDebugFile& operator=(const UnpackedDebugFile&) = delete;
 
-  // Of the file in memory; the caller closes it. -1: there is none to be had.
-  [[nodiscard]] int new_descriptor() const;
+  // Of the file in memory; none where there is none to be had.
+  [[nodiscard]] base::UniqueFd new_descriptor() const { return descriptor_.duplicate(); }
 
   [[nodiscard]] std::span<const uint8_t> address_ranges() const;  // .debug_aranges
   // Inflates the unit of .debug_info with its header at `offset`, and all before it; of .debug_line the same. False: there is
@@ -51,7 +53,7 @@ class UnpackedDebugFile {
 
   Mapping packed_;    // the file on disk
   Mapping unpacked_;  // the one in memory, as it is written to
-  int descriptor_ = -1;
+  base::UniqueFd descriptor_;
   std::vector<Section> sections_;  // those of debug information that are wanted
   std::vector<uint8_t> headers_;   // of sections, as the file in memory has them
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/unique_fd.h"
 #include "trace/capture_frames.h"
 #include "trace/frame_reader.h"
 #include "trace/frames_ahead.h"
@@ -20,35 +21,17 @@
 #include "wire/frame.h"
 
 namespace heaptap::trace {
-namespace {
-
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-}  // namespace
 
 class TraceReader::Impl {
  public:
-  Impl(std::string path, int descriptor, uint64_t bytes)
-      : path_(std::move(path)), file_(descriptor), bytes_(bytes), frame_reader_(descriptor, bytes) {
+  Impl(std::string path, base::UniqueFd file, uint64_t bytes)
+      : path_(std::move(path)), file_(std::move(file)), bytes_(bytes), frame_reader_(file_.get(), bytes) {
     reset();
   }
 
   base::Result<> check_head() {
     uint8_t head[wire::kFileHeadBytes];
-    const size_t got = read_at(file_.descriptor(), 0, head, sizeof(head));
+    const size_t got = read_at(file_.get(), 0, head, sizeof(head));
     if (got < sizeof(head) || __builtin_memcmp(head, wire::kFileMagic, 8) != 0) {
       return base::fail("{} is not a heaptap trace{}", path_, got == 0 ? ": it is empty" : "");
     }
@@ -70,7 +53,7 @@ class TraceReader::Impl {
 
   // Reads the frames of facts, so that these are there before a replay: how the capture began, and how it ended.
   void peek() {
-    frames_ = read_trace_index(file_.descriptor(), bytes_).frames;
+    frames_ = read_trace_index(file_.get(), bytes_).frames;
     scans_ = list_scans(frames_, bytes_, [this](const FramePlace& place, wire::VarintReader& payload) {
       Frame frame;
       if (!frame_reader_.read(place.offset, frame) || frame.head.type != place.type) return false;
@@ -89,7 +72,7 @@ class TraceReader::Impl {
   base::Result<> replay(EventSink& sink, const ReplayOptions& options) {
     reset();
     FramesAhead frames(
-        file_.descriptor(), bytes_,
+        file_.get(), bytes_,
         {.is_numbered = is_numbered_, .with_events = options.events, .with_addresses = options.addresses},
         options.decoder_thread.value_or(FramesAhead::has_processors()));
     uint64_t offset = wire::kFileHeadBytes;
@@ -168,7 +151,7 @@ class TraceReader::Impl {
     capture_.truncated = end != nullptr || damage_.count > 0 || !has_end;
     if (!capture_.truncated) return;
     const std::string last = end != nullptr ? fmt::format("{} (at byte {} of {})", end, offset, bytes_) : "";
-    const bool is_growing = !capture_.ended && is_being_written(file_.descriptor());
+    const bool is_growing = !capture_.ended && is_being_written(file_.get());
     if (is_growing && damage_.count == 0) {
       capture_.running = true;
       capture_.damage = "the trace is being written: this is what there is of it so far";
@@ -232,7 +215,7 @@ class TraceReader::Impl {
   }
 
   std::string path_;
-  File file_;
+  base::UniqueFd file_;
   uint64_t bytes_;
   FrameReader frame_reader_;
   model::Capture capture_;
@@ -254,11 +237,11 @@ class TraceReader::Impl {
 };
 
 base::Result<TraceReader> TraceReader::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return base::fail("can't read the trace {}: {}", path, base::reason_of(errno));
+  base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return base::fail("can't read the trace {}: {}", path, base::reason_of(errno));
   struct stat status{};
-  const bool known = fstat(descriptor, &status) == 0;
-  auto impl = std::make_unique<Impl>(path, descriptor, known ? static_cast<uint64_t>(status.st_size) : 0);
+  const bool known = fstat(file.get(), &status) == 0;
+  auto impl = std::make_unique<Impl>(path, std::move(file), known ? static_cast<uint64_t>(status.st_size) : 0);
   if (!known || !S_ISREG(status.st_mode)) {
     return base::fail("{} is not a heaptap trace: it is {}", path,
                       S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");

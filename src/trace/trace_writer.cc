@@ -20,26 +20,27 @@ constexpr int kEventLevel = 2;
 
 base::Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path, bool overwrite) {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (overwrite ? O_TRUNC : O_EXCL);
-  const int descriptor = open(path.c_str(), flags, 0644);
-  if (descriptor < 0 && errno == EEXIST) {
+  base::UniqueFd descriptor(open(path.c_str(), flags, 0644));
+  if (!descriptor && errno == EEXIST) {
     return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
   }
-  if (descriptor < 0 && errno == ELOOP) {
+  if (!descriptor && errno == ELOOP) {
     return base::fail("can't write the trace to {}: it is a symbolic link; name the file itself, or remove the link",
                       path);
   }
-  if (descriptor < 0) {
+  if (!descriptor) {
     return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", path,
                       base::reason_of(errno));
   }
-  hold_as_writer(descriptor);
-  return std::unique_ptr<TraceWriter>(new TraceWriter(path, descriptor));
+  hold_as_writer(descriptor.get());
+  return std::unique_ptr<TraceWriter>(new TraceWriter(path, std::move(descriptor)));
 }
 
-TraceWriter::TraceWriter(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor), compressor_(kTableLevel), event_writer_(kEventLevel) {}
-
-TraceWriter::~TraceWriter() { close(descriptor_); }
+TraceWriter::TraceWriter(std::string path, base::UniqueFd descriptor)
+    : path_(std::move(path)),
+      descriptor_(std::move(descriptor)),
+      compressor_(kTableLevel),
+      event_writer_(kEventLevel) {}
 
 base::Result<> TraceWriter::begin(const model::Capture& capture) {
   resolution_ns_ = capture.time_resolution_ns;
@@ -84,7 +85,7 @@ base::Result<> TraceWriter::write_totals(const model::Totals& totals, const mode
 base::Result<> TraceWriter::take_back_last_frame() {
   if (!failure_.empty()) return std::unexpected(base::Error{failure_});
   const uint64_t offset = index_.back().offset;
-  if (ftruncate(descriptor_, static_cast<off_t>(offset)) != 0) return {};  // it stays, and a later one counts
+  if (ftruncate(descriptor_.get(), static_cast<off_t>(offset)) != 0) return {};  // it stays, and a later one counts
   offset_ = offset;
   index_.pop_back();
   --frame_number_;
@@ -165,13 +166,13 @@ base::Result<> TraceWriter::append(const void* data, size_t bytes) {
   if (!failure_.empty()) return std::unexpected(base::Error{failure_});
   const auto* from = static_cast<const uint8_t*>(data);
   for (size_t done = 0; done < bytes;) {
-    const ssize_t result = pwrite(descriptor_, from + done, bytes - done, static_cast<off_t>(offset_ + done));
+    const ssize_t result = pwrite(descriptor_.get(), from + done, bytes - done, static_cast<off_t>(offset_ + done));
     if (result < 0 && errno == EINTR) continue;
     if (result <= 0) {
       failure_ = fmt::format("can't write to {} any further: {}; what was written up to there can be read", path_,
                              base::reason_of(result < 0 ? errno : ENOSPC));
       // The rest of a frame that didn't fit would only look like damage. If cutting it off fails, it just stays.
-      [[maybe_unused]] const int cut = ftruncate(descriptor_, static_cast<off_t>(offset_));
+      [[maybe_unused]] const int cut = ftruncate(descriptor_.get(), static_cast<off_t>(offset_));
       return std::unexpected(base::Error{failure_});
     }
     done += static_cast<size_t>(result);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "model/capture.h"
 #include "model/event.h"
 #include "model/heap_scan.h"
@@ -21,9 +22,6 @@ class TraceWriter {
  public:
   // Fails where the file can't be made; an existing one only gives way with `overwrite`.
   static base::Result<std::unique_ptr<TraceWriter>> create(const std::string& path, bool overwrite);
-  ~TraceWriter();
-  TraceWriter(const TraceWriter&) = delete;
-  TraceWriter& operator=(const TraceWriter&) = delete;
 
   // First; once.
   base::Result<> begin(const model::Capture& capture);
@@ -57,7 +55,7 @@ class TraceWriter {
     uint64_t first_event;
   };
 
-  TraceWriter(std::string path, int descriptor);
+  TraceWriter(std::string path, base::UniqueFd descriptor);
   base::Result<> write_tables(const model::Tables& tables);
   base::Result<> write_frame(wire::FrameType type, const ByteBuffer& payload, bool compress);
   base::Result<> write_index();
@@ -65,7 +63,7 @@ class TraceWriter {
   base::Result<> append(const void* data, size_t bytes);
 
   std::string path_;
-  int descriptor_;
+  base::UniqueFd descriptor_;
   uint64_t offset_ = 0;  // end of the last whole frame
   uint64_t event_count_ = 0;
   uint64_t resolution_ns_ = 1;

@@ -59,17 +59,14 @@ class SocketBell final : public Doorbell {
 
 }  // namespace
 
-pid_t start_guardian(int socket, int other_socket, const TracerOptions& options) {
+pid_t start_guardian(base::UniqueFd socket, base::UniqueFd& other_socket, const TracerOptions& options) {
   const pid_t child = fork();
-  if (child != 0) {
-    close(socket);
-    return child;
-  }
-  close(other_socket);
+  if (child != 0) return child;
+  other_socket.reset();
   leave_surroundings(kBellSignal);
   try {
-    SocketBell bell(socket);
-    Tracer(socket, options, bell).run();
+    SocketBell bell(socket.get());
+    Tracer(socket.get(), options, bell).run();
   } catch (const std::exception&) {
     _exit(1);  // this is a copy of heaptap, to which nothing may return
   }

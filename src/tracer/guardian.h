@@ -2,11 +2,12 @@
 #pragma once
 #include <sys/types.h>
 
+#include "base/unique_fd.h"
 #include "tracer/tracer_line.h"
 
 namespace heaptap::tracer {
 
-// Forks it. `socket` is its end of the line, and is closed here. -1: errno says why.
-pid_t start_guardian(int socket, int other_socket, const TracerOptions& options);
+// Forks it. `socket` is its end of the line, `other_socket` this side's, which is closed there. -1: errno says why.
+pid_t start_guardian(base::UniqueFd socket, base::UniqueFd& other_socket, const TracerOptions& options);
 
 }  // namespace heaptap::tracer

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/limit_rules.h"
+#include "base/unique_fd.h"
 #include "process/process_status.h"
 #include "process/stat_line.h"
 
@@ -56,13 +57,19 @@ void ignore_signals(int wake) {
 // The last to be ended when memory runs out, where that may be asked for.
 void be_spared() {
   constexpr const char* kPath = "/proc/self/oom_score_adj";
-  const int file = open(kPath, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
+  const base::UniqueFd file(open(kPath, O_WRONLY | O_CLOEXEC));
+  if (!file) return;
   for (const int adjustment : base::adjustments_for(std::atoi(process::read_proc_file(kPath, 16).c_str()))) {
     const std::string text = std::to_string(adjustment);
-    if (pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) break;
+    if (pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) break;
   }
-  close(file);
+}
+
+// Whoever reads what heaptap prints is not to wait for this process.
+void leave_standard_streams() {
+  base::UniqueFd nothing(open("/dev/null", O_RDWR));
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing.get(), descriptor);
+  if (nothing.get() <= STDERR_FILENO) nothing.release();  // it is one of them, which stay open
 }
 
 // Over the arguments, which /proc/PID/cmdline shows.
@@ -92,10 +99,7 @@ std::string why_no_guardian() {
 void leave_surroundings(int wake) {
   setsid();
   take_name();
-  // Whoever reads what heaptap prints is not to wait for this process.
-  const int nothing = open("/dev/null", O_RDWR);
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, descriptor);
-  if (nothing > STDERR_FILENO) close(nothing);
+  leave_standard_streams();
   [[maybe_unused]] const int changed = chdir("/");
   ignore_signals(wake);
   raise_limits();

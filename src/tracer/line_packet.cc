@@ -66,9 +66,17 @@ std::optional<Packet> parse(std::span<const uint8_t> bytes) {
   return packet;
 }
 
+base::UniqueFd descriptor_with(msghdr& message) {
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return {};
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(rights), sizeof(descriptor));
+  return base::UniqueFd(descriptor);
+}
+
 }  // namespace
 
-Sent send_packet(int socket, const Packet& packet, bool wait) {
+Sent send_packet(int socket, const Packet& packet, bool wait, int descriptor) {
   std::vector<uint8_t> bytes;
   append(bytes, packet.header);
   if (packet.header.kind == PacketKind::kHeldThread) append_thread(bytes, packet.thread);
@@ -79,14 +87,14 @@ Sent send_packet(int socket, const Packet& packet, bool wait) {
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (packet.descriptor >= 0) {
+  if (descriptor >= 0) {
     message.msg_control = control;
     message.msg_controllen = sizeof(control);
     cmsghdr* rights = CMSG_FIRSTHDR(&message);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &packet.descriptor, sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
   }
   ssize_t sent = -1;
   do {
@@ -112,10 +120,8 @@ std::optional<Packet> receive_packet(int socket, bool wait, bool& closed) {
   closed = received == 0 || (received < 0 && errno != EAGAIN);
   if (received <= 0) return std::nullopt;
   auto packet = parse(std::span<const uint8_t>(bytes).first(static_cast<size_t>(received)));
-  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  if (packet && rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
-    std::memcpy(&packet->descriptor, CMSG_DATA(rights), sizeof(int));
-  }
+  base::UniqueFd descriptor = descriptor_with(message);
+  if (packet) packet->descriptor = std::move(descriptor);
   return packet;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "tracer/tracer_line.h"
 
 namespace heaptap::tracer {
@@ -53,12 +54,13 @@ struct Packet {
   PacketHeader header;
   std::string text;
   process::StoppedThread thread;  // of kHeldThread
-  int descriptor = -1;            // that came along; whoever receives it owns it
+  base::UniqueFd descriptor;      // that came along with one that was received
 };
 
 // kLater: the other side has to read first (with `wait` false). kNever: it is gone.
 enum class Sent : uint8_t { kYes, kLater, kNever };
-Sent send_packet(int socket, const Packet& packet, bool wait);
+// `descriptor` goes along, where it isn't negative.
+Sent send_packet(int socket, const Packet& packet, bool wait, int descriptor = -1);
 // None: none waits (with `wait` false), or the other side is gone: then `closed` is set.
 std::optional<Packet> receive_packet(int socket, bool wait, bool& closed);
 

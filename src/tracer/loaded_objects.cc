@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/unique_fd.h"
 #include "elf/dynamic_section.h"
 #include "elf/loader_list.h"
 #include "elf/mapped_object.h"
@@ -25,8 +26,8 @@ using process::Mapping;
 struct KnownObject {
   elf::MappedObject mapped;
   ObjectSymbols symbols;
-  elf::OpenFile file;
-  elf::OpenFile debug_file;
+  base::UniqueFd file;
+  base::UniqueFd debug_file;
   bool is_loaded = true;
 };
 
@@ -216,11 +217,11 @@ void LoadedObjects::inherit(const LoadedObjects& parent) {
   const State& from = *parent.state_;
   for (size_t i = 0; i < from.known.size(); ++i) {
     const KnownObject& known = from.known[i];
-    state_->known.push_back({known.mapped, known.symbols, known.file.copy(), known.debug_file.copy(), false});
+    state_->known.push_back({known.mapped, known.symbols, known.file.duplicate(), known.debug_file.duplicate(), false});
     LoadedObject object = from.objects[i];
     if (object.frame_file >= 0) {
       const KnownObject& copy = state_->known.back();
-      object.frame_file = (object.frame_file == known.file.descriptor() ? copy.file : copy.debug_file).descriptor();
+      object.frame_file = (object.frame_file == known.file.get() ? copy.file : copy.debug_file).get();
     }
     if (object.frame_file < 0) object.frame_bytes = 0;
     state_->objects.push_back(std::move(object));

@@ -21,8 +21,8 @@ struct FileView {
   elf::FileBytes bytes;
   std::vector<elf::ElfSection> sections;
 
-  FileView(const elf::OpenFile& file, elf::ElfForm form) : descriptor(file.descriptor()), bytes(descriptor) {
-    const auto elf = file.is_open() ? elf::ElfFile::read(bytes) : std::nullopt;
+  FileView(const base::UniqueFd& file, elf::ElfForm form) : descriptor(file.get()), bytes(descriptor) {
+    const auto elf = file ? elf::ElfFile::read(bytes) : std::nullopt;
     if (elf && elf->form() == form) sections = elf->read_sections(bytes);
   }
 
@@ -104,7 +104,7 @@ bool ObjectReader::note_frames(const FileView& view) {
 void ObjectReader::read_file() {
   elf::ObjectFile opened = elf::open_object_file(question_.thread, mapped_);
   result_.file = std::move(opened.file);
-  if (!result_.file.is_open()) {
+  if (!result_.file) {
     note("its file can't be read (" + opened.why_not +
          "), so only functions that it shows to other objects are seen; heaptap run as root could open what is mapped");
   }
@@ -123,12 +123,12 @@ void ObjectReader::read_file() {
   note_unwind_table(view);
   const bool has_frames = note_frames(view);
   if (!has_frames || !has_all_symbols_) read_debug_file(view);
-  if (!has_frames) result_.file = elf::OpenFile();
+  if (!has_frames) result_.file.reset();
 }
 
 void ObjectReader::read_debug_file(const FileView& view) {
   const elf::DebugLink link = elf::read_debug_link(view.bytes, form_, view.sections);
-  elf::OpenFile file = elf::open_debug_file(question_.thread, object_.path, mapped_.build_id, link);
+  base::UniqueFd file = elf::open_debug_file(question_.thread, object_.path, mapped_.build_id, link);
   const FileView debug(file, form_);
   if (!has_all_symbols_) {
     const elf::SymbolTable full = elf::table_in_file(form_, debug.sections, SHT_SYMTAB);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "elf/mapped_object.h"
 #include "elf/object_file.h"
 #include "tracer/function_finder.h"
@@ -16,8 +17,8 @@ namespace heaptap::tracer {
 struct ReadObject {
   LoadedObject object;
   ObjectSymbols symbols;  // its functions are in `object`
-  elf::OpenFile file;     // stay open where the object's .debug_frame is in them
-  elf::OpenFile debug_file;
+  base::UniqueFd file;    // stay open where the object's .debug_frame is in them
+  base::UniqueFd debug_file;
   std::vector<std::string> notes;
 };
 

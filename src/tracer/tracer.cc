@@ -305,7 +305,7 @@ void Tracer::process_ended(TracedProcess& process, int status) {
     packet.header.reason =
         static_cast<uint32_t>(process.phase == Phase::kLeaving ? process.left_reason : Left::Reason::kEnded);
     packet.header.wait_status = status;
-    send(packet);
+    send(std::move(packet));
   }
   leave_memory(process);
   const bool may_have_made = !process.is_guest && (WIFSIGNALED(status) || process.had_threads);

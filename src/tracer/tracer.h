@@ -141,7 +141,7 @@ class Tracer {
   void send_unsent();
   [[nodiscard]] bool awaits_heaptap() const;
   void look_after_heaptap();
-  void send(const Packet& packet);
+  void send(Packet packet);
   void tell(PacketKind kind, pid_t process, const std::string& text);
 
   int socket_;

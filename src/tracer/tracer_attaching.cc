@@ -104,9 +104,9 @@ void Tracer::give_log(Packet& packet) {
   TracedProcess* process = find_process(packet.header.process);
   void* memory = MAP_FAILED;
   const size_t bytes = packet.header.value;
-  if (packet.descriptor >= 0) {
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, packet.descriptor, 0);
-    close(packet.descriptor);
+  if (packet.descriptor) {
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, packet.descriptor.get(), 0);
+    packet.descriptor.reset();
   }
   if (memory == MAP_FAILED) return refuse_log(packet.header.process);
   auto log = LogWriter::create(static_cast<wire::LogHeader*>(memory), bytes);

@@ -157,7 +157,7 @@ void Tracer::check_left(TracedProcess& process) {
     Packet packet;
     packet.header = {.kind = PacketKind::kLeft, .process = process.id};
     packet.header.reason = static_cast<uint32_t>(process.left_reason);
-    send(packet);
+    send(std::move(packet));
   }
   if (threads_of(process).empty()) forget_process(process.id);
 }
@@ -261,12 +261,12 @@ void Tracer::tell_held(TracedProcess& process) {
       packet.thread.program_counter = place->program_counter;
     }
     if (thread == process.ending) keep_registers_at_end(process, packet.thread);
-    send(packet);
+    send(std::move(packet));
   }
   Packet packet;
   packet.header = {.kind = PacketKind::kHeld, .process = process.id};
   packet.header.architecture = process.space->cpu().architecture();
-  send(packet);
+  send(std::move(packet));
 }
 
 void Tracer::release(pid_t id) {

@@ -2,13 +2,13 @@
 
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <deque>
 
+#include "base/unique_fd.h"
 #include "tracer/guardian.h"
 #include "tracer/guardian_surroundings.h"
 #include "tracer/line_packet.h"
@@ -41,7 +41,7 @@ std::optional<TracerMessage> message_of(Packet& packet) {
 }  // namespace
 
 struct TracerLine::State {
-  int socket = -1;
+  base::UniqueFd socket;
   pid_t guardian = -1;
   bool closed = false;
   bool gone_told = false;
@@ -50,13 +50,13 @@ struct TracerLine::State {
   void tell(PacketKind kind, pid_t process) const {
     Packet packet;
     packet.header = {.kind = kind, .process = process};
-    send_packet(socket, packet, true);
+    send_packet(socket.get(), packet, true);
   }
 
   // The next packet of one of these kinds about this process; what else comes is kept. None: the tracer is gone.
   std::optional<Packet> await(pid_t process, std::initializer_list<PacketKind> kinds) {
     while (!closed) {
-      auto packet = receive_packet(socket, true, closed);
+      auto packet = receive_packet(socket.get(), true, closed);
       if (!packet) continue;
       for (const PacketKind kind : kinds) {
         if (packet->header.kind == kind && packet->header.process == process) return packet;
@@ -74,25 +74,21 @@ std::expected<std::unique_ptr<TracerLine>, std::string> TracerLine::start(const 
     return std::unexpected(std::string("can't make the tracer's socket: ") + std::strerror(errno));
   }
   auto state = std::make_unique<State>();
-  state->socket = sockets[0];
-  state->guardian = start_guardian(sockets[1], sockets[0], options);
-  if (state->guardian < 0) {
-    const int reason = errno;
-    close(sockets[0]);
-    return std::unexpected(std::string("can't start the tracer: ") + std::strerror(reason));
-  }
+  state->socket.reset(sockets[0]);
+  state->guardian = start_guardian(base::UniqueFd(sockets[1]), state->socket, options);
+  if (state->guardian < 0) return std::unexpected(std::string("can't start the tracer: ") + std::strerror(errno));
   return std::unique_ptr<TracerLine>(new TracerLine(std::move(state)));
 }
 
 TracerLine::TracerLine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 TracerLine::~TracerLine() {
-  close(state_->socket);  // it lets go of everything, then ends
+  state_->socket.reset();  // it lets go of everything, then ends
   waitpid(state_->guardian, nullptr, 0);
 }
 
 pid_t TracerLine::process() const { return state_->guardian; }
-int TracerLine::descriptor() const { return state_->socket; }
+int TracerLine::descriptor() const { return state_->socket.get(); }
 
 std::optional<TracerMessage> TracerLine::receive() {
   State& state = *state_;
@@ -102,7 +98,7 @@ std::optional<TracerMessage> TracerLine::receive() {
     return message;
   }
   while (!state.closed) {
-    auto packet = receive_packet(state.socket, false, state.closed);
+    auto packet = receive_packet(state.socket.get(), false, state.closed);
     if (!packet) break;
     if (auto message = message_of(*packet)) return message;
   }
@@ -127,8 +123,7 @@ void TracerLine::give_log(pid_t process, const log::LogMemory& log) {
   Packet packet;
   packet.header = {.kind = PacketKind::kGiveLog, .process = process};
   packet.header.value = log.bytes();
-  packet.descriptor = log.descriptor();
-  send_packet(state_->socket, packet, true);
+  send_packet(state_->socket.get(), packet, true, log.descriptor());
 }
 
 void TracerLine::refuse_log(pid_t process) { state_->tell(PacketKind::kRefuseLog, process); }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "arch/thread_facts.h"
+#include "base/unique_fd.h"
 #include "process/process_status.h"
 #include "tracer/tracer.h"
 
@@ -25,10 +26,9 @@ std::string name_of(pid_t process) { return "process " + std::to_string(process)
 // Null: the program is for a CPU that isn't known here, or can't be read; errno isn't 0 then.
 const arch::Cpu* cpu_of_process(pid_t process) {
   errno = 0;
-  const int file = open(("/proc/" + std::to_string(process) + "/exe").c_str(), O_RDONLY | O_CLOEXEC);
+  const base::UniqueFd file(open(("/proc/" + std::to_string(process) + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
   uint8_t header[20] = {};
-  const bool is_read = file >= 0 && pread(file, header, sizeof(header), 0) == sizeof(header);
-  if (file >= 0) close(file);
+  const bool is_read = file && pread(file.get(), header, sizeof(header), 0) == sizeof(header);
   if (!is_read || std::memcmp(header, "\177ELF", 4) != 0) return nullptr;
   const bool big_endian = header[5] == 2;
   const auto machine = static_cast<uint16_t>(big_endian ? header[18] << 8 | header[19] : header[19] << 8 | header[18]);
@@ -89,7 +89,7 @@ void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t th
   packet.header.architecture = cpu->architecture();
   packet.header.word_bytes = cpu->word_bytes();
   process.was_recorded = true;
-  send(packet);
+  send(std::move(packet));
 }
 
 void Tracer::refuse_log(pid_t process) {
@@ -110,7 +110,7 @@ bool Tracer::tell_end(Tracee& thread, const wire::EndingNotice& notice) {
   packet.header = {.kind = PacketKind::kEnding, .process = process.id};
   packet.header.notice = notice;
   packet.header.notice.thread_id = static_cast<uint32_t>(thread.id());
-  send(packet);
+  send(std::move(packet));
   return true;
 }
 
@@ -228,8 +228,8 @@ void Tracer::adapt_ticks() {
   bell_.want_ticks(wants);
 }
 
-void Tracer::send(const Packet& packet) {
-  unsent_.push_back(packet);
+void Tracer::send(Packet packet) {
+  unsent_.push_back(std::move(packet));
   send_unsent();
   adapt_ticks();
 }
@@ -267,7 +267,7 @@ void Tracer::tell(PacketKind kind, pid_t process, const std::string& text) {
   Packet packet;
   packet.header = {.kind = kind, .process = process};
   packet.text = text;
-  send(packet);
+  send(std::move(packet));
 }
 
 }  // namespace heaptap::tracer

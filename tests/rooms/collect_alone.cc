@@ -1,6 +1,7 @@
 // collect_alone AGENT TRACE PROGRAM [ARGUMENT…]: records a program and nothing else. What is to stand on a machine where
 // nobody reads traces needs the room `collect` alone: no reports, no names, no command line.
 #include <cstdio>
+#include <utility>
 
 #include "collect/agent_server.h"
 #include "collect/agent_source.h"
@@ -19,14 +20,14 @@ int main(int count, char** arguments) {
   collect::RecordedProcesses processes(options);
   collect::AgentSource source(processes, server);
   collect::Supervisor supervisor({}, processes, source);
-  const collect::Launched launched = collect::launch({.program = arguments[3],
-                                                      .arguments = options.command,
-                                                      .environment = {},
-                                                      .agent_path = arguments[1],
-                                                      .session = server.session(),
-                                                      .before_execution = {}});
+  collect::Launched launched = collect::launch({.program = arguments[3],
+                                                .arguments = options.command,
+                                                .environment = {},
+                                                .agent_path = arguments[1],
+                                                .session = server.session(),
+                                                .before_execution = {}});
   if (launched.process < 0) return 1;
-  supervisor.watch(launched);
+  supervisor.watch(std::move(launched));
   for (const collect::FinishedTrace& trace : processes.take_traces({})) std::printf("%s\n", trace.path.c_str());
   return 0;
 }

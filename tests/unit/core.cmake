@@ -7,6 +7,7 @@ function(heaptap_core_test name)
 endfunction()
 
 heaptap_core_test(wire_test)
+heaptap_core_test(unique_fd_test)
 heaptap_core_test(intake_test)
 heaptap_core_test(trace_file_test)
 heaptap_core_test(frame_reader_test)

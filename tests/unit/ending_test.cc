@@ -42,15 +42,14 @@ class Ended {
     launched.agent_path = HEAPTAP_TEST_AGENT;
     launched.session = server_.session();
     program_ = collect::launch(launched);
-    const auto request = next_request();
-    if (request) collect::AgentServer::answer(*request, memory_.get());
+    auto request = next_request();
+    if (request) collect::AgentServer::answer(std::move(request->connection), memory_.get());
     bell_.add(log());
   }
   ~Ended() {
     bell_.remove(log());
     kill(program_.process, SIGKILL);
     if (!reaped_) waitpid(program_.process, nullptr, 0);
-    close(program_.descriptor);
     unlink(places_.c_str());
   }
   Ended(const Ended&) = delete;
@@ -70,7 +69,7 @@ class Ended {
     return std::nullopt;
   }
 
-  [[nodiscard]] bool ends_within(int milliseconds) const { return wait_for(program_.descriptor, milliseconds); }
+  [[nodiscard]] bool ends_within(int milliseconds) const { return wait_for(program_.descriptor.get(), milliseconds); }
 
   int status() {
     int status = 0;

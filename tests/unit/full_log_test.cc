@@ -38,20 +38,19 @@ class Outrun {
     launched.agent_path = HEAPTAP_TEST_AGENT;
     launched.session = server_.session();
     program_ = launch(launched);
-    const auto request = next_request();
-    if (request) AgentServer::answer(*request, memory_.get());
+    auto request = next_request();
+    if (request) AgentServer::answer(std::move(request->connection), memory_.get());
   }
   ~Outrun() {
     kill(program_.process, SIGKILL);
     waitpid(program_.process, nullptr, 0);
-    close(program_.descriptor);
   }
   Outrun(const Outrun&) = delete;
   Outrun& operator=(const Outrun&) = delete;
 
   [[nodiscard]] wire::LogHeader& log() const { return memory_->header(); }
   [[nodiscard]] const log::LogParts& parts() const { return memory_->parts(); }
-  [[nodiscard]] bool ends_within(int milliseconds) const { return wait_for(program_.descriptor, milliseconds); }
+  [[nodiscard]] bool ends_within(int milliseconds) const { return wait_for(program_.descriptor.get(), milliseconds); }
 
   // As if something had been given back. How many waited for it.
   [[nodiscard]] uint64_t move() const {

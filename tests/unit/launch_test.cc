@@ -17,7 +17,6 @@ std::string executable_of(pid_t process) {
 int status_of(const Launched& launched) {
   int status = -1;
   EXPECT_EQ(waitpid(launched.process, &status, 0), launched.process);
-  close(launched.descriptor);
   return status;
 }
 
