@@ -6,7 +6,6 @@
 #include "agent/preload/collector_socket.h"
 #include "agent/preload/line.h"
 #include "arch/native.h"
-#include "wire/log.h"
 
 namespace heaptap::agent {
 

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "wire/handshake.h"
+#include "wire/log.h"
 
 namespace heaptap::agent {
 

@@ -18,8 +18,8 @@
 
 extern "C" {
 // Of this library, by the linker.
-extern __attribute__((visibility("hidden"))) const char __ehdr_start[];
-extern __attribute__((visibility("hidden"))) const char _end[];
+extern __attribute__((visibility("hidden"))) const char __ehdr_start[];  // NOLINT(*-identifier*): its name
+extern __attribute__((visibility("hidden"))) const char _end[];          // NOLINT(*-identifier*)
 __attribute__((weak)) extern char** environ;
 __attribute__((weak)) extern void* __libc_stack_end;  // where the initial stack began: argc, argv, environment
 }
