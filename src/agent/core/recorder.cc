@@ -149,7 +149,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (hold.is_nested() || is_loader) [[unlikely]]
     call_stack.reset();
   const uint32_t stack = call_stack.capture(session.unwind, caller, site.slot);
-  if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(session.own_code)) [[unlikely]] {
+  if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(platform::own_code())) [[unlikely]] {
     hold.end_levels_below();
   }
   if (is_loader) call_stack.reset();

@@ -111,7 +111,6 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
     unwind.modules.inherit(*before, layout_before, log, layout);
   }
   session.loader_code = platform::loader_code();
-  session.own_code = platform::own_code();
   start_streams();
   log->agent_state.store(static_cast<uint32_t>(wire::AgentState::kRecording), std::memory_order_release);
   return true;

@@ -51,7 +51,6 @@ struct alignas(64) Session {
   uint32_t flags = 0;               // wire::SessionFlag
   bool knows_thread_place = false;  // the C library keeps each thread's number where it is known to
   unsigned long ptracer = 0;        // whom the program allowed to trace it (PR_SET_PTRACER)
-  CodeExtent own_code{};            // the agent's
   CodeExtent loader_code{};
   TotalsBook totals;
   wire::CheckedLayout layout{};

@@ -197,7 +197,7 @@ inline LateFunction find_cpp(Function function, uintptr_t caller) {
   if (known != nullptr) [[likely]]
     return {reinterpret_cast<void*>(known), g_real.standard_cpp, false};
   if (!g_real.searched) return {nullptr, false, false};
-  return find_late_function(function, g_real.agent.holds(caller) ? g_late_callee : caller);
+  return find_late_function(function, platform::own_code().holds(caller) ? g_late_callee : caller);
 }
 
 // operator new: the C++ library's is malloc with a new_handler, so malloc alone does while there is memory; when memory is

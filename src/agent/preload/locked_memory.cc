@@ -6,6 +6,7 @@
 #include "agent/core/areas.h"
 #include "agent/core/call_permission.h"
 #include "agent/core/kernel.h"
+#include "agent/core/platform.h"
 #include "agent/core/session.h"
 #include "agent/preload/real_functions.h"
 
@@ -62,7 +63,8 @@ OwnRange first_own(uint64_t from, uint64_t end) {
   };
   const auto log = reinterpret_cast<uintptr_t>(g_session.log);
   offer(log, log + first_mapping_bytes(g_session.layout.log));  // what it grew by is noted as areas
-  offer(g_real.agent.start, g_real.agent.start + g_real.agent.bytes);
+  const CodeExtent library = platform::own_code();
+  offer(library.start, library.start + library.bytes);
   const OwnRange area = first_own_area(from, end);
   offer(area.begin, area.end);
   return first;

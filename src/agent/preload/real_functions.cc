@@ -69,7 +69,6 @@ void search_others(const SymbolTable& symbols) {
 int search_object(dl_phdr_info* object, size_t, void* context) {
   auto& search = *static_cast<Search*>(context);
   if (is_loader(*object)) g_real.loader = extent_of(*object);
-  if (holds(*object, reinterpret_cast<uintptr_t>(&g_real))) g_real.agent = extent_of(*object);
   if (!is_behind_agent(search, *object)) return 0;
   const SymbolTable symbols(*object);
   search_others(symbols);

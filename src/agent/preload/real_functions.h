@@ -67,7 +67,6 @@ struct RealFunctions {
   CodeExtent cpp;                         // around those of operator new, where they are standard
   CodeExtent allocator;                   // the object that malloc comes from
   CodeExtent loader;
-  CodeExtent agent;
 
   // Whether code at this address is one of the functions in the list: what it calls of others is its own affair.
   [[nodiscard]] bool is_one_of_them(uintptr_t address) const {
