@@ -1,6 +1,5 @@
 #include "process/stat_line.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "process/process_status.h"

@@ -34,8 +34,4 @@ bool is_own_handler(uintptr_t handler);
 // What the program set for a signal that the agent handles: its default, with the flags and mask that it gave.
 const KernelAction& programs_action(int number);
 
-// What syscall() goes on with for a program that sets or asks for dispositions by it
-// (agent/preload/ending_dispositions.cc).
-void* choose_action_by_number();
-
 }  // namespace heaptap::agent

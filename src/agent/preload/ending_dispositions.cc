@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "agent/core/ending_signals.h"
+#include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
 
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
