@@ -58,8 +58,8 @@ int main(int argc, char** argv) {
   const model::Tables& tables = reader->tables();
   fmt::print(
       "{{\"events\": {}, \"frames\": {}, \"codes\": {}, \"sites\": {}, \"decode_s\": {}, \"decode_addresses_s\": {}, "
-      "\"ledger_s\": {}, \"allocations\": {}, \"frees\": {}}}\n",
+      "\"ledger_s\": {}, \"allocations\": {}, \"releases\": {}}}\n",
       counter.events, tables.stacks.size(), tables.codes.size(), tables.sites.size(), decode_s, decode_addresses_s,
-      ledger_s, ledger.totals().allocations, ledger.totals().frees);
+      ledger_s, ledger.totals().allocations, ledger.totals().releases);
   return 0;
 }

@@ -18,7 +18,7 @@ std::vector<uint64_t> make_numbers(int64_t bits) {
 }
 
 std::vector<uint8_t> encode(const std::vector<uint64_t>& numbers) {
-  std::vector<uint8_t> bytes(numbers.size() * wire::kMostVarintBytes);
+  std::vector<uint8_t> bytes(numbers.size() * wire::kMaxVarintBytes);
   uint8_t* at = bytes.data();
   for (const uint64_t number : numbers) at = wire::write_varint(at, number);
   bytes.resize(static_cast<size_t>(at - bytes.data()));
@@ -27,7 +27,7 @@ std::vector<uint8_t> encode(const std::vector<uint64_t>& numbers) {
 
 void varint_write(benchmark::State& state) {
   const std::vector<uint64_t> numbers = make_numbers(state.range(0));
-  std::vector<uint8_t> bytes(numbers.size() * wire::kMostVarintBytes);
+  std::vector<uint8_t> bytes(numbers.size() * wire::kMaxVarintBytes);
   for (auto _ : state) {
     uint8_t* at = bytes.data();
     for (const uint64_t number : numbers) at = wire::write_varint(at, number);

@@ -22,13 +22,13 @@ template <typename Work, int kLevel>
   keep(frame);
 }
 
-// Calls work(depth) below `depth` functions of its own, at most kMost.
-template <typename Work, int kMost>
+// Calls work(depth) below `depth` functions of its own, at most kMax.
+template <typename Work, int kMax>
 void call_at_depth(Work& work, int depth) {
   using Entry = void (*)(Work&, int);
   static constexpr auto kEntries = []<size_t... kIndex>(std::index_sequence<kIndex...>) {
-    return std::array<Entry, kMost>{&level<Work, static_cast<int>(kIndex) + 1>...};
-  }(std::make_index_sequence<kMost>());
+    return std::array<Entry, kMax>{&level<Work, static_cast<int>(kIndex) + 1>...};
+  }(std::make_index_sequence<kMax>());
   kEntries[static_cast<size_t>(depth - 1)](work, depth);
 }
 

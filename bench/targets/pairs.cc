@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int kMostDepth = 64;
+constexpr int kMaxDepth = 64;
 
 // Sizes that the allocator serves from its cache, so that its own cost stays small.
 constexpr size_t kSizes[] = {24, 40, 16, 72, 56, 104, 32, 200};
@@ -31,7 +31,7 @@ struct Pairs {
 
 void run_thread(bool tight, int depth, uint64_t count) {
   Pairs pairs{.count = tight ? count : 1};
-  for (uint64_t calls = tight ? 1 : count; calls > 0; --calls) bench::call_at_depth<Pairs, kMostDepth>(pairs, depth);
+  for (uint64_t calls = tight ? 1 : count; calls > 0; --calls) bench::call_at_depth<Pairs, kMaxDepth>(pairs, depth);
 }
 
 }  // namespace
@@ -40,9 +40,9 @@ int main(int argc, char** argv) {
   const bool tight = argc == 5 && strcmp(argv[1], "tight") == 0;
   const int depth = argc == 5 ? atoi(argv[2]) : 0;
   const int thread_count = argc == 5 ? atoi(argv[3]) : 0;
-  if ((!tight && (argc != 5 || strcmp(argv[1], "descend") != 0)) || depth < 1 || depth > kMostDepth ||
+  if ((!tight && (argc != 5 || strcmp(argv[1], "descend") != 0)) || depth < 1 || depth > kMaxDepth ||
       thread_count < 1) {
-    fprintf(stderr, "usage: %s tight|descend DEPTH(1..%d) THREADS COUNT\n", argv[0], kMostDepth);
+    fprintf(stderr, "usage: %s tight|descend DEPTH(1..%d) THREADS COUNT\n", argv[0], kMaxDepth);
     return 2;
   }
   const uint64_t share = strtoull(argv[4], nullptr, 10) / static_cast<uint64_t>(thread_count);

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int kMostDepth = 64;
+constexpr int kMaxDepth = 64;
 constexpr uint64_t kWarmUp = 20;
 
 double switches() {
@@ -48,12 +48,12 @@ struct TimedPairs {
 int main(int argc, char** argv) {
   const int depth = argc == 3 ? atoi(argv[1]) : 0;
   const uint64_t count = argc == 3 ? strtoull(argv[2], nullptr, 10) : 0;
-  if (depth < 1 || depth > kMostDepth || count == 0) {
-    fprintf(stderr, "usage: %s DEPTH(1..%d) COUNT\n", argv[0], kMostDepth);
+  if (depth < 1 || depth > kMaxDepth || count == 0) {
+    fprintf(stderr, "usage: %s DEPTH(1..%d) COUNT\n", argv[0], kMaxDepth);
     return 2;
   }
   TimedPairs pairs{.count = count};
-  bench::call_at_depth<TimedPairs, kMostDepth>(pairs, depth);
+  bench::call_at_depth<TimedPairs, kMaxDepth>(pairs, depth);
   const auto pairs_made = static_cast<double>(count);
   printf("{\"us\": %.3f, \"stops\": %.2f}\n", pairs.us / pairs_made, pairs.stops / pairs_made);
   return 0;

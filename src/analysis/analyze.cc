@@ -19,7 +19,7 @@
 namespace heaptap::analysis {
 namespace {
 
-constexpr size_t kMostHints = 8;
+constexpr size_t kMaxHints = 8;
 
 class LedgerSink : public trace::EventSink {
  public:
@@ -145,7 +145,7 @@ base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(trace::TraceReader
                                                               StackNames& names) {
   auto ledger = replay(reader, query, names, query.blocks);
   if (ledger && query.errors && !query.blocks && !(*ledger)->gaps().events &&
-      (*ledger)->totals().mismatched_frees != 0) {
+      (*ledger)->totals().mismatched_releases != 0) {
     return replay(reader, query, names, true);
   }
   return ledger;
@@ -215,7 +215,7 @@ base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& as
   if (query.generate) listing.generate_suppressions(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);
-  report.hints = names.hints(kMostHints);
+  report.hints = names.hints(kMaxHints);
   if (std::string text = unmatched_text(report, query); !text.empty()) report.hints.insert(report.hints.begin(), text);
   return report;
 }

@@ -6,9 +6,9 @@ namespace heaptap::analysis {
 
 report::Totals totals_of(const ledger::Ledger& ledger) {
   const ledger::Totals& totals = ledger.totals();
-  const ledger::Gaps& gaps = ledger.gaps();
+  const ledger::MissingData& gaps = ledger.gaps();
   return {.allocations = totals.allocations,
-          .frees = totals.frees,
+          .releases = totals.releases,
           .allocated_bytes = totals.allocated_bytes,
           .temporary_allocations = totals.temporary_allocations,
           .live_blocks = totals.live_blocks(),
@@ -17,11 +17,11 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
           .peak_live_blocks = totals.peak_live_blocks,
           .mapped_live_bytes = totals.mapped_live_bytes,
           .peak_mapped_bytes = totals.peak_mapped_bytes,
-          .bad_frees = totals.bad_frees,
-          .double_frees = totals.double_frees,
-          .mismatched_frees = totals.mismatched_frees,
-          .unknown_frees = totals.unknown_frees,
-          .unseen_frees = totals.unseen_frees,
+          .bad_releases = totals.bad_releases,
+          .double_releases = totals.double_releases,
+          .mismatched_releases = totals.mismatched_releases,
+          .unknown_releases = totals.unknown_releases,
+          .unseen_releases = totals.unseen_releases,
           .peak_time_ns = totals.peak_time_ns,
           .live_known = !gaps.live,
           .peak_known = !gaps.peak,
@@ -87,7 +87,7 @@ std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger) {
                       .live_blocks = bin.at_end.live_blocks,
                       .peak_live_bytes = bin.peak_live_bytes,
                       .allocations = bin.at_end.allocations - before.allocations,
-                      .frees = bin.at_end.frees - before.frees,
+                      .releases = bin.at_end.releases - before.releases,
                       .mapped_bytes = bin.at_end.mapped_bytes});
     before = bin.at_end;
   }
@@ -105,14 +105,14 @@ std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const 
   }
   for (uint32_t number = 0; number < tallies.size(); ++number) {
     const ledger::ThreadTally& tally = tallies[number];
-    if (tally.allocations == 0 && tally.frees == 0) {
+    if (tally.allocations == 0 && tally.releases == 0) {
       continue;
     }
     report::ThreadEntry entry{.number = number,
                               .kernel_id = 0,
                               .name = "",
                               .allocations = tally.allocations,
-                              .frees = tally.frees,
+                              .releases = tally.releases,
                               .allocated_bytes = tally.allocated_bytes};
     if (const model::Thread* known = named[number]; known != nullptr) {
       entry.kernel_id = known->kernel_id;

@@ -11,9 +11,9 @@ namespace {
 using model::kNoBlock;
 
 // Of a longer way so many steps are named: the first ones and the last ones.
-constexpr size_t kMostSteps = 32;
+constexpr size_t kMaxSteps = 32;
 // Earlier scans that are searched for who held a lost block.
-constexpr size_t kMostEarlierScans = 8;
+constexpr size_t kMaxEarlierScans = 8;
 
 std::string text_of(const BlockQuestion& question) {
   switch (question.by) {
@@ -101,9 +101,9 @@ class HoldersView {
   report::HolderChain steps_of(const model::HeapScan& scan, const LeakCounts& counts,
                                const std::vector<leaks::HolderStep>& steps) {
     report::HolderChain chain;
-    if (steps.size() > kMostSteps) chain.left_out = steps.size() - kMostSteps;
+    if (steps.size() > kMaxSteps) chain.left_out = steps.size() - kMaxSteps;
     for (size_t i = 0; i < steps.size(); ++i) {
-      if (i >= kMostSteps / 2 && i < kMostSteps / 2 + chain.left_out) continue;
+      if (i >= kMaxSteps / 2 && i < kMaxSteps / 2 + chain.left_out) continue;
       const model::BlockPointer& pointer = scan.pointers[steps[i].pointer];
       chain.steps.push_back({.block = name(scan, counts, steps[i].block),
                              .offset = uint64_t{pointer.offset} * context_.reader.capture().word_bytes,
@@ -152,7 +152,7 @@ class HoldersView {
   void find_earlier(model::BlockNumber number, report::Holders& made) {
     const std::vector<trace::ScanSummary>& scans = context_.reader.scans();
     size_t tries = 0;
-    for (size_t i = scans.size(); i-- > 0 && tries < kMostEarlierScans;) {
+    for (size_t i = scans.size(); i-- > 0 && tries < kMaxEarlierScans;) {
       if (scans[i].facts.number >= scan_.number) continue;
       ++tries;
       const auto earlier = context_.reader.load_scan(i);

@@ -16,7 +16,7 @@ std::vector<std::string> gaps_of(const report::Report& report) {
   add((capture.gaps & model::kGapDamagedLog) != 0, "a log was damaged");
   add((capture.gaps & model::kGapOmittedObjects) != 0, "calls of some objects were omitted");
   add((capture.gaps & model::kGapPastHooks) != 0, "calls of some objects are not seen");
-  add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_frees != 0,
+  add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0,
       "some releases were not seen");
   constexpr uint32_t kNamed =
       model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks | model::kGapMissedReleases;

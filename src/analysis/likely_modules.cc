@@ -8,7 +8,7 @@ namespace heaptap::analysis {
 namespace {
 
 constexpr size_t kFrames = 12;
-constexpr size_t kMostStacks = 1 << 16;  // that are looked at
+constexpr size_t kMaxStacks = 1 << 16;  // that are looked at
 
 // How many stacks go through each one, itself included.
 std::vector<uint32_t> count_through(const model::Tables& tables, size_t stack_count) {
@@ -32,7 +32,7 @@ model::StackId main_branch(const model::Tables& tables, const std::vector<uint32
 
 std::vector<model::Module> modules_of_most_stacks(const model::Tables& tables) {
   std::vector<model::Module> modules;
-  const size_t stack_count = std::min(tables.stacks.size(), kMostStacks);
+  const size_t stack_count = std::min(tables.stacks.size(), kMaxStacks);
   if (stack_count <= wire::kRootCount) return modules;
   const std::vector<uint32_t> counts = count_through(tables, stack_count);
   auto at = static_cast<model::StackId>(wire::StackEnd::kComplete);

@@ -13,7 +13,7 @@ namespace heaptap::analysis {
 namespace {
 
 // Of a stack that is deeper so many frames are shown, unless more are asked for.
-constexpr uint32_t kMostFrames = 255;
+constexpr uint32_t kMaxFrames = 255;
 
 std::string kind_text(ledger::ReleaseErrorKind kind) {
   switch (kind) {
@@ -49,8 +49,9 @@ bool Listing::is_mapping(uint64_t id) const {
 // Sums the tallies of the sites that are the same.
 void Listing::count(uint64_t id, report::StackEntry& stack) const {
   stack.id = id;
-  stack.allocations = stack.frees = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes = 0;
-  stack.temporary_allocations = stack.mismatched_frees = stack.lifetime_ns = 0;
+  stack.allocations = stack.releases = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes =
+      0;
+  stack.temporary_allocations = stack.mismatched_releases = stack.lifetime_ns = 0;
   stack.live_known = stack.threads_known = true;
   stack.times_known = !ledger_.gaps().events;
   stack.temporary_known = !ledger_.gaps().temporary;
@@ -60,15 +61,15 @@ void Listing::count(uint64_t id, report::StackEntry& stack) const {
     }
     const ledger::Tally& tally = ledger_.tallies()[site];
     stack.allocations += tally.allocations;
-    stack.frees += tally.frees;
+    stack.releases += tally.releases;
     stack.allocated_bytes += tally.allocated_bytes;
     stack.live_blocks += tally.live_blocks();
     stack.live_bytes += tally.live_bytes;
     stack.peak_bytes += tally.peak_bytes;
     stack.temporary_allocations += tally.temporary_allocations;
-    stack.mismatched_frees += ledger_.mismatched_frees_of(site);
+    stack.mismatched_releases += ledger_.mismatched_releases_of(site);
     stack.lifetime_ns += ledger_.lifetime_ns_of(site);
-    const ledger::SiteGaps gaps = ledger_.gaps_of(site);
+    const ledger::SiteMissingData gaps = ledger_.gaps_of(site);
     stack.live_known = stack.live_known && !gaps.live;
     stack.threads_known = stack.threads_known && !gaps.threads;
   }
@@ -122,10 +123,10 @@ void Listing::name(report::StackEntry& stack) const {
   stack.function = function.name;
   stack.variant = function.variant;
   stack.mapping = function.family == wire::Family::kMap;
-  stack.frames = names_.frames_of(tables_, site.stack, query_.depth != 0 ? query_.depth : kMostFrames);
+  stack.frames = names_.frames_of(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxFrames);
   stack.purpose = purpose_of(tables_, site);
   const size_t depth = depth_of(tables_, site.stack);
-  if (query_.depth == 0 && depth > kMostFrames) {
+  if (query_.depth == 0 && depth > kMaxFrames) {
     stack.ends_early = fmt::format("{} frames in all, of which the innermost are shown", depth);
   } else {
     stack.ends_early = ends_early(tables_, site.stack);
@@ -225,7 +226,7 @@ report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_
   return {.function = function.name,
           .variant = function.variant,
           .size = size_bytes,
-          .frames = names_.frames_of(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMostFrames)};
+          .frames = names_.frames_of(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMaxFrames)};
 }
 
 void Listing::list_blocks(report::Report& report) const {

@@ -8,7 +8,7 @@
 namespace heaptap::analysis {
 namespace {
 
-constexpr uint32_t kMostFrames = 255;
+constexpr uint32_t kMaxFrames = 255;
 
 base::Result<std::unique_ptr<JudgedLeaks>> judge(const ViewContext& context, uint32_t number) {
   Query query = context.query;
@@ -57,7 +57,7 @@ class Changes {
     const wire::FunctionFacts& function = wire::facts_of(site.function);
     stack.function = function.name;
     stack.variant = function.variant;
-    const uint32_t depth = context_.query.depth != 0 ? context_.query.depth : kMostFrames;
+    const uint32_t depth = context_.query.depth != 0 ? context_.query.depth : kMaxFrames;
     stack.frames = context_.names.frames_of(context_.reader.tables(), site.stack, depth);
   }
 

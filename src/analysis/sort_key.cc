@@ -41,7 +41,7 @@ std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey ke
       return {stack.allocations == 0 ? 0 : stack.allocated_bytes / stack.allocations, stack.allocated_bytes};
     case SortKey::kBadFrees:
     case SortKey::kMismatched:
-      return {stack.mismatched_frees, stack.allocations};
+      return {stack.mismatched_releases, stack.allocations};
     case SortKey::kLeakedBytes:
       return {leaked_bytes(stack), stack.leaks ? doubtful_bytes(stack) : leaked_blocks(stack)};
     case SortKey::kLeaks:

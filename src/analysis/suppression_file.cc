@@ -25,10 +25,10 @@ std::optional<std::string_view> behind(std::string_view text, std::string_view p
 
 // For messages: a line of any file, not longer than one can read.
 std::string quoted(std::string_view line) {
-  constexpr size_t kMost = 60;
-  std::string text(line.substr(0, kMost));
+  constexpr size_t kMax = 60;
+  std::string text(line.substr(0, kMax));
   std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return fmt::format("'{}{}'", text, line.size() > kMost ? "…" : "");
+  return fmt::format("'{}{}'", text, line.size() > kMax ? "…" : "");
 }
 
 class Parser {

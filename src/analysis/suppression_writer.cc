@@ -11,7 +11,7 @@ namespace {
 
 using symbols::Frame;
 
-constexpr size_t kMostFrames = 24;  // Valgrind reads no more of an entry
+constexpr size_t kMaxFrames = 24;  // Valgrind reads no more of an entry
 
 std::string_view name_of(leaks::BlockState state) {
   constexpr std::array<std::string_view, 4> kNames = {"reachable", "possible", "indirect", "definite"};
@@ -44,7 +44,7 @@ std::string valgrind_frames(const NamedStack& stack) {
   size_t count = 1;
   for (const Frame& frame : stack.frames) {
     const bool is_main = frame.function == "main";
-    if (count == kMostFrames || (!is_main && is_in_every_stack(frame.function))) break;
+    if (count == kMaxFrames || (!is_main && is_in_every_stack(frame.function))) break;
     text += valgrind_line(frame);
     ++count;
     if (is_main) break;

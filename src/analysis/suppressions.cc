@@ -11,7 +11,7 @@ namespace {
 
 using symbols::Frame;
 
-constexpr size_t kMostFileBytes = 64 << 20;
+constexpr size_t kMaxFileBytes = 64 << 20;
 
 struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -27,7 +27,7 @@ base::Result<std::string> read_text(const std::string& path) {
   std::array<char, 1 << 16> buffer;
   for (size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), file.get())) > 0;) {
     text.append(buffer.data(), count);
-    if (text.size() > kMostFileBytes) return base::fail("{} is too large for a file of suppressions", path);
+    if (text.size() > kMaxFileBytes) return base::fail("{} is too large for a file of suppressions", path);
   }
   if (std::ferror(file.get()) != 0) {
     return base::fail("can't read the suppressions in {}: {}", path, base::reason_of(errno));

@@ -22,7 +22,7 @@ using report::LimitKind;
 
 constexpr int kExitBeyond = 1;
 constexpr int kExitUnknown = 3;
-constexpr size_t kMostOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
+constexpr size_t kMaxOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
 
 uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
   switch (kind) {
@@ -150,7 +150,7 @@ base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppre
   if (is_wrapper) options.leaked_bytes.reset();
   analysis::Query query;
   query.stacks = query.statistics = false;
-  query.limit = options.stacks + kMostOthers;
+  query.limit = options.stacks + kMaxOthers;
   query.scan = options.scan;
   query.leaks = options.leaks;
   query.suppressions = suppressions;

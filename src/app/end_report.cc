@@ -97,19 +97,19 @@ std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report
 bool is_failure(const RunOptions& options, const ProcessEntry& process) {
   const report::Totals& totals = process.totals;
   const bool leaks = process.leaks.scanned && process.leaks.definite.blocks != 0;
-  return leaks || (options.sanity && totals.bad_frees + totals.double_frees + totals.mismatched_frees != 0);
+  return leaks || (options.sanity && totals.bad_releases + totals.double_releases + totals.mismatched_releases != 0);
 }
 
 // Children may fail in crowds, on a full disk say.
 void tell_failures(const RunOptions& options, const std::vector<collect::FinishedTrace>& traces) {
-  constexpr size_t kMostTold = 3;
+  constexpr size_t kMaxTold = 3;
   size_t failed = 0;
   for (const collect::FinishedTrace& trace : traces) {
     if (trace.failure.empty()) continue;
-    if (++failed <= kMostTold || options.verbose) print_error(fmt::format("heaptap: {}\n", trace.failure));
+    if (++failed <= kMaxTold || options.verbose) print_error(fmt::format("heaptap: {}\n", trace.failure));
   }
-  if (failed > kMostTold && !options.verbose) {
-    print_error(fmt::format("heaptap: {} more traces couldn't be written (-v lists them)\n", failed - kMostTold));
+  if (failed > kMaxTold && !options.verbose) {
+    print_error(fmt::format("heaptap: {} more traces couldn't be written (-v lists them)\n", failed - kMaxTold));
   }
 }
 

@@ -59,8 +59,8 @@ base::Result<> look_up_user(const std::string& name, collect::LaunchOptions& lau
 log::LogOptions log_options(const RunOptions& options, bool is_in_target) {
   log::LogOptions log;
   if (options.log_memory_bytes > 0) log.chunk_memory_bytes = options.log_memory_bytes;
-  constexpr uint64_t kMostGrowth = 16;
-  log.most_chunk_memory_bytes = log.chunk_memory_bytes * kMostGrowth;
+  constexpr uint64_t kMaxGrowth = 16;
+  log.most_chunk_memory_bytes = log.chunk_memory_bytes * kMaxGrowth;
   if (options.aggregate) log.totals_bytes = options.aggregate_memory_bytes;
   log.depth_limit = options.depth;
   log.overflow_policy = options.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
@@ -177,7 +177,7 @@ collect::TracerSourceOptions announcement(const RunOptions& options) {
           .say = print_error};
 }
 
-base::Result<collect::Launched> start_traced(collect::LaunchOptions launch, tracer::TracerLine& line) {
+base::Result<collect::Launched> start_traced(collect::LaunchOptions launch, tracer::TracerClient& line) {
   launch.tracer = line.process();
   launch.before_execution = [&line](pid_t child) { return line.attach_before_exec(child); };
   return start(launch);
@@ -198,10 +198,10 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     if (!made) return std::unexpected(std::move(made).error());
     launch = std::move(*made);
   }
-  auto line = tracer::TracerLine::start({.follow_fork = options.follow_fork,
-                                         .follow_exec = options.follow_exec,
-                                         .no_cpp = options.no_cpp,
-                                         .scan_at_end = options.leak_scan});
+  auto line = tracer::TracerClient::start({.follow_fork = options.follow_fork,
+                                           .follow_exec = options.follow_exec,
+                                           .no_cpp = options.no_cpp,
+                                           .scan_at_end = options.leak_scan});
   if (!line) {
     return base::fail("can't start the tracer: {}{}", line.error(),
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
@@ -232,10 +232,10 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
 
 // The traces carry them.
 base::Result<> check_size(const analysis::Suppressions& suppressions) {
-  constexpr size_t kMostBytes = size_t{16} << 20;
+  constexpr size_t kMaxBytes = size_t{16} << 20;
   size_t bytes = 0;
   for (const model::SuppressionText& each : suppressions.texts()) bytes += each.text.size();
-  if (bytes <= kMostBytes) return {};
+  if (bytes <= kMaxBytes) return {};
   return base::fail_as(ErrorKind::kUsage, "--suppressions: together they are larger than a trace can carry (16 MiB)");
 }
 

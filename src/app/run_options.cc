@@ -70,9 +70,9 @@ void add_surroundings(CLI::App& app, RunOptions& options) {
 
 void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
   add_suppressions(app, options.suppressions);
-  constexpr uint64_t kMostStatus = 255;
+  constexpr uint64_t kMaxStatus = 255;
   add_number(app, "--error-exitcode", options.error_exitcode,
-             "Exit with N if there are leaks or bad releases in any process", 0, kMostStatus);
+             "Exit with N if there are leaks or bad releases in any process", 0, kMaxStatus);
   add_sort(app, options.sort);
   add_number(app, "-n,--count", options.count, "Show at most N stacks");
   app.add_flag("-q,--quiet", options.quiet, "Say nothing at the end");

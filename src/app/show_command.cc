@@ -35,8 +35,8 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
     query.limit = 0;
   }
   // There are as many as live blocks, and each has a name.
-  constexpr size_t kMostRetained = 1000;
-  if (view == View::kRetained && query.limit == 0) query.limit = kMostRetained;
+  constexpr size_t kMaxRetained = 1000;
+  if (view == View::kRetained && query.limit == 0) query.limit = kMaxRetained;
   query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
   return query;
 }

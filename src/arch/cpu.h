@@ -12,8 +12,8 @@ namespace heaptap::arch {
 
 // A thread's general registers as PTRACE_GETREGSET with NT_PRSTATUS gives them: of a 32-bit thread the 32-bit form.
 struct RegisterImage {
-  static constexpr size_t kMostBytes = 512;
-  alignas(8) uint8_t bytes[kMostBytes] = {};
+  static constexpr size_t kMaxBytes = 512;
+  alignas(8) uint8_t bytes[kMaxBytes] = {};
   size_t size = 0;
 };
 
@@ -76,8 +76,8 @@ class Cpu {
   // Of the breakpoint at which a thread with these registers has stopped.
   [[nodiscard]] virtual uint64_t breakpoint_address(const RegisterImage& registers) const = 0;
 
-  // `bytes` are those at `address`, as far as they are known; no instruction needs more than kMostInstructionBytes.
-  static constexpr size_t kMostInstructionBytes = 16;
+  // `bytes` are those at `address`, as far as they are known; no instruction needs more than kMaxInstructionBytes.
+  static constexpr size_t kMaxInstructionBytes = 16;
   [[nodiscard]] virtual Instruction decode(uint64_t address, std::span<const uint8_t> bytes) const = 0;
   // Does what the instruction at `address` would do, program counter included. False: it can't be emulated, or memory that
   // it needs isn't there; then registers and memory are as before.

@@ -6,14 +6,14 @@ namespace heaptap::arch {
 
 // The code that a signal handler returns to, and offsets of the interrupted registers from SP before its first instruction.
 struct SignalTrampoline {
-  static constexpr uint32_t kMostBytes = 16;
-  uint8_t code[kMostBytes];
+  static constexpr uint32_t kMaxBytes = 16;
+  uint8_t code[kMaxBytes];
   uint32_t code_bytes;
   uint64_t frame_pointer;
   uint64_t stack_pointer;
   uint64_t program_counter;
 
-  // `bytes` of code, kMostBytes of them.
+  // `bytes` of code, kMaxBytes of them.
   [[nodiscard]] constexpr bool is(const uint8_t* bytes) const {
     for (uint32_t i = 0; i < code_bytes; ++i) {
       if (bytes[i] != code[i]) return false;

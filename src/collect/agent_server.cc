@@ -15,11 +15,11 @@
 namespace heaptap::collect {
 namespace {
 
-constexpr long kMostPending = 4096;
-constexpr long kMostOfOtherUser = 64;
-constexpr size_t kMostLines = 256;
-constexpr unsigned kMostRounds = 8;
-constexpr unsigned kMostAtOnce = 64;          // connections, or messages of a line, that are taken in one go
+constexpr long kMaxPending = 4096;
+constexpr long kMaxOfOtherUser = 64;
+constexpr size_t kMaxLines = 256;
+constexpr unsigned kMaxRounds = 8;
+constexpr unsigned kMaxAtOnce = 64;           // connections, or messages of a line, that are taken in one go
 constexpr std::chrono::seconds kPatience{5};  // as long as an agent waits for its answer
 
 std::string random_text(size_t digits) {
@@ -96,7 +96,7 @@ void AgentServer::add_waits(std::vector<pollfd>& waits) const {
 }
 
 std::optional<AgentRequest> AgentServer::accept() {
-  for (unsigned round = 0; round < kMostRounds; ++round) {
+  for (unsigned round = 0; round < kMaxRounds; ++round) {
     if (auto request = next_of_pending()) return request;
     if (!take_connections()) break;
   }
@@ -125,7 +125,7 @@ std::optional<AgentRequest> AgentServer::next_of_pending() {
 }
 
 void AgentServer::keep_line(base::UniqueFd connection) {
-  if (lines_.size() < kMostLines) lines_.push_back(std::move(connection));
+  if (lines_.size() < kMaxLines) lines_.push_back(std::move(connection));
 }
 
 std::optional<AgentRequest> AgentServer::next_of_lines() {
@@ -136,7 +136,7 @@ std::optional<AgentRequest> AgentServer::next_of_lines() {
     const bool is_request = got == sizeof(request.hello) && request.connection && request.process > 0;
     if (is_request && is_sound(request.hello)) return request;
     if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
-      const bool is_next = got < 0 || ++taken == kMostAtOnce;  // others have their turn
+      const bool is_next = got < 0 || ++taken == kMaxAtOnce;  // others have their turn
       i += is_next ? 1 : 0;
       if (is_next) taken = 0;
     } else {
@@ -149,7 +149,7 @@ std::optional<AgentRequest> AgentServer::next_of_lines() {
 
 // False: nobody waits, or there were so many that others have their turn first.
 bool AgentServer::take_connections() {
-  for (unsigned taken = 0; taken < kMostAtOnce; ++taken) {
+  for (unsigned taken = 0; taken < kMaxAtOnce; ++taken) {
     base::UniqueFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection && errno == EMFILE && !pending_.empty()) {
       refuse(pending_.begin());
@@ -170,10 +170,10 @@ void AgentServer::take_connection(base::UniqueFd connection) {
   }
   const auto is_of_user = [&](const Pending& other) { return other.user == peer.uid; };
   // In place of the one that has been silent for the longest time. Many processes that are recorded may come at once.
-  const long most = peer.uid == 0 || peer.uid == geteuid() ? kMostPending : kMostOfOtherUser;
-  if (pending_.size() >= static_cast<size_t>(kMostOfOtherUser) && std::ranges::count_if(pending_, is_of_user) >= most) {
+  const long most = peer.uid == 0 || peer.uid == geteuid() ? kMaxPending : kMaxOfOtherUser;
+  if (pending_.size() >= static_cast<size_t>(kMaxOfOtherUser) && std::ranges::count_if(pending_, is_of_user) >= most) {
     refuse(std::ranges::find_if(pending_, is_of_user));
-  } else if (pending_.size() >= static_cast<size_t>(kMostPending)) {
+  } else if (pending_.size() >= static_cast<size_t>(kMaxPending)) {
     refuse(pending_.begin());
   }
   pending_.push_back({std::move(connection), peer.pid, peer.uid, Clock::now()});

@@ -11,17 +11,17 @@
 namespace heaptap::collect {
 namespace {
 
-constexpr std::chrono::milliseconds kProgressTick{wire::kEndingPatienceMs / 8};
+constexpr std::chrono::milliseconds kProgressTick{wire::kExitPatienceMs / 8};
 
-ScanAccess access_to(RecordedProcess& process, bool is_ending) {
+ScanAccess access_to(RecordedProcess& process, bool is_exiting) {
   wire::LogHeader& log = process.recording->log().header();
-  const auto stop = [&log, pid = process.pid, is_ending] {
+  const auto stop = [&log, pid = process.pid, is_exiting] {
     auto stopped = process::StoppedProcess::stop(pid);
     // Yama may forbid to look at a process that is no child of ours; one that waits at its end can allow it.
-    if (!stopped && is_ending && log::ask_access(log, getpid())) return process::StoppedProcess::stop(pid);
+    if (!stopped && is_exiting && log::ask_access(log, getpid())) return process::StoppedProcess::stop(pid);
     return stopped;
   };
-  return {stop, [&log] { return log::finish_ending(log); }};
+  return {stop, [&log] { return log::finish_exit(log); }};
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void AgentSource::add_waits(std::vector<pollfd>& waits) const {
 void AgentSource::take_news() {
   bell_.silence();
   while (auto request = server_.accept()) begin(*std::move(request));
-  look_at_endings();
+  look_at_exits();
   note_refusals();
 }
 
@@ -85,16 +85,16 @@ void AgentSource::forget(RecordedProcess& process) {
   watches_.erase(process.pid);
 }
 
-void AgentSource::look_at_endings() {
+void AgentSource::look_at_exits() {
   for (RecordedProcess& process : processes_.all()) {
     wire::LogHeader& log = process.recording->log().header();
-    const auto notice = log::take_ending(log);
+    const auto notice = log::take_exit_notice(log);
     if (!notice) continue;
     {
       const auto progress = keep_showing_progress();
       (void)process.recording->scan(access_to(process, true), notice);  // a failure is noted in the trace
     }
-    log::finish_ending(log);  // where it waits still
+    log::finish_exit(log);  // where it waits still
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include "collect/agent_server.h"
 #include "collect/recording_source.h"
-#include "log/ending_desk.h"
-#include "log/log_bell.h"
+#include "log/exit_responder.h"
+#include "log/log_waker.h"
 #include "process/process_watch.h"
 
 namespace heaptap::collect {
@@ -26,7 +26,7 @@ class AgentSource : public RecordingSource {
  private:
   void begin(AgentRequest request);
   void forget(RecordedProcess& process);
-  void look_at_endings();
+  void look_at_exits();
   // Somebody who doesn't belong to the program asked for a log.
   void note_refusals();
   // Tells all programs that wait that this one is at work.
@@ -35,7 +35,7 @@ class AgentSource : public RecordingSource {
 
   RecordedProcesses& processes_;
   AgentServer& server_;
-  log::LogBell bell_;
+  log::LogWaker bell_;
   std::map<pid_t, process::ProcessWatch> watches_;  // of those that weren't let go
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4c544348;  // "HCTL"
 constexpr uint32_t kVersion = 1;
-constexpr size_t kMostText = 8192;
+constexpr size_t kMaxText = 8192;
 enum class Request : uint32_t { kScan = 1 };
 
 struct RequestMessage {
@@ -32,7 +32,7 @@ struct AnswerMessage {
   uint32_t scan;
   uint32_t text_bytes;
   uint32_t reserved;
-  char text[kMostText];
+  char text[kMaxText];
 };
 
 struct Address {
@@ -81,7 +81,7 @@ base::Error traced_by_another_user(pid_t process) {
 
 void ControlCall::answer(const ScanAnswer& answer) {
   AnswerMessage message{.magic = kMagic, .scan = answer.number, .text_bytes = 0, .reserved = 0, .text = {}};
-  message.text_bytes = static_cast<uint32_t>(std::min(answer.text.size(), kMostText));
+  message.text_bytes = static_cast<uint32_t>(std::min(answer.text.size(), kMaxText));
   std::memcpy(message.text, answer.text.data(), message.text_bytes);
   // Who asked may be gone.
   (void)send(descriptor(), &message, offsetof(AnswerMessage, text) + message.text_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -121,13 +121,13 @@ std::optional<ControlCall> ControlSocket::accept() {
 
 // Who says nothing isn't waited for, and gives way to others.
 void ControlSocket::take_callers() {
-  constexpr size_t kMostCallers = 8;
-  for (size_t taken = 0; socket_ && taken < kMostCallers; ++taken) {
+  constexpr size_t kMaxCallers = 8;
+  for (size_t taken = 0; socket_ && taken < kMaxCallers; ++taken) {
     base::UniqueFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection) return;
     ControlCall caller(std::move(connection));
     if (!is_trusted(caller.descriptor())) continue;
-    if (callers_.size() >= kMostCallers) callers_.pop_front();
+    if (callers_.size() >= kMaxCallers) callers_.pop_front();
     callers_.push_back(std::move(caller));
   }
 }

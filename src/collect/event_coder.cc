@@ -9,10 +9,10 @@ constexpr uint32_t kUnset = UINT32_MAX;
 
 // How far a release may come behind an allocation that reused its block (ticks; the clock readings of two processors and
 // the visibility of what they belong to are much closer).
-constexpr uint64_t kMostDisorder = 50'000;
+constexpr uint64_t kMaxDisorder = 50'000;
 
 // Looking for the block around an address means looking at all; a program with more such errors has been told enough.
-constexpr uint64_t kMostSearches = 1000;
+constexpr uint64_t kMaxSearches = 1000;
 
 // How many events before an event its places in the tables are fetched.
 constexpr size_t kAhead = 12;
@@ -59,7 +59,7 @@ size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& cloc
 }
 
 [[gnu::always_inline]] inline void EventCoder::prefetch(const wire::RawEvent& raw) const {
-  blocks_.prefetch(raw.what);
+  blocks_.prefetch(raw.tagged_address);
   if (raw.stack < node_count_) __builtin_prefetch(&node_sites_[raw.stack]);
 }
 
@@ -82,14 +82,14 @@ void EventCoder::mark_time(const wire::RawEvent& raw, const ClockScale& clock, C
 // A time, in ticks, before which none is due: a bit early, since ticks and nanoseconds don't divide.
 uint64_t EventCoder::next_mark(const ClockScale& clock) const {
   const double ticks = static_cast<double>(time_ns_ + resolution_ns_) / clock.ns_per_tick;
-  constexpr double kMost = 1e19;
-  return clock.start_ticks + static_cast<uint64_t>(std::clamp(ticks * (1 - 1e-9) - 1, 0.0, kMost));
+  constexpr double kMax = 1e19;
+  return clock.start_ticks + static_cast<uint64_t>(std::clamp(ticks * (1 - 1e-9) - 1, 0.0, kMax));
 }
 
 // The front event. False: it has to wait.
 [[gnu::always_inline]] inline bool EventCoder::append(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
   const wire::RawEvent& raw = rest.front();
-  const uint32_t call = wire::record_call(raw.what);
+  const uint32_t call = wire::record_call(raw.tagged_address);
   const NodeSite known = known_site_of(raw);
   if (known.key == call) [[likely]] {  // so it names a function
     if (raw.kind() == wire::RecordKind::kAllocate) return allocate(rest, known.site, last, coded);
@@ -131,7 +131,7 @@ bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& 
 [[gnu::always_inline]] inline bool EventCoder::allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last,
                                                         Coded& coded) {
   const wire::RawEvent& raw = rest.front();
-  BlockMap::Block& block = blocks_.claim(raw.what);
+  BlockMap::Block& block = blocks_.claim(raw.tagged_address);
   if (block.alive() && !settle_conflict(rest, last, coded)) [[unlikely]]
     return false;
   if (site == kUnset) site = site_of(raw);
@@ -141,7 +141,7 @@ bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& 
 }
 
 [[gnu::always_inline]] inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, Coded& coded) {
-  BlockMap::Block* block = blocks_.find(raw.what);
+  BlockMap::Block* block = blocks_.find(raw.tagged_address);
   if (block == nullptr || !block->alive()) [[unlikely]] {
     return release_of_none(raw, site, block, coded);
   }
@@ -170,7 +170,7 @@ void EventCoder::note_bad_release(const wire::RawEvent& raw, const BlockMap::Blo
     dead = nullptr;
   } else if (dead != nullptr) {
     bad.kind = model::BadReleaseKind::kDouble;
-  } else if (searches_for_interior_++ < kMostSearches) {
+  } else if (searches_for_interior_++ < kMaxSearches) {
     dead = blocks_.find_around(raw.address());
     if (dead != nullptr) bad.kind = model::BadReleaseKind::kInterior;
   }
@@ -194,7 +194,7 @@ void EventCoder::undo(const wire::RawEvent& raw) {
 // only almost comparable. It is brought forward. False: it may still come, so wait with this event.
 bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
   const wire::RawEvent& allocation = rest.front();
-  const uint64_t limit = allocation.time + kMostDisorder;
+  const uint64_t limit = allocation.time + kMaxDisorder;
   for (wire::RawEvent& later : rest.subspan(1)) {
     if (later.time > limit) {
       last = true;
@@ -203,21 +203,21 @@ bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, Code
     if (later.kind() == wire::RecordKind::kRelease && later.address() == allocation.address() &&
         names_function(later)) {
       release(later, site_of(later), coded);
-      later.what = 0;  // kNone
+      later.tagged_address = 0;  // kNone
       return true;
     }
   }
   if (!last) return false;
   // Its release was never seen (lost, or made by a function that has no hook).
   ++missed_releases_;
-  conclude_release(*blocks_.find(allocation.what), allocation.thread, coded);
+  conclude_release(*blocks_.find(allocation.tagged_address), allocation.thread, coded);
   return true;
 }
 
 // A release that wasn't seen: by what function, and from where, isn't known.
 void EventCoder::conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded) {
   constexpr auto kUnseen = static_cast<uint8_t>(wire::Function::kNone);
-  constexpr uint32_t kCall = wire::record_call(wire::make_what(wire::RecordKind::kRelease, kUnseen, 0));
+  constexpr uint32_t kCall = wire::record_call(wire::make_tagged_address(wire::RecordKind::kRelease, kUnseen, 0));
   const model::SiteId site = find_or_add_site(kCall, static_cast<model::StackId>(wire::StackEnd::kNotUnwound));
   block.released_at = site;
   coded.add({site, thread, block.number, 0});
@@ -229,7 +229,7 @@ bool EventCoder::is_mismatched(model::SiteId release, const BlockMap::Block& blo
 }
 
 model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
-  const uint32_t key = wire::record_call(raw.what);
+  const uint32_t key = wire::record_call(raw.tagged_address);
   if (raw.stack >= agent_.nodes.size()) {
     return find_or_add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
   }
@@ -307,7 +307,7 @@ model::CodeId EventCoder::code_of(uint32_t index) {
 
 void EventCoder::change_thread(uint32_t thread) {
   thread_ = thread;
-  last_released_of_thread_ = &at_grown(last_released_, thread % kMostThreads, kNothing);
+  last_released_of_thread_ = &at_grown(last_released_, thread % kMaxThreads, kNothing);
 }
 
 }  // namespace heaptap::collect

@@ -28,8 +28,8 @@ struct ClockScale {
   double ns_per_tick = 1;
   [[nodiscard]] uint64_t to_ns(uint64_t ticks) const {
     if (ticks <= start_ticks) return 0;
-    constexpr double kMost = 1e19;  // a clock that was overwritten says anything
-    return static_cast<uint64_t>(std::min(static_cast<double>(ticks - start_ticks) * ns_per_tick, kMost));
+    constexpr double kMax = 1e19;  // a clock that was overwritten says anything
+    return static_cast<uint64_t>(std::min(static_cast<double>(ticks - start_ticks) * ns_per_tick, kMax));
   }
 };
 
@@ -58,7 +58,7 @@ class EventCoder {
   // The trace's site of an event, which may be a new one.
   model::SiteId site_of(const wire::RawEvent& raw) {
     const NodeSite known = known_site_of(raw);
-    return known.key == wire::record_call(raw.what) ? known.site : find_site(raw);
+    return known.key == wire::record_call(raw.tagged_address) ? known.site : find_site(raw);
   }
 
   // Blocks that were handed out again without a release having been seen. Each is released by an event of its own then, of
@@ -106,7 +106,7 @@ class EventCoder {
   }
   void change_thread(uint32_t thread);
 
-  static constexpr uint32_t kMostThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
+  static constexpr uint32_t kMaxThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
 
   AgentTables agent_;
   model::Tables& tables_;

@@ -164,8 +164,8 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
                         .stacks = stacks,
                         .ending = {}};
   if (target.ending) {
-    query.ending = scan::EndingThread{our_number(numbers, target.ending->thread_id), target.ending->live_sp,
-                                      target.access.knows_ending_registers};
+    query.ending = scan::ExitingThread{our_number(numbers, target.ending->thread_id), target.ending->live_sp,
+                                       target.access.knows_exit_registers};
   }
   process::ProcessMemory memory(stopped->live_thread(), stopped->word_bytes());
   const scan::Roots roots = scan::find_roots(*stopped, memory, query);
@@ -180,7 +180,7 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
   std::vector<std::string> notes = stopped->notes();
   stopped->release();
   const uint64_t stopped_ns = stopped->stopped_ns();
-  if (target.ending && !target.access.finish_ending()) {
+  if (target.ending && !target.access.finish_exit()) {
     return base::fail("no leak scan: the program didn't wait at its end until its memory had been read");
   }
   model::HeapScan scan = scanner.resolve();

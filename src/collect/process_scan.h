@@ -12,7 +12,7 @@
 #include "model/heap_scan.h"
 #include "model/tables.h"
 #include "process/stopped_process.h"
-#include "wire/ending.h"
+#include "wire/exit_handshake.h"
 
 namespace heaptap::collect {
 
@@ -20,14 +20,14 @@ namespace heaptap::collect {
 struct ScanAccess {
   std::function<std::expected<process::StoppedProcess, std::string>()> stop;
   // Lets it end. False: it did without waiting, so that what was read of its memory can't be relied on.
-  std::function<bool()> finish_ending;
+  std::function<bool()> finish_exit;
   // Of the thread that ends it the registers are those of the program's call for its end.
-  bool knows_ending_registers = false;
+  bool knows_exit_registers = false;
 };
 
 struct ScanTarget {
   const ScanAccess& access;
-  std::optional<wire::EndingNotice> ending;  // it waits at its end
+  std::optional<wire::ExitNotice> ending;  // it waits at its end
   const log::LogParts& log;
   bool heap_is_complete = true;      // all of its blocks were recorded
   bool tells_other_numbers = false;  // of threads: those of its own pid namespace

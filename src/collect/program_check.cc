@@ -20,7 +20,7 @@ namespace {
 using base::ErrorKind;
 using base::fail_as;
 
-constexpr int kMostInterpreters = 5;  // the kernel's own limit for scripts run by scripts
+constexpr int kMaxInterpreters = 5;  // the kernel's own limit for scripts run by scripts
 
 base::Result<std::string> search_path(const std::string& name) {
   if (name.empty()) return fail_as(ErrorKind::kNotFound, "the program's name is empty");
@@ -82,14 +82,14 @@ base::Result<std::string> read_head(const std::string& path, size_t bytes) {
 
 // The loader that the program asks for; empty: it has none, or the file is damaged.
 std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
-  constexpr size_t kMostBytes = 4096;
+  constexpr size_t kMaxBytes = 4096;
   std::ifstream file(path, std::ios::binary);
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
     file.seekg(static_cast<std::streamoff>(header.e_phoff + uint64_t{i} * header.e_phentsize));
     if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return {};
     if (segment.p_type != PT_INTERP) continue;
-    std::string name(std::min<size_t>(segment.p_filesz, kMostBytes), '\0');
+    std::string name(std::min<size_t>(segment.p_filesz, kMaxBytes), '\0');
     file.seekg(static_cast<std::streamoff>(segment.p_offset));
     if (!file.read(name.data(), static_cast<std::streamsize>(name.size()))) return {};
     return name.c_str();
@@ -150,7 +150,7 @@ base::Result<Program> find_program(const std::string& name) {
   if (!path) return std::unexpected(std::move(path).error());
   Program program{*path, {}, {}, {}};
   std::string file = *path;
-  for (int depth = 0; depth < kMostInterpreters; ++depth) {
+  for (int depth = 0; depth < kMaxInterpreters; ++depth) {
     if (auto sound = check_file(file); !sound) {
       if (depth > 0)
         sound.error().message = fmt::format("can't run {}: its interpreter fails: {}", name, sound.error().message);

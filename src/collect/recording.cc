@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kBatchEvents = 4096;  // stay in the processor's cache from the log to the frame's columns
 constexpr size_t kFrameEvents = 262144;
-constexpr uint64_t kMostPollBytes = 1024 * 1024;
+constexpr uint64_t kMaxPollBytes = 1024 * 1024;
 constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;  // so that a collector that dies takes little with it
 constexpr uint64_t kTimeResolutionNs = 100'000;
 
@@ -77,7 +77,7 @@ uint64_t Recording::poll() {
     bytes += read;
     code_events(false);
     // What is unread may wait for a writer that is in the middle of a record: not to be waited for here.
-  } while (moves && reader_.has_unread() && bytes < kMostPollBytes);
+  } while (moves && reader_.has_unread() && bytes < kMaxPollBytes);
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > kLongestUnwrittenNs) {
     write_frame();
@@ -106,7 +106,7 @@ base::Result<> Recording::finish(const model::ExitStatus& exit) {
 void Recording::take_all() {
   update_clock();
   // More than a log and its reader can hold isn't the rest of anything: somebody who has the memory goes on writing.
-  const uint64_t most_bytes = 2 * (log_->parts().chunks.size() + log::LogReader::kMostKeptBytes);
+  const uint64_t most_bytes = 2 * (log_->parts().chunks.size() + log::LogReader::kMaxKeptBytes);
   const uint64_t most_rounds = most_bytes / sizeof(wire::Record);
   uint64_t bytes = 0;
   for (uint64_t round = 0; bytes <= most_bytes && round < most_rounds; ++round) {
@@ -118,7 +118,7 @@ void Recording::take_all() {
   code_events(true);
 }
 
-base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::optional<wire::EndingNotice>& ending) {
+base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) {
   end_was_seen_ = end_was_seen_ || ending.has_value();
   poll();  // so that little is left to be done while it stands still
   const bool is_complete = capture_.from_start && reader_.lost_events() == 0 && gaps() == 0;
@@ -136,8 +136,8 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
     Recorded recorded{.blocks = {}, .mapped = coder_.mapped(), .tables = tables_};
     recorded.saw_all_releases = reader_.lost_events() == 0 && gaps() == 0;
     coder_.blocks().for_each_live([&](uint64_t address, const BlockMap::Block& block) {
-      constexpr uint64_t kMostBytes = uint64_t{1} << 47;  // no process has more: its log was overwritten
-      if (block.size > kMostBytes) return;
+      constexpr uint64_t kMaxBytes = uint64_t{1} << 47;  // no process has more: its log was overwritten
+      if (block.size > kMaxBytes) return;
       recorded.blocks.push_back({address, block.size, block.number, block.allocated_at, 0});
     });
     return recorded;
@@ -233,21 +233,21 @@ void Recording::read_modules() {
 }
 
 void Recording::read_threads() {
-  constexpr unsigned kMostNamesAsked = 200;
+  constexpr unsigned kMaxNamesAsked = 200;
   unsigned names_asked = 0;
   // Where threads come in crowds, most are gone by now, and asking for their names costs more than they do.
   for (const log::StreamEnd& seen : reader_.take_new_threads()) {
-    add_thread(seen.thread_number, seen.thread_id, names_asked++ < kMostNamesAsked);
+    add_thread(seen.thread_number, seen.thread_id, names_asked++ < kMaxNamesAsked);
   }
   if (!totals_.is_on()) return;
   for (const TotalsCollector::Thread& seen : totals_.take_new_threads()) {
-    add_thread(seen.number, seen.kernel_id, names_asked++ < kMostNamesAsked);
+    add_thread(seen.number, seen.kernel_id, names_asked++ < kMaxNamesAsked);
   }
 }
 
 void Recording::add_thread(uint32_t number, uint32_t kernel_id, bool ask_name) {
-  constexpr uint32_t kMostThreads = 1u << 28;  // more than any process has had: not what an agent writes
-  if (number >= kMostThreads) return;
+  constexpr uint32_t kMaxThreads = 1u << 28;  // more than any process has had: not what an agent writes
+  if (number >= kMaxThreads) return;
   if (number >= threads_known_.size()) threads_known_.resize(number + size_t{1024});
   if (threads_known_[number]) return;
   threads_known_[number] = true;

@@ -38,7 +38,7 @@ class Recording {
   // Looks for leaks: stops the process, takes what was recorded up to then, reads its memory, and writes what that says
   // into the trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the
   // number of the scan.
-  base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::EndingNotice>& ending);
+  base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   // The process goes on as another program.
   void note_exec() { capture_.executed = true; }
   // It is let go of.

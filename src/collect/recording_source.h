@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "collect/recorded_processes.h"
-#include "wire/ending.h"
+#include "wire/exit_handshake.h"
 
 namespace heaptap::collect {
 

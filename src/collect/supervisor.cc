@@ -64,13 +64,13 @@ void Supervisor::wait_for_news() {
   std::vector<pollfd> waits;
   source_.add_waits(waits);
   for (const RecordedProcess& process : processes_.all()) process.control->add_waits(waits);
-  const bool expects_end = processes_.program().runs() && !program_is_ending_;
+  const bool expects_end = processes_.program().runs() && !program_is_exiting_;
   if (expects_end) waits.push_back({processes_.program().descriptor.get(), POLLIN, 0});
-  const int pause_ms = program_is_ending_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;
+  const int pause_ms = program_is_exiting_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;
   for (const RecordedProcess& process : processes_.all()) process.recording->rest();
   poll(waits.data(), waits.size(), pause_ms);
   for (const RecordedProcess& process : processes_.all()) process.recording->wake_up();
-  program_is_ending_ = expects_end && waits.back().revents != 0;
+  program_is_exiting_ = expects_end && waits.back().revents != 0;
 }
 
 void Supervisor::adapt_pause(uint64_t drained_bytes) {

@@ -49,7 +49,7 @@ class Supervisor {
   std::optional<Clock::time_point> let_go_since_;  // done
   int pause_ms_ = 1;
   // The program's end was told, but not its status: a tracer is to hear of that first.
-  bool program_is_ending_ = false;
+  bool program_is_exiting_ = false;
 };
 
 }  // namespace heaptap::collect

@@ -65,7 +65,7 @@ void TotalsCollector::read_sites(EventCoder& coder, model::Totals& totals) const
     model::SiteTotals entry = totals_of(parts_.entries[i], parts_.rare[i]);
     if (entry.allocations == 0) continue;
     wire::RawEvent event{};
-    event.what = wire::make_what(wire::RecordKind::kAllocate, function, 0);
+    event.tagged_address = wire::make_tagged_address(wire::RecordKind::kAllocate, function, 0);
     event.stack = wire::entry_stack(key);
     entry.site = coder.site_of(event);
     entry.thread = std::min(wire::entry_thread(key), wire::kOwnThreads);
@@ -74,15 +74,15 @@ void TotalsCollector::read_sites(EventCoder& coder, model::Totals& totals) const
 }
 
 void TotalsCollector::read_live_sizes(model::Totals& totals) const {
-  constexpr size_t kMostSizes = 65536;
+  constexpr size_t kMaxSizes = 65536;
   boost::unordered_flat_map<uint64_t, uint64_t> sizes;
   for (uint32_t line = 0; line < parts_.lines.size(); ++line) {
     // Looking at what was never used would make memory of it.
     if (parts_.pages[line / wire::kPageLines].load(std::memory_order_relaxed) == 0) continue;
     for (const wire::BlockPlace& place : parts_.lines[line].places) {
-      if (!wire::is_live_block(now(place.what))) continue;
+      if (!wire::is_live_block(now(place.tagged_address))) continue;
       const uint64_t size = wire::where_size(now(place.where));
-      if (sizes.size() < kMostSizes || sizes.contains(size)) ++sizes[size];
+      if (sizes.size() < kMaxSizes || sizes.contains(size)) ++sizes[size];
     }
   }
   for (const auto& [size, blocks] : sizes) totals.live_sizes.push_back({size, blocks});
@@ -108,10 +108,11 @@ std::vector<std::string> TotalsCollector::notes(const model::Totals& totals) con
   uint64_t unkept = 0;
   for (const model::SiteTotals& entry : totals.sites) unkept += entry.unkept_blocks;
   if (unkept > 0) {
-    notes.push_back(fmt::format(
-        "{} blocks found no place in the memory of --aggregate, so that their releases were not seen: what is "
-        "alive is not known (a larger --aggregate-memory makes room)",
-        unkept));
+    notes.push_back(
+        fmt::format("{} blocks found no place in the memory of --aggregate, so that their releases were not seen: "
+                    "tagged_address is "
+                    "alive is not known (a larger --aggregate-memory makes room)",
+                    unkept));
   }
   if (const uint64_t missed = missed_releases(); missed > 0) {
     notes.push_back(fmt::format(

@@ -39,11 +39,11 @@ std::string fill_in(const std::string& pattern, uint32_t pid) {
 
 // What a program is called goes into a file's name: one that terminals show as it is, and not too long for a file.
 std::string file_name_part(const std::string& program) {
-  constexpr size_t kMostBytes = 180;
+  constexpr size_t kMaxBytes = 180;
   const std::string name = std::filesystem::path(program).filename().string();
   std::string safe = base::safe_text(name);
   if (safe != name) std::ranges::replace(safe, '\\', '_');
-  if (safe.size() > kMostBytes) safe.resize(kMostBytes);
+  if (safe.size() > kMaxBytes) safe.resize(kMaxBytes);
   return safe;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using tracer::Left;
 
-ScanAccess access_to(tracer::TracerLine& line, pid_t process) {
+ScanAccess access_to(tracer::TracerClient& line, pid_t process) {
   return {[&line, process] { return line.hold(process); },
           [&line, process] {
             line.end_may_go_on(process);
@@ -25,13 +25,13 @@ ScanAccess access_to(tracer::TracerLine& line, pid_t process) {
 // However the look at a process at its end ends: it doesn't stand still for longer.
 class EndGoesOn {
  public:
-  EndGoesOn(tracer::TracerLine& line, pid_t process) : line_(line), process_(process) {}
+  EndGoesOn(tracer::TracerClient& line, pid_t process) : line_(line), process_(process) {}
   ~EndGoesOn() { line_.end_may_go_on(process_); }  // where it waits still
   EndGoesOn(const EndGoesOn&) = delete;
   EndGoesOn& operator=(const EndGoesOn&) = delete;
 
  private:
-  tracer::TracerLine& line_;
+  tracer::TracerClient& line_;
   pid_t process_;
 };
 
@@ -112,7 +112,7 @@ void TracerSource::give_up(pid_t pid, const std::string& why) {
   left_[pid] = is_program ? Left::Reason::kExecuted : Left::Reason::kFailed;  // the program's end will be in the trace
 }
 
-void TracerSource::take(const tracer::Ending& message) {
+void TracerSource::take(const tracer::Exiting& message) {
   const EndGoesOn goes_on(line_, message.process);
   RecordedProcess* const process = processes_.find(message.process);
   if (process != nullptr) {

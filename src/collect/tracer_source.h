@@ -7,7 +7,7 @@
 #include <string>
 
 #include "collect/recording_source.h"
-#include "tracer/tracer_line.h"
+#include "tracer/tracer_client.h"
 
 namespace heaptap::collect {
 
@@ -20,7 +20,7 @@ struct TracerSourceOptions {
 
 class TracerSource : public RecordingSource {
  public:
-  TracerSource(RecordedProcesses& processes, tracer::TracerLine& line, TracerSourceOptions options)
+  TracerSource(RecordedProcesses& processes, tracer::TracerClient& line, TracerSourceOptions options)
       : processes_(processes), line_(line), options_(std::move(options)) {}
 
   void attach(pid_t process);
@@ -41,7 +41,7 @@ class TracerSource : public RecordingSource {
   void take(const tracer::LogWanted& message);
   void take(const tracer::Attached& message);
   void take(const tracer::NotAttached& message);
-  void take(const tracer::Ending& message);
+  void take(const tracer::Exiting& message);
   void take(const tracer::Left& message);
   void take(const tracer::Noted& message);
   void take(const tracer::TracerGone& message);
@@ -52,7 +52,7 @@ class TracerSource : public RecordingSource {
   void give_up(pid_t process, const std::string& why);
 
   RecordedProcesses& processes_;
-  tracer::TracerLine& line_;
+  tracer::TracerClient& line_;
   TracerSourceOptions options_;
   std::set<pid_t> asked_;  // attach() was called, and no answer came yet
   std::map<pid_t, tracer::Left::Reason> left_;

@@ -22,7 +22,7 @@ constexpr std::array<uint32_t, 256> make_checksum_table() {
 
 // None: the file is longer than a debug file is.
 std::optional<uint32_t> checksum_of(const ByteSource& file) {
-  constexpr uint64_t kMostBytes = uint64_t{4} << 30;
+  constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
   static constexpr std::array<uint32_t, 256> kTable = make_checksum_table();
   std::vector<uint8_t> piece(size_t{64} << 10);
   uint32_t value = ~0u;
@@ -31,7 +31,7 @@ std::optional<uint32_t> checksum_of(const ByteSource& file) {
     for (size_t i = 0; i < got; ++i) value = (value >> 8) ^ kTable[(value ^ piece[i]) & 0xff];
     if (got < piece.size()) return ~value;
     at += got;
-    if (at > kMostBytes) return std::nullopt;
+    if (at > kMaxBytes) return std::nullopt;
   }
 }
 
@@ -45,12 +45,12 @@ bool is_of_object(const base::UniqueFd& file, const std::vector<uint8_t>& build_
 }  // namespace
 
 DebugLink read_debug_link(const ByteSource& file, ElfForm form, const std::vector<ElfSection>& sections) {
-  constexpr size_t kMostNameBytes = 256;
+  constexpr size_t kMaxNameBytes = 256;
   const ElfSection* section = find_section(sections, ".gnu_debuglink");
   if (section == nullptr || section->bytes < 8) return {};
   // The name with its zero, padding to 4 bytes, the checksum.
   DebugLink link;
-  link.name = read_text(file, section->offset, static_cast<size_t>(std::min<uint64_t>(section->bytes, kMostNameBytes)));
+  link.name = read_text(file, section->offset, static_cast<size_t>(std::min<uint64_t>(section->bytes, kMaxNameBytes)));
   std::array<uint8_t, 4> raw{};
   const uint64_t at = section->offset + ((link.name.size() + 1 + 3) & ~uint64_t{3});
   const bool is_sound = link.name.find('/') == std::string::npos && file.read(at, raw.data(), raw.size()) == raw.size();

@@ -13,9 +13,9 @@
 namespace heaptap::elf {
 namespace {
 
-constexpr unsigned kMostSegments = 1024;
-constexpr size_t kMostNoteBytes = 4096;
-constexpr size_t kMostSymbolsAtOnce = 4096;
+constexpr unsigned kMaxSegments = 1024;
+constexpr size_t kMaxNoteBytes = 4096;
+constexpr size_t kMaxSymbolsAtOnce = 4096;
 
 // Numbers of a file in this machine's byte order.
 struct Order {
@@ -57,7 +57,7 @@ ElfSegment segment_of(const Raw& raw, Order order) {
 template <typename Raw>
 std::vector<ElfSegment> segments_of(const ByteSource& source, uint64_t at, unsigned count, Order order) {
   std::vector<ElfSegment> segments;
-  for (const Raw& raw : read_entries<Raw>(source, at, std::min(count, kMostSegments))) {
+  for (const Raw& raw : read_entries<Raw>(source, at, std::min(count, kMaxSegments))) {
     segments.push_back(segment_of(raw, order));
   }
   return segments;
@@ -71,12 +71,12 @@ std::string name_at(const std::string& names, uint64_t at) {
 template <typename Raw>
 std::vector<ElfSection> sections_of(const ByteSource& source, uint64_t at, unsigned count, unsigned names_index,
                                     Order order) {
-  constexpr uint64_t kMostNamesBytes = 1 << 20;
+  constexpr uint64_t kMaxNamesBytes = 1 << 20;
   const std::vector<Raw> raw_sections = read_entries<Raw>(source, at, count);
   std::string names;
   if (names_index < raw_sections.size()) {
     const Raw& raw = raw_sections[names_index];
-    names.resize(static_cast<size_t>(std::min<uint64_t>(order(raw.sh_size), kMostNamesBytes)));
+    names.resize(static_cast<size_t>(std::min<uint64_t>(order(raw.sh_size), kMaxNamesBytes)));
     names.resize(source.read(order(raw.sh_offset), names.data(), names.size()));
   }
   std::vector<ElfSection> sections;
@@ -180,7 +180,7 @@ const ElfSection* find_section(const std::vector<ElfSection>& sections, std::str
 size_t symbol_bytes(ElfForm form) { return form.word_bytes == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym); }
 
 std::vector<ElfSymbol> read_symbols(const ByteSource& source, ElfForm form, uint64_t at, uint64_t most) {
-  const auto count = static_cast<size_t>(std::min<uint64_t>(most, kMostSymbolsAtOnce));
+  const auto count = static_cast<size_t>(std::min<uint64_t>(most, kMaxSymbolsAtOnce));
   const Order order = order_of(form);
   return form.word_bytes == 8 ? symbols_of<Elf64_Sym>(source, at, count, order)
                               : symbols_of<Elf32_Sym>(source, at, count, order);
@@ -188,7 +188,7 @@ std::vector<ElfSymbol> read_symbols(const ByteSource& source, ElfForm form, uint
 
 std::vector<uint8_t> find_note(const ByteSource& source, ElfForm form, uint64_t at, uint64_t bytes,
                                std::string_view owner, uint32_t type) {
-  std::vector<uint8_t> notes(static_cast<size_t>(std::min<uint64_t>(bytes, kMostNoteBytes)));
+  std::vector<uint8_t> notes(static_cast<size_t>(std::min<uint64_t>(bytes, kMaxNoteBytes)));
   notes.resize(source.read(at, notes.data(), notes.size()));
   constexpr size_t kHeaderBytes = 12;  // sizes of name and value, type
   const auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t{3}; };

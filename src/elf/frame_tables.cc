@@ -23,15 +23,15 @@ using unwind::RowKind;
 
 constexpr Row kNoTable{RowKind::kNoTable, 0, 0, 0};
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMostRangeBytes = uint64_t{4} << 30;
-constexpr uint64_t kMostEntryBytes = 65536;
-constexpr uint64_t kMostTableBytes = 256u << 20;
-constexpr uint64_t kMostFunctions = 1u << 22;
+constexpr uint64_t kMaxRangeBytes = uint64_t{4} << 30;
+constexpr uint64_t kMaxEntryBytes = 65536;
+constexpr uint64_t kMaxTableBytes = 256u << 20;
+constexpr uint64_t kMaxFunctions = 1u << 22;
 
 std::vector<uint8_t> read_file(int file, uint64_t offset, uint64_t bytes) {
   struct stat status{};
   if (fstat(file, &status) != 0 || offset >= static_cast<uint64_t>(status.st_size)) return {};
-  std::vector<uint8_t> content(std::min({bytes, static_cast<uint64_t>(status.st_size) - offset, kMostTableBytes}));
+  std::vector<uint8_t> content(std::min({bytes, static_cast<uint64_t>(status.st_size) - offset, kMaxTableBytes}));
   size_t have = 0;
   while (have < content.size()) {
     const ssize_t got = pread(file, content.data() + have, content.size() - have, static_cast<off_t>(offset + have));
@@ -50,7 +50,7 @@ class FrameTables::Copy {
   Copy(base::AddressRange range, uint64_t header, MemoryReader read)
       : range_(range), header_(header), read_(std::move(read)) {
     range_.begin &= ~(kPageBytes - 1);
-    if (range_.end <= range_.begin || range_.size() > kMostRangeBytes) return;
+    if (range_.end <= range_.begin || range_.size() > kMaxRangeBytes) return;
     void* copy =
         mmap(nullptr, range_.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (copy != MAP_FAILED) bytes_ = static_cast<uint8_t*>(copy);
@@ -90,7 +90,7 @@ class FrameTables::Copy {
     unwind::ByteReader reader = tables().reader_at(address);
     const uint64_t length = reader.fixed<uint32_t>();
     const uint64_t distance = reader.fixed<uint32_t>();
-    fill(address, std::min(length + sizeof(uint32_t), kMostEntryBytes));
+    fill(address, std::min(length + sizeof(uint32_t), kMaxEntryBytes));
     return reader.ok() ? distance : 0;
   }
 
@@ -139,8 +139,8 @@ FrameTables::FrameTables(FrameTablePlaces places, MemoryReader read) : places_(p
 
 // Copies the search table, if it is of the form that find_fde() understands; if not, .eh_frame is still where it says.
 void FrameTables::read_header() {
-  constexpr uint64_t kMostHeadBytes = 32;
-  copy_->fill(places_.header, kMostHeadBytes);
+  constexpr uint64_t kMaxHeadBytes = 32;
+  copy_->fill(places_.header, kMaxHeadBytes);
   unwind::ByteReader reader = copy_->tables().reader_at(places_.header);
   const uint8_t version = reader.u8();
   const uint8_t frame_encoding = reader.u8();
@@ -151,7 +151,7 @@ void FrameTables::read_header() {
   const uint64_t functions = reader.fixed<uint32_t>();
   if (count_encoding == unwind::kPointerU4 && table_encoding == (unwind::kPointerDataRelative | unwind::kPointerS4) &&
       reader.ok() && functions > 0) {
-    copy_->fill(reader.address(), 2 * sizeof(uint32_t) * std::min(functions, kMostFunctions));
+    copy_->fill(reader.address(), 2 * sizeof(uint32_t) * std::min(functions, kMaxFunctions));
     header_is_usable_ = true;
   } else if (places_.table == 0 && places_.range.contains(table)) {
     places_.table = table;
@@ -192,7 +192,7 @@ template <typename Cpu>
 uint64_t FrameTables::entry_by_table(uint64_t pc) {
   if (!table_index_) {
     table_index_ = std::make_unique<Index>(std::vector<uint8_t>());
-    const uint64_t bytes = std::min(places_.table_bytes, kMostTableBytes);
+    const uint64_t bytes = std::min(places_.table_bytes, kMaxTableBytes);
     copy_->fill(places_.table, bytes);
     CfiTables tables = copy_->tables();
     if (tables.mapped != nullptr && places_.table < tables.end) {

@@ -7,8 +7,8 @@
 namespace heaptap::elf {
 namespace {
 
-constexpr size_t kMostObjects = 16384;
-constexpr size_t kMostNameBytes = 4096;
+constexpr size_t kMaxObjects = 16384;
+constexpr size_t kMaxNameBytes = 4096;
 
 // Words of the target, from one place of its memory. Empty: they can't be read.
 template <size_t count>
@@ -78,11 +78,11 @@ std::optional<LoaderList> read_loader_list(const ByteSource& memory, ElfForm for
   const auto head = read_head(memory, form, list);
   if (!head) return std::nullopt;
   LoaderList result{.change_notice = head->change_notice, .is_consistent = head->is_consistent, .objects = {}};
-  for (uint64_t at = head->first; at != 0 && result.objects.size() < kMostObjects;) {
+  for (uint64_t at = head->first; at != 0 && result.objects.size() < kMaxObjects;) {
     const auto entry = read_words<4>(memory, form, at);
     if (!entry) break;
     const auto [bias, name, dynamic, next] = *entry;
-    result.objects.push_back({bias, dynamic, read_text(memory, name, kMostNameBytes)});
+    result.objects.push_back({bias, dynamic, read_text(memory, name, kMaxNameBytes)});
     at = next;
   }
   return result;

@@ -12,8 +12,8 @@ namespace {
 using base::AddressRange;
 using process::Mapping;
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 46;  // of one segment; more is nonsense
-constexpr size_t kMostPathBytes = 4096;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 46;  // of one segment; more is nonsense
+constexpr size_t kMaxPathBytes = 4096;
 constexpr uint64_t kReportedPageBytes = 4096;  // a module's start is rounded to these, as the agent does
 
 uint64_t page_begin(uint64_t address) {
@@ -50,7 +50,7 @@ void note_segment(MappedObject& object, const ByteSource& memory, ElfForm form, 
       object.dynamic_bytes = place.size();
       break;
     case PT_INTERP:
-      object.interpreter = read_text(memory, place.begin, kMostPathBytes);
+      object.interpreter = read_text(memory, place.begin, kMaxPathBytes);
       break;
     case PT_GNU_EH_FRAME:
       object.unwind_header = place.begin;
@@ -82,7 +82,7 @@ std::optional<MappedObject> read_object(const ByteSource& memory, const std::vec
   object.bias = first.range.begin - page_begin(at_start->address);  // may be "negative"
   for (const ElfSegment& segment : file->segments()) {
     const uint64_t begin = object.bias + segment.address;
-    if (segment.memory_bytes == 0 || segment.memory_bytes > kMostBytes) continue;
+    if (segment.memory_bytes == 0 || segment.memory_bytes > kMaxBytes) continue;
     if (begin > highest || segment.memory_bytes > highest - begin) continue;
     if (segment.type == PT_LOAD && (segment.flags & PF_X) != 0 && !is_code_there(map, first, begin, segment)) {
       return std::nullopt;

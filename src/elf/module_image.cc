@@ -11,8 +11,8 @@ namespace heaptap::elf {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // of one segment; more is nonsense
-constexpr unsigned kMostHeaders = 128;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 40;  // of one segment; more is nonsense
+constexpr unsigned kMaxHeaders = 128;
 
 uint64_t page_begin(uint64_t address) { return address & ~(kPageBytes - 1); }
 uint64_t page_end(uint64_t address) { return page_begin(address + kPageBytes - 1); }
@@ -38,7 +38,7 @@ std::vector<Elf64_Phdr> read_headers_of(const process::ProcessMemory& memory, ui
   const auto header = memory.value<FileHeader>(address);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != elf_class ||
       header->e_ident[EI_DATA] != kByteOrder || header->e_phentsize != sizeof(ProgramHeader) ||
-      header->e_phnum > kMostHeaders || header->e_phoff > kPageBytes) {
+      header->e_phnum > kMaxHeaders || header->e_phoff > kPageBytes) {
     return {};
   }
   std::vector<ProgramHeader> headers(header->e_phnum);
@@ -46,7 +46,7 @@ std::vector<Elf64_Phdr> read_headers_of(const process::ProcessMemory& memory, ui
   headers.resize(memory.read(address + header->e_phoff, bytes) / sizeof(ProgramHeader));
   std::vector<Elf64_Phdr> result;
   for (const ProgramHeader& entry : headers) {
-    if (entry.p_memsz <= kMostBytes && entry.p_memsz != 0) result.push_back(as_wide(entry));
+    if (entry.p_memsz <= kMaxBytes && entry.p_memsz != 0) result.push_back(as_wide(entry));
   }
   return result;
 }

@@ -10,10 +10,10 @@
 namespace heaptap::elf {
 namespace {
 
-constexpr uint64_t kMostStrings = uint64_t{1} << 30;
-constexpr uint64_t kMostSymbols = uint64_t{1} << 26;
+constexpr uint64_t kMaxStrings = uint64_t{1} << 30;
+constexpr uint64_t kMaxSymbols = uint64_t{1} << 26;
 constexpr size_t kChunkBytes = size_t{64} << 10;
-constexpr size_t kMostFound = 65536;  // of places and of symbols; a file with more isn't what a linker makes
+constexpr size_t kMaxFound = 65536;  // of places and of symbols; a file with more isn't what a linker makes
 
 // Places in a string table, by the name that stands there.
 using Places = std::unordered_map<uint32_t, size_t>;
@@ -48,10 +48,10 @@ Places find_places(const ByteSource& source, const SymbolTable& table, std::span
   Places places;
   const Endings endings(names);
   const size_t longest = endings.longest();
-  const uint64_t end = std::min(table.strings_bytes, kMostStrings);
+  const uint64_t end = std::min(table.strings_bytes, kMaxStrings);
   std::vector<char> chunk(kChunkBytes + longest);
   size_t kept = 0;  // of the last chunk, in front of this one
-  for (uint64_t at = 0; at < end && places.size() < kMostFound;) {
+  for (uint64_t at = 0; at < end && places.size() < kMaxFound;) {
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(kChunkBytes, end - at));
     const size_t got = source.read(table.strings + at, chunk.data() + kept, wanted);
     const std::string_view text(chunk.data(), kept + got);
@@ -74,7 +74,7 @@ SymbolTable table_in_file(ElfForm form, const std::vector<ElfSection>& sections,
     if (section.type != type || section.entry_bytes != symbol_bytes(form) || section.link >= sections.size()) continue;
     const ElfSection& strings = sections[section.link];
     if (strings.type != SHT_STRTAB || ((section.flags | strings.flags) & SHF_COMPRESSED) != 0) continue;
-    return {section.offset, std::min(section.bytes / section.entry_bytes, kMostSymbols), strings.offset, strings.bytes};
+    return {section.offset, std::min(section.bytes / section.entry_bytes, kMaxSymbols), strings.offset, strings.bytes};
   }
   return {};
 }
@@ -85,7 +85,7 @@ void search_symbols(const ByteSource& source, ElfForm form, const SymbolTable& t
   const Places places = find_places(source, table, names);
   if (places.empty()) return;
   size_t count = 0;
-  for (uint64_t first = 0; first < table.count && count < kMostFound;) {
+  for (uint64_t first = 0; first < table.count && count < kMaxFound;) {
     const auto symbols = read_symbols(source, form, table.symbols + first * symbol_bytes(form), table.count - first);
     for (size_t i = 0; i < symbols.size(); ++i) {
       const auto place = places.find(symbols[i].name);

@@ -12,7 +12,7 @@ using wire::Role;
 namespace {
 
 // How far is looked for the fate of a realloc.
-constexpr uint32_t kMostEventsAhead = 16384;
+constexpr uint32_t kMaxEventsAhead = 16384;
 
 }  // namespace
 
@@ -103,7 +103,7 @@ void Ledger::set_time(uint64_t time_ns) {
 // What an event further on will need. Its value is a block's number if it releases one.
 inline void Ledger::prefetch(const EventBatch& batch, uint32_t index) const {
   const Event& event = batch.events[std::min<size_t>(size_t{index} + kPrefetchEvents, batch.events.size() - 1)];
-  blocks_.prefetch(event.value);
+  blocks_.prefetch(event.block());
   __builtin_prefetch(&tallies_[event.site], 1);
 }
 
@@ -164,7 +164,7 @@ inline void Ledger::on_allocate(const Event& event) {
   if (!wants(event)) {
     return;
   }
-  blocks_.insert(number, {.size_bytes = event.value,
+  blocks_.insert(number, {.size_bytes = event.size_bytes(),
                           .allocated_at_ns = now_ns_,
                           .address = event.address,
                           .site = event.site,
@@ -178,18 +178,18 @@ inline void Ledger::count_block(const Event& event) {
   if constexpr (kKeep == Keep::kStatistics) {
     ThreadTally& by_thread = thread_tallies_[event.thread];
     ++by_thread.allocations;
-    by_thread.allocated_bytes += event.value;
-    sizes_.allocated(event.value);
+    by_thread.allocated_bytes += event.size_bytes();
+    sizes_.allocated(event.size_bytes());
   }
   ++totals_.allocations;
-  totals_.allocated_bytes += event.value;
-  totals_.live_bytes += event.value;
+  totals_.allocated_bytes += event.size_bytes();
+  totals_.live_bytes += event.size_bytes();
   note_live_bytes<kKeep>();
 }
 
 // A block that is released by the next event, as it should be: it needs no place in the table.
 inline bool Ledger::is_pair(const Event& event, const Event& next) const {
-  return next.value == next_block_ && !filters_ && next.thread == event.thread &&
+  return next.block() == next_block_ && !filters_ && next.thread == event.thread &&
          facts_[event.site].kind == EventKind::kAllocate && facts_[next.site].kind == EventKind::kRelease &&
          !facts_[next.site].can_be_undone && facts_[event.site].family == facts_[next.site].family;
 }
@@ -200,7 +200,7 @@ inline void Ledger::on_pair(const Event& event, const Event& release) {
   thread.last_block = next_block_++;
   thread.undo = Undo::kNothing;
   count_block<kKeep>(event);
-  const Block block{.size_bytes = event.value,
+  const Block block{.size_bytes = event.size_bytes(),
                     .allocated_at_ns = now_ns_,
                     .address = event.address,
                     .site = event.site,
@@ -221,7 +221,7 @@ void Ledger::note_new_thread(Tally& tally, const Event& event, uint64_t bit) {
   }
 }
 
-uint64_t Ledger::mismatched_frees_of(model::SiteId site) const {
+uint64_t Ledger::mismatched_releases_of(model::SiteId site) const {
   const auto found = mismatched_frees_.find(site);
   return found == mismatched_frees_.end() ? 0 : found->second;
 }
@@ -242,7 +242,7 @@ std::vector<model::ThreadId> Ledger::threads_of(model::SiteId site) const {
 // Whether the thread's next event says that the release of event `index` did not happen. A release that is known to be
 // undone is passed over at once, so that no peak in between is missed.
 bool Ledger::undone_within(const EventBatch& batch, uint32_t index, const base::LargeVector<SiteFacts>& facts) {
-  const size_t end = std::min<size_t>(batch.events.size(), size_t{index} + kMostEventsAhead);
+  const size_t end = std::min<size_t>(batch.events.size(), size_t{index} + kMaxEventsAhead);
   for (size_t next = size_t{index} + 1; next < end; ++next) {
     if (batch.events[next].thread == batch.events[index].thread) {
       return facts[batch.events[next].site].kind == EventKind::kUndo;
@@ -264,7 +264,7 @@ inline void Ledger::on_release(const EventBatch& batch, uint32_t index) {
     }
     undo_record = &(last_releases_[event.thread] = LastRelease{});
   }
-  if (event.value == model::kUnknownBlock) [[unlikely]] {
+  if (event.block() == model::kUnknownBlock) [[unlikely]] {
     on_bad_release(batch, index, undo_record);
   } else {
     on_release_of_block<kKeep>(event, undo_record);
@@ -274,7 +274,7 @@ inline void Ledger::on_release(const EventBatch& batch, uint32_t index) {
 template <Ledger::Keep kKeep>
 inline void Ledger::on_release_of_block(const Event& event, LastRelease* undo_record) {
   if (!after_) {
-    blocks_.take(event.value, [&](const Block& block) { count_release<kKeep>(event, block, undo_record); });
+    blocks_.take(event.block(), [&](const Block& block) { count_release<kKeep>(event, block, undo_record); });
   }
 }
 
@@ -283,37 +283,37 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
   const uint64_t size_bytes = block.size_bytes;
   const wire::Family family = facts_[event.site].family;
   const bool unseen = family == wire::Family::kNone;  // nobody knows who released it, and when
-  const bool temporary = threads_[event.thread].last_block == event.value && !unseen;
+  const bool temporary = threads_[event.thread].last_block == event.block() && !unseen;
   const uint64_t lifetime_ns = now_ns_ - block.allocated_at_ns;
   Tally& tally = tallies_[block.site];
   tally.settle_peak(peak_id_);
-  ++tally.frees;
+  ++tally.releases;
   tally.live_bytes -= size_bytes;
   tally.temporary_allocations += temporary ? 1 : 0;
   if constexpr (kKeep != Keep::kCounts) {
     site_lifetimes_[block.site].add(lifetime_ns);
   }
   if constexpr (kKeep == Keep::kStatistics) {
-    ++thread_tallies_[event.thread].frees;
+    ++thread_tallies_[event.thread].releases;
     sizes_.released(size_bytes);
     lifetimes_.add(lifetime_ns, size_bytes);
   }
-  ++totals_.frees;
+  ++totals_.releases;
   totals_.live_bytes -= size_bytes;
   totals_.temporary_allocations += temporary ? 1 : 0;
-  totals_.unseen_frees += unseen ? 1 : 0;
+  totals_.unseen_releases += unseen ? 1 : 0;
   const bool mismatched = !unseen && !wire::match(family, facts_[block.site].family);
   size_t error = ReleaseErrors::kDropped;
   if (mismatched) [[unlikely]] {
     ++mismatched_frees_[block.site];
-    ++totals_.mismatched_frees;
+    ++totals_.mismatched_releases;
     const ReleaseErrorKey key{ReleaseErrorKind::kMismatched, event.site, block.site, kNoSite};
     error = errors_.add(key, event.address != 0 ? event.address : block.address, size_bytes);
   }
   if (undo_record != nullptr) {
     threads_[event.thread].undo = Undo::kBlock;
     *undo_record = {.block = block,
-                    .number = event.value,
+                    .number = event.block(),
                     .released_at_ns = now_ns_,
                     .error = error,
                     .has_error = mismatched,
@@ -328,22 +328,22 @@ void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
   blocks_.restore(last.number, block);
   Tally& tally = tallies_[block.site];
   tally.settle_peak(peak_id_);
-  --tally.frees;
+  --tally.releases;
   tally.live_bytes += block.size_bytes;
   tally.temporary_allocations -= last.temporary ? 1 : 0;
   if (keep_ != Keep::kCounts) site_lifetimes_[block.site].take_back(lifetime_ns);
-  --totals_.frees;
+  --totals_.releases;
   totals_.live_bytes += block.size_bytes;
   totals_.temporary_allocations -= last.temporary ? 1 : 0;
   if (last.has_error) {
     --mismatched_frees_[block.site];
-    --totals_.mismatched_frees;
+    --totals_.mismatched_releases;
     errors_.take_back(last.error);
   }
   if (keep_ != Keep::kStatistics) {
     return note_live_bytes<Keep::kCounts>();
   }
-  --thread_tallies_[thread].frees;
+  --thread_tallies_[thread].releases;
   sizes_.restored(block.size_bytes);
   lifetimes_.remove(lifetime_ns, block.size_bytes);
   timeline_.restore(last.released_at_ns, block.size_bytes);

@@ -10,9 +10,9 @@
 
 #include "base/large_allocator.h"
 #include "ledger/block_table.h"
-#include "ledger/gaps.h"
 #include "ledger/lifetime_histogram.h"
 #include "ledger/mapping_table.h"
+#include "ledger/missing_data.h"
 #include "ledger/release_errors.h"
 #include "ledger/size_tally.h"
 #include "ledger/tally.h"
@@ -59,7 +59,7 @@ class Ledger {
   [[nodiscard]] uint64_t lifetime_ns_of(model::SiteId site) const {
     return site < site_lifetimes_.size() ? site_lifetimes_[site].nanoseconds() : 0;
   }
-  [[nodiscard]] uint64_t mismatched_frees_of(model::SiteId site) const;
+  [[nodiscard]] uint64_t mismatched_releases_of(model::SiteId site) const;
   [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
   [[nodiscard]] const BlockTable& blocks() const { return blocks_; }
   [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
@@ -71,9 +71,9 @@ class Ledger {
   [[nodiscard]] const LifetimeHistogram& lifetimes() const { return lifetimes_; }
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
   [[nodiscard]] std::vector<TimelineBin> timeline_bins() const { return timeline_.bins(state()); }
-  [[nodiscard]] const Gaps& gaps() const { return gaps_; }
-  [[nodiscard]] SiteGaps gaps_of(model::SiteId site) const {
-    return site < site_gaps_.size() ? site_gaps_[site] : SiteGaps{};
+  [[nodiscard]] const MissingData& gaps() const { return gaps_; }
+  [[nodiscard]] SiteMissingData gaps_of(model::SiteId site) const {
+    return site < site_gaps_.size() ? site_gaps_[site] : SiteMissingData{};
   }
 
  private:
@@ -159,13 +159,14 @@ class Ledger {
     Tally& tally = tallies_[event.site];
     tally.settle_peak(peak_id_);
     ++tally.allocations;
-    tally.allocated_bytes += event.value;
-    tally.live_bytes += event.value;
+    tally.allocated_bytes += event.size_bytes();
+    tally.live_bytes += event.size_bytes();
     note_thread(tally, event);
   }
   void note_new_thread(Tally& tally, const model::Event& event, uint64_t bit);
   [[nodiscard]] TimelineState state() const {
-    return {totals_.live_bytes, totals_.live_blocks(), totals_.mapped_live_bytes, totals_.allocations, totals_.frees};
+    return {totals_.live_bytes, totals_.live_blocks(), totals_.mapped_live_bytes, totals_.allocations,
+            totals_.releases};
   }
 
   Filter filter_;
@@ -193,8 +194,8 @@ class Ledger {
   LifetimeHistogram lifetimes_;
   Timeline timeline_;
   ReleaseErrors errors_;
-  Gaps gaps_;
-  std::vector<SiteGaps> site_gaps_;  // by SiteId; empty where the trace has events
+  MissingData gaps_;
+  std::vector<SiteMissingData> site_gaps_;  // by SiteId; empty where the trace has events
 };
 
 }  // namespace heaptap::ledger

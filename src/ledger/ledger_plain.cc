@@ -50,7 +50,7 @@ class Ledger::PlainRun {
 
   // Most kinds of events have a value that is no block's number: that does no harm.
   void prefetch(const Event& event) {
-    __builtin_prefetch(blocks_.find(event.value).slot, 1);
+    __builtin_prefetch(blocks_.find(event.block()).slot, 1);
     __builtin_prefetch(&tallies_[event.site], 1);
   }
 
@@ -71,7 +71,7 @@ class Ledger::PlainRun {
   }
 
   bool count_allocation(const Event& event) {
-    const uint64_t size = event.value;
+    const uint64_t size = event.size_bytes();
     if (!blocks_.insert(next_block_, event.site, size)) [[unlikely]] {
       return false;
     }
@@ -96,25 +96,25 @@ class Ledger::PlainRun {
   }
 
   bool count_release(const Event& event, wire::Family family) {
-    const DenseBlocks::Place place = blocks_.find(event.value);
+    const DenseBlocks::Place place = blocks_.find(event.block());
     // Not copied as a whole: processors are slow at that with what was stored in parts a moment ago.
     const model::SiteId site = place.slot->site;
     const uint64_t size = place.slot->size_bytes;
     if (site == kNoSite || size == BlockSlot::kLarge || facts_[site].family != family) [[unlikely]] {
       return false;
     }
-    const uint64_t temporary = thread_->last_block == event.value ? 1 : 0;
+    const uint64_t temporary = thread_->last_block == event.block() ? 1 : 0;
     thread_->undo = Undo::kNothing;
     Tally& tally = tallies_[site];
     tally.settle_peak(peak_id_);
-    ++tally.frees;
+    ++tally.releases;
     tally.live_bytes -= size;
     tally.temporary_allocations += temporary;
-    ++totals_.frees;
+    ++totals_.releases;
     totals_.live_bytes -= size;
     totals_.temporary_allocations += temporary;
     if (place.take()) [[unlikely]] {
-      to_shrink_ = event.value;
+      to_shrink_ = event.block();
     }
     return true;
   }

@@ -11,14 +11,14 @@ using model::EventBatch;
 uint64_t& Ledger::bad_counter(BadReleaseKind kind) {
   switch (kind) {
     case BadReleaseKind::kDouble:
-      return totals_.double_frees;
+      return totals_.double_releases;
     case BadReleaseKind::kNeverAllocated:
     case BadReleaseKind::kInterior:
-      return totals_.bad_frees;
+      return totals_.bad_releases;
     case BadReleaseKind::kUnknown:
       break;
   }
-  return totals_.unknown_frees;
+  return totals_.unknown_releases;
 }
 
 void Ledger::on_bad_release(const EventBatch& batch, uint32_t index, LastRelease* undo_record) {
@@ -84,27 +84,27 @@ void Ledger::undo_bad_release(const LastRelease& last) {
 }
 
 void Ledger::on_map(const Event& event) {
-  if (after_ || event.value == 0) {
+  if (after_ || event.size_bytes() == 0) {
     return;
   }
-  release_mapped(event, event.value);
+  release_mapped(event, event.size_bytes());
   threads_[event.thread].last_mapping = 0;
   if (!wants(event)) {
     return;
   }
-  threads_[event.thread].last_mapping = mappings_.add({.size_bytes = event.value,
+  threads_[event.thread].last_mapping = mappings_.add({.size_bytes = event.size_bytes(),
                                                        .allocated_at_ns = now_ns_,
                                                        .address = event.address,
                                                        .site = event.site,
                                                        .thread = event.thread});
   count_allocation(event);
-  totals_.mapped_live_bytes += event.value;
+  totals_.mapped_live_bytes += event.size_bytes();
   totals_.peak_mapped_bytes = std::max(totals_.peak_mapped_bytes, totals_.mapped_live_bytes);
 }
 
 void Ledger::on_unmap(const Event& event) {
-  if (!after_ && event.value != 0) {
-    release_mapped(event, event.value);
+  if (!after_ && event.size_bytes() != 0) {
+    release_mapped(event, event.size_bytes());
   }
 }
 
@@ -115,7 +115,7 @@ void Ledger::release_mapped(const Event& event, uint64_t length_bytes) {
     tally.live_bytes -= part.bytes;
     totals_.mapped_live_bytes -= part.bytes;
     if (part.last) {
-      ++tally.frees;
+      ++tally.releases;
       if (keep_ != Keep::kCounts) site_lifetimes_[part.block.site].add(now_ns_ - part.block.allocated_at_ns);
       tally.temporary_allocations += threads_[event.thread].last_mapping == part.mapping ? 1 : 0;
     }

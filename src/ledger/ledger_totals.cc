@@ -22,11 +22,11 @@ void Ledger::add_totals(const model::Totals& totals, const model::Tables& tables
   gaps_.sizes = gaps_.live || !is_whole;
   totals_.peak_live_bytes = std::max(totals.peak_bytes, totals_.live_bytes);
   totals_.peak_live_blocks = std::max(totals.peak_blocks, totals_.live_blocks());
-  totals_.double_frees = totals.double_releases;
-  totals_.bad_frees = totals.bad_releases;
-  totals_.unknown_frees = totals.unknown_releases;
+  totals_.double_releases = totals.double_releases;
+  totals_.bad_releases = totals.bad_releases;
+  totals_.unknown_releases = totals.unknown_releases;
   for (const model::ThreadReleases& entry : totals.threads) {
-    if (filter_.thread == 0 || filter_.thread == entry.thread) thread_tally(entry.thread).frees = entry.releases;
+    if (filter_.thread == 0 || filter_.thread == entry.thread) thread_tally(entry.thread).releases = entry.releases;
   }
   for (const model::LiveSize& entry : totals.live_sizes) sizes_.add_live(entry.size, entry.blocks);
 }
@@ -34,7 +34,7 @@ void Ledger::add_totals(const model::Totals& totals, const model::Tables& tables
 void Ledger::add_site(const model::SiteTotals& entry) {
   Tally& tally = tallies_[entry.site];
   tally.allocations += entry.allocations;
-  tally.frees += entry.releases;
+  tally.releases += entry.releases;
   tally.allocated_bytes += entry.allocated_bytes;
   tally.live_bytes += entry.allocated_bytes - entry.released_bytes;
   tally.temporary_allocations += entry.temporary;
@@ -43,16 +43,16 @@ void Ledger::add_site(const model::SiteTotals& entry) {
   by_thread.allocations += entry.allocations;
   by_thread.allocated_bytes += entry.allocated_bytes;
   totals_.allocations += entry.allocations;
-  totals_.frees += entry.releases;
+  totals_.releases += entry.releases;
   totals_.allocated_bytes += entry.allocated_bytes;
   totals_.live_bytes += entry.allocated_bytes - entry.released_bytes;
   totals_.temporary_allocations += entry.temporary;
-  totals_.mismatched_frees += entry.mismatched;
-  SiteGaps& gaps = site_gaps_[entry.site];
+  totals_.mismatched_releases += entry.mismatched;
+  SiteMissingData& gaps = site_gaps_[entry.site];
   if (entry.thread == 0) {
     gaps.threads = true;
   } else {
-    note_thread(tally, {.site = entry.site, .thread = entry.thread, .value = 0, .address = 0});
+    note_thread(tally, {.site = entry.site, .thread = entry.thread, .size_or_block = 0, .address = 0});
   }
   gaps.live = gaps.live || entry.unkept_blocks != 0;
   gaps_.live = gaps_.live || entry.unkept_blocks != 0;

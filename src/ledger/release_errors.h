@@ -38,7 +38,7 @@ struct ReleaseError {
 
 class ReleaseErrors {
  public:
-  static constexpr size_t kMostDistinct = 10'000;
+  static constexpr size_t kMaxDistinct = 10'000;
   static constexpr size_t kDropped = ~size_t{0};
 
   // Returns where it was counted, for take_back.
@@ -48,7 +48,7 @@ class ReleaseErrors {
       ++errors_[found->second].count;
       return found->second;
     }
-    if (errors_.size() >= kMostDistinct) {
+    if (errors_.size() >= kMaxDistinct) {
       ++dropped_;
       return kDropped;
     }

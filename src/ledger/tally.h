@@ -10,7 +10,7 @@ namespace heaptap::ledger {
 // processor's cache. Programs have hundreds of thousands of sites.
 struct alignas(64) Tally {
   uint64_t allocations = 0;
-  uint64_t frees = 0;  // of this site's blocks, whoever released them
+  uint64_t releases = 0;  // of this site's blocks, whoever released them
   uint64_t allocated_bytes = 0;
   uint64_t live_bytes = 0;
   uint64_t peak_bytes = 0;  // held at the moment of the process's peak; settled once the ledger is finished
@@ -18,7 +18,7 @@ struct alignas(64) Tally {
   uint64_t temporary_allocations = 0;
   uint64_t first_threads = 0;  // bit n: thread n + 1 allocated here
 
-  [[nodiscard]] uint64_t live_blocks() const { return allocations - frees; }
+  [[nodiscard]] uint64_t live_blocks() const { return allocations - releases; }
 
   // To be called before live_bytes changes: keeps what was held at the peak that has passed.
   void settle_peak(uint64_t current_peak_id) {
@@ -47,7 +47,7 @@ class LifetimeSum {
 
 struct Totals {
   uint64_t allocations = 0;
-  uint64_t frees = 0;
+  uint64_t releases = 0;
   uint64_t allocated_bytes = 0;
   uint64_t temporary_allocations = 0;
   uint64_t live_bytes = 0;
@@ -56,18 +56,18 @@ struct Totals {
   uint64_t peak_time_ns = 0;
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
-  uint64_t bad_frees = 0;  // never allocated, or into the middle of a block
-  uint64_t double_frees = 0;
-  uint64_t mismatched_frees = 0;
-  uint64_t unknown_frees = 0;  // of blocks whose allocation wasn't seen
-  uint64_t unseen_frees = 0;   // among `frees`: concluded, since the block's address was handed out again
+  uint64_t bad_releases = 0;  // never allocated, or into the middle of a block
+  uint64_t double_releases = 0;
+  uint64_t mismatched_releases = 0;
+  uint64_t unknown_releases = 0;  // of blocks whose allocation wasn't seen
+  uint64_t unseen_releases = 0;   // among `releases`: concluded, since the block's address was handed out again
 
-  [[nodiscard]] uint64_t live_blocks() const { return allocations - frees; }
+  [[nodiscard]] uint64_t live_blocks() const { return allocations - releases; }
 };
 
 struct ThreadTally {
   uint64_t allocations = 0;
-  uint64_t frees = 0;  // made by this thread, of whosever blocks
+  uint64_t releases = 0;  // made by this thread, of whosever blocks
   uint64_t allocated_bytes = 0;
 };
 

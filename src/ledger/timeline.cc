@@ -6,11 +6,11 @@ namespace heaptap::ledger {
 
 Timeline::Timeline(uint64_t start_ns, uint64_t resolution_ns)
     : start_ns_(start_ns), width_ns_(resolution_ns == 0 ? 1000 : resolution_ns), open_end_ns_(start_ns + width_ns_) {
-  closed_.reserve(kMostBins);
+  closed_.reserve(kMaxBins);
 }
 
 void Timeline::close_bins(uint64_t now_ns, const TimelineState& state) {
-  while ((now_ns - start_ns_) / width_ns_ >= kMostBins) {
+  while ((now_ns - start_ns_) / width_ns_ >= kMaxBins) {
     double_width();
   }
   const uint64_t open_bin = (now_ns - start_ns_) / width_ns_;
@@ -44,7 +44,7 @@ void Timeline::restore(uint64_t since_ns, uint64_t size_bytes) {
     TimelineBin& bin = closed_[index];
     bin.at_end.live_bytes += size_bytes;
     ++bin.at_end.live_blocks;
-    --bin.at_end.frees;
+    --bin.at_end.releases;
     bin.peak_live_bytes = std::max(bin.peak_live_bytes, bin.at_end.live_bytes);
   }
 }

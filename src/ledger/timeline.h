@@ -1,4 +1,4 @@
-// Memory over time in at most kMostBins intervals of equal width. The width doubles whenever they don't suffice, so
+// Memory over time in at most kMaxBins intervals of equal width. The width doubles whenever they don't suffice, so
 // a trace of any length fits; the peak within an interval stays exact.
 #pragma once
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace heaptap::ledger {
 
-// The state at the end of an interval; allocations and frees count from the beginning of the trace.
+// The state at the end of an interval; allocations and releases count from the beginning of the trace.
 struct TimelineState {
   uint64_t live_bytes = 0;
   uint64_t live_blocks = 0;
   uint64_t mapped_bytes = 0;
   uint64_t allocations = 0;
-  uint64_t frees = 0;
+  uint64_t releases = 0;
 };
 
 struct TimelineBin {
@@ -23,7 +23,7 @@ struct TimelineBin {
 
 class Timeline {
  public:
-  static constexpr size_t kMostBins = 1024;
+  static constexpr size_t kMaxBins = 1024;
 
   Timeline(uint64_t start_ns, uint64_t resolution_ns);
 

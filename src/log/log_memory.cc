@@ -30,7 +30,7 @@ struct Sizes {
   uint64_t block_lines = 0;
 };
 
-constexpr uint64_t kMostFileBytes = uint64_t{32} << 20;
+constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
 constexpr uint64_t kLeastFileBytes = uint64_t{2} << 20;
 
 constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
@@ -79,7 +79,7 @@ Sizes totals_sizes(uint64_t bytes) {
     sizes.stack_areas = 256;
     sizes.own_areas = 512;
   }
-  sizes.entries = part(28, sizeof(wire::TotalsEntry) + sizeof(wire::TotalsRare), wire::kMostEntries);
+  sizes.entries = part(28, sizeof(wire::TotalsEntry) + sizeof(wire::TotalsRare), wire::kMaxEntries);
   sizes.block_lines = wire::kFewestLines;
   const uint64_t taken = total_of(sizes);
   constexpr uint64_t kLineBytes = sizeof(wire::BlockLine) + 1;  // with its share of the pages
@@ -168,7 +168,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   options.omitted_objects.copy(log.omitted_objects, sizeof(log.omitted_objects) - 1);
   log.node_count.store(wire::kRootCount, std::memory_order_relaxed);
   log.free_chunks.store(wire::kNoChunk, std::memory_order_relaxed);
-  log.ring_at.store(wire::kNeverRing, std::memory_order_relaxed);
+  log.wake_threshold.store(wire::kNeverWake, std::memory_order_relaxed);
   log.coarse_clock.store(LogClock(log).now(), std::memory_order_relaxed);
 }
 
@@ -187,7 +187,7 @@ base::UniqueFd open_nameless(const std::string& folder) {
 // taken at once, since a full file system would kill whoever touches a page that isn't there: so it is small.
 base::UniqueFd make_log_file(LogOptions options, Sizes& sizes) {
   const char* const folder = getenv("TMPDIR");
-  for (uint64_t most = kMostFileBytes; most >= kLeastFileBytes; most /= 2) {
+  for (uint64_t most = kMaxFileBytes; most >= kLeastFileBytes; most /= 2) {
     options.most_bytes = std::min(options.most_bytes, most);
     sizes = sizes_for(options);
     for (const char* place : {"/dev/shm", folder != nullptr ? folder : "/tmp", "/tmp"}) {

@@ -19,14 +19,14 @@ constexpr uint64_t kSlackTicks = 50'000;
 constexpr uint64_t kStallTicks = 300'000'000;
 // Events of one stream that are held here at a time (about: chunks are read whole); what else there is stays in the log
 // until the next drain. So few that they stay in the processor's cache until the trace's columns are made of them.
-constexpr size_t kMostHeld = 2048;
+constexpr size_t kMaxHeld = 2048;
 // Chunks that are filled while the collector rests before it is woken: half a megabyte.
 constexpr uint32_t kFilledAtRest = 64;
 // From so many used chunks on, those that are done with are copied out of the log, which is memory of the target's too, and
 // given back before they are read.
 constexpr uint32_t kCrowded = 128;
-constexpr uint32_t kMostKept = LogReader::kMostKeptBytes / wire::kChunkBytes;
-constexpr size_t kMostSpare = 256;
+constexpr uint32_t kMaxKept = LogReader::kMaxKeptBytes / wire::kChunkBytes;
+constexpr size_t kMaxSpare = 256;
 constexpr auto kEnded = static_cast<uint32_t>(wire::StreamState::kEnded);
 constexpr uint32_t kToBeRead = 1;  // that of no stream that is quiet
 static_assert(wire::is_in_record(kToBeRead));
@@ -52,7 +52,7 @@ struct LogReader::Stream {
   bool base_known = false;
   bool ended = false;   // its thread is gone, and this was so before it was read
   bool closed = false;  // and everything of it was read
-  bool unread = false;  // there is more than kMostHeld
+  bool unread = false;  // there is more than kMaxHeld
   RawEvents events;
   size_t taken = 0;
 
@@ -195,7 +195,7 @@ void LogReader::begin_stream(uint32_t index) {
   auto stream = std::make_unique<Stream>();
   stream->slot = index;
   stream->chunk = place.first_chunk;
-  stream->thread = std::min(place.thread_number, wire::kMostThreads);
+  stream->thread = std::min(place.thread_number, wire::kMaxThreads);
   stream->last_time = place.started_at.load(std::memory_order_relaxed);
   if (stream->chunk >= chunk_count_) {
     ++damaged_streams_;
@@ -211,7 +211,7 @@ void LogReader::begin_stream(uint32_t index) {
 void LogReader::keep_chunks() {
   if (log_.used_chunks.load(std::memory_order_relaxed) < std::min(stream_count_ + kCrowded, chunk_count_ / 4)) return;
   for (Stream* stream : active_) {
-    while (kept_ < kMostKept && keep_chunk(*stream)) {
+    while (kept_ < kMaxKept && keep_chunk(*stream)) {
     }
   }
 }
@@ -250,7 +250,7 @@ void LogReader::read_stream(Stream& stream) {
   // As many chunks as there are, at most: empty ones that follow each other while they are read aren't an agent's, and would
   // keep the collector here.
   for (uint32_t chunks = 0; more && chunks < chunk_count_; ++chunks) {
-    if (stream.events.size() - stream.taken >= kMostHeld) break;
+    if (stream.events.size() - stream.taken >= kMaxHeld) break;
     more = read_chunk(stream);
   }
   stream.unread = more && !stream.closed;
@@ -295,7 +295,7 @@ bool LogReader::read_kept(Stream& stream) {
     return false;
   }
   stream.begin_chunk();
-  if (spare_.size() < kMostSpare) spare_.push_back(std::move(kept.bytes));
+  if (spare_.size() < kMaxSpare) spare_.push_back(std::move(kept.bytes));
   return true;
 }
 
@@ -330,15 +330,15 @@ wire::RawEvent* LogReader::read_usual_records(Stream& stream, const uint8_t* byt
   const uint32_t thread = stream.thread;
   for (wire::SizedRecord record; committed - offset >= sizeof(record);) {
     std::memcpy(&record, bytes + offset, sizeof(record));
-    const wire::RecordKind kind = wire::record_kind(record.head.what);
+    const wire::RecordKind kind = wire::record_kind(record.head.tagged_address);
     const uint64_t time = std::max(base_time + record.head.time, last_time);
     // A branch on purpose: where the next record begins is foreseen, not waited for.
     if (kind == wire::RecordKind::kAllocate) {
       offset += sizeof(wire::SizedRecord);
-      *event++ = {time, record.head.what, record.size_bytes, record.head.stack, thread};
+      *event++ = {time, record.head.tagged_address, record.size_bytes, record.head.stack, thread};
     } else if (kind == wire::RecordKind::kRelease) {
       offset += sizeof(wire::Record);
-      *event++ = {time, record.head.what, 0, record.head.stack, thread};
+      *event++ = {time, record.head.tagged_address, 0, record.head.stack, thread};
     } else {
       break;
     }
@@ -355,7 +355,7 @@ bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t
   if (left < sizeof(wire::Record)) return false;
   wire::SizedRecord record{};
   std::memcpy(&record, bytes + stream.offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
-  const wire::RecordKind kind = wire::record_kind(record.head.what);
+  const wire::RecordKind kind = wire::record_kind(record.head.tagged_address);
   if (kind == wire::RecordKind::kNote) {
     // The only note there is holds a clock.
     stream.base_time = record.size_bytes;
@@ -367,7 +367,7 @@ bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t
   stream.offset += size;
   stream.last_time = std::max(stream.base_time + record.head.time, stream.last_time);
   const uint64_t size_bytes = size == sizeof(record) ? record.size_bytes : 0;
-  *event++ = {stream.last_time, record.head.what, size_bytes, record.head.stack, stream.thread};
+  *event++ = {stream.last_time, record.head.tagged_address, size_bytes, record.head.stack, stream.thread};
   return true;
 }
 
@@ -467,10 +467,10 @@ void LogReader::rest() {
   // A look at many streams takes its time, and is worth as many more chunks.
   const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
   const auto worth = std::max(kFilledAtRest, stream_count_ / 4);
-  log_.ring_at.store(used + std::min(worth, usable_chunks_ / 8), std::memory_order_relaxed);
+  log_.wake_threshold.store(used + std::min(worth, usable_chunks_ / 8), std::memory_order_relaxed);
 }
 
-void LogReader::wake_up() { log_.ring_at.store(wire::kNeverRing, std::memory_order_relaxed); }
+void LogReader::wake_up() { log_.wake_threshold.store(wire::kNeverWake, std::memory_order_relaxed); }
 
 bool LogReader::is_empty() const {
   return !has_unread_ &&

@@ -28,7 +28,7 @@ struct StreamEnd {
 class LogReader {
  public:
   // Of the log's chunks so much is held here at most, besides the few records that aren't handed on yet.
-  static constexpr uint64_t kMostKeptBytes = uint64_t{64} << 20;
+  static constexpr uint64_t kMaxKeptBytes = uint64_t{64} << 20;
 
   explicit LogReader(const LogParts& log);
   ~LogReader();
@@ -42,7 +42,7 @@ class LogReader {
   // Asked before the log grows by so many bytes; without it it may always.
   void set_may_grow(std::function<bool(uint64_t)> may_grow) { may_grow_ = std::move(may_grow); }
 
-  // Until wake_up() the agent rings (log/log_bell.h) when the log fills.
+  // Until wake_up() the agent rings (log/log_waker.h) when the log fills.
   void rest();
   void wake_up();
 

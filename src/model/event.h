@@ -10,11 +10,11 @@
 namespace heaptap::model {
 
 enum class EventKind : uint8_t {
-  kAllocate = 1,  // value: size in bytes
-  kRelease = 2,   // value: number of the allocation that it releases, or kUnknownBlock
+  kAllocate = 1,  // size:  in bytes
+  kRelease = 2,   // block: number of the allocation that it releases, or kUnknownBlock
   kUndo = 3,      // the thread's last release did not happen (a realloc that failed); no value
-  kMap = 4,       // value: size in bytes; address: where
-  kUnmap = 5,     // value: length in bytes; address: where
+  kMap = 4,       // size:  in bytes; address: where
+  kUnmap = 5,     // size:  in bytes; address: where
 };
 
 // Allocations are numbered 1, 2, … in the order of their events in the trace, across threads.
@@ -30,9 +30,12 @@ using ThreadId = uint32_t;  // 1, 2, … in order of first event
 struct Event {
   SiteId site;
   ThreadId thread;
-  uint64_t value;  // see EventKind
+  uint64_t size_or_block;  // see EventKind
   uint64_t
       address;  // of kAllocate, kMap, kUnmap, and of a kRelease of an unknown block; 0 where addresses weren't asked for
+
+  [[nodiscard]] uint64_t size_bytes() const { return size_or_block; }  // but for kRelease and kUndo
+  [[nodiscard]] BlockNumber block() const { return size_or_block; }    // of kRelease
 };
 
 // From event `first_event` of the batch on (until the next mark) the time is `time_ns` since the start of the capture.

@@ -59,7 +59,7 @@ std::optional<uint64_t> ProcessMemory::word(uint64_t address) const {
 
 template <typename Word>
 std::vector<Word> ProcessMemory::words_of(base::AddressRange range) const {
-  const size_t most = range.end > range.begin ? std::min(range.size(), kMostWordsBytes) / sizeof(Word) : 0;
+  const size_t most = range.end > range.begin ? std::min(range.size(), kMaxWordsBytes) / sizeof(Word) : 0;
   constexpr size_t kPiece = size_t{1} << 20;
   std::vector<Word> result;
   // Room for what is there, not for what somebody says is there.

@@ -39,8 +39,8 @@ class ProcessMemory {
   }
 
   // The target's words, in its length: one (none where it can't be read), and as many of a range as can be read, of
-  // kMostWordsBytes at most: what a range is can come from the target itself.
-  static constexpr uint64_t kMostWordsBytes = uint64_t{64} << 20;
+  // kMaxWordsBytes at most: what a range is can come from the target itself.
+  static constexpr uint64_t kMaxWordsBytes = uint64_t{64} << 20;
   [[nodiscard]] std::optional<uint64_t> word(uint64_t address) const;
   [[nodiscard]] std::vector<uint64_t> words(base::AddressRange range) const;
   [[nodiscard]] unsigned word_bytes() const { return word_bytes_; }

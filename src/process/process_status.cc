@@ -102,9 +102,9 @@ bool has_program(pid_t thread) {
 // A thread that ends just when the kernel has come to it ends the list, too (fs/proc/base.c, proc_task_readdir). Such a list
 // is too short.
 std::vector<pid_t> list_threads(pid_t process) {
-  constexpr int kMostTries = 50;
+  constexpr int kMaxTries = 50;
   std::vector<pid_t> threads;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     threads = try_to_list_threads(process);
     if (threads.size() >= count_threads(process)) break;
   }

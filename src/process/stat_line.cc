@@ -7,15 +7,15 @@
 namespace heaptap::process {
 namespace {
 
-constexpr size_t kMostBytes = 8192;
+constexpr size_t kMaxBytes = 8192;
 
 }  // namespace
 
 StatLine StatLine::of(pid_t thread) {
-  return StatLine(read_proc_file("/proc/" + std::to_string(thread) + "/stat", kMostBytes));
+  return StatLine(read_proc_file("/proc/" + std::to_string(thread) + "/stat", kMaxBytes));
 }
 
-StatLine StatLine::of_own() { return StatLine(read_proc_file("/proc/self/stat", kMostBytes)); }
+StatLine StatLine::of_own() { return StatLine(read_proc_file("/proc/self/stat", kMaxBytes)); }
 
 // Nothing but numbers and the state's letter stands behind the name: the last parenthesis is its end.
 std::string_view StatLine::text(Field field) const {

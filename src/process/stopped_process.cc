@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "arch/thread_facts.h"
-#include "process/thread_collector.h"
+#include "process/thread_stopper.h"
 
 namespace heaptap::process {
 namespace {
@@ -32,7 +32,7 @@ struct StoppedProcess::State {
   // In the tracing thread.
   void trace(const StopLimits& limits) {
     std::future<void> released_later = release.get_future();
-    ThreadCollector collector(process, limits);
+    ThreadStopper collector(process, limits);
     std::string error = collector.stop_all();
     threads = std::move(collector.threads());
     architecture = collector.architecture();

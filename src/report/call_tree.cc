@@ -19,12 +19,12 @@ FrameKey key_of(const symbols::Frame& frame) {
 }
 
 // While the tree grows: children found by key.
-struct Branch {
+struct Divergence {
   const symbols::Frame* frame = nullptr;
   uint64_t weight = 0;
   uint64_t allocations = 0;
   uint64_t live_blocks = 0;
-  std::map<FrameKey, Branch> children;
+  std::map<FrameKey, Divergence> children;
 };
 
 uint64_t weight_of(const StackEntry& stack, Weight weight) {
@@ -41,13 +41,13 @@ uint64_t weight_of(const StackEntry& stack, Weight weight) {
   return 0;
 }
 
-void grow(Branch& branch, const StackEntry& stack, uint64_t weight) {
+void grow(Divergence& branch, const StackEntry& stack, uint64_t weight) {
   branch.weight += weight;
   branch.allocations += stack.allocations;
   branch.live_blocks += stack.live_blocks;
 }
 
-TreeNode finish(const Branch& branch) {
+TreeNode finish(const Divergence& branch) {
   TreeNode node{.frame = branch.frame == nullptr ? symbols::Frame{} : *branch.frame,
                 .weight = branch.weight,
                 .allocations = branch.allocations,
@@ -92,7 +92,7 @@ const char* name_of(Weight weight) {
 }
 
 TreeNode build_tree(const Report& report, Weight weight, bool bottom_up, size_t depth) {
-  Branch root;
+  Divergence root;
   std::vector<symbols::Frame> functions;  // the called functions, as frames of their own
   functions.reserve(report.stacks.size());
   for (const StackEntry& stack : report.stacks) {
@@ -109,7 +109,7 @@ TreeNode build_tree(const Report& report, Weight weight, bool bottom_up, size_t 
     if (!bottom_up) {
       std::reverse(path.begin(), path.end());
     }
-    Branch* branch = &root;
+    Divergence* branch = &root;
     grow(root, stack, value);
     for (const symbols::Frame* frame : path) {
       branch = &branch->children[key_of(*frame)];

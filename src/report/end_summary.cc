@@ -27,11 +27,11 @@ using base::format_count;
 
 using Lines = std::vector<std::string>;
 
-constexpr size_t kMostLines = 12;
-constexpr size_t kMostRemarks = 3;
-constexpr size_t kMostStacks = 5;
-constexpr size_t kMostErrors = 3;
-constexpr size_t kMostProcesses = 4;
+constexpr size_t kMaxLines = 12;
+constexpr size_t kMaxRemarks = 3;
+constexpr size_t kMaxStacks = 5;
+constexpr size_t kMaxErrors = 3;
+constexpr size_t kMaxProcesses = 4;
 
 std::string totals_line(const Report& report) {
   const Totals& totals = report.totals;
@@ -147,7 +147,7 @@ std::string process_line(const ProcessEntry& process) {
     if (totals.peak_known) text += ", peak " + format_bytes(totals.peak_live_bytes);
     if (capture.exit.signal || capture.exit.code.value_or(0) != 0) text += ", " + exit_text(capture);
   }
-  if (const uint64_t errors = totals.bad_frees + totals.double_frees + totals.mismatched_frees; errors != 0) {
+  if (const uint64_t errors = totals.bad_releases + totals.double_releases + totals.mismatched_releases; errors != 0) {
     text += ", " + counted(errors, "bad release");
   }
   return text + ": " + base::safe_text(process.trace_path);
@@ -188,8 +188,8 @@ std::string place_of(const std::vector<symbols::Frame>& frames) {
 }
 
 std::string bad_releases_line(const Totals& totals) {
-  return fmt::format("! {} bad, {} double, {} mismatched releases", format_count(totals.bad_frees),
-                     format_count(totals.double_frees), format_count(totals.mismatched_frees));
+  return fmt::format("! {} bad, {} double, {} mismatched releases", format_count(totals.bad_releases),
+                     format_count(totals.double_releases), format_count(totals.mismatched_releases));
 }
 
 // How many there are, and the first of them. Nothing where they aren't listed.
@@ -197,7 +197,7 @@ Lines error_lines(const Report& report) {
   Lines lines;
   for (const ErrorEntry& error : report.errors) {
     if (lines.empty()) lines.push_back(bad_releases_line(report.totals));
-    if (lines.size() > kMostErrors) break;
+    if (lines.size() > kMaxErrors) break;
     std::string line = fmt::format("  {} release by {} from {}", error.kind,
                                    function_text(error.function, error.variant), place_of(error.frames));
     if (error.allocated) {
@@ -223,7 +223,7 @@ Lines remark_lines(const Report& report, size_t most) {
     lines.push_back("! the trace is cut off: " + base::safe_text(report.capture.damage));
   }
   const Totals& totals = report.totals;
-  const bool has_errors = totals.bad_frees + totals.double_frees + totals.mismatched_frees != 0;
+  const bool has_errors = totals.bad_releases + totals.double_releases + totals.mismatched_releases != 0;
   if (has_errors && report.errors.empty()) lines.push_back(bad_releases_line(totals));
   for (const std::string& note : report.capture.notes) {
     lines.push_back("! " + base::safe_text(note));
@@ -286,16 +286,16 @@ std::string render_end_summary(const Report& report, const RenderOptions& option
     lines.push_back(any ? ink.red(leaks_line(report.leaks)) : leaks_line(report.leaks));
   }
   constexpr size_t kAtTheEnd = 2;
-  const size_t room = kMostLines - lines.size() - kAtTheEnd;
+  const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
-  const Lines stacks = stack_lines(report, kMostStacks);
+  const Lines stacks = stack_lines(report, kMaxStacks);
   const Lines errors = error_lines(report);
   // A part's title is worth nothing without a line below it.
   enum Part : size_t { kRemarks, kErrors, kProcesses, kStacks };
   const auto given = share<4>(
       room,
-      {remark_lines(report, kMostRemarks).size(), errors.size(),
-       several ? 1 + std::min(report.processes.size() - 1, kMostProcesses) : 0, stacks.empty() ? 0 : 1 + stacks.size()},
+      {remark_lines(report, kMaxRemarks).size(), errors.size(),
+       several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0, stacks.empty() ? 0 : 1 + stacks.size()},
       {1, 2, 2, 2});
   const size_t processes = several && options.all_processes ? report.processes.size() + 1 : given[kProcesses];
   for (std::string& line : process_lines(report, processes)) lines.push_back(std::move(line));

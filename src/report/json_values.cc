@@ -84,13 +84,13 @@ Json json_of(const StackEntry& stack) {
           {"function", stack.function},
           {"variant", stack.variant},
           {"allocations", known(stack.calls_known, stack.allocations)},
-          {"frees", known(stack.live_known && stack.calls_known, stack.frees)},
+          {"frees", known(stack.live_known && stack.calls_known, stack.releases)},
           {"allocated_bytes", known(stack.calls_known, stack.allocated_bytes)},
           {"live_blocks", known(stack.live_known, stack.live_blocks)},
           {"live_bytes", known(stack.live_known, stack.live_bytes)},
           {"peak_bytes", known(stack.times_known, stack.peak_bytes)},
           {"temporary_allocations", known(stack.temporary_known, stack.temporary_allocations)},
-          {"mismatched_frees", known(stack.calls_known, stack.mismatched_frees)},
+          {"mismatched_frees", known(stack.calls_known, stack.mismatched_releases)},
           {"lifetime_ns", known(stack.times_known, stack.lifetime_ns)},
           {"threads", known(stack.threads_known, stack.threads)},
           {"leaks", leaks_json(stack.leaks)},
@@ -117,7 +117,7 @@ Json json_of(const ErrorEntry& error) {
 
 Json json_of(const Totals& totals) {
   return {{"allocations", known(totals.calls_known, totals.allocations)},
-          {"frees", known(totals.live_known && totals.calls_known, totals.frees)},
+          {"frees", known(totals.live_known && totals.calls_known, totals.releases)},
           {"allocated_bytes", known(totals.calls_known, totals.allocated_bytes)},
           {"temporary_allocations", known(totals.temporary_known, totals.temporary_allocations)},
           {"live_blocks", known(totals.live_known, totals.live_blocks)},
@@ -127,11 +127,11 @@ Json json_of(const Totals& totals) {
           {"peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns)},
           {"mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes)},
           {"peak_mapped_bytes", known(totals.calls_known, totals.peak_mapped_bytes)},
-          {"bad_frees", known(totals.bad_frees_known, totals.bad_frees)},
-          {"double_frees", known(totals.bad_frees_known, totals.double_frees)},
-          {"mismatched_frees", known(totals.calls_known, totals.mismatched_frees)},
-          {"unknown_frees", known(totals.calls_known, totals.unknown_frees)},
-          {"unseen_frees", known(totals.calls_known, totals.unseen_frees)}};
+          {"bad_frees", known(totals.bad_frees_known, totals.bad_releases)},
+          {"double_frees", known(totals.bad_frees_known, totals.double_releases)},
+          {"mismatched_frees", known(totals.calls_known, totals.mismatched_releases)},
+          {"unknown_frees", known(totals.calls_known, totals.unknown_releases)},
+          {"unseen_frees", known(totals.calls_known, totals.unseen_releases)}};
 }
 
 Json json_of(const Leaks& leaks) {
@@ -189,9 +189,9 @@ Json sum_json(const std::vector<ProcessEntry>& processes) {
           {"definite", count_json(sums.definite)},
           {"indirect", count_json(sums.indirect)},
           {"possible", count_json(sums.possible)},
-          {"bad_frees", sums.bad_frees},
-          {"double_frees", sums.double_frees},
-          {"mismatched_frees", sums.mismatched_frees},
+          {"bad_frees", sums.bad_releases},
+          {"double_frees", sums.double_releases},
+          {"mismatched_frees", sums.mismatched_releases},
           {"lost_events", sums.lost_events}};
 }
 

@@ -12,9 +12,9 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
     const Totals& totals = process.totals;
     sums.allocations += totals.allocations;
     sums.allocated_bytes += totals.allocated_bytes;
-    sums.bad_frees += totals.bad_frees;
-    sums.double_frees += totals.double_frees;
-    sums.mismatched_frees += totals.mismatched_frees;
+    sums.bad_releases += totals.bad_releases;
+    sums.double_releases += totals.double_releases;
+    sums.mismatched_releases += totals.mismatched_releases;
     sums.lost_events += process.capture.lost_events;
     if (!process.leaks.scanned) {
       if (!process.capture.executed) ++sums.unscanned;

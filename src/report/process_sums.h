@@ -15,12 +15,12 @@ struct ProcessSums {
   BlockCount definite;
   BlockCount indirect;
   BlockCount possible;
-  uint64_t bad_frees = 0;
-  uint64_t double_frees = 0;
-  uint64_t mismatched_frees = 0;
+  uint64_t bad_releases = 0;
+  uint64_t double_releases = 0;
+  uint64_t mismatched_releases = 0;
   uint64_t lost_events = 0;
 
-  [[nodiscard]] uint64_t errors() const { return bad_frees + double_frees + mismatched_frees; }
+  [[nodiscard]] uint64_t errors() const { return bad_releases + double_releases + mismatched_releases; }
 };
 
 ProcessSums sum_of(const std::vector<ProcessEntry>& processes);

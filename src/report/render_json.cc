@@ -8,7 +8,7 @@
 namespace heaptap::report {
 namespace {
 
-constexpr size_t kMostTreeFrames = 255;
+constexpr size_t kMaxTreeFrames = 255;
 
 const auto kSelf = [](const auto& entry) { return json_of(entry); };
 
@@ -56,7 +56,7 @@ Json tree_json(const TreeNode& node) {
 
 std::string tree(const Report& report, bool bottom_up) {
   const Weight weight = choose_weight(report);
-  const TreeNode root = build_tree(report, weight, bottom_up, kMostTreeFrames);
+  const TreeNode root = build_tree(report, weight, bottom_up, kMaxTreeFrames);
   JsonDocument document("tree", report);
   document.member("weight", name_of(weight));
   document.member("bottom_up", bottom_up);
@@ -74,7 +74,7 @@ std::string stats(const Report& report) {
             {"kernel_id", thread.kernel_id == 0 ? Json(nullptr) : Json(thread.kernel_id)},
             {"name", thread.name.empty() ? Json(nullptr) : Json(thread.name)},
             {"allocations", thread.allocations},
-            {"frees", thread.frees},
+            {"frees", thread.releases},
             {"allocated_bytes", thread.allocated_bytes}};
   });
   document.member("collector", {{"cpu_ns", report.capture.collector_cpu_ns},
@@ -131,7 +131,7 @@ std::string timeline(const Report& report) {
     document.list("points", report.timeline, [](const TimelinePoint& point) -> Json {
       return {{"time_ns", point.time_ns},          {"live_bytes", point.live_bytes},
               {"live_blocks", point.live_blocks},  {"peak_live_bytes", point.peak_live_bytes},
-              {"allocations", point.allocations},  {"frees", point.frees},
+              {"allocations", point.allocations},  {"frees", point.releases},
               {"mapped_bytes", point.mapped_bytes}};
     });
   return document.finish();

@@ -15,7 +15,7 @@ namespace heaptap::report {
 
 struct Totals {
   uint64_t allocations = 0;
-  uint64_t frees = 0;
+  uint64_t releases = 0;
   uint64_t allocated_bytes = 0;
   uint64_t temporary_allocations = 0;
   uint64_t live_blocks = 0;
@@ -24,15 +24,15 @@ struct Totals {
   uint64_t peak_live_blocks = 0;  // the most blocks alive at one time (not necessarily at the peak of bytes)
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
-  uint64_t bad_frees = 0;  // never allocated, or into the middle of a block
-  uint64_t double_frees = 0;
-  uint64_t mismatched_frees = 0;
-  uint64_t unknown_frees = 0;  // of blocks whose allocation wasn't seen
-  uint64_t unseen_frees = 0;   // among `frees`: concluded, since the block's address was handed out again
+  uint64_t bad_releases = 0;  // never allocated, or into the middle of a block
+  uint64_t double_releases = 0;
+  uint64_t mismatched_releases = 0;
+  uint64_t unknown_releases = 0;  // of blocks whose allocation wasn't seen
+  uint64_t unseen_releases = 0;   // among `releases`: concluded, since the block's address was handed out again
   uint64_t peak_time_ns = 0;
   // Where not, the numbers of that name mean nothing.
   bool calls_known = true;  // all but live_blocks and live_bytes
-  bool live_known = true;   // frees, live_blocks, live_bytes
+  bool live_known = true;   // releases, live_blocks, live_bytes
   bool peak_known = true;   // peak_live_bytes, peak_live_blocks
   bool peak_time_known = true;
   bool temporary_known = true;
@@ -45,19 +45,19 @@ struct StackEntry {
   std::string variant;   // "nothrow", "sized, aligned", …; empty for the plain form
   bool mapping = false;  // mmap and its kin: not in the totals but the mapped ones
   uint64_t allocations = 0;
-  uint64_t frees = 0;  // of this stack's blocks
+  uint64_t releases = 0;  // of this stack's blocks
   uint64_t allocated_bytes = 0;
   uint64_t live_blocks = 0;
   uint64_t live_bytes = 0;
   uint64_t peak_bytes = 0;  // held at the moment of the process's peak_live_bytes
   uint64_t temporary_allocations = 0;
-  uint64_t mismatched_frees = 0;
+  uint64_t mismatched_releases = 0;
   uint64_t lifetime_ns = 0;  // of its blocks that were released, summed
   std::vector<uint32_t> threads;
   std::optional<StackLeaks> leaks;  // empty where no scan was made
   std::vector<symbols::Frame> frames;
-  bool live_known = true;   // frees, live_blocks, live_bytes
-  bool calls_known = true;  // allocations, frees, allocated_bytes, mismatched_frees
+  bool live_known = true;   // releases, live_blocks, live_bytes
+  bool calls_known = true;  // allocations, releases, allocated_bytes, mismatched_releases
   bool times_known = true;  // peak_bytes, lifetime_ns
   bool threads_known = true;
   bool temporary_known = true;
@@ -118,7 +118,7 @@ struct TimelinePoint {
   uint64_t live_blocks = 0;
   uint64_t peak_live_bytes = 0;  // within the interval
   uint64_t allocations = 0;
-  uint64_t frees = 0;
+  uint64_t releases = 0;
   uint64_t mapped_bytes = 0;
 };
 
@@ -127,7 +127,7 @@ struct ThreadEntry {
   uint32_t kernel_id = 0;
   std::string name;
   uint64_t allocations = 0;
-  uint64_t frees = 0;  // made by this thread, of whosever blocks
+  uint64_t releases = 0;  // made by this thread, of whosever blocks
   uint64_t allocated_bytes = 0;
 };
 

@@ -102,14 +102,14 @@ std::string remarks_of(const TextContext& context) {
 
 std::string frames_text(const TextContext& context, const std::vector<symbols::Frame>& frames) {
   std::string text;
-  for (size_t index = 0; index < std::min(frames.size(), kMostFrames); ++index) {
+  for (size_t index = 0; index < std::min(frames.size(), kMaxFrames); ++index) {
     const symbols::Frame& frame = frames[index];
     const std::string inlined = frame.inlined ? " (inlined)" : "";
     text += "      " + base::safe_text(function_of(frame, kNameWidth)) + "  " +
             context.ink.dim(base::safe_text(location_of(frame)) + inlined) + "\n";
   }
-  if (frames.size() > kMostFrames) {
-    text += "      " + context.ink.dim(fmt::format("({} more)", frames.size() - kMostFrames)) + "\n";
+  if (frames.size() > kMaxFrames) {
+    text += "      " + context.ink.dim(fmt::format("({} more)", frames.size() - kMaxFrames)) + "\n";
   }
   return text;
 }

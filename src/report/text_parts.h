@@ -14,7 +14,7 @@ struct TextContext {
   [[nodiscard]] size_t rows(size_t by_default) const { return options.limit != 0 ? options.limit : by_default; }
 };
 
-inline constexpr size_t kMostFrames = 255;
+inline constexpr size_t kMaxFrames = 255;
 inline constexpr size_t kNameWidth = 72;
 
 // "./app --flag (pid 12, x86_64, by agent), exit code 0 after 3.2 s"

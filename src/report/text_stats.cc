@@ -40,7 +40,7 @@ std::string threads_text(const TextContext& context) {
   for (size_t index = 0; index < shown; ++index) {
     const ThreadEntry& thread = threads[index];
     table.add({std::to_string(thread.number), thread.kernel_id == 0 ? "?" : std::to_string(thread.kernel_id),
-               format_count(thread.allocations), format_bytes(thread.allocated_bytes), format_count(thread.frees),
+               format_count(thread.allocations), format_bytes(thread.allocated_bytes), format_count(thread.releases),
                base::safe_text(thread.name)});
   }
   std::string text = table.render(context.ink);
@@ -58,7 +58,7 @@ std::string text_stats(const TextContext& context) {
   const model::Capture& capture = context.report.capture;
   std::string text = title_of(context) + "\n";
   text += fact("allocations", format_count(totals.allocations));
-  text += fact("releases", or_unknown(totals.live_known, format_count(totals.frees)));
+  text += fact("releases", or_unknown(totals.live_known, format_count(totals.releases)));
   text += fact("allocated",
                fmt::format("{} ({})", format_bytes(totals.allocated_bytes), counted(totals.allocated_bytes, "byte")));
   text += fact("average size", per(totals.allocated_bytes, totals.allocations) + " bytes");
@@ -78,10 +78,10 @@ std::string text_stats(const TextContext& context) {
   text += fact("mapped at the end", format_bytes(totals.mapped_live_bytes));
   text += fact("mapped at most", format_bytes(totals.peak_mapped_bytes));
   text += fact("bad / double releases",
-               or_unknown(totals.bad_frees_known,
-                          fmt::format("{} / {}", format_count(totals.bad_frees), format_count(totals.double_frees))));
+               or_unknown(totals.bad_frees_known, fmt::format("{} / {}", format_count(totals.bad_releases),
+                                                              format_count(totals.double_releases))));
   text += fact("mismatched / unknown",
-               fmt::format("{} / {}", format_count(totals.mismatched_frees), format_count(totals.unknown_frees)));
+               fmt::format("{} / {}", format_count(totals.mismatched_releases), format_count(totals.unknown_releases)));
   text += fact("different stacks", format_count(context.report.stack_count));
   text += fact("events", fmt::format("{} recorded, {} lost", format_count(capture.event_count),
                                      format_count(capture.lost_events)));
@@ -172,10 +172,10 @@ std::string text_timeline(const TextContext& context) {
     for (size_t index = begin; index + 1 < end; ++index) {
       sum.peak_live_bytes = std::max(sum.peak_live_bytes, report.timeline[index].peak_live_bytes);
       sum.allocations += report.timeline[index].allocations;
-      sum.frees += report.timeline[index].frees;
+      sum.releases += report.timeline[index].releases;
     }
     table.add({format_duration(sum.time_ns), format_bytes(sum.live_bytes), format_count(sum.live_blocks),
-               format_bytes(sum.peak_live_bytes), format_count(sum.allocations), format_count(sum.frees),
+               format_bytes(sum.peak_live_bytes), format_count(sum.allocations), format_count(sum.releases),
                format_bytes(sum.mapped_bytes), bar(sum.peak_live_bytes, report.totals.peak_live_bytes, 40)});
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);

@@ -31,7 +31,7 @@ std::string totals_text(const TextContext& context) {
   } else {
     text += row_text("temporary", "not known", "threads were not kept apart (a larger --aggregate-memory does)");
   }
-  text += row_text("releases", or_unknown(totals.live_known, format_count(totals.frees)), "");
+  text += row_text("releases", or_unknown(totals.live_known, format_count(totals.releases)), "");
   text += peak_text(totals);
   text +=
       totals.live_known
@@ -42,23 +42,23 @@ std::string totals_text(const TextContext& context) {
     text += row_text("mapped", format_bytes(totals.mapped_live_bytes),
                      fmt::format("by mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
   }
-  if (totals.unknown_frees != 0) {
-    text += row_text("unknown", format_count(totals.unknown_frees),
+  if (totals.unknown_releases != 0) {
+    text += row_text("unknown", format_count(totals.unknown_releases),
                      context.report.capture.from_start ? "releases of blocks whose allocation was not seen"
                                                        : "releases of blocks from before the capture");
   }
-  if (totals.unseen_frees != 0) {
-    text +=
-        row_text("unseen", format_count(totals.unseen_frees), "releases, known by the blocks' being handed out again");
+  if (totals.unseen_releases != 0) {
+    text += row_text("unseen", format_count(totals.unseen_releases),
+                     "releases, known by the blocks' being handed out again");
   }
   const auto error = [&](const char* name, uint64_t count, const char* what) {
     if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));
   };
   if (totals.bad_frees_known) {
-    error("bad frees", totals.bad_frees, "of what was never allocated, or into the middle of a block");
-    error("double frees", totals.double_frees, "");
+    error("bad frees", totals.bad_releases, "of what was never allocated, or into the middle of a block");
+    error("double frees", totals.double_releases, "");
   }
-  error("mismatched", totals.mismatched_frees, "releases that don't fit the allocation (malloc with delete, ...)");
+  error("mismatched", totals.mismatched_releases, "releases that don't fit the allocation (malloc with delete, ...)");
   return text + leak_totals_text(context);
 }
 

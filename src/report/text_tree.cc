@@ -96,7 +96,7 @@ const char* describe_weight(Weight weight) {
 std::string text_tree(const TextContext& context) {
   const Weight weight = choose_weight(context.report);
   const bool bottom_up = context.options.bottom_up;
-  const TreeNode root = build_tree(context.report, weight, bottom_up, kMostFrames);
+  const TreeNode root = build_tree(context.report, weight, bottom_up, kMaxFrames);
   std::string text = title_of(context) + "\n";
   text += context.ink.bold(fmt::format("Call tree by {}, {}", describe_weight(weight),
                                        bottom_up ? "from the allocating functions to their callers"

@@ -6,7 +6,7 @@ namespace heaptap::scan {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMostMainHeapBytes = uint64_t{1} << 46;
+constexpr uint64_t kMaxMainHeapBytes = uint64_t{1} << 46;
 constexpr uint64_t kBins = 127;
 constexpr uint64_t kBinsWords = kBins * 2;
 constexpr uint64_t kBinmapBytes = 16;  // then the next arena
@@ -48,8 +48,8 @@ bool is_arena(const process::ProcessMemory& memory, uint64_t address) {
 // Whether the ring of arenas that goes on with `next` comes back to the one at `begin`. Each has the address of the next one so
 // far behind its own.
 bool closes_ring(const process::ProcessMemory& memory, uint64_t begin, uint64_t next_offset, uint64_t next) {
-  constexpr uint32_t kMostArenas = 1u << 16;
-  for (uint32_t i = 0; i < kMostArenas && next != begin; ++i) {
+  constexpr uint32_t kMaxArenas = 1u << 16;
+  for (uint32_t i = 0; i < kMaxArenas && next != begin; ++i) {
     if (!is_arena(memory, next)) return false;
     next = memory.word(next + next_offset).value_or(0);
   }
@@ -59,10 +59,10 @@ bool closes_ring(const process::ProcessMemory& memory, uint64_t begin, uint64_t 
 // Where the arena with these bins begins. What comes before them isn't the same in all versions, a mutex, flags, fast bins; but
 // arenas know each other by the address at which they begin.
 std::optional<uint64_t> begin_of_arena(const process::ProcessMemory& memory, uint64_t bins, uint64_t next_place) {
-  constexpr uint64_t kMostBefore = 512;
+  constexpr uint64_t kMaxBefore = 512;
   const uint64_t word = memory.word_bytes();
   const uint64_t next = memory.word(next_place).value_or(0);
-  for (uint64_t before = 2 * word; before <= kMostBefore; before += word) {
+  for (uint64_t before = 2 * word; before <= kMaxBefore; before += word) {
     const uint64_t begin = bins - before;
     if (closes_ring(memory, begin, next_place - begin, next)) return begin;
   }
@@ -100,7 +100,7 @@ std::optional<base::AddressRange> group_at(const process::ProcessMemory& memory,
   const uint64_t bits_place = 3 * word + kMasksBytes;
   if (memory.word(meta + 2 * word) != address) return std::nullopt;
   const uint64_t pages = memory.word(meta + bits_place).value_or(0) >> 12;
-  if (pages == 0 || pages > kMostMainHeapBytes / kPageBytes) return std::nullopt;
+  if (pages == 0 || pages > kMaxMainHeapBytes / kPageBytes) return std::nullopt;
   return base::AddressRange{address, address + pages * kPageBytes};
 }
 
@@ -176,7 +176,7 @@ uint64_t end_of_main_heap(const process::ProcessMemory& memory, base::AddressRan
   if (top < kPageBytes || main_arena.contains(top)) return 0;  // no memory yet: top is a bin
   const uint64_t size = memory.word(top + word).value_or(0) & ~uint64_t{7};
   const uint64_t end = top + size;
-  return size < kMostMainHeapBytes && end % kPageBytes == 0 ? end : 0;
+  return size < kMaxMainHeapBytes && end % kPageBytes == 0 ? end : 0;
 }
 
 std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, const process::Mapping& mapping,

@@ -12,7 +12,7 @@ namespace heaptap::scan {
 class BlockHeads {
  public:
   static constexpr size_t kHeadWords = 3;
-  static constexpr uint64_t kMostCookieBytes = 8;
+  static constexpr uint64_t kMaxCookieBytes = 8;
 
   BlockHeads() = default;
   BlockHeads(size_t blocks, unsigned word_bytes) : word_bytes_(word_bytes), patterns_(blocks, 0) {}

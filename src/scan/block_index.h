@@ -65,7 +65,7 @@ class BlockIndex {
   static constexpr uint64_t kLowMask = (1u << kEntryBits) - 1;
   static constexpr uint64_t kRegionsOfTop = 1u << (kTopBits - kRegionBits);
   static constexpr uint64_t kEntriesOfLeaf = (1u << (kRegionBits - kEntryBits)) + 1;
-  static constexpr uint64_t kMostIndexedBytes = uint64_t{1} << 44;  // of one block
+  static constexpr uint64_t kMaxIndexedBytes = uint64_t{1} << 44;  // of one block
   // A region: kNothing, the number of its leaf + 1, or kInside + the block that it is in the middle of.
   static constexpr uint32_t kNothing = 0;
   static constexpr uint32_t kInside = 0x80000000;

@@ -26,7 +26,7 @@ class CandidateLog {
   void add(uint64_t value, uint64_t position) {
     const uint64_t distance = (position - last_position_) / kPositionBytes;
     last_position_ = position;
-    if (distance >= kMostDistance) [[unlikely]] {
+    if (distance >= kMaxDistance) [[unlikely]] {
       put(kPosition);
       put(position);
       put(value << kDistanceBits);
@@ -56,7 +56,7 @@ class CandidateLog {
   static constexpr size_t kChunkEntries = size_t{1} << 17;
   static constexpr uint64_t kPositionBytes = 4;  // the shortest word
   static constexpr unsigned kDistanceBits = 16;
-  static constexpr uint64_t kMostDistance = 1u << kDistanceBits;
+  static constexpr uint64_t kMaxDistance = 1u << kDistanceBits;
   static constexpr uint64_t kPosition = 1;
   static constexpr uint64_t kOrigin = 2;
 
@@ -78,7 +78,7 @@ class CandidateLog {
       pending_ = entry;
     } else {
       read_.value = entry >> kDistanceBits;
-      read_.position += (entry & (kMostDistance - 1)) * kPositionBytes;
+      read_.position += (entry & (kMaxDistance - 1)) * kPositionBytes;
       take(static_cast<const Candidate&>(read_));
     }
   }

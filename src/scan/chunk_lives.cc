@@ -18,7 +18,7 @@ constexpr uint64_t kFlags = 7;
 constexpr uint64_t kPreviousInUse = 1;
 constexpr uint64_t kIsMapped = 2;
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMostHeapBytes = uint64_t{16} << 30;  // in all: the target stands still meanwhile
+constexpr uint64_t kMaxHeapBytes = uint64_t{16} << 30;  // in all: the target stands still meanwhile
 
 // Where chunks begin that threads' caches are in: counts and lists for 64 sizes, as 2.30 and later have them, and as before.
 constexpr unsigned kFastBins = 10;
@@ -105,7 +105,7 @@ class ChunkLives {
     }
     uint64_t bytes = 0;
     for (const Heap& heap : heaps_) bytes += heap.end - heap.begin;
-    if (bytes > kMostHeapBytes) heaps_.clear();
+    if (bytes > kMaxHeapBytes) heaps_.clear();
   }
 
   // struct malloc_state: … ten lists of fast bins (where there are any), top, last_remainder, bins. All arenas are made alike.

@@ -7,7 +7,7 @@ namespace {
 
 using wire::PointerKind;
 
-constexpr uint32_t kMostHeaderBytes = 4096;
+constexpr uint32_t kMaxHeaderBytes = 4096;
 constexpr uint32_t kFewestBlocks = 4;
 constexpr uint32_t kAgreeingForOneOther = 16;
 constexpr uint32_t kNone = 0xffffffff;
@@ -31,7 +31,7 @@ struct Votes {
   void count(uint32_t other) { ++(offset == other ? agreeing : others); }
 
   [[nodiscard]] bool is_header(uint32_t asked) const {
-    return asked == offset && offset != 0 && offset <= kMostHeaderBytes && agreeing >= kFewestBlocks &&
+    return asked == offset && offset != 0 && offset <= kMaxHeaderBytes && agreeing >= kFewestBlocks &&
            others <= agreeing / kAgreeingForOneOther;
   }
 };

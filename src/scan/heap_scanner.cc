@@ -8,12 +8,12 @@
 #include <tuple>
 
 #include "base/check.h"
-#include "scan/collector.h"
+#include "scan/pointer_collector.h"
 
 namespace heaptap::scan {
 namespace {
 
-constexpr uint64_t kMostBytes = BlockIndex::kAddressEnd;
+constexpr uint64_t kMaxBytes = BlockIndex::kAddressEnd;
 
 // Ascending, one at each address, none that can't be searched. Returns how many of those there were.
 size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
@@ -27,7 +27,7 @@ size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
     blocks.erase(blocks.begin(), std::unique(blocks.rbegin(), blocks.rend(), replaced).base());
   }
   const size_t odd = std::erase_if(blocks, [](const model::ScannedBlock& block) {
-    return block.address == 0 || block.address >= kMostBytes || block.size > kMostBytes - block.address;
+    return block.address == 0 || block.address >= kMaxBytes || block.size > kMaxBytes - block.address;
   });
   for (model::ScannedBlock& block : blocks) {
     if (block.type != 0) block.type = 0;
@@ -103,14 +103,14 @@ HeapScanner::~HeapScanner() = default;
 
 template <typename Word>
 void HeapScanner::State::collect(MemoryReader& reader) {
-  Collector<Word> collector({.scan = scan,
-                             .index = index,
-                             .vtables = vtables,
-                             .heads = heads,
-                             .log = log,
-                             .resolver = *resolver,
-                             .most_log_bytes = limits.candidate_bytes},
-                            reader);
+  PointerCollector<Word> collector({.scan = scan,
+                                    .index = index,
+                                    .vtables = vtables,
+                                    .heads = heads,
+                                    .log = log,
+                                    .resolver = *resolver,
+                                    .most_log_bytes = limits.candidate_bytes},
+                                   reader);
   collector.collect_blocks();
   collector.collect_roots(ranges);
   collector.add_notes();

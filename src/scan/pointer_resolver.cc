@@ -93,7 +93,7 @@ void PointerResolver::add_block_pointer(uint64_t position, const Target& target)
     if (is_interior) interior_pointers_.lower(same, target.offset);
     return;
   }
-  if (scan_.pointers.size() >= kMostPointers) {
+  if (scan_.pointers.size() >= kMaxPointers) {
     full_ = true;
     return;
   }

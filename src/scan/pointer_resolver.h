@@ -33,7 +33,7 @@ class PointerResolver {
  private:
   static constexpr size_t kBatch = 64;        // words whose blocks are fetched together
   static constexpr size_t kFewPointers = 16;  // of a block: looked through one by one
-  static constexpr size_t kMostPointers = 0xfffffff0;
+  static constexpr size_t kMaxPointers = 0xfffffff0;
 
   void resolve_batch();
   void resolve(const Candidate& candidate);

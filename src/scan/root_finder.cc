@@ -44,20 +44,20 @@ bool is_shared_memory(const process::Mapping& mapping) {
 
 // A database's file, say. To read all of it would hold the program up for long.
 bool is_large_file(const process::Mapping& mapping, process::ProcessMemory& memory) {
-  constexpr uint64_t kMostBytes = uint64_t{256} << 20;
-  if (mapping.range.size() <= kMostBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:")) return false;
+  constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
+  if (mapping.range.size() <= kMaxBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:")) return false;
   uint64_t touched = 0;
   for (const base::AddressRange& part : memory.touched_ranges(mapping.range.begin, mapping.range.end))
     touched += part.size();
-  return touched > kMostBytes;
+  return touched > kMaxBytes;
 }
 
 // As far as there is such a stack: what the program tells of it may be anything.
 std::vector<wire::StackArea> credible(std::span<const wire::StackArea> told, const std::vector<process::Mapping>& map) {
-  constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+  constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
   std::vector<wire::StackArea> stacks;
   for (wire::StackArea area : told) {
-    if (area.end <= area.begin || area.end - area.begin > kMostBytes) continue;
+    if (area.end <= area.begin || area.end - area.begin > kMaxBytes) continue;
     auto mapping =
         std::ranges::upper_bound(map, area.begin, {}, [](const process::Mapping& entry) { return entry.range.end; });
     uint64_t mapped = area.begin;
@@ -131,7 +131,7 @@ class RootFinder {
   }
 
   [[nodiscard]] std::optional<uint64_t> interrupted_stack_pointer(base::AddressRange alternate, uint64_t from) const;
-  [[nodiscard]] bool is_ending(const process::StoppedThread& thread) const {
+  [[nodiscard]] bool is_exiting(const process::StoppedThread& thread) const {
     return query_.ending && query_.ending->thread_id == thread.thread_id;
   }
   [[nodiscard]] bool runs_on(base::AddressRange range) const {
@@ -267,7 +267,7 @@ void RootFinder::label_thread(const process::StoppedThread& thread) {
   const base::AddressRange stack = on_main_stack ? main_stack_ : area.value_or(base::AddressRange{});
   if (stack.size() != 0) label_stack(thread, stack);
   if (thread.registers_known) label_thread_locals(thread, area);
-  if (!is_ending(thread) || query_.ending->registers_are_programs) {
+  if (!is_exiting(thread) || query_.ending->registers_are_programs) {
     roots_.words.insert(roots_.words.end(), thread.registers.begin(), thread.registers.end());
   }
   for (const wire::StackArea& other : stacks_) {
@@ -285,7 +285,7 @@ void RootFinder::label_stack(const process::StoppedThread& thread, base::Address
     const auto interrupted = interrupted_stack_pointer(range, thread.stack_pointer);
     live = interrupted ? *interrupted - facts_.red_zone_bytes : stack.begin;
   }
-  if (is_ending(thread)) live = query_.ending->live_sp;
+  if (is_exiting(thread)) live = query_.ending->live_sp;
   // On a stack of the program's own making: then all of this one may be in use.
   if (!stack.contains(live)) live = stack.begin;
   labels_.erase({stack.begin, live});
@@ -304,10 +304,10 @@ uint64_t RootFinder::live_from(const process::StoppedThread& thread) {
 
 // Below the stack pointer lies what earlier calls left, unless the function at `pc` keeps values there.
 bool RootFinder::may_use_red_zone(uint64_t pc) {
-  constexpr uint64_t kMostBytes = 65536;
+  constexpr uint64_t kMaxBytes = 65536;
   const arch::Cpu* cpu = arch::cpu_of(process_.architecture());
   const base::AddressRange function = walk_.function_at(pc);
-  if (cpu == nullptr || function.size() == 0 || function.size() > kMostBytes) return true;
+  if (cpu == nullptr || function.size() == 0 || function.size() > kMaxBytes) return true;
   std::vector<uint8_t> code(function.size());
   if (memory_.read(function.begin, code) != code.size()) return true;
   return cpu->may_use_red_zone(code, pc - function.begin);
@@ -448,7 +448,7 @@ void RootFinder::walk_stacks() {
   for (const process::StoppedThread& thread : process_.threads()) {
     const size_t before = roots_.frames.size();
     walk_.walk(thread, roots_.frames);
-    if (!is_ending(thread)) continue;
+    if (!is_exiting(thread)) continue;
     const auto first = roots_.frames.begin() + static_cast<std::ptrdiff_t>(before);
     roots_.frames.erase(std::remove_if(first, roots_.frames.end(),
                                        [&](const wire::StackFrame& f) { return f.cfa <= query_.ending->live_sp; }),

@@ -18,7 +18,7 @@
 namespace heaptap::scan {
 
 // The thread that ends the process: its stack lives from live_sp, whatever its stack pointer is now.
-struct EndingThread {
+struct ExitingThread {
   uint32_t thread_id;
   uint64_t live_sp;
   // Its registers are what the program had when it called for its end. False: they are the agent's.
@@ -33,7 +33,7 @@ struct RootQuery {
   std::span<const base::AddressRange> mapped;  // by the program's own calls of mmap
   std::span<const base::AddressRange> own;     // the agent's
   std::span<const wire::StackArea> stacks;
-  std::optional<EndingThread> ending;
+  std::optional<ExitingThread> ending;
 };
 
 // One module's thread-local variables in one thread.

@@ -44,7 +44,7 @@ void StackWalk::walk(const process::StoppedThread& thread, std::vector<wire::Sta
   window_ = memory_.words({window_begin_, window_begin_ + kWindowBytes});
   unwind::WalkFrame frame{.key = thread.program_counter, .sp = thread.stack_pointer, .fp = thread.frame_pointer};
   bool exact = true;  // a return address may lie behind its function's end
-  for (unsigned i = 0; i < kMostFrames && frame.key != 0; ++i) {
+  for (unsigned i = 0; i < kMaxFrames && frame.key != 0; ++i) {
     const uint64_t code = frame.key;
     const uint64_t sp = frame.sp;
     const Row row = row_for(exact ? code : code - 1);
@@ -95,12 +95,12 @@ std::unique_ptr<elf::FrameTables> StackWalk::make_tables(const elf::ModuleImage&
 
 bool StackWalk::step(const Row& row, unwind::WalkFrame& frame) {
   const auto load = [this](uint64_t address, uint64_t& value) { return word(address, value); };
-  uint32_t way = 0;
+  uint32_t origin = 0;
   switch (row.kind) {
     case RowKind::kStackOffset:
     case RowKind::kFrameOffset:
     case RowKind::kFrameIndirect:
-      return unwind::step_by_row(row, memory_.word_bytes(), load, frame, way);
+      return unwind::step_by_row(row, memory_.word_bytes(), load, frame, origin);
     case RowKind::kSignal: {
       const arch::SignalTrampoline* signal = signal_at(frame.key);
       return signal != nullptr && unwind::step_over_signal(*signal, load, frame);
@@ -113,7 +113,7 @@ bool StackWalk::step(const Row& row, unwind::WalkFrame& frame) {
 // The kind of signal frame that the trampoline at this address belongs to.
 const arch::SignalTrampoline* StackWalk::signal_at(uint64_t address) const {
   const auto trampolines = trampolines_of(architecture_);
-  uint8_t code[arch::SignalTrampoline::kMostBytes] = {};
+  uint8_t code[arch::SignalTrampoline::kMaxBytes] = {};
   memory_.read(address, code);
   for (const arch::SignalTrampoline& trampoline : trampolines) {
     if (trampoline.is(code)) return &trampoline;

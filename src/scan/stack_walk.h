@@ -32,13 +32,13 @@ class StackWalk {
   StackWalk(const StackWalk&) = delete;
   StackWalk& operator=(const StackWalk&) = delete;
 
-  // Appends the thread's frames, innermost first, at most kMostFrames.
+  // Appends the thread's frames, innermost first, at most kMaxFrames.
   void walk(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames);
 
   // The code around pc that one entry of the tables describes: a function, or a part of one. Empty: not known.
   base::AddressRange function_at(uint64_t pc);
 
-  static constexpr unsigned kMostFrames = 200;
+  static constexpr unsigned kMaxFrames = 200;
 
  private:
   struct Module {

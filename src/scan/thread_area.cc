@@ -8,8 +8,8 @@ namespace heaptap::scan {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMostStaticBytes = uint64_t{16} << 20;
-constexpr uint64_t kMostModules = 65536;
+constexpr uint64_t kMaxStaticBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxModules = 65536;
 
 // The chain of loaded objects that the program's dynamic section leads to: bias and address of each link_map.
 struct LoadedObject {
@@ -23,14 +23,14 @@ std::vector<LoadedObject> list_loaded_objects(const process::ProcessMemory& memo
   uint64_t chain = 0;
   for (const elf::ModuleImage& module : modules) {
     if (module.dynamic == 0 || chain != 0) continue;
-    constexpr uint64_t kMostEntries = 256;
-    const auto words = memory.words({module.dynamic, module.dynamic + kMostEntries * 2 * memory.word_bytes()});
+    constexpr uint64_t kMaxEntries = 256;
+    const auto words = memory.words({module.dynamic, module.dynamic + kMaxEntries * 2 * memory.word_bytes()});
     for (size_t i = 0; i + 1 < words.size() && words[i] != DT_NULL; i += 2) {
       if (words[i] == DT_DEBUG && words[i + 1] != 0)
         chain = memory.word(words[i + 1] + memory.word_bytes()).value_or(0);
     }
   }
-  while (chain != 0 && objects.size() < kMostModules) {
+  while (chain != 0 && objects.size() < kMaxModules) {
     const auto link = memory.words({chain, chain + uint64_t{4} * memory.word_bytes()});  // bias, name, dynamic, next
     if (link.size() < 4) break;
     objects.push_back({link[0], chain});
@@ -50,7 +50,7 @@ std::optional<ThreadLocalModule> read_numbering(const process::ProcessMemory& me
     if (musl) return ThreadLocalModule{words[i + 5], module.bias, image.memory_bytes, words[i + 4]};
     if (words[i + 2] != image.memory_bytes || words[i + 3] != image.alignment) continue;
     const uint64_t offset = words[i + 5];
-    return ThreadLocalModule{words[i + 6], module.bias, image.memory_bytes, offset < kMostStaticBytes ? offset : 0};
+    return ThreadLocalModule{words[i + 6], module.bias, image.memory_bytes, offset < kMaxStaticBytes ? offset : 0};
   }
   return std::nullopt;
 }
@@ -121,7 +121,7 @@ ThreadLocalModules find_thread_local_modules(const process::ProcessMemory& memor
     const auto module = std::ranges::find(modules, object.bias, &elf::ModuleImage::bias);
     if (module == modules.end() || module->thread_locals.memory_bytes == 0) continue;
     const auto numbered = read_numbering(memory, object.link_map, *module, result.musl);
-    if (numbered && numbered->number < kMostModules) result.modules.push_back(*numbered);
+    if (numbered && numbered->number < kMaxModules) result.modules.push_back(*numbered);
   }
   if (!objects.empty()) return result;
   // A static program: it is the only module, and the first.
@@ -142,7 +142,7 @@ ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, u
   const uint64_t entry_words = modules.musl ? 1 : 2;  // glibc: block, what to free
   const uint64_t head = modules.musl ? 0 : 2 * word;  // glibc: how many entries there are
   const uint64_t count = memory.word(entries - head).value_or(0);
-  if (count == 0 || count > kMostModules) return table;
+  if (count == 0 || count > kMaxModules) return table;
   const auto words = memory.words({entries, entries + (count + 1) * entry_words * word});
   table.range = {entries - head, entries + words.size() * word};
   for (uint64_t number = 1; number * entry_words + entry_words <= words.size(); ++number) {
@@ -159,7 +159,7 @@ ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, u
     // In a static program the offset of the one module isn't known.
     const bool has_place = modules.musl ? known && (has_static_place || module->static_offset == 0)
                                         : !known || has_static_place || modules.modules.size() == 1;
-    const bool is_static = has_place && begin < thread_pointer && thread_pointer - begin < kMostStaticBytes;
+    const bool is_static = has_place && begin < thread_pointer && thread_pointer - begin < kMaxStaticBytes;
     const uint64_t allocated = modules.musl ? 0 : words[number * 2 + 1];
     table.blocks.push_back({begin, known ? module->bytes : 0, allocated, known ? module->bias : 0});
     if (is_static && allocated == 0) table.static_begin = std::min(table.static_begin, begin);

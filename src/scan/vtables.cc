@@ -54,9 +54,9 @@ bool Vtables::is_vtable(uint64_t address, MemoryReader& reader) {
 // `words` is at the vtable's address.
 template <typename Word>
 bool Vtables::looks_like_one(const Word* words) const {
-  constexpr Word kMostOffset = sizeof(Word) == 4 ? 1u << 26 : uint64_t{1} << 32;  // to the top of an object
+  constexpr Word kMaxOffset = sizeof(Word) == 4 ? 1u << 26 : uint64_t{1} << 32;  // to the top of an object
   const Word up = static_cast<Word>(Word{0} - words[-2]);
-  if (up >= kMostOffset || up % sizeof(Word) != 0) return false;
+  if (up >= kMaxOffset || up % sizeof(Word) != 0) return false;
   const Word type = words[-1];
   // Without type information (-fno-rtti) there is a function, at least.
   return type == 0 ? words[0] != 0 && up == 0 : type % sizeof(Word) == 0 && holds(type);

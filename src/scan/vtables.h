@@ -26,9 +26,9 @@ class Vtables {
 
  private:
   static constexpr uint64_t kPageBytes = 4096;
-  static constexpr size_t kMostPageWords = kPageBytes / sizeof(uint32_t);
-  static constexpr size_t kWordsBefore = 2;                // of a vtable, in front of its address
-  using Page = std::array<uint64_t, kMostPageWords / 64>;  // a bit for each word that is a vtable's address
+  static constexpr size_t kMaxPageWords = kPageBytes / sizeof(uint32_t);
+  static constexpr size_t kWordsBefore = 2;               // of a vtable, in front of its address
+  using Page = std::array<uint64_t, kMaxPageWords / 64>;  // a bit for each word that is a vtable's address
 
   [[nodiscard]] bool holds(uint64_t address) const;
   template <typename Word>

@@ -14,8 +14,8 @@
 namespace heaptap::symbols {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 32;
-constexpr uint64_t kMostInflation = 1032;  // that deflate is capable of
+constexpr uint64_t kMaxBytes = uint64_t{1} << 32;
+constexpr uint64_t kMaxInflation = 1032;  // that deflate is capable of
 constexpr uint64_t kStep = 64 << 10;
 constexpr uint64_t kPageBytes = 4096;
 constexpr std::string_view kInfo = ".debug_info";
@@ -116,7 +116,7 @@ bool UnpackedDebugFile::map_packed(int descriptor) {
   struct stat status{};
   if (fstat(descriptor, &status) != 0) return false;
   const auto bytes = static_cast<uint64_t>(status.st_size);
-  if (bytes < sizeof(Elf64_Ehdr) || bytes > kMostBytes) return false;
+  if (bytes < sizeof(Elf64_Ehdr) || bytes > kMaxBytes) return false;
   void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (mapped == MAP_FAILED) return false;
   packed_ = {static_cast<uint8_t*>(mapped), bytes};
@@ -164,8 +164,8 @@ bool UnpackedDebugFile::list_sections() {
     if (header.sh_size < sizeof(Elf64_Chdr)) return false;
     const auto compression = read_at<Elf64_Chdr>(packed_.begin + header.sh_offset);
     const uint64_t stored_bytes = header.sh_size - sizeof(compression);
-    if (compression.ch_type != ELFCOMPRESS_ZLIB || compression.ch_size > kMostBytes ||
-        compression.ch_size > (stored_bytes + 64) * kMostInflation) {
+    if (compression.ch_type != ELFCOMPRESS_ZLIB || compression.ch_size > kMaxBytes ||
+        compression.ch_size > (stored_bytes + 64) * kMaxInflation) {
       return false;
     }
     header.sh_flags &= ~uint64_t{SHF_COMPRESSED};

@@ -81,11 +81,11 @@ std::string file_of(Dwarf_Die& die) {
 
 // How many elements an array has; 0 where that isn't known.
 uint64_t element_count(Dwarf_Die& array) {
-  constexpr int kMostDimensions = 16;
+  constexpr int kMaxDimensions = 16;
   Dwarf_Die child;
   if (dwarf_child(&array, &child) != 0) return 0;
   uint64_t count = 1;
-  for (int i = 0; i < kMostDimensions; ++i) {
+  for (int i = 0; i < kMaxDimensions; ++i) {
     Dwarf_Attribute value;
     Dwarf_Word number = 0;
     if (dwarf_tag(&child) == DW_TAG_subrange_type) {
@@ -104,10 +104,10 @@ uint64_t element_count(Dwarf_Die& array) {
 
 // Not dwarf_aggregate_size: broken types that refer to themselves would keep it.
 uint64_t size_of(Dwarf_Die& variable) {
-  constexpr int kMostSteps = 32;  // typedefs, qualifiers, arrays
+  constexpr int kMaxSteps = 32;  // typedefs, qualifiers, arrays
   uint64_t count = 1;
   Dwarf_Die die = variable;
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMaxSteps; ++step) {
     Dwarf_Attribute value;
     Dwarf_Die type;
     if (dwarf_attr_integrate(&die, DW_AT_type, &value) == nullptr || dwarf_formref_die(&value, &type) == nullptr) {

@@ -15,14 +15,14 @@ class ByteBuffer {
   void clear() { used_ = 0; }
 
   void varint(uint64_t value) {
-    if (bytes_.size() - used_ < wire::kMostVarintBytes) bytes_.resize(bytes_.size() * 2 + 64);
+    if (bytes_.size() - used_ < wire::kMaxVarintBytes) bytes_.resize(bytes_.size() * 2 + 64);
     used_ = static_cast<size_t>(wire::write_varint(bytes_.data() + used_, value) - bytes_.data());
   }
   void signed_varint(int64_t value) { varint(wire::zigzag(value)); }
 
   // For loops: room for that many varints behind what is written; `end_at` says where they end. Nothing else in between.
   uint8_t* begin_varints(size_t count) {
-    const size_t most = count * wire::kMostVarintBytes;
+    const size_t most = count * wire::kMaxVarintBytes;
     if (bytes_.size() - used_ < most) bytes_.resize(bytes_.size() * 2 + most);
     return bytes_.data() + used_;
   }

@@ -46,7 +46,7 @@ void put(ByteBuffer& out, Field field, std::string_view text) {
 }
 
 void put(ByteBuffer& out, Field field, uint64_t number) {
-  uint8_t bytes[wire::kMostVarintBytes];
+  uint8_t bytes[wire::kMaxVarintBytes];
   const auto count = static_cast<size_t>(wire::write_varint(bytes, number) - bytes);
   put(out, field, std::string_view(reinterpret_cast<const char*>(bytes), count));
 }
@@ -167,12 +167,12 @@ class CaptureRoom {
   bool takes(Field field, uint64_t bytes) {
     switch (field) {
       case Field::kNote:
-        return capture_.notes.size() < kMostNotes;
+        return capture_.notes.size() < kMaxNotes;
       case Field::kArgument:
-        return fits(capture_.command.size() < kMostArguments, bytes, argument_bytes_,
+        return fits(capture_.command.size() < kMaxArguments, bytes, argument_bytes_,
                     "the command line is longer than what is shown of it");
       case Field::kSuppressionFile:
-        in_file_ = fits(capture_.suppressions.size() < kMostSuppressions, bytes, suppression_bytes_, kTooMany);
+        in_file_ = fits(capture_.suppressions.size() < kMaxSuppressions, bytes, suppression_bytes_, kTooMany);
         return in_file_;
       case Field::kSuppressionText:
         if (!std::exchange(in_file_, false)) return false;
@@ -183,19 +183,19 @@ class CaptureRoom {
   }
 
  private:
-  static constexpr size_t kMostNotes = 1000;
-  static constexpr size_t kMostArguments = 65'536;
-  static constexpr size_t kMostSuppressions = 1000;
-  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;
+  static constexpr size_t kMaxNotes = 1000;
+  static constexpr size_t kMaxArguments = 65'536;
+  static constexpr size_t kMaxSuppressions = 1000;
+  static constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
   static constexpr const char* kTooMany = "the trace has more suppressions than are read: some are left out";
 
   bool fits(bool is_so, uint64_t bytes, uint64_t& taken, const char* otherwise) {
-    if (is_so && taken <= kMostBytes && bytes <= kMostBytes - taken) {
+    if (is_so && taken <= kMaxBytes && bytes <= kMaxBytes - taken) {
       taken += bytes;
       return true;
     }
     const bool is_said = std::ranges::find(capture_.notes, otherwise) != capture_.notes.end();
-    if (!is_said && capture_.notes.size() < kMostNotes) capture_.notes.emplace_back(otherwise);
+    if (!is_said && capture_.notes.size() < kMaxNotes) capture_.notes.emplace_back(otherwise);
     return false;
   }
 

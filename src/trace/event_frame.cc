@@ -10,8 +10,8 @@ namespace {
 using model::EventKind;
 
 // Events a frame may hold: bounds what a damaged count can make a reader allocate.
-constexpr uint64_t kMostEvents = 1u << 20;
-constexpr uint64_t kMostBlocks = uint64_t{1} << 62;  // twice an age is a number
+constexpr uint64_t kMaxEvents = 1u << 20;
+constexpr uint64_t kMaxBlocks = uint64_t{1} << 62;  // twice an age is a number
 
 // In the column of releases; of what is above the lowest bit says which of the two it is.
 constexpr uint64_t kGuessed = 0;
@@ -37,9 +37,9 @@ void find_released(const model::EventBatch& batch, const std::vector<model::Site
     if (site.kind == EventKind::kAllocate) {
       families.push_back(wire::facts_of(site.function).family);
       released.push_back(false);
-    } else if (site.kind == EventKind::kRelease && event.value >= batch.first_block &&
-               event.value - batch.first_block < released.size()) {
-      const uint64_t index = event.value - batch.first_block;
+    } else if (site.kind == EventKind::kRelease && event.size_or_block >= batch.first_block &&
+               event.size_or_block - batch.first_block < released.size()) {
+      const uint64_t index = event.size_or_block - batch.first_block;
       released[index] = families[index] == wire::facts_of(site.function).family;
     }
   }
@@ -140,7 +140,7 @@ EventFrameWriter::SiteState EventFrameWriter::begin_site(model::SiteId site, con
 [[gnu::always_inline]] inline void EventFrameWriter::add_allocation(const model::Event& event, SiteState site,
                                                                     Pass& pass) {
   SiteModel::Site& facts = pass.sites.sites[site.local];
-  const uint64_t size = event.value + 1;
+  const uint64_t size = event.size_or_block + 1;
   pass.sizes = wire::write_varint(pass.sizes, size == facts.last_size ? 0 : size);
   facts.last_size = size;
   pass.allocated[pass.guess.count()] = event.address;
@@ -149,18 +149,18 @@ EventFrameWriter::SiteState EventFrameWriter::begin_site(model::SiteId site, con
 
 [[gnu::always_inline]] inline void EventFrameWriter::add_release(const model::Event& event, SiteState site,
                                                                  Pass& pass) {
-  if (event.value == model::kUnknownBlock) [[unlikely]] {
+  if (event.size_or_block == model::kUnknownBlock) [[unlikely]] {
     pass.releases = wire::write_varint(pass.releases, kUnknown);
     return;
   }
   const model::BlockNumber next = pass.before_first + pass.guess.count();
-  const bool is_of_frame = event.value > pass.before_first;
-  const auto block = static_cast<ReleaseGuess::FrameBlock>(is_of_frame ? event.value - pass.before_first : 0);
+  const bool is_of_frame = event.size_or_block > pass.before_first;
+  const auto block = static_cast<ReleaseGuess::FrameBlock>(is_of_frame ? event.size_or_block - pass.before_first : 0);
   SiteModel::Site& facts = pass.sites.sites[site.local];
   const bool is_guessed = is_of_frame && block == pass.guess.guess(pass.sites.sites, facts);
-  const uint64_t code = is_guessed ? kGuessed : code_of_block(event.value, pass.last_named, next);
+  const uint64_t code = is_guessed ? kGuessed : code_of_block(event.size_or_block, pass.last_named, next);
   pass.releases = wire::write_varint(pass.releases, code);
-  pass.last_named = event.value;
+  pass.last_named = event.size_or_block;
   if (!is_of_frame) return;
   pass.guess.release(facts, block);
   pass.guess.match(block, static_cast<uint8_t>(site.family));
@@ -168,7 +168,7 @@ EventFrameWriter::SiteState EventFrameWriter::begin_site(model::SiteId site, con
 
 void EventFrameWriter::add_range(const model::Event& event) {
   ranges_.signed_varint(static_cast<int64_t>(event.address - last_range_));
-  ranges_.varint(event.value);
+  ranges_.varint(event.size_or_block);
   last_range_ = event.address;
 }
 
@@ -260,7 +260,7 @@ bool EventFrameReader::begin(wire::VarintReader& in, const model::Tables& tables
                              bool with_addresses) {
   count_ = in.varint();
   first_block_ = next_block_ = last_named_ = in.varint();
-  if (!in.ok() || count_ > kMostEvents || first_block_ == 0 || first_block_ > kMostBlocks) return false;
+  if (!in.ok() || count_ > kMaxEvents || first_block_ == 0 || first_block_ > kMaxBlocks) return false;
   done_ = mark_ = bad_release_ = last_range_ = thread_run_ = 0;
   runs_left_ = count_;
   with_addresses_ = with_addresses;
@@ -341,8 +341,8 @@ bool EventFrameReader::read_column(wire::VarintReader& in, Column* column) {
   const uint64_t raw_bytes = in.varint();
   const uint64_t stored_bytes = in.varint();
   const uint8_t* stored = in.bytes(stored_bytes);
-  constexpr uint64_t kMostBytesAnEvent = 80;  // a bad release: eight numbers
-  if (stored == nullptr || raw_bytes > kMostBytesAnEvent * (count_ + 1)) return false;
+  constexpr uint64_t kMaxBytesAnEvent = 80;  // a bad release: eight numbers
+  if (stored == nullptr || raw_bytes > kMaxBytesAnEvent * (count_ + 1)) return false;
   if (column == nullptr) return true;
   if (codec == wire::Codec::kZstd) {
     if (!decompressor_.decompress(stored, stored_bytes, raw_bytes, column->bytes)) return false;
@@ -379,7 +379,7 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
         case EventKind::kMap:
         case EventKind::kUnmap:
           event->address = last_range_ += static_cast<uint64_t>(ranges_.reader.signed_varint());
-          event->value = ranges_.reader.varint();
+          event->size_or_block = ranges_.reader.varint();
           break;
       }
     }
@@ -393,7 +393,7 @@ bool EventFrameReader::next_thread() {
   wire::VarintReader& in = threads_.reader;
   thread_ = static_cast<model::ThreadId>(in.varint());
   thread_run_ = in.varint();
-  if (!in.ok() || thread_run_ == 0 || thread_run_ > runs_left_ || thread_ > wire::kMostThreads) return false;
+  if (!in.ok() || thread_run_ == 0 || thread_run_ > runs_left_ || thread_ > wire::kMaxThreads) return false;
   runs_left_ -= thread_run_;
   return true;
 }
@@ -403,7 +403,7 @@ inline bool EventFrameReader::read_allocation(model::Event& event, ReleaseGuess:
   const uint64_t coded = sizes_.reader.varint();
   if (coded != 0) facts.last_size = coded;
   if (facts.last_size == 0) return false;
-  event.value = facts.last_size - 1;
+  event.size_or_block = facts.last_size - 1;
   guess.allocate(facts, sites_.local());
   ++next_block_;
   return true;
@@ -412,22 +412,22 @@ inline bool EventFrameReader::read_allocation(model::Event& event, ReleaseGuess:
 inline bool EventFrameReader::read_release(model::Event& event, ReleaseGuess::Cursor& guess) {
   const uint64_t coded = releases_.reader.varint();
   if (coded == kUnknown) {
-    event.value = model::kUnknownBlock;
+    event.size_or_block = model::kUnknownBlock;
     return true;
   }
   SiteModel::Site& facts = sites_.model().site(sites_.local());
   if (coded == kGuessed) {
     const ReleaseGuess::FrameBlock guessed = guess.guess(&sites_.model().site(0), facts);
     if (guessed == 0) return false;
-    event.value = first_block_ + guessed - 1;
+    event.size_or_block = first_block_ + guessed - 1;
   } else if ((coded & 1) == (kFirstAge & 1)) {
-    event.value = next_block_ - (coded - kFirstAge) / 2;
+    event.size_or_block = next_block_ - (coded - kFirstAge) / 2;
   } else {
-    event.value = last_named_ + static_cast<uint64_t>(wire::unzigzag((coded - kFirstNear) / 2));
+    event.size_or_block = last_named_ + static_cast<uint64_t>(wire::unzigzag((coded - kFirstNear) / 2));
   }
-  if (event.value == 0 || event.value >= next_block_) return false;
-  last_named_ = event.value;
-  if (event.value >= first_block_) guess.release(facts, event.value - first_block_ + 1);
+  if (event.size_or_block == 0 || event.size_or_block >= next_block_) return false;
+  last_named_ = event.size_or_block;
+  if (event.size_or_block >= first_block_) guess.release(facts, event.size_or_block - first_block_ + 1);
   return true;
 }
 
@@ -478,7 +478,8 @@ bool EventFrameReader::take_bad_releases(const model::Tables& tables, model::Eve
     model::BadRelease bad = bad_[bad_release_];
     bad.event -= static_cast<uint32_t>(done_);
     model::Event& named = batch.events[bad.event];
-    if (tables.sites[named.site].kind != EventKind::kRelease || named.value != model::kUnknownBlock) return false;
+    if (tables.sites[named.site].kind != EventKind::kRelease || named.size_or_block != model::kUnknownBlock)
+      return false;
     named.address = bad.address;
     batch.bad_releases.push_back(bad);
   }

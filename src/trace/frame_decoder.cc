@@ -141,8 +141,8 @@ void FrameDecoder::forget_missing_blocks(model::EventBatch& batch) const {
   const auto known = static_cast<std::ptrdiff_t>(batch.bad_releases.size());
   for (size_t i = 0; i < batch.events.size(); ++i) {
     model::Event& event = batch.events[i];
-    if (sites_only_.sites[event.site].kind != model::EventKind::kRelease || !is_missing(event.value)) continue;
-    event.value = model::kUnknownBlock;
+    if (sites_only_.sites[event.site].kind != model::EventKind::kRelease || !is_missing(event.size_or_block)) continue;
+    event.size_or_block = model::kUnknownBlock;
     event.address = 0;
     model::BadRelease unknown{};
     unknown.event = static_cast<uint32_t>(i);

@@ -27,14 +27,14 @@ bool FrameReader::read_head(uint64_t offset, wire::FrameHead& head) {
 
 // Whether a frame is here, whose sync word was found.
 FrameReader::Look FrameReader::look_at(uint64_t offset, Numbers wanted) {
-  constexpr uint64_t kMostSearches = 4;  // of the whole file: one may have been made to have many heads
+  constexpr uint64_t kMaxSearches = 4;  // of the whole file: one may have been made to have many heads
   Frame frame;
   if (!read_head(offset, frame.head) || frame.head.number < wanted.least || frame.head.number > wanted.most) {
     return Look::kNone;
   }
   if (read(offset, frame)) return Look::kFound;
   searched_bytes_ += frame.head.stored_bytes;
-  return searched_bytes_ > kMostSearches * file_bytes_ ? Look::kTooMuch : Look::kNone;
+  return searched_bytes_ > kMaxSearches * file_bytes_ ? Look::kTooMuch : Look::kNone;
 }
 
 bool FrameReader::find(uint64_t from, uint32_t least_number, uint64_t& offset) {

@@ -16,11 +16,11 @@ enum class Part : uint64_t { kHead = 0, kBlocks = 1, kPointers = 2, kRoots = 3 }
 constexpr size_t kBlocksEach = 1 << 17;
 constexpr size_t kPointersEach = 1 << 18;
 constexpr size_t kRootsEach = 1 << 16;
-constexpr uint64_t kMostEach = 1 << 20;  // a reader takes no more of anything from one frame
-constexpr uint64_t kMostBlocks = 1u << 30;
-constexpr size_t kMostNotes = 1000;
-constexpr size_t kMostNoteBytes = 4096;
-constexpr unsigned kMostShift = 4;
+constexpr uint64_t kMaxEach = 1 << 20;  // a reader takes no more of anything from one frame
+constexpr uint64_t kMaxBlocks = 1u << 30;
+constexpr size_t kMaxNotes = 1000;
+constexpr size_t kMaxNoteBytes = 4096;
+constexpr unsigned kMaxShift = 4;
 
 constexpr uint64_t frames_for(size_t count, size_t each) { return (count + each - 1) / each; }
 
@@ -57,7 +57,7 @@ constexpr uint64_t kAny32 = std::numeric_limits<uint32_t>::max();
 // How many entries a payload may claim: each takes at least a byte.
 bool read_count(wire::VarintReader& in, uint64_t& count) {
   count = in.varint();
-  return in.ok() && count <= in.left() && count <= kMostEach;
+  return in.ok() && count <= in.left() && count <= kMaxEach;
 }
 
 }  // namespace
@@ -108,9 +108,9 @@ void ScanFrameWriter::write_head() {
   payload_.varint(scan_.blocks.size());
   payload_.varint(scan_.pointers.size());
   payload_.varint(scan_.roots.size());
-  const size_t note_count = std::min(scan_.notes.size(), kMostNotes);
+  const size_t note_count = std::min(scan_.notes.size(), kMaxNotes);
   payload_.varint(note_count);
-  for (size_t i = 0; i < note_count; ++i) payload_.text(std::string_view(scan_.notes[i]).substr(0, kMostNoteBytes));
+  for (size_t i = 0; i < note_count; ++i) payload_.text(std::string_view(scan_.notes[i]).substr(0, kMaxNoteBytes));
 }
 
 bool read_scan_head(wire::VarintReader& in, ScanSummary& summary) {
@@ -133,7 +133,7 @@ bool read_scan_head(wire::VarintReader& in, ScanSummary& summary) {
   summary.root_count = in.varint();
   const uint64_t note_count = in.varint();
   facts.notes.clear();
-  if (!in.ok() || note_count > kMostNotes || summary.block_count > kMostBlocks || summary.pointer_count > kAny32) {
+  if (!in.ok() || note_count > kMaxNotes || summary.block_count > kMaxBlocks || summary.pointer_count > kAny32) {
     return false;
   }
   for (uint64_t i = 0; i < note_count; ++i) {
@@ -151,7 +151,7 @@ void ScanFrameWriter::write_blocks() {
   const size_t end = std::min(begin + kBlocksEach, blocks.size());
   uint64_t bits = 0;
   for (size_t i = begin; i < end; ++i) bits |= blocks[i].address;
-  const unsigned shift = std::min<unsigned>(static_cast<unsigned>(std::countr_zero(bits)), kMostShift);
+  const unsigned shift = std::min<unsigned>(static_cast<unsigned>(std::countr_zero(bits)), kMaxShift);
   payload_.varint(static_cast<uint64_t>(Part::kBlocks));
   payload_.varint(end - begin);
   payload_.varint(shift);
@@ -312,7 +312,7 @@ bool ScanFrameReader::add_blocks(wire::VarintReader& in, const model::Tables& ta
   uint64_t count = 0;
   if (!read_count(in, count) || count > head_.block_count - scan_.blocks.size()) return false;
   const uint64_t shift = in.varint();
-  if (!in.ok() || shift > kMostShift) return false;
+  if (!in.ok() || shift > kMaxShift) return false;
   const size_t begin = scan_.blocks.size();
   base::make_room(scan_.blocks, begin + count);
   scan_.blocks.resize(begin + count);

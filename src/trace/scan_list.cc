@@ -7,7 +7,7 @@
 namespace heaptap::trace {
 namespace {
 
-constexpr size_t kMostNotes = 100;
+constexpr size_t kMaxNotes = 100;
 
 bool is_scan(const std::vector<FramePlace>& frames, size_t at) {
   return at < frames.size() && frames[at].type == wire::FrameType::kScan;
@@ -26,7 +26,7 @@ ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes,
                     const std::function<bool(const FramePlace&, wire::VarintReader&)>& read) {
   ScanList list;
   const auto note = [&](std::string text) {
-    if (list.notes.size() < kMostNotes) list.notes.push_back(std::move(text));
+    if (list.notes.size() < kMaxNotes) list.notes.push_back(std::move(text));
   };
   for (size_t head = 0; head < frames.size();) {
     if (!is_scan(frames, head)) {

@@ -61,7 +61,7 @@ bool TableBuilder::is_wanted(FrameType type) const {
 uint64_t TableBuilder::most_entries(FrameType type) const {
   constexpr uint64_t kEntriesAByte = 16;
   const uint64_t usual = type == FrameType::kStacks    ? uint64_t{1} << 23
-                         : type == FrameType::kThreads ? uint64_t{wire::kMostThreads}
+                         : type == FrameType::kThreads ? uint64_t{wire::kMaxThreads}
                          : type == FrameType::kModules ? uint64_t{1} << 16
                                                        : uint64_t{1} << 20;
   return std::min(usual + kEntriesAByte * file_bytes_, uint64_t{1} << 31);

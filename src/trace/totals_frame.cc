@@ -37,7 +37,7 @@ bool read_sites(wire::VarintReader& in, const model::Tables& tables, Totals& tot
   }
   for (SiteTotals& entry : totals.sites) {
     const uint64_t thread = in.varint();
-    if (thread > wire::kMostThreads) return false;
+    if (thread > wire::kMaxThreads) return false;
     entry.thread = static_cast<model::ThreadId>(thread);
   }
   for (const auto column : kColumns) {
@@ -91,7 +91,7 @@ bool read_totals(wire::VarintReader& in, const model::Tables& tables, Totals& to
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t thread = in.varint();
     const uint64_t releases = in.varint();
-    if (thread > wire::kMostThreads) return false;
+    if (thread > wire::kMaxThreads) return false;
     totals.threads.push_back({static_cast<model::ThreadId>(thread), releases});
   }
   if (!read_count(in, 2, count)) return false;

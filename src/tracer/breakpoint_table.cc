@@ -72,7 +72,7 @@ void BreakpointTable::lift_all(arch::TargetMemory& memory) const {
 
 bool BreakpointTable::is_in(arch::TargetMemory& memory, uint64_t address) const {
   const std::span<const uint8_t> breakpoint = cpu_.breakpoint();
-  std::array<uint8_t, arch::Cpu::kMostInstructionBytes> there{};
+  std::array<uint8_t, arch::Cpu::kMaxInstructionBytes> there{};
   return memory.read(address, there.data(), breakpoint.size()) &&
          std::ranges::equal(std::span(there).first(breakpoint.size()), breakpoint);
 }

@@ -15,8 +15,8 @@ namespace heaptap::tracer {
 
 struct Site {
   uint64_t address = 0;
-  uint32_t object = 0;                                           // index into LoadedObjects
-  std::array<uint8_t, arch::Cpu::kMostInstructionBytes> code{};  // as it was
+  uint32_t object = 0;                                          // index into LoadedObjects
+  std::array<uint8_t, arch::Cpu::kMaxInstructionBytes> code{};  // as it was
   size_t code_bytes = 0;
   bool planted = false;
   // What stopping here means; all that apply.

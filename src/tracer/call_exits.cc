@@ -7,7 +7,7 @@
 namespace heaptap::tracer {
 namespace {
 
-constexpr size_t kMostInstructions = 16384;
+constexpr size_t kMaxInstructions = 16384;
 constexpr size_t kWindowBytes = 1024;
 
 // Instructions as they lie in memory, read a window at a time.
@@ -16,11 +16,11 @@ class Code {
   Code(const arch::Cpu& cpu, arch::TargetMemory& memory) : cpu_(cpu), memory_(memory) {}
 
   arch::Instruction at(uint64_t address) {
-    constexpr size_t kMost = arch::Cpu::kMostInstructionBytes;
-    if (address < begin_ || address + kMost > begin_ + size_) load(address);
+    constexpr size_t kMax = arch::Cpu::kMaxInstructionBytes;
+    if (address < begin_ || address + kMax > begin_ + size_) load(address);
     const uint64_t offset = address - begin_;
     if (offset >= size_) return {};
-    return cpu_.decode(address, std::span(bytes_).subspan(offset, std::min<size_t>(kMost, size_ - offset)));
+    return cpu_.decode(address, std::span(bytes_).subspan(offset, std::min<size_t>(kMax, size_ - offset)));
   }
 
  private:
@@ -78,7 +78,7 @@ class Search {
   void follow(uint64_t address) {
     while (seen_.insert(address).second) {
       const arch::Instruction instruction = code_.at(address);
-      if (instruction.length_bytes == 0 || seen_.size() > kMostInstructions) {
+      if (instruction.length_bytes == 0 || seen_.size() > kMaxInstructions) {
         exits_.complete = false;
         return;
       }
@@ -112,7 +112,7 @@ class Search {
 
   void jump(uint64_t from, uint64_t target) {
     const bool is_followed = is_inside(target) || (!is_watched_(target) && target != start_ && !leads_away(target) &&
-                                                   seen_.size() <= kMostInstructions / 2);
+                                                   seen_.size() <= kMaxInstructions / 2);
     if (is_followed) {
       open_.push_back(target);
     } else {

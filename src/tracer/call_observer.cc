@@ -278,12 +278,12 @@ PendingCall* CallObserver::jumped(const Site& site) {
 }
 
 uint64_t CallObserver::behind_stubs(uint64_t address) {
-  constexpr unsigned kMostSteps = 4;
+  constexpr unsigned kMaxSteps = 4;
   const arch::Cpu& cpu = space_.cpu();
   ReadOnly memory(space_.memory());
   arch::RegisterImage registers = registers_;
-  for (unsigned step = 0; step < kMostSteps && space_.breakpoints().find(address) == nullptr; ++step) {
-    uint8_t bytes[arch::Cpu::kMostInstructionBytes];
+  for (unsigned step = 0; step < kMaxSteps && space_.breakpoints().find(address) == nullptr; ++step) {
+    uint8_t bytes[arch::Cpu::kMaxInstructionBytes];
     const size_t count = space_.memory().read_some(address, bytes, sizeof(bytes));
     const bool jumps = cpu.decode(address, {bytes, count}).flow == arch::Flow::kIndirectJump;
     arch::RegisterImage before = registers;

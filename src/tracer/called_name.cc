@@ -11,7 +11,7 @@ namespace {
 // The function is called, but not by one of these names: by an allocator itself, or in a static program.
 constexpr auto kNoName = wire::Function::kCount;
 
-using Code = std::array<uint8_t, arch::Cpu::kMostInstructionBytes>;
+using Code = std::array<uint8_t, arch::Cpu::kMaxInstructionBytes>;
 
 // What an emulated instruction reads last; nothing is written.
 class ReadObserver final : public arch::TargetMemory {
@@ -57,8 +57,8 @@ uint64_t CalledName::slot_read_by(uint64_t at, std::span<const uint8_t> code, ar
 
 // Of a stub between the call and the function: a few instructions, then a jump through the slot.
 uint64_t CalledName::slot_of_jump(uint64_t at, arch::RegisterImage registers) {
-  constexpr int kMostInstructions = 3;
-  for (int i = 0; i < kMostInstructions; ++i) {
+  constexpr int kMaxInstructions = 3;
+  for (int i = 0; i < kMaxInstructions; ++i) {
     Code code;
     const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), code.size()));
     const arch::Instruction instruction = cpu_.decode(at, bytes);
@@ -78,7 +78,7 @@ uint64_t CalledName::word(uint64_t at) {
 // The call is the instruction that ends where it returns to. Bytes that only look like one end in no slot.
 wire::Function CalledName::find_called(const Slots& slots, const arch::RegisterImage& registers, uint64_t function,
                                        uint64_t return_address) {
-  for (uint64_t length = 2; length <= arch::Cpu::kMostInstructionBytes; ++length) {
+  for (uint64_t length = 2; length <= arch::Cpu::kMaxInstructionBytes; ++length) {
     Code code;
     const uint64_t at = return_address - length;
     const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), length));

@@ -33,7 +33,7 @@ class FrameRules {
   const FrameRule& find(uint64_t key) {
     uint32_t index = numbers_.find(key);
     if (index == base::NumberTable::kNone) [[unlikely]] {
-      if (rules_.size() >= kMostRules) {
+      if (rules_.size() >= kMaxRules) {
         numbers_ = base::NumberTable();
         rules_.clear();
       }
@@ -55,7 +55,7 @@ class FrameRules {
 
  private:
   // More than a program has call sites: where stacks end in words that are no addresses, each of them gets a rule.
-  static constexpr size_t kMostRules = size_t{1} << 20;
+  static constexpr size_t kMaxRules = size_t{1} << 20;
   // The first instructions of a program or of the loader have no caller, whatever their CFI says.
   static constexpr uint64_t kEntryBytes = 64;
   struct KnownObject {
@@ -104,7 +104,7 @@ class FrameRules {
   // By its code, where CFI says that it is one, or nothing.
   void recognize_signal(uint64_t address, FrameRule& rule) {
     if (rule.row.kind != unwind::RowKind::kSignal && rule.row.kind != unwind::RowKind::kNoTable) return;
-    uint8_t code[arch::SignalTrampoline::kMostBytes] = {};
+    uint8_t code[arch::SignalTrampoline::kMaxBytes] = {};
     if (memory_.read_some(address, code, sizeof(code)) == 0) return;
     for (const arch::SignalTrampoline& trampoline : Cpu::kTrampolines) {
       if (!trampoline.is(code)) continue;

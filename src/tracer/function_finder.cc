@@ -16,14 +16,14 @@ bool is_same(const FoundFunction& one, const FoundFunction& other) { return orde
 
 // glibc's allocator is one piece of code: it begins with malloc, and calloc is behind all that releases. Empty: not found.
 base::AddressRange glibc_allocator(const std::vector<FoundFunction>& functions) {
-  constexpr uint64_t kMostBytes = 64 << 10;
+  constexpr uint64_t kMaxBytes = 64 << 10;
   base::AddressRange range;
   for (const FoundFunction& function : functions) {
     if (function.watch != Watch::kCall) continue;
     if (function.function == wire::Function::kMalloc) range.begin = function.address;
     if (function.function == wire::Function::kCalloc) range.end = function.address;
   }
-  const bool is_one_piece = range.begin != 0 && range.begin < range.end && range.size() < kMostBytes;
+  const bool is_one_piece = range.begin != 0 && range.begin < range.end && range.size() < kMaxBytes;
   return is_one_piece ? range : base::AddressRange{};
 }
 

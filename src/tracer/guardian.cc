@@ -11,19 +11,19 @@
 #include <exception>
 #include <thread>
 
-#include "tracer/guardian_surroundings.h"
+#include "tracer/guardian_protection.h"
 #include "tracer/tracer.h"
 
 namespace heaptap::tracer {
 namespace {
 
 constexpr int kTickMs = 5;
-constexpr int kBellSignal = SIGUSR1;
+constexpr int kWakeSignal = SIGUSR1;
 
 // A thread that waits for the socket, and interrupts the tracer's waiting until it has read what is there.
-class SocketBell final : public Doorbell {
+class SocketSignal final : public RequestSignal {
  public:
-  explicit SocketBell(int socket)
+  explicit SocketSignal(int socket)
       : socket_(socket), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), tracer_(static_cast<pid_t>(gettid())) {
     std::thread([this] { listen(); }).detach();  // ends with the process
   }
@@ -45,7 +45,7 @@ class SocketBell final : public Doorbell {
       if (ready != 0 && waits[0].revents == 0) continue;
       rang_.store(true, std::memory_order_release);
       // The tracer may be about to wait just now: the signal comes again until the socket has been read.
-      syscall(SYS_tgkill, getpid(), tracer_, kBellSignal);
+      syscall(SYS_tgkill, getpid(), tracer_, kWakeSignal);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
@@ -63,9 +63,9 @@ pid_t start_guardian(base::UniqueFd socket, base::UniqueFd& other_socket, const 
   const pid_t child = fork();
   if (child != 0) return child;
   other_socket.reset();
-  leave_surroundings(kBellSignal);
+  protect_guardian(kWakeSignal);
   try {
-    SocketBell bell(socket.get());
+    SocketSignal bell(socket.get());
     Tracer(socket.get(), options, bell).run();
   } catch (const std::exception&) {
     _exit(1);  // this is a copy of heaptap, to which nothing may return

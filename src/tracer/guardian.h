@@ -3,7 +3,7 @@
 #include <sys/types.h>
 
 #include "base/unique_fd.h"
-#include "tracer/tracer_line.h"
+#include "tracer/tracer_client.h"
 
 namespace heaptap::tracer {
 

@@ -7,12 +7,12 @@
 
 namespace heaptap::tracer {
 
-// Beside unwind::FrameWay: finding the frames further out depends on this frame's `fp`.
+// Beside unwind::FrameOrigin: finding the frames further out depends on this frame's `fp`.
 inline constexpr uint32_t kFramePointerMatters = 4;
 
 struct KnownFrame {
   unwind::WalkFrame frame;  // its key with wire::kCodeExact where it is an interrupted instruction's
-  uint32_t way = 0;
+  uint32_t origin = 0;
   uint32_t number = 0;  // of the stack from the outermost frame to this one
   uint64_t code = 0;    // wire::CodeEntry
 };

@@ -20,7 +20,7 @@ void write_clock_note(log::LogStream& stream, uint64_t now) {
   struct {
     wire::Record head;
     uint64_t clock;
-  } const note{{0, sizeof(uint64_t), wire::make_what(wire::RecordKind::kNote, kind, 0)}, now};
+  } const note{{0, sizeof(uint64_t), wire::make_tagged_address(wire::RecordKind::kNote, kind, 0)}, now};
   std::memcpy(stream.cursor, &note, sizeof(note));
   stream.cursor += sizeof(note);
   stream.base_time = now;
@@ -37,7 +37,8 @@ void append(log::LogStream& stream, const LogWriter::Event& event, uint64_t now)
   wire::SizedRecord record{};
   record.head.time = ticks_for(stream, now);
   record.head.stack = event.stack;
-  record.head.what = wire::make_what(event.kind, static_cast<uint8_t>(event.function), event.address);
+  record.head.tagged_address =
+      wire::make_tagged_address(event.kind, static_cast<uint8_t>(event.function), event.address);
   record.size_bytes = event.size_bytes;
   const uint32_t bytes = wire::record_bytes(event.kind);
   std::memcpy(stream.cursor, &record, bytes);
@@ -106,12 +107,12 @@ void LogWriter::end_stream(log::LogStream* stream) {
 }
 
 void LogWriter::write(log::LogStream* stream, const Event& event) {
-  constexpr size_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
+  constexpr size_t kMaxBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
   if (stream == nullptr) {
     state_->log.lost_events.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (state_->streams.reserve(*stream, kMostBytes)) {
+  if (state_->streams.reserve(*stream, kMaxBytes)) {
     wire::begin_activity(*stream->slot);
     append(*stream, event, event.time != 0 ? event.time : state_->streams.clock().event_time());
   } else {

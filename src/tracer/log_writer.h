@@ -41,7 +41,7 @@ class LogWriter {
   };
   void write(log::LogStream* stream, const Event& event);
 
-  // Stacks that the program set up for itself (wire/ending.h).
+  // Stacks that the program set up for itself (wire/exit_handshake.h).
   void note_stack(const wire::StackArea& area);
   void forget_stack(uint64_t begin);
 

@@ -6,7 +6,7 @@
 namespace heaptap::tracer {
 namespace {
 
-constexpr uint32_t kMostGenerations = 0x8000;  // bits 48 to 62 of a wire::CodeEntry
+constexpr uint32_t kMaxGenerations = 0x8000;  // bits 48 to 62 of a wire::CodeEntry
 
 size_t id_bytes(const LoadedObject& object) { return std::min<size_t>(object.build_id_bytes, object.build_id.size()); }
 
@@ -38,12 +38,12 @@ uint32_t ModuleNotes::next_generation(const LoadedObject& object) const {
       generation = other.generation + 1;
     }
   }
-  return generation % kMostGenerations;
+  return generation % kMaxGenerations;
 }
 
 void ModuleNotes::write(const LoadedObject& object, uint32_t generation) {
-  constexpr size_t kMostPathBytes = 4095;
-  const size_t path_bytes = std::min(object.path.size(), kMostPathBytes);
+  constexpr size_t kMaxPathBytes = 4095;
+  const size_t path_bytes = std::min(object.path.size(), kMaxPathBytes);
   const uint32_t at = log_.modules_bytes.load(std::memory_order_relaxed);
   const size_t bytes = (sizeof(wire::ModuleNote) + path_bytes + 7) & ~size_t{7};
   if (at > log_.modules_capacity || bytes > log_.modules_capacity - at) {

@@ -33,8 +33,8 @@ PendingCall* PendingCalls::enclosing(const arch::CallPlace& place, const FoundFu
 
 void PendingCalls::push(const PendingCall& call) {
   // Handlers that never return (siglongjmp) leave what they interrupted behind; deeper than that none are nested.
-  constexpr size_t kMostCalls = 64;
-  if (calls_.size() >= kMostCalls) {
+  constexpr size_t kMaxCalls = 64;
+  if (calls_.size() >= kMaxCalls) {
     forget(calls_.front());
     calls_.erase(calls_.begin());
   }

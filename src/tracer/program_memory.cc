@@ -26,13 +26,13 @@ int copy(Copy function, pid_t thread, void* here, uint64_t there, size_t bytes) 
 size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memory, uint64_t address, void* to,
                                 size_t bytes) {
   constexpr uint64_t kPageBytes = 4096;
-  constexpr size_t kMostParts = 32;
-  std::array<iovec, kMostParts> parts{};
+  constexpr size_t kMaxParts = 32;
+  std::array<iovec, kMaxParts> parts{};
   size_t done = 0;
   while (done < bytes) {
     size_t count = 0;
     size_t wanted = 0;
-    for (; count < kMostParts && done + wanted < bytes; ++count) {
+    for (; count < kMaxParts && done + wanted < bytes; ++count) {
       const uint64_t at = address + done + wanted;
       const size_t size = std::min<size_t>(kPageBytes - at % kPageBytes, bytes - done - wanted);
       parts[count] = {reinterpret_cast<void*>(at), size};

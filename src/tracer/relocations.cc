@@ -9,7 +9,7 @@
 namespace heaptap::tracer {
 namespace {
 
-constexpr uint64_t kMostTableBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxTableBytes = uint64_t{64} << 20;
 
 struct Table {
   uint64_t address;
@@ -45,7 +45,7 @@ std::vector<Table> tables_of(const elf::ByteSource& memory, elf::ElfForm form, c
 
 void read_table(const elf::ByteSource& memory, elf::ElfForm form, uint64_t bias, const Table& table,
                 std::vector<Relocation>& relocations) {
-  std::vector<uint8_t> raw(static_cast<size_t>(std::min(table.bytes, kMostTableBytes)));
+  std::vector<uint8_t> raw(static_cast<size_t>(std::min(table.bytes, kMaxTableBytes)));
   raw.resize(memory.read(table.address, raw.data(), raw.size()));
   const size_t word_bytes = form.word_bytes;
   const size_t entry_bytes = (table.has_addends ? 3 : 2) * word_bytes;

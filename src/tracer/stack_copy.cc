@@ -8,9 +8,9 @@ namespace heaptap::tracer {
 namespace {
 
 constexpr uint64_t kFirstBytes = 8192;
-constexpr uint64_t kMostAtOnce = 65536;
+constexpr uint64_t kMaxAtOnce = 65536;
 // What lies further on than that isn't copied for what is between.
-constexpr uint64_t kMostGap = 65536;
+constexpr uint64_t kMaxGap = 65536;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void StackCopy::begin(pid_t thread, uint64_t start, uint64_t likely_end) {
   thread_ = thread;
   count_ = 0;
   const bool is_known = likely_end > start;
-  add(start, is_known ? std::min(likely_end - start, kMostAtOnce) : kFirstBytes);
+  add(start, is_known ? std::min(likely_end - start, kMaxAtOnce) : kFirstBytes);
 }
 
 const uint8_t* StackCopy::find(uint64_t address, size_t bytes) {
@@ -26,8 +26,8 @@ const uint8_t* StackCopy::find(uint64_t address, size_t bytes) {
     Piece& piece = pieces_[i];
     if (address < piece.begin) continue;
     const uint64_t end = piece.begin + piece.bytes.size();
-    if (address + bytes > end && address < end + kMostGap && !piece.is_whole) {
-      const uint64_t more = std::clamp<uint64_t>(piece.bytes.size(), kFirstBytes, kMostAtOnce);
+    if (address + bytes > end && address < end + kMaxGap && !piece.is_whole) {
+      const uint64_t more = std::clamp<uint64_t>(piece.bytes.size(), kFirstBytes, kMaxAtOnce);
       extend(piece, std::max(address + bytes, end + more));
     }
     if (const uint8_t* found = piece.holds(address, bytes)) {

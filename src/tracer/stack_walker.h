@@ -17,7 +17,7 @@ namespace heaptap::tracer {
 template <typename Cpu>
 class StackWalker {
  public:
-  static constexpr uint32_t kMostFrames = 131072;
+  static constexpr uint32_t kMaxFrames = 131072;
   static constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
   // A frame pointer in code without CFI that points further away isn't followed: it is a fiber's, from where its context was made.
   static constexpr uint64_t kLargestFrame = 8u << 20;
@@ -26,7 +26,7 @@ class StackWalker {
               uint32_t depth)
       : objects_(objects),
         log_(log),
-        depth_limit_(depth > 0 && depth < kMostFrames ? depth : kMostFrames),
+        depth_limit_(depth > 0 && depth < kMaxFrames ? depth : kMaxFrames),
         is_swapped_(cpu.is_big_endian() != (std::endian::native == std::endian::big)),
         rules_(cpu, memory, objects),
         stack_(memory) {}
@@ -47,7 +47,7 @@ class StackWalker {
     last_ = &last;
     frame_ = start;
     frame_.key &= wire::kCodeAddressMask;
-    way_ = 0;
+    origin_ = 0;
     fresh_.clear();
     candidates_ = unverified_ = count();
     crossed_signal_ = false;
@@ -62,7 +62,7 @@ class StackWalker {
         return finish(0);
       }
       const FrameRule& rule = rules_.find(frame_.key);
-      fresh_.push_back({frame_, way_, 0, rule.code});
+      fresh_.push_back({frame_, origin_, 0, rule.code});
       if (!advance(rule)) return finish(0);
     }
     rejoin(candidates_ - 1);
@@ -102,7 +102,7 @@ class StackWalker {
     const uint32_t index = candidates_ - 1;
     const KnownFrame& known = frames[index];
     if (known.frame.slot != frame_.slot || known.frame.key != frame_.key || known.frame.sp != frame_.sp) return false;
-    if ((known.way & kFramePointerMatters) != 0 &&
+    if ((known.origin & kFramePointerMatters) != 0 &&
         (known.frame.fp != frame_.fp || known.frame.fp_slot != frame_.fp_slot)) {
       return false;
     }
@@ -123,7 +123,7 @@ class StackWalker {
     const KnownFrame& known = last_->frames[index];
     uint64_t key = 0;
     if (!load(known.frame.slot, key) || (key & wire::kCodeAddressMask) != known.frame.key) return false;
-    if ((known.way & unwind::kByFramePointer) == 0) return true;
+    if ((known.origin & unwind::kByFramePointer) == 0) return true;
     if (known.frame.cfa_slot != 0 && !still_holds(known.frame.cfa_slot, known.frame.sp)) return false;
     const unwind::WalkFrame& inner = last_->frames[index + 1].frame;
     return inner.fp_slot == 0 || still_holds(inner.fp_slot, inner.fp);
@@ -155,7 +155,7 @@ class StackWalker {
   }
 
   bool step(const unwind::Row& row) {
-    if (!unwind::step_by_row(row, kWord, loader(), frame_, way_)) return stop(wire::StackEnd::kUnreadable);
+    if (!unwind::step_by_row(row, kWord, loader(), frame_, origin_)) return stop(wire::StackEnd::kUnreadable);
     // Zero is the ABI's mark for the first frame of code without CFI for it.
     if (frame_.key == 0) return stop(wire::StackEnd::kComplete);
     frame_.key &= wire::kCodeAddressMask;
@@ -172,14 +172,14 @@ class StackWalker {
     key &= wire::kCodeAddressMask;
     if (objects_.find(key) < 0) return stop(wire::StackEnd::kNoUnwindTable);
     frame_ = {.slot = at + kWord, .key = key, .sp = at + 2 * kWord, .fp = fp, .fp_slot = at, .cfa_slot = 0};
-    way_ = unwind::kByFramePointer | unwind::kLoadsFramePointer;
+    origin_ = unwind::kByFramePointer | unwind::kLoadsFramePointer;
     return true;
   }
 
   bool step_over_signal(const arch::SignalTrampoline& signal) {
     if (!unwind::step_over_signal(signal, loader(), frame_)) return stop(wire::StackEnd::kUnreadable);
     frame_.key = (frame_.key & wire::kCodeAddressMask) | wire::kCodeExact;
-    way_ = unwind::kLoadsFramePointer;
+    origin_ = unwind::kLoadsFramePointer;
     crossed_signal_ = true;
     candidates_ = unverified_ = count();
     lowest_ = frame_.sp - std::min(Cpu::kRedZoneBytes, frame_.sp);
@@ -190,7 +190,7 @@ class StackWalker {
   void rejoin(uint32_t index) {
     KnownFrame& met = last_->frames[index];
     met.frame = frame_;
-    met.way = (met.way & kFramePointerMatters) | way_;
+    met.origin = (met.origin & kFramePointerMatters) | origin_;
   }
 
   // Keeps the last stack's `kept` outermost frames, puts the fresh ones on them, and gives the number of the whole.
@@ -213,10 +213,10 @@ class StackWalker {
   void remember(KnownFrame fresh) {
     std::vector<KnownFrame>& frames = last_->frames;
     if (!frames.empty()) {
-      const uint32_t outer = frames.back().way;
+      const uint32_t outer = frames.back().origin;
       const bool matters = (outer & unwind::kByFramePointer) != 0 ||
                            ((outer & unwind::kLoadsFramePointer) == 0 && (outer & kFramePointerMatters) != 0);
-      if (matters) fresh.way |= kFramePointerMatters;
+      if (matters) fresh.origin |= kFramePointerMatters;
     }
     frames.push_back(fresh);
   }
@@ -224,7 +224,7 @@ class StackWalker {
   // Deeper than asked for: only the innermost frames. What was kept is of whole stacks, so the fresh ones aren't remembered.
   uint32_t finish_limited(uint32_t kept) {
     std::vector<KnownFrame>& frames = last_->frames;
-    const uint32_t limit = depth_limit_ < kMostFrames ? depth_limit_ : kFramesOfDeeper;
+    const uint32_t limit = depth_limit_ < kMaxFrames ? depth_limit_ : kFramesOfDeeper;
     const uint32_t fresh_used = std::min(static_cast<uint32_t>(fresh_.size()), limit);
     const uint32_t kept_used = std::min(kept, limit - fresh_used);
     uint32_t number = LogWriter::root(wire::StackEnd::kDepthLimit);
@@ -245,7 +245,7 @@ class StackWalker {
   // Of the walk that is being made.
   LastStack* last_ = nullptr;
   unwind::WalkFrame frame_;
-  uint32_t way_ = 0;
+  uint32_t origin_ = 0;
   std::vector<KnownFrame> fresh_;  // innermost first
   uint32_t candidates_ = 0;        // remembered frames [0, candidates_) may still be found further out
   uint32_t unverified_ = 0;        // of these, from this index on it is known that something further out changed

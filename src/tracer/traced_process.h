@@ -9,7 +9,7 @@
 #include "process/thread_state.h"
 #include "tracer/address_space.h"
 #include "tracer/tracee.h"
-#include "tracer/tracer_line.h"
+#include "tracer/tracer_client.h"
 
 namespace heaptap::tracer {
 
@@ -31,17 +31,17 @@ class TracedProcess {
   std::shared_ptr<AddressSpace> space;  // null: none is known yet
   std::unique_ptr<LogWriter> log;       // was given, but some thread may be making another one unseen
   std::chrono::steady_clock::time_point log_given_at{};
-  bool is_guest = false;        // in its parent's address space, without a log of its own (vfork)
+  bool is_vfork_child = false;  // in its parent's address space, without a log of its own (vfork)
   bool begins_as_copy = false;  // of a fork, whose first stop is to come
   bool had_threads = false;     // besides the first
   bool was_recorded = false;    // it had a log: heaptap is told when it leaves
   Left::Reason left_reason = Left::Reason::kDetached;
 
   // Its end.
-  std::optional<wire::EndingNotice> exit_call;
+  std::optional<wire::ExitNotice> exit_call;
   process::StoppedThread exit_caller;  // as it called exit
   Tracee* ending = nullptr;            // waits until its memory has been looked at
-  wire::EndingKind ending_kind{};
+  wire::ExitKind exit_kind{};
   bool end_was_told = false;
   // Threads that ended one soon after the other, and the last time; maybe they were ended.
   unsigned ended_threads = 0;

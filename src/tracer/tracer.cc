@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tracer/call_observer.h"
-#include "tracer/guardian_surroundings.h"
+#include "tracer/guardian_protection.h"
 #include "tracer/program_memory.h"
 #include "tracer/trap.h"
 
@@ -19,8 +19,8 @@ namespace heaptap::tracer {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr int kSystemCall = 0x80;            // PTRACE_O_TRACESYSGOOD
-constexpr unsigned kMostSystemCalls = 2000;  // stops, in a handler: two to a call
+constexpr int kSystemCall = 0x80;           // PTRACE_O_TRACESYSGOOD
+constexpr unsigned kMaxSystemCalls = 2000;  // stops, in a handler: two to a call
 
 // The kernel's reason for a SIGTRAP; 0: the thread was killed meanwhile.
 int trap_code(pid_t thread) {
@@ -47,7 +47,7 @@ FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::Regist
 }  // namespace
 
 // Small pieces: what malloc gets by mmap wouldn't be there for others.
-Tracer::Tracer(int socket, const TracerOptions& options, Doorbell& bell)
+Tracer::Tracer(int socket, const TracerOptions& options, RequestSignal& bell)
     : socket_(socket), options_(options), bell_(bell) {
   constexpr size_t kPieces = 64;
   constexpr size_t kPieceBytes = 16384;
@@ -75,7 +75,7 @@ void Tracer::watch() {
     }
     look_after_heaptap();
     look_after_attached();
-    if (!early_.empty() || !ended_makers_.empty()) adopt_orphans();
+    if (!early_.empty() || !ended_clone_parents_.empty()) adopt_orphans();
   }
   const pid_t id = waitpid(-1, &answered_status_, __WALL);
   if (id > 0) {
@@ -154,7 +154,7 @@ void Tracer::answer_trap(Tracee& thread) {
 }
 
 void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers) {
-  seat_.follow(thread);
+  affinity_.follow(thread);
   TracedProcess& process = thread.process();
   AddressSpace& space = *process.space;
   CallObserver observer(space, thread, registers);
@@ -272,16 +272,16 @@ void Tracer::end_awaits(Tracee& thread) {
 void Tracer::answer_signal(Tracee& thread, int signal) {
   thread.signal = signal;
   TracedProcess& process = thread.process();
-  if (process.phase == Phase::kTraced && !process.is_guest) {
-    wire::EndingNotice notice{};
-    notice.kind = wire::EndingKind::kSignal;
+  if (process.phase == Phase::kTraced && !process.is_vfork_child) {
+    wire::ExitNotice notice{};
+    notice.kind = wire::ExitKind::kSignal;
     notice.signal = static_cast<uint32_t>(signal);
     if (options_.scan_at_end && thread.would_end_by(signal) && tell_end(thread, notice)) return;
     // Whatever the handler calls is no part of the call that it interrupts.
     arch::RegisterImage registers;
     if (!thread.calls.is_empty() && thread.has_handler(signal) && thread.read_registers(registers)) {
       const bool is_new = thread.calls.interrupt(process.space->cpu().stack_pointer(registers));
-      if (is_new) thread.system_calls_left = kMostSystemCalls;
+      if (is_new) thread.system_calls_left = kMaxSystemCalls;
     }
   }
   resume(thread);
@@ -308,17 +308,17 @@ void Tracer::process_ended(TracedProcess& process, int status) {
     send(std::move(packet));
   }
   leave_memory(process);
-  const bool may_have_made = !process.is_guest && (WIFSIGNALED(status) || process.had_threads);
-  const Maker maker{.id = process.id, .phase = process.phase, .space = process.space, .since = {}};
+  const bool may_have_made = !process.is_vfork_child && (WIFSIGNALED(status) || process.had_threads);
+  const CloneParent clone_parent{.id = process.id, .phase = process.phase, .space = process.space, .since = {}};
   forget_process(process.id);
-  if (may_have_made) keep_as_maker(maker);
+  if (may_have_made) keep_as_clone_parent(clone_parent);
   if (!early_.empty()) adopt_orphans();
 }
 
 void Tracer::resume(Tracee& thread) {
   const TracedProcess& process = thread.process();
   const bool awaits_log =
-      process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_guest;
+      process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_vfork_child;
   if (process.phase == Phase::kLeaving) return let_go(thread);
   if (awaits_log || process.is_held || process.ending == &thread) return;
   // Its stack is looked at, too.

@@ -16,26 +16,26 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tracer/line_packet.h"
-#include "tracer/seat.h"
 #include "tracer/traced_process.h"
 #include "tracer/tracee.h"
+#include "tracer/tracer_affinity.h"
+#include "tracer/tracer_packet.h"
 
 namespace heaptap::tracer {
 
 // How the thread that waits for stops learns that something else is to be looked at.
-class Doorbell {
+class RequestSignal {
  public:
   virtual bool rang() = 0;                 // since the last call
   virtual void want_ticks(bool want) = 0;  // it rings every few milliseconds
  protected:
-  ~Doorbell() = default;
+  ~RequestSignal() = default;
 };
 
 class Tracer {
  public:
   // `socket`: to heaptap.
-  Tracer(int socket, const TracerOptions& options, Doorbell& bell);
+  Tracer(int socket, const TracerOptions& options, RequestSignal& bell);
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
@@ -68,7 +68,7 @@ class Tracer {
   void end_may_go_on(pid_t process);
   void want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread);
   // The process comes to its end: heaptap is told once. True: the thread waits.
-  bool tell_end(Tracee& thread, const wire::EndingNotice& notice);
+  bool tell_end(Tracee& thread, const wire::ExitNotice& notice);
   bool answer_thread_end(Tracee& thread);
   void threads_may_end(const TracedProcess& process);
   bool answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
@@ -78,7 +78,7 @@ class Tracer {
   void attach(pid_t process);
   std::string try_to_attach(pid_t process);
   std::string seize_threads(TracedProcess& process);
-  void stop_makers(TracedProcess& process);
+  void stop_clone_parents(TracedProcess& process);
   void attach_before_exec(pid_t process);
   void give_log(Packet& packet);
   void begin_when_all_are_seized(TracedProcess& process);
@@ -91,29 +91,29 @@ class Tracer {
     int status;
     TracedProcess::Clock::time_point since;
   };
-  struct Maker {
+  struct CloneParent {
     pid_t id;
     Phase phase;
     std::shared_ptr<AddressSpace> space;
     TracedProcess::Clock::time_point since;  // it has ended
   };
-  void answer_child(Tracee& maker, int event);
-  void take_child(Tracee& maker, pid_t id, int event);
+  void answer_child(Tracee& clone_parent, int event);
+  void take_child(Tracee& clone_parent, pid_t id, int event);
   [[nodiscard]] bool is_making(const Tracee& thread) const;
-  static std::vector<pid_t> guests_of(const Tracee& thread);
-  void attach_guests(TracedProcess& process);
+  static std::vector<pid_t> vfork_children_of(const Tracee& thread);
+  void attach_vfork_children(TracedProcess& process);
   static void begin_copy(TracedProcess& child, const AddressSpace* original);
   void stopped_early(pid_t id, int status);
-  void keep_as_maker(const Maker& ended);
+  void keep_as_clone_parent(const CloneParent& ended);
   void adopt_orphans();
-  [[nodiscard]] std::optional<Maker> find_maker(pid_t child, bool also_living);
-  void adopt(pid_t id, int status, const std::optional<Maker>& maker);
+  [[nodiscard]] std::optional<CloneParent> find_clone_parent(pid_t child, bool also_living);
+  void adopt(pid_t id, int status, const std::optional<CloneParent>& clone_parent);
   void begin_child(Tracee& child);
   void answer_exec(pid_t id);
 
   // Letting go, and holding for a scan: tracer_leaving.cc.
   void leave(TracedProcess& process, Left::Reason reason);
-  void leave_guests(const TracedProcess& process, Left::Reason reason);
+  void leave_vfork_children(const TracedProcess& process, Left::Reason reason);
   void leave_all(Left::Reason reason = Left::Reason::kDetached);
   void run_out_of_time();
   void break_off(const char* why);
@@ -146,7 +146,7 @@ class Tracer {
 
   int socket_;
   TracerOptions options_;
-  Doorbell& bell_;
+  RequestSignal& bell_;
   // Given back when there is no memory any more: so much it takes to let go of all.
   std::vector<std::unique_ptr<char[]>> reserve_;
   pid_t answered_ = 0;  // whose stop is being answered; 0: nobody's
@@ -156,13 +156,13 @@ class Tracer {
   TracedProcess::Clock::time_point closing_since_{};
   std::map<pid_t, std::unique_ptr<TracedProcess>> processes_;
   std::unordered_map<pid_t, std::unique_ptr<Tracee>> threads_;
-  std::unordered_map<pid_t, EarlyStop> early_;  // first stops of children whose makers haven't told of them yet
-  std::vector<Maker> ended_makers_;             // that may not have told of their last children; the latest last
+  std::unordered_map<pid_t, EarlyStop> early_;  // first stops of children whose clone parents haven't told of them yet
+  std::vector<CloneParent> ended_clone_parents_;  // that may not have told of their last children; the latest last
   bool ticks_ = false;
   std::deque<Packet> unsent_;  // heaptap has to read first
   pid_t heaptap_ = getppid();
   TracedProcess::Clock::time_point heaptap_ran_at_ = TracedProcess::Clock::now();  // when that was looked at last
-  Seat seat_;
+  TracerAffinity affinity_;
 };
 
 }  // namespace heaptap::tracer

@@ -63,7 +63,7 @@ std::string Tracer::try_to_attach(pid_t process) {
   if (threads_of(added).empty()) return name_of(process) + " has ended";
   // Whichever thread was found first may have ended; the leader, if it lives, doesn't end so soon.
   want_log(added, LogWanted::Reason::kAttach, process::find_live_thread(process));
-  if (find_process(process) == &added) stop_makers(added);
+  if (find_process(process) == &added) stop_clone_parents(added);
   return {};
 }
 
@@ -81,8 +81,8 @@ std::string Tracer::seize_threads(TracedProcess& process) {
         continue;
       }
       const auto thread = process::read_thread_status(id);
-      const bool is_ending = !thread || thread->has_ended();
-      if (is_ending || thread->tracer == getpid()) continue;  // the second: a seized one made it just now
+      const bool is_exiting = !thread || thread->has_ended();
+      if (is_exiting || thread->tracer == getpid()) continue;  // the second: a seized one made it just now
       return why_refused(id, reason);
     }
   }
@@ -91,7 +91,7 @@ std::string Tracer::seize_threads(TracedProcess& process) {
 
 // What a thread makes is traced if the thread was when it began to. One that runs may have begun before: it is past that
 // when it stops.
-void Tracer::stop_makers(TracedProcess& process) {
+void Tracer::stop_clone_parents(TracedProcess& process) {
   for (Tracee* thread : threads_of(process)) {
     if (!thread->may_be_making || thread->was_asked) continue;
     thread->may_be_making = is_making(*thread);
@@ -124,20 +124,20 @@ void Tracer::begin_when_all_are_seized(TracedProcess& process) {
   while (is_attached) {
     adapt_ticks();
     const std::vector<Tracee*> threads = threads_of(process);
-    const auto maker = std::ranges::find_if(threads, [this](Tracee* thread) {
+    const auto clone_parent = std::ranges::find_if(threads, [this](Tracee* thread) {
       return thread->may_be_making && !thread->has_ended() && is_making(*thread);
     });
-    if (maker != threads.end()) {
+    if (clone_parent != threads.end()) {
       if (TracedProcess::Clock::now() - process.log_given_at < kLongestMaking) return;
-      return give_up_attaching(process, "its thread " + std::to_string((*maker)->id()) +
+      return give_up_attaching(process, "its thread " + std::to_string((*clone_parent)->id()) +
                                             " doesn't stop, and may be making another one: try again");
     }
     const std::string error = seize_threads(process);
     if (!error.empty()) return give_up_attaching(process, error);
     if (threads_of(process).size() == threads.size()) break;
-    stop_makers(process);
+    stop_clone_parents(process);
   }
-  if (is_attached) attach_guests(process);
+  if (is_attached) attach_vfork_children(process);
   begin(process);
 }
 
@@ -168,7 +168,7 @@ void Tracer::begin(TracedProcess& process) {
   process.space->start(std::move(process.log));
   adapt_ticks();
   for (const auto& [id, other] : processes_) {
-    if (other->is_guest && other->space == process.space) other->phase = Phase::kTraced;
+    if (other->is_vfork_child && other->space == process.space) other->phase = Phase::kTraced;
   }
   tell(PacketKind::kAttached, process.id, "");
   tell_notes(process);

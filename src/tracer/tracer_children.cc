@@ -19,8 +19,8 @@ namespace heaptap::tracer {
 namespace {
 
 using Clock = TracedProcess::Clock;
-constexpr std::chrono::seconds kLongestTelling{1};  // from a child's first stop to its maker's word of it
-constexpr size_t kMostEndedMakers = 64;
+constexpr std::chrono::seconds kLongestTelling{1};  // from a child's first stop to its clone parent's word of it
+constexpr size_t kMaxEndedCloneParents = 64;
 
 bool share_memory(pid_t a, pid_t b, int event) {
   const long differ = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
@@ -30,21 +30,21 @@ bool share_memory(pid_t a, pid_t b, int event) {
 }  // namespace
 
 // A thread, a fork, or a child that uses its parent's memory: which one, /proc says.
-void Tracer::answer_child(Tracee& maker, int event) {
+void Tracer::answer_child(Tracee& clone_parent, int event) {
   unsigned long made = 0;
-  if (ptrace(PTRACE_GETEVENTMSG, maker.id(), nullptr, &made) != 0) return;
+  if (ptrace(PTRACE_GETEVENTMSG, clone_parent.id(), nullptr, &made) != 0) return;
   try {
-    take_child(maker, static_cast<pid_t>(made), event);
+    take_child(clone_parent, static_cast<pid_t>(made), event);
   } catch (const std::exception&) {  // all is let go then, as far as it is known
     process::TracedMemory memory(static_cast<pid_t>(made));
-    if (const AddressSpace* space = maker.process().space.get()) space->breakpoints().lift_all(memory);
+    if (const AddressSpace* space = clone_parent.process().space.get()) space->breakpoints().lift_all(memory);
     throw;
   }
 }
 
-void Tracer::take_child(Tracee& maker, pid_t id, int event) {
+void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
   if (threads_.contains(id)) return;
-  TracedProcess& process = maker.process();
+  TracedProcess& process = clone_parent.process();
   const auto status = process::read_thread_status(id);
   if (!status || status->tracer != getpid()) {  // it has ended, or was let go
     early_.erase(id);
@@ -55,8 +55,8 @@ void Tracer::take_child(Tracee& maker, pid_t id, int event) {
     child = &add_thread(id, process);
   } else {
     TracedProcess& added = add_process(status->process, process.id, process.phase);
-    added.is_guest = share_memory(maker.id(), id, event);
-    if (added.is_guest) {
+    added.is_vfork_child = share_memory(clone_parent.id(), id, event);
+    if (added.is_vfork_child) {
       added.space = process.space;
     } else {
       begin_copy(added, process.space.get());
@@ -68,7 +68,7 @@ void Tracer::take_child(Tracee& maker, pid_t id, int event) {
   if (!early.empty()) answer(id, early.mapped().status);
 }
 
-// A stop of what nobody has told of yet: its maker will, if it isn't killed first. A thread is known by its process.
+// A stop of what nobody has told of yet: its clone parent will, if it isn't killed first. A thread is known by its process.
 void Tracer::stopped_early(pid_t id, int status) {
   const auto facts = process::read_thread_status(id);
   TracedProcess* process = facts && facts->process != id ? find_process(facts->process) : nullptr;
@@ -88,35 +88,35 @@ bool Tracer::is_making(const Tracee& thread) const {
   if (!call) return true;
   const AddressSpace* space = thread.process().space.get();
   const bool makes = *call >= 0 && (space == nullptr || space->cpu().makes_tasks(static_cast<uint64_t>(*call)));
-  return makes && guests_of(thread).empty();
+  return makes && vfork_children_of(thread).empty();
 }
 
 // Children that run in its memory (vfork).
-std::vector<pid_t> Tracer::guests_of(const Tracee& thread) {
+std::vector<pid_t> Tracer::vfork_children_of(const Tracee& thread) {
   const std::string task = "/proc/" + std::to_string(thread.process().id) + "/task/" + std::to_string(thread.id());
   std::istringstream children(process::read_proc_file(task + "/children"));
-  std::vector<pid_t> guests;
+  std::vector<pid_t> vfork_children;
   for (pid_t child = 0; children >> child;) {
-    if (share_memory(thread.id(), child, 0)) guests.push_back(child);
+    if (share_memory(thread.id(), child, 0)) vfork_children.push_back(child);
   }
-  return guests;
+  return vfork_children;
 }
 
 // Those that were made before: they would run into breakpoints, too.
-void Tracer::attach_guests(TracedProcess& process) {
+void Tracer::attach_vfork_children(TracedProcess& process) {
   for (const Tracee* thread : threads_of(process)) {
-    for (const pid_t child : guests_of(*thread)) {
+    for (const pid_t child : vfork_children_of(*thread)) {
       if (threads_.contains(child) || early_.contains(child)) continue;
       if (Tracee::seize(child, options_.scan_at_end) != 0) continue;
-      TracedProcess& guest = add_process(child, process.id, Phase::kTraced);
-      guest.is_guest = true;
-      guest.space = process.space;
-      const Tracee& added = add_thread(child, guest);
+      TracedProcess& vfork_child = add_process(child, process.id, Phase::kTraced);
+      vfork_child.is_vfork_child = true;
+      vfork_child.space = process.space;
+      const Tracee& added = add_thread(child, vfork_child);
       if (share_memory(thread->id(), child, 0)) continue;
       // It executed another program meanwhile.
-      guest.is_guest = false;
-      guest.space = nullptr;
-      guest.phase = Phase::kLeaving;
+      vfork_child.is_vfork_child = false;
+      vfork_child.space = nullptr;
+      vfork_child.phase = Phase::kLeaving;
       added.interrupt();
     }
   }
@@ -131,18 +131,18 @@ void Tracer::begin_copy(TracedProcess& child, const AddressSpace* original) {
 }
 
 // Some thread of it may have been killed between making a process and telling of it. All of them are forgotten.
-void Tracer::keep_as_maker(const Maker& ended) {
+void Tracer::keep_as_clone_parent(const CloneParent& ended) {
   if (ended.space == nullptr) return;
   const bool is_used =
       std::ranges::any_of(processes_, [&](const auto& other) { return other.second->space == ended.space; });
   if (!is_used) ended.space->end_recording();
-  if (ended_makers_.size() >= kMostEndedMakers) ended_makers_.erase(ended_makers_.begin());
-  ended_makers_.push_back(ended);
-  ended_makers_.back().since = Clock::now();
+  if (ended_clone_parents_.size() >= kMaxEndedCloneParents) ended_clone_parents_.erase(ended_clone_parents_.begin());
+  ended_clone_parents_.push_back(ended);
+  ended_clone_parents_.back().since = Clock::now();
   adapt_ticks();
 }
 
-// Processes whose makers were killed before they told of them.
+// Processes whose clone parents were killed before they told of them.
 void Tracer::adopt_orphans() {
   const auto now = Clock::now();
   const std::unordered_map<pid_t, EarlyStop> early = early_;
@@ -155,32 +155,34 @@ void Tracer::adopt_orphans() {
     const bool is_late = now - stop.since > kLongestTelling;
     const TracedProcess* parent = find_process(facts->parent);
     if (!is_late && parent != nullptr) continue;  // it may be about to tell
-    const std::optional<Maker> maker = find_maker(id, is_late);
-    if (maker || is_late) adopt(id, stop.status, maker);
+    const std::optional<CloneParent> clone_parent = find_clone_parent(id, is_late);
+    if (clone_parent || is_late) adopt(id, stop.status, clone_parent);
   }
-  std::erase_if(ended_makers_, [&](const Maker& maker) { return now - maker.since > kLongestTelling; });
+  std::erase_if(ended_clone_parents_,
+                [&](const CloneParent& clone_parent) { return now - clone_parent.since > kLongestTelling; });
   adapt_ticks();
 }
 
-// All breakpoints of its maker are in its memory.
-std::optional<Tracer::Maker> Tracer::find_maker(pid_t child, bool also_living) {
+// All breakpoints of its clone parent are in its memory.
+std::optional<Tracer::CloneParent> Tracer::find_clone_parent(pid_t child, bool also_living) {
   process::TracedMemory memory(child);
-  const auto fits = [&memory](const Maker& maker) {
-    return maker.space != nullptr && maker.space->breakpoints().are_all_in(memory);
+  const auto fits = [&memory](const CloneParent& clone_parent) {
+    return clone_parent.space != nullptr && clone_parent.space->breakpoints().are_all_in(memory);
   };
-  std::vector<Maker> makers(ended_makers_.rbegin(), ended_makers_.rend());
+  std::vector<CloneParent> clone_parents(ended_clone_parents_.rbegin(), ended_clone_parents_.rend());
   for (const auto& [id, process] : processes_) {
-    if (also_living) makers.push_back({.id = id, .phase = process->phase, .space = process->space, .since = {}});
+    if (also_living) clone_parents.push_back({.id = id, .phase = process->phase, .space = process->space, .since = {}});
   }
-  const auto maker = std::ranges::find_if(makers, fits);
-  return maker != makers.end() ? std::optional(*maker) : std::nullopt;
+  const auto clone_parent = std::ranges::find_if(clone_parents, fits);
+  return clone_parent != clone_parents.end() ? std::optional(*clone_parent) : std::nullopt;
 }
 
-// Without a maker: what has no breakpoints is let go as it is.
-void Tracer::adopt(pid_t id, int status, const std::optional<Maker>& maker) {
+// Without a clone parent: what has no breakpoints is let go as it is.
+void Tracer::adopt(pid_t id, int status, const std::optional<CloneParent>& clone_parent) {
   early_.erase(id);
-  TracedProcess& added = add_process(id, maker ? maker->id : 0, maker ? maker->phase : Phase::kLeaving);
-  if (maker) begin_copy(added, maker->space.get());
+  TracedProcess& added =
+      add_process(id, clone_parent ? clone_parent->id : 0, clone_parent ? clone_parent->phase : Phase::kLeaving);
+  if (clone_parent) begin_copy(added, clone_parent->space.get());
   add_thread(id, added).is_new = true;
   answer(id, status);
 }
@@ -203,8 +205,8 @@ void Tracer::answer_exec(pid_t id) {
     return stopped_early(id, PTRACE_EVENT_EXEC << 16 | SIGTRAP << 8 | 0x7f);
   }
   give_up_hold(*process, "it executed another program");
-  const Maker maker{.id = id, .phase = process->phase, .space = process->space, .since = {}};
-  const bool may_have_made = process->had_threads && !process->is_guest;
+  const CloneParent clone_parent{.id = id, .phase = process->phase, .space = process->space, .since = {}};
+  const bool may_have_made = process->had_threads && !process->is_vfork_child;
   // Of the thread that did it, which may have taken the leader's place, nothing is left but its number.
   for (Tracee* thread : threads_of(*process)) forget_thread(thread->id());
   Tracee& thread = add_thread(id, *process);
@@ -213,11 +215,11 @@ void Tracer::answer_exec(pid_t id) {
   const bool was_recorded = process->was_recorded;
   const bool starts = process->phase == Phase::kBeforeExec;
   const bool follows =
-      options_.follow_exec && process->phase == Phase::kTraced && (!process->is_guest || options_.follow_fork);
+      options_.follow_exec && process->phase == Phase::kTraced && (!process->is_vfork_child || options_.follow_fork);
   process->space = nullptr;
   process->log = nullptr;
-  process->is_guest = process->had_threads = false;
-  if (may_have_made) keep_as_maker(maker);
+  process->is_vfork_child = process->had_threads = false;
+  if (may_have_made) keep_as_clone_parent(clone_parent);
   process->exit_call.reset();
   process->end_was_told = false;
   if ((starts || follows) && !closing_) {

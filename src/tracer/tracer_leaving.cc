@@ -22,9 +22,9 @@ constexpr std::chrono::seconds kLongestStopping{5};
 // Of the thread that ends the process only those registers count that the program relied on when it called for its end.
 void keep_registers_at_end(const TracedProcess& process, process::StoppedThread& thread) {
   const arch::ThreadFacts* facts = arch::thread_facts(process.space->cpu().architecture());
-  if (process.ending_kind == wire::EndingKind::kSignal || facts == nullptr) return;
-  if (process.ending_kind == wire::EndingKind::kExit) thread.registers = process.exit_caller.registers;
-  if (process.ending_kind == wire::EndingKind::kReturn) thread.registers.clear();
+  if (process.exit_kind == wire::ExitKind::kSignal || facts == nullptr) return;
+  if (process.exit_kind == wire::ExitKind::kExit) thread.registers = process.exit_caller.registers;
+  if (process.exit_kind == wire::ExitKind::kReturn) thread.registers.clear();
   std::erase_if(thread.registers,
                 [&](const wire::RootWord& word) { return !facts->is_preserved(word.register_number); });
 }
@@ -40,7 +40,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   process.left_reason = reason;
   give_up_hold(process, "it is traced no more");
   leave_memory(process);
-  if (process.space != nullptr && !process.is_guest) leave_guests(process, reason);
+  if (process.space != nullptr && !process.is_vfork_child) leave_vfork_children(process, reason);
   const bool had_breakpoints = process.space != nullptr && !process.space->breakpoints().sites().empty();
   process.phase = Phase::kLeaving;
   process.log = nullptr;
@@ -61,18 +61,18 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
 
 // Takes the breakpoints out. After its end, too: others may run in that memory (vfork), and go on.
 void Tracer::leave_memory(TracedProcess& process) {
-  if (process.space == nullptr || process.is_guest) return;
+  if (process.space == nullptr || process.is_vfork_child) return;
   process.space->breakpoints().lift_all(process.space->memory());
 }
 
 // Those that run in its memory (vfork).
-void Tracer::leave_guests(const TracedProcess& process, Left::Reason reason) {
-  std::vector<pid_t> guests;
+void Tracer::leave_vfork_children(const TracedProcess& process, Left::Reason reason) {
+  std::vector<pid_t> vfork_children;
   for (const auto& [id, other] : processes_) {
-    if (other->is_guest && other->space == process.space) guests.push_back(id);
+    if (other->is_vfork_child && other->space == process.space) vfork_children.push_back(id);
   }
-  for (const pid_t id : guests) {
-    if (TracedProcess* guest = find_process(id)) leave(*guest, reason);
+  for (const pid_t id : vfork_children) {
+    if (TracedProcess* vfork_child = find_process(id)) leave(*vfork_child, reason);
   }
 }
 

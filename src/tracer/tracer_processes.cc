@@ -19,7 +19,7 @@ namespace heaptap::tracer {
 namespace {
 
 constexpr std::chrono::seconds kLongestPatience{2};
-constexpr size_t kMostUnsent = 100000;
+constexpr size_t kMaxUnsent = 100000;
 
 std::string name_of(pid_t process) { return "process " + std::to_string(process); }
 
@@ -100,12 +100,12 @@ void Tracer::tell_notes(TracedProcess& process) {
   for (const std::string& note : process.space->take_notes()) tell(PacketKind::kNoted, process.id, note);
 }
 
-bool Tracer::tell_end(Tracee& thread, const wire::EndingNotice& notice) {
+bool Tracer::tell_end(Tracee& thread, const wire::ExitNotice& notice) {
   TracedProcess& process = thread.process();
-  if (process.end_was_told || process.phase != Phase::kTraced || process.is_guest || closing_) return false;
+  if (process.end_was_told || process.phase != Phase::kTraced || process.is_vfork_child || closing_) return false;
   process.end_was_told = true;
   process.ending = &thread;
-  process.ending_kind = notice.kind;
+  process.exit_kind = notice.kind;
   Packet packet;
   packet.header = {.kind = PacketKind::kEnding, .process = process.id};
   packet.header.notice = notice;
@@ -119,11 +119,11 @@ bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::Regi
   TracedProcess& process = thread.process();
   AddressSpace& space = *process.space;
   arch::CallPlace place;
-  if (!options_.scan_at_end || process.is_guest || !space.cpu().call_place(registers, space.memory(), place)) {
+  if (!options_.scan_at_end || process.is_vfork_child || !space.cpu().call_place(registers, space.memory(), place)) {
     return false;
   }
-  wire::EndingNotice notice{};
-  notice.kind = wire::EndingKind::kDirectExit;
+  wire::ExitNotice notice{};
+  notice.kind = wire::ExitKind::kDirectExit;
   notice.live_sp = notice.interrupted_sp = place.caller_stack_pointer;
   if (site.functions.front().watch == Watch::kLastExit) {
     const bool same_thread = process.exit_call && process.exit_call->thread_id == static_cast<uint32_t>(thread.id());
@@ -131,7 +131,7 @@ bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::Regi
   }
   const int caller = space.objects().find(place.return_address);
   const bool by_libc = caller >= 0 && space.objects().objects()[static_cast<size_t>(caller)].is_libc;
-  notice.kind = by_libc ? wire::EndingKind::kReturn : wire::EndingKind::kExit;
+  notice.kind = by_libc ? wire::ExitKind::kReturn : wire::ExitKind::kExit;
   notice.thread_id = static_cast<uint32_t>(thread.id());
   if (!process.exit_call) {
     process.exit_call = notice;
@@ -145,7 +145,7 @@ bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::Regi
 bool Tracer::answer_thread_end(Tracee& thread) {
   TracedProcess& process = thread.process();
   thread.at_end = true;
-  if (!options_.scan_at_end || process.end_was_told || process.phase != Phase::kTraced || process.is_guest)
+  if (!options_.scan_at_end || process.end_was_told || process.phase != Phase::kTraced || process.is_vfork_child)
     return false;
   if (!thread.ends_by_itself()) return false;
   const AddressSpace& space = *process.space;
@@ -169,8 +169,8 @@ bool Tracer::answer_thread_end(Tracee& thread) {
          "the program ended without a call of exit, and " + std::to_string(process.ended_threads) +
              " of its threads were gone when its memory was looked at: what only their stacks held is shown as lost");
   }
-  wire::EndingNotice notice{};
-  notice.kind = wire::EndingKind::kDirectExit;
+  wire::ExitNotice notice{};
+  notice.kind = wire::ExitKind::kDirectExit;
   // In a function of the C library's nothing of its own is in use any more.
   const int caller = space.objects().find(space.cpu().program_counter(registers));
   const bool by_libc = caller >= 0 && space.objects().objects()[static_cast<size_t>(caller)].is_libc;
@@ -221,8 +221,8 @@ std::vector<Tracee*> Tracer::threads_of(const TracedProcess& process) {
 void Tracer::adapt_ticks() {
   const bool is_anything = std::ranges::any_of(
       processes_, [](const auto& known) { return known.second->is_stopping || known.second->log != nullptr; });
-  const bool wants =
-      closing_ || !early_.empty() || !ended_makers_.empty() || !unsent_.empty() || is_anything || awaits_heaptap();
+  const bool wants = closing_ || !early_.empty() || !ended_clone_parents_.empty() || !unsent_.empty() || is_anything ||
+                     awaits_heaptap();
   if (wants == std::exchange(ticks_, wants)) return;
   heaptap_ran_at_ = TracedProcess::Clock::now();  // as far as is known
   bell_.want_ticks(wants);
@@ -247,11 +247,11 @@ bool Tracer::awaits_heaptap() const {
 void Tracer::look_after_heaptap() {
   send_unsent();
   const auto now = TracedProcess::Clock::now();
-  const bool is_needed = awaits_heaptap() || unsent_.size() >= kMostUnsent;
+  const bool is_needed = awaits_heaptap() || unsent_.size() >= kMaxUnsent;
   const auto status = is_needed ? process::read_thread_status(heaptap_) : std::nullopt;
   if (!status || status->state != 'T') heaptap_ran_at_ = now;
   if (now - heaptap_ran_at_ < kLongestPatience) return;
-  if (unsent_.size() >= kMostUnsent) return leave_all();
+  if (unsent_.size() >= kMaxUnsent) return leave_all();
   std::vector<pid_t> waiting;
   for (const auto& [id, process] : processes_) {
     if (process->awaits_heaptap()) waiting.push_back(id);

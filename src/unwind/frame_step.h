@@ -19,7 +19,7 @@ struct WalkFrame {
 };
 
 // How a walk came from the next inner frame to this one.
-enum FrameWay : uint32_t {
+enum FrameOrigin : uint32_t {
   kByFramePointer = 1,     // found by way of the frame pointer
   kLoadsFramePointer = 2,  // the frame pointer was read from the stack
 };
@@ -27,7 +27,7 @@ enum FrameWay : uint32_t {
 // By a row of kind kStackOffset, kFrameOffset or kFrameIndirect. `load(address, value)` reads a word of the stack. False: the
 // stack can't be read, or leads downwards.
 template <typename Load>
-bool step_by_row(const unwind::Row& row, unsigned word_bytes, const Load& load, WalkFrame& frame, uint32_t& way) {
+bool step_by_row(const unwind::Row& row, unsigned word_bytes, const Load& load, WalkFrame& frame, uint32_t& origin) {
   const uint64_t most = word_bytes == sizeof(uint64_t) ? UINT64_MAX : UINT32_MAX;
   const auto moved = [most](uint64_t address, int64_t bytes) {
     return (address + static_cast<uint64_t>(bytes)) & most;
@@ -37,9 +37,9 @@ bool step_by_row(const unwind::Row& row, unsigned word_bytes, const Load& load, 
   next.cfa_slot = 0;
   next.sp = moved(frame.sp, row.cfa_offset);
   uint64_t fp_base = next.sp;
-  way = 0;
+  origin = 0;
   if (row.kind != unwind::RowKind::kStackOffset) {
-    way = kByFramePointer;
+    origin = kByFramePointer;
     next.sp = fp_base = moved(frame.fp, row.cfa_offset);
     if (row.kind == unwind::RowKind::kFrameIndirect) {
       next.cfa_slot = next.sp;
@@ -52,7 +52,7 @@ bool step_by_row(const unwind::Row& row, unsigned word_bytes, const Load& load, 
   if (row.fp_words != 0 || row.kind == unwind::RowKind::kFrameIndirect) {
     next.fp_slot = moved(fp_base, words(row.fp_words));
     if (!load(next.fp_slot, next.fp)) return false;
-    way |= kLoadsFramePointer;
+    origin |= kLoadsFramePointer;
   }
   frame = next;
   return true;

@@ -20,7 +20,7 @@ inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ 
 
 inline constexpr uint32_t kFrameSync = 0x52465448;  // "HTFR"
 inline constexpr size_t kFrameHeadBytes = 24;
-inline constexpr uint32_t kMostFrameBytes = 64u << 20;  // of a payload, stored or raw: larger ones are damage
+inline constexpr uint32_t kMaxFrameBytes = 64u << 20;  // of a payload, stored or raw: larger ones are damage
 // Since 2.1 each frame of entries ends with the number of its first one, so that later ones keep theirs where frames are missing.
 inline constexpr uint16_t kNumberedMinorVersion = 1;
 inline constexpr size_t kFirstNumberBytes = 8;
@@ -114,7 +114,7 @@ inline bool read_frame_head(const uint8_t* from, FrameHead& head) {
           get_u32(from + 12),
           get_u32(from + 16),
           get_u32(from + 20)};
-  return get_u32(from) == kFrameSync && head.stored_bytes <= kMostFrameBytes && head.raw_bytes <= kMostFrameBytes;
+  return get_u32(from) == kFrameSync && head.stored_bytes <= kMaxFrameBytes && head.raw_bytes <= kMaxFrameBytes;
 }
 
 // Whether the payload is what the head was made for; `head_bytes` are the 24 of the head.

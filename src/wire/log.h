@@ -13,16 +13,16 @@
 
 #include <atomic>
 
-#include "wire/ending.h"
+#include "wire/exit_handshake.h"
 
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
 inline constexpr uint32_t kLogVersion = 6;
 inline constexpr uint32_t kChunkBytes = 8192;
-inline constexpr uint32_t kMostThreads = 1u << 22;  // threads beyond it share the last number
+inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
-inline constexpr uint32_t kNeverRing = 0xffffffff;
+inline constexpr uint32_t kNeverWake = 0xffffffff;
 
 // What became of the agent where the program, or a child of it, executed another program.
 enum class ExecOutcome : uint32_t {
@@ -93,8 +93,8 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> usable_chunks;
   std::atomic<uint32_t> waits_in_vain;  // given up, since the collector gave nothing back meanwhile
   // While the collector rests: who takes a chunk when that many are in use counts `rings` up and wakes it, once.
-  std::atomic<uint32_t> ring_at;  // kNeverRing: it is awake, or was woken
-  std::atomic<uint32_t> rings;    // a futex
+  std::atomic<uint32_t> wake_threshold;  // kNeverWake: it is awake, or was woken
+  std::atomic<uint32_t> rings;           // a futex
 
   // Futex word, counted up whenever chunks came back: a thread that has to wait for a chunk waits on it.
   alignas(64) std::atomic<uint32_t> chunks_returned;
@@ -105,7 +105,7 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> thread_count;  // numbers given to threads so far; the first thread is 1
   std::atomic<uint32_t> own_scopes;    // not 0: some libraries' calls go past the hooks
 
-  alignas(64) Ending ending;
+  alignas(64) ExitHandshake exit_handshake;
   std::atomic<uint32_t> stack_area_overflow;               // stacks that took the place of others in the table
   std::atomic<uint32_t> own_area_count;                    // no entry from this index on was ever used
   std::atomic<uint32_t> own_area_overflow;                 // own mappings that are not in the table
@@ -119,7 +119,7 @@ enum SessionFlag : uint32_t {
   kFollowFork = 1u << 0,
   kFollowExec = 1u << 1,
   kNoCpp = 1u << 2,      // operator new and delete are not events of their own, malloc and free under them are
-  kScanAtEnd = 1u << 3,  // the program's end waits for a last look at its memory, see wire/ending.h
+  kScanAtEnd = 1u << 3,  // the program's end waits for a last look at its memory, see wire/exit_handshake.h
   kCountTime =
       1u << 4,  // the processor's clock can't be trusted: each event counts coarse_clock up, which is in ns then
 };
@@ -213,7 +213,7 @@ enum class RecordKind : uint8_t {
 struct Record {
   uint32_t time;
   uint32_t stack;
-  uint64_t what;
+  uint64_t tagged_address;
 };
 static_assert(sizeof(Record) == 16);
 struct SizedRecord {
@@ -222,13 +222,15 @@ struct SizedRecord {
 };
 static_assert(sizeof(SizedRecord) == 24);
 
-constexpr uint64_t make_what(RecordKind kind, uint8_t function, uint64_t address) {
+constexpr uint64_t make_tagged_address(RecordKind kind, uint8_t function, uint64_t address) {
   return uint64_t{static_cast<uint8_t>(kind)} << 56 | uint64_t{function} << 48 | (address & kCodeAddressMask);
 }
-constexpr RecordKind record_kind(uint64_t what) { return static_cast<RecordKind>(what >> 56); }
-constexpr uint8_t record_function(uint64_t what) { return static_cast<uint8_t>(what >> 48); }
-constexpr uint32_t record_call(uint64_t what) { return static_cast<uint32_t>(what >> 48); }  // kind and function
-constexpr uint64_t record_address(uint64_t what) { return what & kCodeAddressMask; }
+constexpr RecordKind record_kind(uint64_t tagged_address) { return static_cast<RecordKind>(tagged_address >> 56); }
+constexpr uint8_t record_function(uint64_t tagged_address) { return static_cast<uint8_t>(tagged_address >> 48); }
+constexpr uint32_t record_call(uint64_t tagged_address) {
+  return static_cast<uint32_t>(tagged_address >> 48);
+}  // kind and function
+constexpr uint64_t record_address(uint64_t tagged_address) { return tagged_address & kCodeAddressMask; }
 
 // Notes: `function` holds the NoteKind, `stack` the number of bytes that follow the 16 (a multiple of 8).
 enum class NoteKind : uint8_t {

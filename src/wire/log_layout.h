@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/ending.h"
+#include "wire/exit_handshake.h"
 #include "wire/log.h"
 #include "wire/totals.h"
 
@@ -15,7 +15,7 @@ constexpr bool part_fits(uint64_t offset, uint64_t count, uint64_t each, uint64_
 }
 
 constexpr bool totals_are_sound(const TotalsLayout& totals, size_t bytes) {
-  return totals.entry_capacity >= kFunctionCount && totals.entry_capacity <= kMostEntries &&
+  return totals.entry_capacity >= kFunctionCount && totals.entry_capacity <= kMaxEntries &&
          totals.line_count >= kFewestLines &&
          part_fits(totals.threads_offset, kOwnThreads, sizeof(TotalsThread), bytes) &&
          part_fits(totals.entries_offset, totals.entry_capacity, sizeof(TotalsEntry), bytes) &&

@@ -16,7 +16,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kOwnThreads = 1024;  // threads below this number may have entries of their own
-inline constexpr uint32_t kMostEntries = 1u << 20;
+inline constexpr uint32_t kMaxEntries = 1u << 20;
 
 // The first thread's counters are written without a lock, those of all others with one.
 struct LiveCounters {
@@ -91,15 +91,15 @@ constexpr uint8_t entry_function(uint64_t key) { return static_cast<uint8_t>(key
 // │ size in bytes (44)                      │ entry (20)       │  where
 // └─────────────────────────────────────────┴──────────────────┘
 struct BlockPlace {
-  std::atomic<uint64_t> what;
+  std::atomic<uint64_t> tagged_address;
   std::atomic<uint64_t> where;
 };
 inline constexpr uint64_t kBlockAddress = (uint64_t{1} << 48) - 1;
 inline constexpr uint64_t kBlockDead = uint64_t{1} << 48;  // was released; who it was is still known
 inline constexpr uint64_t kDeadGone = uint64_t{1} << 51;   // a dead block's place in this line was given away
 inline constexpr uint64_t kPassedOne = uint64_t{1} << 52;  // blocks that found this line full and went further
-inline constexpr uint64_t kMostPassed = 4000;              // from there on it isn't counted any more, and stays
-inline constexpr uint64_t kMostBlockBytes = (uint64_t{1} << 44) - 1;
+inline constexpr uint64_t kMaxPassed = 4000;               // from there on it isn't counted any more, and stays
+inline constexpr uint64_t kMaxBlockBytes = (uint64_t{1} << 44) - 1;
 inline constexpr uint32_t kLinePlaces = 4;
 inline constexpr uint32_t kPageLines = 64;
 inline constexpr uint32_t kFewestLines = 127;
@@ -111,9 +111,11 @@ struct alignas(64) BlockLine {
 static_assert(sizeof(BlockLine) == 64);
 
 constexpr uint64_t make_where(uint32_t entry, uint64_t size_bytes) { return size_bytes << 20 | entry; }
-constexpr uint32_t where_entry(uint64_t where) { return static_cast<uint32_t>(where) & (kMostEntries - 1); }
+constexpr uint32_t where_entry(uint64_t where) { return static_cast<uint32_t>(where) & (kMaxEntries - 1); }
 constexpr uint64_t where_size(uint64_t where) { return where >> 20; }
-constexpr bool is_live_block(uint64_t what) { return (what & kBlockAddress) != 0 && (what & kBlockDead) == 0; }
+constexpr bool is_live_block(uint64_t tagged_address) {
+  return (tagged_address & kBlockAddress) != 0 && (tagged_address & kBlockDead) == 0;
+}
 
 inline constexpr Family kFamilyOf[] = {
     Family::kNone,

@@ -5,9 +5,9 @@
 
 namespace heaptap::wire {
 
-inline constexpr size_t kMostVarintBytes = 10;
+inline constexpr size_t kMaxVarintBytes = 10;
 
-// Writes at `to`, which has room for kMostVarintBytes; returns the place behind.
+// Writes at `to`, which has room for kMaxVarintBytes; returns the place behind.
 inline uint8_t* write_varint(uint8_t* to, uint64_t value) {
   if (value < 0x4000) [[likely]] {  // without a branch: which of the two lengths comes next is hard to foresee
     const bool is_long = value >= 0x80;

@@ -11,8 +11,8 @@
 using namespace heaptap;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
-  constexpr size_t kMostBytes = 4096;  // matching options is quadratic in CLI11
-  const std::string text(reinterpret_cast<const char*>(bytes), std::min(size_bytes, kMostBytes));
+  constexpr size_t kMaxBytes = 4096;  // matching options is quadratic in CLI11
+  const std::string text(reinterpret_cast<const char*>(bytes), std::min(size_bytes, kMaxBytes));
   std::vector<std::string> arguments;
   size_t at = 0;
   while (at < text.size() && text[at] != '\0') {

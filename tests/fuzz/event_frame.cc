@@ -28,7 +28,7 @@ void check(const model::EventBatch& batch, const model::Tables& tables) {
   for (const model::Event& event : batch.events) {
     FUZZ_EXPECT(event.site < tables.sites.size());
     const model::EventKind kind = tables.sites[event.site].kind;
-    if (kind == model::EventKind::kRelease) FUZZ_EXPECT(event.value < next);
+    if (kind == model::EventKind::kRelease) FUZZ_EXPECT(event.size_or_block < next);
     if (kind == model::EventKind::kAllocate) ++next;
   }
   for (const model::TimeMark& mark : batch.time_marks) FUZZ_EXPECT(mark.first_event <= batch.events.size());
@@ -41,7 +41,7 @@ void check(const model::EventBatch& batch, const model::Tables& tables) {
 
 bool equal(const model::EventBatch& a, const model::EventBatch& b) {
   const auto same = [](const model::Event& x, const model::Event& y) {
-    return x.site == y.site && x.thread == y.thread && x.value == y.value && x.address == y.address;
+    return x.site == y.site && x.thread == y.thread && x.size_or_block == y.size_or_block && x.address == y.address;
   };
   const auto same_mark = [](const model::TimeMark& x, const model::TimeMark& y) {
     const bool overflowed = x.time_ns % kResolutionNs != 0;  // of a time that is no multiple only the order is kept

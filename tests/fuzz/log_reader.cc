@@ -95,10 +95,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   model::Tables tables = trace::empty_tables();
   collect::EventCoder coder(log.tables(), tables, 1000, true);
   log::RawEvents raw;
-  constexpr unsigned kMostRounds = 4;
-  for (unsigned round = 0; round < kMostRounds; ++round) {
+  constexpr unsigned kMaxRounds = 4;
+  for (unsigned round = 0; round < kMaxRounds; ++round) {
     log.overwrite(source);
-    const bool last = round + 1 == kMostRounds || source.empty();
+    const bool last = round + 1 == kMaxRounds || source.empty();
     if (last) {
       while (reader.drain(raw, true) > 0 || !reader.is_empty()) {
       }

@@ -21,9 +21,9 @@ class CheckingSink : public trace::EventSink {
       FUZZ_EXPECT(event.site < tables.sites.size());
       const model::Site& site = tables.sites[event.site];
       FUZZ_EXPECT(site.stack < tables.stacks.size());
-      if (site.kind == model::EventKind::kRelease) FUZZ_EXPECT(event.value < next);
+      if (site.kind == model::EventKind::kRelease) FUZZ_EXPECT(event.size_or_block < next);
       if (site.kind == model::EventKind::kAllocate) ++next;
-      sum_ = sum_ * 31 + event.site + event.value;
+      sum_ = sum_ * 31 + event.site + event.size_or_block;
       ++events_;
     }
   }

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
       FUZZ_EXPECT(value == 0 && in.at_end() && in.left() == 0);
       break;
     }
-    uint8_t written[wire::kMostVarintBytes];
+    uint8_t written[wire::kMaxVarintBytes];
     const uint8_t* end = wire::write_varint(written, value);
     wire::VarintReader again(written, static_cast<size_t>(end - written));
     FUZZ_EXPECT(again.varint() == value && again.ok() && again.at_end());

@@ -1,4 +1,4 @@
-// Writes where main's frame lies into a file, and ends in one of several ways. For tests/unit/ending_test.cc.
+// Writes where main's frame lies into a file, and ends in one of several ways. For tests/unit/exit_handshake_test.cc.
 // TRACE none
 #define _GNU_SOURCE
 #include "target.h"

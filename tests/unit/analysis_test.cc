@@ -129,16 +129,16 @@ TEST_F(Analysis, SumsStacksToTheTotals) {
   report::Totals sum;
   for (const report::StackEntry& stack : report.stacks) {
     sum.allocations += stack.allocations;
-    sum.frees += stack.frees;
+    sum.releases += stack.releases;
     sum.live_bytes += stack.live_bytes;
     sum.live_blocks += stack.live_blocks;
     sum.peak_live_bytes += stack.peak_bytes;
     sum.temporary_allocations += stack.temporary_allocations;
-    EXPECT_EQ(stack.allocations - stack.frees, stack.live_blocks);
+    EXPECT_EQ(stack.allocations - stack.releases, stack.live_blocks);
   }
   EXPECT_EQ(report.stacks.size(), 17u);
   EXPECT_EQ(sum.allocations, report.totals.allocations);
-  EXPECT_EQ(sum.frees, report.totals.frees);
+  EXPECT_EQ(sum.releases, report.totals.releases);
   EXPECT_EQ(sum.live_bytes, report.totals.live_bytes);
   EXPECT_EQ(sum.live_blocks, report.totals.live_blocks);
   EXPECT_EQ(sum.peak_live_bytes, report.totals.peak_live_bytes);
@@ -162,7 +162,7 @@ TEST_F(Analysis, ListsBadReleasesWithBothStacks) {
   EXPECT_EQ(report.errors[0].allocated->frames.front().address, 0x10u);
   EXPECT_EQ(report.errors[1].kind, "bad");
   EXPECT_EQ(report.errors[1].address, 0x1230u);
-  EXPECT_EQ(report.totals.mismatched_frees, 1u);
+  EXPECT_EQ(report.totals.mismatched_releases, 1u);
   EXPECT_TRUE(analyzed().errors.empty());
 }
 

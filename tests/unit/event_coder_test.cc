@@ -103,7 +103,8 @@ class EventCoderTest : public ::testing::Test {
   void add(RecordKind kind, uint64_t time, uint64_t address, uint64_t size = 0, uint32_t thread = 1, uint32_t stack = 8,
            Function function = Function::kNone) {
     if (function == Function::kNone) function = kind == RecordKind::kAllocate ? Function::kMalloc : Function::kFree;
-    raw_.push_back({time, wire::make_what(kind, static_cast<uint8_t>(function), address), size, stack, thread});
+    raw_.push_back(
+        {time, wire::make_tagged_address(kind, static_cast<uint8_t>(function), address), size, stack, thread});
   }
   void allocate(uint64_t time, uint64_t address, uint64_t size = 16, uint32_t thread = 1) {
     add(RecordKind::kAllocate, time, address, size, thread);
@@ -142,10 +143,10 @@ TEST_F(EventCoderTest, AReleaseNamesItsAllocation) {
   const EventBatch batch = code(coder);
   ASSERT_EQ(batch.events.size(), 6u);
   EXPECT_EQ(batch.first_block, 1u);
-  EXPECT_EQ(batch.events[2].value, 1u);
-  EXPECT_EQ(batch.events[4].value, 3u);
+  EXPECT_EQ(batch.events[2].size_or_block, 1u);
+  EXPECT_EQ(batch.events[4].size_or_block, 3u);
   EXPECT_EQ(batch.events[4].thread, 2u);
-  EXPECT_EQ(batch.events[5].value, 2u);
+  EXPECT_EQ(batch.events[5].size_or_block, 2u);
   EXPECT_TRUE(batch.bad_releases.empty());
   EXPECT_EQ(coder.missed_releases(), 0u);
 }
@@ -159,7 +160,7 @@ TEST_F(EventCoderTest, NumbersGoOnInTheNextBatch) {
   allocate(4, 0xc0);
   const EventBatch batch = code(coder);
   EXPECT_EQ(batch.first_block, 3u);
-  EXPECT_EQ(batch.events[0].value, 2u);
+  EXPECT_EQ(batch.events[0].size_or_block, 2u);
 }
 
 TEST_F(EventCoderTest, BadReleasesAreToldApart) {
@@ -188,8 +189,8 @@ TEST_F(EventCoderTest, BadReleasesAreToldApart) {
   EXPECT_EQ(never.kind, BadReleaseKind::kNeverAllocated);
   EXPECT_FALSE(never.block_known);
   EXPECT_EQ(never.address, 0x9000u);
-  EXPECT_EQ(batch.events[5].value, model::kUnknownBlock);
-  EXPECT_EQ(batch.events[6].value, 2u) << "the block lives on";
+  EXPECT_EQ(batch.events[5].size_or_block, model::kUnknownBlock);
+  EXPECT_EQ(batch.events[6].size_or_block, 2u) << "the block lives on";
 }
 
 TEST_F(EventCoderTest, AfterAnAttachAnUnknownBlockIsNoError) {
@@ -210,7 +211,7 @@ TEST_F(EventCoderTest, AFailedReallocLeavesItsBlockAlive) {
   const EventBatch batch = code(coder);
   ASSERT_EQ(batch.events.size(), 5u);
   EXPECT_EQ(kind(batch.events[3]), EventKind::kUndo);
-  EXPECT_EQ(batch.events[4].value, 1u);
+  EXPECT_EQ(batch.events[4].size_or_block, 1u);
   EXPECT_TRUE(batch.bad_releases.empty());
 }
 
@@ -236,8 +237,8 @@ TEST_F(EventCoderTest, AReleaseThatComesALittleLateIsBroughtForward) {
   const EventBatch batch = code(coder);
   ASSERT_EQ(batch.events.size(), 4u);
   EXPECT_EQ(kind(batch.events[1]), EventKind::kRelease);
-  EXPECT_EQ(batch.events[1].value, 1u);
-  EXPECT_EQ(batch.events[2].value, 32u);
+  EXPECT_EQ(batch.events[1].size_or_block, 1u);
+  EXPECT_EQ(batch.events[2].size_or_block, 32u);
   EXPECT_EQ(coder.missed_releases(), 0u);
 }
 
@@ -251,7 +252,7 @@ TEST_F(EventCoderTest, WaitsForAReleaseThatMayStillCome) {
   const EventBatch batch = code(coder, false);
   ASSERT_EQ(batch.events.size(), 2u);
   EXPECT_EQ(kind(batch.events[0]), EventKind::kRelease);
-  EXPECT_EQ(batch.events[0].value, 1u);
+  EXPECT_EQ(batch.events[0].size_or_block, 1u);
   EXPECT_EQ(coder.missed_releases(), 0u);
 }
 
@@ -265,7 +266,7 @@ TEST_F(EventCoderTest, AReleaseThatNeverComesIsImpliedAndCounted) {
     const EventBatch batch = code(coder, last);
     ASSERT_GE(batch.events.size(), 3u);
     EXPECT_EQ(kind(batch.events[1]), EventKind::kRelease);
-    EXPECT_EQ(batch.events[1].value, 1u);
+    EXPECT_EQ(batch.events[1].size_or_block, 1u);
     EXPECT_EQ(kind(batch.events[2]), EventKind::kAllocate);
     EXPECT_EQ(coder.missed_releases(), 1u);
     EXPECT_EQ(tables_.sites[batch.events[1].site].function, Function::kNone) << "nobody saw what released it";
@@ -297,11 +298,11 @@ TEST_F(EventCoderTest, AReleaseThatDoesNotFitItsBlockWhereEventsAreMissingIsOfAn
   coder.set_incomplete(true);
   const EventBatch batch = code(coder);
   ASSERT_EQ(batch.events.size(), 4u);
-  EXPECT_EQ(batch.events[1].value, 1u) << "the block that was known there is gone";
+  EXPECT_EQ(batch.events[1].size_or_block, 1u) << "the block that was known there is gone";
   EXPECT_EQ(tables_.sites[batch.events[1].site].function, Function::kNone);
-  EXPECT_EQ(batch.events[2].value, model::kUnknownBlock);
+  EXPECT_EQ(batch.events[2].size_or_block, model::kUnknownBlock);
   EXPECT_EQ(tables_.sites[batch.events[2].site].function, Function::kDelete);
-  EXPECT_EQ(batch.events[3].value, model::kUnknownBlock);
+  EXPECT_EQ(batch.events[3].size_or_block, model::kUnknownBlock);
   ASSERT_EQ(batch.bad_releases.size(), 2u);
   EXPECT_EQ(batch.bad_releases[0].event, 2u);
   EXPECT_EQ(batch.bad_releases[0].kind, BadReleaseKind::kUnknown);
@@ -315,7 +316,7 @@ TEST_F(EventCoderTest, AMismatchIsOneWhereAllIsSeen) {
   EventCoder coder = make();
   const EventBatch batch = code(coder);
   ASSERT_EQ(batch.events.size(), 2u);
-  EXPECT_EQ(batch.events[1].value, 1u);
+  EXPECT_EQ(batch.events[1].size_or_block, 1u);
   EXPECT_TRUE(batch.bad_releases.empty());
 }
 
@@ -381,8 +382,8 @@ TEST_F(EventCoderTest, RandomRawEventsGiveSoundBatches) {
     uint64_t time = 0;
     for (int i = 0; i < 300; ++i) {
       time += random() % 1000;
-      const uint64_t what = wire::make_what(static_cast<RecordKind>(1 + random() % 5),
-                                            static_cast<uint8_t>(random() % 50), random() % 40 * 16);
+      const uint64_t what = wire::make_tagged_address(static_cast<RecordKind>(1 + random() % 5),
+                                                      static_cast<uint8_t>(random() % 50), random() % 40 * 16);
       raw_.push_back({time, what, random() >> (random() % 64), static_cast<uint32_t>(random() >> (32 + random() % 32)),
                       static_cast<uint32_t>(random() >> (32 + random() % 32))});
     }

@@ -414,7 +414,7 @@ TEST(EventFrame, HoldsTheLargestValues) {
   batch.first_block = uint64_t{1} << 62;
   batch.time_marks = {{0, (uint64_t{1} << 62) / kResolutionNs * kResolutionNs}};
   batch.events = {
-      {0, wire::kMostThreads, UINT64_MAX - 1, UINT64_MAX}, {2, 1, UINT64_MAX, UINT64_MAX}, {2, 1, 0, 0}, {1, 1, 1, 0}};
+      {0, wire::kMaxThreads, UINT64_MAX - 1, UINT64_MAX}, {2, 1, UINT64_MAX, UINT64_MAX}, {2, 1, 0, 0}, {1, 1, 1, 0}};
   EventFrameWriter writer(1);
   EventFrameReader reader;
   EventBatch read;

@@ -79,7 +79,8 @@ class Writer {
     struct {
       wire::Record head;
       uint64_t clock;
-    } note{{0, sizeof(uint64_t), wire::make_what(RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
+    } note{{0, sizeof(uint64_t),
+            wire::make_tagged_address(RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
            clock};
     append(stream, &note, sizeof(note));
     current_[stream].base_time = clock;
@@ -134,7 +135,7 @@ class Writer {
   [[nodiscard]] wire::Record make(uint32_t stream, uint64_t time, RecordKind kind, uint64_t address,
                                   uint32_t stack) const {
     return {static_cast<uint32_t>(time - current_[stream].base_time), stack,
-            wire::make_what(kind, static_cast<uint8_t>(kind == RecordKind::kAllocate ? 1 : 5), address)};
+            wire::make_tagged_address(kind, static_cast<uint8_t>(kind == RecordKind::kAllocate ? 1 : 5), address)};
   }
 
   std::unique_ptr<LogMemory> memory_;
@@ -346,12 +347,12 @@ TEST_F(LogReaderTest, GivesAllChunksBackBeforeItReadsThemWhereManyAreInUse) {
 }
 
 TEST_F(LogReaderTest, IsToBeWokenAtRestWhenHalfAMegabyteMoreIsInUse) {
-  EXPECT_EQ(writer_.log().ring_at.load(), wire::kNeverRing);
+  EXPECT_EQ(writer_.log().wake_threshold.load(), wire::kNeverWake);
   writer_.log().used_chunks.store(3);
   reader_.rest();
-  EXPECT_EQ(writer_.log().ring_at.load(), 3u + 64 / 8) << "or an eighth of a small log";
+  EXPECT_EQ(writer_.log().wake_threshold.load(), 3u + 64 / 8) << "or an eighth of a small log";
   reader_.wake_up();
-  EXPECT_EQ(writer_.log().ring_at.load(), wire::kNeverRing);
+  EXPECT_EQ(writer_.log().wake_threshold.load(), wire::kNeverWake);
 }
 
 TEST_F(LogReaderTest, ReadsAnEndedStreamToItsEndAndFreesItsSlot) {
@@ -540,19 +541,19 @@ TEST_F(DamagedLogTest, ANextChunkOutsideTheLog) {
 }
 
 TEST_F(DamagedLogTest, AnUnknownKind) {
-  const wire::Record record{0, 0, wire::make_what(static_cast<RecordKind>(200), 0, 0)};
+  const wire::Record record{0, 0, wire::make_tagged_address(static_cast<RecordKind>(200), 0, 0)};
   writer_.append(damaged_, &record, sizeof(record));
   expect_the_sound_stream_only();
 }
 
 TEST_F(DamagedLogTest, ARecordThatIsCutOff) {
-  const wire::Record record{0, 0, wire::make_what(RecordKind::kAllocate, 1, 0)};
+  const wire::Record record{0, 0, wire::make_tagged_address(RecordKind::kAllocate, 1, 0)};
   writer_.append(damaged_, &record, sizeof(record));  // its size is missing
   expect_the_sound_stream_only();
 }
 
 TEST_F(DamagedLogTest, ANoteOfAnotherLength) {
-  const wire::Record record{0, 4096, wire::make_what(RecordKind::kNote, 1, 0)};
+  const wire::Record record{0, 4096, wire::make_tagged_address(RecordKind::kNote, 1, 0)};
   writer_.append(damaged_, &record, sizeof(record));
   expect_the_sound_stream_only();
 }
@@ -712,11 +713,11 @@ TEST(LogMemory, TakesOptions) {
 class GrowingLogTest : public ::testing::Test {
  protected:
   static constexpr uint32_t kStart = 64;
-  static constexpr uint32_t kMost = 200;
+  static constexpr uint32_t kMax = 200;
 
   static std::unique_ptr<LogMemory> make(wire::OverflowPolicy policy) {
     LogOptions options = options_of(uint64_t{kStart} * wire::kChunkBytes);
-    options.most_chunk_memory_bytes = uint64_t{kMost} * wire::kChunkBytes;
+    options.most_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
     options.overflow_policy = policy;
     return LogMemory::create(options);
   }
@@ -734,7 +735,7 @@ class GrowingLogTest : public ::testing::Test {
 
 TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
   LogReader reader(memory_->parts());
-  EXPECT_EQ(log().chunk_count, kMost);
+  EXPECT_EQ(log().chunk_count, kMax);
   use(kStart / 2);
   EXPECT_EQ(usable_after_drain(reader), kStart);
   use(kStart * 3 / 4);
@@ -743,9 +744,9 @@ TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
   EXPECT_EQ(log().chunks_returned.load(), returned + 1) << "who waits is told";
   EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
   use(2 * kStart);
-  EXPECT_EQ(usable_after_drain(reader), kMost);
-  use(kMost);
-  EXPECT_EQ(usable_after_drain(reader), kMost);
+  EXPECT_EQ(usable_after_drain(reader), kMax);
+  use(kMax);
+  EXPECT_EQ(usable_after_drain(reader), kMax);
 }
 
 TEST_F(GrowingLogTest, StaysAsItIsWhereEventsAreDropped) {
@@ -777,7 +778,7 @@ TEST_F(GrowingLogTest, BelievesItsOwnCopyOfHowFarItHasGrown) {
   use(kStart);
   EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
   use(UINT32_MAX);
-  EXPECT_EQ(usable_after_drain(reader), kMost);
+  EXPECT_EQ(usable_after_drain(reader), kMax);
 }
 
 TEST_F(GrowingLogTest, HasAChunkForEachThreadAlsoWhereEventsAreDropped) {

@@ -174,7 +174,7 @@ TEST_F(MissedCallsTest, OneThatIsWaitedForElsewhereIsNotMissed) {
   EXPECT_EQ(calls_.take_missed(), 0U);
 }
 
-class EndingCallsTest : public PendingCallsTest {
+class ExitCallsTest : public PendingCallsTest {
  protected:
   PendingCall* ending(uint64_t stack_pointer) {
     arch::RegisterImage registers;
@@ -185,7 +185,7 @@ class EndingCallsTest : public PendingCallsTest {
   }
 };
 
-TEST_F(EndingCallsTest, AReturnEndsTheCallThatBeganAtItsStackPointer) {
+TEST_F(ExitCallsTest, AReturnEndsTheCallThatBeganAtItsStackPointer) {
   push(kMalloc, called(kStack, kCaller));
   EXPECT_EQ(ending(kStack - 64), nullptr);  // of a function further in
   ASSERT_NE(ending(kStack), nullptr);
@@ -193,7 +193,7 @@ TEST_F(EndingCallsTest, AReturnEndsTheCallThatBeganAtItsStackPointer) {
   EXPECT_TRUE(calls_.is_empty());
 }
 
-TEST_F(EndingCallsTest, AReturnBehindAHandlerEndsTheInterruptedCall) {
+TEST_F(ExitCallsTest, AReturnBehindAHandlerEndsTheInterruptedCall) {
   push(kMalloc, called(kStack, kCaller));
   calls_.interrupt(kStack - 16);
   push(kMalloc, called(kStack - 512, kCaller + 64));
@@ -204,7 +204,7 @@ TEST_F(EndingCallsTest, AReturnBehindAHandlerEndsTheInterruptedCall) {
   EXPECT_TRUE(calls_.is_empty());
 }
 
-TEST_F(EndingCallsTest, WithoutACallNothingEnds) { EXPECT_EQ(ending(kStack), nullptr); }
+TEST_F(ExitCallsTest, WithoutACallNothingEnds) { EXPECT_EQ(ending(kStack), nullptr); }
 
 }  // namespace
 }  // namespace heaptap::tracer

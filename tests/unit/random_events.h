@@ -16,7 +16,7 @@
 namespace heaptap::model {
 
 inline bool operator==(const Event& a, const Event& b) {
-  return a.site == b.site && a.thread == b.thread && a.value == b.value && a.address == b.address;
+  return a.site == b.site && a.thread == b.thread && a.size_or_block == b.size_or_block && a.address == b.address;
 }
 inline bool operator==(const TimeMark& a, const TimeMark& b) {
   return a.first_event == b.first_event && a.time_ns == b.time_ns;
@@ -117,11 +117,11 @@ class Maker {
     for (const Event& event : batch.events) {
       const wire::Family family = wire::facts_of(tables_.sites[event.site].function).family;
       if (kind_of(event) == EventKind::kAllocate) families[number++] = family;
-      if (kind_of(event) != EventKind::kRelease || !families.contains(event.value)) continue;
-      if (families[event.value] == family) {
-        released.insert(event.value);
+      if (kind_of(event) != EventKind::kRelease || !families.contains(event.size_or_block)) continue;
+      if (families[event.size_or_block] == family) {
+        released.insert(event.size_or_block);
       } else {
-        released.erase(event.value);
+        released.erase(event.size_or_block);
       }
     }
     number = batch.first_block;
@@ -149,22 +149,22 @@ class Maker {
     Event event{next_site(), thread_, 0, 0};
     switch (kind_of(event)) {
       case EventKind::kAllocate:
-        event.value = pick(5) == 0 ? random_() >> pick(64) : 32;
-        if (event.value == UINT64_MAX) event.value = 1;
+        event.size_or_block = pick(5) == 0 ? random_() >> pick(64) : 32;
+        if (event.size_or_block == UINT64_MAX) event.size_or_block = 1;
         event.address = (random_() >> 17) & ~uint64_t{15};
         ++next_block_;
         break;
       case EventKind::kRelease:
-        event.value =
+        event.size_or_block =
             next_block_ > 1 && pick(10) != 0 ? next_block_ - 1 - pick(std::min<uint64_t>(next_block_ - 1, 40)) : 0;
-        if (event.value == model::kUnknownBlock) add_bad_release(batch, event);
+        if (event.size_or_block == model::kUnknownBlock) add_bad_release(batch, event);
         break;
       case EventKind::kUndo:
         break;
       case EventKind::kMap:
       case EventKind::kUnmap:
         event.address = (random_() >> 17) & ~uint64_t{4095};
-        event.value = pick(1000) * 4096;
+        event.size_or_block = pick(1000) * 4096;
         break;
     }
     batch.events.push_back(event);
@@ -231,7 +231,7 @@ inline void expect_sound(const EventBatch& batch, const Tables& tables) {
     const EventKind kind = tables.sites[event.site].kind;
     if (kind == EventKind::kAllocate) ++next;
     if (kind == EventKind::kRelease) {
-      ASSERT_LT(event.value, next);
+      ASSERT_LT(event.size_or_block, next);
     }
   }
   for (const BadRelease& bad : batch.bad_releases) {

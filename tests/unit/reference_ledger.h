@@ -12,7 +12,7 @@ namespace heaptap::test {
 
 struct ReferenceTally {
   uint64_t allocations = 0;
-  uint64_t frees = 0;
+  uint64_t releases = 0;
   uint64_t allocated_bytes = 0;
   uint64_t live_bytes = 0;
   uint64_t peak_bytes = 0;
@@ -74,22 +74,22 @@ class ReferenceLedger {
   void apply(const model::Event& event, uint64_t time, const model::Tables& tables) {
     const model::Site& site = tables.sites[event.site];
     if (site.kind == model::EventKind::kAllocate) {
-      blocks[++number_] = {event.site, event.value, time};
+      blocks[++number_] = {event.site, event.size_or_block, time};
       last_block_[event.thread] = number_;
       ReferenceTally& tally = tallies[event.site];
       ++tally.allocations;
-      tally.allocated_bytes += event.value;
-      tally.live_bytes += event.value;
+      tally.allocated_bytes += event.size_or_block;
+      tally.live_bytes += event.size_or_block;
       tally.threads.insert(event.thread);
-      ++sizes[event.value].first;
-      ++sizes[event.value].second;
-      live_bytes += event.value;
+      ++sizes[event.size_or_block].first;
+      ++sizes[event.size_or_block].second;
+      live_bytes += event.size_or_block;
       peak_blocks = std::max<uint64_t>(peak_blocks, blocks.size());
       if (live_bytes > peak_bytes) {
         peak_bytes = live_bytes;
         for (auto& [id, each] : tallies) each.peak_bytes = each.live_bytes;
       }
-    } else if (event.value == model::kUnknownBlock) {
+    } else if (event.size_or_block == model::kUnknownBlock) {
       ++unknown;
     } else {
       release(event, time, tables);
@@ -97,15 +97,15 @@ class ReferenceLedger {
   }
 
   void release(const model::Event& event, uint64_t time, const model::Tables& tables) {
-    const Block block = blocks.at(event.value);
-    blocks.erase(event.value);
+    const Block block = blocks.at(event.size_or_block);
+    blocks.erase(event.size_or_block);
     ReferenceTally& tally = tallies[block.site];
-    ++tally.frees;
+    ++tally.releases;
     tally.live_bytes -= block.size;
     tally.lifetime_ns += time - block.time;
     live_bytes -= block.size;
     --sizes[block.size].second;
-    if (last_block_[event.thread] == event.value) {
+    if (last_block_[event.thread] == event.size_or_block) {
       ++tally.temporary;
       ++temporary;
     }

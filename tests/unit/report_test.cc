@@ -21,7 +21,7 @@ StackEntry stack(uint64_t id, uint64_t live, std::vector<symbols::Frame> frames)
   made.function = "malloc";
   made.allocations = 100 * id;
   made.live_blocks = live == 0 ? 0 : 3;
-  made.frees = made.allocations - made.live_blocks;
+  made.releases = made.allocations - made.live_blocks;
   made.allocated_bytes = 5000 * id + live;
   made.live_bytes = live;
   made.peak_bytes = live + 100;
@@ -49,7 +49,7 @@ Report example() {
   capture.lost_events = 2;
   capture.notes = {"/usr/lib/libodd.so can't be read"};
   report.totals = {.allocations = 600,
-                   .frees = 594,
+                   .releases = 594,
                    .allocated_bytes = 47'222,
                    .temporary_allocations = 42,
                    .live_blocks = 6,
@@ -58,10 +58,10 @@ Report example() {
                    .peak_live_blocks = 44,
                    .mapped_live_bytes = 8192,
                    .peak_mapped_bytes = 1 << 20,
-                   .bad_frees = 0,
-                   .double_frees = 1,
-                   .mismatched_frees = 2,
-                   .unknown_frees = 0,
+                   .bad_releases = 0,
+                   .double_releases = 1,
+                   .mismatched_releases = 2,
+                   .unknown_releases = 0,
                    .peak_time_ns = 3'000'000'000};
   const symbols::Frame main = frame("main", "/src/shop/main.cc", 70);
   const symbols::Frame serve = frame("shop::serve(int)", "/src/shop/serve.cc", 12);

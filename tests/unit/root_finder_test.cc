@@ -510,7 +510,7 @@ TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
   const uint64_t sp = process::StoppedProcess::stop(child.id())->threads().front().stack_pointer;
   RootQuery query{};
   query.heap = heap;
-  query.ending = EndingThread{id, sp + 4096};
+  query.ending = ExitingThread{id, sp + 4096};
   Findings findings(child.id(), query);
   EXPECT_EQ(findings.holders_of(told.at(0)), Kinds{});
   for (const wire::RootRange& range : findings.roots().ranges) {

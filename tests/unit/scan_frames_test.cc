@@ -159,7 +159,7 @@ TEST(ScanFrames, GiveBackAScanOfManyFrames) {
   const HeapScan scan = heap_like_scan(300'000, 200);
   const auto payloads = payloads_of(scan);
   EXPECT_GT(payloads.size(), 4u);
-  for (const Payload& payload : payloads) EXPECT_LT(payload.size(), wire::kMostFrameBytes / 8);
+  for (const Payload& payload : payloads) EXPECT_LT(payload.size(), wire::kMaxFrameBytes / 8);
   const auto copy = read(payloads, scan_tables(200));
   ASSERT_TRUE(copy);
   expect_same(*copy, scan);

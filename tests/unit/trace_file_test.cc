@@ -90,7 +90,7 @@ class TraceFile : public ::testing::Test {
       for (size_t i = 0; i < read.events.size(); ++i) {
         const Event& event = read.events[i];
         EXPECT_EQ(event.site, expected.events[i].site);
-        const bool is_unknown = event.value == model::kUnknownBlock && event.address == 0;
+        const bool is_unknown = event.size_or_block == model::kUnknownBlock && event.address == 0;
         EXPECT_TRUE(is_unknown || event == expected.events[i]);
       }
     }
@@ -403,8 +403,8 @@ class SmallFiles : public TraceFile {
     Collected collected;
     EXPECT_TRUE(reader->replay(collected, {.decoder_thread = false, .progress = {}}));
     const Tables& tables = reader->tables();
-    constexpr size_t kMost = 10'000'000;
-    EXPECT_LT(tables.codes.size() + tables.stacks.size() + tables.sites.size() + tables.threads.size(), kMost);
+    constexpr size_t kMax = 10'000'000;
+    EXPECT_LT(tables.codes.size() + tables.stacks.size() + tables.sites.size() + tables.threads.size(), kMax);
     return reader->capture().damage;
   }
 
@@ -461,7 +461,7 @@ TEST_F(SmallFiles, CannotSayThatEntriesAreMissingThatNeverWere) {
 TEST_F(SmallFiles, CannotUnpackToTheLargestFrames) {
   begin();
   ByteBuffer payload;
-  std::memset(payload.append(wire::kMostFrameBytes), 0, wire::kMostFrameBytes);
+  std::memset(payload.append(wire::kMaxFrameBytes), 0, wire::kMaxFrameBytes);
   for (int i = 0; i < 4; ++i) add(wire::FrameType::kModules, payload);
   EXPECT_NE(damage_of().find("a frame is damaged"), std::string::npos);
 }

@@ -8,7 +8,7 @@
 
 #include "blocking_calls.h"
 #include "log/log_memory.h"
-#include "tracer/tracer_line.h"
+#include "tracer/tracer_client.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -27,7 +27,7 @@ long switches(pid_t process) {
 
 class Session {
  public:
-  explicit Session(TracerLine& line) : line_(line) {}
+  explicit Session(TracerClient& line) : line_(line) {}
 
   // Until all these are traced, and then until none is.
   void attach_and_detach(const std::set<pid_t>& processes) {
@@ -63,7 +63,7 @@ class Session {
     line_.give_log(process, *logs_.back());
   }
 
-  TracerLine& line_;
+  TracerClient& line_;
   std::deque<std::unique_ptr<log::LogMemory>> logs_;
   std::set<pid_t> attached_, left_;
   std::map<pid_t, std::string> failed_;
@@ -84,7 +84,7 @@ TEST(TracerAndBlockingCalls, NoneIsWokenByAttachAndDetach) {
     processes.insert(process.id());
     before[process.id()] = switches(process.id());
   }
-  auto line = TracerLine::start({});
+  auto line = TracerClient::start({});
   ASSERT_TRUE(line.has_value()) << line.error();
   Session(**line).attach_and_detach(processes);
   for (test::WaitingProcess& process : waiting) {

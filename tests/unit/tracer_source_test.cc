@@ -20,30 +20,30 @@ void told(const char* what, pid_t process) { g_told.push_back(std::string(what) 
 
 }  // namespace
 
-struct TracerLine::State {};
-std::expected<std::unique_ptr<TracerLine>, std::string> TracerLine::start(const TracerOptions&) {
+struct TracerClient::State {};
+std::expected<std::unique_ptr<TracerClient>, std::string> TracerClient::start(const TracerOptions&) {
   g_messages.clear();
   g_told.clear();
-  return std::unique_ptr<TracerLine>(new TracerLine(nullptr));
+  return std::unique_ptr<TracerClient>(new TracerClient(nullptr));
 }
-TracerLine::TracerLine(std::unique_ptr<State> state) : state_(std::move(state)) {}
-TracerLine::~TracerLine() = default;
-pid_t TracerLine::process() const { return 1; }
-int TracerLine::descriptor() const { return -1; }
-std::optional<TracerMessage> TracerLine::receive() {
+TracerClient::TracerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TracerClient::~TracerClient() = default;
+pid_t TracerClient::process() const { return 1; }
+int TracerClient::descriptor() const { return -1; }
+std::optional<TracerMessage> TracerClient::receive() {
   if (g_messages.empty()) return std::nullopt;
   TracerMessage message = std::move(g_messages.front());
   g_messages.pop_front();
   return message;
 }
-std::expected<void, std::string> TracerLine::attach_before_exec(pid_t) { return {}; }
-void TracerLine::attach(pid_t process) { told("attach", process); }
-void TracerLine::give_log(pid_t process, const log::LogMemory&) { told("log", process); }
-void TracerLine::refuse_log(pid_t process) { told("refuse", process); }
-void TracerLine::detach(pid_t process) { told("detach", process); }
-void TracerLine::detach_all() { told("detach", 0); }
-void TracerLine::end_may_go_on(pid_t process) { told("end", process); }
-std::expected<process::StoppedProcess, std::string> TracerLine::hold(pid_t process) {
+std::expected<void, std::string> TracerClient::attach_before_exec(pid_t) { return {}; }
+void TracerClient::attach(pid_t process) { told("attach", process); }
+void TracerClient::give_log(pid_t process, const log::LogMemory&) { told("log", process); }
+void TracerClient::refuse_log(pid_t process) { told("refuse", process); }
+void TracerClient::detach(pid_t process) { told("detach", process); }
+void TracerClient::detach_all() { told("detach", 0); }
+void TracerClient::end_may_go_on(pid_t process) { told("end", process); }
+std::expected<process::StoppedProcess, std::string> TracerClient::hold(pid_t process) {
   told("hold", process);
   return std::unexpected("it can't be held");
 }
@@ -94,7 +94,7 @@ class TracerSourceTest : public testing::Test {
 
   std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("heaptap-tracer-source-" + std::to_string(getpid()));
-  std::unique_ptr<tracer::TracerLine> line_ = *tracer::TracerLine::start({});
+  std::unique_ptr<tracer::TracerClient> line_ = *tracer::TracerClient::start({});
   RecordedProcesses processes_{options_in(folder_)};
   std::string said_;
   TracerSource source_{processes_, *line_, {.way_out = "", .say = [this](const std::string& line) { said_ += line; }}};
@@ -170,7 +170,7 @@ TEST_F(TracerSourceTest, WhoLeavesByExecutingIsToldSo) {
 }
 
 TEST_F(TracerSourceTest, AProgramsEndMayGoOnAlsoWhereNobodyCanLook) {
-  hear({log_wanted(70, LogWanted::Reason::kStart), tracer::Ending{70, {}}, tracer::Ending{71, {}}});
+  hear({log_wanted(70, LogWanted::Reason::kStart), tracer::Exiting{70, {}}, tracer::Exiting{71, {}}});
   EXPECT_EQ(tracer::g_told, (Words{"log 70", "hold 70", "end 70", "end 71"}));
   hear({Left{70, Left::Reason::kEnded, 0}});
   EXPECT_TRUE(has_note(end(70), "it can't be held"));

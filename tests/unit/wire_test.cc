@@ -14,7 +14,7 @@ namespace heaptap::wire {
 namespace {
 
 std::vector<uint8_t> varint_of(uint64_t value) {
-  std::vector<uint8_t> bytes(kMostVarintBytes);
+  std::vector<uint8_t> bytes(kMaxVarintBytes);
   bytes.resize(static_cast<size_t>(write_varint(bytes.data(), value) - bytes.data()));
   return bytes;
 }
@@ -46,7 +46,7 @@ TEST(Varint, TakesAByteForEverySevenBits) {
   EXPECT_EQ(varint_of(0).size(), 1u);
   EXPECT_EQ(varint_of(127).size(), 1u);
   EXPECT_EQ(varint_of(128).size(), 2u);
-  EXPECT_EQ(varint_of(UINT64_MAX).size(), kMostVarintBytes);
+  EXPECT_EQ(varint_of(UINT64_MAX).size(), kMaxVarintBytes);
 }
 
 TEST(Varint, CutShortFailsForGood) {
@@ -172,18 +172,18 @@ TEST_F(FrameTest, SizesBeyondTheBoundAreRefused) {
   FrameHead head;
   for (const size_t field : {size_t{8}, size_t{12}}) {
     const uint32_t before = get_u32(head_bytes_ + field);
-    put_u32(head_bytes_ + field, kMostFrameBytes + 1);
+    put_u32(head_bytes_ + field, kMaxFrameBytes + 1);
     EXPECT_FALSE(read_frame_head(head_bytes_, head));
     put_u32(head_bytes_ + field, before);
   }
 }
 
 TEST(LogWords, GiveBackTheirParts) {
-  const uint64_t what = make_what(RecordKind::kAllocate, 17, 0x7fff'1234'5678);
+  const uint64_t what = make_tagged_address(RecordKind::kAllocate, 17, 0x7fff'1234'5678);
   EXPECT_EQ(record_kind(what), RecordKind::kAllocate);
   EXPECT_EQ(record_function(what), 17);
   EXPECT_EQ(record_address(what), 0x7fff'1234'5678u);
-  EXPECT_EQ(record_address(make_what(RecordKind::kRelease, 0, UINT64_MAX)), kCodeAddressMask);
+  EXPECT_EQ(record_address(make_tagged_address(RecordKind::kRelease, 0, UINT64_MAX)), kCodeAddressMask);
   const uint64_t node = make_node(12, 34);
   EXPECT_EQ(node_parent(node), 12u);
   EXPECT_EQ(node_code(node), 34u);

@@ -54,7 +54,7 @@ class StackPrinter : public trace::EventSink {
       ++allocations_;
       if (next_ < wanted_.size() && wanted_[next_] == allocations_) {
         ++next_;
-        print(event.value, site, tables);
+        print(event.size_or_block, site, tables);
       }
     }
   }

@@ -45,8 +45,8 @@ class OrderChecker : public trace::EventSink {
     if (got != expected) complain(fmt::format("{}: {}, expected {}", what, got, expected));
   }
   void complain(const std::string& what) {
-    constexpr uint64_t kMostShown = 20;
-    if (complaints_++ < kMostShown) std::printf("event %" PRIu64 ": %s\n", events_, what.c_str());
+    constexpr uint64_t kMaxShown = 20;
+    if (complaints_++ < kMaxShown) std::printf("event %" PRIu64 ": %s\n", events_, what.c_str());
   }
 
   [[nodiscard]] uint64_t events() const { return events_; }
@@ -82,7 +82,7 @@ class OrderChecker : public trace::EventSink {
     const uint64_t number = blocks_.size();
     blocks_.push_back({true, own, event.address});
     allocations += own ? 1 : 0;
-    bytes += own ? event.value : 0;
+    bytes += own ? event.size_or_block : 0;
     if (event.address == 0) return;
     ++addresses_checked;
     const auto [entry, is_new] = live_.try_emplace(event.address, number);
@@ -95,13 +95,13 @@ class OrderChecker : public trace::EventSink {
 
   void release(const model::Event& event, bool own) {
     releases += own ? 1 : 0;
-    last_[event.thread] = {event.value, own};
-    if (event.value == 0 || event.value >= blocks_.size()) {
-      complain(fmt::format("a release of block {}, which is not there", event.value));
+    last_[event.thread] = {event.size_or_block, own};
+    if (event.size_or_block == 0 || event.size_or_block >= blocks_.size()) {
+      complain(fmt::format("a release of block {}, which is not there", event.size_or_block));
       return;
     }
-    Block& block = blocks_[event.value];
-    if (!block.alive) complain(fmt::format("block {} is released while it is dead", event.value));
+    Block& block = blocks_[event.size_or_block];
+    if (!block.alive) complain(fmt::format("block {} is released while it is dead", event.size_or_block));
     block.alive = false;
     if (block.address != 0) live_.erase(block.address);
   }

@@ -17,12 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kMostDelays = 16, kLooksBeforeSleep = 20000, kBytes = 40 };
+enum { kMaxDelays = 16, kLooksBeforeSleep = 20000, kBytes = 40 };
 
 static _Alignas(128) _Atomic(void*) place;
 static _Alignas(128) _Atomic int sleepers;
 static long handovers_a_delay;
-static long delays[kMostDelays];
+static long delays[kMaxDelays];
 static int delay_count;
 
 static void count_to(long delay) {
@@ -91,7 +91,7 @@ static pthread_t start_on(int processor, void* (*work)(void*)) {
 
 int main(int count, char** arguments) {
   delay_count = count - 2;
-  if (delay_count < 1 || delay_count > kMostDelays) return 2;
+  if (delay_count < 1 || delay_count > kMaxDelays) return 2;
   for (int d = 0; d < delay_count; d++) delays[d] = atol(arguments[2 + d]);
   handovers_a_delay = atol(arguments[1]) / delay_count;
   const pthread_t producer = start_on(0, produce);

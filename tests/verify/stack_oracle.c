@@ -32,7 +32,7 @@ void* __libc_memalign(size_t alignment, size_t size);
 void* __libc_valloc(size_t size);
 void* __libc_pvalloc(size_t size);
 
-enum { kHeadBytes = 64, kMostFrames = 4096, kKnownCallers = 1 << 16 };
+enum { kHeadBytes = 64, kMaxFrames = 4096, kKnownCallers = 1 << 16 };
 #define FILE_BYTES ((size_t)1 << 30)  // sparse
 #define LONGEST_FRAME 64
 
@@ -54,7 +54,7 @@ struct Frame {
   uintptr_t address;
   int exact;
 };
-static struct Frame frames[kMostFrames];
+static struct Frame frames[kMaxFrames];
 static size_t frame_count;
 
 static int find_own(struct dl_phdr_info* object, size_t size, void* context) {
@@ -125,7 +125,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context* context, void* unus
   (void)unused;
   int exact = 0;
   uintptr_t address = _Unwind_GetIPInfo(context, &exact);
-  if (frame_count == kMostFrames) return _URC_END_OF_STACK;
+  if (frame_count == kMaxFrames) return _URC_END_OF_STACK;
   frames[frame_count++] = (struct Frame){address, exact};
   return _URC_NO_REASON;
 }
@@ -176,7 +176,7 @@ static void write_sample(size_t size) {
   to = put_hex(to, allocations);
   *to++ = ' ';
   to = put_hex(to, size);
-  to = put_text(to, complete ? " complete" : frame_count == kMostFrames ? " limit" : " no-table");
+  to = put_text(to, complete ? " complete" : frame_count == kMaxFrames ? " limit" : " no-table");
   for (size_t i = begin; i < end; i++) {
     *to++ = ' ';
     to = put_frame(to, &frames[i]);

@@ -4,11 +4,11 @@
 
 #include <atomic>
 
-#include "agent/core/ending_signals.h"
+#include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
 #include "agent/core/platform.h"
 #include "agent/core/session.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 
 namespace heaptap::agent {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "agent/core/kernel.h"
 #include "agent/core/pieces.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 
 namespace heaptap::agent {
 namespace {
@@ -27,12 +27,12 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
   const uint32_t changes = tables.changes.value();
   if (changes != changes_) [[unlikely]] {
     count_ = 0;
-    leave_ = {};
-    branches_.forget();
+    divergence_ = {};
+    suffix_cache_.forget();
     changes_ = changes;
   }
-  if (leave_.tip != nullptr) {
-    const uint32_t number = name_tip(tables, *leave_.tip);
+  if (divergence_.suffix != nullptr) {
+    const uint32_t number = name_suffix(tables, *divergence_.suffix);
     if (number != 0) return number;
   }
   window_.begin(sp);
@@ -52,7 +52,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
     fresh.fp_slot = frame.fp_slot;
     fresh.cfa_slot = frame.cfa_slot;
     fresh.code = rule.code();
-    fresh.way = walk.way;
+    fresh.origin = walk.origin;
     if (!advance(tables, walk, rule)) return finish(tables, walk, 0);
   }
   rejoin(walk, walk.candidates - 1);
@@ -66,7 +66,7 @@ inline bool CallStack::meets_last(Walk& walk) {
   const uint32_t index = walk.candidates - 1;
   if (words_[index].slot != walk.frame.slot || words_[index].key != walk.frame.key) return false;
   const Remembered& last = remembered_[index];
-  if ((last.way & kFramePointerMatters) != 0 && (last.fp != walk.frame.fp || last.fp_slot != walk.frame.fp_slot)) {
+  if ((last.origin & kFramePointerMatters) != 0 && (last.fp != walk.frame.fp || last.fp_slot != walk.frame.fp_slot)) {
     return false;
   }
   const uint32_t unchanged = first_unchanged(index, walk.frame.slot);
@@ -82,7 +82,7 @@ uint32_t CallStack::first_unchanged_checked(uint32_t index) {
   if (at > 0 || index == 0) return at;
   const Remembered& first = remembered_[0];
   const bool is_end =
-      (first.way & kFramePointerMatters) == 0 || first.fp_slot == 0 || is_still(first.fp_slot, first.fp);
+      (first.origin & kFramePointerMatters) == 0 || first.fp_slot == 0 || is_still(first.fp_slot, first.fp);
   return is_end ? 0 : 1;
 }
 
@@ -115,7 +115,7 @@ bool CallStack::is_unchanged(uint32_t index) {
   const Word& word = words_[index];
   if (!is_still(word.slot, word.key)) return false;
   const Remembered& frame = remembered_[index];
-  if ((frame.way & kByFramePointer) == 0) return true;
+  if ((frame.origin & kByFramePointer) == 0) return true;
   if (frame.cfa_slot != 0 && !is_still(frame.cfa_slot, sp_of(index))) return false;
   const Remembered& inner = remembered_[index + 1];
   return inner.fp_slot == 0 || is_still(inner.fp_slot, inner.fp);
@@ -150,10 +150,10 @@ inline bool CallStack::step(Walk& walk, Rule rule) {
   uintptr_t cfa = frame.sp + offset;
   uintptr_t cfa_slot = 0;
   uintptr_t fp_base = cfa;
-  uint32_t way = 0;
+  uint32_t origin = 0;
   walk.end = wire::StackEnd::kUnreadable;
   if (rule.kind() != unwind::RowKind::kStackOffset) {
-    way = kByFramePointer;
+    origin = kByFramePointer;
     cfa = fp_base = frame.fp + offset;
     if (rule.kind() == unwind::RowKind::kFrameIndirect) {
       if (rule.ra_offset() != -static_cast<int64_t>(kWord)) [[unlikely]] {  // sp_of() counts on it
@@ -174,13 +174,13 @@ inline bool CallStack::step(Walk& walk, Rule rule) {
     if (!window_.load(fp_slot, frame.fp)) [[unlikely]]
       return false;
     frame.fp_slot = fp_slot;
-    way |= kLoadsFramePointer;
+    origin |= kLoadsFramePointer;
   }
   frame.slot = slot;
   frame.key = key & wire::kCodeAddressMask;
   frame.sp = cfa;
   frame.cfa_slot = cfa_slot;
-  walk.way = way;
+  walk.origin = origin;
   walk.end = wire::StackEnd::kComplete;
   return key != 0;  // 0 is the ABI's mark for the first frame of code without CFI for it
 }
@@ -200,7 +200,7 @@ bool CallStack::step_by_frame_pointer(UnwindTables& tables, Walk& walk) {
   key &= wire::kCodeAddressMask;
   if (tables.modules.find(key) == nullptr || !window_.load(at, fp)) return false;
   frame = {.slot = at + kWord, .key = key, .sp = at + 2 * kWord, .fp = fp, .fp_slot = at, .cfa_slot = 0};
-  walk.way = kByFramePointer | kLoadsFramePointer;
+  walk.origin = kByFramePointer | kLoadsFramePointer;
   return true;
 }
 
@@ -221,7 +221,7 @@ bool CallStack::step_over_signal(Walk& walk) {
                 .fp = fp,
                 .fp_slot = fp_slot,
                 .cfa_slot = 0};
-  walk.way = kLoadsFramePointer;
+  walk.origin = kLoadsFramePointer;
   walk.crossed_signal = true;
   walk.candidates = walk.unverified = candidates();
   window_.enter_interrupted(sp, Cpu::kRedZoneBytes);
@@ -234,8 +234,8 @@ inline void CallStack::rejoin(const Walk& walk, uint32_t index) {
   met.fp = walk.frame.fp;
   met.fp_slot = walk.frame.fp_slot;
   met.cfa_slot = walk.frame.cfa_slot;
-  met.way = (met.way & kFramePointerMatters) | walk.way;
-  met.fp_user = fp_user_at(index, walk.way);
+  met.origin = (met.origin & kFramePointerMatters) | walk.origin;
+  met.fp_user = fp_user_at(index, walk.origin);
 }
 
 // Keeps the last stack's `kept` outermost frames, puts the fresh ones on them, and gives the number of the whole.
@@ -249,8 +249,8 @@ inline uint32_t CallStack::finish(UnwindTables& tables, const Walk& walk, uint32
   }
   const StackName parent = kept > 0 ? remembered_[kept - 1].name : root_name(walk.end);
   const StackName name = name_fresh(tables, parent, walk.fresh_count);
-  if (walk.fresh_count - 1 <= Tip::kMostInner && kept > 0 && leave_.kept != 0 && !walk.crossed_signal)
-    remember_tip(walk, kept);
+  if (walk.fresh_count - 1 <= StackSuffix::kMaxInner && kept > 0 && divergence_.kept != 0 && !walk.crossed_signal)
+    remember_suffix(walk, kept);
   count_ = kept;
   for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1], walk.proof);
   if (walk.crossed_signal || (kept == 0 && walk.proof == EndProof::kNone)) [[unlikely]]
@@ -289,63 +289,64 @@ __attribute__((noinline)) StackName CallStack::add_names(UnwindTables& tables, S
   return name;
 }
 
-// The stack that a tip makes which stands on the last one, without a walk. 0: it needs one.
-uint32_t CallStack::name_tip(UnwindTables& tables, const Tip& tip) {
-  const uint32_t kept = leave_.kept - tip.dropped;
-  if (kept + tip.inner_count + 1 > tables.depth_limit) return 0;
-  for (uint32_t i = 0; i <= tip.inner_count; ++i) {
-    const Rule rule = tables.rules.find(i == 0 ? tip.key : tip.inner_key(i - 1));
+// The stack that a suffix makes which stands on the last one, without a walk. 0: it needs one.
+uint32_t CallStack::name_suffix(UnwindTables& tables, const StackSuffix& suffix) {
+  const uint32_t kept = divergence_.kept - suffix.dropped;
+  if (kept + suffix.inner_count + 1 > tables.depth_limit) return 0;
+  for (uint32_t i = 0; i <= suffix.inner_count; ++i) {
+    const Rule rule = tables.rules.find(i == 0 ? suffix.key : suffix.inner_key(i - 1));
     if (!rule.has_row()) return 0;
     fresh_[i].code = rule.code();
   }
   const StackName parent = remembered_[kept - 1].name;
-  const uint32_t number = name_fresh(tables, parent, tip.inner_count + 1u).node;
-  branches_.add_number(parent.node, tip, number);
+  const uint32_t number = name_fresh(tables, parent, suffix.inner_count + 1u).node;
+  suffix_cache_.add_number(parent.node, suffix, number);
   return number;
 }
 
 // The walk's fresh frames may come again on the frames that it met.
-inline void CallStack::remember_tip(const Walk& walk, uint32_t kept) {
+inline void CallStack::remember_suffix(const Walk& walk, uint32_t kept) {
   const uint32_t last = walk.fresh_count - 1;
   const Fresh& top = fresh_[0];
   const uintptr_t slot = top.word.slot;
-  const uint32_t dropped = leave_.kept - kept;
-  Tip tip;
-  tip.serial = tip.seen = 0;
-  tip.key = top.word.key;
-  tip.fp_slot = 0;
-  tip.dropped = static_cast<uint16_t>(dropped);
-  tip.inner_count = 0;
-  tip.pointer_count = 0;
-  if (dropped > UINT16_MAX || !tip.put_on(slot, walk.frame.slot, walk.frame.fp_slot)) return;
+  const uint32_t dropped = divergence_.kept - kept;
+  StackSuffix suffix;
+  suffix.serial = suffix.seen = 0;
+  suffix.key = top.word.key;
+  suffix.fp_slot = 0;
+  suffix.dropped = static_cast<uint16_t>(dropped);
+  suffix.inner_count = 0;
+  suffix.pointer_count = 0;
+  if (dropped > UINT16_MAX || !suffix.put_on(slot, walk.frame.slot, walk.frame.fp_slot)) return;
   for (uint32_t i = 0; i <= last; ++i) {
     const Fresh& inner = fresh_[i];
-    if (i > 0 && !tip.add_inner(slot, inner.word.slot, inner.word.key)) return;
-    const uint32_t way_on = i < last ? fresh_[i + 1].way : walk.way;
-    if ((way_on & kByFramePointer) == 0) continue;
+    if (i > 0 && !suffix.add_inner(slot, inner.word.slot, inner.word.key)) return;
+    const uint32_t origin_of_outer = i < last ? fresh_[i + 1].origin : walk.origin;
+    if ((origin_of_outer & kByFramePointer) == 0) continue;
     const uintptr_t cfa_slot = i < last ? fresh_[i + 1].cfa_slot : walk.frame.cfa_slot;
     const uintptr_t cfa = (i < last ? fresh_[i + 1].word.slot : walk.frame.slot) + kWord;
-    if (!tip.add_pointer(slot, inner.fp_slot, inner.fp)) return;
-    if (cfa_slot != 0 && !tip.add_pointer(slot, cfa_slot, cfa)) return;
+    if (!suffix.add_pointer(slot, inner.fp_slot, inner.fp)) return;
+    if (cfa_slot != 0 && !suffix.add_pointer(slot, cfa_slot, cfa)) return;
   }
-  const TipPlace place{.key = tip.key, .distance = words_[leave_.kept - 1].slot - slot, .word = leave_.word};
-  branches_.add_tip(place, tip);
+  const SuffixPlace place{
+      .key = suffix.key, .distance = words_[divergence_.kept - 1].slot - slot, .word = divergence_.word};
+  suffix_cache_.add_suffix(place, suffix);
 }
 
-inline uint32_t CallStack::fp_user_at(uint32_t index, uint32_t way) const {
-  if ((way & kByFramePointer) != 0) return index + 1;
+inline uint32_t CallStack::fp_user_at(uint32_t index, uint32_t origin) const {
+  if ((origin & kByFramePointer) != 0) return index + 1;
   return index > 0 ? remembered_[index - 1].fp_user : 0;
 }
 
 inline void CallStack::remember(const Fresh& fresh, EndProof proof) {
-  uint32_t way = fresh.way & (kByFramePointer | kLoadsFramePointer);
+  uint32_t origin = fresh.origin & (kByFramePointer | kLoadsFramePointer);
   if (count_ == 0) {
-    if (proof == EndProof::kFramePointer) way |= kFramePointerMatters;
+    if (proof == EndProof::kFramePointer) origin |= kFramePointerMatters;
   } else {
     const Remembered& outer = remembered_[count_ - 1];
-    const bool matters = (outer.way & kByFramePointer) != 0 ||
-                         ((outer.way & kLoadsFramePointer) == 0 && (outer.way & kFramePointerMatters) != 0);
-    if (matters) way |= kFramePointerMatters;
+    const bool matters = (outer.origin & kByFramePointer) != 0 ||
+                         ((outer.origin & kLoadsFramePointer) == 0 && (outer.origin & kFramePointerMatters) != 0);
+    if (matters) origin |= kFramePointerMatters;
   }
   words_[count_] = fresh.word;
   Remembered& last = remembered_[count_];
@@ -353,14 +354,14 @@ inline void CallStack::remember(const Fresh& fresh, EndProof proof) {
   last.fp_slot = fresh.fp_slot;
   last.cfa_slot = fresh.cfa_slot;
   last.name = fresh.name;
-  last.way = way;
-  last.fp_user = fp_user_at(count_, way);
+  last.origin = origin;
+  last.fp_user = fp_user_at(count_, origin);
   ++count_;
 }
 
 // Deeper than asked for: only the innermost frames, and nothing to remember, since the numbers kept are of whole stacks.
 uint32_t CallStack::finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept) {
-  const uint32_t limit = tables.depth_limit < kMostFrames ? tables.depth_limit : kFramesOfDeeper;
+  const uint32_t limit = tables.depth_limit < kMaxFrames ? tables.depth_limit : kFramesOfDeeper;
   StackName name = root_name(wire::StackEnd::kDepthLimit);
   const auto add = [&](uint32_t code) {
     name = code == Rule::kNoCode ? root_name(wire::StackEnd::kTableFull) : tables.trie.intern(name, code);
@@ -386,11 +387,11 @@ constexpr bool CallStack::is_piece(uint32_t capacity) { return capacity <= kUsua
 
 // Room for that many frames, in all three lists. False: that is more than the limit, or there is no memory.
 bool CallStack::reserve(uint32_t frames) {
-  if (frames > kMostFrames) return false;
+  if (frames > kMaxFrames) return false;
   uint32_t capacity = capacity_ * 4;
   if (capacity_ < kUsualFrames) capacity = frames <= kFewFrames ? kFewFrames : kUsualFrames;
   while (capacity < frames) capacity *= 2;
-  if (capacity > kMostFrames) capacity = kMostFrames;
+  if (capacity > kMaxFrames) capacity = kMaxFrames;
   constexpr size_t kEach = sizeof(Word) + sizeof(Remembered) + sizeof(Fresh);
   auto* words =
       static_cast<Word*>(is_piece(capacity) ? g_pieces.take(capacity * kEach) : kernel::map_memory(capacity * kEach));

@@ -3,13 +3,13 @@
 #pragma once
 #include <stdint.h>
 
-#include "agent/core/branches.h"
 #include "agent/core/change_count.h"
 #include "agent/core/modules.h"
 #include "agent/core/rule_table.h"
 #include "agent/core/stack_trie.h"
 #include "agent/core/stack_window.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
+#include "agent/core/suffix_cache.h"
 #include "wire/log.h"
 
 namespace heaptap::agent {
@@ -42,30 +42,30 @@ class CallStack {
  public:
   static constexpr uint32_t kFewFrames = 24;  // most threads that come in crowds have no more
   static constexpr uint32_t kUsualFrames = 192;
-  static constexpr uint32_t kMostFrames = 131072;
+  static constexpr uint32_t kMaxFrames = 131072;
   static constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
 
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
-    leave_ = {};
+    divergence_ = {};
     const uint32_t known = tables.changes.value() == changes_ ? find_known(caller) : 0;
     return known != 0 ? known : walk(tables, caller, sp);
   }
 
   // The same, only if it is the last stack or a branch that has come again; 0: it is not. While seen_changes() is up to date.
   [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const Frame& caller) {
-    Leave leave;
+    Divergence divergence;
     if (trusted_.holds(caller.slot)) [[likely]] {
-      leave = find_leave(caller.slot);
-      if (leave.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
-      leave.tip = leave.kept != 0 ? find_tip(leave, caller) : nullptr;
-      if (leave.tip != nullptr) {
-        const uint32_t from = remembered_[leave.kept - leave.tip->dropped - 1].name.node;
-        const uint32_t number = branches_.find_number(from, *leave.tip);
+      divergence = find_divergence(caller.slot);
+      if (divergence.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
+      divergence.suffix = divergence.kept != 0 ? find_suffix(divergence, caller) : nullptr;
+      if (divergence.suffix != nullptr) {
+        const uint32_t from = remembered_[divergence.kept - divergence.suffix->dropped - 1].name.node;
+        const uint32_t number = suffix_cache_.find_number(from, *divergence.suffix);
         if (number != 0) return number;
       }
     }
-    leave_ = leave;
+    divergence_ = divergence;
     return 0;
   }
 
@@ -97,7 +97,7 @@ class CallStack {
   // Another thread takes this over: its own stack isn't known yet.
   void begin() {
     count_ = 0;
-    branches_.begin();
+    suffix_cache_.begin();
     trusted_ = {};
     window_ = StackWindow();
   }
@@ -107,7 +107,7 @@ class CallStack {
 
  private:
   // How the walk came from the next inner frame to this one.
-  enum Way : uint32_t {
+  enum FrameOrigin : uint32_t {
     kByFramePointer = 1,       // found by way of the frame pointer
     kLoadsFramePointer = 2,    // the frame pointer was read from the stack
     kFramePointerMatters = 4,  // finding the frames further out depends on this frame's `fp`
@@ -121,7 +121,7 @@ class CallStack {
     uintptr_t fp_slot;
     uintptr_t cfa_slot;
     StackName name;  // of the stack from the outermost frame to this one
-    uint32_t way;
+    uint32_t origin;
     uint32_t
         fp_user;  // index, plus one, of the innermost frame up to this one that was found by the frame pointer; or 0
   };
@@ -132,7 +132,7 @@ class CallStack {
     uintptr_t cfa_slot;
     StackName name;
     uint32_t code;
-    uint32_t way;
+    uint32_t origin;
   };
   // What there is among that which is remembered of a stack to prove that a walk ends at its outermost frame.
   enum class EndProof : uint8_t {
@@ -142,7 +142,7 @@ class CallStack {
   };
   struct Walk {
     Frame frame;
-    uint32_t way = 0;
+    uint32_t origin = 0;
     uint32_t candidates = 0;  // remembered frames [0, candidates) may still be found further out
     uint32_t unverified = 0;  // of these, from this index on it is known that something further out changed
     uint32_t fresh_count = 0;
@@ -152,22 +152,23 @@ class CallStack {
   };
 
   // Where a stack leaves the last one.
-  struct Leave {
+  struct Divergence {
     uint32_t kept = 0;   // so many outermost frames of the last stack are unchanged in memory; 0: or it isn't known
     uintptr_t word = 0;  // what is in the place of the next one, if that is part of the stack
-    const Tip* tip = nullptr;  // by which it leaves, if that is proven
+    const StackSuffix* suffix = nullptr;  // by which it leaves, if that is proven
   };
   static constexpr uint32_t kWordsAtOnce = 8;
 
   // Of a stack on the thread's own memory, whose innermost frame is at `slot`. Frame pointers aren't looked at.
-  [[nodiscard]] __attribute__((always_inline)) Leave find_leave(uintptr_t slot) const {
+  [[nodiscard]] __attribute__((always_inline)) Divergence find_divergence(uintptr_t slot) const {
     const Word* end = words_ + count_;
     while (end != words_ && end[-1].slot <= slot) --end;
     const Word* const changed = find_changed(words_, end);
     return {static_cast<uint32_t>(changed - words_), changed != end ? load_word(changed->slot) : 0, nullptr};
   }
-  [[nodiscard]] __attribute__((always_inline)) TipPlace tip_place(const Leave& leave, const Frame& caller) const {
-    return {.key = caller.key, .distance = words_[leave.kept - 1].slot - caller.slot, .word = leave.word};
+  [[nodiscard]] __attribute__((always_inline)) SuffixPlace suffix_place(const Divergence& divergence,
+                                                                        const Frame& caller) const {
+    return {.key = caller.key, .distance = words_[divergence.kept - 1].slot - caller.slot, .word = divergence.word};
   }
   // The first of these words whose memory isn't as it was, or `end`.
   static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end) {
@@ -181,36 +182,38 @@ class CallStack {
     return word;
   }
   // Frames [0, this) of the last stack may be met by a walk.
-  [[nodiscard]] uint32_t candidates() const { return leave_.kept != 0 ? leave_.kept : count_; }
+  [[nodiscard]] uint32_t candidates() const { return divergence_.kept != 0 ? divergence_.kept : count_; }
   // Whether the last stack has come again, of which all but the innermost frame are unchanged.
   [[nodiscard]] bool is_last(const Frame& caller) const {
     if (count_ == 0) return false;
     const Word& top = words_[count_ - 1];
     if (top.slot != caller.slot || top.key != caller.key) return false;
     const Remembered& last = remembered_[count_ - 1];
-    if ((last.way & kFramePointerMatters) != 0 && (last.fp != caller.fp || last.fp_slot != caller.fp_slot))
+    if ((last.origin & kFramePointerMatters) != 0 && (last.fp != caller.fp || last.fp_slot != caller.fp_slot))
       return false;
     return are_pointers_unchanged(count_, caller.slot);
   }
-  // The tip by which the stack leaves the last one there, proven; null: none is known.
-  [[nodiscard]] __attribute__((always_inline)) const Tip* find_tip(const Leave& leave, const Frame& caller) const {
-    const TipPlace place = tip_place(leave, caller);
-    for (uint32_t way = 0; way < Branches::kWays; ++way) {
-      const Tip* tip = branches_.find_tip(place, way);
-      if (tip != nullptr && is_on_last(*tip, leave.kept, caller)) return tip;
+  // The suffix by which the stack leaves the last one there, proven; null: none is known.
+  [[nodiscard]] __attribute__((always_inline)) const StackSuffix* find_suffix(const Divergence& divergence,
+                                                                              const Frame& caller) const {
+    const SuffixPlace place = suffix_place(divergence, caller);
+    for (uint32_t way = 0; way < SuffixCache::kAssociativity; ++way) {
+      const StackSuffix* suffix = suffix_cache_.find_suffix(place, way);
+      if (suffix != nullptr && is_on_last(*suffix, divergence.kept, caller)) return suffix;
     }
     return nullptr;
   }
-  // Whether the tip is there, on a frame of the last stack that is unchanged with all that are further out. The
+  // Whether the suffix is there, on a frame of the last stack that is unchanged with all that are further out. The
   // stack leaves the last one at `left_at`.
-  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const Tip& tip, uint32_t left_at,
+  [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const StackSuffix& suffix, uint32_t left_at,
                                                                const Frame& caller) const {
-    if (tip.dropped >= left_at) return false;
-    const uint32_t kept = left_at - tip.dropped;
-    if (words_[kept - 1].slot != Tip::at(caller.slot, tip.below) || !tip.stands(caller.slot, caller.fp)) return false;
+    if (suffix.dropped >= left_at) return false;
+    const uint32_t kept = left_at - suffix.dropped;
+    if (words_[kept - 1].slot != StackSuffix::at(caller.slot, suffix.below) || !suffix.stands(caller.slot, caller.fp))
+      return false;
     const Remembered& parent = remembered_[kept - 1];
-    if ((parent.way & kFramePointerMatters) != 0) {
-      const uintptr_t fp = tip.fp_slot != 0 ? load_word(Tip::at(caller.slot, tip.fp_slot)) : caller.fp;
+    if ((parent.origin & kFramePointerMatters) != 0) {
+      const uintptr_t fp = suffix.fp_slot != 0 ? load_word(StackSuffix::at(caller.slot, suffix.fp_slot)) : caller.fp;
       if (fp != parent.fp) return false;
     }
     return are_pointers_unchanged(kept, caller.slot);
@@ -225,12 +228,12 @@ class CallStack {
   static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
   // The stack pointer behind the return address of a remembered frame.
   [[nodiscard]] uintptr_t sp_of(uint32_t index) const { return words_[index].slot + sizeof(uintptr_t); }
-  void remember_tip(const Walk& walk, uint32_t kept);
-  uint32_t name_tip(UnwindTables& tables, const Tip& tip);
+  void remember_suffix(const Walk& walk, uint32_t kept);
+  uint32_t name_suffix(UnwindTables& tables, const StackSuffix& suffix);
   bool meets_last(Walk& walk);
   // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
   [[nodiscard]] uint32_t first_unchanged(uint32_t index, uintptr_t slot) {
-    if (leave_.kept == 0) [[unlikely]]
+    if (divergence_.kept == 0) [[unlikely]]
       return first_unchanged_checked(index);
     return index == 0 || remembered_[index - 1].fp_user == 0 ? 0 : first_unchanged_pointer(index, slot);
   }
@@ -252,7 +255,7 @@ class CallStack {
   StackName name_fresh(UnwindTables& tables, StackName parent, uint32_t fresh_count);
   StackName add_names(UnwindTables& tables, StackName parent, uint32_t fresh_count);
   void remember(const Fresh& fresh, EndProof proof);
-  [[nodiscard]] uint32_t fp_user_at(uint32_t index, uint32_t way) const;
+  [[nodiscard]] uint32_t fp_user_at(uint32_t index, uint32_t origin) const;
   void rejoin(const Walk& walk, uint32_t index);
 
   Word* words_ = nullptr;
@@ -264,8 +267,8 @@ class CallStack {
   // lies there and the frames prove where it ends; else nowhere.
   AddressSpan trusted_;
   StackWindow window_;
-  Branches branches_;
-  Leave leave_;  // of the stack that is asked for; its tip only while no other is added
+  SuffixCache suffix_cache_;
+  Divergence divergence_;  // of the stack that is asked for; its suffix only while no other is added
   uint32_t changes_ = 0;
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   bool last_is_whole_ = false;

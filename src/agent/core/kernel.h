@@ -11,7 +11,7 @@
 #include "arch/native.h"
 
 namespace heaptap::agent {
-// The agent's own mappings are told to the collector (areas.cc).
+// The agent's own mappings are told to the collector (log_areas.cc).
 void note_own_area(const void* start, size_t bytes);
 void forget_own_area(const void* start);
 }  // namespace heaptap::agent

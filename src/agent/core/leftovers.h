@@ -16,7 +16,7 @@ struct MappedPart {
 class Leftovers {
  public:
   void add(MappedPart part) {
-    if (part.start != nullptr && recent_count_ < kMost) recent_[recent_count_++] = part;
+    if (part.start != nullptr && recent_count_ < kMax) recent_[recent_count_++] = part;
   }
   // `unmap(part)` for those of the session before the last one. Those of the last one can be added then.
   template <typename Unmap>
@@ -30,9 +30,9 @@ class Leftovers {
   void keep() { older_count_ = recent_count_ = 0; }
 
  private:
-  static constexpr uint32_t kMost = 16;  // what is more stays
-  MappedPart recent_[kMost]{};
-  MappedPart older_[kMost]{};
+  static constexpr uint32_t kMax = 16;  // what is more stays
+  MappedPart recent_[kMax]{};
+  MappedPart older_[kMax]{};
   uint32_t recent_count_ = 0;
   uint32_t older_count_ = 0;
 };

@@ -13,7 +13,7 @@ namespace heaptap::agent {
 
 class LiveBlocks {
  public:
-  static constexpr uint32_t kMostLines = 24;  // that one block may have to be looked for in
+  static constexpr uint32_t kMaxLines = 24;  // that one block may have to be looked for in
 
   // `count`: a prime, at least wire::kFewestLines. `pages`: a byte for each page of lines, which isn't 0 where one was used.
   void start(wire::BlockLine* lines, uint32_t count, std::atomic<uint8_t>* pages) {
@@ -26,16 +26,16 @@ class LiveBlocks {
   // kReplaced: the address was alive still; `before` is what was kept of it. kFull: not kept.
   Insert insert(uint64_t address, uint64_t where, uint64_t& before) {
     const Probe probe = probe_of(address);
-    for (uint32_t tries = 0; tries < kMostTries; ++tries) {
+    for (uint32_t tries = 0; tries < kMaxTries; ++tries) {
       Found room;
       const Found same = look(address, probe, &room);
-      if (same.place != nullptr && wire::is_live_block(same.what)) {
+      if (same.place != nullptr && wire::is_live_block(same.tagged_address)) {
         before = same.place->where.exchange(where, std::memory_order_relaxed);
         return Insert::kReplaced;
       }
       const Found& to = same.place != nullptr ? same : room;
       if (to.place == nullptr) return Insert::kFull;
-      const uint64_t flags = to.what & ~(wire::kBlockAddress | wire::kBlockDead);
+      const uint64_t flags = to.tagged_address & ~(wire::kBlockAddress | wire::kBlockDead);
       if (!change(to, flags | address)) continue;
       to.place->where.store(where, std::memory_order_relaxed);
       if (same.place == nullptr) settle(probe, to);
@@ -48,21 +48,21 @@ class LiveBlocks {
   // The block is alive no more. kDead: it wasn't before. kNever: it never was alive. kUnclear: one of these two.
   Take take(uint64_t address, uint64_t& where) {
     const Probe probe = probe_of(address);
-    for (uint32_t tries = 0; tries < kMostTries; ++tries) {
+    for (uint32_t tries = 0; tries < kMaxTries; ++tries) {
       const Found same = look(address, probe, nullptr);
       if (same.place == nullptr) {
         return (head_of(probe.line).load(std::memory_order_relaxed) & wire::kDeadGone) != 0 ? Take::kUnclear
                                                                                             : Take::kNever;
       }
-      if (!wire::is_live_block(same.what)) return Take::kDead;
+      if (!wire::is_live_block(same.tagged_address)) return Take::kDead;
       where = same.place->where.load(std::memory_order_relaxed);
-      if (change(same, same.what | wire::kBlockDead)) return Take::kTaken;
+      if (change(same, same.tagged_address | wire::kBlockDead)) return Take::kTaken;
     }
     return Take::kUnclear;
   }
 
  private:
-  static constexpr uint32_t kMostTries = 64;  // lost against other threads: more would be a damaged table
+  static constexpr uint32_t kMaxTries = 64;  // lost against other threads: more would be a damaged table
 
   struct Probe {  // the lines where a block may be: line, line + step, …
     uint32_t line;
@@ -70,7 +70,7 @@ class LiveBlocks {
   };
   struct Found {
     wire::BlockPlace* place = nullptr;
-    uint64_t what = 0;
+    uint64_t tagged_address = 0;
     uint32_t line = 0;
     uint32_t distance = 0;  // in steps
   };
@@ -87,23 +87,23 @@ class LiveBlocks {
   [[nodiscard]] uint32_t next(uint32_t line, uint32_t step) const {
     return line < count_ - step ? line + step : line - (count_ - step);
   }
-  [[nodiscard]] std::atomic<uint64_t>& head_of(uint32_t line) const { return lines_[line].places[0].what; }
+  [[nodiscard]] std::atomic<uint64_t>& head_of(uint32_t line) const { return lines_[line].places[0].tagged_address; }
 
   static bool change(const Found& found, uint64_t to) {
-    uint64_t expected = found.what;
-    return found.place->what.compare_exchange_strong(expected, to, std::memory_order_acq_rel,
-                                                     std::memory_order_relaxed);
+    uint64_t expected = found.tagged_address;
+    return found.place->tagged_address.compare_exchange_strong(expected, to, std::memory_order_acq_rel,
+                                                               std::memory_order_relaxed);
   }
 
   // The address's place, alive or dead; where `room` is asked for, also the best place for it.
   Found look(uint64_t address, Probe probe, Found* room) const {
     bool may_be_here = true;
     uint32_t line = probe.line;
-    for (uint32_t distance = 0; distance < kMostLines; ++distance, line = next(line, probe.step)) {
+    for (uint32_t distance = 0; distance < kMaxLines; ++distance, line = next(line, probe.step)) {
       wire::BlockLine& places = lines_[line];
       for (wire::BlockPlace& place : places.places) {
-        const uint64_t what = place.what.load(std::memory_order_acquire);
-        if ((what & wire::kBlockAddress) == address) return {&place, what, line, distance};
+        const uint64_t tagged_address = place.tagged_address.load(std::memory_order_acquire);
+        if ((tagged_address & wire::kBlockAddress) == address) return {&place, tagged_address, line, distance};
       }
       if (room != nullptr && room->place == nullptr) find_room(line, distance, *room);
       may_be_here = may_be_here && head_of(line).load(std::memory_order_relaxed) >= wire::kPassedOne;
@@ -115,11 +115,11 @@ class LiveBlocks {
   // An unused place of the line, else that of a dead block.
   void find_room(uint32_t line, uint32_t distance, Found& room) const {
     for (wire::BlockPlace& place : lines_[line].places) {
-      const uint64_t what = place.what.load(std::memory_order_acquire);
-      if (wire::is_live_block(what)) continue;
-      if (room.place == nullptr) room = {&place, what, line, distance};
-      if ((what & wire::kBlockAddress) != 0) continue;
-      room = {&place, what, line, distance};
+      const uint64_t tagged_address = place.tagged_address.load(std::memory_order_acquire);
+      if (wire::is_live_block(tagged_address)) continue;
+      if (room.place == nullptr) room = {&place, tagged_address, line, distance};
+      if ((tagged_address & wire::kBlockAddress) != 0) continue;
+      room = {&place, tagged_address, line, distance};
       return;
     }
   }
@@ -127,7 +127,7 @@ class LiveBlocks {
   // A block that is new in the table got this place.
   void settle(const Probe& probe, const Found& to) {
     if (to.distance > 0) add_passed(probe, to.distance, 1);
-    if ((to.what & wire::kBlockAddress) != 0) {
+    if ((to.tagged_address & wire::kBlockAddress) != 0) {
       forget(to);
     } else {
       pages_[to.line / wire::kPageLines].store(1, std::memory_order_relaxed);
@@ -136,12 +136,12 @@ class LiveBlocks {
 
   // A dead block's place was given away.
   void forget(const Found& given) {
-    const Probe probe = probe_of(given.what & wire::kBlockAddress);
+    const Probe probe = probe_of(given.tagged_address & wire::kBlockAddress);
     head_of(probe.line).fetch_or(wire::kDeadGone, std::memory_order_relaxed);
     uint32_t distance = 0;
-    for (uint32_t line = probe.line; line != given.line && distance < kMostLines; line = next(line, probe.step))
+    for (uint32_t line = probe.line; line != given.line && distance < kMaxLines; line = next(line, probe.step))
       ++distance;
-    if (distance < kMostLines) add_passed(probe, distance, -1);
+    if (distance < kMaxLines) add_passed(probe, distance, -1);
   }
 
   void add_passed(Probe probe, uint32_t lines, int by) {
@@ -151,7 +151,7 @@ class LiveBlocks {
       uint64_t seen = head.load(std::memory_order_relaxed);
       do {
         const uint64_t passed = seen >> 52;
-        if (passed >= wire::kMostPassed || (by < 0 && passed == 0)) break;
+        if (passed >= wire::kMaxPassed || (by < 0 && passed == 0)) break;
       } while (!head.compare_exchange_weak(seen, by < 0 ? seen - wire::kPassedOne : seen + wire::kPassedOne,
                                            std::memory_order_relaxed));
     }

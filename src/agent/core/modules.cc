@@ -1,6 +1,6 @@
 #include "agent/core/modules.h"
 
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 
 namespace heaptap::agent {
 namespace {

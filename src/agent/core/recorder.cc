@@ -13,9 +13,9 @@ void write_clock_note(ThreadState& state, uint64_t now) {
   struct {
     wire::Record head;
     uint64_t clock;
-  } note{
-      {0, sizeof(uint64_t), wire::make_what(wire::RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
-      now};
+  } note{{0, sizeof(uint64_t),
+          wire::make_tagged_address(wire::RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
+         now};
   __builtin_memcpy(state.cursor, &note, sizeof(note));
   state.cursor += sizeof(note);
   state.base_time = now;
@@ -25,9 +25,9 @@ inline bool is_alone() { return g_session.log->thread_count.load(std::memory_ord
 
 // A reading as the owner of the block's place. 0: there are no owners, or others became it again and again.
 uint64_t read_as_owner(ThreadState& state, uint64_t address) {
-  constexpr int kMostTries = 8;
-  BlockOwners& owners = g_session.owners;
-  for (int i = 0; i < kMostTries && owners.are_worthwhile(); ++i) {
+  constexpr int kMaxTries = 8;
+  LastWriterTable& owners = g_session.owners;
+  for (int i = 0; i < kMaxTries && owners.are_worthwhile(); ++i) {
     if (!owners.is(address, state.owner)) {
       owners.take(address, state.owner);
       ++state.takes;
@@ -39,17 +39,17 @@ uint64_t read_as_owner(ThreadState& state, uint64_t address) {
 }
 
 // A new reading, for the event of a block and for a few that follow.
-__attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t what) {
+__attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t tagged_address) {
   constexpr uint32_t kUses = 8;
   constexpr uint64_t kDenseTicks = 40'000;  // a few records in that time: they come close together
   const bool alone = is_alone();
-  uint64_t now = alone ? read_time() : read_as_owner(state, wire::record_address(what));
-  const bool usable = now != 0 && state.owner != BlockOwners::kNobody;
+  uint64_t now = alone ? read_time() : read_as_owner(state, wire::record_address(tagged_address));
+  const bool usable = now != 0 && state.owner != LastWriterTable::kNobody;
   if (now == 0) {
     g_session.owners.give_up();  // who owned the place meanwhile could share a reading that is older than this one
     // An allocation whose reading is from a moment before the release that made it possible is put behind it (EventCoder).
     // A release whose reading is from before the allocation would be taken for a bad one.
-    now = wire::record_kind(what) == wire::RecordKind::kAllocate ? read_time() : read_time_behind();
+    now = wire::record_kind(tagged_address) == wire::RecordKind::kAllocate ? read_time() : read_time_behind();
   }
   state.time_uses = usable && now - state.last_time < kDenseTicks ? kUses : 0;
   state.last_time = now;
@@ -58,28 +58,29 @@ __attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t what) {
 
 // The time of a record. The order of a stream's records says all about their order in time, so the clock, which costs as much
 // as everything else here, is read for every few of them only, as long as no other stream has to do with their blocks.
-inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state, uint64_t what) {
+inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state, uint64_t tagged_address) {
   if (state.time_uses == 0 || g_session.log->coarse_clock.load(std::memory_order_relaxed) > state.last_time ||
-      !(is_alone() || g_session.owners.is(wire::record_address(what), state.owner))) {
-    return read_for(state, what);
+      !(is_alone() || g_session.owners.is(wire::record_address(tagged_address), state.owner))) {
+    return read_for(state, tagged_address);
   }
   --state.time_uses;
   return state.last_time;
 }
 
-constexpr uint32_t kMostBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
+constexpr uint32_t kMaxBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
 inline size_t room_in(const ThreadState& state) { return static_cast<size_t>(state.end - state.cursor); }
 
 // The collector's processor has read the lines ahead: they take their time to come back.
 constexpr size_t kPrefetchBytes = 256;
 
 // Where there is room for it.
-inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::RecordKind kind, uint64_t what,
-                                                      uint64_t size_bytes, uint32_t ticks, uint32_t stack) {
+inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::RecordKind kind,
+                                                      uint64_t tagged_address, uint64_t size_bytes, uint32_t ticks,
+                                                      uint32_t stack) {
   auto* to = reinterpret_cast<wire::SizedRecord*>(state.cursor);
   to->head.time = ticks;
   to->head.stack = stack;
-  to->head.what = what;
+  to->head.tagged_address = tagged_address;
   const uint32_t bytes = wire::record_bytes(kind);
   if (bytes == sizeof(wire::SizedRecord)) to->size_bytes = size_bytes;
   state.cursor += bytes;
@@ -89,19 +90,20 @@ inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::
 }
 
 // `time` 0: now.
-inline void write_event(ThreadState& state, uint64_t what, uint64_t size_bytes, uint64_t time, uint32_t stack) {
-  if (room_in(state) < kMostBytes) [[unlikely]] {
-    if (!next_chunk(state, kMostBytes, time)) return;
+inline void write_event(ThreadState& state, uint64_t tagged_address, uint64_t size_bytes, uint64_t time,
+                        uint32_t stack) {
+  if (room_in(state) < kMaxBytes) [[unlikely]] {
+    if (!next_chunk(state, kMaxBytes, time)) return;
   }
-  const bool is_mapping = wire::record_kind(what) > wire::RecordKind::kUndo;
+  const bool is_mapping = wire::record_kind(tagged_address) > wire::RecordKind::kUndo;
   if (time == 0 && is_mapping) time = read_time_in_order();  // parts of mappings have addresses of their own
-  const uint64_t now = time != 0 ? time : time_for(state, what);
+  const uint64_t now = time != 0 ? time : time_for(state, tagged_address);
   uint64_t ticks = now - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]] {
     if (now >= state.base_time) write_clock_note(state, now);
     ticks = 0;  // or a reading that is shared, and was taken before the chunk was begun
   }
-  put_record(state, wire::record_kind(what), what, size_bytes, static_cast<uint32_t>(ticks), stack);
+  put_record(state, wire::record_kind(tagged_address), tagged_address, size_bytes, static_cast<uint32_t>(ticks), stack);
 }
 
 // An event of a block, in the totals. Releases need no stack: who allocated the block has one.
@@ -155,9 +157,10 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (is_loader) call_stack.reset();
   if (counts) return count(hold, *state, observation, stack);
 
-  write_event(*state,
-              wire::make_what(observation.kind, static_cast<uint8_t>(observation.function), observation.address),
-              observation.size_bytes, observation.time, stack);
+  write_event(
+      *state,
+      wire::make_tagged_address(observation.kind, static_cast<uint8_t>(observation.function), observation.address),
+      observation.size_bytes, observation.time, stack);
 }
 
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
@@ -197,10 +200,11 @@ inline void end_record(ThreadAnchor& anchor, ThreadState& state) {
 }
 
 // An event that something is special about.
-__attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
+__attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                               const uintptr_t* slot) {
-  const auto function = static_cast<wire::Function>(wire::record_function(what));
-  record(anchor, {wire::record_kind(what), function, wire::record_address(what), size_bytes, 0}, site_at(slot));
+  const auto function = static_cast<wire::Function>(wire::record_function(tagged_address));
+  record(anchor, {wire::record_kind(tagged_address), function, wire::record_address(tagged_address), size_bytes, 0},
+         site_at(slot));
   const Session& session = g_session;
   const ThreadState* state = anchor.states[0];
   if (session.is_plain && anchor.session == session.number && anchor.level == 0 && state != nullptr)
@@ -208,32 +212,32 @@ __attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t wha
 }
 
 // An event that was begun; `stack` is 0 if it isn't one that has come again.
-__attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
+__attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                             const uintptr_t* slot, uint32_t stack) {
   ThreadState& state = *anchor.states[0];
   if (g_session.loader_code.holds(slot[0])) [[unlikely]] {
     end_record(anchor, state);
-    return record_special(anchor, what, size_bytes, slot);
+    return record_special(anchor, tagged_address, size_bytes, slot);
   }
   if (stack == 0) stack = state.call_stack.walk(g_session.unwind, frame_at(slot), reinterpret_cast<uintptr_t>(slot));
-  write_event(state, what, size_bytes, 0, stack);
+  write_event(state, tagged_address, size_bytes, 0, stack);
   end_record(anchor, state);
 }
 
 // What is done for most events, and no more: each step that may call a function is left to the two above. One piece of code
 // for all kinds, which is found in the processor's caches more often than two.
-__attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t what, uint64_t size_bytes,
+__attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                             const uintptr_t* slot) {
   if (!anchor.is_ready(g_session.unwind.changes.value())) [[unlikely]]
-    return record_special(anchor, what, size_bytes, slot);
+    return record_special(anchor, tagged_address, size_bytes, slot);
   ThreadState& state = *anchor.states[0];
   begin_record(anchor, state);
   const uint32_t stack = state.call_stack.find_known(frame_at(slot));
-  if (stack == 0 || room_in(state) < kMostBytes) return record_begun(anchor, what, size_bytes, slot, stack);
-  const uint64_t ticks = time_for(state, what) - state.base_time;
+  if (stack == 0 || room_in(state) < kMaxBytes) return record_begun(anchor, tagged_address, size_bytes, slot, stack);
+  const uint64_t ticks = time_for(state, tagged_address) - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]]
-    return record_begun(anchor, what, size_bytes, slot, stack);
-  put_record(state, wire::record_kind(what), what, size_bytes, static_cast<uint32_t>(ticks), stack);
+    return record_begun(anchor, tagged_address, size_bytes, slot, stack);
+  put_record(state, wire::record_kind(tagged_address), tagged_address, size_bytes, static_cast<uint32_t>(ticks), stack);
   end_record(anchor, state);
 }
 
@@ -241,13 +245,15 @@ __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t what,
 
 void record_allocation(ThreadAnchor& anchor, wire::Function function, uintptr_t block, uint64_t size_bytes,
                        const uintptr_t* slot) {
-  const uint64_t what = wire::make_what(wire::RecordKind::kAllocate, static_cast<uint8_t>(function), block);
-  record_block(anchor, what, size_bytes, slot);
+  const uint64_t tagged_address =
+      wire::make_tagged_address(wire::RecordKind::kAllocate, static_cast<uint8_t>(function), block);
+  record_block(anchor, tagged_address, size_bytes, slot);
 }
 
 void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, const uintptr_t* slot) {
-  const uint64_t what = wire::make_what(wire::RecordKind::kRelease, static_cast<uint8_t>(function), block);
-  record_block(anchor, what, 0, slot);
+  const uint64_t tagged_address =
+      wire::make_tagged_address(wire::RecordKind::kRelease, static_cast<uint8_t>(function), block);
+  record_block(anchor, tagged_address, 0, slot);
 }
 
 }  // namespace heaptap::agent

@@ -1,11 +1,11 @@
 #include "agent/core/session.h"
 
-#include "agent/core/areas.h"
-#include "agent/core/ending_signals.h"
+#include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
+#include "agent/core/log_areas.h"
 #include "agent/core/pieces.h"
 #include "agent/core/streams.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 
 namespace heaptap::agent {
 
@@ -94,7 +94,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   session.unwind.changes.count_up();
   UnwindTables& unwind = session.unwind;
   const uint32_t asked = layout.depth_limit;
-  unwind.depth_limit = asked > 0 && asked < CallStack::kMostFrames ? asked : CallStack::kMostFrames;
+  unwind.depth_limit = asked > 0 && asked < CallStack::kMaxFrames ? asked : CallStack::kMaxFrames;
   if (!session.owners.start() ||
       !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + layout.codes_offset), layout.code_capacity, log) ||
       !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + layout.nodes_offset), layout.node_capacity, log) ||
@@ -175,8 +175,8 @@ __attribute__((noinline)) bool map_more_chunks(uint32_t first) {
   if (usable <= first || session.cannot_grow.load(std::memory_order_relaxed)) return false;
   if (session.mapping_chunks.exchange(1, std::memory_order_acquire) != 0) {
     // Another thread is at it, for some microseconds; maybe the one that this signal handler interrupted.
-    constexpr int kMostLooks = 20'000;
-    for (int i = 0; i < kMostLooks && session.mapping_chunks.load(std::memory_order_acquire) != 0; ++i) {
+    constexpr int kMaxLooks = 20'000;
+    for (int i = 0; i < kMaxLooks && session.mapping_chunks.load(std::memory_order_acquire) != 0; ++i) {
       arch::native::relax();
     }
     return first < session.mapped_chunks.load(std::memory_order_acquire);

@@ -5,8 +5,8 @@
 
 #include <atomic>
 
-#include "agent/core/block_owners.h"
 #include "agent/core/call_stack.h"
+#include "agent/core/last_writer_table.h"
 #include "agent/core/leftovers.h"
 #include "agent/core/platform.h"
 #include "agent/core/totals.h"
@@ -27,7 +27,7 @@ enum class SessionState : uint32_t {
 struct alignas(4096) SessionPage {
   std::atomic<SessionState> state;
   std::atomic<uint32_t>
-      ending_thread;  // the kernel's id of the thread that offered a last look, see ending.h; 0: none did
+      exiting_thread;  // the kernel's id of the thread that offered a last look, see exit_request.h; 0: none did
   uint8_t padding[4096 - sizeof(std::atomic<SessionState>) - sizeof(std::atomic<uint32_t>)];
 };
 
@@ -38,7 +38,7 @@ struct alignas(64) Session {
   bool counts_time =
       false;  // the processor's clock can't be trusted, or reading it would kill the process: see clock.h
   bool omits = false;
-  BlockOwners owners;
+  LastWriterTable owners;
   UnwindTables unwind;
   wire::StreamSlot* slots = nullptr;
   std::atomic<uint8_t*> chunks{nullptr};

@@ -6,7 +6,7 @@ namespace heaptap::agent {
 namespace {
 
 // So far beyond what is known one asks page by page.
-constexpr uintptr_t kMostAsked = 64u << 10;
+constexpr uintptr_t kMaxAsked = 64u << 10;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ bool StackWindow::load_elsewhere(uintptr_t address, uintptr_t& word) {
   if (address < low_) return false;
   strayed_ = true;
   // What isn't one piece with the page that the walk began on may be anybody's, and go while it is read.
-  if (on_own_ || address - high_ > kMostAsked) return kernel::copy_word(address, word);
+  if (on_own_ || address - high_ > kMaxAsked) return kernel::copy_word(address, word);
   // Page by page, so that what is known stays one piece.
   while (high_ <= page_of(address)) {
     if (!kernel::is_readable(high_)) return false;

@@ -4,8 +4,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "agent/core/string.h"
 #include "agent/core/thread_stack.h"
-#include "agent/core/words.h"
 
 namespace heaptap::agent {
 

@@ -165,8 +165,8 @@ class WaitForRoom {
  private:
   // Where no system call may be made: some milliseconds in all, whatever is given back meanwhile, as they are the program's.
   bool looks_again() {
-    constexpr uint32_t kMostLooks = 100'000;  // of 40 to 140 processor cycles each
-    while (looks_++ < kMostLooks) {
+    constexpr uint32_t kMaxLooks = 100'000;  // of 40 to 140 processor cycles each
+    while (looks_++ < kMaxLooks) {
       const uint32_t now = log_.chunks_returned.load(std::memory_order_acquire);
       if (now != returned_) {
         returned_ = now;
@@ -207,9 +207,9 @@ T claim(T nothing, const Attempt& attempt) {
 // The log fills while the collector rests: it is woken, once a rest.
 void note_use(wire::LogHeader& log) {
   const uint32_t used = log.used_chunks.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (used < log.ring_at.load(std::memory_order_relaxed) || !may_call()) [[likely]]
+  if (used < log.wake_threshold.load(std::memory_order_relaxed) || !may_call()) [[likely]]
     return;
-  if (log.ring_at.exchange(wire::kNeverRing, std::memory_order_relaxed) == wire::kNeverRing) return;
+  if (log.wake_threshold.exchange(wire::kNeverWake, std::memory_order_relaxed) == wire::kNeverWake) return;
   log.rings.fetch_add(1, std::memory_order_release);
   kernel::futex_wake(&log.rings);
 }
@@ -258,7 +258,7 @@ wire::StreamSlot* claim_slot_in_time() { return claim<wire::StreamSlot*>(nullptr
 
 bool attach_slot(ThreadState& state, wire::StreamSlot* slot, uint32_t number, uint64_t earliest) {
   state.slot = slot;
-  state.owner = BlockOwners::owner_of(static_cast<uint32_t>(slot - g_session.slots));
+  state.owner = LastWriterTable::owner_of(static_cast<uint32_t>(slot - g_session.slots));
   state.takes = 0;
   wire::begin_activity(*slot);
   slot->thread_id = state.thread_id;
@@ -346,8 +346,8 @@ __attribute__((noinline)) bool next_chunk(ThreadState& state, uint32_t bytes, ui
     state.slot->lost_events.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  constexpr uint32_t kMostTakes = wire::kChunkBytes / sizeof(wire::Record) / 6;  // of its records, where owners pay
-  if (state.takes > kMostTakes) g_session.owners.give_up();
+  constexpr uint32_t kMaxTakes = wire::kChunkBytes / sizeof(wire::Record) / 6;  // of its records, where owners pay
+  if (state.takes > kMaxTakes) g_session.owners.give_up();
   state.takes = 0;
   wire::ChunkHeader* before = state.chunk;
   begin_chunk(state, index, earliest);

@@ -22,7 +22,7 @@ struct alignas(64) ThreadState {
   uint64_t last_time;  // as it was read last
   uint32_t time_uses;  // how many more records may take it
   uint32_t takes;      // places of memory that this stream became the owner of since its chunk was begun
-  BlockOwners::Owner owner;
+  LastWriterTable::Owner owner;
   TotalsState* totals;  // null where there are none
   // Kept by the registry.
   ThreadState* next_known;

@@ -8,7 +8,7 @@
 namespace heaptap::agent {
 namespace {
 
-constexpr size_t kMostWords = 320;  // of a control block: glibc's has 288 to 296
+constexpr size_t kMaxWords = 320;  // of a control block: glibc's has 288 to 296
 
 // Below the initial stack the kernel keeps at least 128 MiB free of other mappings (mmap_base in arch/x86/mm/mmap.c).
 constexpr uintptr_t kLargestInitialStack = 64u << 20;
@@ -34,9 +34,9 @@ StackBounds find_thread_stack() {
     const auto* words = reinterpret_cast<const uintptr_t*>(block);
     const uintptr_t next_page = page_of(block) + kPage;
     const size_t on_this_page = (next_page - block) / sizeof(uintptr_t);
-    StackBounds found = stack_in_control_block(words, on_this_page < kMostWords ? on_this_page : kMostWords, block);
-    if (found.high == 0 && on_this_page < kMostWords && kernel::is_readable(next_page))
-      found = stack_in_control_block(words, kMostWords, block);
+    StackBounds found = stack_in_control_block(words, on_this_page < kMaxWords ? on_this_page : kMaxWords, block);
+    if (found.high == 0 && on_this_page < kMaxWords && kernel::is_readable(next_page))
+      found = stack_in_control_block(words, kMaxWords, block);
     if (found.high != 0) return found;
   }
   const uintptr_t top = initial_stack_top();

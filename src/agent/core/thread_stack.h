@@ -22,14 +22,14 @@ struct StackBounds {
 // are looked for: a piece of memory that begins below the block and ends a little above where the block begins.
 inline StackBounds stack_in_control_block(const uintptr_t* words, size_t count, uintptr_t control_block) {
   constexpr uintptr_t kLeastAbove = 512;  // the block is larger, and what is above it is little, but for its alignment
-  constexpr uintptr_t kMostAbove = 1u << 20;
+  constexpr uintptr_t kMaxAbove = 1u << 20;
   for (size_t i = 0; i + 2 < count; ++i) {
     const uintptr_t begin = words[i];
     const uintptr_t bytes = words[i + 1];
     const uintptr_t guard = words[i + 2];
     if (begin < kPage || begin >= control_block || bytes <= control_block - begin) continue;
     const uintptr_t above = bytes - (control_block - begin);
-    if (above < kLeastAbove || above > kMostAbove) continue;
+    if (above < kLeastAbove || above > kMaxAbove) continue;
     if (guard % kPage == 0 && guard < control_block - begin) return {begin + guard, control_block, true};
   }
   return {};

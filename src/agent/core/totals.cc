@@ -116,7 +116,7 @@ void TotalsBook::allocate(TotalsState& state, ThreadAnchor& anchor, const Observ
   anchor.last_block = seen.address;
   uint64_t before = 0;
   auto kept = LiveBlocks::Insert::kFull;
-  if (seen.size_bytes <= wire::kMostBlockBytes) [[likely]]
+  if (seen.size_bytes <= wire::kMaxBlockBytes) [[likely]]
     kept = blocks_.insert(seen.address, wire::make_where(number, seen.size_bytes), before);
   if (kept != LiveBlocks::Insert::kPlaced) [[unlikely]] {
     if (kept == LiveBlocks::Insert::kFull) {

@@ -5,7 +5,7 @@
 
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/log_request.h"
 
 namespace heaptap::agent {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "agent/core/kernel.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/exec_names.h"
 #include "agent/preload/exec_program.h"
 
@@ -15,7 +15,7 @@ namespace {
 using wire::ExecOutcome;
 
 constexpr int kWorkingFolder = -100;  // AT_FDCWD
-constexpr int kMostInterpreters = 5;  // the kernel's own limit for scripts run by scripts
+constexpr int kMaxInterpreters = 5;   // the kernel's own limit for scripts run by scripts
 constexpr size_t kPathBytes = 1024;
 
 // The kernel's struct stat on x86-64 and AArch64 differ; statx is the same everywhere.
@@ -100,7 +100,7 @@ ExecOutcome check_file(const ExecFile& file, char* path) {
   constexpr char kShell[] = "/bin/sh";
   Program program;
   int folder = file.folder;
-  for (int depth = 0; depth < kMostInterpreters; ++depth) {
+  for (int depth = 0; depth < kMaxInterpreters; ++depth) {
     FileFacts facts;
     if (file.elsewhere && path[0] != '/') return ExecOutcome::kSurroundings;
     if (!ask_facts(folder, path, facts) || (facts.mode & kTypeMask) != kRegular || !program.open(folder, path)) {

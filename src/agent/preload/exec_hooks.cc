@@ -10,7 +10,7 @@
 #include "agent/core/call_permission.h"
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/exec_check.h"
 #include "agent/preload/handover.h"
 #include "agent/preload/line.h"
@@ -149,8 +149,7 @@ class Loan {
   static bool lend(const void* frame) {
     programs_own = environ;
     lent_to = frame;
-    if (!environment().fill(programs_own, Handover::Memory::kKept, nullptr) ||
-        environment().text_bytes() > kMostBytes) {
+    if (!environment().fill(programs_own, Handover::Memory::kKept, nullptr) || environment().text_bytes() > kMaxBytes) {
       return false;
     }
     state.store(State::kLent, std::memory_order_release);  // first: a handler in between may execute something
@@ -174,7 +173,7 @@ class Loan {
  private:
   enum class State : uint8_t { kNone, kBegins, kLent };
   // Far from what would be too large for the kernel: nobody could make the call again.
-  static constexpr size_t kMostBytes = 64 << 10;
+  static constexpr size_t kMaxBytes = 64 << 10;
 
   // One for all, made of zeros: without a constructor.
   static Handover& environment() { return *reinterpret_cast<Handover*>(storage); }

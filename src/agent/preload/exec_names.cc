@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/exec_program.h"
 
 namespace heaptap::agent {
@@ -24,11 +24,11 @@ struct NameTables {
   LoadedTable strings, symbols, hashes, old_hashes;
 };
 
-constexpr uint64_t kMostEntries = 4096;
+constexpr uint64_t kMaxEntries = 4096;
 
 uint64_t count_of(const Elf64_Phdr& dynamic) {
   const uint64_t count = dynamic.p_filesz / sizeof(Elf64_Dyn);
-  return count < kMostEntries ? count : kMostEntries;
+  return count < kMaxEntries ? count : kMaxEntries;
 }
 
 __attribute__((noinline)) void find_addresses(const Program& program, const Elf64_Phdr& dynamic, NameTables& tables) {

@@ -59,8 +59,8 @@ void visit_table(const Program& program, uint64_t start, uint64_t most, Visitor 
 
 template <typename Visitor>
 void visit_segments(const Program& program, const Elf64_Ehdr& header, Visitor visit) {
-  constexpr uint64_t kMostSegments = 128;
-  const uint64_t most = header.e_phnum < kMostSegments ? header.e_phnum : kMostSegments;
+  constexpr uint64_t kMaxSegments = 128;
+  const uint64_t most = header.e_phnum < kMaxSegments ? header.e_phnum : kMaxSegments;
   visit_table<Elf64_Phdr>(program, header.e_phoff, most, [&](const Elf64_Phdr& segment) {
     visit(segment);
     return true;

@@ -1,6 +1,6 @@
 #include "agent/preload/handover.h"
 
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/log_request.h"
 #include "agent/preload/preload.h"
 

@@ -65,8 +65,8 @@ class Handover {
  private:
   static constexpr size_t kFewEntries = 256;
   static constexpr size_t kOwnEntries = 4;  // the agent's three, and the end
-  static constexpr size_t kMostDigits = 10;
-  static constexpr size_t kMostPreloadBytes = 1024;
+  static constexpr size_t kMaxDigits = 10;
+  static constexpr size_t kMaxPreloadBytes = 1024;
 
   bool make_room(Texts environment, Memory memory);
   bool add_preload();
@@ -80,8 +80,8 @@ class Handover {
   char** entries_ = nullptr;
   char* preload_of_program_ = nullptr;
   bool is_brief_ = false;
-  char preload_[kMostPreloadBytes];
-  char filters_[sizeof(wire::kFiltersVariable) + 1 + kMostDigits];
+  char preload_[kMaxPreloadBytes];
+  char filters_[sizeof(wire::kFiltersVariable) + 1 + kMaxDigits];
   char session_[sizeof(wire::kSessionVariable) + 1 + sizeof(g_log_request.socket_name)];
   char* few_[kFewEntries];
 };

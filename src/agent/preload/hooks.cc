@@ -8,7 +8,7 @@
 #include "agent/core/recorder.h"
 #include "agent/core/session.h"
 #include "agent/core/streams.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/late_functions.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"

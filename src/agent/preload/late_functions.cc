@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/binding_scopes.h"
 #include "agent/preload/loaded_objects.h"
 #include "agent/preload/symbol_table.h"

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "agent/core/kernel.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/symbol_table.h"
 
 #pragma weak _r_debug

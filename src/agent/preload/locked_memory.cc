@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/core/areas.h"
 #include "agent/core/call_permission.h"
 #include "agent/core/kernel.h"
+#include "agent/core/log_areas.h"
 #include "agent/core/platform.h"
 #include "agent/core/session.h"
 #include "agent/preload/real_functions.h"

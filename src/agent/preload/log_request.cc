@@ -2,7 +2,7 @@
 
 #include "agent/core/kernel.h"
 #include "agent/core/platform.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/collector_socket.h"
 #include "agent/preload/line.h"
 #include "arch/native.h"

@@ -4,11 +4,11 @@
 
 #include <atomic>
 
-#include "agent/core/ending_signals.h"
+#include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
 #include "agent/core/platform.h"
 #include "agent/core/session.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/late_functions.h"
 #include "agent/preload/loaded_objects.h"
 #include "agent/preload/log_request.h"
@@ -260,8 +260,8 @@ char** find_environment() {
   if (&__libc_stack_end == nullptr || __libc_stack_end == nullptr) return nullptr;
   auto* stack = static_cast<uintptr_t*>(__libc_stack_end);
   const uintptr_t count = *stack;
-  constexpr uintptr_t kMostArguments = 1u << 24;
-  if (count > kMostArguments || stack[1 + count] != 0) return nullptr;
+  constexpr uintptr_t kMaxArguments = 1u << 24;
+  if (count > kMaxArguments || stack[1 + count] != 0) return nullptr;
   return reinterpret_cast<char**>(stack + 1 + count + 1);
 }
 

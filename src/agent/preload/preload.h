@@ -15,7 +15,7 @@ const char* agent_path();
 // Reads what the collector left in the environment. Before the first session can start; more calls do nothing.
 void read_environment();
 
-// What syscall() goes on with for a program that sets or asks for dispositions by it (ending_dispositions.cc).
+// What syscall() goes on with for a program that sets or asks for dispositions by it (exit_dispositions.cc).
 void* choose_action_by_number();
 
 }  // namespace heaptap::agent

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "agent/core/kernel.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 #include "agent/preload/binding_scopes.h"
 #include "agent/preload/late_functions.h"
 #include "agent/preload/loaded_objects.h"

@@ -4,7 +4,7 @@
 #include <link.h>
 #include <stdint.h>
 
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 
 namespace heaptap::agent {
 

@@ -5,12 +5,12 @@
 namespace heaptap::arch::x86 {
 namespace {
 
-constexpr size_t kMostBytes = 15;
+constexpr size_t kMaxBytes = 15;
 
 class Decoder {
  public:
   Decoder(Mode mode, std::span<const uint8_t> bytes, Parts& parts)
-      : bytes_(bytes.first(bytes.size() < kMostBytes ? bytes.size() : kMostBytes)), parts_(parts) {
+      : bytes_(bytes.first(bytes.size() < kMaxBytes ? bytes.size() : kMaxBytes)), parts_(parts) {
     parts_.mode = mode;
   }
 

@@ -30,9 +30,9 @@ struct TraceFile {
 
 inline std::vector<uint8_t> unpacked(const wire::FrameHead& head, std::span<const uint8_t> stored) {
   static trace::Decompressor decompressor;
-  constexpr uint32_t kMostBytes = 1u << 20;
+  constexpr uint32_t kMaxBytes = 1u << 20;
   std::vector<uint8_t> raw(stored.begin(), stored.end());
-  if (head.codec == wire::Codec::kZstd && head.raw_bytes <= kMostBytes &&
+  if (head.codec == wire::Codec::kZstd && head.raw_bytes <= kMaxBytes &&
       !decompressor.decompress(stored.data(), stored.size(), head.raw_bytes, raw)) {
     raw.clear();
   }

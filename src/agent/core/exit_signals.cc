@@ -1,6 +1,6 @@
-#include "agent/core/ending_signals.h"
+#include "agent/core/exit_signals.h"
 
-#include "agent/core/ending.h"
+#include "agent/core/exit_request.h"
 #include "agent/core/kernel.h"
 
 extern "C" __attribute__((visibility("hidden"))) void heaptap_signal_return();
@@ -51,7 +51,7 @@ void let_happen(int number, void* info, void* context) {
 
 void on_fatal(int number, void* info, void* context) {
   const uintptr_t interrupted = word_at(context, Unwinding::kSignalStackPointer) - Unwinding::kRedZoneBytes;
-  offer_scan({.kind = wire::EndingKind::kSignal,
+  offer_scan({.kind = wire::ExitKind::kSignal,
               .thread_id = 0,
               .live_sp = reinterpret_cast<uintptr_t>(context),
               .interrupted_sp = interrupted,
@@ -65,7 +65,7 @@ KernelAction own_action() {
           reinterpret_cast<uintptr_t>(&heaptap_signal_return), kAll};
 }
 
-bool may_arm() { return !g_left_alone && watches_ending() && !is_restricted() && g_session.process != kFirstProcess; }
+bool may_arm() { return !g_left_alone && watches_exit() && !is_restricted() && g_session.process != kFirstProcess; }
 
 // Whether any was armed, in this process or in those that it was forked from.
 constinit std::atomic<bool> g_armed{false};
@@ -94,12 +94,12 @@ const KernelAction& programs_action(int number) { return g_programs[number]; }
 
 void arm_signal(int number) {
   // Once the end has come, defaults are what the process ends by.
-  if (!may_arm() || g_session_page.ending_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
+  if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
   arm(number);
 }
 
 void note_restarts(int number, bool restarts) {
-  if (!g_armed.load(std::memory_order_relaxed) || !watches_ending() || !is_own_process()) return;
+  if (!g_armed.load(std::memory_order_relaxed) || !watches_exit() || !is_own_process()) return;
   KernelAction now{};
   if (!is_fatal(number) || action(number, nullptr, &now) != 0 || !is_own_handler(now.handler)) return;
   uint64_t& flags = g_programs[number].flags;
@@ -115,7 +115,7 @@ void leave_signals_alone() {
 }
 
 void arm_signals() {
-  if (!may_arm() || g_session_page.ending_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
+  if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
   for (int number = 1; number < kSignalCount; ++number) arm(number);
 }
 

@@ -1,4 +1,4 @@
-#include "scan/collector.h"
+#include "scan/pointer_collector.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ base::AddressRange span_of(std::span<const model::ScannedBlock> blocks) {
   if (blocks.empty()) return {1, 1};
   uint64_t end = 0;
   for (const model::ScannedBlock& block : blocks) end = std::max(end, block.address + block.size);
-  return {blocks.front().address, end + BlockHeads::kMostCookieBytes + 1};
+  return {blocks.front().address, end + BlockHeads::kMaxCookieBytes + 1};
 }
 
 base::AddressRange joined(base::AddressRange a, base::AddressRange b) {
@@ -30,7 +30,7 @@ bool begins_before(const model::ScannedBlock& block, uint64_t address) { return 
 }  // namespace
 
 template <typename Word>
-Collector<Word>::Collector(const CollectorParts& parts, MemoryReader& reader)
+PointerCollector<Word>::PointerCollector(const PointerCollectorParts& parts, MemoryReader& reader)
     : parts_(parts),
       reader_(reader),
       filter_(best_word_filter<Word>()),
@@ -41,7 +41,7 @@ Collector<Word>::Collector(const CollectorParts& parts, MemoryReader& reader)
       found_(kBufferWords) {}
 
 template <typename Word>
-void Collector<Word>::collect_blocks() {
+void PointerCollector<Word>::collect_blocks() {
   const MemoryPlan plan = plan_blocks(parts_.scan.blocks, sizeof(Word), reader_);
   parts_.scan.skipped_bytes += plan.skipped_bytes;
   const std::span pieces(plan.pieces);
@@ -57,7 +57,7 @@ void Collector<Word>::collect_blocks() {
 }
 
 template <typename Word>
-void Collector<Word>::collect_roots(std::span<const wire::RootRange> ranges) {
+void PointerCollector<Word>::collect_roots(std::span<const wire::RootRange> ranges) {
   for (size_t i = 0; i < ranges.size(); ++i) {
     const wire::RootKind kind = ranges[i].kind;
     const bool shared = kind == wire::RootKind::kGlobal || kind == wire::RootKind::kMapping;
@@ -75,7 +75,7 @@ void Collector<Word>::collect_roots(std::span<const wire::RootRange> ranges) {
 }
 
 template <typename Word>
-void Collector<Word>::add_notes() {
+void PointerCollector<Word>::add_notes() {
   if (unread_bytes_ == 0) return;
   parts_.scan.notes.push_back(fmt::format("{} bytes of memory could not be read", unread_bytes_));
 }
@@ -83,7 +83,7 @@ void Collector<Word>::add_notes() {
 // Calls use(address, words) for what can be read of the range.
 template <typename Word>
 template <typename Use>
-void Collector<Word>::read(base::AddressRange range, Use use) {
+void PointerCollector<Word>::read(base::AddressRange range, Use use) {
   for (uint64_t at = range.begin; at < range.end;) {
     const uint64_t wanted = std::min<uint64_t>(range.end - at, buffer_.size() * sizeof(Word));
     const size_t got = reader_.read(at, {reinterpret_cast<uint8_t*>(buffer_.data()), wanted});
@@ -98,7 +98,7 @@ void Collector<Word>::read(base::AddressRange range, Use use) {
 }
 
 template <typename Word>
-void Collector<Word>::note_heads(uint64_t base, std::span<const Word> words) {
+void PointerCollector<Word>::note_heads(uint64_t base, std::span<const Word> words) {
   const auto& blocks = parts_.scan.blocks;
   const uint64_t end = base + words.size_bytes();
   auto block = std::lower_bound(blocks.begin(), blocks.end(), base, begins_before);
@@ -108,7 +108,7 @@ void Collector<Word>::note_heads(uint64_t base, std::span<const Word> words) {
 }
 
 template <typename Word>
-void Collector<Word>::note_head(uint32_t block, uint64_t base, std::span<const Word> words) {
+void PointerCollector<Word>::note_head(uint32_t block, uint64_t base, std::span<const Word> words) {
   model::ScannedBlock& noted = parts_.scan.blocks[block];
   Word head[BlockHeads::kHeadWords] = {};
   const size_t bytes = std::min<uint64_t>(noted.size, sizeof head);
@@ -124,7 +124,7 @@ void Collector<Word>::note_head(uint32_t block, uint64_t base, std::span<const W
 }
 
 template <typename Word>
-std::span<const uint32_t> Collector<Word>::select(std::span<const Word> words, base::AddressRange range) {
+std::span<const uint32_t> PointerCollector<Word>::select(std::span<const Word> words, base::AddressRange range) {
   if constexpr (sizeof(Word) < sizeof(uint64_t)) range.end = std::min(range.end, uint64_t{1} << 8 * sizeof(Word));
   if (range.begin >= range.end) return {};
   const size_t count =
@@ -134,7 +134,7 @@ std::span<const uint32_t> Collector<Word>::select(std::span<const Word> words, b
 
 // Words that may be pointers, if they are asked for, and vtables inside objects, if those aren't known yet.
 template <typename Word>
-void Collector<Word>::select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers) {
+void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers) {
   const auto& blocks = parts_.scan.blocks;
   auto next = std::lower_bound(blocks.begin(), blocks.end(), base, begins_before);
   const base::AddressRange range = heads_complete_ ? block_span_ : pointers ? whole_span_ : parts_.vtables.span();
@@ -155,7 +155,7 @@ void Collector<Word>::select_in_blocks(uint64_t base, std::span<const Word> word
 }
 
 template <typename Word>
-void Collector<Word>::select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind) {
+void PointerCollector<Word>::select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind) {
   const bool shared = kind == wire::RootKind::kGlobal || kind == wire::RootKind::kMapping;
   for (const uint32_t found : select(words, block_span_)) {
     const uint64_t position = base + found * sizeof(Word);
@@ -165,7 +165,7 @@ void Collector<Word>::select_in_range(uint64_t base, std::span<const Word> words
 }
 
 template <typename Word>
-bool Collector<Word>::is_in_block(uint64_t position) const {
+bool PointerCollector<Word>::is_in_block(uint64_t position) const {
   if (!parts_.index.may_hold(position)) return false;
   const uint32_t block = parts_.index.last_before(position).block;
   if (block == model::kNoBlock) return false;
@@ -173,7 +173,7 @@ bool Collector<Word>::is_in_block(uint64_t position) const {
 }
 
 template <typename Word>
-void Collector<Word>::make_room(uint64_t next, std::span<const base::AddressRange> pieces) {
+void PointerCollector<Word>::make_room(uint64_t next, std::span<const base::AddressRange> pieces) {
   if (!heads_complete_) {
     for (const base::AddressRange& piece : pieces) {
       read({std::max(piece.begin, next), piece.end}, [this](uint64_t base, std::span<const Word> words) {
@@ -186,7 +186,7 @@ void Collector<Word>::make_room(uint64_t next, std::span<const base::AddressRang
   parts_.resolver.add(parts_.log);
 }
 
-template class Collector<uint32_t>;
-template class Collector<uint64_t>;
+template class PointerCollector<uint32_t>;
+template class PointerCollector<uint64_t>;
 
 }  // namespace heaptap::scan

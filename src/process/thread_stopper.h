@@ -13,9 +13,9 @@
 
 namespace heaptap::process {
 
-class ThreadCollector {
+class ThreadStopper {
  public:
-  ThreadCollector(pid_t process, const StopLimits& limits) : process_(process), limits_(limits) {}
+  ThreadStopper(pid_t process, const StopLimits& limits) : process_(process), limits_(limits) {}
 
   // Empty, or why it can't be done; then everything has been let go.
   [[nodiscard]] std::string stop_all();

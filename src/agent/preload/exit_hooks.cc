@@ -4,16 +4,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/core/areas.h"
-#include "agent/core/ending.h"
-#include "agent/core/ending_signals.h"
+#include "agent/core/exit_request.h"
+#include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
+#include "agent/core/log_areas.h"
 #include "agent/core/streams.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
+#include "agent/preload/limit_hooks.h"
 #include "agent/preload/line.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
-#include "agent/preload/surroundings.h"
 
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
 #define HEAPTAP_FOR_ASSEMBLY extern "C" __attribute__((visibility("hidden"), used))
@@ -51,19 +51,19 @@ uintptr_t return_slot(const uintptr_t* arguments) {
 
 // Children that share the parent's memory come here, too, some of them with thread-local memory that libc didn't make.
 void note_exit(const uintptr_t* arguments) {
-  if (!watches_ending() || kernel::process_id() != g_session.process || g_exit_slot != 0) return;
+  if (!watches_exit() || kernel::process_id() != g_session.process || g_exit_slot != 0) return;
   g_exit_slot = return_slot(arguments);
   note_registers(arguments);
 }
 
-void offer(wire::EndingKind kind, uintptr_t live_sp) {
+void offer(wire::ExitKind kind, uintptr_t live_sp) {
   offer_scan({.kind = kind, .thread_id = 0, .live_sp = live_sp, .interrupted_sp = live_sp, .signal = 0, .reserved = 0});
 }
 
 // Nothing between here and the end is libc's, so that the registers stay where they were saved on the stack: a part of it that
 // is alive. No thread-local memory is touched: a thread of the program's own making may have none.
 void offer_direct_exit(const uintptr_t* arguments) {
-  offer(wire::EndingKind::kDirectExit, reinterpret_cast<uintptr_t>(arguments + kPassedRegisters));
+  offer(wire::ExitKind::kDirectExit, reinterpret_cast<uintptr_t>(arguments + kPassedRegisters));
 }
 
 // libc calls main and, with what it returns, exit: the same place on the stack then holds another return address, a few
@@ -77,22 +77,22 @@ bool main_has_returned() {
 
 // The last of the exit handlers, since it was registered first.
 __attribute__((noinline)) void at_exit(void*) {
-  if (!watches_ending()) return;
+  if (!watches_exit()) return;
   if (main_has_returned()) {
-    offer(wire::EndingKind::kReturn, heaptap_main_slot + sizeof(uintptr_t));
+    offer(wire::ExitKind::kReturn, heaptap_main_slot + sizeof(uintptr_t));
   } else {
-    offer(wire::EndingKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
+    offer(wire::ExitKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
   }
 }
 
 __attribute__((noinline)) void at_quick_exit() {
-  if (watches_ending()) {
-    offer(wire::EndingKind::kQuickExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
+  if (watches_exit()) {
+    offer(wire::ExitKind::kQuickExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
   }
 }
 
 // Whether the end is to be watched, asked where a session can start.
-bool wants_ending() { return is_recording() && watches_ending(); }
+bool wants_exit() { return is_recording() && watches_exit(); }
 
 [[noreturn]] void end_without_libc(int status) {
   for (;;) kernel::call_for_program(__NR_exit_group, status);
@@ -167,7 +167,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_start(uintptr_t* arguments) {
   read_environment();
   auto* start = reinterpret_cast<void*>(real<void()>(Other::kStartMain));
   if (start == nullptr) end_without_libc(127);
-  if (!wants_ending()) return start;
+  if (!wants_exit()) return start;
   if (auto* call = real<int(void (*)(void*), void*, void*)>(Other::kAtExit)) call(&at_exit, nullptr, nullptr);
   if (auto* call = real<int(void (*)(), void*)>(Other::kAtQuickExit)) call(&at_quick_exit, nullptr);
   heaptap_main = reinterpret_cast<void*>(arguments[0]);

@@ -1,10 +1,10 @@
-#include "tracer/seat.h"
+#include "tracer/tracer_affinity.h"
 
 #include <sched.h>
 
 namespace heaptap::tracer {
 
-void Seat::follow(const Tracee& thread) {
+void TracerAffinity::follow(const Tracee& thread) {
   constexpr unsigned kStopsBetweenLooks = 256;
   if (thread.id() != last_) {
     last_ = thread.id();
@@ -15,7 +15,7 @@ void Seat::follow(const Tracee& thread) {
   if (stops_ == 8 || stops_ % kStopsBetweenLooks == 0) move_to(thread.last_processor());
 }
 
-void Seat::move_to(int processor) {
+void TracerAffinity::move_to(int processor) {
   if (processor < 0 || processor == processor_ || processor >= CPU_SETSIZE) return;
   cpu_set_t only;
   CPU_ZERO(&only);

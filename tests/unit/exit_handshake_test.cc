@@ -1,4 +1,4 @@
-#include "log/ending_desk.h"
+#include "log/exit_responder.h"
 
 #include <gtest/gtest.h>
 #include <linux/futex.h>
@@ -17,14 +17,14 @@
 #include "collect/agent_server.h"
 #include "collect/launch.h"
 #include "log/area_reader.h"
-#include "log/log_bell.h"
 #include "log/log_memory.h"
+#include "log/log_waker.h"
 
 namespace heaptap::log {
 namespace {
 
-using wire::EndingKind;
-using wire::EndingTurn;
+using wire::ExitKind;
+using wire::ExitTurn;
 
 constexpr int kLongMs = 30'000;
 
@@ -59,10 +59,10 @@ class Ended {
   [[nodiscard]] const LogParts& parts() const { return memory_->parts(); }
   [[nodiscard]] pid_t process() const { return program_.process; }
 
-  std::optional<wire::EndingNotice> notice() {
+  std::optional<wire::ExitNotice> notice() {
     constexpr int kStepMs = 20;  // where the kernel has no bell
     for (int waited = 0; waited < kLongMs; waited += kStepMs) {
-      if (auto found = take_ending(log())) return found;
+      if (auto found = take_exit_notice(log())) return found;
       wait_for(bell_.descriptor(), kStepMs);
       bell_.silence();
     }
@@ -86,7 +86,7 @@ class Ended {
     return frame + 2 * sizeof(uint64_t);
   }
 
-  [[nodiscard]] EndingTurn turn() const { return static_cast<EndingTurn>(log().ending.turn.load()); }
+  [[nodiscard]] ExitTurn turn() const { return static_cast<ExitTurn>(log().exit_handshake.turn.load()); }
 
  private:
   std::optional<collect::AgentRequest> next_request() {
@@ -105,21 +105,21 @@ class Ended {
   std::string places_;
   collect::AgentServer server_;
   std::unique_ptr<LogMemory> memory_;
-  LogBell bell_;
+  LogWaker bell_;
   collect::Launched program_;
   bool reaped_ = false;
 };
 
 struct Way {
   const char* name;
-  EndingKind kind;
+  ExitKind kind;
   int signal;
 };
 
-TEST(LogBell, RingsWhenAnAgentSaysThatALogFills) {
+TEST(LogWaker, RingsWhenAnAgentSaysThatALogFills) {
   const auto memory = LogMemory::create({});
   wire::LogHeader& log = memory->header();
-  LogBell bell;
+  LogWaker bell;
   bell.add(log);
   pollfd rung{bell.descriptor(), POLLIN, 0};
   constexpr int kStepMs = 10;
@@ -142,13 +142,13 @@ TEST_P(EveryWay, IsOfferedWithItsPlaceAndKeepsItsStatus) {
   EXPECT_EQ(notice->signal, static_cast<uint32_t>(GetParam().signal));
   EXPECT_EQ(notice->thread_id, static_cast<uint32_t>(program.process()));
   constexpr uint64_t kFewFrames = 16384;
-  if (notice->kind == EndingKind::kReturn) {
+  if (notice->kind == ExitKind::kReturn) {
     EXPECT_EQ(notice->live_sp, program.main_cfa());
   } else {
     EXPECT_LT(notice->interrupted_sp, program.main_cfa());
     EXPECT_GT(notice->live_sp, program.main_cfa() - kFewFrames);
   }
-  if (notice->kind == EndingKind::kSignal) {
+  if (notice->kind == ExitKind::kSignal) {
     EXPECT_LT(notice->live_sp, notice->interrupted_sp);
   }
   EXPECT_FALSE(program.ends_within(50)) << "it waits";
@@ -156,7 +156,7 @@ TEST_P(EveryWay, IsOfferedWithItsPlaceAndKeepsItsStatus) {
   const iovec here{&word, sizeof(word)};
   const iovec there{reinterpret_cast<void*>(notice->live_sp), sizeof(word)};
   EXPECT_EQ(process_vm_readv(program.process(), &here, 1, &there, 1, 0), ssize_t{sizeof(word)});
-  EXPECT_TRUE(finish_ending(program.log()));
+  EXPECT_TRUE(finish_exit(program.log()));
   const int status = program.status();
   if (GetParam().signal != 0) {
     EXPECT_EQ(WTERMSIG(status), GetParam().signal);
@@ -166,54 +166,54 @@ TEST_P(EveryWay, IsOfferedWithItsPlaceAndKeepsItsStatus) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Ending, EveryWay,
-    testing::Values(Way{"return", EndingKind::kReturn, 0}, Way{"exit", EndingKind::kExit, 0},
-                    Way{"_exit", EndingKind::kDirectExit, 0}, Way{"quick_exit", EndingKind::kQuickExit, 0},
-                    Way{"exit_group", EndingKind::kDirectExit, 0}, Way{"term", EndingKind::kSignal, SIGTERM},
-                    Way{"abort", EndingKind::kSignal, SIGABRT}, Way{"fault", EndingKind::kSignal, SIGSEGV}),
+    ExitHandshake, EveryWay,
+    testing::Values(Way{"return", ExitKind::kReturn, 0}, Way{"exit", ExitKind::kExit, 0},
+                    Way{"_exit", ExitKind::kDirectExit, 0}, Way{"quick_exit", ExitKind::kQuickExit, 0},
+                    Way{"exit_group", ExitKind::kDirectExit, 0}, Way{"term", ExitKind::kSignal, SIGTERM},
+                    Way{"abort", ExitKind::kSignal, SIGABRT}, Way{"fault", ExitKind::kSignal, SIGSEGV}),
     [](const auto& way) { return std::string("of_") + way.param.name; });
 
-TEST(Ending, WaitsAsLongAsTheCollectorIsAtWork) {
+TEST(ExitHandshake, WaitsAsLongAsTheCollectorIsAtWork) {
   Ended program("return");
   ASSERT_TRUE(program.notice());
   constexpr int kStepMs = 250;
-  for (int waited = 0; waited < 3 * static_cast<int>(wire::kEndingPatienceMs) / 2; waited += kStepMs) {
+  for (int waited = 0; waited < 3 * static_cast<int>(wire::kExitPatienceMs) / 2; waited += kStepMs) {
     ASSERT_FALSE(program.ends_within(kStepMs));
     show_progress(program.log());
   }
-  EXPECT_TRUE(finish_ending(program.log()));
+  EXPECT_TRUE(finish_exit(program.log()));
   EXPECT_EQ(WEXITSTATUS(program.status()), 3);
 }
 
-TEST(Ending, GoesOnWithoutACollectorThatWorks) {
+TEST(ExitHandshake, GoesOnWithoutACollectorThatWorks) {
   Ended program("term");
   EXPECT_EQ(WTERMSIG(program.status()), SIGTERM);
-  EXPECT_EQ(program.turn(), EndingTurn::kGivenUp);
+  EXPECT_EQ(program.turn(), ExitTurn::kGivenUp);
 }
 
-TEST(Ending, TellsAScanThatWasTooSlow) {
+TEST(ExitHandshake, TellsAScanThatWasTooSlow) {
   Ended program("return");
   ASSERT_TRUE(program.notice());
   EXPECT_EQ(WEXITSTATUS(program.status()), 3);
-  EXPECT_FALSE(finish_ending(program.log()));
+  EXPECT_FALSE(finish_exit(program.log()));
 }
 
-TEST(Ending, IsBoundedWhileSignalsInterruptTheWait) {
+TEST(ExitHandshake, IsBoundedWhileSignalsInterruptTheWait) {
   Ended program("ticking");
   EXPECT_EQ(WEXITSTATUS(program.status()), 3);
-  EXPECT_EQ(program.turn(), EndingTurn::kGivenUp);
+  EXPECT_EQ(program.turn(), ExitTurn::kGivenUp);
 }
 
-TEST(Ending, LetsAReaderInOnRequest) {
+TEST(ExitHandshake, LetsAReaderInOnRequest) {
   Ended program("return");
   ASSERT_TRUE(program.notice());
   EXPECT_TRUE(ask_access(program.log(), getpid()));
   EXPECT_FALSE(program.ends_within(50)) << "it waits on";
-  EXPECT_TRUE(finish_ending(program.log()));
+  EXPECT_TRUE(finish_exit(program.log()));
   EXPECT_EQ(WEXITSTATUS(program.status()), 3);
 }
 
-TEST(Ending, ComesWithTheStacksThatTheProgramSetUp) {
+TEST(ExitHandshake, ComesWithTheStacksThatTheProgramSetUp) {
   Ended program("stacks");
   ASSERT_TRUE(program.notice());
   const auto areas = read_stack_areas(program.parts());
@@ -226,11 +226,11 @@ TEST(Ending, ComesWithTheStacksThatTheProgramSetUp) {
     EXPECT_EQ(area.thread_id, is_context ? 0u : static_cast<uint32_t>(program.process()));
   }
   EXPECT_NE(areas[0].kind, areas[1].kind);
-  EXPECT_TRUE(finish_ending(program.log()));
+  EXPECT_TRUE(finish_exit(program.log()));
   EXPECT_EQ(WEXITSTATUS(program.status()), 3);
 }
 
-TEST(Ending, ComesWithTheAgentsOwnMappings) {
+TEST(ExitHandshake, ComesWithTheAgentsOwnMappings) {
   Ended program("return");
   ASSERT_TRUE(program.notice());
   const auto areas = read_own_areas(program.parts());
@@ -249,10 +249,10 @@ TEST(Ending, ComesWithTheAgentsOwnMappings) {
   }
 }
 
-TEST(Ending, IsNotOfferedUnasked) {
+TEST(ExitHandshake, IsNotOfferedUnasked) {
   Ended program("return", 0);
   EXPECT_EQ(WEXITSTATUS(program.status()), 3);
-  EXPECT_EQ(program.turn(), EndingTurn::kNone);
+  EXPECT_EQ(program.turn(), ExitTurn::kNone);
 }
 
 }  // namespace

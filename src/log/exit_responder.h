@@ -1,4 +1,4 @@
-// The collector's side of a program's end (wire/ending.h): takes what an agent offers, says how it goes on, and lets the
+// The collector's side of a program's end (wire/exit_handshake.h): takes what an agent offers, says how it goes on, and lets the
 // program end.
 #pragma once
 #include <sys/types.h>
@@ -10,9 +10,9 @@
 namespace heaptap::log {
 
 // A copy of what the agent says, once; from then on the program waits.
-std::optional<wire::EndingNotice> take_ending(wire::LogHeader& log);
+std::optional<wire::ExitNotice> take_exit_notice(wire::LogHeader& log);
 
-// To be called at least every wire::kEndingPatienceMs, else the program goes on.
+// To be called at least every wire::kExitPatienceMs, else the program goes on.
 void show_progress(wire::LogHeader& log);
 
 // Asks the agent to let process `reader` read the memory, where Yama forbids it otherwise, and waits for it. False: it
@@ -20,6 +20,6 @@ void show_progress(wire::LogHeader& log);
 bool ask_access(wire::LogHeader& log, pid_t reader);
 
 // Lets the program end. False: it did without waiting, so that what was read of its memory can't be relied on.
-bool finish_ending(wire::LogHeader& log);
+bool finish_exit(wire::LogHeader& log);
 
 }  // namespace heaptap::log

@@ -2,7 +2,7 @@
 // process of its own, which holds all breakpoints and outlives whoever started it: when this side ends, however it ends, it
 // takes its breakpoints out, lets every process go on as it was, and ends.
 //
-//   attach ▸ LogWanted ▸ give_log ▸ Attached … Ending ▸ (hold, release) ▸ end_may_go_on … Left
+//   attach ▸ LogWanted ▸ give_log ▸ Attached … Exiting ▸ (hold, release) ▸ end_may_go_on … Left
 #pragma once
 #include <sys/types.h>
 
@@ -17,7 +17,7 @@
 #include "log/log_memory.h"
 #include "process/stopped_process.h"
 #include "wire/architecture.h"
-#include "wire/ending.h"
+#include "wire/exit_handshake.h"
 
 namespace heaptap::tracer {
 
@@ -47,9 +47,9 @@ struct NotAttached {
   std::string text;
 };
 // The process comes to its end and waits: look at its memory (hold), then end_may_go_on.
-struct Ending {
+struct Exiting {
   pid_t process = 0;
-  wire::EndingNotice notice{};
+  wire::ExitNotice notice{};
 };
 // No more events of this process: it ended, was detached, or executed what isn't traced.
 struct Left {
@@ -67,16 +67,16 @@ struct Noted {
 struct TracerGone {
   int wait_status = 0;
 };
-using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Ending, Left, Noted, TracerGone>;
+using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Exiting, Left, Noted, TracerGone>;
 
-class TracerLine {
+class TracerClient {
  public:
   // Makes the tracer's process: to be called while this one has a single thread.
-  static std::expected<std::unique_ptr<TracerLine>, std::string> start(const TracerOptions& options);
+  static std::expected<std::unique_ptr<TracerClient>, std::string> start(const TracerOptions& options);
   // Everything that is still traced is let go first; bounded.
-  ~TracerLine();
-  TracerLine(const TracerLine&) = delete;
-  TracerLine& operator=(const TracerLine&) = delete;
+  ~TracerClient();
+  TracerClient(const TracerClient&) = delete;
+  TracerClient& operator=(const TracerClient&) = delete;
 
   [[nodiscard]] pid_t process() const;
   // Readable when a message waits.
@@ -100,7 +100,7 @@ class TracerLine {
 
  private:
   struct State;
-  explicit TracerLine(std::unique_ptr<State> state);
+  explicit TracerClient(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

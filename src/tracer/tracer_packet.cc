@@ -1,4 +1,4 @@
-#include "tracer/line_packet.h"
+#include "tracer/tracer_packet.h"
 
 #include <sys/socket.h>
 
@@ -9,7 +9,7 @@
 namespace heaptap::tracer {
 namespace {
 
-constexpr size_t kMostBytes = 128 * 1024;
+constexpr size_t kMaxBytes = 128 * 1024;
 
 struct ThreadHeader {
   uint32_t thread_id;
@@ -80,7 +80,7 @@ Sent send_packet(int socket, const Packet& packet, bool wait, int descriptor) {
   std::vector<uint8_t> bytes;
   append(bytes, packet.header);
   if (packet.header.kind == PacketKind::kHeldThread) append_thread(bytes, packet.thread);
-  const std::string_view text = std::string_view(packet.text).substr(0, kMostBytes - 4096);
+  const std::string_view text = std::string_view(packet.text).substr(0, kMaxBytes - 4096);
   bytes.insert(bytes.end(), text.begin(), text.end());
   iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -105,7 +105,7 @@ Sent send_packet(int socket, const Packet& packet, bool wait, int descriptor) {
 }
 
 std::optional<Packet> receive_packet(int socket, bool wait, bool& closed) {
-  std::vector<uint8_t> bytes(kMostBytes);
+  std::vector<uint8_t> bytes(kMaxBytes);
   iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};

@@ -1,4 +1,4 @@
-#include "tracer/tracer_line.h"
+#include "tracer/tracer_client.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@
 
 #include "base/unique_fd.h"
 #include "tracer/guardian.h"
-#include "tracer/guardian_surroundings.h"
-#include "tracer/line_packet.h"
+#include "tracer/guardian_protection.h"
+#include "tracer/tracer_packet.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -27,7 +27,7 @@ std::optional<TracerMessage> message_of(Packet& packet) {
     case PacketKind::kNotAttached:
       return NotAttached{header.process, std::move(packet.text)};
     case PacketKind::kEnding:
-      return Ending{header.process, header.notice};
+      return Exiting{header.process, header.notice};
     case PacketKind::kLeft:
       return Left{header.process, static_cast<Left::Reason>(header.reason),
                   header.wait_status >= 0 ? std::optional<int>(header.wait_status) : std::nullopt};
@@ -40,7 +40,7 @@ std::optional<TracerMessage> message_of(Packet& packet) {
 
 }  // namespace
 
-struct TracerLine::State {
+struct TracerClient::State {
   base::UniqueFd socket;
   pid_t guardian = -1;
   bool closed = false;
@@ -67,7 +67,7 @@ struct TracerLine::State {
   }
 };
 
-std::expected<std::unique_ptr<TracerLine>, std::string> TracerLine::start(const TracerOptions& options) {
+std::expected<std::unique_ptr<TracerClient>, std::string> TracerClient::start(const TracerOptions& options) {
   if (const std::string why = why_no_guardian(); !why.empty()) return std::unexpected(why);
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
@@ -77,20 +77,20 @@ std::expected<std::unique_ptr<TracerLine>, std::string> TracerLine::start(const 
   state->socket.reset(sockets[0]);
   state->guardian = start_guardian(base::UniqueFd(sockets[1]), state->socket, options);
   if (state->guardian < 0) return std::unexpected(std::string("can't start the tracer: ") + std::strerror(errno));
-  return std::unique_ptr<TracerLine>(new TracerLine(std::move(state)));
+  return std::unique_ptr<TracerClient>(new TracerClient(std::move(state)));
 }
 
-TracerLine::TracerLine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TracerClient::TracerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-TracerLine::~TracerLine() {
+TracerClient::~TracerClient() {
   state_->socket.reset();  // it lets go of everything, then ends
   waitpid(state_->guardian, nullptr, 0);
 }
 
-pid_t TracerLine::process() const { return state_->guardian; }
-int TracerLine::descriptor() const { return state_->socket.get(); }
+pid_t TracerClient::process() const { return state_->guardian; }
+int TracerClient::descriptor() const { return state_->socket.get(); }
 
-std::optional<TracerMessage> TracerLine::receive() {
+std::optional<TracerMessage> TracerClient::receive() {
   State& state = *state_;
   if (!state.waiting.empty()) {
     TracerMessage message = std::move(state.waiting.front());
@@ -109,7 +109,7 @@ std::optional<TracerMessage> TracerLine::receive() {
   return gone;
 }
 
-std::expected<void, std::string> TracerLine::attach_before_exec(pid_t process) {
+std::expected<void, std::string> TracerClient::attach_before_exec(pid_t process) {
   state_->tell(PacketKind::kAttachBeforeExec, process);
   const auto answer = state_->await(process, {PacketKind::kReady});
   if (!answer) return std::unexpected("the tracer has ended");
@@ -117,21 +117,21 @@ std::expected<void, std::string> TracerLine::attach_before_exec(pid_t process) {
   return {};
 }
 
-void TracerLine::attach(pid_t process) { state_->tell(PacketKind::kAttach, process); }
+void TracerClient::attach(pid_t process) { state_->tell(PacketKind::kAttach, process); }
 
-void TracerLine::give_log(pid_t process, const log::LogMemory& log) {
+void TracerClient::give_log(pid_t process, const log::LogMemory& log) {
   Packet packet;
   packet.header = {.kind = PacketKind::kGiveLog, .process = process};
   packet.header.value = log.bytes();
   send_packet(state_->socket.get(), packet, true, log.descriptor());
 }
 
-void TracerLine::refuse_log(pid_t process) { state_->tell(PacketKind::kRefuseLog, process); }
-void TracerLine::detach(pid_t process) { state_->tell(PacketKind::kDetach, process); }
-void TracerLine::detach_all() { state_->tell(PacketKind::kDetachAll, 0); }
-void TracerLine::end_may_go_on(pid_t process) { state_->tell(PacketKind::kEndMayGoOn, process); }
+void TracerClient::refuse_log(pid_t process) { state_->tell(PacketKind::kRefuseLog, process); }
+void TracerClient::detach(pid_t process) { state_->tell(PacketKind::kDetach, process); }
+void TracerClient::detach_all() { state_->tell(PacketKind::kDetachAll, 0); }
+void TracerClient::end_may_go_on(pid_t process) { state_->tell(PacketKind::kEndMayGoOn, process); }
 
-std::expected<process::StoppedProcess, std::string> TracerLine::hold(pid_t process) {
+std::expected<process::StoppedProcess, std::string> TracerClient::hold(pid_t process) {
   State& state = *state_;
   state.tell(PacketKind::kHold, process);
   process::StoppedProcess::Held held;

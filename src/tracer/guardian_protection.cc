@@ -1,4 +1,4 @@
-#include "tracer/guardian_surroundings.h"
+#include "tracer/guardian_protection.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -96,7 +96,7 @@ std::string why_no_guardian() {
          " s of processor time, and the program with it: allow more (ulimit -t), or run heaptap as root";
 }
 
-void leave_surroundings(int wake) {
+void protect_guardian(int wake) {
   setsid();
   take_name();
   leave_standard_streams();

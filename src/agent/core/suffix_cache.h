@@ -1,20 +1,20 @@
 // How a thread's stacks left its last one: programs go back and forth between a few ways that lead from one function to the
-// allocator. What is kept are these ways, the tips: the innermost frames as they lie in memory; and apart from them, since
+// allocator. What is kept are these ways, the suffixes: the innermost frames as they lie in memory; and apart from them, since
 // many stacks end in the same way, what the stacks that they make are called.
 #pragma once
 #include <stdint.h>
 
 #include "agent/core/kernel.h"
 #include "agent/core/pieces.h"
-#include "agent/core/words.h"
+#include "agent/core/string.h"
 
 namespace heaptap::agent {
 
 // The innermost frames of a stack, relative to the place of the first one's return address. Distances are upwards from there,
 // in words.
-struct alignas(64) Tip {
-  static constexpr uint32_t kMostInner = 12;
-  static constexpr uint32_t kMostPointers = 2;
+struct alignas(64) StackSuffix {
+  static constexpr uint32_t kMaxInner = 12;
+  static constexpr uint32_t kMaxPointers = 2;
   static constexpr uint32_t kDistanceShift = 48;
 
   // A frame pointer by way of which a frame was found, or a stack pointer that such a frame's function had kept.
@@ -24,15 +24,15 @@ struct alignas(64) Tip {
   };
 
   uint32_t serial;   // no two that were ever kept have the same; 0: none
-  uint32_t seen;     // a mark of the tip that came last at this place without being kept
+  uint32_t seen;     // a mark of the suffix that came last at this place without being kept
   uintptr_t key;     // return address of the first one
   uint16_t below;    // the distance of the frame that they are on
   uint16_t fp_slot;  // and of where this frame's frame pointer was read from; 0: it is the hook's
   uint16_t dropped;  // so many frames of the last stack, unchanged in memory, are further in than this frame
   uint8_t inner_count;
   uint8_t pointer_count;
-  Pointer pointers[kMostPointers];
-  uintptr_t inner[kMostInner];  // return addresses of the others, from the inside outwards, above them their distances
+  Pointer pointers[kMaxPointers];
+  uintptr_t inner[kMaxInner];  // return addresses of the others, from the inside outwards, above them their distances
 
   [[nodiscard]] uintptr_t inner_key(uint32_t index) const { return inner[index] << 16 >> 16; }
 
@@ -68,7 +68,7 @@ struct alignas(64) Tip {
     for (uint32_t i = 0; i < pointer_count; ++i) {
       if (pointers[i].slot == added.slot) return true;
     }
-    if (pointer_count == kMostPointers) return false;
+    if (pointer_count == kMaxPointers) return false;
     pointers[pointer_count++] = added;
     return true;
   }
@@ -83,10 +83,10 @@ struct alignas(64) Tip {
     return set_distance(distance, slot, at_slot) && distance != 0 && distance < below;
   }
 };
-static_assert(sizeof(Tip) == 128);
+static_assert(sizeof(StackSuffix) == 128);
 
-// Where a tip is looked for. What is in here tells tips apart, it proves nothing.
-struct TipPlace {
+// Where a suffix is looked for. What is in here tells suffixes apart, it proves nothing.
+struct SuffixPlace {
   uintptr_t key;       // return address of the innermost frame
   uintptr_t distance;  // from its place to that of the innermost frame of the last stack that is unchanged
   uintptr_t word;      // what is now in the place of the next one, if that is part of the stack, else 0
@@ -95,7 +95,7 @@ struct TipPlace {
 // Places for entries that displace each other. When many do, it makes room for more, and begins anew: first for kMore, in memory that
 // is kept for whoever has this after the thread, from there on for twice as many. Lives in zeroed memory; a signal handler may
 // leave anything here by longjmp.
-template <typename Entry, uint32_t kFew, uint32_t kMore, uint32_t kMost>
+template <typename Entry, uint32_t kFew, uint32_t kMore, uint32_t kMax>
 struct PlaceTable {
   static constexpr uint32_t kDisplacedForEach = 2;
 
@@ -113,7 +113,7 @@ struct PlaceTable {
     displaced = 0;
   }
   void note_displaced() {
-    if (++displaced > kDisplacedForEach * mask && mask < kMost - 1) [[unlikely]]
+    if (++displaced > kDisplacedForEach * mask && mask < kMax - 1) [[unlikely]]
       grow();
   }
 
@@ -143,102 +143,103 @@ struct PlaceTable {
   }
 };
 
-class Branches {
+class SuffixCache {
  public:
-  // The tip by which a stack may have left the last one. That it did has to be proven: by stands(), and by where the frame is
+  // The suffix by which a stack may have left the last one. That it did has to be proven: by stands(), and by where the frame is
   // that it is on. Null: none is known.
-  // There are kWays to look.
-  static constexpr uint32_t kWays = 2;
-  [[nodiscard]] __attribute__((always_inline)) const Tip* find_tip(const TipPlace& place, uint32_t way) const {
-    const Tip& tip = tips_.entries[index(place) ^ way];
-    return tip.serial != 0 && tip.key == place.key ? &tip : nullptr;
+  // There are kAssociativity to look.
+  static constexpr uint32_t kAssociativity = 2;
+  [[nodiscard]] __attribute__((always_inline)) const StackSuffix* find_suffix(const SuffixPlace& place,
+                                                                              uint32_t way) const {
+    const StackSuffix& suffix = suffixes_.entries[index(place) ^ way];
+    return suffix.serial != 0 && suffix.key == place.key ? &suffix : nullptr;
   }
 
-  // The number of the stack that the tip makes on the stack `from`; 0: not known.
-  [[nodiscard]] __attribute__((always_inline)) uint32_t find_number(uint32_t from, const Tip& tip) const {
-    const Branch& branch = branches_.entries[index(from, tip.serial)];
-    return branch.from == from && branch.tip == tip.serial ? branch.number : 0;
+  // The number of the stack that the suffix makes on the stack `from`; 0: not known.
+  [[nodiscard]] __attribute__((always_inline)) uint32_t find_number(uint32_t from, const StackSuffix& suffix) const {
+    const Divergence& divergence = divergences_.entries[index(from, suffix.serial)];
+    return divergence.from == from && divergence.suffix == suffix.serial ? divergence.number : 0;
   }
-  void add_number(uint32_t from, const Tip& tip, uint32_t number) {
-    if (branches_.entries[index(from, tip.serial)].tip != 0) branches_.note_displaced();
-    Branch* branch = &branches_.entries[index(from, tip.serial)];
-    branch->tip = 0;
+  void add_number(uint32_t from, const StackSuffix& suffix, uint32_t number) {
+    if (divergences_.entries[index(from, suffix.serial)].suffix != 0) divergences_.note_displaced();
+    Divergence* divergence = &divergences_.entries[index(from, suffix.serial)];
+    divergence->suffix = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    branch->from = from;
-    branch->number = number;
+    divergence->from = from;
+    divergence->number = number;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    branch->tip = tip.serial;
+    divergence->suffix = suffix.serial;
   }
 
-  // Keeps a tip, whose `serial` is 0 yet, when it comes for the second time.
-  void add_tip(const TipPlace& place, const Tip& tip) {
-    const uint32_t mark = mark_of(tip);
-    uint32_t& seen = tips_.entries[index(place)].seen;
+  // Keeps a suffix, whose `serial` is 0 yet, when it comes for the second time.
+  void add_suffix(const SuffixPlace& place, const StackSuffix& suffix) {
+    const uint32_t mark = mark_of(suffix);
+    uint32_t& seen = suffixes_.entries[index(place)].seen;
     if (seen != mark) {
       seen = mark;
       return;
     }
-    if (tips_.entries[index(place)].serial != 0) tips_.note_displaced();
-    keep(tip, tips_.entries[index(place) ^ last_serial_ % kWays]);
+    if (suffixes_.entries[index(place)].serial != 0) suffixes_.note_displaced();
+    keep(suffix, suffixes_.entries[index(place) ^ last_serial_ % kAssociativity]);
   }
 
   void forget() {
     if (last_serial_ == 0) return;
-    for (uint32_t i = 0; i <= branches_.mask; ++i) branches_.entries[i].tip = 0;
-    for (uint32_t i = 0; i <= tips_.mask; ++i) tips_.entries[i].serial = 0;
+    for (uint32_t i = 0; i <= divergences_.mask; ++i) divergences_.entries[i].suffix = 0;
+    for (uint32_t i = 0; i <= suffixes_.mask; ++i) suffixes_.entries[i].serial = 0;
     last_serial_ = 0;
   }
 
   // Forgets them all, and takes no more memory than a thread begins with from now on.
   void begin() {
-    branches_.begin(few_branches_);
-    tips_.begin(few_tips_);
+    divergences_.begin(few_divergences_);
+    suffixes_.begin(few_suffixes_);
     forget();
   }
 
  private:
-  // A stack's number: of `from` with the tip of that serial on it.
-  struct Branch {
+  // A stack's number: of `from` with the suffix of that serial on it.
+  struct Divergence {
     uint32_t from;
-    uint32_t tip;  // 0: none
+    uint32_t suffix;  // 0: none
     uint32_t number;
   };
   static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
 
-  [[nodiscard]] uint32_t index(const TipPlace& place) const {
+  [[nodiscard]] uint32_t index(const SuffixPlace& place) const {
     const uint64_t hash = (place.key ^ place.distance << 45) * kFactor;
-    return static_cast<uint32_t>((hash ^ hash >> 29 ^ place.word) * kFactor >> 40) & tips_.mask;
+    return static_cast<uint32_t>((hash ^ hash >> 29 ^ place.word) * kFactor >> 40) & suffixes_.mask;
   }
   [[nodiscard]] uint32_t index(uint32_t from, uint32_t serial) const {
-    return static_cast<uint32_t>((uint64_t{from} << 32 | serial) * kFactor >> 40) & branches_.mask;
+    return static_cast<uint32_t>((uint64_t{from} << 32 | serial) * kFactor >> 40) & divergences_.mask;
   }
-  static uint32_t mark_of(const Tip& tip) {
-    uint64_t hash = tip.key ^ uint64_t { tip.below } << 45 ^ tip.dropped;
-    for (uint32_t i = 0; i < tip.inner_count; ++i) hash = (hash ^ hash >> 31 ^ tip.inner[i]) * kFactor;
+  static uint32_t mark_of(const StackSuffix& suffix) {
+    uint64_t hash = suffix.key ^ uint64_t { suffix.below } << 45 ^ suffix.dropped;
+    for (uint32_t i = 0; i < suffix.inner_count; ++i) hash = (hash ^ hash >> 31 ^ suffix.inner[i]) * kFactor;
     return static_cast<uint32_t>(hash * kFactor >> 32) | 1;
   }
 
   // A signal handler may leave this by longjmp.
-  void keep(const Tip& tip, Tip& place) {
+  void keep(const StackSuffix& suffix, StackSuffix& place) {
     if (last_serial_ == UINT32_MAX) [[unlikely]]
       forget();
     place.serial = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     const uint32_t seen = place.seen;
-    place = tip;
+    place = suffix;
     place.seen = seen;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     place.serial = ++last_serial_;
   }
 
-  using BranchTable = PlaceTable<Branch, 64, 256, 32768>;
-  using TipTable = PlaceTable<Tip, 16, 64, 4096>;
+  using DivergenceTable = PlaceTable<Divergence, 64, 256, 32768>;
+  using SuffixTable = PlaceTable<StackSuffix, 16, 64, 4096>;
 
-  BranchTable branches_;
-  TipTable tips_;
+  DivergenceTable divergences_;
+  SuffixTable suffixes_;
   uint32_t last_serial_ = 0;
-  BranchTable::Few few_branches_;
-  TipTable::Few few_tips_;
+  DivergenceTable::Few few_divergences_;
+  SuffixTable::Few few_suffixes_;
 };
 
 }  // namespace heaptap::agent

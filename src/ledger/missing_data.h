@@ -4,7 +4,7 @@
 namespace heaptap::ledger {
 
 // Of the whole process.
-struct Gaps {
+struct MissingData {
   bool events =
       false;          // nothing that needs single events: times, lifetimes, the timeline, what a stack held at the peak
   bool live = false;  // releases, and what is alive
@@ -15,7 +15,7 @@ struct Gaps {
 };
 
 // Of one site.
-struct SiteGaps {
+struct SiteMissingData {
   bool live = false;
   bool threads = false;
 };

@@ -16,7 +16,7 @@
 namespace heaptap::scan {
 
 // What the collector fills and uses; they outlive it.
-struct CollectorParts {
+struct PointerCollectorParts {
   model::HeapScan& scan;
   const BlockIndex& index;
   Vtables& vtables;
@@ -28,9 +28,9 @@ struct CollectorParts {
 
 // `Word`: as long as the target's, uint32_t or uint64_t.
 template <typename Word>
-class Collector {
+class PointerCollector {
  public:
-  Collector(const CollectorParts& parts, MemoryReader& reader);
+  PointerCollector(const PointerCollectorParts& parts, MemoryReader& reader);
 
   void collect_blocks();
   void collect_roots(std::span<const wire::RootRange> ranges);
@@ -51,7 +51,7 @@ class Collector {
   void make_room(uint64_t next, std::span<const base::AddressRange> pieces);
   [[nodiscard]] bool is_in_block(uint64_t position) const;
 
-  CollectorParts parts_;
+  PointerCollectorParts parts_;
   MemoryReader& reader_;
   WordFilter<Word> filter_;
   base::AddressRange block_span_;
@@ -63,7 +63,7 @@ class Collector {
   uint64_t unread_bytes_ = 0;
 };
 
-extern template class Collector<uint32_t>;
-extern template class Collector<uint64_t>;
+extern template class PointerCollector<uint32_t>;
+extern template class PointerCollector<uint64_t>;
 
 }  // namespace heaptap::scan

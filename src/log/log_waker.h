@@ -13,14 +13,14 @@
 namespace heaptap::log {
 
 // Rings when one of these logs' programs comes to its end, or when its log fills while the collector rests
-// (`LogHeader::ring_at`): `descriptor` is then readable. Where the kernel can't wait for several words (before Linux 5.16) it
+// (`LogHeader::wake_threshold`): `descriptor` is then readable. Where the kernel can't wait for several words (before Linux 5.16) it
 // never rings, and who polls finds all of that the same, later.
-class LogBell {
+class LogWaker {
  public:
-  LogBell();
-  ~LogBell();
-  LogBell(const LogBell&) = delete;
-  LogBell& operator=(const LogBell&) = delete;
+  LogWaker();
+  ~LogWaker();
+  LogWaker(const LogWaker&) = delete;
+  LogWaker& operator=(const LogWaker&) = delete;
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   void silence();

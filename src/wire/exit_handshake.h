@@ -18,9 +18,9 @@
 
 namespace heaptap::wire {
 
-enum class EndingTurn : uint32_t { kNone = 0, kOffered = 1, kScanning = 2, kAsksAccess = 3, kDone = 4, kGivenUp = 5 };
+enum class ExitTurn : uint32_t { kNone = 0, kOffered = 1, kScanning = 2, kAsksAccess = 3, kDone = 4, kGivenUp = 5 };
 
-enum class EndingKind : uint32_t {
+enum class ExitKind : uint32_t {
   kReturn = 1,      // main returned; destructors and exit handlers have run
   kExit = 2,        // exit, or the end of the last thread; destructors and exit handlers have run
   kQuickExit = 3,   // quick_exit; its handlers have run
@@ -28,8 +28,8 @@ enum class EndingKind : uint32_t {
   kSignal = 5,
 };
 
-struct EndingNotice {
-  EndingKind kind;
+struct ExitNotice {
+  ExitKind kind;
   uint32_t thread_id;  // the kernel's, as the target sees it
   // Below it the thread's stack is dead. Of a signal: address of the signal frame, which holds the interrupted registers.
   uint64_t live_sp;
@@ -38,17 +38,17 @@ struct EndingNotice {
   uint32_t signal;  // 0: none
   uint32_t reserved;
 };
-static_assert(sizeof(EndingNotice) == 32);
+static_assert(sizeof(ExitNotice) == 32);
 
-struct alignas(64) Ending {
-  std::atomic<uint32_t> turn;      // EndingTurn; a futex
-  std::atomic<uint32_t> progress;  // the collector counts up while it works, at least once every kEndingPatienceMs
+struct alignas(64) ExitHandshake {
+  std::atomic<uint32_t> turn;      // ExitTurn; a futex
+  std::atomic<uint32_t> progress;  // the collector counts up while it works, at least once every kExitPatienceMs
   std::atomic<int32_t> reader;     // pid of who may read the memory, with kAsksAccess
   uint32_t reserved;
-  EndingNotice notice;  // by the agent, before kOffered
+  ExitNotice notice;  // by the agent, before kOffered
 };
-static_assert(sizeof(Ending) == 64);
-inline constexpr uint32_t kEndingPatienceMs = 2000;
+static_assert(sizeof(ExitHandshake) == 64);
+inline constexpr uint32_t kExitPatienceMs = 2000;
 
 // A stack that the program told of. `version` is odd while the entry is written; `area.begin` 0: empty.
 struct StackAreaEntry {

@@ -1,4 +1,4 @@
-#include "agent/core/areas.h"
+#include "agent/core/log_areas.h"
 
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"

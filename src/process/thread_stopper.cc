@@ -1,4 +1,4 @@
-#include "process/thread_collector.h"
+#include "process/thread_stopper.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,13 +19,13 @@ std::string name_of(pid_t process) { return "process " + std::to_string(process)
 
 }  // namespace
 
-std::string ThreadCollector::stop_all() {
+std::string ThreadStopper::stop_all() {
   std::string error = try_to_stop_all();
   if (!error.empty()) let_go();
   return error;
 }
 
-std::string ThreadCollector::try_to_stop_all() {
+std::string ThreadStopper::try_to_stop_all() {
   const auto status = read_thread_status(process_);
   if (!status) return "there is no " + name_of(process_);
   if (status->process != process_) {
@@ -44,7 +44,7 @@ std::string ThreadCollector::try_to_stop_all() {
 }
 
 // Threads whose registers aren't known say nothing about it.
-std::string ThreadCollector::find_architecture() {
+std::string ThreadStopper::find_architecture() {
   bool is_known = false;
   for (const auto& [id, thread] : traced_) {
     if (thread.state() != TracedThread::State::kStopped || in_kernel_.contains(id)) continue;
@@ -58,7 +58,7 @@ std::string ThreadCollector::find_architecture() {
   return {};
 }
 
-std::string ThreadCollector::adopt_new_threads(bool& found) {
+std::string ThreadStopper::adopt_new_threads(bool& found) {
   found = false;
   for (const pid_t id : list_threads(process_)) {
     if (traced_.contains(id)) continue;
@@ -74,7 +74,7 @@ std::string ThreadCollector::adopt_new_threads(bool& found) {
   return {};
 }
 
-std::string ThreadCollector::wait_until_stopped() {
+std::string ThreadStopper::wait_until_stopped() {
   using State = TracedThread::State;
   for (unsigned round = 0;; ++round) {
     const auto waited = Clock::now() - started_;
@@ -97,7 +97,7 @@ std::string ThreadCollector::wait_until_stopped() {
   }
 }
 
-void ThreadCollector::leave_in_kernel(TracedThread& thread) {
+void ThreadStopper::leave_in_kernel(TracedThread& thread) {
   const auto status = read_thread_status(thread.id());
   const auto place = read_kernel_place(thread.id());
   if (!status || status->state != 'D' || !place) return;
@@ -110,7 +110,7 @@ void ThreadCollector::leave_in_kernel(TracedThread& thread) {
 }
 
 // False: a thread isn't stopped any more (one that was killed, or replaced by execve).
-bool ThreadCollector::read_all_registers() {
+bool ThreadStopper::read_all_registers() {
   stopped_.clear();
   bool all = true;
   for (auto& [id, thread] : traced_) {
@@ -129,11 +129,11 @@ bool ThreadCollector::read_all_registers() {
   return all || Clock::now() - started_ > limits_.all_stopped;
 }
 
-void ThreadCollector::let_go() {
+void ThreadStopper::let_go() {
   for (auto& [id, thread] : traced_) thread.detach();
 }
 
-std::string ThreadCollector::why_refused(pid_t thread, int reason) const {
+std::string ThreadStopper::why_refused(pid_t thread, int reason) const {
   const auto status = read_thread_status(thread);
   if (status && status->tracer != 0) {
     return name_of(process_) + " is already traced by process " + std::to_string(status->tracer) +

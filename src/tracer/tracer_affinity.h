@@ -5,7 +5,7 @@
 
 namespace heaptap::tracer {
 
-class Seat {
+class TracerAffinity {
  public:
   // To be called at each stop at a breakpoint.
   void follow(const Tracee& thread);

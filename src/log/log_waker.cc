@@ -1,4 +1,4 @@
-#include "log/log_bell.h"
+#include "log/log_waker.h"
 
 #include <linux/futex.h>
 #include <sys/eventfd.h>
@@ -13,7 +13,7 @@
 
 namespace heaptap::log {
 
-LogBell::LogBell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+LogWaker::LogWaker() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -22,7 +22,7 @@ LogBell::LogBell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-LogBell::~LogBell() {
+LogWaker::~LogWaker() {
   {
     const std::lock_guard lock(mutex_);
     stops_ = true;
@@ -31,12 +31,12 @@ LogBell::~LogBell() {
   thread_.join();
 }
 
-void LogBell::silence() {
+void LogWaker::silence() {
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = read(descriptor_.get(), &count, sizeof(count));
 }
 
-void LogBell::add(wire::LogHeader& log) {
+void LogWaker::add(wire::LogHeader& log) {
   {
     const std::lock_guard lock(mutex_);
     logs_.push_back(&log);
@@ -44,7 +44,7 @@ void LogBell::add(wire::LogHeader& log) {
   wake();
 }
 
-void LogBell::remove(wire::LogHeader& log) {
+void LogWaker::remove(wire::LogHeader& log) {
   {
     const std::lock_guard lock(mutex_);
     std::erase(logs_, &log);
@@ -52,13 +52,13 @@ void LogBell::remove(wire::LogHeader& log) {
   wake();
 }
 
-void LogBell::wake() {
+void LogWaker::wake() {
   changes_.fetch_add(1, std::memory_order_release);
   syscall(SYS_futex, &changes_, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-void LogBell::listen() {
-  constexpr auto kNone = static_cast<uint32_t>(wire::EndingTurn::kNone);
+void LogWaker::listen() {
+  constexpr auto kNone = static_cast<uint32_t>(wire::ExitTurn::kNone);
   for (;;) {
     std::array<futex_waitv, FUTEX_WAITV_MAX> words{};
     unsigned count = 0;
@@ -70,7 +70,8 @@ void LogBell::listen() {
       const std::lock_guard lock(mutex_);
       if (stops_) return;
       for (wire::LogHeader* log : logs_) {
-        if (log->ending.turn.load(std::memory_order_acquire) == kNone) wait_for(log->ending.turn, kNone);
+        if (log->exit_handshake.turn.load(std::memory_order_acquire) == kNone)
+          wait_for(log->exit_handshake.turn, kNone);
       }
       for (wire::LogHeader* log : logs_) wait_for(log->rings, log->rings.load(std::memory_order_acquire));
     }

@@ -9,7 +9,7 @@ std::string why_no_guardian();
 
 // In the guardian: terminal, folder, standard streams, signals, limits, its place in the kernel's choice when memory runs out, and
 // its name. `wake` is a signal that interrupts its waiting.
-void leave_surroundings(int wake);
+void protect_guardian(int wake);
 
 // Whether a limit of processor time, which it can't raise, is about to end it.
 bool is_out_of_time();

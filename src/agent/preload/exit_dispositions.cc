@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/core/ending_signals.h"
+#include "agent/core/exit_signals.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
 

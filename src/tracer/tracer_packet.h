@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "tracer/tracer_line.h"
+#include "tracer/tracer_client.h"
 
 namespace heaptap::tracer {
 
@@ -47,7 +47,7 @@ struct PacketHeader {
   uint32_t word_bytes = 0;
   uint64_t value = 0;
   int32_t wait_status = -1;  // of kLeft; -1: not known
-  wire::EndingNotice notice{};
+  wire::ExitNotice notice{};
 };
 
 struct Packet {

@@ -1,6 +1,6 @@
 // Functions through which a program would notice the agent, or the agent would meet something that the program forbade.
 // None of them is an event; each does for the program just what it did without the agent.
-#include "agent/preload/surroundings.h"
+#include "agent/preload/limit_hooks.h"
 
 #include <asm/unistd.h>
 #include <stddef.h>

@@ -14,7 +14,7 @@
 
 namespace heaptap::agent {
 
-class BlockOwners {
+class LastWriterTable {
  public:
   using Owner = uint8_t;
   static constexpr Owner kNobody = 0;  // nor any of the streams for which there is no number
