@@ -1,7 +1,7 @@
 // What a leak scan takes on its way into frames and out of them, and how many bytes it is there.
 #include <benchmark/benchmark.h>
 
-#include "../../tests/unit/made_up_scan.h"
+#include "../../tests/unit/support/made_up_scan.h"
 #include "trace/compression.h"
 #include "trace/scan_frames.h"
 

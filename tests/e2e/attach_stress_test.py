@@ -1,4 +1,4 @@
-"""Attaches by ptrace to a program that does all at once (tests/targets/busy.c), and lets it go or dies: the program goes on
+"""Attaches by ptrace to a program that does all at once (tests/targets/processes/busy.c), and lets it go or dies: the program goes on
 as it was, with its code, mappings, signals and outcomes. HEAPTAP_LONG=1: a thousand times, killed two hundred times."""
 import os
 import pathlib

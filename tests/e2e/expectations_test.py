@@ -155,7 +155,7 @@ class Expectations(unittest.TestCase):
         self.assertEqual(target.runs[1].expectations, ["totals.frees == 1"])
 
     def test_every_target_program_can_be_read(self):
-        sources = [*TARGET_SOURCES.glob("*.c"), *TARGET_SOURCES.glob("*.cc")]
+        sources = list(TARGET_SOURCES.values())
         self.assertGreater(len(sources), 80)
         for source in sources:
             target = expectations.read(source, TARGETS)

@@ -18,7 +18,7 @@ class LateBindings(heaptap_test.TestCase):
     def test_operators_are_those_that_the_loader_names(self):
         program = TARGETS / "late_bindings"
         env = {**os.environ, "LD_LIBRARY_PATH": str(TARGETS)}
-        runs = expectations.read(TARGET_SOURCES / "late_bindings.c", TARGETS).runs
+        runs = expectations.read(TARGET_SOURCES["late_bindings"], TARGETS).runs
         for number, run in enumerate(runs):
             with self.subTest(arguments=" ".join(run.arguments)):
                 bare = heaptap_test.run([program, *run.arguments], env={**env, "LD_DEBUG": "bindings"})

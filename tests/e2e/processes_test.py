@@ -143,7 +143,7 @@ class ThroughExec(heaptap_test.TestCase):
         self.assertEqual((outcome.status, outcome.stdout, outcome.stderr), (bare.status, bare.stdout, bare.stderr))
 
     def test_each_way_to_execute_is_followed_with_f(self):
-        ways = re.findall(r"^// RUN (\w+)", (heaptap_test.TARGET_SOURCES / "executes_others.c").read_text(), re.MULTILINE)
+        ways = re.findall(r"^// RUN (\w+)", heaptap_test.TARGET_SOURCES["executes_others"].read_text(), re.MULTILINE)
         self.assertIn("execveat", ways)
         for way in ways:
             with self.subTest(way):

@@ -123,7 +123,7 @@ def _main(words):
         setattr(Targets, *word[2:].split("="))
     wanted = VARIANTS[Targets.variant].programs
     part, parts = (int(number) for number in Targets.part.split("/"))
-    for source in sorted([*TARGET_SOURCES.glob("*.c"), *TARGET_SOURCES.glob("*.cc")])[part - 1::parts]:
+    for source in sorted(TARGET_SOURCES.values(), key=lambda path: path.name)[part - 1::parts]:
         if Targets.variant == variants.USUAL or source.stem in wanted:
             _add(source)
     unittest.main(argv=[sys.argv[0], *(word if word.startswith("-") else f"Targets.test_{word}" for word in words)])

@@ -14,7 +14,8 @@ import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGET_SOURCES = HERE.parent / "targets"
+TARGET_FOLDER = HERE.parent / "targets"
+TARGET_SOURCES = {source.stem: source for source in sorted(TARGET_FOLDER.glob("*/*.c*")) if source.parent.name != "libraries"}
 HEAPTAP = os.environ.get("HEAPTAP", str(HERE.parent.parent / "build/bin/heaptap"))
 TARGETS = pathlib.Path(os.environ.get("TARGETS", HERE.parent.parent / "build/tests/targets"))
 ORACLE = pathlib.Path(os.environ.get("ORACLE", HERE.parent.parent / "build/tests/support/liboracle.so"))
@@ -125,7 +126,7 @@ def built(name, level="", folder=TARGETS):
     level is one of the program's LEVELS."""
     path = folder / (name + level)
     if not path.exists():
-        if "\n// NEEDS " in next(TARGET_SOURCES.glob(f"{name}.c*")).read_text():
+        if "\n// NEEDS " in TARGET_SOURCES[name].read_text():
             skip_what_is_missing(f"{name} was not built on this machine")
         raise AssertionError(f"{path} is not there: is TARGETS the folder of the built target programs?")
     return path

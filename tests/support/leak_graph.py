@@ -1,4 +1,4 @@
-"""What a random program has made (see targets/leak_random.c), and what of that is lost: worked out from the graph, by the
+"""What a random program has made (see targets/leaks/leak_random.c), and what of that is lost: worked out from the graph, by the
 definitions alone.
 
 A block is reachable where pointers to starts lead to it from a root; possible where any pointers do; else it is lost. Among

@@ -71,7 +71,8 @@ endfunction()
 
 # One program, with the libraries that it opens.
 function(variant_program program)
-  file(GLOB source ${program}.c ${program}.cc)
+  file(GLOB source */${program}.c */${program}.cc)
+  list(FILTER source EXCLUDE REGEX "/libraries/[^/]*$")
   if(NOT source)
     message(FATAL_ERROR "variants.txt names ${program}, which isn't there")
   endif()
