@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Checks what the documentation says of the checkout: links between its pages lead somewhere, files that it names in `…` are
+there, a decision has one page. Prints each violation; exit status 1 if there is one."""
+
+import argparse
+import fnmatch
+import functools
+import pathlib
+import re
+import sys
+
+DECISION_WORDS = 500  # a page
+LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
+SPAN = re.compile(r"`([^`\n]+)`")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+# What is a path, or a file: the endings that the project's files have, with or without folders and patterns.
+PATH = re.compile(r"[\w.*/-]+")
+FILE = re.compile(r"[\w.*/-]+\.(?:h|c|cc|S|def|map|py|sh|cmake|md)")
+# What a path may begin at. In a list of files those behind the first one stand without their folder.
+STARTS = ("", "src/", "docs/")
+# Pages whose files aren't those of this checkout: examples, glibc's, what is to come, and what was measured then.
+OTHER_FILES = ("docs/howto/*", "docs/man/*", "docs/libc.md", "docs/next-rooms.md", "docs/measurements/*")
+SKIPPED = {".git", "__pycache__"}
+
+
+def anchor_of(heading):
+    """How the heading's anchor is called, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", re.sub(r"[`*]|\]\([^)]*\)", "", heading).strip().lower()).replace(" ", "-")
+
+
+def blanked(pattern, text):
+    """The text with what the pattern finds taken out, in the same lines."""
+    return pattern.sub(lambda found: "\n" * found.group().count("\n"), text)
+
+
+class Checkout:
+    """The pages and files below a folder, without what a build made."""
+
+    def __init__(self, root):
+        self.root = root
+        self.pages = [page for page in (root / "README.md",) if page.is_file()] + sorted((root / "docs").rglob("*.md"))
+
+    @functools.cached_property
+    def files(self):
+        """All files and folders, as paths below the root."""
+        found, todo = set(), [self.root]
+        while todo:
+            for entry in todo.pop().iterdir():
+                if entry.name in SKIPPED or (entry / "CMakeCache.txt").is_file():
+                    continue
+                found.add(str(entry.relative_to(self.root)))
+                if entry.is_dir() and not entry.is_symlink():
+                    todo.append(entry)
+        return found
+
+    @functools.cached_property
+    def names(self):
+        return {path.rpartition("/")[2] for path in self.files}
+
+    def is_named(self, span):
+        """Whether what stands in `…` is to be a file or a folder of the checkout."""
+        if FILE.fullmatch(span):
+            return True
+        first = span.partition("/")[0]
+        return "/" in span and PATH.fullmatch(span) is not None and any(start + first in self.files for start in STARTS)
+
+    def has(self, name):
+        """Whether a file or folder is there that a page calls so."""
+        name = name.rstrip("/")
+        known = self.files if "/" in name else self.names
+        names = [start + name for start in STARTS] if "/" in name else [name]
+        if "*" in name:
+            return any(fnmatch.filter(known, one) for one in names)
+        return any(one in known for one in names)
+
+
+def links_of(text):
+    """Each link of a page that leads into the checkout, with its line."""
+    for match in LINK.finditer(blanked(SPAN, blanked(FENCE, text))):
+        if not re.match(r"[a-z]+:", match[1]):
+            yield match.string[: match.start()].count("\n") + 1, match[1]
+
+
+def check_links(page, text):
+    for line, link in links_of(text):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists():
+            yield line, f"{link} leads nowhere"
+        elif anchor and anchor not in map(anchor_of, HEADING.findall(blanked(FENCE, target.read_text(encoding="utf-8")))):
+            yield line, f"{link}: no heading has this anchor"
+
+
+def check_files(checkout, text):
+    text = blanked(FENCE, text)
+    for match in SPAN.finditer(text):
+        if checkout.is_named(match[1]) and not checkout.has(match[1]):
+            yield text[: match.start()].count("\n") + 1, f"there is no {match[1]}"
+
+
+def check_page(checkout, page):
+    """The violations of one page."""
+    name = str(page.relative_to(checkout.root))
+    text = page.read_text(encoding="utf-8")
+    found = list(check_links(page, text))
+    if not any(fnmatch.fnmatchcase(name, pattern) for pattern in OTHER_FILES):
+        found += check_files(checkout, text)
+    for line, violation in sorted(found):
+        yield f"{name}:{line}: {violation}"
+    words = len(text.split())
+    if name.startswith("docs/decisions/") and words > DECISION_WORDS:
+        yield f"{name}: {words} words; a decision has {DECISION_WORDS} at most, and its figures in docs/measurements/"
+
+
+def check_tree(root):
+    """All violations of a checkout, and the number of pages that were read."""
+    checkout = Checkout(root)
+    return [violation for page in checkout.pages for violation in check_page(checkout, page)], len(checkout.pages)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    violations, page_count = check_tree(parser.parse_args().root)
+    for violation in violations:
+        print(violation)
+    print(f"{page_count} pages, {len(violations)} violations")
+    return 1 if violations or page_count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
