@@ -7,6 +7,8 @@ endfunction()
 
 heaptap_tool_test(layers check_layers.py)
 heaptap_tool_test(layers_checker check_layers_test.py)
+heaptap_tool_test(docs check_docs.py)
+heaptap_tool_test(docs_checker check_docs_test.py)
 heaptap_tool_test(packages_checker check_packages_test.py)
 heaptap_tool_test(agent_symbols_checker check_agent_symbols_test.py)
 heaptap_tool_test(libc_checker check_libc_test.py)

@@ -59,7 +59,9 @@ class Checkout:
         return {path.rpartition("/")[2] for path in self.files}
 
     def is_named(self, span):
-        """Whether what stands in `…` is to be a file or a folder of the checkout."""
+        """Whether what stands in `…` is to be a file or a folder of the checkout. NAME stands for any."""
+        if "NAME" in span:
+            return False
         if FILE.fullmatch(span):
             return True
         first = span.partition("/")[0]

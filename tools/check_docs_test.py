@@ -10,7 +10,7 @@ import check_docs
 CLEAN = {
     "README.md": "# tool\n[decisions](docs/decisions) · [way](docs/way.md#in-the-target-core) · [site](https://example.org/x)\n",
     "docs/way.md": "# Way\n## In the target: `core`\nThe room `core/` has `core/log.h` and `log.cc`, `core/*.h`, `src/core`.\n"
-                   "What isn't ours: `malloc.h>`, `t.json`, `other/thing`, `FILE.1`, [here](#way).\n"
+                   "What isn't ours: `malloc.h>`, `t.json`, `other/thing`, `FILE.1`, `core/NAME.cc`, [here](#way).\n"
                    "```\n[no](link.md) `core/none.h`\n```\n",
     "docs/decisions/0001-one.md": "# 1. One\n[way](../way.md), `core/log.h`\n",
     "docs/howto/use.md": "`example.cc`\n",

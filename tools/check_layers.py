@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the #include lines and some calls below src/ against tools/layers.txt. Prints each violation; exit status 1 if there is one."""
+"""Checks the #include lines and some calls below src/ against tools/layers.txt, and that nothing is allowed there that no file
+makes use of. Prints each violation; exit status 1 if there is one."""
 
 import argparse
 import fnmatch
@@ -28,6 +29,7 @@ class Rules:
         self.only = []  # (folders, header patterns)
         self.only_calls = []  # (file patterns, functions)
         self.errors = []
+        self.unused = {}  # what is allowed and was not made use of yet -> the line that allows it
         for number, line in enumerate(text.splitlines(), 1):
             line = line.split("#", 1)[0].strip()
             if line:
@@ -44,18 +46,31 @@ class Rules:
             if names[0] in self.layers:
                 self.errors.append(f"layers.txt:{number}: {names[0]} is defined twice")
             self.layers[names[0]] = set(others)
+            self.unused.update({(names[0], other): number for other in others})
         elif kind == "freestanding":
             self.freestanding.update(names)
+            self.errors += [f"layers.txt:{number}: no line above defines {name}" for name in names if name not in self.layers]
         elif kind == "freestanding-header":
             self.freestanding_headers += names
+            self.unused.update({("a freestanding layer", f"<{header}>"): number for header in names})
         elif kind == "door":
             self.doors.append((names, others))
+            self.unused.update({(" ".join(names), f"<{header}>"): number for header in others})
         elif kind == "only":
             self.only.append((names, others))
+            self.unused.update({(name, f"<{' '.join(others)}>"): number for name in names})
         elif kind == "only-call" and names and others:
             self.only_calls.append((names, others))
         else:
             self.errors.append(f"layers.txt:{number}: not understood: {line}")
+
+    def use(self, who, what):
+        """Somebody makes use of what a line allows."""
+        self.unused.pop((who, what), None)
+
+    def unused_allowances(self):
+        for (who, what), number in self.unused.items():
+            yield f"layers.txt:{number}: {who} may include {what}, and doesn't"
 
     def layer_of(self, path):
         """The layer of a file, given as a path below src/; None if no line names its folder."""
@@ -91,17 +106,29 @@ def check_quoted(rules, root, path, layer, name):
         return f'"{name}" is in a folder that layers.txt does not name'
     if other != layer and other not in rules.layers[layer]:
         return f"{layer} may not include {other} ({name})"
+    rules.use(layer, other)
     return None
+
+
+def first_match(name, patterns):
+    return next((pattern for pattern in patterns if fnmatch.fnmatchcase(name, pattern)), None)
 
 
 def check_system(rules, path, layer, name):
     for folders, headers in rules.only:
-        if matches(name, headers) and layer not in folders:
-            return f"only {', '.join(folders)} may include <{name}>"
-    if layer not in rules.freestanding or matches(name, rules.freestanding_headers):
+        if matches(name, headers):
+            if layer not in folders:
+                return f"only {', '.join(folders)} may include <{name}>"
+            rules.use(layer, f"<{' '.join(headers)}>")
+    if layer not in rules.freestanding:
         return None
-    if any(matches(str(path), files) and matches(name, headers) for files, headers in rules.doors):
+    if pattern := first_match(name, rules.freestanding_headers):
+        rules.use("a freestanding layer", f"<{pattern}>")
         return None
+    for files, headers in rules.doors:
+        if matches(str(path), files) and (pattern := first_match(name, headers)):
+            rules.use(" ".join(files), f"<{pattern}>")
+            return None
     return f"{layer} is freestanding and may not include <{name}>"
 
 
@@ -176,6 +203,7 @@ def check_tree(root):
     if not rules.errors:
         for path in files:
             violations += check_file(rules, root, path)
+        violations += rules.unused_allowances()
     return violations, len(files)
 
 

@@ -24,12 +24,15 @@ only-call agent/* rooms/base/unique_fd.h: close
 CLEAN = {
     "src/wire/log.h": "#include <stdint.h>\n",
     "src/unwind/row.h": '#include "wire/log.h"\n',
-    "src/agent/hook.cc": '#include <linux/futex.h>\n#include "unwind/row.h"\n#include "heaptap/heaptap.h"\n',
+    "src/unwind/cfi.h": '#include "wire/log.h"\n',
+    "src/agent/recorder.cc": '#include <linux/futex.h>\n#include "unwind/row.h"\n#include "wire/log.h"\n',
+    "src/agent/hook.cc": '#include "heaptap/heaptap.h"\n',
     "src/agent/preload_entry.cc": '#include <dlfcn.h>\n#include "hook.h"\n',
     "src/agent/hook.h": "",
     "src/rooms/base/result.h": "#include <string>\n",
     "src/rooms/symbols/resolver.cc": '#include <elfutils/libdwfl.h>\n#include "rooms/base/result.h"\n',
-    "src/rooms/app/main.cc": '#include "rooms/symbols/resolver.h"\n',
+    "src/rooms/app/main.cc": "",
+    "src/rooms/app/show.cc": '#include "rooms/symbols/resolver.h"\n#include "rooms/base/result.h"\n',
     "src/rooms/symbols/resolver.h": "",
     "include/heaptap/heaptap.h": "",
 }
@@ -117,6 +120,21 @@ class CheckLayers(unittest.TestCase):
     def test_a_line_may_name_only_lines_above(self):
         found = self.violations(rules="layer wire: agent\nlayer agent:\n")
         self.assert_one(found, "wire names agent")
+
+    def test_what_is_allowed_and_not_made_use_of_is_found_with_its_line(self):
+        for line, words in (("layer rooms/more: rooms/base", "rooms/more may include rooms/base"),
+                            ("freestanding-header array", "<array>"), ("freestanding-header asm/*", "<asm/*>"),
+                            ("door agent/preload_*: errno.h", "agent/preload_* may include <errno.h>"),
+                            ("only rooms/app: CLI/*", "rooms/app may include <CLI/*>")):
+            with self.subTest(line):
+                number = len(RULES.splitlines()) + 1
+                self.assert_one(self.violations(rules=RULES + line + "\n"), f"layers.txt:{number}:", words, "and doesn't")
+
+    def test_a_pattern_that_one_of_several_folders_makes_no_use_of_is_found(self):
+        self.assert_one(self.violations(rules=RULES.replace("only rooms/symbols:", "only rooms/symbols rooms/app:")), "rooms/app may")
+
+    def test_a_freestanding_folder_without_a_layer_is_an_error(self):
+        self.assert_one(self.violations(rules=RULES + "freestanding kernel\n"), "no line above defines kernel")
 
     def test_a_line_that_is_not_understood_is_an_error(self):
         self.assert_one(self.violations(rules=RULES + "lair agent\n"), "not understood")

@@ -1,7 +1,7 @@
 # What CI checks besides the tests. Sourced by ./dev; calls need(), logged(), configure(), compile() and note() of it.
 # shellcheck shell=bash
 
-all_checks=(format tidy layers agent packages fuzz)
+all_checks=(format tidy layers docs agent packages fuzz)
 
 # The project's own sources, NUL-separated.
 sources() {
@@ -34,6 +34,10 @@ check_tidy() {
 
 check_layers() {
   python3 "$root/tools/check_layers.py"
+}
+
+check_docs() {
+  python3 "$root/tools/check_docs.py"
 }
 
 check_agent() {
