@@ -55,7 +55,8 @@ scan::ScanInput make_input(const Shared* shared, uint64_t blocks) {
   scan::ScanInput input;
   for (uint64_t i = 0; i < blocks; ++i) {
     const bench::BlockNote& note = shared->notes[i];
-    input.blocks.push_back({.address = note.address, .size = note.size, .number = i + 1, .site = 0, .type = 0});
+    input.blocks.push_back(
+        {.address = note.address, .size_bytes = note.size_bytes, .number = i + 1, .site = 0, .type = 0});
   }
   const auto trees = reinterpret_cast<uint64_t>(&bench::trees);
   input.root_ranges.push_back({trees, trees + sizeof bench::trees, wire::RootKind::kGlobal, 0});

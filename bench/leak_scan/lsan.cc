@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   const uint64_t blocks = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
   const uint64_t average = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 800;
   uint64_t bytes = 0;
-  heaptap::bench::build_heap(blocks, average, [&bytes](const heaptap::bench::BlockNote& note) { bytes += note.size; });
+  heaptap::bench::build_heap(blocks, average,
+                             [&bytes](const heaptap::bench::BlockNote& note) { bytes += note.size_bytes; });
   if (std::freopen("/dev/null", "w", stderr) == nullptr) return 1;
   double start = heaptap::bench::cpu_seconds();
   const int found = __lsan_do_recoverable_leak_check();

@@ -25,7 +25,7 @@ void block_map_release_and_allocate(benchmark::State& state) {
   model::BlockNumber number = 1;
   const auto block = [&number] {
     return collect::BlockMap::Block{
-        .number = number++, .size = 40, .allocated_at = 1, .released_at = collect::BlockMap::kAlive};
+        .number = number++, .size_bytes = 40, .allocated_at = 1, .released_at = collect::BlockMap::kAlive};
   };
   for (const uint64_t address : addresses) blocks.allocate(address, block());
   size_t at = 0;

@@ -32,7 +32,7 @@ report::NamedBlock BlockNames::block(const model::HeapScan& scan, const LeakCoun
   const model::Site& site = tables_.sites[block.site];
   return {.number = block.number,
           .address = block.address,
-          .size = block.size,
+          .size_bytes = block.size_bytes,
           .state = std::string(name_of(counts.classes().states[index])),
           .suppressed = counts.is_suppressed(index),
           .type = type_of(block),

@@ -59,8 +59,9 @@ std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger) {
 std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger) {
   std::vector<report::ExactSize> sizes;
   for (const ledger::SizeTally::Exact& exact : ledger.sizes().exact()) {
-    sizes.push_back(
-        {.size = exact.size, .allocations = exact.count.allocations, .live_blocks = exact.count.live_blocks});
+    sizes.push_back({.size_bytes = exact.size_bytes,
+                     .allocations = exact.count.allocations,
+                     .live_blocks = exact.count.live_blocks});
   }
   std::stable_sort(sizes.begin(), sizes.end(), [](const report::ExactSize& a, const report::ExactSize& b) {
     return a.allocations > b.allocations;

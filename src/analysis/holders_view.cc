@@ -58,8 +58,9 @@ class HoldersView {
       const model::ScannedBlock& block = scan_.blocks[i];
       if (question.by == BlockQuestion::By::kNumber && block.number == question.value) return i;
       if (question.by != BlockQuestion::By::kStack || context_.index.id_of(block.site) != question.value) continue;
-      const bool better = best == model::kNoBlock || block.size > scan_.blocks[best].size ||
-                          (block.size == scan_.blocks[best].size && block.number < scan_.blocks[best].number);
+      const bool better =
+          best == model::kNoBlock || block.size_bytes > scan_.blocks[best].size_bytes ||
+          (block.size_bytes == scan_.blocks[best].size_bytes && block.number < scan_.blocks[best].number);
       if (better) best = i;
     }
     return best;
@@ -71,7 +72,7 @@ class HoldersView {
                          [](uint64_t at, const model::ScannedBlock& block) { return at < block.address; });
     if (after == scan_.blocks.begin()) return model::kNoBlock;
     const model::ScannedBlock& block = *(after - 1);
-    const bool inside = address - block.address < std::max<uint64_t>(block.size, 1);
+    const bool inside = address - block.address < std::max<uint64_t>(block.size_bytes, 1);
     return inside ? static_cast<uint32_t>(after - 1 - scan_.blocks.begin()) : model::kNoBlock;
   }
 
@@ -116,8 +117,8 @@ class HoldersView {
     const uint32_t root = root_of(block);
     for (uint32_t i = 0; i < scan_.blocks.size(); ++i) {
       if (context_.index.id_of(scan_.blocks[i].site) != stack) continue;
-      made.of_stack.add_block(scan_.blocks[i].size);
-      if (root != model::kNoBlock && root_of(i) == root) made.same_root.add_block(scan_.blocks[i].size);
+      made.of_stack.add_block(scan_.blocks[i].size_bytes);
+      if (root != model::kNoBlock && root_of(i) == root) made.same_root.add_block(scan_.blocks[i].size_bytes);
     }
   }
 

@@ -72,7 +72,7 @@ void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
     if (leader != model::kNoBlock && suppressed_by_[i] == kNotSuppressed) suppressed_by_[i] = suppressed_by_[leader];
     if (suppressed_by_[i] == kNotSuppressed) continue;
     if (suppressed_by_[i] >= hidden_.size()) hidden_.resize(suppressed_by_[i] + size_t{1});
-    hidden_[suppressed_by_[i]].add_block(scan.blocks[i].size);
+    hidden_[suppressed_by_[i]].add_block(scan.blocks[i].size_bytes);
   }
 }
 
@@ -89,10 +89,10 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     const bool suppressed = is_suppressed(static_cast<uint32_t>(i));
     report::StackLeaks& site = counts_for(block.site);
     const BlockState state = classes_.states[i];
-    (suppressed ? site.suppressed : count_for(site, state)).add_block(block.size);
-    if (!behind_headers_.empty() && behind_headers_[i] != 0) site.behind_headers.add_block(block.size);
+    (suppressed ? site.suppressed : count_for(site, state)).add_block(block.size_bytes);
+    if (!behind_headers_.empty() && behind_headers_[i] != 0) site.behind_headers.add_block(block.size_bytes);
     if (state != BlockState::kIndirect || suppressed) continue;
-    counts_for(scan.blocks[classes_.leaders[i]].site).below.add_block(block.size);
+    counts_for(scan.blocks[classes_.leaders[i]].site).below.add_block(block.size_bytes);
   }
 }
 

@@ -225,7 +225,7 @@ report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_
   const wire::FunctionFacts& function = wire::facts_of(entry.function);
   return {.function = function.name,
           .variant = function.variant,
-          .size = size_bytes,
+          .size_bytes = size_bytes,
           .frames = names_.frames_of(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMaxFrames)};
 }
 
@@ -246,7 +246,7 @@ void Listing::list_blocks(report::Report& report) const {
     std::vector<symbols::Frame> caller = names_.frames_of(tables_, site.stack, 1);
     report.blocks.push_back({.number = number,
                              .address = block.address,
-                             .size = block.size_bytes,
+                             .size_bytes = block.size_bytes,
                              .allocated_at_ns = block.allocated_at_ns,
                              .thread = block.thread,
                              .stack_id = index_.id_of(block.site),

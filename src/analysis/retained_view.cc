@@ -36,7 +36,7 @@ void list_blocks(const ViewContext& context, const leaks::Dominators& dominators
        largest_first(std::move(held), limit, [&](uint32_t block) { return dominators.retained_bytes[block]; })) {
     report::RetainedEntry& entry = made.entries.emplace_back();
     entry.block = context.blocks.block(scan, context.judged.counts, i);
-    entry.own = {1, scan.blocks[i].size};
+    entry.own = {1, scan.blocks[i].size_bytes};
     entry.retained = {dominators.retained_blocks[i], dominators.retained_bytes[i]};
   }
 }
@@ -127,7 +127,7 @@ GlobalGroups group_globals(const ViewContext& context) {
     }
     made.of_roots.push_back(place->second);
     if (pointed.emplace(place->second, root.to).second) {
-      made.direct[place->second].add_block(scan.blocks[root.to].size);
+      made.direct[place->second].add_block(scan.blocks[root.to].size_bytes);
     }
   }
   return made;
@@ -140,7 +140,7 @@ report::Retained retained_view(const ViewContext& context) {
   const leaks::Dominators dominators = leaks::find_dominators(scan, context.query.leaks);
   report::Retained made;
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
-    if (dominators.retained_blocks[i] != 0) made.held.add_block(scan.blocks[i].size);
+    if (dominators.retained_blocks[i] != 0) made.held.add_block(scan.blocks[i].size_bytes);
   }
   switch (*context.query.retained) {
     case RetainedBy::kBlock:
@@ -165,7 +165,7 @@ report::Globals globals_view(const ViewContext& context) {
   const std::vector<uint8_t> held =
       leaks::held_only_by(scan, wire::root_bit(wire::RootKind::kGlobal), context.query.leaks);
   for (size_t i = 0; i < held.size(); ++i) {
-    if (held[i] != 0) made.held.add_block(scan.blocks[i].size);
+    if (held[i] != 0) made.held.add_block(scan.blocks[i].size_bytes);
   }
   const GlobalGroups groups = group_globals(context);
   const auto count = static_cast<uint32_t>(groups.variables.size());

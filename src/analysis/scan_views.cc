@@ -26,8 +26,8 @@ class Changes {
     for (const uint32_t block : blocks) {
       if (judged.counts.is_suppressed(block) || !judged.counts.is_counted(block)) continue;
       const model::ScannedBlock& lost = judged.scan.blocks[block];
-      (total_.*which).add_block(lost.size);
-      (stacks_[context_.index.id_of(lost.site)].*which).add_block(lost.size);
+      (total_.*which).add_block(lost.size_bytes);
+      (stacks_[context_.index.id_of(lost.site)].*which).add_block(lost.size_bytes);
     }
   }
 

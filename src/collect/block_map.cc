@@ -30,7 +30,7 @@ BlockMap::Table::~Table() {
 const BlockMap::Block* BlockMap::find_around(uint64_t address) const {
   const Block* found = nullptr;
   for_each_live([&](uint64_t start, const Block& block) {
-    if (address > start && address - start < block.size) found = &block;
+    if (address > start && address - start < block.size_bytes) found = &block;
   });
   return found;
 }

@@ -20,7 +20,7 @@ class BlockMap {
  public:
   struct Block {
     model::BlockNumber number;  // of a live one
-    uint64_t size;
+    uint64_t size_bytes;
     model::SiteId allocated_at;
     model::SiteId released_at;  // kAlive while it is alive
     [[nodiscard]] bool alive() const { return released_at == kAlive; }

@@ -2,6 +2,13 @@
 
 #include <algorithm>
 
+// How the log's numbers become the trace's. Stacks: the agent's node is looked up in a table that has the site for the last function
+// that was called from there, so that most events cost one load; a node that is new is followed to its first known ancestor,
+// and named from there inwards. Blocks: the map from address to block lives here, so that a release in the trace names its
+// allocation by number and needs no address. An allocation at an address that is still alive shows that two streams' times
+// were not quite in order: its release is looked for among the events that follow within kMaxDisorder, and brought forward. If it
+// isn't there yet, the allocation waits for the next drain; if it can't come any more, a release is concluded, and marked as such.
+// Where events were lost or hidden (`sees_all()` is false) a release that fits nothing is unknown, not bad.
 namespace heaptap::collect {
 namespace {
 
@@ -176,7 +183,7 @@ void EventCoder::note_bad_release(const wire::RawEvent& raw, const BlockMap::Blo
   }
   if (dead != nullptr) {
     bad.block_known = true;
-    bad.block_size = dead->size;
+    bad.block_size = dead->size_bytes;
     bad.allocated_at = dead->allocated_at;
     bad.first_released_at = dead->alive() ? dead->allocated_at : dead->released_at;
   }

@@ -50,7 +50,7 @@ std::vector<base::AddressRange> heap_ranges(const std::vector<model::ScannedBloc
   constexpr uint64_t kPage = 4096;
   std::vector<base::AddressRange> ranges;
   for (const model::ScannedBlock& block : blocks) {
-    const uint64_t end = block.address + std::max<uint64_t>(block.size, 1);
+    const uint64_t end = block.address + std::max<uint64_t>(block.size_bytes, 1);
     if (!ranges.empty() && block.address <= ranges.back().end + kPage) {
       ranges.back().end = std::max(ranges.back().end, end);
     } else {
@@ -94,7 +94,7 @@ std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::Proces
   if (recorded.saw_all_releases) return {};
   std::vector<base::AddressRange> blocks;
   for (const model::ScannedBlock& block : recorded.blocks)
-    blocks.push_back({block.address, block.address + block.size});
+    blocks.push_back({block.address, block.address + block.size_bytes});
   const auto modules = elf::find_modules(memory);
   std::vector<model::BlockLife> lives;
   for (const scan::ChunkLife life : scan::find_chunk_lives(memory, modules, blocks)) {

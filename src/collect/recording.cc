@@ -137,8 +137,8 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
     recorded.saw_all_releases = reader_.lost_events() == 0 && gaps() == 0;
     coder_.blocks().for_each_live([&](uint64_t address, const BlockMap::Block& block) {
       constexpr uint64_t kMaxBytes = uint64_t{1} << 47;  // no process has more: its log was overwritten
-      if (block.size > kMaxBytes) return;
-      recorded.blocks.push_back({address, block.size, block.number, block.allocated_at, 0});
+      if (block.size_bytes > kMaxBytes) return;
+      recorded.blocks.push_back({address, block.size_bytes, block.number, block.allocated_at, 0});
     });
     return recorded;
   });

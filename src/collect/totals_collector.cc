@@ -87,7 +87,7 @@ void TotalsCollector::read_live_sizes(model::Totals& totals) const {
   }
   for (const auto& [size, blocks] : sizes) totals.live_sizes.push_back({size, blocks});
   std::sort(totals.live_sizes.begin(), totals.live_sizes.end(),
-            [](const model::LiveSize& a, const model::LiveSize& b) { return a.size < b.size; });
+            [](const model::LiveSize& a, const model::LiveSize& b) { return a.size_bytes < b.size_bytes; });
 }
 
 std::vector<TotalsCollector::Thread> TotalsCollector::take_new_threads() {

@@ -143,7 +143,7 @@ class Classifier {
     LostGroup made{.leader = leader, .indirect = {.blocks = members.size() - 1}};
     for (const uint32_t member : std::span(members).subspan(1)) {
       result_.states[member] = BlockState::kIndirect;
-      made.indirect.bytes += scan_.blocks[member].size;
+      made.indirect.bytes += scan_.blocks[member].size_bytes;
     }
     result_.groups.push_back(made);
   }
@@ -152,7 +152,7 @@ class Classifier {
     for (size_t i = 0; i < scan_.blocks.size(); ++i) {
       BlockTotal& total = result_.totals[static_cast<size_t>(result_.states[i])];
       ++total.blocks;
-      total.bytes += scan_.blocks[i].size;
+      total.bytes += scan_.blocks[i].size_bytes;
     }
   }
 

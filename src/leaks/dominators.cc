@@ -24,7 +24,7 @@ class DominatorSearch {
     // A dominator has a smaller number than what it dominates, so its sum is complete when its turn comes.
     for (uint32_t w = last(); w > 0; --w) {
       const uint32_t block = vertex_[w];
-      made.retained_bytes[block] += scan_.blocks[block].size;
+      made.retained_bytes[block] += scan_.blocks[block].size_bytes;
       made.retained_blocks[block] += 1;
       if (idom_[w] == 0) continue;
       const uint32_t above = vertex_[idom_[w]];

@@ -45,7 +45,7 @@ model::HeapScan with_groups(const model::HeapScan& scan, std::span<const uint32_
     made.roots.push_back(root);
   }
   for (const std::vector<model::BlockPointer>& of_group : pointers) {
-    made.blocks.push_back({.address = 0, .size = 0, .number = 0, .site = 0, .type = 0});
+    made.blocks.push_back({.address = 0, .size_bytes = 0, .number = 0, .site = 0, .type = 0});
     made.pointers.insert(made.pointers.end(), of_group.begin(), of_group.end());
     made.pointers_begin.push_back(static_cast<uint32_t>(made.pointers.size()));
   }
@@ -63,7 +63,7 @@ std::vector<GroupTotal> retained_by_groups(const model::HeapScan& scan, const Do
   std::vector<uint32_t> path;
   const auto enter = [&](uint32_t block) {
     const uint32_t group = groups[block];
-    add(totals[group].own, 1, scan.blocks[block].size);
+    add(totals[group].own, 1, scan.blocks[block].size_bytes);
     if (open[group]++ == 0) {
       add(totals[group].retained, dominators.retained_blocks[block], dominators.retained_bytes[block]);
     }

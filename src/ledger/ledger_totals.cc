@@ -28,7 +28,7 @@ void Ledger::add_totals(const model::Totals& totals, const model::Tables& tables
   for (const model::ThreadReleases& entry : totals.threads) {
     if (filter_.thread == 0 || filter_.thread == entry.thread) thread_tally(entry.thread).releases = entry.releases;
   }
-  for (const model::LiveSize& entry : totals.live_sizes) sizes_.add_live(entry.size, entry.blocks);
+  for (const model::LiveSize& entry : totals.live_sizes) sizes_.add_live(entry.size_bytes, entry.blocks);
 }
 
 void Ledger::add_site(const model::SiteTotals& entry) {

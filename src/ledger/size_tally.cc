@@ -66,7 +66,8 @@ std::vector<SizeTally::Exact> SizeTally::exact() const {
   for (const auto& [size, count] : large_) {
     sizes.push_back({size, count});
   }
-  std::sort(sizes.begin() + first_large, sizes.end(), [](const Exact& a, const Exact& b) { return a.size < b.size; });
+  std::sort(sizes.begin() + first_large, sizes.end(),
+            [](const Exact& a, const Exact& b) { return a.size_bytes < b.size_bytes; });
   return sizes;
 }
 

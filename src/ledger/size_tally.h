@@ -49,7 +49,7 @@ class SizeTally {
   void add_live(uint64_t size, uint64_t blocks);
 
   struct Exact {
-    uint64_t size;
+    uint64_t size_bytes;
     SizeCount count;
   };
   // Ascending by size. Sizes that came after the table was full are missing; `uncounted_allocations` says how often.

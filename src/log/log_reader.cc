@@ -9,6 +9,15 @@
 #include <cstring>
 #include <utility>
 
+// How streams that know nothing of each other become one order. Each is in order by itself; the reader merges them by time, and
+// hands on an event once nothing older can still come from any stream. What could still come is bounded by a time that the reader
+// publishes with each drain: a record may use a reading of the clock that is shared between several, but none from before the
+// published time. So whatever a stream that is idle now will ever bring is newer than what was published at the drain before
+// (`settled_`); a stream in the middle of a record (an odd `activity`) may bring something as old as its last record, and holds
+// the others up, but not for longer than kStallTicks. Clocks of two processors are nearly equal, and kSlackTicks is what
+// may lie between a reading and the visibility of its record; what is still out of order the event coder repairs by blocks.
+// Streams that are quiet since the last look cost one load each. All that is read is another process's memory: each index and
+// count is checked as it was copied, a stream that can't be right is given up and counted, and no loop is longer than the log.
 namespace heaptap::log {
 namespace {
 

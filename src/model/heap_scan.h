@@ -15,7 +15,7 @@ inline constexpr uint32_t kNoBlock = 0xffffffff;
 
 struct ScannedBlock {
   uint64_t address;
-  uint64_t size;
+  uint64_t size_bytes;
   BlockNumber number;
   SiteId site;    // of its allocation
   uint64_t type;  // address of the vtable that it begins with, where that lies in a module's read-only data; else 0

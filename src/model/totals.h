@@ -27,7 +27,7 @@ struct ThreadReleases {
 
 // How many blocks of one size are alive.
 struct LiveSize {
-  uint64_t size = 0;
+  uint64_t size_bytes = 0;
   uint64_t blocks = 0;
 };
 

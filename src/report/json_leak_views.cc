@@ -11,7 +11,7 @@ std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json json_of(const NamedBlock& block) {
-  return {{"number", block.number},  {"address", hex(block.address)},  {"size", block.size},
+  return {{"number", block.number},  {"address", hex(block.address)},  {"size", block.size_bytes},
           {"state", block.state},    {"suppressed", block.suppressed}, {"type", or_null(block.type)},
           {"stack", block.stack_id}, {"function", block.function},     {"caller", report::json_of(block.caller)}};
 }

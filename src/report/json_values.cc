@@ -19,7 +19,7 @@ Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Js
 Json origin_json(const ErrorEntry::Origin& origin) {
   return {{"function", origin.function},
           {"variant", origin.variant},
-          {"size", origin.size},
+          {"size", origin.size_bytes},
           {"frames", json_of(origin.frames)}};
 }
 

@@ -14,7 +14,7 @@ namespace heaptap::report {
 struct NamedBlock {
   uint64_t number = 0;
   uint64_t address = 0;
-  uint64_t size = 0;
+  uint64_t size_bytes = 0;
   std::string state;  // "reachable", "possible", "indirect", "definite"
   bool suppressed = false;
   std::string type;  // of C++ objects with virtual functions, and of what containers of std:: allocate; else empty

@@ -100,7 +100,8 @@ std::string sizes(const Report& report) {
             {"live_bytes", size.live_bytes}};
   });
   document.list("sizes", report.top_sizes, [counts](const ExactSize& size) -> Json {
-    return {{"size", size.size}, {"allocations", known(counts, size.allocations)}, {"live_blocks", size.live_blocks}};
+    return {
+        {"size", size.size_bytes}, {"allocations", known(counts, size.allocations)}, {"live_blocks", size.live_blocks}};
   });
   document.member("uncounted_allocations", known(counts, report.uncounted_allocations));
   return document.finish();
@@ -146,7 +147,7 @@ std::string blocks(const Report& report) {
   else
     document.list("blocks", report.blocks, [](const BlockEntry& block) -> Json {
       return {{"number", block.number},     {"address", address_json(block.address)},
-              {"size", block.size},         {"allocated_at_ns", block.allocated_at_ns},
+              {"size", block.size_bytes},   {"allocated_at_ns", block.allocated_at_ns},
               {"thread", block.thread},     {"stack", block.stack_id},
               {"function", block.function}, {"caller", json_of(block.caller)}};
     });

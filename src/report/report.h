@@ -83,7 +83,7 @@ struct ErrorEntry {
   struct Origin {
     std::string function;
     std::string variant;
-    uint64_t size = 0;
+    uint64_t size_bytes = 0;
     std::vector<symbols::Frame> frames;
   };
   std::optional<Origin> allocated;
@@ -100,7 +100,7 @@ struct SizeClass {  // blocks of lowest..highest bytes
 };
 
 struct ExactSize {
-  uint64_t size = 0;
+  uint64_t size_bytes = 0;
   uint64_t allocations = 0;
   uint64_t live_blocks = 0;
 };
@@ -134,7 +134,7 @@ struct ThreadEntry {
 struct BlockEntry {
   uint64_t number = 0;
   uint64_t address = 0;
-  uint64_t size = 0;
+  uint64_t size_bytes = 0;
   uint64_t allocated_at_ns = 0;
   uint32_t thread = 0;
   uint64_t stack_id = 0;

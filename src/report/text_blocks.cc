@@ -37,7 +37,7 @@ std::string frame_text(const NamedRoot& root) {
 
 std::string block_text(const NamedBlock& block) {
   const std::string type = block.type.empty() ? "" : "  " + short_safe(block.type);
-  return fmt::format("#b{}  {}{}  by {} from {} (stack #{})", block.number, format_bytes(block.size), type,
+  return fmt::format("#b{}  {}{}  by {} from {} (stack #{})", block.number, format_bytes(block.size_bytes), type,
                      block.function, describe(block.caller, kNameWidth), block.stack_id);
 }
 

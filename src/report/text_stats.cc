@@ -119,7 +119,7 @@ std::string text_sizes(const TextContext& context) {
   for (size_t index = 0; index < shown; ++index) {
     const ExactSize& size = report.top_sizes[index];
     const bool counts = report.has_events;
-    sizes.add({format_count(size.size), counts ? format_count(size.allocations) : "-",
+    sizes.add({format_count(size.size_bytes), counts ? format_count(size.allocations) : "-",
                counts ? percent(size.allocations, report.totals.allocations) : "-", format_count(size.live_blocks)});
   }
   std::string text = title_of(context) + "\n" + classes.render(context.ink) + "\n" + sizes.render(context.ink);
@@ -195,7 +195,7 @@ std::string text_blocks(const TextContext& context) {
   for (size_t index = 0; index < shown; ++index) {
     const BlockEntry& block = report.blocks[index];
     table.add({std::to_string(block.number), block.address == 0 ? "?" : fmt::format("{:#x}", block.address),
-               format_count(block.size), format_duration(block.allocated_at_ns), std::to_string(block.thread),
+               format_count(block.size_bytes), format_duration(block.allocated_at_ns), std::to_string(block.thread),
                fmt::format("#{}", block.stack_id), block.function, describe(block.caller, kNameWidth)});
   }
   std::string text = title_of(context) + "\n" + table.render(context.ink);

@@ -126,8 +126,9 @@ std::string text_errors(const TextContext& context) {
                                                                 error.address, counted(error.count, "time"))));
     text += frames_text(context, error.frames);
     if (error.allocated) {
-      text += fmt::format("    allocated by {} ({} bytes)\n",
-                          function_text(error.allocated->function, error.allocated->variant), error.allocated->size);
+      text +=
+          fmt::format("    allocated by {} ({} bytes)\n",
+                      function_text(error.allocated->function, error.allocated->variant), error.allocated->size_bytes);
       text += frames_text(context, error.allocated->frames);
     }
     if (error.released) {

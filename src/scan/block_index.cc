@@ -8,7 +8,7 @@ BlockIndex::BlockIndex(std::span<const model::ScannedBlock> blocks) : blocks_(bl
     const uint64_t address = blocks_[i].address;
     starts_.push_back(static_cast<uint16_t>(address & kLowMask));
     const uint64_t most = std::min(kMaxIndexedBytes, kAddressEnd - address);
-    const uint64_t last = address + std::clamp<uint64_t>(blocks_[i].size, 1, most) - 1;
+    const uint64_t last = address + std::clamp<uint64_t>(blocks_[i].size_bytes, 1, most) - 1;
     add_leaf(address >> kRegionBits);
     for (uint64_t number = (address >> kRegionBits) + 1; number < last >> kRegionBits; ++number) {
       uint32_t& region = region_of(number);

@@ -27,7 +27,7 @@ size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
     blocks.erase(blocks.begin(), std::unique(blocks.rbegin(), blocks.rend(), replaced).base());
   }
   const size_t odd = std::erase_if(blocks, [](const model::ScannedBlock& block) {
-    return block.address == 0 || block.address >= kMaxBytes || block.size > kMaxBytes - block.address;
+    return block.address == 0 || block.address >= kMaxBytes || block.size_bytes > kMaxBytes - block.address;
   });
   for (model::ScannedBlock& block : blocks) {
     if (block.type != 0) block.type = 0;

@@ -34,7 +34,7 @@ MemoryPlan plan_blocks(std::span<const model::ScannedBlock> blocks, unsigned wor
   base::AddressRange run;
   for (const model::ScannedBlock& block : blocks) {
     const uint64_t begin = block.address / word_bytes * word_bytes;
-    const uint64_t end = (block.address + block.size) / word_bytes * word_bytes;
+    const uint64_t end = (block.address + block.size_bytes) / word_bytes * word_bytes;
     if (begin > run.end + kSmallGapBytes) {
       add_touched(run, word_bytes, reader, plan);
       run = {begin, begin};
@@ -54,9 +54,9 @@ MemoryPlan plan_range(base::AddressRange range, bool without_blocks, std::span<c
                                   [](uint64_t at, const model::ScannedBlock& each) { return at < each.address; });
     if (block != blocks.begin()) --block;
     for (; block != blocks.end() && block->address < range.end; ++block) {
-      if (block->size < kLargeBlockBytes || block->address + block->size <= range.begin) continue;
+      if (block->size_bytes < kLargeBlockBytes || block->address + block->size_bytes <= range.begin) continue;
       add_touched({range.begin, block->address}, word_bytes, reader, plan);
-      range.begin = round_up(block->address + block->size, word_bytes);
+      range.begin = round_up(block->address + block->size_bytes, word_bytes);
     }
   }
   add_touched(range, word_bytes, reader, plan);

@@ -16,7 +16,7 @@ constexpr uint64_t kPageBytes = 4096;
 base::AddressRange span_of(std::span<const model::ScannedBlock> blocks) {
   if (blocks.empty()) return {1, 1};
   uint64_t end = 0;
-  for (const model::ScannedBlock& block : blocks) end = std::max(end, block.address + block.size);
+  for (const model::ScannedBlock& block : blocks) end = std::max(end, block.address + block.size_bytes);
   return {blocks.front().address, end + BlockHeads::kMaxCookieBytes + 1};
 }
 
@@ -111,16 +111,16 @@ template <typename Word>
 void PointerCollector<Word>::note_head(uint32_t block, uint64_t base, std::span<const Word> words) {
   model::ScannedBlock& noted = parts_.scan.blocks[block];
   Word head[BlockHeads::kHeadWords] = {};
-  const size_t bytes = std::min<uint64_t>(noted.size, sizeof head);
+  const size_t bytes = std::min<uint64_t>(noted.size_bytes, sizeof head);
   const uint64_t offset = noted.address - base;
   if (offset + bytes <= words.size_bytes()) {
     std::memcpy(head, reinterpret_cast<const uint8_t*>(words.data()) + offset, bytes);
   } else {
     reader_.read(noted.address, {reinterpret_cast<uint8_t*>(head), bytes});
   }
-  parts_.heads.note(block, noted.size, head);
+  parts_.heads.note(block, noted.size_bytes, head);
   const bool in_span = head[0] >= whole_span_.begin && head[0] < whole_span_.end;
-  if (in_span && noted.size >= sizeof(Word) && parts_.vtables.is_vtable(head[0], reader_)) noted.type = head[0];
+  if (in_span && noted.size_bytes >= sizeof(Word) && parts_.vtables.is_vtable(head[0], reader_)) noted.type = head[0];
 }
 
 template <typename Word>
@@ -143,7 +143,7 @@ void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Wor
     while (next != blocks.end() && next->address <= position) ++next;
     if (next == blocks.begin()) continue;
     const auto block = next - 1;
-    if (position + sizeof(Word) > block->address + block->size) continue;
+    if (position + sizeof(Word) > block->address + block->size_bytes) continue;
     const uint64_t value = words[found];
     if (parts_.index.may_hold(value)) {
       if (pointers) parts_.log.add(value, position);
@@ -169,7 +169,7 @@ bool PointerCollector<Word>::is_in_block(uint64_t position) const {
   if (!parts_.index.may_hold(position)) return false;
   const uint32_t block = parts_.index.last_before(position).block;
   if (block == model::kNoBlock) return false;
-  return position - parts_.scan.blocks[block].address < parts_.scan.blocks[block].size;
+  return position - parts_.scan.blocks[block].address < parts_.scan.blocks[block].size_bytes;
 }
 
 template <typename Word>

@@ -77,7 +77,7 @@ PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
   const model::ScannedBlock& block = scan_.blocks[found.block];
   const uint64_t offset = address - block.address;
   const bool empty_array = offset == heads_.cookie_bytes() && heads_.is_empty_array(found.block);
-  if (offset >= block.size && !empty_array) return {};
+  if (offset >= block.size_bytes && !empty_array) return {};
   return {.block = found.block, .kind = heads_.kind_of(address, block, found.block), .offset = offset};
 }
 

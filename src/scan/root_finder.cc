@@ -17,6 +17,14 @@
 #include "scan/stack_walk.h"
 #include "scan/thread_area.h"
 
+// How the memory of a stopped process is divided into roots and the rest. Everything that is mapped gets a label, and what is known better
+// paints over what is known less: first mappings (writable ones are roots, as "unknown memory"), then modules' data, then what
+// allocators keep for themselves, stacks of threads that ended and what the agent has (no roots), then each thread: its stack from
+// the stack pointer up is a root, what lies below is dead. Alternate stacks, contexts that the program switches between and
+// thread-local storage come last, since they lie inside other memory. The live blocks themselves are cut out: they are reached from roots,
+// they are none. Where a thread is the one that ends the process, its stack lives from what the agent said, not from its stack
+// pointer, which is in the agent. Whenever something can't be found out (a musl thread area, a stack without an end), the
+// memory stays a root and a note says so: a leak may be missed then, but nothing is accused.
 namespace heaptap::scan {
 namespace {
 

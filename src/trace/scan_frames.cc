@@ -159,13 +159,13 @@ void ScanFrameWriter::write_blocks() {
   last_values_.assign(fresh_.size(), 0);
   for (size_t i = begin; i < end; ++i) {
     uint64_t& last = last_values_[block_locals_[i - begin]];
-    payload_.varint(last == blocks[i].size + 1 ? 0 : blocks[i].size + 1);
-    last = blocks[i].size + 1;
+    payload_.varint(last == blocks[i].size_bytes + 1 ? 0 : blocks[i].size_bytes + 1);
+    last = blocks[i].size_bytes + 1;
   }
   uint64_t expected = 0;
   for (size_t i = begin; i < end; ++i) {
     payload_.signed_varint(static_cast<int64_t>(blocks[i].address - expected) >> shift);
-    expected = blocks[i].address + stride_of(blocks[i].size);
+    expected = blocks[i].address + stride_of(blocks[i].size_bytes);
   }
   write_distances(payload_, blocks, begin, end, [](const model::ScannedBlock& block) { return block.number; });
   write_types(begin, end);
@@ -349,7 +349,7 @@ bool ScanFrameReader::add_sizes(wire::VarintReader& in, size_t begin) {
     uint64_t& last = last_values_[block_locals_[i - begin]];
     if (value != 0) last = value;
     if (last == 0) return false;
-    scan_.blocks[i].size = last - 1;
+    scan_.blocks[i].size_bytes = last - 1;
   }
   return in.ok();
 }
@@ -359,8 +359,8 @@ bool ScanFrameReader::add_addresses(wire::VarintReader& in, size_t begin, uint64
   for (size_t i = begin; i < scan_.blocks.size(); ++i) {
     model::ScannedBlock& block = scan_.blocks[i];
     block.address = expected + (static_cast<uint64_t>(in.signed_varint()) << shift);
-    if (block.size > ~block.address || (i > 0 && block.address <= scan_.blocks[i - 1].address)) return false;
-    expected = block.address + stride_of(block.size);
+    if (block.size_bytes > ~block.address || (i > 0 && block.address <= scan_.blocks[i - 1].address)) return false;
+    expected = block.address + stride_of(block.size_bytes);
   }
   return in.ok();
 }
@@ -436,7 +436,7 @@ bool ScanFrameReader::add_pointers(wire::VarintReader& in) {
     uint64_t least = at > scan_.pointers_begin[run.block] ? scan_.pointers[at - 1].offset : 0;
     for (uint32_t i = 0; i < run.count; ++i, ++at) {
       offset += in.varint();
-      if (!in.ok() || offset > kAny32 || offset < least || offset >= scan_.blocks[run.block].size) return false;
+      if (!in.ok() || offset > kAny32 || offset < least || offset >= scan_.blocks[run.block].size_bytes) return false;
       least = offset;
       scan_.pointers[at].offset = static_cast<uint32_t>(offset);
     }

@@ -72,9 +72,9 @@ void write_totals(ByteBuffer& out, const Totals& totals) {
   out.varint(totals.live_sizes.size());
   uint64_t size = 0;
   for (const model::LiveSize& entry : totals.live_sizes) {
-    out.varint(entry.size - size);
+    out.varint(entry.size_bytes - size);
     out.varint(entry.blocks);
-    size = entry.size;
+    size = entry.size_bytes;
   }
 }
 

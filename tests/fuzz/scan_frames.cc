@@ -28,10 +28,10 @@ void check(const model::HeapScan& scan, const model::Tables& tables) {
   FUZZ_EXPECT(std::ranges::is_sorted(scan.pointers_begin) && scan.pointers_begin.back() == scan.pointers.size());
   for (size_t i = 0; i < block_count; ++i) {
     const model::ScannedBlock& block = scan.blocks[i];
-    FUZZ_EXPECT(block.site < tables.sites.size() && block.address + block.size >= block.address);
+    FUZZ_EXPECT(block.site < tables.sites.size() && block.address + block.size_bytes >= block.address);
     FUZZ_EXPECT(i == 0 || block.address > scan.blocks[i - 1].address);
     for (uint32_t p = scan.pointers_begin[i]; p < scan.pointers_begin[i + 1]; ++p) {
-      FUZZ_EXPECT(scan.pointers[p].to < block_count && scan.pointers[p].offset < block.size);
+      FUZZ_EXPECT(scan.pointers[p].to < block_count && scan.pointers[p].offset < block.size_bytes);
       FUZZ_EXPECT(p == scan.pointers_begin[i] || scan.pointers[p].offset >= scan.pointers[p - 1].offset);
       FUZZ_EXPECT(static_cast<unsigned>(scan.pointers[p].kind) < wire::kPointerKindCount);
     }
@@ -44,7 +44,8 @@ void check(const model::HeapScan& scan, const model::Tables& tables) {
 
 bool equal(const model::HeapScan& a, const model::HeapScan& b) {
   const auto same_block = [](const model::ScannedBlock& x, const model::ScannedBlock& y) {
-    return x.address == y.address && x.size == y.size && x.number == y.number && x.site == y.site && x.type == y.type;
+    return x.address == y.address && x.size_bytes == y.size_bytes && x.number == y.number && x.site == y.site &&
+           x.type == y.type;
   };
   const auto same_pointer = [](const model::BlockPointer& x, const model::BlockPointer& y) {
     return x.to == y.to && x.offset == y.offset && x.kind == y.kind;

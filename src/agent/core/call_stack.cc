@@ -4,6 +4,15 @@
 #include "agent/core/pieces.h"
 #include "agent/core/string.h"
 
+// How a stack gets its number without being walked whole. The frames of the thread's last stack are remembered from the
+// outermost one inwards: where each return address was read, and what was read there. A new stack mostly shares its outer
+// frames with that one. So the walk goes outwards from the hook, frame by frame, and at each frame that stands where a remembered
+// one stood (the same slot, the same return address) it reads the remembered words further out again: if all are as they were,
+// so is the rest of the stack, and its number is known. Equal words alone prove it only where the frame was found by the stack
+// pointer; where a frame pointer led to it, what that was read from is compared as well (`origin`, `fp_user`).
+// What is left are the frames further in, the suffix. It is looked for first (suffix_cache.h): where words stop to be equal and
+// what stands there now tells which of the suffixes that were seen there it may be, and its own words prove it. Only where
+// none fits is there a walk. A stack that crossed a signal frame, or whose end nothing proves, isn't remembered at all.
 namespace heaptap::agent {
 namespace {
 

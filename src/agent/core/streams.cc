@@ -5,6 +5,15 @@
 #include "agent/core/pieces.h"
 #include "agent/core/session.h"
 
+// How a thread gets room to write, without locks. A stream is a slot, claimed by compare-and-exchange, and a list of chunks. Free
+// chunks are a stack in the log (its head carries a tag against ABA), and fresh ones are counted up; both end where the
+// collector allows no more yet. Where there is none, a thread waits on the futex that the collector counts up as it gives back, as
+// long as that moves; once a wait was in vain nobody waits again until it does. The last commit in a chunk comes before its
+// `next`, which the reader loads first: so a chunk with a `next` is whole.
+// Nobody says when a thread ends: its destructors allocate to the very end. So where states have become many, one thread sweeps:
+// it asks the kernel for each thread, and ends the streams of those that are gone. Memory of states is never given back, only used
+// again, since a signal handler may be in the middle of any of this. It may also leave by longjmp: then a level
+// stays behind, and end_levels_below() ends it as soon as a stack proves that nothing of it can still run.
 namespace heaptap::agent {
 
 constinit Pieces g_pieces{};

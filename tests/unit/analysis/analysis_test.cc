@@ -158,7 +158,7 @@ TEST_F(Analysis, ListsBadReleasesWithBothStacks) {
   EXPECT_EQ(report.errors[0].function, "operator delete");
   EXPECT_NE(report.errors[0].address, 0u);
   ASSERT_TRUE(report.errors[0].allocated.has_value());
-  EXPECT_EQ(report.errors[0].allocated->size, 24u);
+  EXPECT_EQ(report.errors[0].allocated->size_bytes, 24u);
   EXPECT_EQ(report.errors[0].allocated->frames.front().address, 0x10u);
   EXPECT_EQ(report.errors[1].kind, "bad");
   EXPECT_EQ(report.errors[1].address, 0x1230u);
@@ -173,7 +173,7 @@ TEST_F(Analysis, ListsLiveBlocksLargestFirst) {
   const report::Report report = analyzed({.blocks = true});
   ASSERT_EQ(report.blocks.size(), 2u);
   EXPECT_EQ(report.blocks[0].number, 2u);
-  EXPECT_EQ(report.blocks[0].size, 30u);
+  EXPECT_EQ(report.blocks[0].size_bytes, 30u);
   EXPECT_EQ(report.blocks[0].address, 0x20000u);
 }
 

@@ -267,7 +267,7 @@ TEST(Dominators, AgreesWithTakingEachBlockAwayOnRandomGraphs) {
     for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
       const Set without = closure(scan, roots, options, false, i);
       uint64_t bytes = 0;
-      for (uint32_t j = 0; j < scan.blocks.size(); ++j) bytes += held[j] && !without[j] ? scan.blocks[j].size : 0;
+      for (uint32_t j = 0; j < scan.blocks.size(); ++j) bytes += held[j] && !without[j] ? scan.blocks[j].size_bytes : 0;
       EXPECT_EQ(result.retained_bytes[i], bytes);
       const uint32_t parent = result.parents[i];
       if (parent != model::kNoBlock) {
@@ -309,7 +309,7 @@ TEST(Retained, GroupsCountABlockOnceThatSeveralOfThemDominate) {
       bool seen[kGroups] = {};
       if (dominators.retained_blocks[i] == 0) continue;
       for (uint32_t at = i; at != model::kNoBlock; at = dominators.parents[at]) seen[groups[at]] = true;
-      for (uint32_t group = 0; group < kGroups; ++group) expected[group] += seen[group] ? scan.blocks[i].size : 0;
+      for (uint32_t group = 0; group < kGroups; ++group) expected[group] += seen[group] ? scan.blocks[i].size_bytes : 0;
     }
     const std::vector<GroupTotal> result = retained_by_groups(scan, dominators, groups, kGroups);
     for (uint32_t group = 0; group < kGroups; ++group) EXPECT_EQ(result[group].retained.bytes, expected[group]);
@@ -336,7 +336,7 @@ TEST(Retained, RootsOfAGroupRetainWhatIsNotHeldWithoutThem) {
       for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
         if (!held[i] || without[i]) continue;
         ++expected.blocks;
-        expected.bytes += scan.blocks[i].size;
+        expected.bytes += scan.blocks[i].size_bytes;
       }
       EXPECT_EQ(result[group].bytes, expected.bytes);
       EXPECT_EQ(result[group].blocks, expected.blocks);

@@ -409,11 +409,11 @@ void RandomEvents::expect_same(const Ledger& ledger, const test::ReferenceLedger
   std::map<uint64_t, uint64_t> left;
   ledger.blocks().for_each([&](uint64_t number, const Block& block) { left[number] = block.size_bytes; });
   ASSERT_EQ(left.size(), plain.blocks.size());
-  for (const auto& [number, block] : plain.blocks) EXPECT_EQ(left.at(number), block.size);
+  for (const auto& [number, block] : plain.blocks) EXPECT_EQ(left.at(number), block.size_bytes);
   EXPECT_EQ(ledger.sizes().exact().empty(), !options.statistics);
   for (const auto& size : ledger.sizes().exact()) {
-    EXPECT_EQ(size.count.allocations, plain.sizes.at(size.size).first);
-    EXPECT_EQ(size.count.live_blocks, plain.sizes.at(size.size).second);
+    EXPECT_EQ(size.count.allocations, plain.sizes.at(size.size_bytes).first);
+    EXPECT_EQ(size.count.live_blocks, plain.sizes.at(size.size_bytes).second);
   }
 }
 

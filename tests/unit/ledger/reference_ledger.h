@@ -101,10 +101,10 @@ class ReferenceLedger {
     blocks.erase(event.size_or_block);
     ReferenceTally& tally = tallies[block.site];
     ++tally.releases;
-    tally.live_bytes -= block.size;
+    tally.live_bytes -= block.size_bytes;
     tally.lifetime_ns += time - block.time;
-    live_bytes -= block.size;
-    --sizes[block.size].second;
+    live_bytes -= block.size_bytes;
+    --sizes[block.size_bytes].second;
     if (last_block_[event.thread] == event.size_or_block) {
       ++tally.temporary;
       ++temporary;

@@ -18,7 +18,7 @@ const symbols::Frame kServe = frame("shop::serve(int)", "/src/shop/serve.cc", 12
 NamedBlock block(uint64_t number, uint64_t size, const std::string& type = "", const std::string& state = "reachable") {
   return {.number = number,
           .address = 0x5000 + number * 0x100,
-          .size = size,
+          .size_bytes = size,
           .state = state,
           .suppressed = false,
           .type = type,

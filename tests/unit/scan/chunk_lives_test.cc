@@ -48,9 +48,9 @@ void use_heap(Told& told, size_t part, size_t parts) {
     if (random() % 300 == 0) {
       free(block);
       block = malloc(200'000 + size);
-      told.size[i] = 200'000 + size;
+      told.size_bytes[i] = 200'000 + size;
     } else {
-      told.size[i] = size;
+      told.size_bytes[i] = size;
     }
     told.address[i] = reinterpret_cast<uint64_t>(block);
     blocks.push_back(block);
@@ -80,7 +80,7 @@ Seen look_at(pid_t process, const Told& told) {
   }
   std::ranges::sort(order, {}, [&](size_t i) { return told.address[i]; });
   std::vector<base::AddressRange> blocks;
-  for (const size_t i : order) blocks.push_back({told.address[i], told.address[i] + told.size[i]});
+  for (const size_t i : order) blocks.push_back({told.address[i], told.address[i] + told.size_bytes[i]});
   const auto lives = find_chunk_lives(memory, modules, blocks);
   Seen seen;
   for (size_t i = 0; i < lives.size(); ++i) {
@@ -162,7 +162,7 @@ TEST(ChunkLives, AreNotConcludedFromAListThatLeadsIntoItself) {
     use_heap(told, 0, 1);
     // As if the program had written behind a release: what the next block of a list is, is the block itself.
     for (size_t i = 0; i < kBlocks; ++i) {
-      const bool is_in_list = told.released[i] && told.size[i] < 1000;
+      const bool is_in_list = told.released[i] && told.size_bytes[i] < 1000;
       if (is_in_list) *reinterpret_cast<uint64_t*>(told.address[i]) = told.address[i] ^ told.address[i] >> 12;
     }
     [[maybe_unused]] const ssize_t sent = write(out, "x", 1);

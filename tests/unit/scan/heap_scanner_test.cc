@@ -47,7 +47,7 @@ class HeapScannerTest : public testing::Test {
 
   uint32_t add_block(uint64_t address, uint64_t size) {
     const auto index = static_cast<uint32_t>(input_.blocks.size());
-    input_.blocks.push_back({.address = address, .size = size, .number = index + 1, .site = 7, .type = 99});
+    input_.blocks.push_back({.address = address, .size_bytes = size, .number = index + 1, .site = 7, .type = 99});
     return index;
   }
 
@@ -130,7 +130,7 @@ TEST_F(HeapScannerTest, OnlyWholeWordsOfABlockCount) {
   add_block(kHeap + 128, 8);
   memory_.put(kHeap + 64 + 8, kHeap + 128);
   EXPECT_TRUE(scan().pointers.empty());
-  input_.blocks[0].size = 16;
+  input_.blocks[0].size_bytes = 16;
   EXPECT_EQ(scan().pointers.size(), 1u);
 }
 
@@ -416,7 +416,7 @@ class ShortWords : public testing::Test {
 
   void add_block(uint64_t address, uint64_t size) {
     const uint32_t number = static_cast<uint32_t>(input_.blocks.size()) + 1;
-    input_.blocks.push_back({.address = address, .size = size, .number = number, .site = 7, .type = 0});
+    input_.blocks.push_back({.address = address, .size_bytes = size, .number = number, .site = 7, .type = 0});
   }
 
   model::HeapScan scan() {
@@ -525,7 +525,7 @@ class RandomHeap : public HeapScannerTest {
   [[nodiscard]] uint32_t slow_find(uint64_t address) const {
     for (uint32_t i = 0; i < input_.blocks.size(); ++i) {
       const model::ScannedBlock& block = input_.blocks[i];
-      if (address == block.address || (address > block.address && address < block.address + block.size)) return i;
+      if (address == block.address || (address > block.address && address < block.address + block.size_bytes)) return i;
     }
     return model::kNoBlock;
   }
@@ -536,7 +536,8 @@ TEST_F(RandomHeap, FindsWhatASlowSearchFinds) {
   const model::HeapScan result = scan();
   for (uint32_t i = 0; i < result.blocks.size(); i += 97) {
     std::vector<uint32_t> expected;
-    for (uint64_t at = result.blocks[i].address; at + 8 <= result.blocks[i].address + result.blocks[i].size; at += 8) {
+    for (uint64_t at = result.blocks[i].address; at + 8 <= result.blocks[i].address + result.blocks[i].size_bytes;
+         at += 8) {
       const uint32_t to = slow_find(memory_.get(at));
       if (to != model::kNoBlock && to != i) expected.push_back(to);
     }
@@ -606,13 +607,13 @@ TEST(BlockIndex, FindsTheLastBlockBefore) {
   uint64_t at = 0x1000;
   for (uint32_t i = 0; i < 3000; ++i) {
     const uint64_t size = i % 100 == 0 ? random() % (uint64_t{1} << 24) : random() % 300;
-    blocks.push_back({.address = at, .size = size, .number = i, .site = 0, .type = 0});
+    blocks.push_back({.address = at, .size_bytes = size, .number = i, .site = 0, .type = 0});
     at += size + 1 + (random() % 50 == 0 ? random() % (uint64_t{1} << 40) : random() % 64);
   }
   const BlockIndex index(blocks);
   for (uint32_t i = 0; i < blocks.size(); ++i) {
-    for (const uint64_t offset : {uint64_t{0}, blocks[i].size / 2, blocks[i].size - 1}) {
-      if (offset > blocks[i].size) continue;
+    for (const uint64_t offset : {uint64_t{0}, blocks[i].size_bytes / 2, blocks[i].size_bytes - 1}) {
+      if (offset > blocks[i].size_bytes) continue;
       ASSERT_TRUE(index.may_hold(blocks[i].address + offset));
       const BlockIndex::Found found = index.last_before(blocks[i].address + offset);
       ASSERT_EQ(found.block, i);

@@ -24,7 +24,8 @@ struct GraphRoot {
 inline model::HeapScan make_scan(uint32_t blocks, std::vector<GraphEdge> edges, const std::vector<GraphRoot>& roots) {
   model::HeapScan scan;
   for (uint32_t i = 0; i < blocks; ++i) {
-    scan.blocks.push_back({.address = 0x1000 + i * 0x100u, .size = 100 + i, .number = i + 1, .site = 0, .type = 0});
+    scan.blocks.push_back(
+        {.address = 0x1000 + i * 0x100u, .size_bytes = 100 + i, .number = i + 1, .site = 0, .type = 0});
   }
   std::stable_sort(edges.begin(), edges.end(), [](const GraphEdge& a, const GraphEdge& b) { return a.from < b.from; });
   scan.pointers_begin.push_back(0);

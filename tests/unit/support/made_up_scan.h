@@ -43,14 +43,14 @@ inline model::HeapScan heap_like_scan(uint32_t block_count, uint32_t site_count,
     const uint64_t size = site % 7 == 0 ? 8 + random() % 200 : sizes[site];
     number = random() % 8 == 0 ? 1 + random() % (uint64_t{block_count} * 10) : number + 1 + random() % 3;
     const uint64_t type = site % 3 == 0 && size >= 16 ? 0x7ffff7000000 + uint64_t{site} * 48 : 0;
-    scan.blocks.push_back({.address = address, .size = size, .number = number, .site = site, .type = type});
+    scan.blocks.push_back({.address = address, .size_bytes = size, .number = number, .site = site, .type = type});
     address +=
         (size + 23) / 16 * 16 + (random() % 4 == 0 ? random() % 64 * 16 : 0) + (random() % 5000 == 0 ? 1 << 20 : 0);
   }
   for (uint32_t i = 0; i < block_count; ++i) {
     scan.pointers_begin.push_back(static_cast<uint32_t>(scan.pointers.size()));
     const model::ScannedBlock& block = scan.blocks[i];
-    const uint32_t words = static_cast<uint32_t>(block.size / 8);
+    const uint32_t words = static_cast<uint32_t>(block.size_bytes / 8);
     for (uint32_t place = 0; place < std::min(places[block.site], words); ++place) {
       if (random() % 4 == 0) continue;  // null
       const uint32_t near = (i + 1 + random() % 4) % block_count;

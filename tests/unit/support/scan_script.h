@@ -35,7 +35,7 @@ class ScanScript : public testing::Test {
     const model::StackId id = stack_of(stack);
     const model::BlockNumber number = script_.allocate(size, thread, function, id);
     const model::SiteId site = script_.site(model::EventKind::kAllocate, function, id);
-    blocks_.push_back({.address = 0x10000 * number, .size = size, .number = number, .site = site, .type = 0});
+    blocks_.push_back({.address = 0x10000 * number, .size_bytes = size, .number = number, .site = site, .type = 0});
     return static_cast<uint32_t>(blocks_.size() - 1);
   }
 

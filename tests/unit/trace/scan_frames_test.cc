@@ -58,7 +58,8 @@ void expect_same(const HeapScan& a, const HeapScan& b) {
   EXPECT_EQ(a.pointers_begin, b.pointers_begin);
   EXPECT_EQ(a.lives, b.lives);
   const auto same_block = [](const model::ScannedBlock& x, const model::ScannedBlock& y) {
-    return x.address == y.address && x.size == y.size && x.number == y.number && x.site == y.site && x.type == y.type;
+    return x.address == y.address && x.size_bytes == y.size_bytes && x.number == y.number && x.site == y.site &&
+           x.type == y.type;
   };
   const auto same_pointer = [](const model::BlockPointer& x, const model::BlockPointer& y) {
     return x.to == y.to && x.offset == y.offset && x.kind == y.kind;
@@ -167,7 +168,7 @@ TEST(ScanFrames, GiveBackAScanOfManyFrames) {
 
 TEST(ScanFrames, ABlockWithMorePointersThanAFrameHoldsGoesOnInTheNext) {
   HeapScan scan = heap_like_scan(10, 3);
-  scan.blocks.back().size = uint64_t{8} << 20;
+  scan.blocks.back().size_bytes = uint64_t{8} << 20;
   scan.pointers.clear();
   scan.pointers_begin.assign(10, 0);
   for (uint32_t i = 0; i < 900'000; ++i) scan.pointers.push_back({i % 10, i, wire::PointerKind::kStart});
