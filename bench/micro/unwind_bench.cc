@@ -50,7 +50,7 @@ std::vector<uint64_t> addresses_with_rows(const Code& code) {
   std::vector<uint64_t> addresses;
   for (int tries = 0; tries < 100'000 && addresses.size() < 4096; ++tries) {
     const uint64_t pc = code.start + random() % (code.end - code.start);
-    const unwind::RowKind kind = unwind::find_row<arch::native::Unwinding>(code.tables, pc).kind;
+    const unwind::RowKind kind = unwind::find_row<arch::native::Unwinding>(code.tables, pc).kind();
     if (kind != unwind::RowKind::kNoTable && kind != unwind::RowKind::kUnsupported) addresses.push_back(pc);
   }
   return addresses;

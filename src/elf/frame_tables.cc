@@ -21,7 +21,7 @@ using unwind::CfiTables;
 using unwind::Row;
 using unwind::RowKind;
 
-constexpr Row kNoTable{RowKind::kNoTable, 0, 0, 0};
+constexpr Row kNoTable(RowKind::kNoTable);
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMaxRangeBytes = uint64_t{4} << 30;
 constexpr uint64_t kMaxEntryBytes = 65536;
@@ -165,7 +165,7 @@ template <typename Cpu>
 Row FrameTables::row_for(uint64_t pc) {
   const uint64_t entry = entry_in_memory<Cpu>(pc);
   const Row row = entry != 0 ? unwind::row_of_fde<Cpu>(copy_->tables(), entry, pc) : kNoTable;
-  return row.kind == RowKind::kNoTable && places_.file_bytes != 0 ? row_by_file<Cpu>(pc) : row;
+  return row.kind() == RowKind::kNoTable && places_.file_bytes != 0 ? row_by_file<Cpu>(pc) : row;
 }
 
 template <typename Cpu>

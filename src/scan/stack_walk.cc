@@ -6,7 +6,6 @@
 #include "arch/i386/signal_frames.h"
 #include "arch/x86_64/signal_frames.h"
 #include "elf/frame_tables.h"
-#include "unwind/frame_step.h"
 
 namespace heaptap::scan {
 namespace {
@@ -39,28 +38,34 @@ StackWalk::StackWalk(const process::ProcessMemory& memory, const std::vector<elf
 StackWalk::~StackWalk() = default;
 
 void StackWalk::walk(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames) {
+  if (architecture_ == wire::Architecture::kX86_64) walk_by<arch::x86_64::Unwinding>(thread, frames);
+  if (architecture_ == wire::Architecture::kI386) walk_by<arch::i386::Unwinding>(thread, frames);
+}
+
+template <typename Cpu>
+void StackWalk::walk_by(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames) {
   constexpr uint64_t kWindowBytes = 16384;
   window_begin_ = thread.stack_pointer & ~uint64_t{memory_.word_bytes() - 1};
   window_ = memory_.words({window_begin_, window_begin_ + kWindowBytes});
-  unwind::WalkFrame frame{.key = thread.program_counter, .sp = thread.stack_pointer, .fp = thread.frame_pointer};
-  bool exact = true;  // a return address may lie behind its function's end
-  for (unsigned i = 0; i < kMaxFrames && frame.key != 0; ++i) {
-    const uint64_t code = frame.key;
-    const uint64_t sp = frame.sp;
-    const Row row = row_for(exact ? code : code - 1);
-    exact = row.kind == RowKind::kSignal;
-    if (!step(row, frame) || frame.sp <= sp) return;
-    frames.push_back({frame.sp, code, thread.thread_id});
+  unwind::Position<Cpu> at;
+  at.frame.key = thread.program_counter | wire::kCodeExact;
+  at.frame.sp = thread.stack_pointer;
+  at.frame.fp = thread.frame_pointer;
+  for (unsigned i = 0; i < kMaxFrames; ++i) {
+    const uint64_t key = at.frame.key;
+    const uint64_t sp = at.frame.sp;
+    const bool has_caller = step(row_for<Cpu>(unwind::instruction_of(key)), at);
+    if (at.end != wire::StackEnd::kComplete || at.frame.sp <= sp) return;
+    frames.push_back({at.frame.sp, wire::code_address(key), thread.thread_id});
+    if (!has_caller) return;
   }
 }
 
+template <typename Cpu>
 Row StackWalk::row_for(uint64_t pc) {
   if (const auto known = rows_.find(pc); known != rows_.end()) return known->second;
-  Row row{RowKind::kNoTable, 0, 0, 0};
-  if (elf::FrameTables* tables = tables_at(pc); tables != nullptr) {
-    if (architecture_ == wire::Architecture::kX86_64) row = tables->row_for<arch::x86_64::Unwinding>(pc);
-    if (architecture_ == wire::Architecture::kI386) row = tables->row_for<arch::i386::Unwinding>(pc);
-  }
+  elf::FrameTables* tables = tables_at(pc);
+  const Row row = tables != nullptr ? tables->row_for<Cpu>(pc) : Row(RowKind::kNoTable);
   rows_.emplace(pc, row);
   return row;
 }
@@ -93,20 +98,21 @@ std::unique_ptr<elf::FrameTables> StackWalk::make_tables(const elf::ModuleImage&
       places, [this](uint64_t address, std::span<uint8_t> to) { return memory_.read(address, to); });
 }
 
-bool StackWalk::step(const Row& row, unwind::WalkFrame& frame) {
-  const auto load = [this](uint64_t address, uint64_t& value) { return word(address, value); };
-  uint32_t origin = 0;
-  switch (row.kind) {
-    case RowKind::kStackOffset:
-    case RowKind::kFrameOffset:
-    case RowKind::kFrameIndirect:
-      return unwind::step_by_row(row, memory_.word_bytes(), load, frame, origin);
+template <typename Cpu>
+bool StackWalk::step(Row row, unwind::Position<Cpu>& at) {
+  at.end = wire::StackEnd::kNoUnwindTable;
+  switch (row.kind()) {
+    case RowKind::kUnknown:
+    case RowKind::kEnd:
+    case RowKind::kNoTable:
+    case RowKind::kUnsupported:
+      return false;
     case RowKind::kSignal: {
-      const arch::SignalTrampoline* signal = signal_at(frame.key);
-      return signal != nullptr && unwind::step_over_signal(*signal, load, frame);
+      const arch::SignalTrampoline* signal = signal_at(wire::code_address(at.frame.key));
+      return signal != nullptr && unwind::step_over_signal(Cpu(), *signal, *this, at);
     }
     default:
-      return false;
+      return unwind::step_by_row(Cpu(), row, *this, at);
   }
 }
 
@@ -121,7 +127,7 @@ const arch::SignalTrampoline* StackWalk::signal_at(uint64_t address) const {
   return trampolines.empty() ? nullptr : trampolines.data();
 }
 
-bool StackWalk::word(uint64_t address, uint64_t& value) {
+bool StackWalk::load(uint64_t address, uint64_t& value) {
   const uint64_t word_bytes = memory_.word_bytes();
   const uint64_t index = (address - window_begin_) / word_bytes;
   if (address >= window_begin_ && address % word_bytes == 0 && index < window_.size()) {

@@ -9,17 +9,13 @@
 #include "elf/module_image.h"
 #include "process/process_memory.h"
 #include "process/stopped_process.h"
-#include "unwind/row.h"
+#include "unwind/step.h"
 #include "wire/architecture.h"
 #include "wire/heap_scan.h"
 
 namespace heaptap::elf {
 class FrameTables;
 }  // namespace heaptap::elf
-
-namespace heaptap::unwind {
-struct WalkFrame;
-}  // namespace heaptap::unwind
 
 namespace heaptap::scan {
 
@@ -40,18 +36,24 @@ class StackWalk {
 
   static constexpr unsigned kMaxFrames = 200;
 
+  // The word at this address, as the steps of a walk ask for it.
+  bool load(uint64_t address, uint64_t& value);
+
  private:
   struct Module {
     base::AddressRange code;
     const elf::ModuleImage* image;
   };
 
+  template <typename Cpu>
   unwind::Row row_for(uint64_t pc);
   elf::FrameTables* tables_at(uint64_t pc);  // null: it is in no module's code
   [[nodiscard]] std::unique_ptr<elf::FrameTables> make_tables(const elf::ModuleImage& image) const;
-  bool step(const unwind::Row& row, unwind::WalkFrame& frame);
+  template <typename Cpu>
+  void walk_by(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames);
+  template <typename Cpu>
+  bool step(unwind::Row row, unwind::Position<Cpu>& at);
   [[nodiscard]] const arch::SignalTrampoline* signal_at(uint64_t address) const;
-  bool word(uint64_t address, uint64_t& value);
 
   const process::ProcessMemory& memory_;
   wire::Architecture architecture_;

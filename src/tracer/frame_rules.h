@@ -13,14 +13,18 @@
 #include "process/traced_memory.h"
 #include "tracer/loaded_objects.h"
 #include "unwind/row.h"
+#include "unwind/step.h"
 #include "wire/log.h"
 
 namespace heaptap::tracer {
 
 struct FrameRule {
-  unwind::Row row;
+  unwind::Row unwind_row;
   const arch::SignalTrampoline* signal = nullptr;  // of RowKind::kSignal
-  uint64_t code = 0;                               // wire::CodeEntry
+  uint64_t entry = 0;                              // wire::CodeEntry
+
+  [[nodiscard]] unwind::Row row() const { return unwind_row; }
+  [[nodiscard]] uint64_t code() const { return entry; }
 };
 
 template <typename Cpu>
@@ -42,7 +46,7 @@ class FrameRules {
       rules_.emplace_back();
     }
     FrameRule& rule = rules_[index];
-    if (rule.row.kind == unwind::RowKind::kUnknown) [[unlikely]]
+    if (rule.row().kind() == unwind::RowKind::kUnknown) [[unlikely]]
       rule = make(key);
     return rule;
   }
@@ -56,8 +60,6 @@ class FrameRules {
  private:
   // More than a program has call sites: where stacks end in words that are no addresses, each of them gets a rule.
   static constexpr size_t kMaxRules = size_t{1} << 20;
-  // The first instructions of a program or of the loader have no caller, whatever their CFI says.
-  static constexpr uint64_t kEntryBytes = 64;
   struct KnownObject {
     uint32_t generation = 0;
     uint64_t entry = 0;
@@ -76,39 +78,35 @@ class FrameRules {
     const LoadedObject& object = objects_.objects()[index];
     numbers_.for_each([&](uint64_t key, uint32_t number) {
       const uint64_t address = wire::code_address(key);
-      if (address >= object.start && address <= object.end) rules_[number].row.kind = unwind::RowKind::kUnknown;
+      if (address >= object.start && address <= object.end) rules_[number].unwind_row = unwind::Row();
     });
   }
 
   FrameRule make(uint64_t key) {
-    const uint64_t address = wire::code_address(key);
-    const bool is_exact = (key & wire::kCodeExact) != 0;
-    const uint64_t pc = is_exact ? address : address - 1;
+    const uint64_t pc = unwind::instruction_of(key);
     const int index = objects_.find(pc);
-    FrameRule rule{{unwind::RowKind::kNoTable, 0, 0, 0}, nullptr, key};
+    FrameRule rule{unwind::Row(unwind::RowKind::kNoTable), nullptr, key};
     if (index >= 0) {
       const KnownObject& object = prepared(static_cast<uint32_t>(index));
-      rule.code |= uint64_t{object.generation & 0x7fff} << 48;
-      rule.row = row_of(object, pc);
+      rule.entry |= uint64_t{object.generation & 0x7fff} << 48;
+      rule.unwind_row = unwind::is_entry_code(object.entry, pc)
+                            ? unwind::Row(unwind::RowKind::kEnd)
+                            : object.tables->template row_for<typename Cpu::Rules>(pc);
     }
-    if (!is_exact) recognize_signal(address, rule);
-    if (rule.row.kind == unwind::RowKind::kSignal && rule.signal == nullptr) rule.signal = &Cpu::kTrampolines[0];
+    if ((key & wire::kCodeExact) == 0) recognize_signal(wire::code_address(key), rule);
+    if (rule.row().kind() == unwind::RowKind::kSignal && rule.signal == nullptr) rule.signal = &Cpu::kTrampolines[0];
     return rule;
-  }
-
-  static unwind::Row row_of(const KnownObject& object, uint64_t pc) {
-    if (object.entry != 0 && pc - object.entry < kEntryBytes) return {unwind::RowKind::kEnd, 0, 0, 0};
-    return object.tables->template row_for<typename Cpu::Rules>(pc);
   }
 
   // By its code, where CFI says that it is one, or nothing.
   void recognize_signal(uint64_t address, FrameRule& rule) {
-    if (rule.row.kind != unwind::RowKind::kSignal && rule.row.kind != unwind::RowKind::kNoTable) return;
+    const unwind::RowKind kind = rule.row().kind();
+    if (kind != unwind::RowKind::kSignal && kind != unwind::RowKind::kNoTable) return;
     uint8_t code[arch::SignalTrampoline::kMaxBytes] = {};
     if (memory_.read_some(address, code, sizeof(code)) == 0) return;
     for (const arch::SignalTrampoline& trampoline : Cpu::kTrampolines) {
       if (!trampoline.is(code)) continue;
-      rule.row = {unwind::RowKind::kSignal, 0, 0, 0};
+      rule.unwind_row = unwind::Row(unwind::RowKind::kSignal);
       rule.signal = &trampoline;
       return;
     }

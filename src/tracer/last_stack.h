@@ -1,26 +1,58 @@
-// The last stack of one thread, outermost frame first: what of it is unchanged needn't be walked again.
+// The last stack of one thread of a traced process.
 #pragma once
 #include <cstdint>
-#include <vector>
+#include <cstdlib>
 
-#include "unwind/frame_step.h"
+#include "unwind/last_stack.h"
 
 namespace heaptap::tracer {
 
-// Beside unwind::FrameOrigin: finding the frames further out depends on this frame's `fp`.
-inline constexpr uint32_t kFramePointerMatters = 4;
-
-struct KnownFrame {
-  unwind::WalkFrame frame;  // its key with wire::kCodeExact where it is an interrupted instruction's
-  uint32_t origin = 0;
-  uint32_t number = 0;  // of the stack from the outermost frame to this one
-  uint64_t code = 0;    // wire::CodeEntry
+struct StackName {
+  uint32_t number;
+  uint64_t code;  // wire::CodeEntry of the innermost frame
 };
 
-class LastStack {
+struct HeapLists {
+  static void* take(uint32_t /*frames*/, size_t bytes) { return std::malloc(bytes); }
+  static void give_back(void* lists, uint32_t /*frames*/, size_t /*bytes*/) { std::free(lists); }
+};
+
+// One form for all CPUs.
+struct LastStackParts {
+  using Name = StackName;
+  using Code = uint64_t;
+  using Lists = HeapLists;
+  static constexpr bool kKeepsStackPointer = true;
+};
+
+class LastStack final : unwind::LastStack<LastStack, LastStackParts> {
  public:
-  std::vector<KnownFrame> frames;
-  uint64_t changes = 0;  // of the objects when these were found
+  LastStack() = default;
+  ~LastStack() { std::free(words_); }
+  LastStack(const LastStack&) = delete;
+  LastStack& operator=(const LastStack&) = delete;
+
+  // Where the outermost frame's return address is; 0: nothing is remembered.
+  [[nodiscard]] uint64_t outermost_slot() const { return count_ > 0 ? words_[0].slot : 0; }
+
+  // `changes`: counts up when what is remembered becomes void.
+  void note_changes(uint64_t changes) {
+    if (changes_ != changes) count_ = 0;
+    changes_ = changes;
+  }
+
+  // The number of the stack whose innermost frame is `start`.
+  template <typename Memory, typename Code>
+  uint32_t walk(Memory& memory, Code& code, const unwind::Frame& start) {
+    unwind::Walk<typename Code::Cpu> walk{.at = {.frame = {start}}};
+    return BaseStack::walk(memory, code, walk).number;
+  }
+
+ private:
+  using BaseStack = unwind::LastStack<LastStack, LastStackParts>;
+  friend BaseStack;
+
+  uint64_t changes_ = 0;
 };
 
 }  // namespace heaptap::tracer

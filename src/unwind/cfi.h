@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "unwind/byte_reader.h"
+#include "unwind/cpu_facts.h"
 #include "unwind/row.h"
 
 namespace heaptap::unwind {
@@ -94,7 +95,8 @@ bool parse_cie(const CfiTables& tables, uint64_t address, Cie& cie) {
         case 'S':
           cie.is_signal = true;
           break;
-        case 'B':
+        case 'B':  // by which key return addresses are signed
+        case 'G':  // frames are tagged
           break;
         default:
           return false;
@@ -276,6 +278,8 @@ class Program {
         set(reader.uleb(), {Rule::kOther, 0});
         reader.skip(reader.uleb());
         return true;
+      case 0x2d:  // negate_ra_state: which addresses are signed needn't be known, see Row
+        return Cpu::kSignsReturnAddresses;
       case 0x2e:
         reader.uleb();
         return true;  // GNU_args_size
@@ -355,36 +359,56 @@ class Program {
   unsigned depth_ = 0;
 };
 
-template <typename Cpu>
+// The kind of a row whose registers are saved at a distance from the CFA. `is_in_link`: but for the return address.
+constexpr RowKind kind_by_cfa(CfaRule cfa, bool is_in_link) {
+  switch (cfa) {
+    case CfaRule::kStack:
+      return is_in_link ? RowKind::kStackLeaf : RowKind::kStackOffset;
+    case CfaRule::kFrame:
+      return is_in_link ? RowKind::kFrameLeaf : RowKind::kFrameOffset;
+    default:
+      return RowKind::kUnsupported;
+  }
+}
+
+// Distances in words of the CPU. False: it isn't one of whole words.
+template <UnwoundCpu Cpu>
+constexpr bool in_words(int64_t bytes, int64_t& words) {
+  constexpr auto kWord = static_cast<int64_t>(sizeof(typename Cpu::Word));
+  words = bytes / kWord;
+  return words * kWord == bytes;
+}
+
+template <UnwoundCpu Cpu>
 Row make_row(const State& state) {
-  constexpr int32_t kWord = sizeof(typename Cpu::Word);
-  constexpr Row kUnsupported{RowKind::kUnsupported, 0, 0, 0};
-  if (state.return_address.rule == Rule::kUndefined) return Row{RowKind::kEnd, 0, 0, 0};
-  Row row{RowKind::kUnsupported, 0, 0, state.cfa_offset};
+  constexpr Row kUnsupported(RowKind::kUnsupported);
+  const RegisterRule& ra = state.return_address;
   const RegisterRule& fp = state.frame_pointer;
-  const int32_t fp_words = fp.offset / kWord;
-  if (state.return_address.rule != Rule::kOffset || state.return_address.offset % kWord != 0 ||
-      state.return_address.offset / kWord > INT8_MAX || state.return_address.offset / kWord < INT8_MIN ||
-      fp.offset % kWord != 0 || fp_words > INT16_MAX || fp_words < INT16_MIN) {
+  if (ra.rule == Rule::kUndefined) return Row(RowKind::kEnd);
+  const bool is_in_link = kHasLinkRegister<Cpu> && ra.rule == Rule::kSame;
+  int64_t cfa_words = 0;
+  int64_t ra_words = 0;
+  int64_t fp_words = 0;
+  if (!in_words<Cpu>(state.cfa_offset, cfa_words) || !in_words<Cpu>(ra.offset, ra_words) ||
+      !in_words<Cpu>(fp.offset, fp_words) || (ra.rule != Rule::kOffset && !is_in_link)) {
     return kUnsupported;
   }
-  row.ra_words = static_cast<int8_t>(state.return_address.offset / kWord);
-  const bool fp_by_cfa = fp.rule == Rule::kOffset || fp.rule == Rule::kSame || fp.rule == Rule::kUndefined;
-  if (fp.rule == Rule::kOffset || fp.rule == Rule::kFrameRelative) row.fp_words = static_cast<int16_t>(fp_words);
-  switch (state.cfa) {
-    case CfaRule::kStack:
-      row.kind = fp_by_cfa ? RowKind::kStackOffset : RowKind::kUnsupported;
-      break;
-    case CfaRule::kFrame:
-      row.kind = fp_by_cfa ? RowKind::kFrameOffset : RowKind::kUnsupported;
-      break;
-    case CfaRule::kFrameIndirect:
-      row.kind = fp.rule == Rule::kFrameRelative ? RowKind::kFrameIndirect : RowKind::kUnsupported;
-      break;
-    default:
-      break;
+  if (state.cfa == CfaRule::kFrameIndirect) {
+    const bool is_whole = fp.rule == Rule::kFrameRelative && !is_in_link && Row::fits(ra_words, fp_words);
+    return is_whole ? Row(RowKind::kFrameIndirect, ra_words, fp_words, cfa_words) : kUnsupported;
   }
-  return row;
+  if (fp.rule == Rule::kFrameRelative || fp.rule == Rule::kOther) return kUnsupported;
+  const RowKind kind = kind_by_cfa(state.cfa, is_in_link);
+  if (fp.rule != Rule::kOffset) fp_words = 0;
+  if (kind == RowKind::kUnsupported) return kUnsupported;
+  if (Row::fits(ra_words, fp_words)) return Row(kind, is_in_link ? 0 : ra_words, fp_words, cfa_words);
+  // A pair saved at the lower end of a large frame: by the register that the CFA is counted from.
+  if (!kHasLinkRegister<Cpu> || is_in_link || fp.rule != Rule::kOffset) return kUnsupported;
+  ra_words += cfa_words;
+  fp_words += cfa_words;
+  if (!Row::fits(ra_words, fp_words)) return kUnsupported;
+  const bool is_stack = state.cfa == CfaRule::kStack;
+  return Row(is_stack ? RowKind::kStackRecord : RowKind::kFrameRecord, ra_words, fp_words, cfa_words);
 }
 
 }  // namespace cfi
@@ -428,30 +452,30 @@ Extent extent_of_fde(const CfiTables& tables, uint64_t fde) {
 template <typename Cpu, typename Form = cfi::EhFrame>
 Row row_of_fde(const CfiTables& tables, uint64_t fde, uint64_t pc) {
   using namespace cfi;
-  constexpr Row kNoTable{RowKind::kNoTable, 0, 0, 0};
+  constexpr Row kNoTable(RowKind::kNoTable);
   ByteReader reader = tables.reader_at(fde);
   Cie cie;
   Extent extent;
   if (!enter_fde<Cpu, Form>(tables, fde, reader, cie, extent) || !extent.contains(pc)) return kNoTable;
   const uint64_t begin = extent.begin;
-  if (cie.is_signal) return Row{RowKind::kSignal, 0, 0, 0};
+  if (cie.is_signal) return Row(RowKind::kSignal);
   if (cie.has_augmentation_data) reader.skip(reader.uleb());
 
   State initial;
   ByteReader cie_reader = tables.reader_at(cie.instructions);
   cie_reader.limit(cie.instructions_end - cie.instructions);
   if (!Program<Cpu>(cie, initial).run(cie_reader, 0, UINT64_MAX, nullptr)) {
-    return Row{RowKind::kUnsupported, 0, 0, 0};
+    return Row(RowKind::kUnsupported);
   }
   State state = initial;
-  if (!Program<Cpu>(cie, state).run(reader, begin, pc, &initial)) return Row{RowKind::kUnsupported, 0, 0, 0};
+  if (!Program<Cpu>(cie, state).run(reader, begin, pc, &initial)) return Row(RowKind::kUnsupported);
   return make_row<Cpu>(state);
 }
 
 // The row for the instruction at pc (for a return address: pc - 1). kNoTable where no CFI covers it.
 template <typename Cpu>
 Row find_row(const CfiTables& tables, uint64_t pc) {
-  constexpr Row kNoTable{RowKind::kNoTable, 0, 0, 0};
+  constexpr Row kNoTable(RowKind::kNoTable);
   if (tables.header == 0) return kNoTable;
   return row_of_fde<Cpu>(tables, cfi::find_fde<Cpu>(tables, pc), pc);
 }

@@ -3,48 +3,35 @@
 #pragma once
 #include <stdint.h>
 
-#include "agent/core/change_count.h"
-#include "agent/core/modules.h"
-#include "agent/core/rule_table.h"
-#include "agent/core/stack_trie.h"
 #include "agent/core/stack_window.h"
 #include "agent/core/string.h"
 #include "agent/core/suffix_cache.h"
+#include "agent/core/unwind_tables.h"
+#include "unwind/last_stack.h"
 #include "wire/log.h"
 
 namespace heaptap::agent {
 
-// A frame as a walk finds it: where the return address was read, the address itself, and the frame pointer of the function
-// that it returns to. Of the innermost frame these are the hook's own.
-struct Frame {
-  uintptr_t slot;  // 0: an interrupted instruction, whose address was in a signal's frame
-  uintptr_t key;   // the return address; with wire::kCodeExact an interrupted instruction's
-  uintptr_t sp;    // stack pointer once the function that returns to `key` has done so
-  uintptr_t fp;
-  uintptr_t fp_slot;   // where `fp` was read from; 0: it is the register's value at the hook
-  uintptr_t cfa_slot;  // where `sp` was read from; 0: it follows from the next inner frame
+using unwind::Frame;
+using unwind::kFramePointerMatters;
+
+// The memory that a thread's list of frames lives in. Short ones are cut from what is never given back; they may be abandoned:
+// there are two such sizes.
+struct FrameLists {
+  static void* take(uint32_t frames, size_t bytes);
+  static void give_back(void* lists, uint32_t frames, size_t bytes);
 };
 
-// What is shared by all threads of a session.
-struct UnwindTables {
-  // Counted up when a session starts, and when code came or went: what threads remember may be void.
-  ChangeCount changes;
-  uint32_t depth_limit = 0;
-  RuleTable rules;
-  StackTrie trie;
-  Modules modules;
-
-  void refresh_modules();
+struct CallStackParts {
+  using Name = StackName;
+  using Code = uint32_t;
+  using Lists = FrameLists;
+  static constexpr bool kKeepsStackPointer = unwind::kHasLinkRegister<UnwindTables::Cpu>;
 };
 
-// The last stack of one thread, outermost frame first.
-class CallStack {
+// The last stack of one thread, outermost frame first; on top of what all walks do the suffixes that come again.
+class CallStack : unwind::LastStack<CallStack, CallStackParts> {
  public:
-  static constexpr uint32_t kFewFrames = 24;  // most threads that come in crowds have no more
-  static constexpr uint32_t kUsualFrames = 192;
-  static constexpr uint32_t kMaxFrames = 131072;
-  static constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
-
   // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
     divergence_ = {};
@@ -102,54 +89,9 @@ class CallStack {
     window_ = StackWindow();
   }
 
-  // Called instead of a lookup in the rule table where it doesn't know the address: makes the row.
-  static Rule learn(UnwindTables& tables, uint64_t key);
-
  private:
-  // How the walk came from the next inner frame to this one.
-  enum FrameOrigin : uint32_t {
-    kByFramePointer = 1,       // found by way of the frame pointer
-    kLoadsFramePointer = 2,    // the frame pointer was read from the stack
-    kFramePointerMatters = 4,  // finding the frames further out depends on this frame's `fp`
-  };
-  struct Word {  // what has to be in the stack's memory for a frame to be what it was
-    uintptr_t slot;
-    uintptr_t key;
-  };
-  struct Remembered {
-    uintptr_t fp;
-    uintptr_t fp_slot;
-    uintptr_t cfa_slot;
-    StackName name;  // of the stack from the outermost frame to this one
-    uint32_t origin;
-    uint32_t
-        fp_user;  // index, plus one, of the innermost frame up to this one that was found by the frame pointer; or 0
-  };
-  struct Fresh {
-    Word word;
-    uintptr_t fp;
-    uintptr_t fp_slot;
-    uintptr_t cfa_slot;
-    StackName name;
-    uint32_t code;
-    uint32_t origin;
-  };
-  // What there is among that which is remembered of a stack to prove that a walk ends at its outermost frame.
-  enum class EndProof : uint8_t {
-    kNone,          // nothing: other memory was looked at, or couldn't be
-    kFramePointer,  // the outermost frame's frame pointer
-    kFrames,        // the frames: it is a thread's first one, or code whose rule says no more
-  };
-  struct Walk {
-    Frame frame;
-    uint32_t origin = 0;
-    uint32_t candidates = 0;  // remembered frames [0, candidates) may still be found further out
-    uint32_t unverified = 0;  // of these, from this index on it is known that something further out changed
-    uint32_t fresh_count = 0;
-    bool crossed_signal = false;
-    EndProof proof = EndProof::kNone;
-    wire::StackEnd end = wire::StackEnd::kComplete;
-  };
+  friend class unwind::LastStack<CallStack, CallStackParts>;
+  using Walk = unwind::Walk<UnwindTables::Cpu>;
 
   // Where a stack leaves the last one.
   struct Divergence {
@@ -181,8 +123,6 @@ class CallStack {
     while (word != end && load_word(word->slot) == word->key) ++word;
     return word;
   }
-  // Frames [0, this) of the last stack may be met by a walk.
-  [[nodiscard]] uint32_t candidates() const { return divergence_.kept != 0 ? divergence_.kept : count_; }
   // Whether the last stack has come again, of which all but the innermost frame are unchanged.
   [[nodiscard]] bool is_last(const Frame& caller) const {
     if (count_ == 0) return false;
@@ -226,43 +166,19 @@ class CallStack {
   [[nodiscard]] bool are_users_unchanged(uint32_t count, uintptr_t slot) const;
   // Whether that word of the thread's own stack, above `slot`, is as it was. Below is nobody's memory.
   static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
-  // The stack pointer behind the return address of a remembered frame.
-  [[nodiscard]] uintptr_t sp_of(uint32_t index) const { return words_[index].slot + sizeof(uintptr_t); }
-  void remember_suffix(const Walk& walk, uint32_t kept);
+  void remember_suffix(const Walk& walk);
   uint32_t name_suffix(UnwindTables& tables, const StackSuffix& suffix);
-  bool meets_last(Walk& walk);
-  // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
-  [[nodiscard]] uint32_t first_unchanged(uint32_t index, uintptr_t slot) {
-    if (divergence_.kept == 0) [[unlikely]]
-      return first_unchanged_checked(index);
-    return index == 0 || remembered_[index - 1].fp_user == 0 ? 0 : first_unchanged_pointer(index, slot);
+
+  // What a walk asks (unwind/last_stack.h). Where this thread's own stack was compared before the walk began, the return
+  // addresses are known to be unchanged, and that memory may be read without a question.
+  [[nodiscard]] uint32_t first_unchanged(StackWindow& window, UnwindTables& tables, const Walk& walk, uint32_t index) {
+    if (walk.kept == 0) [[unlikely]]
+      return first_unchanged_of_all(window, tables, index);
+    return index == 0 || remembered_[index - 1].fp_user == 0 ? 0 : first_unchanged_pointer(index, walk.at.frame.slot);
   }
   [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uintptr_t slot) const;
-  [[nodiscard]] uint32_t first_unchanged_checked(uint32_t index);
-  [[nodiscard]] bool is_unchanged(uint32_t index);
-  [[nodiscard]] bool is_still(uintptr_t at, uintptr_t value) {
-    uintptr_t now;
-    return window_.load(at, now) && now == value;
-  }
-  bool advance(UnwindTables& tables, Walk& walk, Rule rule);
-  bool step(Walk& walk, Rule rule);
-  bool step_by_frame_pointer(UnwindTables& tables, Walk& walk);
-  bool step_over_signal(Walk& walk);
-  static constexpr bool is_piece(uint32_t capacity);
-  bool reserve(uint32_t frames);
-  uint32_t finish(UnwindTables& tables, const Walk& walk, uint32_t kept);
-  uint32_t finish_limited(UnwindTables& tables, const Walk& walk, uint32_t kept);
-  StackName name_fresh(UnwindTables& tables, StackName parent, uint32_t fresh_count);
-  StackName add_names(UnwindTables& tables, StackName parent, uint32_t fresh_count);
-  void remember(const Fresh& fresh, EndProof proof);
-  [[nodiscard]] uint32_t fp_user_at(uint32_t index, uint32_t origin) const;
-  void rejoin(const Walk& walk, uint32_t index);
+  void note_walk(const Walk& walk);
 
-  Word* words_ = nullptr;
-  Remembered* remembered_ = nullptr;
-  Fresh* fresh_ = nullptr;
-  uint32_t count_ = 0;
-  uint32_t capacity_ = 0;
   // Where the last stack may be compared with memory without a question: the thread's own stack, if all that is remembered
   // lies there and the frames prove where it ends; else nowhere.
   AddressSpan trusted_;

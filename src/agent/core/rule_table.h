@@ -11,35 +11,32 @@
 
 namespace heaptap::agent {
 
-// What is known of an address, in one word: the row's CFA offset (21 bits, in words), place of the frame pointer (11),
-// place of the return address (5) and kind (3), then the index of the code entry (24). A row's kind is never 0 but where it
-// has to be made anew, since the address's module may have changed.
+// What is known of an address, in one word: its row, shifted up so far that the index of the code entry fits below.
+//
+//    63            43 42        33 32      28 27    24 23                  0
+//   ┌────────────────┬────────────┬──────────┬────────┬─────────────────────┐
+//   │ cfa (21)       │ fp (10)    │ ra (5)   │ kind(4)│ code (24)           │
+//   └────────────────┴────────────┴──────────┴────────┴─────────────────────┘
+//
+// A row's kind is never 0 but where it has to be made anew, since the address's module may have changed.
 struct Rule {
   static constexpr uint32_t kNoCode = 0xffffff;
-  static constexpr int64_t kWord = sizeof(uintptr_t);
+  static constexpr unsigned kCodeBits = 24;
 
   uint64_t word = 0;
 
-  [[nodiscard]] bool has_row() const { return kind() != unwind::RowKind::kUnknown; }
-  [[nodiscard]] unwind::RowKind kind() const { return static_cast<unwind::RowKind>(word >> 24 & 7); }
+  [[nodiscard]] bool has_row() const { return row().kind() != unwind::RowKind::kUnknown; }
+  [[nodiscard]] unwind::Row row() const {
+    return unwind::Row::of_word(static_cast<uint64_t>(static_cast<int64_t>(word) >> kCodeBits));
+  }
   [[nodiscard]] uint32_t code() const { return static_cast<uint32_t>(word) & kNoCode; }
-  // In bytes.
-  [[nodiscard]] int64_t cfa_offset() const { return (static_cast<int64_t>(word) >> 43) * kWord; }
-  [[nodiscard]] int64_t fp_offset() const { return (static_cast<int64_t>(word << 21) >> 53) * kWord; }
-  [[nodiscard]] int64_t ra_offset() const { return (static_cast<int64_t>(word << 32) >> 59) * kWord; }
 
   static Rule make(unwind::Row row, uint32_t code) {
-    const int64_t cfa_words = row.cfa_offset / kWord;
-    const bool fits = cfa_words * kWord == row.cfa_offset && cfa_words == cfa_words << 43 >> 43 &&
-                      row.fp_words == static_cast<int64_t>(row.fp_words) << 53 >> 53 &&
-                      row.ra_words == static_cast<int64_t>(row.ra_words) << 59 >> 59;
-    if (!fits) return make({unwind::RowKind::kUnsupported, 0, 0, 0}, code);
-    return {static_cast<uint64_t>(cfa_words) << 43 | (static_cast<uint64_t>(row.fp_words) & 0x7ff) << 32 |
-            (static_cast<uint64_t>(row.ra_words) & 0x1f) << 27 | static_cast<uint64_t>(row.kind) << 24 |
-            (code & kNoCode)};
+    constexpr unsigned kCfaBits = 64 - kCodeBits - unwind::Row::kCfaShift;
+    if (!unwind::Row::fits_in(row.cfa_words(), kCfaBits)) row = unwind::Row(unwind::RowKind::kUnsupported);
+    return {row.word() << kCodeBits | (code & kNoCode)};
   }
 };
-static_assert(static_cast<unsigned>(unwind::RowKind::kUnsupported) < 8);
 
 class RuleTable {
  public:

@@ -93,8 +93,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   ++session.number;
   session.unwind.changes.count_up();
   UnwindTables& unwind = session.unwind;
-  const uint32_t asked = layout.depth_limit;
-  unwind.depth_limit = asked > 0 && asked < CallStack::kMaxFrames ? asked : CallStack::kMaxFrames;
+  unwind.set_depth_limit(unwind::depth_limit_for(layout.depth_limit));
   if (!session.owners.start() ||
       !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + layout.codes_offset), layout.code_capacity, log) ||
       !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + layout.nodes_offset), layout.node_capacity, log) ||

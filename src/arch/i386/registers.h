@@ -17,6 +17,8 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 5;
   static constexpr uint32_t kReturnAddress = 8;
   static constexpr int kReturnAddressWords = -1;  // where a call leaves it, from the CFA
+  static constexpr int kFrameRecordWords = 0;     // where the caller's frame pointer is saved, from the frame pointer
+  static constexpr bool kSignsReturnAddresses = false;
   static constexpr uint64_t kRedZoneBytes = 0;
 
   // A signal handler's return trampoline finds at SP, before its first instruction, one of two frames. Handlers with
@@ -34,6 +36,8 @@ struct Unwinding {
   static constexpr uint64_t kPlainSignalStackPointer = kPlainSignalRegisters + 7 * 4;
   static constexpr uint64_t kPlainSignalProgramCounter = kPlainSignalRegisters + 14 * 4;
   static constexpr uint64_t kPlainSignalMask = kPlainSignalRegisters + 20 * 4;
+
+  [[nodiscard]] static constexpr uint64_t address_mask() { return UINT32_MAX; }
 };
 
 // The two trampolines, in the vDSO and in a libc: `mov $173,%eax; int $0x80` of the first kind, `pop %eax; mov $119,%eax;

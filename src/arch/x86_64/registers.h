@@ -16,6 +16,8 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 6;
   static constexpr uint32_t kReturnAddress = 16;
   static constexpr int kReturnAddressWords = -1;  // where a call leaves it, from the CFA
+  static constexpr int kFrameRecordWords = 0;     // where the caller's frame pointer is saved, from the frame pointer
+  static constexpr bool kSignsReturnAddresses = false;
   static constexpr uint64_t kRedZoneBytes = 128;  // below SP, left alone by signal handlers (3.2.2)
   // In the frame of a signal handler's return trampoline, SP points at the ucontext: offsets of the interrupted
   // registers from there (uc_flags 8, uc_link 8, uc_stack 24, then r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip).
@@ -23,6 +25,8 @@ struct Unwinding {
   static constexpr uint64_t kSignalStackPointer = 40 + 15 * 8;
   static constexpr uint64_t kSignalProgramCounter = 40 + 16 * 8;
   static constexpr uint64_t kSignalMask = 40 + 256;  // uc_sigmask, behind the registers (struct sigcontext)
+
+  [[nodiscard]] static constexpr uint64_t address_mask() { return (uint64_t{1} << 48) - 1; }
 };
 
 }  // namespace heaptap::arch::x86_64

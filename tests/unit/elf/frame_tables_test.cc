@@ -67,7 +67,7 @@ class FrameTablesTest : public ::testing::Test {
     for (uint64_t pc = library_.code.begin; pc < library_.code.end; pc += 61) {
       const unwind::Row expected = unwind::find_row<Cpu>(library_.tables, pc);
       ASSERT_EQ(tables.row_for<Cpu>(pc), expected) << std::hex << pc;
-      rows += expected.kind == unwind::RowKind::kNoTable ? 0 : 1;
+      rows += expected.kind() == unwind::RowKind::kNoTable ? 0 : 1;
     }
     EXPECT_GT(rows, 1000u);
   }
@@ -106,7 +106,7 @@ TEST_F(FrameTablesTest, WithASearchTableOfAnotherForm) {
 
 TEST_F(FrameTablesTest, NoTablesAtAll) {
   FrameTables tables({}, reader());
-  EXPECT_EQ(tables.row_for<Cpu>(library_.code.begin + 100).kind, unwind::RowKind::kNoTable);
+  EXPECT_EQ(tables.row_for<Cpu>(library_.code.begin + 100).kind(), unwind::RowKind::kNoTable);
 }
 
 }  // namespace

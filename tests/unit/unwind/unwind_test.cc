@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/aarch64/unwinding.h"
 #include "arch/x86_64/registers.h"
 #include "unwind/byte_reader.h"
 #include "unwind/cfi.h"
@@ -21,15 +22,15 @@
 namespace heaptap::unwind {
 
 std::ostream& operator<<(std::ostream& out, const Row& row) {
-  return out << "{kind " << int{static_cast<uint8_t>(row.kind)} << ", ra " << int{row.ra_words} << ", fp "
-             << row.fp_words << ", cfa " << row.cfa_offset << "}";
+  return out << "{kind " << int{static_cast<uint8_t>(row.kind())} << ", ra " << row.ra_words() << ", fp "
+             << row.fp_words() << ", cfa " << row.cfa_words() << "}";
 }
 
 namespace {
 
 using Cpu = arch::x86_64::Unwinding;
-constexpr Row kNoTable{RowKind::kNoTable, 0, 0, 0};
-constexpr Row kUnsupported{RowKind::kUnsupported, 0, 0, 0};
+constexpr Row kNoTable(RowKind::kNoTable);
+constexpr Row kUnsupported(RowKind::kUnsupported);
 
 // Frames that are realigned and of variable size occur in few libraries, and here.
 extern "C" [[gnu::used, gnu::noinline, gnu::optimize("O2")]] int heaptap_test_realigned_frame(size_t size) {
@@ -118,7 +119,7 @@ class ReferenceTables {
     Reference reference;
     bool is_signal = false;
     dwarf_frame_info(frame.get(), &reference.start, &reference.end, &is_signal);
-    reference.row = is_signal ? Row{RowKind::kSignal, 0, 0, 0} : row_of(frame.get());
+    reference.row = is_signal ? Row(RowKind::kSignal) : row_of(frame.get());
     return reference;
   }
 
@@ -161,7 +162,7 @@ class ReferenceTables {
   static Row row_of(Dwarf_Frame* frame) {
     const Place return_address = place_of(frame, Cpu::kReturnAddress);
     const Place fp = place_of(frame, Cpu::kFramePointer);
-    if (return_address.how == How::kUndefined) return {RowKind::kEnd, 0, 0, 0};
+    if (return_address.how == How::kUndefined) return Row(RowKind::kEnd);
     Dwarf_Op* ops = nullptr;
     size_t count = 0;
     unsigned base = 0;
@@ -170,15 +171,19 @@ class ReferenceTables {
         !is_register_offset(ops[0], base, offset)) {
       return kUnsupported;
     }
-    Row row{RowKind::kUnsupported, static_cast<int8_t>(return_address.offset / 8), static_cast<int16_t>(fp.offset / 8),
-            static_cast<int32_t>(offset)};
-    if (count == 2 && base == Cpu::kFramePointer && ops[1].atom == DW_OP_deref && fp.how == How::kByFramePointer) {
-      row.kind = RowKind::kFrameIndirect;
-    } else if (count == 1 && fp.how != How::kOther && fp.how != How::kByFramePointer) {
-      if (base == Cpu::kStackPointer) row.kind = RowKind::kStackOffset;
-      if (base == Cpu::kFramePointer) row.kind = RowKind::kFrameOffset;
+    if (return_address.offset % 8 != 0 || fp.offset % 8 != 0 || offset % 8 != 0 ||
+        !Row::fits(return_address.offset / 8, fp.offset / 8)) {
+      return kUnsupported;
     }
-    return row.kind == RowKind::kUnsupported ? kUnsupported : row;
+    const auto row = [&](RowKind kind) { return Row(kind, return_address.offset / 8, fp.offset / 8, offset / 8); };
+    if (count == 2 && base == Cpu::kFramePointer && ops[1].atom == DW_OP_deref && fp.how == How::kByFramePointer) {
+      return row(RowKind::kFrameIndirect);
+    }
+    if (count == 1 && fp.how != How::kOther && fp.how != How::kByFramePointer) {
+      if (base == Cpu::kStackPointer) return row(RowKind::kStackOffset);
+      if (base == Cpu::kFramePointer) return row(RowKind::kFrameOffset);
+    }
+    return kUnsupported;
   }
 
   int descriptor_;
@@ -187,7 +192,7 @@ class ReferenceTables {
 };
 
 bool is_same(const Row& row, const Row& expected) {
-  if (expected.kind == RowKind::kUnsupported) return row.kind == RowKind::kUnsupported;
+  if (expected.kind() == RowKind::kUnsupported) return row.kind() == RowKind::kUnsupported;
   return row == expected;
 }
 
@@ -209,12 +214,12 @@ TEST(FindRow, AgreesWithElfutilsOnAllLoadedCode) {
               << object.path << " at " << std::hex << pc << ": " << std::dec << row << ", elfutils: " << expected.row;
           ++compared;
         }
-        ++kinds[expected.row.kind];
-        address = expected.row.kind == RowKind::kNoTable ? std::max(end, std::min(next, address + 16)) : end;
+        ++kinds[expected.row.kind()];
+        address = expected.row.kind() == RowKind::kNoTable ? std::max(end, std::min(next, address + 16)) : end;
       }
     }
-    EXPECT_EQ(find_row<Cpu>(object.tables, 0).kind, RowKind::kNoTable);
-    EXPECT_EQ(find_row<Cpu>(object.tables, UINT64_MAX).kind, RowKind::kNoTable);
+    EXPECT_EQ(find_row<Cpu>(object.tables, 0).kind(), RowKind::kNoTable);
+    EXPECT_EQ(find_row<Cpu>(object.tables, UINT64_MAX).kind(), RowKind::kNoTable);
   }
   RecordProperty("compared", static_cast<int>(compared));
   EXPECT_GT(compared, 30'000u);
@@ -236,7 +241,8 @@ class MadeTables {
 
   explicit MadeTables(const std::vector<uint8_t>& fde_program,
                       const std::vector<uint8_t>& cie_program = {0x0c, 7, 8, 0x90, 1},
-                      const std::string& augmentation = "zR", uint8_t data_alignment = 0x78) {
+                      const std::string& augmentation = "zR", uint8_t data_alignment = 0x78,
+                      uint8_t return_register = Cpu::kReturnAddress) {
     const size_t cie = bytes_.size();
     u32(0);  // length, below
     u32(0);
@@ -245,7 +251,7 @@ class MadeTables {
     u8(0);
     u8(1);  // code alignment
     u8(data_alignment);
-    u8(16);  // return register
+    u8(return_register);
     if (augmentation[0] == 'z') {
       u8(1);
       u8(kPointerPcRelative | kPointerS4);
@@ -268,7 +274,10 @@ class MadeTables {
     u32(static_cast<uint32_t>(kBase + fde - (kBase + header_)));
   }
 
-  [[nodiscard]] Row row_at(uint64_t offset) const { return find_row<Cpu>(tables(), kCode + offset); }
+  template <typename SomeCpu = Cpu>
+  [[nodiscard]] Row row_at(uint64_t offset) const {
+    return find_row<SomeCpu>(tables(), kCode + offset);
+  }
   [[nodiscard]] CfiTables tables() const { return {kBase, kBase + bytes_.size(), bytes_.data(), kBase + header_}; }
 
  private:
@@ -286,7 +295,10 @@ class MadeTables {
   size_t header_ = 0;
 };
 
-constexpr Row at_stack(int32_t offset, int16_t fp_words = 0) { return {RowKind::kStackOffset, -1, fp_words, offset}; }
+// `offset`: of the CFA, in bytes.
+constexpr Row at_stack(int32_t offset, int16_t fp_words = 0) {
+  return {RowKind::kStackOffset, -1, fp_words, offset / 8};
+}
 
 TEST(FindRow, FollowsAFunctionThatPushesItsFramePointer) {
   // 1: push %rbp; 4: mov %rsp, %rbp; 200: leave
@@ -294,8 +306,8 @@ TEST(FindRow, FollowsAFunctionThatPushesItsFramePointer) {
   EXPECT_EQ(tables.row_at(0), at_stack(8));
   EXPECT_EQ(tables.row_at(1), at_stack(16, -2));
   EXPECT_EQ(tables.row_at(3), at_stack(16, -2));
-  EXPECT_EQ(tables.row_at(4), (Row{RowKind::kFrameOffset, -1, -2, 16}));
-  EXPECT_EQ(tables.row_at(199), (Row{RowKind::kFrameOffset, -1, -2, 16}));
+  EXPECT_EQ(tables.row_at(4), Row(RowKind::kFrameOffset, -1, -2, 2));
+  EXPECT_EQ(tables.row_at(199), Row(RowKind::kFrameOffset, -1, -2, 2));
   EXPECT_EQ(tables.row_at(200), at_stack(8));
   EXPECT_EQ(tables.row_at(255), at_stack(8));
   EXPECT_EQ(tables.row_at(256), kNoTable);
@@ -331,10 +343,12 @@ TEST(FindRow, KnowsTheSignedForms) {
 
 TEST(FindRow, KnowsRealignedFrames) {
   const MadeTables tables({0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0});
-  EXPECT_EQ(tables.row_at(0), (Row{RowKind::kFrameIndirect, -1, 0, -8}));
+  EXPECT_EQ(tables.row_at(0), Row(RowKind::kFrameIndirect, -1, 0, -1));
 }
 
-TEST(FindRow, EndsWhereTheReturnAddressIsUndefined) { EXPECT_EQ(MadeTables({0x07, 16}).row_at(0).kind, RowKind::kEnd); }
+TEST(FindRow, EndsWhereTheReturnAddressIsUndefined) {
+  EXPECT_EQ(MadeTables({0x07, 16}).row_at(0).kind(), RowKind::kEnd);
+}
 
 TEST(FindRow, SaysWhatItCannotFollow) {
   for (const std::vector<uint8_t>& program : std::vector<std::vector<uint8_t>>{
@@ -349,22 +363,87 @@ TEST(FindRow, SaysWhatItCannotFollow) {
            {0x86, 0x80},                                                           // cut off
            {0x11, 6, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00},  // an offset of 2^63
        }) {
-    EXPECT_EQ(MadeTables(program).row_at(0).kind, RowKind::kUnsupported) << "program " << int{program[0]};
+    EXPECT_EQ(MadeTables(program).row_at(0).kind(), RowKind::kUnsupported) << "program " << int{program[0]};
   }
 }
 
 TEST(FindRow, OffsetsThatDoNotFitAreNotFollowed) {
-  EXPECT_EQ(MadeTables({0x86, 0xff, 0xff, 3}).row_at(0).kind, RowKind::kUnsupported);
-  EXPECT_EQ(MadeTables({0x90, 0x81, 1}).row_at(0).kind, RowKind::kUnsupported);
-  EXPECT_EQ(MadeTables({0x0e, 0x80, 0x80, 0x80, 0x80, 8}).row_at(0).kind, RowKind::kUnsupported);
+  EXPECT_EQ(MadeTables({0x86, 0xff, 0xff, 3}).row_at(0).kind(), RowKind::kUnsupported);
+  EXPECT_EQ(MadeTables({0x90, 0x81, 1}).row_at(0).kind(), RowKind::kUnsupported);
+  EXPECT_EQ(MadeTables({0x0e, 0x80, 0x80, 0x80, 0x80, 8}).row_at(0).kind(), RowKind::kUnsupported);
 }
 
 TEST(FindRow, ProductsThatDoNotFitAreNotFollowed) {
   const std::vector<uint8_t> two_to_62{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xc0, 0x00};
   for (std::vector<uint8_t> program : {std::vector<uint8_t>{0x12, 7}, {0x13}}) {  // def_cfa_sf, def_cfa_offset_sf
     program.insert(program.end(), two_to_62.begin(), two_to_62.end());
-    EXPECT_EQ(MadeTables(program).row_at(0).kind, RowKind::kUnsupported);
+    EXPECT_EQ(MadeTables(program).row_at(0).kind(), RowKind::kUnsupported);
   }
+}
+
+TEST(FindRow, FramesOfOddSizeAreNotFollowed) {
+  EXPECT_EQ(MadeTables({0x0e, 12}).row_at(0), kUnsupported);
+  EXPECT_EQ(MadeTables({0x11, 6, 3}, {0x0c, 7, 8, 0x90, 1}, "zR", 0x7c).row_at(0), kUnsupported);
+}
+
+TEST(Row, KeepsWhatFits) {
+  for (const int64_t cfa : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{1} << 43, -(int64_t{1} << 44)}) {
+    for (const int64_t fp : {-512, -2, 0, 1, 511}) {
+      for (const int64_t ra : {-16, -1, 0, 2, 15}) {
+        const Row row(RowKind::kFrameRecord, ra, fp, cfa);
+        EXPECT_TRUE(Row::fits(ra, fp));
+        EXPECT_EQ(row.kind(), RowKind::kFrameRecord);
+        EXPECT_EQ(row.ra_words(), ra);
+        EXPECT_EQ(row.fp_words(), fp);
+        EXPECT_EQ(row.cfa_words(), cfa);
+      }
+    }
+  }
+  EXPECT_FALSE(Row::fits(-17, 0) || Row::fits(16, 0) || Row::fits(0, -513) || Row::fits(0, 512));
+}
+
+// --- A CPU whose calls leave the return address in a register
+
+using Linked = arch::aarch64::Unwinding;
+
+// As compilers begin a CIE there: CFA = sp; x30 holds the return address.
+MadeTables linked_tables(const std::vector<uint8_t>& program, const std::string& augmentation = "zR") {
+  return MadeTables(program, {0x0c, 31, 0}, augmentation, 0x78, 30);
+}
+Row linked_row(const std::vector<uint8_t>& program, uint64_t at = 0) {
+  return linked_tables(program).row_at<Linked>(at);
+}
+
+TEST(FindRowWithLinkRegister, LeavesReturnWithoutTheStack) {
+  EXPECT_EQ(linked_row({}), Row(RowKind::kStackLeaf));
+  EXPECT_EQ(linked_row({0x0e, 32}), Row(RowKind::kStackLeaf, 0, 0, 4));
+  EXPECT_EQ(linked_row({0x0c, 29, 32, 0x9d, 4}), Row(RowKind::kFrameLeaf, 0, -4, 4));
+}
+
+TEST(FindRowWithLinkRegister, FollowsAFunctionThatSavesAPair) {
+  // 1: stp x29, x30, [sp, #-32]!; 2: mov x29, sp; 3: ldp x29, x30, [sp], #32
+  const MadeTables tables =
+      linked_tables({0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x41, 0x0d, 29, 0x41, 0x0c, 31, 0, 0xdd, 0xde});
+  EXPECT_EQ(tables.row_at<Linked>(0), Row(RowKind::kStackLeaf));
+  EXPECT_EQ(tables.row_at<Linked>(1), Row(RowKind::kStackOffset, -3, -4, 4));
+  EXPECT_EQ(tables.row_at<Linked>(2), Row(RowKind::kFrameOffset, -3, -4, 4));
+  EXPECT_EQ(tables.row_at<Linked>(3), Row(RowKind::kStackLeaf));
+}
+
+TEST(FindRowWithLinkRegister, CountsAPairFarBelowTheCfaFromItsRegister) {
+  EXPECT_EQ(linked_row({0x0e, 0x80, 0x80, 4, 0x9d, 0x80, 64, 0x9e, 0xff, 63}), Row(RowKind::kStackRecord, 1, 0, 8192));
+  EXPECT_EQ(linked_row({0x0c, 29, 0x80, 0x80, 4, 0x9d, 0x80, 64, 0x9e, 0xff, 63}),
+            Row(RowKind::kFrameRecord, 1, 0, 8192));
+}
+
+TEST(FindRowWithLinkRegister, KnowsWhatIsSaidOfSignatures) {
+  EXPECT_EQ(linked_row({0x2d, 0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3}, 1), Row(RowKind::kStackOffset, -3, -4, 4));
+  EXPECT_EQ(linked_tables({0x2d, 0x0e, 32, 0x9e, 3}, "zRB").row_at<Linked>(0), Row(RowKind::kStackOffset, -3, 0, 4));
+  EXPECT_EQ(MadeTables({0x2d}).row_at(0), kUnsupported);  // where addresses have none
+}
+
+TEST(FindRowWithLinkRegister, EndsWhereTheReturnAddressIsUndefined) {
+  EXPECT_EQ(linked_row({0x07, 30}), Row(RowKind::kEnd));
 }
 
 TEST(FindRow, HasNoTableWithoutAHeader) {
@@ -380,7 +459,7 @@ void find_rows_everywhere(const std::vector<uint8_t>& bytes, const CfiTables& li
   tables.mapped = bytes.data();
   for (int i = 0; i < 8; ++i) {
     const Row row = find_row<Cpu>(tables, MadeTables::kCode + random() % 300);
-    EXPECT_LE(static_cast<uint8_t>(row.kind), static_cast<uint8_t>(RowKind::kUnsupported));
+    EXPECT_LE(static_cast<uint8_t>(row.kind()), static_cast<uint8_t>(RowKind::kUnsupported));
   }
 }
 

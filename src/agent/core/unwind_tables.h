@@ -1,0 +1,87 @@
+// What all threads of a session share to find and to name call stacks: rules by address, names, loaded objects.
+#pragma once
+#include <stdint.h>
+
+#include "agent/core/change_count.h"
+#include "agent/core/modules.h"
+#include "agent/core/rule_table.h"
+#include "agent/core/stack_trie.h"
+#include "arch/native.h"
+#include "arch/signal_frames.h"
+#include "wire/log.h"
+
+namespace heaptap::agent {
+
+// The code of unwind::LastStack.
+class UnwindTables {
+ public:
+  using Cpu = arch::native::Unwinding;
+  using Name = StackName;
+  using Code = uint32_t;
+
+  // Counted up when a session starts, and when code came or went: what threads remember may be void.
+  ChangeCount changes;
+  RuleTable rules;
+  StackTrie trie;
+  Modules modules;
+
+  void refresh_modules();
+
+  void set_depth_limit(uint32_t limit) { depth_limit_ = limit; }
+  [[nodiscard]] uint32_t depth_limit() const { return depth_limit_; }
+
+  static Cpu cpu() { return {}; }
+
+  [[nodiscard]] Rule rule_of(uint64_t key) {
+    const Rule rule = rules.find(key);
+    return rule.has_row() ? rule : learn(key);
+  }
+  // All trampolines of this CPU are alike.
+  static constexpr arch::SignalTrampoline signal_of(Rule /*rule*/) {
+    return {.code = {},
+            .code_bytes = 0,
+            .frame_pointer = Cpu::kSignalFramePointer,
+            .stack_pointer = Cpu::kSignalStackPointer,
+            .program_counter = Cpu::kSignalProgramCounter};
+  }
+  [[nodiscard]] bool is_code(uint64_t address) const { return modules.find(address) != nullptr; }
+
+  static StackName root(wire::StackEnd end) { return root_name(end); }
+  StackName add(StackName name, uint32_t code) {
+    return code == Rule::kNoCode ? root_name(wire::StackEnd::kTableFull) : trie.intern(name, code);
+  }
+  [[nodiscard]] uint32_t code_of(StackName name) const { return trie.code_of(name.node); }
+
+  // Names the stacks that the fresh frames make on the parent, from the outermost one inwards. Gives the last one.
+  template <typename Fresh>
+  StackName add_all(StackName parent, Fresh* fresh, uint32_t count) {
+    uint32_t hash = parent.hash;
+    for (uint32_t i = count; i > 0; --i) fresh[i - 1].name.hash = hash = hash_with(hash, fresh[i - 1].code);
+    const uint32_t known = trie.find(hash, [&](uint32_t number) {
+      for (uint32_t i = 0; i < count; ++i) {
+        const uint64_t node = trie.node(number);
+        if (wire::node_code(node) != fresh[i].code) return false;
+        fresh[i].name.node = number;
+        number = wire::node_parent(node);
+      }
+      return number == parent.node;
+    });
+    return known != 0 && count > 0 ? StackName{known, hash} : add_new(parent, fresh, count);
+  }
+
+ private:
+  // The same where at least the last one isn't known.
+  template <typename Fresh>
+  [[gnu::noinline]] StackName add_new(StackName parent, Fresh* fresh, uint32_t count) {
+    StackName name = parent;
+    for (uint32_t i = count; i > 0; --i) fresh[i - 1].name = name = add(name, fresh[i - 1].code);
+    return name;
+  }
+
+  // Makes the row of an address that the rule table doesn't know.
+  Rule learn(uint64_t key);
+
+  uint32_t depth_limit_ = 0;
+};
+
+}  // namespace heaptap::agent

@@ -1,0 +1,405 @@
+// The last stack of one thread, and a walk that stops where the rest is proven to be what it was then. Freestanding; once for
+// all that walk: the agent in its own process (agent/core/call_stack.h), the tracer in another (tracer/stack_walker.h).
+//
+// How it works. A walk goes outwards frame by frame (step.h). Before each step it asks whether the frame that it is at is one
+// of the last stack's, at the same place: slots grow outwards, so a finger that only moves outwards finds it (meets_last()).
+// If so, everything further out is compared with memory, word by word, as far as finding it hung on that word: the return
+// addresses, the frame pointers by way of which frames were found, the stack pointers that realigned frames had saved. What
+// is unchanged led to the same frames and will do so again, so the walk is over: what it found so far, the fresh frames, is
+// put on what was met. Nothing is believed because something next to it is unchanged. Where the last stack ended has to be
+// proven as well (EndProof).
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <concepts>
+#include <type_traits>
+
+#include "unwind/step.h"
+
+namespace heaptap::unwind {
+
+inline constexpr uint32_t kFewFrames = 24;  // most threads that come in crowds have no more
+inline constexpr uint32_t kUsualFrames = 192;
+inline constexpr uint32_t kMaxFrames = 131072;
+inline constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
+
+// How deep stacks are kept where `asked` frames are asked for, 0: all.
+constexpr uint32_t depth_limit_for(uint32_t asked) { return asked > 0 && asked < kMaxFrames ? asked : kMaxFrames; }
+
+// Beside FrameOrigin: finding the frames further out depends on this frame's `fp`.
+inline constexpr uint32_t kFramePointerMatters = 4;
+
+// What there is among that which is remembered of a stack to prove that a walk ends at its outermost frame.
+enum class EndProof : uint8_t {
+  kNone,          // nothing: other memory was looked at, or couldn't be
+  kFramePointer,  // the outermost frame's frame pointer
+  kFrames,        // the frames: it is a thread's first one, or code whose rule says no more
+};
+
+// A walk that is being made.
+template <UnwoundCpu CpuType>
+struct Walk {
+  using Cpu = CpuType;
+
+  Position<Cpu> at;
+  uint32_t kept = 0;  // so many outermost frames of the last stack are known to be unchanged in memory; 0: not known
+  uint32_t candidates = 0;  // remembered frames [0, candidates) may still be found further out
+  uint32_t unverified = 0;  // of these, from this index on it is known that something further out changed
+  uint32_t fresh_count = 0;
+  uint32_t fresh_room = 0;  // before there are more, there has to be room for them
+  uint32_t met = 0;         // when it has ended: so many frames of the last stack are part of this one
+  bool crossed_signal = false;
+  EndProof proof = EndProof::kNone;
+};
+
+// Memory that a walk goes through.
+template <typename T>
+concept WalkedMemory = StackMemory<T> && requires(T& memory, uint64_t sp, uint64_t red_zone) {
+  // The walk goes on in the frame of a function that was interrupted at `sp`, where the `red_zone` below belongs to the frame.
+  memory.enter_interrupted(sp, red_zone);
+};
+
+// What is known of code, and what stacks are called.
+template <typename T>
+concept WalkedCode = UnwoundCpu<typename T::Cpu> && requires(T& code, uint64_t key, wire::StackEnd end,
+                                                             typename T::Name name, typename T::Code entry) {
+  { code.cpu() } -> std::convertible_to<typename T::Cpu>;
+  // By a frame's key: rule.row(), whose kind is never kUnknown; rule.code(), what the frame is in
+  // stacks' names; and where the row is a signal's, code.signal_of(rule).
+  { code.rule_of(key).row() } -> std::same_as<Row>;
+  { code.rule_of(key).code() } -> std::convertible_to<typename T::Code>;
+  code.signal_of(code.rule_of(key));
+  { code.is_code(key) } -> std::same_as<bool>;       // whether the address lies in loaded code
+  { code.depth_limit() } -> std::same_as<uint32_t>;  // frames a stack keeps, at most kMaxFrames
+  // A stack without frames; one with a frame more; the innermost frame of a stack.
+  { code.root(end) } -> std::same_as<typename T::Name>;
+  { code.add(name, entry) } -> std::same_as<typename T::Name>;
+  { code.code_of(name) } -> std::same_as<typename T::Code>;
+  // And add_all(name, fresh, count): with `count` frames more, of which fresh[0] is the innermost. Sets the name of each.
+};
+
+// What a LastStack consists of:
+//   Name, Code   as of WalkedCode
+//   Lists        memory for its lists: void* take(uint32_t frames, size_t bytes), null: there is none;
+//                void give_back(void* lists, uint32_t frames, size_t bytes)
+//   kKeepsStackPointer
+//                whether each frame's stack pointer is kept. It has to be where calls leave the return address in a register.
+//                Where they leave it on the stack, it follows from the slot, and each frame is 8 bytes smaller without.
+// `Self` derives from it and may have its own first_unchanged() and note_walk().
+template <typename Self, typename Parts>
+class LastStack {
+ public:
+  using Name = typename Parts::Name;
+  using Code = typename Parts::Code;
+
+ protected:
+  struct Word {  // what has to be in the stack's memory for a frame to be what it was
+    uint64_t slot;
+    uint64_t key;
+  };
+  struct NoStackPointer {};
+  struct StackPointer {
+    uint64_t sp;
+  };
+  struct FrameFacts : std::conditional_t<Parts::kKeepsStackPointer, StackPointer, NoStackPointer> {
+    uint64_t fp;
+    uint64_t fp_slot;
+    uint64_t cfa_slot;
+    Name name;  // of the stack from the outermost frame to this one
+  };
+  struct Remembered : FrameFacts {
+    uint32_t origin;
+    uint32_t
+        fp_user;  // index, plus one, of the innermost frame up to this one that was found by the frame pointer; or 0
+  };
+  struct Fresh : FrameFacts {
+    Word word;
+    Code code;
+    uint32_t origin;
+  };
+
+  // Walks from where `walk` is. Gives the name of the stack.
+  template <WalkedMemory Memory, WalkedCode Tables>
+  [[gnu::always_inline]] Name walk(Memory& memory, Tables& tables, Walk<typename Tables::Cpu>& walk) {
+    static_assert(Parts::kKeepsStackPointer || !kHasLinkRegister<typename Tables::Cpu>);
+    begin_walk(tables, walk);
+    while (!meets_last(memory, tables, walk)) {
+      if (walk.fresh_count == walk.fresh_room && !make_room(tables, walk)) [[unlikely]] {
+        walk.at.end = wire::StackEnd::kDepthLimit;
+        return finish(tables, walk, 0);
+      }
+      const auto& rule = tables.rule_of(walk.at.frame.key);
+      add_fresh(walk, rule.code());
+      if (!advance(memory, tables, walk, rule)) return finish(tables, walk, 0);
+    }
+    rejoin(walk, walk.candidates - 1);
+    return finish(tables, walk, walk.candidates);
+  }
+
+  // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
+  template <typename Memory, typename Tables>
+  uint32_t first_unchanged(Memory& memory, Tables& tables, const Walk<typename Tables::Cpu>& /*walk*/, uint32_t index) {
+    return first_unchanged_of_all(memory, tables, index);
+  }
+
+  template <typename Memory, typename Tables>
+  [[gnu::noinline]] uint32_t first_unchanged_of_all(Memory& memory, Tables& tables, uint32_t index) {
+    uint32_t at = index;
+    while (at > 0 && is_unchanged(memory, tables, at - 1)) --at;
+    if (at > 0 || index == 0) return at;
+    const Remembered& first = remembered_[0];
+    const bool is_end = (first.origin & kFramePointerMatters) == 0 || first.fp_slot == 0 ||
+                        still_holds(memory, first.fp_slot, first.fp);
+    return is_end ? 0 : 1;
+  }
+
+  // Called once the walk has its name, while the last stack is still the one before.
+  template <typename SomeWalk>
+  void note_walk(const SomeWalk& /*walk*/) {}
+
+  // The stack pointer behind the return address of a remembered frame whose cfa_slot isn't 0.
+  template <UnwoundCpu Cpu>
+  [[nodiscard]] uint64_t sp_of(uint32_t index) const {
+    if constexpr (Parts::kKeepsStackPointer) {
+      return remembered_[index].sp;
+    } else {
+      return moved<Cpu>(words_[index].slot, -Cpu::kReturnAddressWords);
+    }
+  }
+
+  Word* words_ = nullptr;
+  Remembered* remembered_ = nullptr;
+  Fresh* fresh_ = nullptr;
+  uint32_t count_ = 0;
+  uint32_t capacity_ = 0;
+
+ private:
+  friend Self;
+  LastStack() = default;
+
+  static constexpr size_t kEach = sizeof(Word) + sizeof(Remembered) + sizeof(Fresh);
+
+  Self& self() { return static_cast<Self&>(*this); }
+
+  template <typename Tables, typename Cpu>
+  void begin_walk(Tables& tables, Walk<Cpu>& walk) {
+    restart_candidates(walk);
+    set_room(tables, walk);
+  }
+  template <typename Cpu>
+  void restart_candidates(Walk<Cpu>& walk) const {
+    walk.candidates = walk.unverified = walk.kept != 0 ? walk.kept : count_;
+  }
+
+  // One frame more than may be kept is walked to, which says that there are more.
+  template <typename Tables, typename Cpu>
+  void set_room(Tables& tables, Walk<Cpu>& walk) const {
+    const uint32_t wanted = tables.depth_limit() + 1;
+    walk.fresh_room = capacity_ < wanted ? capacity_ : wanted;
+  }
+  template <typename Tables, typename Cpu>
+  bool make_room(Tables& tables, Walk<Cpu>& walk) {
+    if (walk.fresh_count > tables.depth_limit() || !reserve(walk.fresh_count + 1)) return false;
+    set_room(tables, walk);
+    return true;
+  }
+
+  template <typename Cpu>
+  void add_fresh(Walk<Cpu>& walk, Code code) {
+    const Frame& frame = walk.at.frame;
+    Fresh& fresh = fresh_[walk.fresh_count++];
+    fresh.word = {frame.slot, frame.key};
+    keep_facts(fresh, frame);
+    fresh.code = code;
+    fresh.origin = walk.at.origin;
+  }
+  static void keep_facts(FrameFacts& facts, const Frame& frame) {
+    if constexpr (Parts::kKeepsStackPointer) facts.sp = frame.sp;
+    facts.fp = frame.fp;
+    facts.fp_slot = frame.fp_slot;
+    facts.cfa_slot = frame.cfa_slot;
+  }
+
+  // Whether the walk's frame is one of the last stack's and everything further out is as it was.
+  template <typename Memory, typename Tables, typename Cpu>
+  [[gnu::always_inline]] bool meets_last(Memory& memory, Tables& tables, Walk<Cpu>& walk) {
+    const Frame& frame = walk.at.frame;
+    while (walk.candidates > 0 && words_[walk.candidates - 1].slot < frame.slot) --walk.candidates;
+    if (walk.candidates == 0 || walk.candidates > walk.unverified) return false;
+    const uint32_t index = walk.candidates - 1;
+    if (words_[index].slot != frame.slot || words_[index].key != frame.key) return false;
+    const Remembered& last = remembered_[index];
+    if constexpr (Parts::kKeepsStackPointer) {
+      if (last.sp != frame.sp) return false;
+    }
+    if ((last.origin & kFramePointerMatters) != 0 && (last.fp != frame.fp || last.fp_slot != frame.fp_slot)) {
+      return false;
+    }
+    const uint32_t unchanged = self().first_unchanged(memory, tables, walk, index);
+    if (unchanged == 0) return true;
+    walk.unverified = unchanged;  // the frames from there inwards are the same, but not what called them
+    return false;
+  }
+
+  template <typename Memory, typename Tables>
+  bool is_unchanged(Memory& memory, Tables& tables, uint32_t index) {
+    const Word& word = words_[index];
+    uint64_t key = 0;
+    if (!memory.load(word.slot, key) || (key & tables.cpu().address_mask()) != word.key) return false;
+    const Remembered& frame = remembered_[index];
+    if ((frame.origin & kByFramePointer) == 0) return true;
+    if (frame.cfa_slot != 0 && !still_holds(memory, frame.cfa_slot, sp_of<typename Tables::Cpu>(index))) return false;
+    const Remembered& inner = remembered_[index + 1];
+    return inner.fp_slot == 0 || still_holds(memory, inner.fp_slot, inner.fp);
+  }
+  template <typename Memory>
+  static bool still_holds(Memory& memory, uint64_t at, uint64_t value) {
+    uint64_t now = 0;
+    return memory.load(at, now) && now == value;
+  }
+
+  // Moves the walk to the next frame outwards. False: there is none; walk.at.end says why.
+  template <typename Memory, typename Tables, typename Cpu, typename Rule>
+  [[gnu::always_inline]] bool advance(Memory& memory, Tables& tables, Walk<Cpu>& walk, const Rule& rule) {
+    const Row row = rule.row();
+    if (row.kind() == RowKind::kStackOffset) [[likely]]
+      return step_by_row(tables.cpu(), row, memory, walk.at);
+    switch (row.kind()) {
+      case RowKind::kFrameOffset:
+      case RowKind::kFrameIndirect:
+        return step_by_row(tables.cpu(), row, memory, walk.at);
+      case RowKind::kStackLeaf:
+      case RowKind::kFrameLeaf:
+      case RowKind::kStackRecord:
+      case RowKind::kFrameRecord:
+        if constexpr (kHasLinkRegister<Cpu>) return step_by_row(tables.cpu(), row, memory, walk.at);
+        break;
+      case RowKind::kSignal:
+        return cross_signal(memory, tables, walk, rule);
+      case RowKind::kEnd:
+        walk.proof = EndProof::kFrames;
+        walk.at.end = wire::StackEnd::kComplete;
+        return false;
+      case RowKind::kNoTable:
+        return follow_frame_pointer(memory, tables, walk);
+      default:
+        break;
+    }
+    walk.proof = EndProof::kFrames;
+    walk.at.end = wire::StackEnd::kUnsupportedRule;
+    return false;
+  }
+
+  template <typename Memory, typename Tables, typename Cpu>
+  [[gnu::noinline]] bool follow_frame_pointer(Memory& memory, Tables& tables, Walk<Cpu>& walk) {
+    if (!may_follow_frame_pointer<Cpu>(walk.at.frame)) walk.proof = EndProof::kFramePointer;
+    const auto is_code = [&tables](uint64_t address) { return tables.is_code(address); };
+    return step_by_frame_pointer(tables.cpu(), memory, is_code, walk.at);
+  }
+
+  template <typename Memory, typename Tables, typename Cpu, typename Rule>
+  [[gnu::noinline]] bool cross_signal(Memory& memory, Tables& tables, Walk<Cpu>& walk, const Rule& rule) {
+    if (!step_over_signal(tables.cpu(), tables.signal_of(rule), memory, walk.at)) return false;
+    walk.crossed_signal = true;
+    restart_candidates(walk);
+    memory.enter_interrupted(walk.at.frame.sp, Cpu::kRedZoneBytes);
+    return true;
+  }
+
+  // The walk met the last stack at `index`: that frame may have been found in another way this time.
+  template <typename Cpu>
+  void rejoin(const Walk<Cpu>& walk, uint32_t index) {
+    Remembered& met = remembered_[index];
+    keep_facts(met, walk.at.frame);
+    met.origin = (met.origin & kFramePointerMatters) | walk.at.origin;
+    met.fp_user = fp_user_at(index, walk.at.origin);
+  }
+
+  // Keeps the last stack's `kept` outermost frames, puts the fresh ones on them, and gives the name of the whole.
+  template <typename Tables, typename Cpu>
+  Name finish(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
+    walk.met = kept;
+    const uint32_t frames = kept + walk.fresh_count;
+    const bool too_deep = walk.at.end == wire::StackEnd::kDepthLimit || frames > tables.depth_limit();
+    if (too_deep || (frames > capacity_ && !reserve(frames))) [[unlikely]] {
+      return finish_limited(tables, walk, kept);
+    }
+    const Name parent = kept > 0 ? remembered_[kept - 1].name : tables.root(walk.at.end);
+    const Name name = tables.add_all(parent, fresh_, walk.fresh_count);
+    self().note_walk(walk);
+    count_ = kept;
+    for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1], walk.proof);
+    // Frames on two stacks aren't in the order of their slots. Where a walk ended because of other memory than the frames', nothing
+    // of what is compared would prove that it ends there again.
+    if (walk.crossed_signal || (kept == 0 && walk.proof == EndProof::kNone)) [[unlikely]]
+      count_ = 0;
+    return name;
+  }
+
+  [[nodiscard]] uint32_t fp_user_at(uint32_t index, uint32_t origin) const {
+    if ((origin & kByFramePointer) != 0) return index + 1;
+    return index > 0 ? remembered_[index - 1].fp_user : 0;
+  }
+
+  void remember(const Fresh& fresh, EndProof proof) {
+    uint32_t origin = fresh.origin & (kByFramePointer | kLoadsFramePointer);
+    if (count_ == 0) {
+      if (proof == EndProof::kFramePointer) origin |= kFramePointerMatters;
+    } else {
+      const Remembered& outer = remembered_[count_ - 1];
+      const bool matters = (outer.origin & kByFramePointer) != 0 ||
+                           ((outer.origin & kLoadsFramePointer) == 0 && (outer.origin & kFramePointerMatters) != 0);
+      if (matters) origin |= kFramePointerMatters;
+    }
+    words_[count_] = fresh.word;
+    Remembered& last = remembered_[count_];
+    static_cast<FrameFacts&>(last) = static_cast<const FrameFacts&>(fresh);
+    last.origin = origin;
+    last.fp_user = fp_user_at(count_, origin);
+    ++count_;
+  }
+
+  // Deeper than asked for: only the innermost frames, and nothing to remember, since the names kept are of whole stacks.
+  template <typename Tables, typename Cpu>
+  [[gnu::noinline]] Name finish_limited(Tables& tables, const Walk<Cpu>& walk, uint32_t kept) {
+    const uint32_t limit = tables.depth_limit() < kMaxFrames ? tables.depth_limit() : kFramesOfDeeper;
+    const uint32_t fresh_used = walk.fresh_count < limit ? walk.fresh_count : limit;
+    const uint32_t kept_used = kept < limit - fresh_used ? kept : limit - fresh_used;
+    Name name = tables.root(wire::StackEnd::kDepthLimit);
+    for (uint32_t i = kept - kept_used; i < kept; ++i) name = tables.add(name, tables.code_of(remembered_[i].name));
+    for (uint32_t i = fresh_used; i > 0; --i) name = tables.add(name, fresh_[i - 1].code);
+    // A fitting stack can be remembered; here only that part of it which was not touched.
+    count_ = walk.crossed_signal ? 0 : kept;
+    return name;
+  }
+
+  // Room for that many frames, in all three lists. False: that is more than the limit, or there is no memory.
+  [[gnu::noinline]] bool reserve(uint32_t frames) {
+    if (frames > kMaxFrames) return false;
+    uint32_t capacity = capacity_ * 4;
+    if (capacity_ < kUsualFrames) capacity = frames <= kFewFrames ? kFewFrames : kUsualFrames;
+    while (capacity < frames) capacity *= 2;
+    if (capacity > kMaxFrames) capacity = kMaxFrames;
+    auto* words = static_cast<Word*>(Parts::Lists::take(capacity, capacity * kEach));
+    if (words == nullptr) return false;
+    auto* remembered = reinterpret_cast<Remembered*>(words + capacity);
+    auto* fresh = reinterpret_cast<Fresh*>(remembered + capacity);
+    if (capacity_ > 0) {
+      __builtin_memcpy(words, words_, count_ * sizeof(Word));
+      __builtin_memcpy(remembered, remembered_, count_ * sizeof(Remembered));
+      __builtin_memcpy(fresh, fresh_, capacity_ * sizeof(Fresh));
+    }
+    // In an order that leaves something usable if a signal handler abandons this in the middle.
+    Word* const old = words_;
+    words_ = words;
+    remembered_ = remembered;
+    fresh_ = fresh;
+    const uint32_t old_capacity = capacity_;
+    capacity_ = capacity;
+    if (old_capacity > 0) Parts::Lists::give_back(old, old_capacity, old_capacity * kEach);
+    return true;
+  }
+};
+
+}  // namespace heaptap::unwind

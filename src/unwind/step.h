@@ -1,0 +1,188 @@
+// One step of a walk over a stack: from a frame to its caller's, by a row of unwind rules, by the frame pointer alone, or over a
+// signal's frame. Freestanding; the same for the agent in its own process, for the tracer in another, and for every CPU.
+#pragma once
+#include <stdint.h>
+
+#include <concepts>
+#include <type_traits>
+
+#include "unwind/cpu_facts.h"
+#include "unwind/row.h"
+#include "wire/log.h"
+
+namespace heaptap::unwind {
+
+// Stack memory, in words of a CPU.
+template <typename T>
+concept StackMemory = requires(T& memory, uint64_t address, uint64_t& value) {
+  // The word at this address, in this machine's order of bytes, above a shorter one zeros. False: it can't be read, or isn't
+  // aligned, or lies below the walk's first frame.
+  { memory.load(address, value) } -> std::same_as<bool>;
+};
+
+// A frame as a walk finds it: where the return address was read, the address itself, and the registers of the function that it
+// returns to. Of the innermost frame these are those of where the walk begins.
+struct Frame {
+  uint64_t slot = 0;  // 0: not on the stack: in a register, or in a signal's frame
+  uint64_t key = 0;   // the return address; with wire::kCodeExact an interrupted instruction's
+  uint64_t sp = 0;    // stack pointer once the function that returns to `key` has done so
+  uint64_t fp = 0;
+  uint64_t fp_slot = 0;   // where `fp` was read from; 0: it is the register's value where the walk begins
+  uint64_t cfa_slot = 0;  // where `sp` was read from; 0: it follows from the next inner frame
+};
+
+struct FrameWithLink : Frame {
+  uint64_t link = 0;  // the link register; 0: not known, since calls overwrite it
+};
+
+template <UnwoundCpu Cpu>
+using FrameOf = std::conditional_t<kHasLinkRegister<Cpu>, FrameWithLink, Frame>;
+
+// How a walk came from the next inner frame to this one.
+enum FrameOrigin : uint32_t {
+  kByFramePointer = 1,     // found by way of the frame pointer
+  kLoadsFramePointer = 2,  // the frame pointer was read from the stack
+};
+
+// Where a walk is.
+template <UnwoundCpu Cpu>
+struct Position {
+  FrameOf<Cpu> frame;
+  uint32_t origin = 0;
+  wire::StackEnd end = wire::StackEnd::kComplete;  // of a step that failed: why
+};
+
+// The instruction by whose rules a frame with this key is left: of a return address the call before it, which may be the last
+// instruction of its function.
+constexpr uint64_t instruction_of(uint64_t key) {
+  return wire::code_address(key) - ((key & wire::kCodeExact) != 0 ? 0 : 1);
+}
+
+// The first instructions of a program and of its loader have no caller, whatever their CFI says. `entry` 0: it is neither.
+constexpr bool is_entry_code(uint64_t entry, uint64_t pc) {
+  constexpr uint64_t kEntryBytes = 64;
+  return entry != 0 && pc - entry < kEntryBytes;
+}
+
+// `at`, so many words further.
+template <UnwoundCpu Cpu>
+constexpr uint64_t moved(uint64_t at, int64_t words) {
+  constexpr auto kWord = static_cast<int64_t>(sizeof(typename Cpu::Word));
+  return static_cast<typename Cpu::Word>(at + static_cast<uint64_t>(words * kWord));
+}
+
+// Where a row's distances are counted from.
+template <UnwoundCpu Cpu>
+struct RowBase {
+  bool is_stack = true;     // SP, else FP
+  bool is_record = false;   // what was saved is counted from there, too, not from the CFA
+  bool is_in_link = false;  // the return address isn't on the stack
+
+  explicit constexpr RowBase(RowKind kind) {
+    is_stack = kind == RowKind::kStackOffset;
+    if constexpr (kHasLinkRegister<Cpu>) {
+      is_stack = is_stack || kind == RowKind::kStackLeaf || kind == RowKind::kStackRecord;
+      is_record = kind == RowKind::kStackRecord || kind == RowKind::kFrameRecord;
+      is_in_link = kind == RowKind::kStackLeaf || kind == RowKind::kFrameLeaf;
+    }
+  }
+};
+
+// By a row of one of the kinds with distances. False: the stack can't be read, or leads downwards; or there is no caller.
+template <UnwoundCpu Cpu, StackMemory Memory>
+[[gnu::always_inline]] inline bool step_by_row(const Cpu& cpu, Row row, Memory& memory, Position<Cpu>& at) {
+  const RowBase<Cpu> base(row.kind());
+  const bool is_indirect = row.kind() == RowKind::kFrameIndirect;
+  auto& frame = at.frame;
+  const uint64_t from = base.is_stack ? frame.sp : frame.fp;
+  uint64_t cfa = moved<Cpu>(from, row.cfa_words());
+  uint64_t cfa_slot = 0;
+  at.end = wire::StackEnd::kUnreadable;
+  if (is_indirect) {
+    if (row.ra_words() != Cpu::kReturnAddressWords) [[unlikely]] {  // LastStack::sp_of() counts on it
+      at.end = wire::StackEnd::kUnsupportedRule;
+      return false;
+    }
+    cfa_slot = cfa;
+    if (!memory.load(cfa_slot, cfa)) return false;
+  }
+  uint64_t slot = 0;
+  uint64_t key = 0;
+  if (base.is_in_link) {
+    if constexpr (kHasLinkRegister<Cpu>) key = frame.link;
+    if (cfa < frame.sp || key == 0) return false;
+  } else {
+    slot = moved<Cpu>(base.is_record ? from : cfa, row.ra_words());
+    // Outwards is upwards. Where calls leave the return address on the stack, it is below the CFA.
+    if (kHasLinkRegister<Cpu> && cfa <= frame.sp) return false;
+    if (slot < frame.sp || !memory.load(slot, key)) [[unlikely]]
+      return false;
+  }
+  uint32_t origin = base.is_stack ? 0u : kByFramePointer;
+  if (row.fp_words() != 0 || is_indirect || base.is_record) {
+    const uint64_t fp_slot = moved<Cpu>(is_indirect || base.is_record ? from : cfa, row.fp_words());
+    if (!memory.load(fp_slot, frame.fp)) [[unlikely]]
+      return false;
+    frame.fp_slot = fp_slot;
+    origin |= kLoadsFramePointer;
+  }
+  frame.slot = slot;
+  frame.key = key & cpu.address_mask();
+  frame.sp = cfa;
+  frame.cfa_slot = cfa_slot;
+  if constexpr (kHasLinkRegister<Cpu>) frame.link = 0;
+  at.origin = origin;
+  at.end = wire::StackEnd::kComplete;
+  return key != 0;  // 0 is the ABI's mark for the first frame of code without CFI for it
+}
+
+// Code without CFI: whether its frame pointer could lead on.
+template <UnwoundCpu Cpu>
+bool may_follow_frame_pointer(const Frame& frame) {
+  // One that points further away is a fiber's, from where its context was made.
+  constexpr uint64_t kLargestFrame = 8u << 20;
+  const uint64_t at = moved<Cpu>(frame.fp, Cpu::kFrameRecordWords);
+  return at >= frame.sp && at % sizeof(typename Cpu::Word) == 0 && at - frame.sp <= kLargestFrame;
+}
+
+// It leads on if what it leads to is a return address into known code: is_code(address).
+template <UnwoundCpu Cpu, StackMemory Memory, typename IsCode>
+bool step_by_frame_pointer(const Cpu& cpu, Memory& memory, const IsCode& is_code, Position<Cpu>& at) {
+  at.end = wire::StackEnd::kNoUnwindTable;
+  if (!may_follow_frame_pointer<Cpu>(at.frame)) return false;
+  FrameOf<Cpu> next;
+  next.fp_slot = moved<Cpu>(at.frame.fp, Cpu::kFrameRecordWords);
+  next.slot = moved<Cpu>(next.fp_slot, 1);
+  next.sp = moved<Cpu>(next.fp_slot, 2);
+  if (!memory.load(next.slot, next.key)) return false;
+  next.key &= cpu.address_mask();
+  if (!is_code(next.key) || !memory.load(next.fp_slot, next.fp)) return false;
+  at.frame = next;
+  at.origin = kByFramePointer | kLoadsFramePointer;
+  return true;
+}
+
+// To what a signal interrupted. `signal`: where its frame has the interrupted registers, in bytes from SP
+// (arch::SignalTrampoline).
+template <UnwoundCpu Cpu, StackMemory Memory, typename Signal>
+bool step_over_signal(const Cpu& cpu, const Signal& signal, Memory& memory, Position<Cpu>& at) {
+  const uint64_t context = at.frame.sp;
+  FrameOf<Cpu> next;
+  next.fp_slot = context + signal.frame_pointer;
+  at.end = wire::StackEnd::kUnreadable;
+  if (!memory.load(next.fp_slot, next.fp) || !memory.load(context + signal.stack_pointer, next.sp) ||
+      !memory.load(context + signal.program_counter, next.key)) {
+    return false;
+  }
+  if constexpr (kHasLinkRegister<Cpu>) {
+    if (!memory.load(context + signal.link_register, next.link)) return false;
+    next.link &= cpu.address_mask();
+  }
+  next.key = (next.key & cpu.address_mask()) | wire::kCodeExact;
+  at.frame = next;
+  at.origin = kLoadsFramePointer;
+  at.end = wire::StackEnd::kComplete;
+  return true;
+}
+
+}  // namespace heaptap::unwind
