@@ -1,7 +1,6 @@
 // The one walk over stacks, with each kind of memory and CPU that it is used for or could be: made up, the agent's own, the
 // tracer's copy; words of 64 and 32 bits in both orders of bytes; return addresses on the stack and in a register.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,31 +36,6 @@ using test::FrameShape;
 using test::MadeCode;
 using test::MadeStack;
 
-constexpr uint64_t kBytes = 1u << 20;
-
-// A piece of this process's memory, at an address that words of 32 bits hold.
-class Mapped {
- public:
-  Mapped()
-      : begin_(reinterpret_cast<uint64_t>(
-            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0))) {}
-  ~Mapped() { munmap(reinterpret_cast<void*>(begin_), kBytes); }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-
-  [[nodiscard]] uint64_t begin() const { return begin_; }
-  [[nodiscard]] uint64_t end() const { return begin_ + kBytes; }
-
- protected:
-  template <typename Word>
-  static void store(uint64_t address, Word word) {
-    __builtin_memcpy(reinterpret_cast<void*>(address), &word, sizeof(word));
-  }
-
- private:
-  uint64_t begin_;
-};
-
 // --- Kinds of memory: put() stores a word, for_walk() gives what a walk that begins there goes through.
 
 template <UnwoundCpu CpuType>
@@ -71,7 +45,7 @@ class MadeUp {
   static constexpr bool kKeepsStackPointer = true;
 
   [[nodiscard]] static uint64_t begin() { return 0x7f001000; }
-  [[nodiscard]] static uint64_t end() { return begin() + kBytes; }
+  [[nodiscard]] static uint64_t end() { return begin() + test::kStackBytes; }
   void put(uint64_t address, uint64_t value) { words_[(address - begin()) / kWord] = static_cast<Word>(value); }
   MadeUp& for_walk(const Frame& start) {
     lowest_ = start.slot != 0 ? start.slot : start.sp;
@@ -88,13 +62,13 @@ class MadeUp {
   using Word = typename Cpu::Word;
   static constexpr uint64_t kWord = sizeof(Word);
 
-  std::vector<Word> words_ = std::vector<Word>(kBytes / kWord);
+  std::vector<Word> words_ = std::vector<Word>(test::kStackBytes / kWord);
   uint64_t lowest_ = 0;
 };
 
 // The agent's: `kIsOwn`: the walk is on the thread's own stack.
 template <bool kIsOwn>
-class AgentsOwn : public Mapped {
+class AgentsOwn : public test::MappedStack {
  public:
   using Cpu = arch::x86_64::Unwinding;
   static constexpr bool kKeepsStackPointer = false;
@@ -112,7 +86,7 @@ class AgentsOwn : public Mapped {
 };
 
 template <UnwoundCpu CpuType, bool kIsBigEndian>
-class TracersCopy : public Mapped {
+class TracersCopy : public test::MappedStack {
  public:
   using Cpu = CpuType;
   static constexpr bool kKeepsStackPointer = true;

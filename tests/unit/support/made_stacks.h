@@ -1,6 +1,8 @@
 // Stacks of functions that are made up, laid out in memory as a compiler's code would leave them, with the rows that CFI would
 // give for each call site: what a walk has to find is known.
 #pragma once
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -8,6 +10,31 @@
 #include "unwind/last_stack.h"
 
 namespace heaptap::test {
+
+inline constexpr uint64_t kStackBytes = 1u << 20;
+
+// Memory of this process for a stack, at an address that words of 32 bits hold.
+class MappedStack {
+ public:
+  MappedStack()
+      : begin_(reinterpret_cast<uint64_t>(
+            mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0))) {}
+  ~MappedStack() { munmap(reinterpret_cast<void*>(begin_), kStackBytes); }
+  MappedStack(const MappedStack&) = delete;
+  MappedStack& operator=(const MappedStack&) = delete;
+
+  [[nodiscard]] uint64_t begin() const { return begin_; }
+  [[nodiscard]] uint64_t end() const { return begin_ + kStackBytes; }
+
+ protected:
+  template <typename Word>
+  static void store(uint64_t address, Word word) {
+    __builtin_memcpy(reinterpret_cast<void*>(address), &word, sizeof(word));
+  }
+
+ private:
+  uint64_t begin_;
+};
 
 // How a function keeps what its caller needs.
 enum class FrameShape : uint8_t {
@@ -42,6 +69,7 @@ class MadeCode {
   static constexpr Signal kSignal{16, 24, 32, 40};
 
   void set_row(uint64_t key, unwind::Row row) { rows_[key] = row; }
+  [[nodiscard]] unwind::Row row_of(uint64_t key) const { return rows_.at(key); }
   void set_depth_limit(uint32_t limit) { depth_limit_ = unwind::depth_limit_for(limit); }
   [[nodiscard]] uint64_t rules_asked_for() const { return rules_asked_for_; }
 
@@ -91,14 +119,15 @@ class MadeCode {
   uint64_t rules_asked_for_ = 0;
 };
 
-// `Memory`: put(address, value) stores a word, begin() and end() say where it is.
-template <unwind::UnwoundCpu Cpu, typename Memory>
+// `Memory`: put(address, value) stores a word, begin() and end() say where it is. `Code`: set_row(key, row) is told of each call
+// site, row_of(key) gives what was set; kSignal says where a signal's frame has its registers.
+template <unwind::UnwoundCpu Cpu, typename Memory, typename Code = MadeCode<Cpu>>
 class MadeStack {
  public:
   static constexpr uint64_t kWord = sizeof(typename Cpu::Word);
   static constexpr bool kLinked = unwind::kHasLinkRegister<Cpu>;
 
-  MadeStack(Memory& memory, MadeCode<Cpu>& code) : memory_(memory), code_(code) {
+  MadeStack(Memory& memory, Code& code) : memory_(memory), code_(code) {
     Function first{.sp = memory.end() - 64 * kWord, .fp = 0, .key = kFirstKey};
     code.set_row(first.key, unwind::Row(unwind::RowKind::kEnd));
     functions_.push_back(first);
@@ -121,7 +150,7 @@ class MadeStack {
   void move_on(uint64_t call_site) {
     Function& function = functions_.back();
     if (function.is_handled || functions_.size() == 1) return;
-    const auto row = code_.rule_of(function.key).row();
+    const auto row = code_.row_of(function.key);
     function.key = (function.key & ~uint64_t{0xf0}) + call_site * 16;
     code_.set_row(function.key, row);
   }
@@ -246,7 +275,6 @@ class MadeStack {
   void interrupt(const Function& caller, uint64_t key) {
     using unwind::Row;
     using unwind::RowKind;
-    using Code = MadeCode<Cpu>;
     Function trampoline{.sp = 0, .fp = 0x99, .key = key, .is_handled = true};
     trampoline.interrupted = (key + 8) | wire::kCodeExact;
     uint64_t sp = caller.sp;
@@ -268,7 +296,7 @@ class MadeStack {
   }
 
   Memory& memory_;
-  MadeCode<Cpu>& code_;
+  Code& code_;
   std::vector<Function> functions_;
 };
 

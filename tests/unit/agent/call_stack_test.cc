@@ -1,0 +1,199 @@
+// The agent's call stacks with all that is remembered of a thread's: stacks that are made up, walked again and again, and each
+// time from the start by another one.
+#include "agent/core/call_stack.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+
+#include "made_stacks.h"
+
+namespace heaptap::agent {
+
+// What call stacks need of their surroundings.
+constinit Pieces g_pieces{};
+uintptr_t g_stack_top = 0;
+bool may_call() { return true; }
+bool keeps_to_reserve() { return false; }
+void* take_reserve(size_t /*bytes*/) { return nullptr; }
+void note_own_area(const void* /*start*/, size_t /*bytes*/) {}
+void forget_own_area(const void* /*start*/) {}
+uintptr_t platform::initial_stack_top() { return g_stack_top; }
+uintptr_t platform::thread_control_block() { return 0; }
+uint64_t platform::module_changes() { return 0; }
+void platform::for_each_module(void (* /*visit*/)(void*, const ModuleFacts&), void* /*context*/) {}
+
+namespace {
+
+using Cpu = UnwindTables::Cpu;
+using test::FrameShape;
+
+class Memory : public test::MappedStack {
+ public:
+  static void put(uint64_t address, uint64_t value) { store(address, value); }
+};
+
+// The agent's tables, in a log of their own. Code without tables isn't known to them: nothing is loaded.
+class Code {
+ public:
+  static constexpr test::MadeCode<Cpu>::Signal kSignal{Cpu::kSignalFramePointer, Cpu::kSignalStackPointer,
+                                                       Cpu::kSignalProgramCounter, 0};
+  Code() {
+    header_->node_count = wire::kRootCount;
+    if (!tables_->rules.start(codes_.get(), kCapacity, header_.get()) ||
+        !tables_->trie.start(nodes_.get(), kCapacity, header_.get())) {
+      std::abort();
+    }
+    tables_->set_depth_limit(unwind::depth_limit_for(0));
+  }
+  UnwindTables& tables() { return *tables_; }
+
+  void set_row(uint64_t key, unwind::Row row) {
+    rows_[key] = row;
+    tables_->rules.add(key, 0, row);
+  }
+  [[nodiscard]] unwind::Row row_of(uint64_t key) const { return rows_.at(key); }
+
+  struct Stack {
+    std::vector<uint64_t> codes;  // innermost first
+    wire::StackEnd end;
+  };
+  [[nodiscard]] Stack stack(uint32_t number) const {
+    std::vector<uint64_t> codes;
+    while (number >= wire::kRootCount) {
+      const uint64_t node = nodes_[number];
+      codes.push_back(codes_[wire::node_code(node)]);
+      number = wire::node_parent(node);
+    }
+    return {codes, static_cast<wire::StackEnd>(number)};
+  }
+
+ private:
+  static constexpr uint32_t kCapacity = 1u << 20;
+
+  std::unique_ptr<wire::LogHeader> header_ = std::make_unique<wire::LogHeader>();
+  std::unique_ptr<wire::CodeEntry[]> codes_ = std::make_unique<wire::CodeEntry[]>(kCapacity);
+  std::unique_ptr<wire::StackNode[]> nodes_ = std::make_unique<wire::StackNode[]>(kCapacity);
+  std::unique_ptr<UnwindTables> tables_ = std::make_unique<UnwindTables>();
+  std::map<uint64_t, unwind::Row> rows_;
+};
+
+// On the thread's own stack, whose memory may be looked at before a walk, and on another.
+class CallStackTest : public ::testing::TestWithParam<bool> {
+ protected:
+  CallStackTest() {
+    g_stack_top = GetParam() ? memory_.end() : 0;
+    last_->begin();
+  }
+
+  uint32_t capture(CallStack& call_stack) {
+    Frame start = stack_.start();
+    if (wrong_fp_ != 0) start.fp = wrong_fp_;
+    return call_stack.capture(code_.tables(), start, start.slot);
+  }
+  uint32_t capture() { return capture(*last_); }
+  uint32_t capture_anew() {
+    const auto fresh = std::make_unique<CallStack>();
+    fresh->begin();
+    return capture(*fresh);
+  }
+  unsigned pick(size_t below) { return static_cast<unsigned>(random_() % below); }
+  void call_one_of(unsigned kinds) {
+    // Few kinds of calls, so that the same ones come again.
+    constexpr FrameShape kShapes[] = {FrameShape::kPlain, FrameShape::kSaving, FrameShape::kFramed,
+                                      FrameShape::kRealigned, FrameShape::kSignal};
+    stack_.call(kShapes[pick(kinds)], 4 + pick(3), pick(2));
+  }
+  static constexpr unsigned kKindsWithoutSignal = 4;
+  static constexpr unsigned kKinds = 5;
+
+  Memory memory_;
+  Code code_;
+  test::MadeStack<Cpu, Memory, Code> stack_{memory_, code_};
+  std::unique_ptr<CallStack> last_ = std::make_unique<CallStack>();
+  uint64_t wrong_fp_ = 0;  // what the frame pointer's register has where a stack is captured
+  std::mt19937 random_{11};
+};
+
+TEST_P(CallStackTest, StacksThatChangeAreWhatAWalkFromTheStartFinds) {
+  for (int round = 0; round < 20000; ++round) {
+    const bool is_deep = stack_.depth() > 40;
+    const unsigned changes = pick(4);
+    for (unsigned i = 0; i < changes; ++i) stack_.come_back();
+    if (pick(3) == 0) stack_.move_on(pick(2));
+    const unsigned kinds = pick(64) == 0 ? kKinds : kKindsWithoutSignal;
+    for (unsigned i = 0; i < changes && !is_deep; ++i) call_one_of(kinds);
+    const uint32_t number = capture();
+    const Code::Stack found = code_.stack(number);
+    ASSERT_EQ(found.codes, stack_.codes()) << "round " << round;
+    ASSERT_EQ(found.end, wire::StackEnd::kComplete);
+    if (round % 16 == 0) {
+      ASSERT_EQ(number, capture_anew()) << "round " << round;
+    }
+  }
+}
+
+// A few ways to the allocator that take turns, far out the same: what the suffix cache is for. Somewhere on their way, or further
+// out, something changes.
+TEST_P(CallStackTest, SuffixesAreOnlyBelievedWhereTheyStand) {
+  for (int i = 0; i < 20; ++i) call_one_of(kKindsWithoutSignal);
+  for (int round = 0; round < 20000; ++round) {
+    if (pick(200) == 0) {
+      for (int i = 0; i < 5; ++i) stack_.come_back();
+      for (int i = 0; i < 5; ++i) call_one_of(kKindsWithoutSignal);
+    }
+    const size_t depth = stack_.depth();
+    const uint64_t outer_fp = stack_.start().fp;
+    const unsigned way = pick(4);
+    constexpr FrameShape kWays[4][3] = {{FrameShape::kPlain, FrameShape::kPlain, FrameShape::kPlain},
+                                        {FrameShape::kPlain, FrameShape::kFramed, FrameShape::kPlain},
+                                        {FrameShape::kRealigned, FrameShape::kPlain, FrameShape::kSaving},
+                                        {FrameShape::kFramed, FrameShape::kRealigned, FrameShape::kFramed}};
+    for (const FrameShape shape : kWays[way]) stack_.call(shape, 4 + (pick(30) == 0 ? 1 : 0));
+    const uint32_t number = capture();
+    ASSERT_EQ(code_.stack(number).codes, stack_.codes()) << "round " << round;
+    if (pick(8) == 0) {
+      wrong_fp_ = outer_fp + 8;
+      ASSERT_EQ(capture(), capture_anew()) << "round " << round;
+      wrong_fp_ = 0;
+    }
+    while (stack_.depth() > depth) stack_.come_back();
+  }
+}
+
+TEST_P(CallStackTest, DamagedStacksAreWhatAWalkFromTheStartFinds) {
+  for (int i = 0; i < 40; ++i) call_one_of(kKindsWithoutSignal);
+  const uint64_t lowest = stack_.start().sp;
+  const uint64_t words = (memory_.end() - lowest) / 8;
+  const std::vector<uint64_t> keys = stack_.codes();
+  code_.tables().set_depth_limit(1000);
+  for (int round = 0; round < 2000; ++round) {
+    for (int damage = 0; damage < 2; ++damage) {
+      const uint64_t near = lowest + pick(words) * uint64_t{8};
+      const uint64_t values[] = {0, near, keys[pick(keys.size())], random_(), near + 1};
+      Memory::put(lowest + pick(words) * uint64_t{8}, values[pick(std::size(values))]);
+    }
+    ASSERT_EQ(capture(), capture_anew()) << "round " << round;
+  }
+}
+
+TEST_P(CallStackTest, OnlyAsDeepAsAskedFor) {
+  for (int i = 0; i < 30; ++i) call_one_of(kKindsWithoutSignal);
+  const std::vector<uint64_t> all = stack_.codes();
+  for (uint32_t depth = 1; depth < all.size() + 2; ++depth) {
+    code_.tables().set_depth_limit(depth);
+    for (int time = 0; time < 2; ++time) {
+      const Code::Stack stack = code_.stack(capture());
+      const auto kept = static_cast<ptrdiff_t>(std::min<size_t>(depth, all.size()));
+      EXPECT_EQ(stack.codes, std::vector<uint64_t>(all.begin(), all.begin() + kept));
+      EXPECT_EQ(stack.end, depth < all.size() ? wire::StackEnd::kDepthLimit : wire::StackEnd::kComplete);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stacks, CallStackTest, ::testing::Bool(),
+                         [](const auto& is_own) { return is_own.param ? "Own" : "Foreign"; });
+
+}  // namespace
+}  // namespace heaptap::agent
