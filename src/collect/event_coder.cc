@@ -40,8 +40,8 @@ constexpr uint64_t stack_key(const model::Stack& stack) { return uint64_t{stack.
 
 }  // namespace
 
-EventCoder::EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolution_ns, bool from_start)
-    : agent_(agent), tables_(tables), resolution_ns_(resolution_ns), from_start_(from_start) {}
+EventCoder::EventCoder(const AgentTables& agent, model::Tables& tables, uint64_t resolution_ns, bool from_start)
+    : agent_(agent), tables_(tables), resolution_ns_(resolution_ns), from_start_(from_start), stack_ids_(agent) {}
 
 size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
                         model::EventBatch& batch) {
@@ -237,10 +237,11 @@ bool EventCoder::is_mismatched(model::SiteId release, const BlockMap::Block& blo
 
 model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
   const uint32_t key = wire::record_call(raw.tagged_address);
-  if (raw.stack >= agent_.nodes.size()) {
-    return find_or_add_site(key, static_cast<model::StackId>(wire::StackEnd::kUnreadable));
-  }
-  const model::SiteId site = find_or_add_site(key, stack_of(raw.stack));
+  const model::StackId stack = stack_ids_.number_of(raw.stack, [this](model::StackId caller, uint32_t code_index) {
+    return find_or_add_stack({caller, code_of(code_index)});
+  });
+  const model::SiteId site = find_or_add_site(key, stack);
+  if (stack_ids_.is_beyond(raw.stack)) return site;
   at_grown(node_sites_, raw.stack, NodeSite{}) = {key, site};
   node_count_ = static_cast<uint32_t>(node_sites_.size());
   return site;
@@ -258,25 +259,6 @@ model::SiteId EventCoder::find_or_add_site(uint32_t key, model::StackId stack) {
   tables_.sites.push_back({kind, function, stack});
   at_grown(next_sites_, site, kUnset) = first;
   return first = site;
-}
-
-// The trace's number of an agent's stack: from the first ancestor that has one down to this node.
-model::StackId EventCoder::stack_of(uint32_t node) {
-  if (node < wire::kRootCount) return node;
-  std::vector<uint32_t> path;
-  uint32_t at = node;
-  while (at >= wire::kRootCount && at_grown(stack_ids_, at, kUnset) == kUnset) {
-    path.push_back(at);
-    const uint32_t parent = wire::node_parent(agent_.nodes[at].load(std::memory_order_acquire));
-    at = parent < at ? parent : static_cast<uint32_t>(wire::StackEnd::kUnreadable);  // parents are older
-  }
-  model::StackId stack = at < wire::kRootCount ? at : stack_ids_[at];
-  for (auto entry = path.rbegin(); entry != path.rend(); ++entry) {
-    const uint64_t code_index = wire::node_code(agent_.nodes[*entry].load(std::memory_order_acquire));
-    const model::CodeId code = code_of(static_cast<uint32_t>(code_index));
-    stack = stack_ids_[*entry] = find_or_add_stack({stack, code});
-  }
-  return stack;
 }
 
 model::StackId EventCoder::find_or_add_stack(const model::Stack& stack) {
@@ -298,12 +280,12 @@ void EventCoder::expect_doubles() {
 }
 
 model::CodeId EventCoder::code_of(uint32_t index) {
-  const bool sound = index < agent_.codes.size();
+  const bool sound = index < agent_.code_count();
   if (sound) {
     const model::CodeId known = at_grown(code_ids_, index, kUnset);
     if (known != kUnset) return known;
   }
-  const uint64_t entry = sound ? agent_.codes[index].load(std::memory_order_acquire) : 0;
+  const uint64_t entry = sound ? agent_.code(index) : 0;
   const auto [known, is_new] = codes_.try_emplace(entry, static_cast<model::CodeId>(tables_.codes.size()));
   if (is_new) {
     tables_.codes.push_back({wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});

@@ -1,14 +1,15 @@
 // Turns a log's raw events into the trace's: stacks and sites get the trace's numbers, a release names its allocation,
-// ticks become nanoseconds. The log's tables are read as what they are, another process's memory.
+// ticks become nanoseconds. The agent's tables are trusted in nothing.
 #pragma once
-#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "collect/block_map.h"
+#include "collect/event_stream.h"
 #include "collect/mapped_ranges.h"
+#include "collect/node_numbers.h"
 #include "model/event.h"
 #include "model/tables.h"
 #include "wire/log.h"
@@ -16,27 +17,10 @@
 
 namespace heaptap::collect {
 
-// The agent's tables of codes and stacks.
-struct AgentTables {
-  std::span<const wire::CodeEntry> codes;
-  std::span<const wire::StackNode> nodes;
-};
-
-// From clock ticks to nanoseconds since the start of the capture.
-struct ClockScale {
-  uint64_t start_ticks = 0;
-  double ns_per_tick = 1;
-  [[nodiscard]] uint64_t to_ns(uint64_t ticks) const {
-    if (ticks <= start_ticks) return 0;
-    constexpr double kMax = 1e19;  // a clock that was overwritten says anything
-    return static_cast<uint64_t>(std::min(static_cast<double>(ticks - start_ticks) * ns_per_tick, kMax));
-  }
-};
-
 class EventCoder {
  public:
   // `from_start`: every allocation was seen, so a release of an unknown block is a bad one.
-  EventCoder(AgentTables agent, model::Tables& tables, uint64_t resolution_ns, bool from_start);
+  EventCoder(const AgentTables& agent, model::Tables& tables, uint64_t resolution_ns, bool from_start);
 
   // Takes events from the front, appending to the batch, at most until it holds `most`. Stops short of an allocation at an
   // address that is still alive as long as its release may be yet to come; `last`: nothing is. Returns how many it took.
@@ -98,7 +82,6 @@ class EventCoder {
   model::SiteId find_site(const wire::RawEvent& raw);
   model::SiteId find_or_add_site(uint32_t key, model::StackId stack);
   model::StackId find_or_add_stack(const model::Stack& stack);
-  model::StackId stack_of(uint32_t node);
   model::CodeId code_of(uint32_t index);
   uint64_t& last_released_of(uint32_t thread) {
     if (thread != thread_) change_thread(thread);
@@ -108,7 +91,7 @@ class EventCoder {
 
   static constexpr uint32_t kMaxThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
 
-  AgentTables agent_;
+  const AgentTables& agent_;
   model::Tables& tables_;
   uint64_t resolution_ns_;
   bool from_start_;
@@ -123,7 +106,7 @@ class EventCoder {
 
   std::vector<NodeSite> node_sites_;        // by agent node
   uint32_t node_count_ = 0;                 // its size
-  std::vector<model::StackId> stack_ids_;   // by agent node; kUnset
+  NodeNumbers stack_ids_;                   // by agent node
   std::vector<model::CodeId> code_ids_;     // by agent code index
   std::vector<model::SiteId> first_sites_;  // by stack: its newest site; kUnset
   std::vector<model::SiteId> next_sites_;   // by site: the next one of its stack

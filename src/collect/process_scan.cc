@@ -141,21 +141,14 @@ scan::ScanInput scan_input(Recorded recorded, const scan::Roots& roots) {
   return input;
 }
 
-}  // namespace
-
-base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::function<Recorded()>& take_records) {
-  const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
-  auto stopped = target.access.stop();
-  if (!stopped) return base::fail("no leak scan: {}", stopped.error());
-  Recorded recorded = take_records();
-  std::sort(recorded.blocks.begin(), recorded.blocks.end(),
-            [](const auto& a, const auto& b) { return a.address < b.address; });
+scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const process::StoppedProcess& stopped,
+                     process::ProcessMemory& memory) {
   const auto heap = heap_ranges(recorded.blocks);
   const auto mapped = mapped_ranges(recorded.mapped);
   const auto own = log::read_own_areas(target.log);
   auto stacks = log::read_stack_areas(target.log);
   std::map<uint32_t, uint32_t> numbers;
-  if (target.tells_other_numbers) numbers = process::read_thread_numbers(stopped->process());
+  if (target.tells_other_numbers) numbers = process::read_thread_numbers(stopped.process());
   for (wire::StackArea& stack : stacks) stack.thread_id = our_number(numbers, stack.thread_id);
   scan::RootQuery query{.heap = heap,
                         .heap_is_complete = target.heap_is_complete,
@@ -167,30 +160,54 @@ base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::
     query.ending = scan::ExitingThread{our_number(numbers, target.ending->thread_id), target.ending->live_sp,
                                        target.access.knows_exit_registers};
   }
-  process::ProcessMemory memory(stopped->live_thread(), stopped->word_bytes());
-  const scan::Roots roots = scan::find_roots(*stopped, memory, query);
+  return scan::find_roots(stopped, memory, query);
+}
+
+}  // namespace
+
+base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
+  const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
+  auto stopped = target.access.stop();
+  if (!stopped) return base::fail("no leak scan: {}", stopped.error());
+  return ProcessScan(target, begun_ns, *std::move(stopped));
+}
+
+void ProcessScan::collect(Recorded recorded) {
+  std::sort(recorded.blocks.begin(), recorded.blocks.end(),
+            [](const auto& a, const auto& b) { return a.address < b.address; });
+  process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
+  const scan::Roots roots = roots_of(target_, recorded, stopped_, memory);
   std::vector<model::BlockLife> lives = lives_of(recorded, memory);
   scan::ScanInput input = scan_input(std::move(recorded), roots);
   input.lives = std::move(lives);
-  input.word_bytes = stopped->word_bytes();
-  scan::HeapScanner scanner(std::move(input));
+  input.word_bytes = stopped_.word_bytes();
+  scanner_.emplace(std::move(input));
   ProcessReader reader(memory);
-  scanner.collect(reader);
-  const auto threads = static_cast<uint32_t>(stopped->threads().size());
-  std::vector<std::string> notes = stopped->notes();
-  stopped->release();
-  const uint64_t stopped_ns = stopped->stopped_ns();
-  if (target.ending && !target.access.finish_exit()) {
+  scanner_->collect(reader);
+  facts_.read_bytes = reader.read_bytes();
+  facts_.skipped_bytes = reader.skipped_bytes();
+  facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
+  facts_.notes = stopped_.notes();
+  facts_.notes.insert(facts_.notes.end(), roots.notes.begin(), roots.notes.end());
+}
+
+base::Result<> ProcessScan::let_go() {
+  stopped_.release();
+  facts_.stopped_ns = stopped_.stopped_ns();
+  if (target_.ending && !target_.access.finish_exit()) {
     return base::fail("no leak scan: the program didn't wait at its end until its memory had been read");
   }
-  model::HeapScan scan = scanner.resolve();
-  scan.stopped_ns = stopped_ns;
-  scan.total_ns = base::clock_ns(CLOCK_MONOTONIC) - begun_ns;
-  scan.read_bytes = reader.read_bytes();
-  scan.skipped_bytes = reader.skipped_bytes();
-  scan.threads = threads;
-  notes.insert(notes.end(), roots.notes.begin(), roots.notes.end());
-  scan.notes.insert(scan.notes.end(), notes.begin(), notes.end());
+  return {};
+}
+
+model::HeapScan ProcessScan::resolve() {
+  model::HeapScan scan = scanner_->resolve();
+  scan.stopped_ns = facts_.stopped_ns;
+  scan.total_ns = base::clock_ns(CLOCK_MONOTONIC) - begun_ns_;
+  scan.read_bytes = facts_.read_bytes;
+  scan.skipped_bytes = facts_.skipped_bytes;
+  scan.threads = facts_.threads;
+  scan.notes.insert(scan.notes.end(), facts_.notes.begin(), facts_.notes.end());
   return scan;
 }
 

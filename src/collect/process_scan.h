@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -12,6 +13,7 @@
 #include "model/heap_scan.h"
 #include "model/tables.h"
 #include "process/stopped_process.h"
+#include "scan/heap_scanner.h"
 #include "wire/exit_handshake.h"
 
 namespace heaptap::collect {
@@ -41,8 +43,27 @@ struct Recorded {
   const model::Tables& tables;
 };
 
-// Stops the process, calls `take_records` and looks. The process goes on, or ends, as soon as its memory is read. The caller
-// fills in number, time and reason.
-base::Result<model::HeapScan> scan_process(const ScanTarget& target, const std::function<Recorded()>& take_records);
+// The steps of one look, in this order. Between stop() and let_go() the process stands still.
+class ProcessScan {
+ public:
+  // The target's parts outlive it.
+  static base::Result<ProcessScan> stop(const ScanTarget& target);
+  // Reads its memory. `recorded`: up to the stop.
+  void collect(Recorded recorded);
+  // It goes on, or ends. An error: it did before, so that what was read is worth nothing.
+  base::Result<> let_go();
+  // What was read, without number, time and reason.
+  model::HeapScan resolve();
+
+ private:
+  ProcessScan(const ScanTarget& target, uint64_t begun_ns, process::StoppedProcess stopped)
+      : target_(target), begun_ns_(begun_ns), stopped_(std::move(stopped)) {}
+
+  ScanTarget target_;
+  uint64_t begun_ns_;  // monotonic
+  process::StoppedProcess stopped_;
+  std::optional<scan::HeapScanner> scanner_;
+  model::HeapScan facts_;  // of the process and its stop
+};
 
 }  // namespace heaptap::collect

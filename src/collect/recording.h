@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collect/event_coder.h"
+#include "collect/mapped_stream.h"
 #include "collect/process_scan.h"
 #include "collect/totals_collector.h"
-#include "log/log_clock.h"
+#include "collect/trace_maker.h"
 #include "log/log_memory.h"
-#include "log/log_reader.h"
 #include "model/capture.h"
 #include "trace/trace_writer.h"
 
@@ -33,8 +32,8 @@ class Recording {
   // Takes what was recorded meanwhile. Returns how many bytes of records that was.
   uint64_t poll();
   // Between these two the collector waits for news, and the log may fill.
-  void rest() { reader_.rest(); }
-  void wake_up() { reader_.wake_up(); }
+  void rest() { stream_.reader().rest(); }
+  void wake_up() { stream_.reader().wake_up(); }
   // Looks for leaks: stops the process, takes what was recorded up to then, reads its memory, and writes what that says
   // into the trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the
   // number of the scan.
@@ -50,17 +49,10 @@ class Recording {
 
  private:
   Recording(std::unique_ptr<log::LogMemory> log, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture);
-  void take_all();
-  void code_events(bool last);
-  [[nodiscard]] bool is_overdue(const wire::RawEvent& event) const;
-  void add_batch();
-  void write_frame();
+  base::Result<model::HeapScan> look_at_memory(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
+  [[nodiscard]] Recorded recorded() const;
+  [[nodiscard]] bool saw_all() const;
   void write_totals();
-  void read_modules();
-  void read_threads();
-  void add_thread(uint32_t number, uint32_t kernel_id, bool ask_name);
-  void update_clock();
-  [[nodiscard]] uint32_t gaps() const;
   void fill_capture(const model::ExitStatus& exit);
   void note_what_was_not_seen();
   [[nodiscard]] std::string cause_of_losses() const;
@@ -70,25 +62,15 @@ class Recording {
   std::unique_ptr<log::LogMemory> log_;
   std::unique_ptr<trace::TraceWriter> writer_;
   model::Capture capture_;
-  model::Tables tables_;
-  log::LogReader reader_;
-  EventCoder coder_;
   TotalsCollector totals_;
-  log::LogClock clock_;
-  ClockScale scale_;
+  MappedStream stream_;
+  TraceMaker maker_;
   uint64_t start_monotonic_ns_;
   uint64_t last_write_ns_ = 0;
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;
-  bool goes_past_hooks_ = false;  // some object's calls do
-  uint32_t modules_read_ = 0;     // bytes
-  log::RawEvents raw_;
-  std::vector<bool> threads_known_;  // by number
-  model::EventBatch batch_;
-  base::Result<> written_;  // the first failure
   uint32_t scan_count_ = 0;
-  bool is_in_own_namespace_ = false;  // of pids: the agent knows threads by other numbers
-  bool end_was_seen_ = false;         // the process waited for a scan at its end
+  bool end_was_seen_ = false;  // the process waited for a scan at its end
 };
 
 }  // namespace heaptap::collect

@@ -33,10 +33,11 @@ enum class FrameType : uint8_t {
   kSites = 5,
   kThreads = 6,
   kEvents = 7,
-  kEnd = 8,      // facts known at the end: fields
-  kIndex = 9,    // where the frames are
-  kScan = 10,    // a leak scan: a head, and its parts in the frames behind
-  kTotals = 11,  // totals per site, in place of the events of blocks; a later one replaces an earlier one
+  kEnd = 8,         // facts known at the end: fields
+  kIndex = 9,       // where the frames are
+  kScan = 10,       // a leak scan: a head, and its parts in the frames behind
+  kTotals = 11,     // totals per site, in place of the events of blocks; a later one replaces an earlier one
+  kRawEvents = 12,  // in no trace: events by the agent's numbers, see collect/raw_stream.h
 };
 
 enum class Codec : uint8_t { kNone = 0, kZstd = 1 };

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "collect/event_coder.h"
+#include "collect/mapped_stream.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
 #include "log/log_reader.h"
@@ -42,7 +43,7 @@ class SmallLog {
   SmallLog& operator=(const SmallLog&) = delete;
 
   wire::LogHeader& header() { return *log_; }
-  [[nodiscard]] collect::AgentTables tables() const {
+  [[nodiscard]] collect::MappedTables tables() const {
     return {{reinterpret_cast<const wire::CodeEntry*>(at(kCodesAt)), kCodes},
             {reinterpret_cast<const wire::StackNode*>(at(kNodesAt)), kNodes}};
   }
@@ -93,7 +94,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   SmallLog log;
   log::LogReader reader{log::LogParts(log.header())};
   model::Tables tables = trace::empty_tables();
-  collect::EventCoder coder(log.tables(), tables, 1000, true);
+  const collect::MappedTables agent = log.tables();
+  collect::EventCoder coder(agent, tables, 1000, true);
   log::RawEvents raw;
   constexpr unsigned kMaxRounds = 4;
   for (unsigned round = 0; round < kMaxRounds; ++round) {

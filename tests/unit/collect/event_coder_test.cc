@@ -8,6 +8,7 @@
 #include <random>
 
 #include "collect/block_map.h"
+#include "collect/mapped_stream.h"
 #include "random_events.h"
 
 namespace heaptap::collect {
@@ -98,7 +99,7 @@ class EventCoderTest : public ::testing::Test {
     nodes_[8].store(wire::make_node(0, 8));
   }
 
-  EventCoder make(bool from_start = true) { return {AgentTables{codes_, nodes_}, tables_, kResolutionNs, from_start}; }
+  EventCoder make(bool from_start = true) { return {agent_, tables_, kResolutionNs, from_start}; }
 
   void add(RecordKind kind, uint64_t time, uint64_t address, uint64_t size = 0, uint32_t thread = 1, uint32_t stack = 8,
            Function function = Function::kNone) {
@@ -127,6 +128,7 @@ class EventCoderTest : public ::testing::Test {
 
   std::vector<wire::CodeEntry> codes_;
   std::vector<wire::StackNode> nodes_;
+  MappedTables agent_{codes_, nodes_};
   Tables tables_;
   std::vector<RawEvent> raw_;
   ClockScale clock_{.start_ticks = 0, .ns_per_tick = 1};

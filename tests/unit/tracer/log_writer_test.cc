@@ -10,6 +10,7 @@
 
 #include "arch/native.h"
 #include "collect/event_coder.h"
+#include "collect/mapped_stream.h"
 #include "log/log_reader.h"
 #include "trace/table_frames.h"
 #include "written_log.h"
@@ -258,7 +259,8 @@ TEST_F(LogWriterTest, TheTraceHasWhatWasWritten) {
   model::Tables tables = trace::empty_tables();
   const std::span codes(written_->part<wire::CodeEntry>(log().codes_offset), log().code_capacity);
   const std::span nodes(written_->part<wire::StackNode>(log().nodes_offset), log().node_capacity);
-  collect::EventCoder coder({codes, nodes}, tables, 1000, true);
+  const collect::MappedTables agent(codes, nodes);
+  collect::EventCoder coder(agent, tables, 1000, true);
   model::EventBatch batch;
   EXPECT_EQ(coder.take(events, {}, 100, true, batch), 3u);
   std::vector<uint64_t> live;

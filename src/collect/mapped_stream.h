@@ -1,0 +1,79 @@
+// The stream of a log in this machine's memory. What it reads there was written by another process and is trusted in
+// nothing.
+#pragma once
+#include <sys/types.h>
+
+#include <span>
+#include <vector>
+
+#include "collect/event_stream.h"
+#include "collect/totals_collector.h"
+#include "log/log_clock.h"
+#include "log/log_parts.h"
+#include "log/log_reader.h"
+
+namespace heaptap::collect {
+
+class MappedTables : public AgentTables {
+ public:
+  MappedTables(std::span<const wire::CodeEntry> codes, std::span<const wire::StackNode> nodes)
+      : codes_(codes), nodes_(nodes) {}
+
+  [[nodiscard]] uint32_t node_count() const override { return static_cast<uint32_t>(nodes_.size()); }
+  [[nodiscard]] uint64_t node(uint32_t number) const override { return nodes_[number].load(std::memory_order_acquire); }
+  [[nodiscard]] uint32_t code_count() const override { return static_cast<uint32_t>(codes_.size()); }
+  [[nodiscard]] uint64_t code(uint32_t index) const override { return codes_[index].load(std::memory_order_acquire); }
+
+ private:
+  std::span<const wire::CodeEntry> codes_;
+  std::span<const wire::StackNode> nodes_;
+};
+
+// The process whose log it is: names of its threads are asked for, and its modules are looked at.
+struct LogOwner {
+  pid_t process = 0;
+  bool has_agent = false;
+};
+
+class MappedStream : public EventStream {
+ public:
+  // The log and its totals outlive it.
+  MappedStream(const log::LogParts& log, TotalsCollector& totals, LogOwner owner);
+
+  uint64_t drain(log::RawEvents& events, bool last) override;
+  [[nodiscard]] StreamState state() const override;
+  [[nodiscard]] uint64_t most_bytes_left() const override;
+  [[nodiscard]] const AgentTables& tables() const override { return tables_; }
+  void take_modules(std::vector<model::Module>& modules) override;
+  void take_threads(std::vector<model::Thread>& threads) override;
+
+  // The log's own: what it lost, and why.
+  [[nodiscard]] log::LogReader& reader() { return reader_; }
+  [[nodiscard]] const log::LogReader& reader() const { return reader_; }
+  // Now, since the start of the capture.
+  [[nodiscard]] uint64_t now_ns() const { return state().scale().to_ns(clock_.now()); }
+  // The process is in a namespace of pids of its own: it knows threads by other numbers.
+  [[nodiscard]] bool tells_other_numbers() const { return is_in_own_namespace_; }
+
+ private:
+  void update_clock();
+  bool take_module(uint32_t end, std::vector<model::Module>& modules);
+  void add_thread(uint32_t number, uint32_t kernel_id, bool ask_name, std::vector<model::Thread>& threads);
+
+  const log::LogParts& log_;
+  TotalsCollector& totals_;
+  const LogOwner owner_;
+  const bool is_in_own_namespace_;
+  MappedTables tables_;
+  log::LogReader reader_;
+  log::LogClock clock_;
+  const uint64_t start_ns_;  // monotonic
+  const uint64_t start_ticks_;
+  uint64_t ticks_ = 0;
+  uint64_t elapsed_ns_ = 0;
+  bool goes_past_hooks_ = false;     // some object's calls do
+  uint32_t modules_read_ = 0;        // bytes
+  std::vector<bool> threads_known_;  // by number
+};
+
+}  // namespace heaptap::collect

@@ -1,0 +1,56 @@
+// Makes a trace of what a stream brings: the host's half of a recording.
+#pragma once
+#include <cstdint>
+
+#include "base/result.h"
+#include "collect/event_coder.h"
+#include "collect/event_stream.h"
+#include "model/heap_scan.h"
+#include "model/tables.h"
+#include "model/totals.h"
+#include "trace/trace_writer.h"
+
+namespace heaptap::collect {
+
+class TraceMaker {
+ public:
+  // Both outlive it. The writer has begun; its end is the caller's as well.
+  TraceMaker(EventStream& stream, trace::TraceWriter& writer, uint64_t time_resolution_ns, bool from_start);
+
+  // Takes what came meanwhile, a bounded part of it. Returns how many bytes of records that was.
+  uint64_t take_next();
+  // All of a process that is gone, or stands still.
+  void take_all();
+  // The tables as they are now.
+  void take_tables();
+
+  // What was taken, as far as no frame has it yet.
+  void write_frame();
+  void write_totals(const model::Totals& totals);
+  void write_scan(const model::HeapScan& scan);
+
+  // Of the writer: its first failure. From then on nothing is written.
+  [[nodiscard]] const base::Result<>& written() const { return written_; }
+  [[nodiscard]] const model::Tables& tables() const { return tables_; }
+  [[nodiscard]] EventCoder& coder() { return coder_; }
+  [[nodiscard]] const EventCoder& coder() const { return coder_; }
+  [[nodiscard]] uint64_t event_count() const { return event_count_; }
+  // Why calls may be missing, for all that is known by now: model::CaptureGap.
+  [[nodiscard]] uint32_t gaps() const;
+
+ private:
+  void code_events(bool last);
+  [[nodiscard]] static bool is_overdue(const wire::RawEvent& event, const StreamState& state);
+  void add_batch();
+
+  EventStream& stream_;
+  trace::TraceWriter& writer_;
+  model::Tables tables_;
+  EventCoder coder_;
+  log::RawEvents raw_;
+  model::EventBatch batch_;
+  uint64_t event_count_ = 0;
+  base::Result<> written_;
+};
+
+}  // namespace heaptap::collect
