@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/heap_scan.h"
@@ -17,7 +18,13 @@ class BlockHeads {
   BlockHeads() = default;
   BlockHeads(size_t blocks, unsigned word_bytes) : word_bytes_(word_bytes), patterns_(blocks, 0) {}
 
+  // As another one noted them.
+  BlockHeads(std::vector<uint8_t> patterns, std::vector<uint64_t> inner_vtables, unsigned word_bytes)
+      : word_bytes_(word_bytes), patterns_(std::move(patterns)), inner_vtables_(std::move(inner_vtables)) {}
+
   [[nodiscard]] unsigned word_bytes() const { return word_bytes_; }
+  [[nodiscard]] const std::vector<uint8_t>& patterns() const { return patterns_; }  // by block
+  [[nodiscard]] const std::vector<uint64_t>& inner_vtables() const { return inner_vtables_; }
   // What new[] keeps in front of an array's elements.
   [[nodiscard]] uint64_t cookie_bytes() const { return word_bytes_; }
 

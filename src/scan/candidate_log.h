@@ -35,6 +35,10 @@ class CandidateLog {
     }
   }
 
+  [[nodiscard]] static bool can_hold(uint64_t value, uint64_t position) {
+    return value != 0 && value >> (64 - kDistanceBits) == 0 && position % kPositionBytes == 0;
+  }
+
   [[nodiscard]] size_t bytes() const { return chunks_.size() * kChunkEntries * sizeof(uint64_t); }
 
   // At most that many were added.

@@ -80,6 +80,8 @@ struct HeapScanner::State {
 
   template <typename Word>
   void collect(MemoryReader& reader);
+  bool take_candidates(CandidateLog& candidates);
+  [[nodiscard]] bool is_in_block(uint64_t position) const;
 
   ScanLimits limits;
   unsigned word_bytes;
@@ -92,6 +94,7 @@ struct HeapScanner::State {
   BlockIndex index;
   BlockHeads heads;
   CandidateLog log;
+  uint64_t unread_bytes = 0;
   std::optional<PointerResolver> resolver;
 };
 
@@ -113,7 +116,7 @@ void HeapScanner::State::collect(MemoryReader& reader) {
                                    reader);
   collector.collect_blocks();
   collector.collect_roots(ranges);
-  collector.add_notes();
+  unread_bytes = collector.unread_bytes();
 }
 
 void HeapScanner::collect(MemoryReader& reader) {
@@ -124,9 +127,70 @@ void HeapScanner::collect(MemoryReader& reader) {
   }
 }
 
+Findings HeapScanner::hand_over() {
+  HEAPTAP_CHECK(state_ != nullptr);
+  State& state = *state_;
+  Findings findings{.patterns = state.heads.patterns(),
+                    .types = {},
+                    .inner_vtables = state.heads.inner_vtables(),
+                    .candidates = std::move(state.log),
+                    .read_bytes = state.scan.read_bytes,
+                    .skipped_bytes = state.scan.skipped_bytes,
+                    .unread_bytes = state.unread_bytes};
+  for (const model::ScannedBlock& block : state.scan.blocks) findings.types.push_back(block.type);
+  state_.reset();
+  return findings;
+}
+
+bool HeapScanner::take(Findings findings) {
+  HEAPTAP_CHECK(state_ != nullptr);
+  State& state = *state_;
+  std::vector<model::ScannedBlock>& blocks = state.scan.blocks;
+  if (findings.patterns.size() != blocks.size() || findings.types.size() != blocks.size() ||
+      !std::ranges::is_sorted(findings.inner_vtables) || !state.take_candidates(findings.candidates)) {
+    return false;
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i].type = findings.types[i];
+  state.heads = BlockHeads(std::move(findings.patterns), std::move(findings.inner_vtables), state.word_bytes);
+  state.scan.read_bytes = findings.read_bytes;
+  state.scan.skipped_bytes = findings.skipped_bytes;
+  state.unread_bytes = findings.unread_bytes;
+  return true;
+}
+
+// False: some are from nowhere, or not where they say, or not in order.
+bool HeapScanner::State::take_candidates(CandidateLog& candidates) {
+  bool sound = true;
+  uint64_t last_in_blocks = 0;
+  uint32_t last_origin = PointerResolver::kInBlocks;
+  log.begin(last_origin);
+  candidates.drain([&](const Candidate& candidate) {
+    if (candidate.origin != last_origin) log.begin(last_origin = candidate.origin);
+    if (candidate.origin == PointerResolver::kInBlocks) {
+      sound = sound && candidate.position >= last_in_blocks && is_in_block(candidate.position);
+      last_in_blocks = candidate.position;
+    } else {
+      sound = sound && candidate.origin < ranges.size();
+    }
+    if (sound) log.add(candidate.value, candidate.position);
+  });
+  return sound;
+}
+
+bool HeapScanner::State::is_in_block(uint64_t position) const {
+  if (!index.may_hold(position)) return false;
+  const uint32_t block = index.last_before(position).block;
+  if (block == model::kNoBlock) return false;
+  const uint64_t offset = position - scan.blocks[block].address;
+  return scan.blocks[block].size >= word_bytes && offset <= scan.blocks[block].size - word_bytes;
+}
+
 model::HeapScan HeapScanner::resolve() {
   HEAPTAP_CHECK(state_ != nullptr);
   State& state = *state_;
+  if (state.unread_bytes != 0) {
+    state.scan.notes.push_back(fmt::format("{} bytes of memory could not be read", state.unread_bytes));
+  }
   state.resolver->add(state.log);
   for (const wire::RootWord& word : state.words) state.resolver->add(word);
   state.resolver->finish();

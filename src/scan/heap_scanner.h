@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "model/heap_scan.h"
+#include "scan/findings.h"
 #include "scan/memory_reader.h"
 #include "scan/scan_input.h"
 
@@ -31,7 +32,14 @@ class HeapScanner {
 
   void collect(MemoryReader& reader);
 
-  // After collect(), once. Needs no target. Number, reason, times, threads and events_before of the scan are the caller's;
+  // The two steps may be those of two scanners, on two machines. The one beside the target knows the blocks' addresses and
+  // sizes, and has room for all candidates; it hands over what it found, after collect(), once.
+  [[nodiscard]] Findings hand_over();
+  // The other one takes it in place of collect(). Both have the same blocks and ranges of roots: false where these are
+  // others', or make no sense. Then there is nothing to resolve.
+  [[nodiscard]] bool take(Findings findings);
+
+  // After collect() or take(), once. Needs no target. Number, reason, times, threads and events_before of the scan are the caller's;
   // notes may be there already.
   [[nodiscard]] model::HeapScan resolve();
 

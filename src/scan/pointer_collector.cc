@@ -1,7 +1,5 @@
 #include "scan/pointer_collector.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -72,12 +70,6 @@ void PointerCollector<Word>::collect_roots(std::span<const wire::RootRange> rang
       });
     }
   }
-}
-
-template <typename Word>
-void PointerCollector<Word>::add_notes() {
-  if (unread_bytes_ == 0) return;
-  parts_.scan.notes.push_back(fmt::format("{} bytes of memory could not be read", unread_bytes_));
 }
 
 // Calls use(address, words) for what can be read of the range.

@@ -34,7 +34,8 @@ class PointerCollector {
 
   void collect_blocks();
   void collect_roots(std::span<const wire::RootRange> ranges);
-  void add_notes();
+  // That should have been read, and couldn't be.
+  [[nodiscard]] uint64_t unread_bytes() const { return unread_bytes_; }
 
  private:
   // Large enough that a system call costs little, small enough that the words are still in the core's cache.
