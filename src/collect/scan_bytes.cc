@@ -251,7 +251,7 @@ std::vector<uint8_t> write_scanned_blocks(std::span<const model::ScannedBlock> b
   out.varint(blocks.size());
   Steps address;
   for (const model::ScannedBlock& block : blocks) address.write(out, block.address);
-  for (const model::ScannedBlock& block : blocks) out.varint(block.size);
+  for (const model::ScannedBlock& block : blocks) out.varint(block.size_bytes);
   return bytes_of(out);
 }
 
@@ -262,7 +262,7 @@ std::optional<std::vector<model::ScannedBlock>> read_scanned_blocks(std::span<co
   std::vector<model::ScannedBlock> blocks(count);
   Steps address;
   for (model::ScannedBlock& block : blocks) block.address = address.read(in);
-  for (model::ScannedBlock& block : blocks) block.size = in.varint();
+  for (model::ScannedBlock& block : blocks) block.size_bytes = in.varint();
   if (!in.ok() || !in.at_end()) return std::nullopt;
   return blocks;
 }

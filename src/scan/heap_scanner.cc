@@ -182,7 +182,7 @@ bool HeapScanner::State::is_in_block(uint64_t position) const {
   const uint32_t block = index.last_before(position).block;
   if (block == model::kNoBlock) return false;
   const uint64_t offset = position - scan.blocks[block].address;
-  return scan.blocks[block].size >= word_bytes && offset <= scan.blocks[block].size - word_bytes;
+  return scan.blocks[block].size_bytes >= word_bytes && offset <= scan.blocks[block].size_bytes - word_bytes;
 }
 
 model::HeapScan HeapScanner::resolve() {

@@ -15,7 +15,8 @@ std::vector<model::ScannedBlock> made_up_blocks() {
   std::vector<model::ScannedBlock> blocks;
   for (uint64_t i = 0; i < 12; ++i) {
     const uint64_t gap = i / 4 * 0x300000;
-    blocks.push_back({.address = 0x10000 + gap + i * 32, .size = i % 4 * 16, .number = i + 1, .site = 0, .type = 0});
+    blocks.push_back(
+        {.address = 0x10000 + gap + i * 32, .size_bytes = i % 4 * 16, .number = i + 1, .site = 0, .type = 0});
   }
   return blocks;
 }
@@ -43,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
     for (uint32_t at = scan.pointers_begin[i]; at < scan.pointers_begin[i + 1]; ++at) {
       FUZZ_EXPECT(scan.pointers[at].to < scan.blocks.size());
-      FUZZ_EXPECT(uint64_t{scan.pointers[at].offset} * answer->word_bytes < scan.blocks[i].size);
+      FUZZ_EXPECT(uint64_t{scan.pointers[at].offset} * answer->word_bytes < scan.blocks[i].size_bytes);
     }
   }
   for (const model::RootPointer& root : scan.roots) FUZZ_EXPECT(root.to < scan.blocks.size());

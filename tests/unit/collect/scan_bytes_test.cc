@@ -66,12 +66,12 @@ class MadeHeap {
       const uint64_t size = pick(30) == 0 ? 0 : 1 + pick(16 + pick(200));
       const uint64_t number = input_.blocks.size() + 1;
       input_.blocks.push_back(
-          {.address = at, .size = size, .number = number, .site = static_cast<uint32_t>(pick(9)), .type = 0});
+          {.address = at, .size_bytes = size, .number = number, .site = static_cast<uint32_t>(pick(9)), .type = 0});
       input_.lives.push_back(static_cast<model::BlockLife>(pick(model::kBlockLifeCount)));
       at += (size + 15) / 16 * 16;
     }
     // Some of them can't be, and one is there twice.
-    input_.blocks.push_back({.address = uint64_t{1} << 60, .size = 8, .number = 90'001, .site = 0, .type = 0});
+    input_.blocks.push_back({.address = uint64_t{1} << 60, .size_bytes = 8, .number = 90'001, .site = 0, .type = 0});
     input_.lives.push_back(model::BlockLife::kAlive);
     input_.blocks.push_back(input_.blocks[7]);
     input_.lives.push_back(model::BlockLife::kFree);
@@ -86,7 +86,7 @@ class MadeHeap {
       case 1:
         return pick(1000);
       case 2:
-        return to.address + pick(to.size + 9);
+        return to.address + pick(to.size_bytes + 9);
       case 3:
         return to.address + 16;
       default:
@@ -97,7 +97,7 @@ class MadeHeap {
   void fill_blocks() {
     for (size_t i = 0; i + 2 < input_.blocks.size(); ++i) {
       const model::ScannedBlock& block = input_.blocks[i];
-      for (uint64_t offset = 0; offset + word_bytes_ <= block.size; offset += word_bytes_) {
+      for (uint64_t offset = 0; offset + word_bytes_ <= block.size_bytes; offset += word_bytes_) {
         if (pick(2) == 0) put(block.address + offset, offset == 0 && pick(3) == 0 ? vtables_[0] : word());
       }
     }
@@ -130,7 +130,7 @@ class MadeHeap {
 };
 
 auto facts(const model::ScannedBlock& block) {
-  return std::tuple(block.address, block.size, block.number, block.site, block.type);
+  return std::tuple(block.address, block.size_bytes, block.number, block.site, block.type);
 }
 auto facts(const model::BlockPointer& pointer) { return std::tuple(pointer.to, pointer.offset, pointer.kind); }
 auto facts(const model::RootPointer& root) {
