@@ -1,7 +1,8 @@
 #include "log/area_reader.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "wire/stack_areas.h"
 
 namespace heaptap::log {
 namespace {
@@ -16,12 +17,8 @@ bool is_sound(const wire::StackArea& area) {
 std::vector<wire::StackArea> read_stack_areas(const LogParts& log) {
   std::vector<wire::StackArea> areas;
   for (const wire::StackAreaEntry& entry : log.stack_areas) {
-    const uint64_t version = entry.version.load(std::memory_order_acquire);  // pairs with the agent's release
-    if (version == 0 || (version & 1) != 0) continue;
     wire::StackArea area;
-    std::memcpy(&area, &entry.area, sizeof(area));
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (entry.version.load(std::memory_order_relaxed) == version && is_sound(area)) areas.push_back(area);
+    if (wire::read_entry(entry, area) && is_sound(area)) areas.push_back(area);
   }
   return areas;
 }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "wire/log_streams.h"
+
 // How streams that know nothing of each other become one order. Each is in order by itself; the reader merges them by time, and
 // hands on an event once nothing older can still come from any stream. What could still come is bounded by a time that the reader
 // publishes with each drain: a record may use a reading of the clock that is shared between several, but none from before the
@@ -383,10 +385,7 @@ bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t
 void LogReader::free_chunk(uint32_t index) {
   wire::ChunkHeader& head = chunk(index);
   head.next.store(wire::kNoChunk, std::memory_order_relaxed);  // until a thread begins it anew
-  uint64_t top = log_.free_chunks.load(std::memory_order_relaxed);
-  do {
-    head.free_link.store(static_cast<uint32_t>(top), std::memory_order_relaxed);
-  } while (!log_.free_chunks.compare_exchange_weak(top, ((top >> 32) + 1) << 32 | index, std::memory_order_acq_rel));
+  wire::push_free_chunk(log_, head, index);
   log_.used_chunks.fetch_sub(1, std::memory_order_relaxed);
   ++freed_;
 }

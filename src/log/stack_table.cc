@@ -10,12 +10,12 @@ T* part_of(wire::LogHeader& log, uint64_t offset) {
 
 }  // namespace
 
-StackTable::StackTable(wire::LogHeader& log)
+StackTable::StackTable(wire::LogHeader& log, const wire::LogLayout& layout)
     : log_(log),
-      code_capacity_(log.code_capacity),
-      node_capacity_(log.node_capacity),
-      codes_(part_of<wire::CodeEntry>(log, log.codes_offset)),
-      nodes_(part_of<wire::StackNode>(log, log.nodes_offset)) {}
+      code_capacity_(layout.code_capacity),
+      node_capacity_(layout.node_capacity),
+      codes_(part_of<wire::CodeEntry>(log, layout.codes_offset)),
+      nodes_(part_of<wire::StackNode>(log, layout.nodes_offset)) {}
 
 uint32_t StackTable::intern(uint32_t parent, uint64_t entry) {
   constexpr auto kFull = static_cast<uint32_t>(wire::StackEnd::kTableFull);
@@ -24,10 +24,9 @@ uint32_t StackTable::intern(uint32_t parent, uint64_t entry) {
   const uint64_t node = wire::make_node(parent, code);
   const uint32_t known = known_nodes_.find(node);
   if (known != base::NumberTable::kNone) return known;
-  const uint32_t number = log_.node_count.load(std::memory_order_relaxed);
-  if (number < wire::kRootCount || number >= node_capacity_) return kFull;
+  const uint32_t number = wire::claim_entry(log_.node_count, node_capacity_);
+  if (number == wire::kNoEntry) return kFull;
   nodes_[number].store(node, std::memory_order_release);
-  log_.node_count.store(number + 1, std::memory_order_release);
   known_nodes_.add(node, number);
   return number;
 }
@@ -35,10 +34,9 @@ uint32_t StackTable::intern(uint32_t parent, uint64_t entry) {
 uint32_t StackTable::code_index(uint64_t entry) {
   const uint32_t known = known_codes_.find(entry);
   if (known != base::NumberTable::kNone) return known;
-  const uint32_t index = log_.code_count.load(std::memory_order_relaxed);
-  if (index >= code_capacity_) return base::NumberTable::kNone;
+  const uint32_t index = wire::claim_entry(log_.code_count, code_capacity_);
+  if (index == wire::kNoEntry) return base::NumberTable::kNone;
   codes_[index].store(entry, std::memory_order_release);
-  log_.code_count.store(index + 1, std::memory_order_release);
   known_codes_.add(entry, index);
   return index;
 }

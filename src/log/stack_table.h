@@ -9,7 +9,8 @@ namespace heaptap::log {
 
 class StackTable {
  public:
-  explicit StackTable(wire::LogHeader& log);
+  // `layout`: a copy of the header's that was checked.
+  StackTable(wire::LogHeader& log, const wire::LogLayout& layout);
 
   // `parent` with a frame more: the code `entry` (wire::CodeEntry) called from it. The root kTableFull where there is no
   // room left.

@@ -7,11 +7,10 @@
 
 #include "tracer/call_exits.h"
 #include "wire/functions.h"
+#include "wire/omitted_objects.h"
 
 namespace heaptap::tracer {
 namespace {
-
-constexpr std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 const char* name_of(const FoundFunction& found) {
   switch (found.watch) {
@@ -73,7 +72,7 @@ void AddressSpace::look_at_objects() {
 void AddressSpace::object_came(uint32_t index) {
   const LoadedObject& object = objects_.objects()[index];
   omitted_.resize(objects_.objects().size());
-  omitted_[index] = is_omitted(object);
+  omitted_[index] = wire::is_omitted(log_->header(), object.path.c_str());
   walk_->object_came(index, log_->add_module(object));
 }
 
@@ -179,21 +178,6 @@ bool AddressSpace::is_wanted(const FoundFunction& function) const {
   const bool recorded = function.watch == Watch::kCall || function.watch == Watch::kResolver;
   return !recorded || (log_->header().flags & wire::kNoCpp) == 0 ||
          !wire::is_cpp(wire::facts_of(function.function).family);
-}
-
-bool AddressSpace::is_omitted(const LoadedObject& object) const {
-  const wire::LogHeader& log = log_->header();
-  std::string_view names(log.omitted_objects, strnlen(log.omitted_objects, sizeof(log.omitted_objects)));
-  const std::string_view own = file_name(object.path);
-  while (!names.empty()) {
-    const std::string_view name = names.substr(0, names.find('\n'));
-    names.remove_prefix(std::min(names.size(), name.size() + 1));
-    if (name.empty()) continue;
-    // A name means the object's file name or the start of it up to a dot; a path, the path.
-    const bool same_start = own.starts_with(name) && (own.size() == name.size() || own[name.size()] == '.');
-    if (same_start || object.path == name) return true;
-  }
-  return false;
 }
 
 bool AddressSpace::omits(uint64_t address) const {

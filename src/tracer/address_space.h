@@ -69,7 +69,6 @@ class AddressSpace {
   void plant_exits(uint32_t object, const FoundFunction& function);
   void plant_notice();
   [[nodiscard]] bool is_wanted(const FoundFunction& function) const;
-  [[nodiscard]] bool is_omitted(const LoadedObject& object) const;
   void note_once(const std::string& text);
 
   const arch::Cpu& cpu_;

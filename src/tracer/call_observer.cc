@@ -311,7 +311,7 @@ void CallObserver::write(RecordKind kind, const PendingCall& call, uint64_t addr
   if (call.is_event) space_.log().write(stream(), event_of(kind, call, address, size_bytes));
 }
 
-log::LogStream* CallObserver::stream() {
+wire::LogStream* CallObserver::stream() {
   if (thread_.stream == nullptr) thread_.stream = space_.log().open_stream(static_cast<uint32_t>(thread_.id()));
   return thread_.stream;
 }

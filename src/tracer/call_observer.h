@@ -46,7 +46,7 @@ class CallObserver {
   void write(wire::RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes);
   static LogWriter::Event event_of(wire::RecordKind kind, const PendingCall& call, uint64_t address,
                                    uint64_t size_bytes);
-  log::LogStream* stream();
+  wire::LogStream* stream();
   uint64_t argument(int index);
   uint32_t walk(const arch::CallPlace& place);
   // Where a chain of jumps through tables leads; the address itself if it is no such jump.

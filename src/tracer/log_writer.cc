@@ -2,86 +2,46 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <cstring>
-#include <span>
+#include <utility>
+#include <vector>
 
-#include "log/log_streams.h"
+#include "log/mapped_log.h"
 #include "log/stack_table.h"
-#include "tracer/module_notes.h"
+#include "tracer/module_list.h"
 #include "wire/log_layout.h"
+#include "wire/log_streams.h"
+#include "wire/stack_areas.h"
 
 namespace heaptap::tracer {
-namespace {
-
-// A record's time fits 32 bits: when the chunk's base is too long ago, a clock note sets a new one.
-void write_clock_note(log::LogStream& stream, uint64_t now) {
-  const auto kind = static_cast<uint8_t>(wire::NoteKind::kClock);
-  struct {
-    wire::Record head;
-    uint64_t clock;
-  } const note{{0, sizeof(uint64_t), wire::make_tagged_address(wire::RecordKind::kNote, kind, 0)}, now};
-  std::memcpy(stream.cursor, &note, sizeof(note));
-  stream.cursor += sizeof(note);
-  stream.base_time = now;
-}
-
-uint32_t ticks_for(log::LogStream& stream, uint64_t now) {
-  if (now < stream.base_time) return 0;  // an earlier time that was taken before the chunk was begun
-  if (now - stream.base_time > UINT32_MAX) write_clock_note(stream, now);
-  return static_cast<uint32_t>(now - stream.base_time);
-}
-
-// There is room for it.
-void append(log::LogStream& stream, const LogWriter::Event& event, uint64_t now) {
-  wire::SizedRecord record{};
-  record.head.time = ticks_for(stream, now);
-  record.head.stack = event.stack;
-  record.head.tagged_address =
-      wire::make_tagged_address(event.kind, static_cast<uint8_t>(event.function), event.address);
-  record.size_bytes = event.size_bytes;
-  const uint32_t bytes = wire::record_bytes(event.kind);
-  std::memcpy(stream.cursor, &record, bytes);
-  stream.cursor += bytes;
-  const auto committed = static_cast<uint32_t>(stream.cursor - reinterpret_cast<uint8_t*>(stream.chunk));
-  stream.chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
-}
-
-// In the place of the one that begins there; 0: of none. False: there is no such.
-bool replace_stack(wire::LogHeader& log, uint64_t begin, const wire::StackArea& area) {
-  auto* entries = reinterpret_cast<wire::StackAreaEntry*>(reinterpret_cast<uint8_t*>(&log) + log.stack_areas_offset);
-  const std::span table(entries, log.stack_area_capacity);
-  const auto entry = std::ranges::find_if(table, [&](const auto& other) { return other.area.begin == begin; });
-  if (entry == table.end()) return false;
-  const uint64_t version = entry->version.load(std::memory_order_relaxed);
-  entry->version.store(version + 1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  entry->area = area;
-  entry->version.store(version + 2, std::memory_order_release);  // pairs with the collector's acquire
-  return true;
-}
-
-}  // namespace
 
 struct LogWriter::State {
-  State(wire::LogHeader& header, size_t size)
-      : log(header), bytes(size), streams(header), stacks(header), modules(header) {}
+  State(wire::LogHeader& header, const wire::LogLayout& layout)
+      : log(header),
+        bytes(layout.total_bytes),
+        streams(header, layout),
+        stacks(header, layout),
+        stack_areas(header, layout),
+        modules(header, layout) {}
   ~State() { munmap(&log, bytes); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   wire::LogHeader& log;
   const size_t bytes;
-  log::LogStreams streams;
+  wire::LogStreams<log::MappedLog> streams;
   log::StackTable stacks;
-  ModuleNotes modules;
+  wire::StackAreaTable stack_areas;
+  ModuleList modules;
+  std::vector<std::unique_ptr<wire::LogStream>> known_streams;
+  std::vector<wire::LogStream*> unused_streams;
 };
 
 std::unique_ptr<LogWriter> LogWriter::create(wire::LogHeader* log, size_t bytes) {
-  if (log == nullptr || bytes < sizeof(wire::LogHeader) || !wire::layout_is_sound(*log, bytes)) return nullptr;
-  if (log->totals_offset != 0 || log->chunk_count == 0) return nullptr;
+  wire::CheckedLayout layout{};
+  if (log == nullptr || bytes < sizeof(wire::LogHeader) || !wire::copy_layout(*log, bytes, layout)) return nullptr;
+  if (layout.log.totals_offset != 0 || layout.log.chunk_count == 0) return nullptr;
   log->agent_state.store(static_cast<uint32_t>(wire::AgentState::kRecording), std::memory_order_release);
-  return std::unique_ptr<LogWriter>(new LogWriter(std::make_unique<State>(*log, bytes)));
+  return std::unique_ptr<LogWriter>(new LogWriter(std::make_unique<State>(*log, layout.log)));
 }
 
 LogWriter::LogWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -89,34 +49,43 @@ LogWriter::~LogWriter() = default;
 
 wire::LogHeader& LogWriter::header() const { return state_->log; }
 
-void LogWriter::note_stack(const wire::StackArea& area) {
-  if (area.begin == 0) return;
-  if (!replace_stack(state_->log, area.begin, area) && !replace_stack(state_->log, 0, area)) {
-    state_->log.stack_area_overflow.fetch_add(1, std::memory_order_relaxed);
+void LogWriter::note_stack(const wire::StackArea& area) { state_->stack_areas.note(area); }
+
+void LogWriter::forget_stack(uint64_t begin) { state_->stack_areas.forget(begin); }
+
+wire::LogStream* LogWriter::open_stream(uint32_t kernel_thread_id) {
+  wire::StreamSlot* const slot = state_->streams.claim_slot();
+  if (slot == nullptr) return nullptr;
+  if (state_->unused_streams.empty()) {
+    state_->known_streams.push_back(std::make_unique<wire::LogStream>());
+    state_->unused_streams.push_back(state_->known_streams.back().get());
   }
+  wire::LogStream* const stream = state_->unused_streams.back();
+  const wire::StreamThread thread{.id = kernel_thread_id, .number = state_->streams.next_thread_number()};
+  if (!state_->streams.begin(*stream, *slot, thread, 0)) return nullptr;
+  wire::end_activity(*slot);
+  state_->unused_streams.pop_back();
+  return stream;
 }
 
-void LogWriter::forget_stack(uint64_t begin) {
-  if (begin != 0) replace_stack(state_->log, begin, {});
+void LogWriter::end_stream(wire::LogStream* stream) {
+  if (stream == nullptr) return;
+  state_->streams.end(*stream);
+  *stream = {};
+  state_->unused_streams.push_back(stream);
 }
 
-log::LogStream* LogWriter::open_stream(uint32_t kernel_thread_id) { return state_->streams.open(kernel_thread_id); }
-
-void LogWriter::end_stream(log::LogStream* stream) {
-  if (stream != nullptr) state_->streams.end(stream);
-}
-
-void LogWriter::write(log::LogStream* stream, const Event& event) {
-  constexpr size_t kMaxBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
+void LogWriter::write(wire::LogStream* stream, const Event& event) {
   if (stream == nullptr) {
     state_->log.lost_events.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (state_->streams.reserve(*stream, kMaxBytes)) {
-    wire::begin_activity(*stream->slot);
-    append(*stream, event, event.time != 0 ? event.time : state_->streams.clock().event_time());
-  } else {
-    stream->slot->lost_events.fetch_add(1, std::memory_order_relaxed);
+  wire::begin_activity(*stream->slot);
+  if (wire::has_room(*stream) || state_->streams.next_chunk(*stream, event.time)) {
+    const uint64_t now = event.time != 0 ? event.time : state_->streams.log().time_in_order();
+    const uint64_t tagged_address =
+        wire::make_tagged_address(event.kind, static_cast<uint8_t>(event.function), event.address);
+    wire::write_record(*stream, now, tagged_address, event.size_bytes, event.stack);
   }
   wire::end_activity(*stream->slot);
 }

@@ -8,10 +8,7 @@
 
 #include "tracer/loaded_objects.h"
 #include "wire/log.h"
-
-namespace heaptap::log {
-class LogStream;
-}  // namespace heaptap::log
+#include "wire/log_stream.h"
 
 namespace heaptap::tracer {
 
@@ -27,8 +24,8 @@ class LogWriter {
   [[nodiscard]] wire::LogHeader& header() const;
 
   // Null: there is no room for another; its events are counted as lost.
-  log::LogStream* open_stream(uint32_t kernel_thread_id);
-  void end_stream(log::LogStream* stream);
+  wire::LogStream* open_stream(uint32_t kernel_thread_id);
+  void end_stream(wire::LogStream* stream);
 
   // `time` 0: now. Waits for room as the log's options say, bounded; what doesn't fit is counted as lost.
   struct Event {
@@ -39,7 +36,7 @@ class LogWriter {
     uint32_t stack = 0;
     uint64_t time = 0;
   };
-  void write(log::LogStream* stream, const Event& event);
+  void write(wire::LogStream* stream, const Event& event);
 
   // Stacks that the program set up for itself (wire/exit_handshake.h).
   void note_stack(const wire::StackArea& area);

@@ -86,7 +86,7 @@ class Tracee {
   base::AddressRange alternate_stack;  // of its signal handlers; empty: none is known
 
   PendingCalls calls;
-  log::LogStream* stream = nullptr;
+  wire::LogStream* stream = nullptr;
   std::unique_ptr<LastStack, void (*)(LastStack*)> last_stack{nullptr, nullptr};
 
  private:

@@ -13,7 +13,7 @@ namespace heaptap::tracer {
 
 class Unmappings {
  public:
-  void begin(pid_t thread, log::LogStream* stream, const LogWriter::Event& event) {
+  void begin(pid_t thread, wire::LogStream* stream, const LogWriter::Event& event) {
     open_.insert_or_assign(thread, Unmapping{stream, event});
   }
 
@@ -34,7 +34,7 @@ class Unmappings {
 
  private:
   struct Unmapping {
-    log::LogStream* stream;
+    wire::LogStream* stream;
     LogWriter::Event event;
   };
   std::unordered_map<pid_t, Unmapping> open_;

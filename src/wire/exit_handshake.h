@@ -50,10 +50,13 @@ struct alignas(64) ExitHandshake {
 static_assert(sizeof(ExitHandshake) == 64);
 inline constexpr uint32_t kExitPatienceMs = 2000;
 
-// A stack that the program told of. `version` is odd while the entry is written; `area.begin` 0: empty.
+// A stack that the program told of (wire/stack_areas.h). `version` is odd while the entry is written.
 struct StackAreaEntry {
+  static constexpr uint32_t kWords = sizeof(StackArea) / sizeof(uint64_t);
   std::atomic<uint64_t> version;
-  StackArea area;
+  std::atomic<uint64_t> words[kWords];  // a StackArea; the first is its `begin`, 0: empty
+
+  [[nodiscard]] uint64_t begin() const { return words[0].load(std::memory_order_relaxed); }
 };
 static_assert(sizeof(StackAreaEntry) == 40);
 

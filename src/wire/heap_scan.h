@@ -48,6 +48,7 @@ struct RootRange {
   RootKind kind;
   uint32_t thread_id;  // the kernel's; 0: of no thread
 };
+static_assert(sizeof(RootRange) == 24);
 
 // A value that is a root by itself: a register, or what the kernel keeps.
 struct RootWord {
@@ -56,6 +57,7 @@ struct RootWord {
   uint16_t register_number;  // as DWARF numbers the CPU's; else 0
   RootKind kind = RootKind::kRegister;
 };
+static_assert(sizeof(RootWord) == 16);
 
 // Memory that a thread's code runs on besides the thread's own stack, as the program told the kernel or the C library.
 struct StackArea {
@@ -65,6 +67,7 @@ struct StackArea {
   uint32_t thread_id;  // of the thread that set it up; 0: not known
   RootKind kind;       // kAlternateStack or kContextStack
 };
+static_assert(sizeof(StackArea) == 32);
 
 // A frame of a thread's live stack, innermost first: which function's memory a word on the stack lies in.
 struct StackFrame {
@@ -72,5 +75,6 @@ struct StackFrame {
   uint64_t code;  // address in the frame's code: for the innermost the next instruction, for others the return address
   uint32_t thread_id;
 };
+static_assert(sizeof(StackFrame) == 24);
 
 }  // namespace heaptap::wire

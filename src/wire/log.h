@@ -168,15 +168,18 @@ static_assert(sizeof(ChunkHeader) == 24);
 // generation of the module range it lies in (a range that is mapped again by another object gets the next generation),
 // bit 63: the address is that of the instruction itself, not of the one behind a call.
 using CodeEntry = std::atomic<uint64_t>;
+static_assert(sizeof(CodeEntry) == 8 && CodeEntry::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 inline constexpr uint64_t kCodeAddressMask = (uint64_t{1} << 48) - 1;
 inline constexpr uint64_t kCodeExact = uint64_t{1} << 63;
+inline constexpr uint32_t kGenerationMask = 0x7fff;
 constexpr uint64_t code_address(uint64_t entry) { return entry & kCodeAddressMask; }
-constexpr uint32_t code_generation(uint64_t entry) { return static_cast<uint32_t>(entry >> 48) & 0x7fff; }
+constexpr uint32_t code_generation(uint64_t entry) { return static_cast<uint32_t>(entry >> 48) & kGenerationMask; }
 
 // A node of the trie of call stacks: the path from a node to its root is a stack, innermost frame first.
 // Low 32 bits: parent node; high 32 bits: index of the code entry. Nodes 0..kRootCount-1 are roots and have no entry:
 // which root a stack ends in says how it ended.
 using StackNode = std::atomic<uint64_t>;
+static_assert(sizeof(StackNode) == 8);
 enum class StackEnd : uint8_t {
   kComplete = 0,         // reached the thread's first frame
   kNoUnwindTable = 1,    // a frame's code has no CFI and no frame pointer led on
@@ -191,6 +194,15 @@ inline constexpr uint32_t kRootCount = 8;
 constexpr uint64_t make_node(uint32_t parent, uint32_t code) { return uint64_t{code} << 32 | parent; }
 constexpr uint32_t node_parent(uint64_t node) { return static_cast<uint32_t>(node); }
 constexpr uint32_t node_code(uint64_t node) { return static_cast<uint32_t>(node >> 32); }
+
+// The number of the next entry of one of the log's tables, for whoever writes it; kNoEntry: the table is full. Of a full table the
+// count goes no further than by those who found it full at one moment.
+inline constexpr uint32_t kNoEntry = 0xffffffff;
+inline uint32_t claim_entry(std::atomic<uint32_t>& count, uint32_t capacity) {
+  if (count.load(std::memory_order_relaxed) >= capacity) return kNoEntry;
+  const uint32_t index = count.fetch_add(1, std::memory_order_relaxed);
+  return index < capacity ? index : kNoEntry;
+}
 
 enum class RecordKind : uint8_t {
   kNone = 0,

@@ -23,6 +23,7 @@ struct LiveCounters {
   alignas(64) std::atomic<uint64_t> bytes;
   std::atomic<uint64_t> blocks;
 };
+static_assert(sizeof(LiveCounters) == 64);
 
 // As LogLayout: written by the collector before it hands the memory over, and not believed after that.
 struct TotalsLayout {
@@ -94,6 +95,7 @@ struct BlockPlace {
   std::atomic<uint64_t> tagged_address;
   std::atomic<uint64_t> where;
 };
+static_assert(sizeof(BlockPlace) == 16);
 inline constexpr uint64_t kBlockAddress = (uint64_t{1} << 48) - 1;
 inline constexpr uint64_t kBlockDead = uint64_t{1} << 48;  // was released; who it was is still known
 inline constexpr uint64_t kDeadGone = uint64_t{1} << 51;   // a dead block's place in this line was given away

@@ -2,39 +2,12 @@
 
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"
+#include "wire/stack_areas.h"
 
 namespace heaptap::agent {
 namespace {
 
-constexpr uint32_t kWindow = 16;  // entries that a stack may stand in, from the one that its address says
-
-// The nth entry that this stack may stand in.
-wire::StackAreaEntry& entry_for(uint64_t begin, uint32_t nth) {
-  const wire::LogLayout& layout = g_session.layout.log;
-  auto* entries =
-      reinterpret_cast<wire::StackAreaEntry*>(reinterpret_cast<uint8_t*>(g_session.log) + layout.stack_areas_offset);
-  const auto hash = static_cast<uint32_t>((begin >> 4) * 0x9e3779b97f4a7c15 >> 40);
-  return entries[(hash + nth) & (layout.stack_area_capacity - 1)];
-}
-
-// False: another writer is at it, maybe the one that this thread interrupted.
-bool write(wire::StackAreaEntry& entry, const wire::StackArea& area) {
-  uint64_t version = entry.version.load(std::memory_order_relaxed);
-  if ((version & 1) != 0 || !entry.version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel)) {
-    return false;
-  }
-  entry.area = area;
-  entry.version.store(version + 2, std::memory_order_release);  // pairs with the collector's acquire
-  return true;
-}
-
-bool write_where_begin_is(uint64_t wanted, uint64_t begin, const wire::StackArea& area) {
-  for (uint32_t nth = 0; nth < kWindow; ++nth) {
-    wire::StackAreaEntry& entry = entry_for(begin, nth);
-    if (entry.area.begin == wanted && write(entry, area)) return true;
-  }
-  return false;
-}
+wire::StackAreaTable stack_areas() { return {*g_session.log, g_session.layout.log}; }
 
 wire::OwnArea* own_areas() {
   return reinterpret_cast<wire::OwnArea*>(reinterpret_cast<uint8_t*>(g_session.log) +
@@ -46,25 +19,18 @@ bool is_recording_now() { return g_session_page.state.load(std::memory_order_rel
 }  // namespace
 
 void note_stack(const wire::StackArea& area) {
-  if (!is_recording_now() || area.begin == 0) return;
-  if (write_where_begin_is(area.begin, area.begin, area) || write_where_begin_is(0, area.begin, area)) return;
-  // Which of the others is in use isn't known: the newest is the likeliest.
-  const uint32_t lost = g_session.log->stack_area_overflow.fetch_add(1, std::memory_order_relaxed);
-  write(entry_for(area.begin, lost % kWindow), area);
+  if (is_recording_now()) stack_areas().note(area);
 }
 
 void forget_stack(uint64_t begin) {
-  if (is_recording_now() && begin != 0) write_where_begin_is(begin, begin, {});
+  if (is_recording_now()) stack_areas().forget(begin);
 }
 
 void note_own_area(const void* start, size_t bytes) {
   wire::LogHeader* log = g_session.log;
   if (log == nullptr) return;
-  const uint32_t capacity = g_session.layout.log.own_area_capacity;
-  const uint32_t index = log->own_area_count.load(std::memory_order_relaxed) < capacity
-                             ? log->own_area_count.fetch_add(1, std::memory_order_relaxed)
-                             : UINT32_MAX;
-  if (index >= capacity) {
+  const uint32_t index = wire::claim_entry(log->own_area_count, g_session.layout.log.own_area_capacity);
+  if (index == wire::kNoEntry) {
     log->own_area_overflow.fetch_add(1, std::memory_order_relaxed);
     return;
   }

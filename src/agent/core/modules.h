@@ -8,6 +8,7 @@
 #include "agent/core/platform.h"
 #include "unwind/cfi.h"
 #include "wire/log.h"
+#include "wire/module_notes.h"
 
 namespace heaptap::agent {
 
@@ -66,14 +67,9 @@ class Modules {
   // After a listing: whether entry `index` came or went with it.
   bool ended_or_began(uint32_t index);
   void write_note(const Module& module, const ModuleFacts& facts);
-  [[nodiscard]] uint32_t next_generation(const ModuleFacts& facts) const;
-  [[nodiscard]] bool is_omitted(const ModuleFacts& facts) const;
-
-  void note_into(wire::LogHeader* log, const wire::LogLayout& layout);
 
   wire::LogHeader* log_ = nullptr;
-  uint8_t* notes_ = nullptr;  // in it
-  uint64_t notes_capacity_ = 0;
+  wire::ModuleNotes notes_;
   std::atomic<uint32_t> count_{0};
   std::atomic<uint32_t> busy_{0};
   std::atomic<uint64_t> seen_changes_{0};

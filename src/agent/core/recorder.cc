@@ -8,19 +8,6 @@
 namespace heaptap::agent {
 namespace {
 
-// A record's time fits 32 bits: when the chunk's base is too long ago, a clock note sets a new one.
-void write_clock_note(ThreadState& state, uint64_t now) {
-  struct {
-    wire::Record head;
-    uint64_t clock;
-  } note{{0, sizeof(uint64_t),
-          wire::make_tagged_address(wire::RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
-         now};
-  __builtin_memcpy(state.cursor, &note, sizeof(note));
-  state.cursor += sizeof(note);
-  state.base_time = now;
-}
-
 inline bool is_alone() { return g_session.log->thread_count.load(std::memory_order_relaxed) == 1; }
 
 // A reading as the owner of the block's place. 0: there are no owners, or others became it again and again.
@@ -67,43 +54,25 @@ inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state, uint
   return state.last_time;
 }
 
-constexpr uint32_t kMaxBytes = sizeof(wire::SizedRecord) + sizeof(wire::Record) + sizeof(uint64_t);
-inline size_t room_in(const ThreadState& state) { return static_cast<size_t>(state.end - state.cursor); }
-
-// The collector's processor has read the lines ahead: they take their time to come back.
-constexpr size_t kPrefetchBytes = 256;
-
 // Where there is room for it.
-inline __attribute__((always_inline)) void put_record(ThreadState& state, wire::RecordKind kind,
-                                                      uint64_t tagged_address, uint64_t size_bytes, uint32_t ticks,
-                                                      uint32_t stack) {
-  auto* to = reinterpret_cast<wire::SizedRecord*>(state.cursor);
-  to->head.time = ticks;
-  to->head.stack = stack;
-  to->head.tagged_address = tagged_address;
-  const uint32_t bytes = wire::record_bytes(kind);
-  if (bytes == sizeof(wire::SizedRecord)) to->size_bytes = size_bytes;
-  state.cursor += bytes;
-  arch::native::prefetch_for_write(state.cursor + kPrefetchBytes);
-  const auto committed = static_cast<uint32_t>(state.cursor - reinterpret_cast<uint8_t*>(state.chunk));
-  state.chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
+inline __attribute__((always_inline)) void put_record(ThreadState& state, uint64_t tagged_address, uint64_t size_bytes,
+                                                      uint32_t ticks, uint32_t stack) {
+  constexpr size_t kPrefetchBytes = 256;  // the collector's processor has read the lines ahead: they take their time
+  const uint8_t* const next = wire::place_record(state, tagged_address, size_bytes, ticks, stack);
+  arch::native::prefetch_for_write(next + kPrefetchBytes);
+  wire::commit(state);
 }
 
 // `time` 0: now.
 inline void write_event(ThreadState& state, uint64_t tagged_address, uint64_t size_bytes, uint64_t time,
                         uint32_t stack) {
-  if (room_in(state) < kMaxBytes) [[unlikely]] {
-    if (!next_chunk(state, kMaxBytes, time)) return;
+  if (!wire::has_room(state)) [[unlikely]] {
+    if (!next_chunk(state, time)) return;
   }
   const bool is_mapping = wire::record_kind(tagged_address) > wire::RecordKind::kUndo;
   if (time == 0 && is_mapping) time = read_time_in_order();  // parts of mappings have addresses of their own
   const uint64_t now = time != 0 ? time : time_for(state, tagged_address);
-  uint64_t ticks = now - state.base_time;
-  if (ticks > UINT32_MAX) [[unlikely]] {
-    if (now >= state.base_time) write_clock_note(state, now);
-    ticks = 0;  // or a reading that is shared, and was taken before the chunk was begun
-  }
-  put_record(state, wire::record_kind(tagged_address), tagged_address, size_bytes, static_cast<uint32_t>(ticks), stack);
+  put_record(state, tagged_address, size_bytes, wire::ticks_at(state, now), stack);
 }
 
 // An event of a block, in the totals. Releases need no stack: who allocated the block has one.
@@ -233,11 +202,11 @@ __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagge
   ThreadState& state = *anchor.states[0];
   begin_record(anchor, state);
   const uint32_t stack = state.call_stack.find_known(frame_at(slot));
-  if (stack == 0 || room_in(state) < kMaxBytes) return record_begun(anchor, tagged_address, size_bytes, slot, stack);
+  if (stack == 0 || !wire::has_room(state)) return record_begun(anchor, tagged_address, size_bytes, slot, stack);
   const uint64_t ticks = time_for(state, tagged_address) - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]]
     return record_begun(anchor, tagged_address, size_bytes, slot, stack);
-  put_record(state, wire::record_kind(tagged_address), tagged_address, size_bytes, static_cast<uint32_t>(ticks), stack);
+  put_record(state, tagged_address, size_bytes, static_cast<uint32_t>(ticks), stack);
   end_record(anchor, state);
 }
 

@@ -100,9 +100,8 @@ class RuleTable {
 
   static uint32_t hash_of(uint64_t key) { return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32); }
   uint32_t add_code(uint64_t entry) {
-    if (log_->code_count.load(std::memory_order_relaxed) >= capacity_) return Rule::kNoCode;
-    const uint32_t index = log_->code_count.fetch_add(1, std::memory_order_relaxed);
-    if (index >= capacity_) return Rule::kNoCode;
+    const uint32_t index = wire::claim_entry(log_->code_count, capacity_);
+    if (index == wire::kNoEntry) return Rule::kNoCode;
     codes_[index].store(entry, std::memory_order_release);
     return index;
   }

@@ -9,16 +9,12 @@
 #include "agent/core/session.h"
 #include "agent/core/totals.h"
 #include "wire/log.h"
+#include "wire/log_stream.h"
 
 namespace heaptap::agent {
 
 // What most events need comes first, in few lines of a cache.
-struct alignas(64) ThreadState {
-  wire::StreamSlot* slot;
-  wire::ChunkHeader* chunk;
-  uint8_t* cursor;  // where the next record goes
-  uint8_t* end;     // of the chunk
-  uint64_t base_time;
+struct alignas(64) ThreadState : wire::LogStream {
   uint64_t last_time;  // as it was read last
   uint32_t time_uses;  // how many more records may take it
   uint32_t takes;      // places of memory that this stream became the owner of since its chunk was begun
@@ -43,9 +39,9 @@ ThreadState* open_stream(ThreadAnchor& anchor);
 // the thread's own stack that it uses for something else, such as the stacks of fibers.
 void forget_stack_memory(uintptr_t begin, uintptr_t end, uintptr_t sp);
 
-// Makes room for `bytes` at the cursor: the next chunk of the stream, for times from `earliest` on (0: from now on). False:
-// there was none in time; the event is lost and counted.
-bool next_chunk(ThreadState& state, uint32_t bytes, uint64_t earliest);
+// Makes room for a record: the next chunk of the stream, for times from `earliest` on (0: from now on). False: there was none in
+// time; the event is lost and counted.
+bool next_chunk(ThreadState& state, uint64_t earliest);
 
 // Holds one level of the calling thread while a record is made. Doesn't nest beyond ThreadAnchor::kLevels.
 class StreamHold {

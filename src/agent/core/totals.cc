@@ -99,9 +99,8 @@ __attribute__((noinline)) uint32_t TotalsBook::find_entry(TotalsState& state, ui
 }
 
 uint32_t TotalsBook::add_entry(uint64_t key) {
-  if (header_->entry_count.load(std::memory_order_relaxed) >= entry_capacity_) return 0;
-  const uint32_t entry = header_->entry_count.fetch_add(1, std::memory_order_relaxed);
-  if (entry >= entry_capacity_) return 0;
+  const uint32_t entry = wire::claim_entry(header_->entry_count, entry_capacity_);
+  if (entry == wire::kNoEntry) return 0;
   entries_[entry].key.store(key, std::memory_order_release);
   return index_.add(key, entry);
 }

@@ -13,135 +13,19 @@
 #include "arch/native.h"
 #include "log/log_memory.h"
 #include "log/log_reader.h"
+#include "scripted_log.h"
 
 namespace heaptap::log {
 namespace {
+
+using test::options_of;
+using Writer = test::ScriptedLog;
 
 using wire::RawEvent;
 using wire::RecordKind;
 
 // Far enough back that a drain hands on at once what was written at that time.
 constexpr uint64_t kLongAgoTicks = 1'000'000'000;
-
-LogOptions options_of(uint64_t chunk_memory_bytes, uint64_t most_bytes = UINT64_MAX) {
-  LogOptions options;
-  options.chunk_memory_bytes = chunk_memory_bytes;
-  options.most_bytes = most_bytes;
-  return options;
-}
-
-// Writes records into a log as the agent's threads do.
-class Writer {
- public:
-  static constexpr uint32_t kChunks = 64;
-
-  explicit Writer(uint64_t log_bytes = uint64_t{kChunks} * wire::kChunkBytes)
-      : memory_(LogMemory::create(options_of(log_bytes))), log_(memory_->header()) {}
-
-  [[nodiscard]] wire::LogHeader& log() const { return log_; }
-  [[nodiscard]] const LogParts& parts() const { return memory_->parts(); }
-
-  wire::StreamSlot& slot(uint32_t index) const {
-    return reinterpret_cast<wire::StreamSlot*>(bytes() + log_.slots_offset)[index];
-  }
-  wire::ChunkHeader& chunk(uint32_t index) const {
-    return *reinterpret_cast<wire::ChunkHeader*>(bytes() + log_.chunks_offset + uint64_t{index} * wire::kChunkBytes);
-  }
-  uint8_t* chunk_bytes(uint32_t index) const { return reinterpret_cast<uint8_t*>(&chunk(index)); }
-
-  // A new stream in the next slot; its times count from `base_time`.
-  uint32_t open(uint32_t thread_number, uint64_t base_time) {
-    const uint32_t index = log_.slots_used.load();
-    const uint32_t first = take_chunk(base_time);
-    wire::StreamSlot& place = slot(index);
-    place.thread_id = 1000 + thread_number;
-    place.thread_number = thread_number;
-    place.first_chunk = first;
-    place.started_at.store(base_time);
-    place.state.store(static_cast<uint32_t>(wire::StreamState::kActive));
-    log_.slots_used.store(index + 1);
-    if (current_.size() <= index) current_.resize(index + 1);
-    current_[index] = {first, base_time};
-    return index;
-  }
-
-  void allocate(uint32_t stream, uint64_t time, uint64_t address, uint64_t size = 1, uint32_t stack = 0) {
-    wire::SizedRecord record{};
-    record.head = make(stream, time, RecordKind::kAllocate, address, stack);
-    record.size_bytes = size;
-    append(stream, &record, sizeof(record));
-  }
-  void release(uint32_t stream, uint64_t time, uint64_t address) {
-    const wire::Record record = make(stream, time, RecordKind::kRelease, address, 0);
-    append(stream, &record, sizeof(record));
-  }
-  void clock_note(uint32_t stream, uint64_t clock) {
-    struct {
-      wire::Record head;
-      uint64_t clock;
-    } note{{0, sizeof(uint64_t),
-            wire::make_tagged_address(RecordKind::kNote, static_cast<uint8_t>(wire::NoteKind::kClock), 0)},
-           clock};
-    append(stream, &note, sizeof(note));
-    current_[stream].base_time = clock;
-  }
-  void append(uint32_t stream, const void* record, size_t size) {
-    const bool is_in_the_middle = wire::is_in_record(slot(stream).activity.load());
-    if (!is_in_the_middle) wire::begin_activity(slot(stream));
-    if (chunk(current_[stream].chunk).committed.load() + size > wire::kChunkBytes) next_chunk(stream);
-    wire::ChunkHeader& head = chunk(current_[stream].chunk);
-    const uint32_t at = head.committed.load();
-    std::memcpy(reinterpret_cast<uint8_t*>(&head) + at, record, size);
-    head.committed.store(at + static_cast<uint32_t>(size));
-    if (!is_in_the_middle) wire::end_activity(slot(stream));
-  }
-  void next_chunk(uint32_t stream) {
-    const uint32_t next = take_chunk(current_[stream].base_time);
-    chunk(current_[stream].chunk).next.store(next + 1);
-    current_[stream].chunk = next;
-  }
-  void end(uint32_t stream) { slot(stream).state.store(static_cast<uint32_t>(wire::StreamState::kEnded)); }
-  [[nodiscard]] uint32_t current_chunk(uint32_t stream) const { return current_[stream].chunk; }
-
-  // The free chunks, from the top of the stack on; no value where it runs in a circle.
-  [[nodiscard]] std::optional<std::vector<uint32_t>> free_chunks() const {
-    std::vector<uint32_t> found;
-    auto at = static_cast<uint32_t>(log_.free_chunks.load());
-    for (; at != wire::kNoChunk; at = chunk(at).free_link.load()) {
-      if (found.size() > log_.chunk_count) return std::nullopt;
-      found.push_back(at);
-    }
-    return found;
-  }
-
- private:
-  struct Current {
-    uint32_t chunk;
-    uint64_t base_time;
-  };
-
-  [[nodiscard]] uint8_t* bytes() const { return reinterpret_cast<uint8_t*>(&log_); }
-
-  uint32_t take_chunk(uint64_t base_time) {
-    const uint32_t index = log_.fresh_chunks.fetch_add(1);
-    EXPECT_LT(index, log_.chunk_count) << "the test's log is too small";
-    log_.used_chunks.fetch_add(1);
-    wire::ChunkHeader& head = chunk(index);
-    head.base_time = base_time;
-    head.next.store(0);
-    head.committed.store(sizeof(wire::ChunkHeader));
-    return index;
-  }
-  [[nodiscard]] wire::Record make(uint32_t stream, uint64_t time, RecordKind kind, uint64_t address,
-                                  uint32_t stack) const {
-    return {static_cast<uint32_t>(time - current_[stream].base_time), stack,
-            wire::make_tagged_address(kind, static_cast<uint8_t>(kind == RecordKind::kAllocate ? 1 : 5), address)};
-  }
-
-  std::unique_ptr<LogMemory> memory_;
-  wire::LogHeader& log_;
-  std::vector<Current> current_;
-};
 
 class LogReaderTest : public ::testing::Test {
  protected:
@@ -372,7 +256,6 @@ TEST_F(LogReaderTest, TakesAnotherThreadsStreamInAFreedSlot) {
   writer_.allocate(first, start_, 1);
   writer_.end(first);
   drain();
-  writer_.log().slots_used.store(0);
   const uint32_t second = writer_.open(2, start_);
   EXPECT_EQ(second, first);
   writer_.allocate(second, start_ + 1, 2);
@@ -431,12 +314,16 @@ TEST_F(LogReaderTest, HandsOnWhatItHoldsWhateverTheSlotSaysByNow) {
 }
 
 TEST_F(LogReaderTest, TimesCountFromTheLatestClockNote) {
-  const uint32_t stream = writer_.open(1, start_ - (uint64_t{20} << 32));
-  writer_.clock_note(stream, start_);
-  writer_.allocate(stream, start_ + 5, 1);
+  const uint64_t base = start_ - (uint64_t{20} << 32);
+  const uint32_t stream = writer_.open(1, base);
+  writer_.allocate(stream, base, 1);
+  writer_.allocate(stream, start_, 2);  // further from the base than a record can say
+  writer_.allocate(stream, start_ + 5, 3);
   const RawEvents events = drain();
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].time, start_ + 5);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0].time, base);
+  EXPECT_EQ(events[1].time, start_);
+  EXPECT_EQ(events[2].time, start_ + 5);
 }
 
 TEST_F(LogReaderTest, TimesOfAStreamNeverGoBack) {
@@ -785,16 +672,13 @@ TEST_F(GrowingLogTest, HasAChunkForEachThreadAlsoWhereEventsAreDropped) {
   memory_ = make(wire::OverflowPolicy::kDrop);
   LogReader reader(memory_->parts());
   constexpr uint32_t kThreads = kStart * 3 / 4;
-  auto* slots = reinterpret_cast<wire::StreamSlot*>(reinterpret_cast<uint8_t*>(&log()) + log().slots_offset);
-  auto* chunks = reinterpret_cast<uint8_t*>(&log()) + log().chunks_offset;
-  for (uint32_t i = 0; i < kThreads; ++i) {
-    reinterpret_cast<wire::ChunkHeader*>(chunks + uint64_t{i} * wire::kChunkBytes)->committed =
-        sizeof(wire::ChunkHeader);
-    slots[i].first_chunk = i;
-    slots[i].thread_number = i + 1;
-    slots[i].state.store(static_cast<uint32_t>(wire::StreamState::kActive));
+  wire::LogStreams<MappedLog> writers(log(), log());
+  for (uint32_t i = 1; i <= kThreads; ++i) {
+    wire::StreamSlot* const slot = writers.claim_slot();
+    ASSERT_NE(slot, nullptr);
+    wire::LogStream stream{};
+    ASSERT_TRUE(writers.begin(stream, *slot, {.id = 1000 + i, .number = i}, 0));
   }
-  log().slots_used.store(kThreads);
   EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "arch/native.h"
 #include "collect/event_coder.h"
 #include "collect/mapped_stream.h"
+#include "log/area_reader.h"
 #include "log/log_reader.h"
 #include "trace/table_frames.h"
 #include "written_log.h"
@@ -54,7 +56,7 @@ class LogWriterTest : public ::testing::Test {
 TEST_F(LogWriterTest, EventsComeBackAsTheyWereWritten) {
   make();
   EXPECT_EQ(log().agent_state.load(), static_cast<uint32_t>(wire::AgentState::kRecording));
-  log::LogStream* stream = writer_->open_stream(4711);
+  wire::LogStream* stream = writer_->open_stream(4711);
   ASSERT_NE(stream, nullptr);
   const uint64_t before = arch::native::read_clock();
   const std::vector<LogWriter::Event> written{
@@ -90,7 +92,7 @@ TEST_F(LogWriterTest, EventsGoOnThroughManyChunksWhileTheCollectorDrains) {
   make(options);
   constexpr uint64_t kEvents = 200'000;
   std::thread writing([this] {
-    log::LogStream* stream = writer_->open_stream(1);
+    wire::LogStream* stream = writer_->open_stream(1);
     for (uint64_t i = 1; i <= kEvents; ++i) writer_->write(stream, allocation(i * 16, i));
     writer_->end_stream(stream);
   });
@@ -111,7 +113,7 @@ TEST_F(LogWriterTest, DroppedEventsAreCounted) {
   options.chunk_memory_bytes = 0;  // the fewest that there are
   options.overflow_policy = wire::OverflowPolicy::kDrop;
   make(options);
-  log::LogStream* stream = writer_->open_stream(1);
+  wire::LogStream* stream = writer_->open_stream(1);
   constexpr uint64_t kEvents = 100'000;
   for (uint64_t i = 1; i <= kEvents; ++i) writer_->write(stream, allocation(i * 16));
   const uint64_t kept = drain().size();
@@ -127,7 +129,7 @@ TEST_F(LogWriterTest, AWaitForRoomIsBoundedAndIsntRepeatedInVain) {
   options.chunk_memory_bytes = 0;
   make(options);
   log().overflow_wait_ms = 50;
-  log::LogStream* stream = writer_->open_stream(1);
+  wire::LogStream* stream = writer_->open_stream(1);
   constexpr uint64_t kEvents = 100'000;
   for (uint64_t i = 1; i <= kEvents; ++i) writer_->write(stream, allocation(i * 16));
   const uint64_t kept = drain().size();
@@ -145,7 +147,7 @@ TEST_F(LogWriterTest, EventsWithoutAStreamAreCountedAsLost) {
 TEST_F(LogWriterTest, ThousandsOfThreadsComeAndGo) {
   make();
   constexpr uint32_t kThreads = 3000;
-  std::vector<log::LogStream*> open;
+  std::vector<wire::LogStream*> open;
   uint64_t seen = 0;
   std::map<uint32_t, uint32_t> threads;
   for (uint32_t i = 1; i <= kThreads; ++i) {
@@ -158,7 +160,7 @@ TEST_F(LogWriterTest, ThousandsOfThreadsComeAndGo) {
     }
     if (i % 500 == 0) seen += drain().size();
   }
-  for (log::LogStream* stream : open) writer_->end_stream(stream);
+  for (wire::LogStream* stream : open) writer_->end_stream(stream);
   seen += drain().size();
   EXPECT_EQ(seen, kThreads);
   for (const auto& thread : reader_->take_new_threads()) threads[thread.thread_number] = thread.thread_id;
@@ -170,7 +172,7 @@ TEST_F(LogWriterTest, ThousandsOfThreadsComeAndGo) {
 
 TEST_F(LogWriterTest, ALongPauseGetsAClockNote) {
   make();
-  log::LogStream* stream = writer_->open_stream(1);
+  wire::LogStream* stream = writer_->open_stream(1);
   const uint64_t start = arch::native::read_clock();
   LogWriter::Event event = allocation(16);
   for (const uint64_t later : {0ull, 5ull << 32, 6ull << 32, (6ull << 32) + 7, 20ull << 32}) {
@@ -247,9 +249,48 @@ TEST_F(LogWriterTest, AModuleInAnothersPlaceGetsTheNextGeneration) {
   EXPECT_EQ(note.path_bytes, second.path.size());
 }
 
+// The log's memory is shared: what it says of itself leads nowhere else.
+TEST_F(LogWriterTest, ModulesAreNotedNowhereElseWhateverTheLogSays) {
+  make();
+  LoadedObject object;
+  object.path = "/lib/a.so";
+  object.end = 0x1000;
+  for (const uint64_t at : {log().modules_capacity - 8, log().modules_capacity + 8, uint64_t{UINT32_MAX}}) {
+    const uint32_t before = log().module_overflow.load();
+    log().modules_bytes.store(static_cast<uint32_t>(at));
+    object.start += 8;
+    writer_->add_module(object);
+    EXPECT_EQ(log().modules_bytes.load(), static_cast<uint32_t>(at));
+    EXPECT_EQ(log().module_overflow.load(), before + 1);
+  }
+}
+
+TEST_F(LogWriterTest, TheNewestOfTooManyStacksIsTold) {
+  make();
+  wire::StackArea area{.begin = 0, .end = 0, .context = 0, .thread_id = 1, .kind = wire::RootKind::kAlternateStack};
+  for (uint32_t i = 0; i <= 2 * log().stack_area_capacity; ++i) {
+    area.begin += 0x10000;
+    area.end = area.begin + 0x8000;
+    writer_->note_stack(area);
+  }
+  EXPECT_GT(log().stack_area_overflow.load(), 0u);
+  const std::vector<wire::StackArea> told = log::read_stack_areas(written_->parts());
+  EXPECT_TRUE(std::ranges::any_of(told, [&](const wire::StackArea& one) { return one.begin == area.begin; }));
+}
+
+TEST_F(LogWriterTest, ALogThatFillsWakesACollectorThatRests) {
+  make();
+  writer_->write(writer_->open_stream(1), allocation(16));
+  reader_->rest();
+  wire::LogStream* stream = writer_->open_stream(2);
+  for (uint64_t i = 1; log().rings.load() == 0 && i < 100'000; ++i) writer_->write(stream, allocation(i * 16));
+  EXPECT_EQ(log().rings.load(), 1u);
+  EXPECT_EQ(log().wake_threshold.load(), wire::kNeverWake);
+}
+
 TEST_F(LogWriterTest, TheTraceHasWhatWasWritten) {
   make();
-  log::LogStream* stream = writer_->open_stream(1);
+  wire::LogStream* stream = writer_->open_stream(1);
   const uint32_t stack = writer_->intern(std::vector<uint64_t>{0x1003, 0x1002}, wire::StackEnd::kComplete);
   writer_->write(stream, allocation(0x1000, 64, stack));
   writer_->write(stream, allocation(0x2000, 32, stack));

@@ -1,5 +1,5 @@
-// Notes the loaded objects in the log, and counts generations: which of several objects that were mapped at an address in
-// turn a code entry means. As src/agent/core/modules.h does it inside a target.
+// The loaded objects that are noted in a log (wire/module_notes.h), and their generations: which of several that were mapped at an
+// address in turn a code entry means. agent/core/modules.h is that inside a target.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,12 +7,14 @@
 
 #include "tracer/loaded_objects.h"
 #include "wire/log.h"
+#include "wire/module_notes.h"
 
 namespace heaptap::tracer {
 
-class ModuleNotes {
+class ModuleList {
  public:
-  explicit ModuleNotes(wire::LogHeader& log);
+  // `layout`: a copy of the header's that was checked.
+  ModuleList(wire::LogHeader& log, const wire::LogLayout& layout) : notes_(log, layout) {}
 
   // Gives the generation of its range. One that was there before means what it meant, and isn't noted again.
   uint32_t add(const LoadedObject& object);
@@ -25,10 +27,7 @@ class ModuleNotes {
     uint32_t generation;
   };
 
-  [[nodiscard]] uint32_t next_generation(const LoadedObject& object) const;
-  void write(const LoadedObject& object, uint32_t generation);
-
-  wire::LogHeader& log_;
+  wire::ModuleNotes notes_;
   std::vector<Noted> noted_;
 };
 

@@ -1,0 +1,44 @@
+// A log as a process writes it that has all of it mapped and may make any call: the tracer, and tests. See wire/log_streams.h.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "arch/native.h"
+#include "log/log_clock.h"
+#include "wire/log.h"
+
+namespace heaptap::log {
+
+class MappedLog {
+ public:
+  // `layout`: a copy of the header's that was checked.
+  MappedLog(wire::LogHeader& header, const wire::LogLayout& layout);
+
+  [[nodiscard]] wire::LogHeader& header() const { return header_; }
+  [[nodiscard]] const wire::LogLayout& layout() const { return layout_; }
+  [[nodiscard]] wire::StreamSlot& slot(uint32_t index) const { return slots_[index]; }
+  [[nodiscard]] wire::ChunkHeader& chunk(uint32_t index) const {
+    return *reinterpret_cast<wire::ChunkHeader*>(chunks_ + size_t{index} * wire::kChunkBytes);
+  }
+  [[nodiscard]] bool has_chunk(uint32_t index) const { return index < layout_.chunk_count; }
+  [[nodiscard]] bool gets_chunk(uint32_t index) const {
+    return has_chunk(index) && index < header_.usable_chunks.load(std::memory_order_acquire);
+  }
+  // Any reading is in order where one thread writes all that happens.
+  [[nodiscard]] uint64_t time_in_order() { return clock_.event_time(); }
+
+  static bool may_call() { return true; }
+  static bool wait(std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds);
+  static void wake(std::atomic<uint32_t>& word);
+  static void relax() { arch::native::relax(); }
+
+ private:
+  wire::LogHeader& header_;
+  const wire::LogLayout layout_;
+  LogClock clock_;
+  wire::StreamSlot* const slots_;
+  uint8_t* const chunks_;
+};
+
+}  // namespace heaptap::log

@@ -1,0 +1,78 @@
+// One stream of a log, for who writes it: where its next record goes, and how records and notes are put there. Freestanding; agent,
+// tracer and tests write by it. log/log_reader.cc reads.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/log.h"
+
+namespace heaptap::wire {
+
+// Of one thread, or of a signal handler over it. Used by that thread alone.
+struct LogStream {
+  StreamSlot* slot;
+  ChunkHeader* chunk;
+  uint8_t* cursor;  // where the next record goes
+  uint8_t* end;     // of the chunk
+  uint64_t base_time;
+};
+
+// A clock's absolute value, from which later times of the chunk count.
+struct ClockNote {
+  Record head;
+  uint64_t clock;
+};
+static_assert(sizeof(ClockNote) == 24);
+
+// What one event may take, with a note of the clock before it.
+inline constexpr size_t kMaxRecordBytes = sizeof(SizedRecord) + sizeof(ClockNote);
+
+inline bool has_room(const LogStream& stream) {
+  return static_cast<size_t>(stream.end - stream.cursor) >= kMaxRecordBytes;
+}
+
+// What follows needs that room.
+
+// A record behind the last one, which is not handed on yet. Gives where the next one goes.
+inline __attribute__((always_inline)) uint8_t* place_record(LogStream& stream, uint64_t tagged_address,
+                                                            uint64_t size_bytes, uint32_t ticks, uint32_t stack) {
+  auto* const to = reinterpret_cast<SizedRecord*>(stream.cursor);
+  to->head.time = ticks;
+  to->head.stack = stack;
+  to->head.tagged_address = tagged_address;
+  const uint32_t bytes = record_bytes(record_kind(tagged_address));
+  if (bytes == sizeof(SizedRecord)) to->size_bytes = size_bytes;
+  return stream.cursor += bytes;
+}
+
+// Hands on what stands before the cursor.
+inline __attribute__((always_inline)) void commit(LogStream& stream) {
+  const auto committed = static_cast<uint32_t>(stream.cursor - reinterpret_cast<uint8_t*>(stream.chunk));
+  stream.chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
+}
+
+inline void place_clock_note(LogStream& stream, uint64_t now) {
+  constexpr uint64_t kKind = make_tagged_address(RecordKind::kNote, static_cast<uint8_t>(NoteKind::kClock), 0);
+  const ClockNote note{{0, sizeof(uint64_t), kKind}, now};
+  __builtin_memcpy(stream.cursor, &note, sizeof(note));
+  stream.cursor += sizeof(note);
+  stream.base_time = now;
+}
+
+// What the next record says for this time, which fits 32 bits: when the chunk's base is too long ago, a clock note sets a new one.
+inline uint32_t ticks_at(LogStream& stream, uint64_t now) {
+  const uint64_t ticks = now - stream.base_time;
+  if (ticks <= UINT32_MAX) [[likely]]
+    return static_cast<uint32_t>(ticks);
+  if (now >= stream.base_time) place_clock_note(stream, now);
+  return 0;  // or a reading that is shared, or was taken before the chunk was begun
+}
+
+inline void write_record(LogStream& stream, uint64_t now, uint64_t tagged_address, uint64_t size_bytes,
+                         uint32_t stack) {
+  const uint32_t ticks = ticks_at(stream, now);
+  place_record(stream, tagged_address, size_bytes, ticks, stack);
+  commit(stream);
+}
+
+}  // namespace heaptap::wire
