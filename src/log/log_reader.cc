@@ -360,6 +360,18 @@ wire::RawEvent* LogReader::read_usual_records(Stream& stream, const uint8_t* byt
   return event;
 }
 
+// One that isn't known is passed over: a later agent may have more to tell. False: there is no such note, or not all of it.
+bool LogReader::read_note(Stream& stream, const wire::SizedRecord& note, uint32_t left) {
+  const uint32_t bytes = note.head.stack;
+  if (bytes % sizeof(uint64_t) != 0 || bytes > left - sizeof(wire::Record)) return false;
+  if (wire::note_kind(note.head.tagged_address) == wire::NoteKind::kClock) {
+    if (bytes != sizeof(uint64_t)) return false;
+    stream.base_time = note.size_bytes;  // the word behind the head
+  }
+  stream.offset += uint32_t{sizeof(wire::Record)} + bytes;
+  return true;
+}
+
 // One record of any kind. False: it is none.
 bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t committed, wire::RawEvent*& event) {
   const uint32_t left = committed - stream.offset;
@@ -367,12 +379,7 @@ bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t
   wire::SizedRecord record{};
   std::memcpy(&record, bytes + stream.offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
   const wire::RecordKind kind = wire::record_kind(record.head.tagged_address);
-  if (kind == wire::RecordKind::kNote) {
-    // The only note there is holds a clock.
-    stream.base_time = record.size_bytes;
-    stream.offset += sizeof(record);
-    return record.head.stack == sizeof(uint64_t) && left >= sizeof(record);
-  }
+  if (kind == wire::RecordKind::kNote) return read_note(stream, record, left);
   const uint32_t size = wire::record_bytes(kind);
   if (size == 0 || size > left) return false;
   stream.offset += size;

@@ -88,6 +88,7 @@ class LogReader {
   bool read_records(Stream& stream, const uint8_t* chunk, uint32_t committed);
   static wire::RawEvent* read_usual_records(Stream& stream, const uint8_t* chunk, uint32_t committed,
                                             wire::RawEvent* event);
+  static bool read_note(Stream& stream, const wire::SizedRecord& note, uint32_t left);
   static bool read_other_record(Stream& stream, const uint8_t* chunk, uint32_t committed, wire::RawEvent*& event);
   void free_chunk(uint32_t index);
   void merge(RawEvents& events, uint64_t until);

@@ -244,10 +244,13 @@ constexpr uint32_t record_call(uint64_t tagged_address) {
 }  // kind and function
 constexpr uint64_t record_address(uint64_t tagged_address) { return tagged_address & kCodeAddressMask; }
 
-// Notes: `function` holds the NoteKind, `stack` the number of bytes that follow the 16 (a multiple of 8).
+// Notes: `function` holds the NoteKind, `stack` the number of bytes that follow the 16 (a multiple of 8). A reader passes over
+// kinds that it doesn't know.
 enum class NoteKind : uint8_t {
   kClock = 1,  // 8 bytes: the clock's absolute value; later times of the chunk count from here
 };
+
+constexpr NoteKind note_kind(uint64_t tagged_address) { return static_cast<NoteKind>(record_function(tagged_address)); }
 
 // A loaded object, one behind the other in the log's modules; each takes a multiple of 8 bytes, path included.
 struct ModuleNote {

@@ -326,6 +326,21 @@ TEST_F(LogReaderTest, TimesCountFromTheLatestClockNote) {
   EXPECT_EQ(events[2].time, start_ + 5);
 }
 
+// Kinds of notes that come later than this reader.
+TEST_F(LogReaderTest, ANoteOfAnotherKindIsNoTime) {
+  constexpr auto kLaterKind = static_cast<wire::NoteKind>(9);
+  const uint32_t stream = writer_.open(1, start_);
+  writer_.allocate(stream, start_ + 5, 1);
+  for (const std::vector<uint64_t>& words : {std::vector<uint64_t>{start_ + kLongAgoTicks}, {}, {1, 2, 3}}) {
+    writer_.note(stream, kLaterKind, words);
+  }
+  writer_.allocate(stream, start_ + 6, 2);
+  const RawEvents events = drain();
+  ASSERT_EQ(addresses_of(events), (Addresses{1, 2}));
+  EXPECT_EQ(events[1].time, start_ + 6);
+  EXPECT_EQ(reader_.damaged_streams(), 0u);
+}
+
 TEST_F(LogReaderTest, TimesOfAStreamNeverGoBack) {
   const uint32_t stream = writer_.open(1, start_);
   writer_.allocate(stream, start_ + 10, 1);
@@ -439,9 +454,23 @@ TEST_F(DamagedLogTest, ARecordThatIsCutOff) {
   expect_the_sound_stream_only();
 }
 
-TEST_F(DamagedLogTest, ANoteOfAnotherLength) {
-  const wire::Record record{0, 4096, wire::make_tagged_address(RecordKind::kNote, 1, 0)};
+TEST_F(DamagedLogTest, ANoteThatIsCutOff) {
+  const wire::Record record{0, 4096, wire::make_tagged_address(RecordKind::kNote, 9, 0)};
   writer_.append(damaged_, &record, sizeof(record));
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, AClockNoteOfAnotherLength) {
+  writer_.note(damaged_, wire::NoteKind::kClock, {1, 2});
+  expect_the_sound_stream_only();
+}
+
+TEST_F(DamagedLogTest, ANoteOfAnOddLength) {
+  struct {
+    wire::Record head;
+    uint64_t word;
+  } const note{{0, 5, wire::make_tagged_address(RecordKind::kNote, 9, 0)}, 0};
+  writer_.append(damaged_, &note, sizeof(note));
   expect_the_sound_stream_only();
 }
 
