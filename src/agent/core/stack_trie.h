@@ -123,19 +123,24 @@ class StackTrie {
 
   __attribute__((noinline)) StackName add(uint64_t node, uint32_t hash) {
     constexpr StackName kFull = root_name(wire::StackEnd::kTableFull);
-    if (log_->node_count.load(std::memory_order_relaxed) >= capacity_) return kFull;
-    const uint32_t number = log_->node_count.fetch_add(1, std::memory_order_relaxed);
-    if (number >= capacity_) return kFull;
+    const uint32_t number = wire::claim_entry(log_->node_count, capacity_);
+    if (number == wire::kNoEntry) return kFull;
     nodes_[number].store(node, std::memory_order_release);
     const uint32_t word = number | (hash & ~number_mask_);
-    const Slot* stands = index_.insert(
+    // What stands in the slot is taken as it is compared: once another thread has grown the table, the slot is empty.
+    uint32_t stands = number;
+    index_.insert(
         word, hash,
         [&](const Slot& slot) {
           const uint32_t other = slot.word.load(std::memory_order_acquire);
-          return ((other ^ hash) & ~number_mask_) == 0 && this->node(other & number_mask_) == node;
+          if (other == 0 || ((other ^ hash) & ~number_mask_) != 0 || this->node(other & number_mask_) != node) {
+            return false;
+          }
+          stands = other & number_mask_;
+          return true;
         },
         [this] { return Hashes(*this); });
-    return {stands != nullptr ? stands->word.load(std::memory_order_relaxed) & number_mask_ : number, hash};
+    return {stands, hash};
   }
 
   wire::StackNode* nodes_ = nullptr;

@@ -1,0 +1,38 @@
+#include "core_platform.h"
+
+#include <sys/mman.h>
+
+#include "agent/core/platform.h"
+
+namespace heaptap {
+namespace {
+const log::LogMemory* g_log = nullptr;
+thread_local agent::ThreadAnchor g_anchor{};
+}  // namespace
+
+void test::give_log(const log::LogMemory& log) { g_log = &log; }
+
+namespace agent::platform {
+
+void for_each_module(void (*)(void*, const ModuleFacts&), void*) {}
+uint64_t module_changes() { return 0; }
+void note_first_process() {}
+bool has_log_source() { return g_log != nullptr; }
+LogMemory get_log(wire::StartReason) {
+  void* const memory =
+      mmap(nullptr, g_log->bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, g_log->descriptor(), 0);
+  if (memory == MAP_FAILED) return {LogMemory::Answer::kRefused, nullptr, 0};
+  return {LogMemory::Answer::kGiven, memory, g_log->bytes()};
+}
+void note_session(wire::StartReason, wire::LogHeader*) {}
+uint32_t filters_at_start() { return UINT32_MAX; }
+CodeExtent own_code() { return {0, 0}; }
+CodeExtent loader_code() { return {0, 0}; }
+void note_loader_call() {}
+uintptr_t initial_stack_top() { return 0; }
+ThreadAnchor& thread_anchor() { return g_anchor; }
+uintptr_t thread_control_block() { return 0; }
+uint32_t thread_number_in_block() { return 0; }
+
+}  // namespace agent::platform
+}  // namespace heaptap

@@ -1,0 +1,90 @@
+// The last look that a program's end offers: the agent's threads on one side, a collector on the other.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "agent/core/exit_request.h"
+#include "agent/core/session.h"
+#include "at_once.h"
+#include "log/exit_responder.h"
+#include "log/log_memory.h"
+
+namespace heaptap {
+namespace {
+
+using wire::ExitTurn;
+
+constexpr uint32_t kThreads = 4;
+
+// The session of this process, begun anew for each handshake.
+class Session {
+ public:
+  Session() {
+    agent::Session& session = agent::g_session;
+    session.layout.log = log();
+    session.log = &log();
+    session.process = getpid();
+    session.flags = wire::kScanAtEnd;
+    agent::g_session_page.exiting_thread.store(0);
+    agent::g_session_page.state.store(agent::SessionState::kRecording);
+  }
+  ~Session() {
+    agent::g_session_page.state.store(agent::SessionState::kOff);
+    agent::g_session.log = nullptr;
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] wire::LogHeader& log() const { return memory_->header(); }
+  [[nodiscard]] ExitTurn turn() const { return static_cast<ExitTurn>(log().exit_handshake.turn.load()); }
+
+ private:
+  std::unique_ptr<log::LogMemory> memory_ = log::LogMemory::create({});
+};
+
+wire::ExitNotice notice_of(uint32_t thread) {
+  const uint64_t sp = 0x7000'0000 + thread * 0x1000;
+  return {.kind = wire::ExitKind::kExit,
+          .thread_id = 0,
+          .live_sp = sp,
+          .interrupted_sp = sp,
+          .signal = thread,
+          .reserved = 0};
+}
+
+TEST(ExitRequest, OneOfSeveralThreadsOffersAndTheOthersWaitForIt) {
+  for (int round = 0; round < 8; ++round) {
+    const Session session;
+    std::atomic<bool> is_finished{false};
+    std::atomic<uint32_t> early{0};
+    std::atomic<uint32_t> taken{0};
+    test::run_at_once(kThreads + 1, [&](uint32_t thread) {
+      if (thread < kThreads) {
+        agent::offer_scan(notice_of(thread));
+        if (!is_finished.load()) ++early;
+        return;
+      }
+      std::optional<wire::ExitNotice> notice;
+      while (!(notice = log::take_exit_notice(session.log()))) std::this_thread::yield();
+      ++taken;
+      EXPECT_LT(notice->signal, kThreads);
+      EXPECT_EQ(notice->live_sp, notice_of(notice->signal).live_sp);
+      EXPECT_EQ(notice->interrupted_sp, notice->live_sp);
+      EXPECT_EQ(notice->thread_id, agent::g_session_page.exiting_thread.load());
+      EXPECT_FALSE(log::take_exit_notice(session.log())) << "it is offered once";
+      EXPECT_TRUE(log::ask_access(session.log(), getpid())) << "the agent answers";
+      is_finished.store(true);
+      EXPECT_TRUE(log::finish_exit(session.log()));
+    });
+    EXPECT_EQ(early.load(), 0u);
+    EXPECT_EQ(taken.load(), 1u);
+    EXPECT_EQ(session.turn(), ExitTurn::kDone);
+  }
+}
+
+}  // namespace
+}  // namespace heaptap
