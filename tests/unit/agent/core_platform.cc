@@ -1,7 +1,5 @@
 #include "core_platform.h"
 
-#include <sys/mman.h>
-
 #include "agent/core/platform.h"
 
 namespace heaptap {
@@ -18,12 +16,8 @@ void for_each_module(void (*)(void*, const ModuleFacts&), void*) {}
 uint64_t module_changes() { return 0; }
 void note_first_process() {}
 bool has_log_source() { return g_log != nullptr; }
-LogMemory get_log(wire::StartReason) {
-  void* const memory =
-      mmap(nullptr, g_log->bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, g_log->descriptor(), 0);
-  if (memory == MAP_FAILED) return {LogMemory::Answer::kRefused, nullptr, 0};
-  return {LogMemory::Answer::kGiven, memory, g_log->bytes()};
-}
+// The collector's own mapping: what it reads is then known to be what the threads wrote, to whom watches both.
+LogMemory get_log(wire::StartReason) { return {LogMemory::Answer::kGiven, &g_log->header(), g_log->bytes()}; }
 void note_session(wire::StartReason, wire::LogHeader*) {}
 uint32_t filters_at_start() { return UINT32_MAX; }
 CodeExtent own_code() { return {0, 0}; }

@@ -91,7 +91,7 @@ class CrowdedStackAreasTest : public StackAreasTest {
 TEST_F(CrowdedStackAreasTest, WhatAThreadNotedIsThereUntilItForgetsIt) {
   std::atomic<uint32_t> missing{0};
   test::run_at_once(kThreads, [&](uint32_t thread) {
-    for (uint32_t i = 0; i < 300'000; ++i) {
+    for (uint32_t i = 0; i < 100'000; ++i) {
       const uint64_t begin = stack_of(thread, i);
       crowded_.note(area_at(begin));
       if (!has(begin)) ++missing;

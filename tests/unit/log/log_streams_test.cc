@@ -153,7 +153,7 @@ TEST_F(LogStreamsTest, NoTwoThreadsPopTheSameFreeChunk) {
   for (uint32_t index = 0; index < kFew; ++index) wire::push_free_chunk(log(), mapped.chunk(index), index);
   Belongings chunks(kChunks);
   test::run_at_once(kThreads, [&](uint32_t) {
-    for (int i = 0; i < 400'000; ++i) {
+    for (int i = 0; i < 200'000; ++i) {
       const uint32_t one = wire::pop_free_chunk(mapped);
       const uint32_t other = wire::pop_free_chunk(mapped);
       for (const uint32_t index : {one, other}) {
@@ -180,7 +180,7 @@ TEST_F(LogStreamsTest, NoTwoThreadsHaveTheSameSlot) {
   make_streams();
   Belongings slots(kThreads + 1);
   test::run_at_once(kThreads, [&](uint32_t) {
-    for (int i = 0; i < 400'000; ++i) {
+    for (int i = 0; i < 200'000; ++i) {
       wire::StreamSlot* const slot = streams_->claim_slot();
       if (slot == nullptr) continue;  // all were seen in use, each at its time
       const auto index = static_cast<size_t>(slot - &streams_->log().slot(0));
