@@ -199,7 +199,7 @@ class LastStack {
     walk.fresh_room = capacity_ < wanted ? capacity_ : wanted;
   }
   template <typename Tables, typename Cpu>
-  bool make_room(Tables& tables, Walk<Cpu>& walk) {
+  [[gnu::noinline]] bool make_room(Tables& tables, Walk<Cpu>& walk) {
     if (walk.fresh_count > tables.depth_limit() || !reserve(walk.fresh_count + 1)) return false;
     set_room(tables, walk);
     return true;

@@ -71,67 +71,81 @@ constexpr uint64_t moved(uint64_t at, int64_t words) {
   return static_cast<typename Cpu::Word>(at + static_cast<uint64_t>(words * kWord));
 }
 
-// Where a row's distances are counted from.
+// What a row's distances are counted from, and where they lead to from one frame.
 template <UnwoundCpu Cpu>
-struct RowBase {
-  bool is_stack = true;     // SP, else FP
+struct RowPlaces {
+  bool is_stack;            // from SP, else from FP
   bool is_record = false;   // what was saved is counted from there, too, not from the CFA
   bool is_in_link = false;  // the return address isn't on the stack
+  bool is_indirect;
+  uint64_t from;
+  uint64_t cfa;
+  uint64_t cfa_slot = 0;  // where the CFA was read from
 
-  explicit constexpr RowBase(RowKind kind) {
-    is_stack = kind == RowKind::kStackOffset;
+  RowPlaces(Row row, const Frame& frame)
+      : is_stack(row.kind() == RowKind::kStackOffset), is_indirect(row.kind() == RowKind::kFrameIndirect) {
     if constexpr (kHasLinkRegister<Cpu>) {
-      is_stack = is_stack || kind == RowKind::kStackLeaf || kind == RowKind::kStackRecord;
-      is_record = kind == RowKind::kStackRecord || kind == RowKind::kFrameRecord;
-      is_in_link = kind == RowKind::kStackLeaf || kind == RowKind::kFrameLeaf;
+      is_stack = is_stack || row.kind() == RowKind::kStackLeaf || row.kind() == RowKind::kStackRecord;
+      is_record = row.kind() == RowKind::kStackRecord || row.kind() == RowKind::kFrameRecord;
+      is_in_link = row.kind() == RowKind::kStackLeaf || row.kind() == RowKind::kFrameLeaf;
     }
+    from = is_stack ? frame.sp : frame.fp;
+    cfa = moved<Cpu>(from, row.cfa_words());
+  }
+
+  [[nodiscard]] uint64_t return_address(Row row) const { return moved<Cpu>(is_record ? from : cfa, row.ra_words()); }
+  [[nodiscard]] bool saves_frame_pointer(Row row) const { return row.fp_words() != 0 || is_indirect || is_record; }
+  [[nodiscard]] uint64_t frame_pointer(Row row) const {
+    return moved<Cpu>(is_indirect || is_record ? from : cfa, row.fp_words());
   }
 };
+
+// The return address, where it lies. False: it can't be read, or leads downwards.
+template <UnwoundCpu Cpu, StackMemory Memory>
+[[gnu::always_inline]] inline bool load_return_address(Row row, const RowPlaces<Cpu>& places, const FrameOf<Cpu>& frame,
+                                                       Memory& memory, uint64_t& slot, uint64_t& key) {
+  if constexpr (kHasLinkRegister<Cpu>) {
+    if (places.is_in_link) {
+      key = frame.link;
+      return places.cfa >= frame.sp && key != 0;
+    }
+    if (places.cfa <= frame.sp) return false;  // elsewhere the return address lies between
+  }
+  slot = places.return_address(row);
+  return slot >= frame.sp && memory.load(slot, key);
+}
 
 // By a row of one of the kinds with distances. False: the stack can't be read, or leads downwards; or there is no caller.
 template <UnwoundCpu Cpu, StackMemory Memory>
 [[gnu::always_inline]] inline bool step_by_row(const Cpu& cpu, Row row, Memory& memory, Position<Cpu>& at) {
-  const RowBase<Cpu> base(row.kind());
-  const bool is_indirect = row.kind() == RowKind::kFrameIndirect;
+  RowPlaces<Cpu> places(row, at.frame);
   auto& frame = at.frame;
-  const uint64_t from = base.is_stack ? frame.sp : frame.fp;
-  uint64_t cfa = moved<Cpu>(from, row.cfa_words());
-  uint64_t cfa_slot = 0;
   at.end = wire::StackEnd::kUnreadable;
-  if (is_indirect) {
+  if (places.is_indirect) {
     if (row.ra_words() != Cpu::kReturnAddressWords) [[unlikely]] {  // LastStack::sp_of() counts on it
       at.end = wire::StackEnd::kUnsupportedRule;
       return false;
     }
-    cfa_slot = cfa;
-    if (!memory.load(cfa_slot, cfa)) return false;
+    places.cfa_slot = places.cfa;
+    if (!memory.load(places.cfa_slot, places.cfa)) return false;
   }
   uint64_t slot = 0;
   uint64_t key = 0;
-  if (base.is_in_link) {
-    if constexpr (kHasLinkRegister<Cpu>) key = frame.link;
-    if (cfa < frame.sp || key == 0) return false;
-  } else {
-    slot = moved<Cpu>(base.is_record ? from : cfa, row.ra_words());
-    // Outwards is upwards. Where calls leave the return address on the stack, it is below the CFA.
-    if (kHasLinkRegister<Cpu> && cfa <= frame.sp) return false;
-    if (slot < frame.sp || !memory.load(slot, key)) [[unlikely]]
-      return false;
-  }
-  uint32_t origin = base.is_stack ? 0u : kByFramePointer;
-  if (row.fp_words() != 0 || is_indirect || base.is_record) {
-    const uint64_t fp_slot = moved<Cpu>(is_indirect || base.is_record ? from : cfa, row.fp_words());
+  if (!load_return_address(row, places, frame, memory, slot, key)) [[unlikely]]
+    return false;
+  at.origin = places.is_stack ? 0u : kByFramePointer;
+  if (places.saves_frame_pointer(row)) {
+    const uint64_t fp_slot = places.frame_pointer(row);
     if (!memory.load(fp_slot, frame.fp)) [[unlikely]]
       return false;
     frame.fp_slot = fp_slot;
-    origin |= kLoadsFramePointer;
+    at.origin |= kLoadsFramePointer;
   }
   frame.slot = slot;
   frame.key = key & cpu.address_mask();
-  frame.sp = cfa;
-  frame.cfa_slot = cfa_slot;
+  frame.sp = places.cfa;
+  frame.cfa_slot = places.cfa_slot;
   if constexpr (kHasLinkRegister<Cpu>) frame.link = 0;
-  at.origin = origin;
   at.end = wire::StackEnd::kComplete;
   return key != 0;  // 0 is the ABI's mark for the first frame of code without CFI for it
 }
