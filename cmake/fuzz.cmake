@@ -14,10 +14,6 @@ if(HEAPTAP_FUZZ)
     message(FATAL_ERROR "The fuzz targets need clang: cmake --preset fuzz")
   endif()
   add_custom_target(fuzz_targets)
-  # What drains a log isn't sanitized otherwise.
-  foreach(room arch log process elf tracer)
-    target_compile_options(heaptap_${room} PRIVATE -fsanitize=fuzzer-no-link,address,undefined)
-  endforeach()
 endif()
 
 foreach(source ${fuzz_sources})

@@ -93,7 +93,16 @@ Seen look_at(pid_t process, const Told& told) {
   return seen;
 }
 
-TEST(ChunkLives, AreKnownInTheMainArena) {
+// A child has this program's allocator.
+class ChunkLives : public testing::Test {
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's allocator is in the place of glibc's";
+#endif
+  }
+};
+
+TEST_F(ChunkLives, AreKnownInTheMainArena) {
   Told& told = shared_told();
   const ChildProcess child([&](int out) {
     use_heap(told, 0, 1);
@@ -111,7 +120,7 @@ TEST(ChunkLives, AreKnownInTheMainArena) {
   munmap(&told, sizeof(told));
 }
 
-TEST(ChunkLives, AreKnownInTheArenasOfThreads) {
+TEST_F(ChunkLives, AreKnownInTheArenasOfThreads) {
   static constexpr size_t kThreads = 8;
   Told& told = shared_told();
   const ChildProcess child([&](int out) {
@@ -137,7 +146,7 @@ TEST(ChunkLives, AreKnownInTheArenasOfThreads) {
   munmap(&told, sizeof(told));
 }
 
-TEST(ChunkLives, AreNotConcludedFromAHeapThatMakesNoSense) {
+TEST_F(ChunkLives, AreNotConcludedFromAHeapThatMakesNoSense) {
   Told& told = shared_told();
   const ChildProcess child([&](int out) {
     use_heap(told, 0, 1);
@@ -156,7 +165,7 @@ TEST(ChunkLives, AreNotConcludedFromAHeapThatMakesNoSense) {
   munmap(&told, sizeof(told));
 }
 
-TEST(ChunkLives, AreNotConcludedFromAListThatLeadsIntoItself) {
+TEST_F(ChunkLives, AreNotConcludedFromAListThatLeadsIntoItself) {
   Told& told = shared_told();
   const ChildProcess child([&](int out) {
     use_heap(told, 0, 1);

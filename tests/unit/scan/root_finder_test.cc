@@ -287,7 +287,7 @@ TEST(Roots, AreNotOnStacksOfThreadsThatEnded) {
 }
 
 void* give_a_block(void* told) {
-  void* block = malloc(kBlockBytes);
+  void* block = calloc(1, kBlockBytes);
   static_cast<Told*>(told)->tell(0, block);
   return block;
 }
