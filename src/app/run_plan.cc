@@ -52,6 +52,7 @@ base::Result<> check_sanitizer(const RunOptions& options, const collect::Sanitiz
 
 base::Result<RunPlan> make_plan(const RunOptions& options) {
   HEAPTAP_TRY(check_options(options));
+  HEAPTAP_TRY(collect::check_own_cpu());
   RunPlan plan;
   if (!options.command.empty()) {
     auto program = collect::find_program(options.command.front());

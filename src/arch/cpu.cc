@@ -25,4 +25,8 @@ const Cpu* cpu_of_elf(uint16_t machine, unsigned word_bytes) {
   return first_cpu([&](const Cpu& cpu) { return cpu.elf_machine() == machine && cpu.word_bytes() == word_bytes; });
 }
 
+const Cpu* cpu_of_registers(const RegisterImage& registers) {
+  return first_cpu([&](const Cpu& cpu) { return cpu.runs(registers); });
+}
+
 }  // namespace heaptap::arch

@@ -126,5 +126,6 @@ inline bool read_word(const Cpu& cpu, TargetMemory& memory, uint64_t address, ui
 // Null: no such CPU here.
 const Cpu* cpu_of(wire::Architecture architecture);
 const Cpu* cpu_of_elf(uint16_t machine, unsigned word_bytes);
+const Cpu* cpu_of_registers(const RegisterImage& registers);  // whose code a thread with these runs
 
 }  // namespace heaptap::arch

@@ -1,19 +1,21 @@
-// The CPU that this file is compiled for, under one name. The only place with an #if on the CPU.
+// The CPU that this file is compiled for, under one name: arch::native. The only place with an #if on the CPU.
+//
+// Two sides ask for it, and each has a contract that the compiler holds a CPU's folder to:
+//   arch/host_contract.h   what runs beside the target, or later and elsewhere: collector, tracer, reader. A CPU without a folder
+//                          has it from arch/other, which has next to nothing; so all but the agent compiles for every CPU.
+//   arch/agent_contract.h  the agent, in the target. Only for a CPU with a folder.
+// What is known of the target's CPU is no part of it, whatever this is compiled for: see arch/cpu.h and arch/thread_facts.h.
 #pragma once
 #if defined(__x86_64__) && defined(__LP64__)
-#include "arch/x86_64/clock.h"
-#include "arch/x86_64/counter.h"
-#include "arch/x86_64/prefetch.h"
-#include "arch/x86_64/registers.h"
-#include "arch/x86_64/relax.h"
-#include "arch/x86_64/system_call.h"
-#include "arch/x86_64/thread.h"
-#include "arch/x86_64/thread_registers.h"
-#include "arch/x86_64/vector_registers.h"
-#include "arch/x86_64/word_filter.h"
+#include "arch/x86_64/native.h"
 namespace heaptap::arch {
 namespace native = x86_64;
 }
+#include "arch/agent_contract.h"
 #else
-#error "this CPU has no folder under src/arch yet"
+#include "arch/other/native.h"
+namespace heaptap::arch {
+namespace native = other;
+}
 #endif
+#include "arch/host_contract.h"

@@ -18,7 +18,14 @@ struct ScannedRegister {
 // How PTRACE tells the address of a thread's control block.
 enum class ThreadPointerPlace : uint8_t {
   kRegister,    // a word of the general registers
-  kDescriptor,  // PTRACE_GET_THREAD_AREA of the segment that a word of the general registers selects
+  kDescriptor,  // that of the segment that a word of the general registers selects
+};
+
+// How PTRACE gives a segment's descriptor: its request, and where in what it writes the segment's base is, of 32 bits.
+struct SegmentDescriptor {
+  static constexpr size_t kMaxBytes = 64;
+  uint16_t ptrace_request;
+  uint16_t base_offset;
 };
 
 struct ThreadFacts {
@@ -30,6 +37,7 @@ struct ThreadFacts {
   uint32_t preserved_registers;  // by calls: a bit for each, by DWARF's number
   ThreadPointerPlace thread_pointer_place;
   uint16_t thread_pointer_offset;
+  SegmentDescriptor segment_descriptor = {};
   // DWARF's numbers: names for what a thread holds.
   uint16_t stack_pointer_number;
   uint16_t thread_pointer_number;

@@ -2,9 +2,12 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "arch/native.h"
 
 namespace heaptap::collect {
 namespace {
@@ -27,6 +30,15 @@ std::string limit_in_the_way() {
 }
 
 }  // namespace
+
+base::Result<> check_own_cpu() {
+  if (arch::native::kArchitecture != wire::Architecture::kUnknown) return {};
+  utsname machine{};
+  uname(&machine);
+  return base::fail(
+      "programs can't be recorded on this CPU yet ({}); traces from other machines can be read here: heaptap show FILE",
+      static_cast<const char*>(machine.machine));
+}
 
 base::Result<> check_own_needs() {
   if (access("/proc/self/maps", R_OK) != 0) {

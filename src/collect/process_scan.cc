@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "arch/thread_facts.h"
 #include "base/clock.h"
 #include "elf/module_image.h"
 #include "log/area_reader.h"
@@ -169,6 +170,9 @@ base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
   const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
   auto stopped = target.access.stop();
   if (!stopped) return base::fail("no leak scan: {}", stopped.error());
+  if (arch::thread_facts(stopped->architecture()) == nullptr) {
+    return base::fail("no leak scan: it isn't known where this CPU's threads have pointers");
+  }
   return ProcessScan(target, begun_ns, *std::move(stopped));
 }
 

@@ -14,6 +14,8 @@
 #include <sstream>
 #include <vector>
 
+#include "arch/cpu.h"
+
 namespace heaptap::collect {
 namespace {
 
@@ -126,7 +128,8 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
   Elf64_Ehdr header{};  // its first fields are those of the 32-bit one
   std::memcpy(&header, head.data(), std::min(sizeof(header), head.size()));
   const bool is_32_bit = head[EI_CLASS] == ELFCLASS32;
-  if (header.e_machine != (is_32_bit ? EM_386 : EM_X86_64) || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+  const arch::Cpu* const cpu = arch::cpu_of_elf(header.e_machine, is_32_bit ? 4 : 8);
+  if (cpu == nullptr || cpu->is_big_endian() != (header.e_ident[EI_DATA] != ELFDATA2LSB)) {
     return fail_as(ErrorKind::kNotExecutable, "can't record {}: it is a program for another CPU (ELF machine {})", path,
                    header.e_machine);
   }

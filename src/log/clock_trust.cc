@@ -10,8 +10,6 @@
 namespace heaptap::log {
 namespace {
 
-constexpr const char* kCounter = "tsc";  // x86's time-stamp counter, as the kernel calls it
-
 // What hypervisors offer: made of the counter. Where that itself is sound, the kernel lists it as well.
 constexpr std::array kMadeOfCounter = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
 
@@ -26,11 +24,12 @@ std::vector<std::string> words_of(const char* path) {
 
 ClockVerdict judge_clock(const ClockFacts& facts) {
   if (facts.wanted == "counter") return {false, "HEAPTAP_CLOCK=counter asks for it"};
+  if (facts.counter.empty()) return {false, "heaptap knows no clock of this CPU that all processors share"};
   if (facts.wanted == "processor") return {true, ""};
   if (facts.source.empty()) return {false, "the kernel doesn't say whether the processors' clocks agree"};
-  if (facts.source == kCounter) return {true, ""};
+  if (facts.source == facts.counter) return {true, ""};
   const bool is_made_of_it = std::ranges::find(kMadeOfCounter, facts.source) != kMadeOfCounter.end();
-  const bool is_available = std::ranges::find(facts.available, kCounter) != facts.available.end();
+  const bool is_available = std::ranges::find(facts.available, facts.counter) != facts.available.end();
   if (is_made_of_it && is_available && facts.is_invariant) return {true, ""};
   return {false, "the kernel takes its time from " + facts.source + ", not from the processors' clocks"};
 }
@@ -40,6 +39,7 @@ ClockFacts read_clock_facts() {
   const auto current = words_of("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (!current.empty()) facts.source = current.front();
   facts.available = words_of("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+  if (arch::native::kKernelClock != nullptr) facts.counter = arch::native::kKernelClock;
   facts.is_invariant = arch::native::clock_is_invariant();
   if (const char* wanted = std::getenv("HEAPTAP_CLOCK")) facts.wanted = wanted;
   return facts;

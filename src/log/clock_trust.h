@@ -9,6 +9,7 @@ namespace heaptap::log {
 struct ClockFacts {
   std::string source;                  // the kernel's source of time now; empty: it couldn't be read
   std::vector<std::string> available;  // all that the kernel would take
+  std::string counter;                 // the processor's clock, as the kernel calls it; empty: none is known here
   bool is_invariant = false;           // the processor says that its counter goes on at one rate
   std::string wanted;  // HEAPTAP_CLOCK: "processor" or "counter"; empty or anything else: as it is found
 };

@@ -1,6 +1,5 @@
 #include "process/thread_state.h"
 
-#include <asm/ldt.h>
 #include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -21,10 +20,13 @@ uint64_t thread_pointer_of(pid_t thread, const arch::ThreadFacts& facts, const a
   const uint64_t value = word_at(registers, facts.thread_pointer_offset, facts.word_bytes);
   if (facts.thread_pointer_place == arch::ThreadPointerPlace::kRegister) return value;
   constexpr unsigned kIndexShift = 3;  // below it: table and privilege
-  user_desc descriptor{};
+  const arch::SegmentDescriptor& known = facts.segment_descriptor;
+  alignas(uint64_t) uint8_t descriptor[arch::SegmentDescriptor::kMaxBytes] = {};
   const auto index = reinterpret_cast<void*>((value & 0xffff) >> kIndexShift);
-  if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_THREAD_AREA), thread, index, &descriptor) != 0) return 0;
-  return descriptor.base_addr;
+  if (ptrace(static_cast<__ptrace_request>(known.ptrace_request), thread, index, descriptor) != 0) return 0;
+  uint32_t base;
+  __builtin_memcpy(&base, descriptor + known.base_offset, sizeof(base));
+  return base;
 }
 
 void add(StoppedThread& result, const arch::ThreadFacts& facts, uint64_t value, unsigned dwarf) {
@@ -34,6 +36,7 @@ void add(StoppedThread& result, const arch::ThreadFacts& facts, uint64_t value, 
 
 // The image is the kernel's, so its layout is that of the CPU that this runs on.
 void add_vector_registers(pid_t thread, const arch::ThreadFacts& facts, StoppedThread& result) {
+  if (arch::native::kVectorRegisterSet == 0) return;
   alignas(64) uint8_t image[arch::native::kVectorImageBytes];
   iovec place{image, sizeof(image)};
   if (ptrace(PTRACE_GETREGSET, thread, reinterpret_cast<void*>(uintptr_t{arch::native::kVectorRegisterSet}), &place) !=
@@ -60,6 +63,12 @@ bool read_registers(pid_t thread, arch::RegisterImage& registers) {
   if (ptrace(PTRACE_GETREGSET, thread, reinterpret_cast<void*>(NT_PRSTATUS), &place) != 0) return false;
   registers.size = place.iov_len;
   return true;
+}
+
+bool write_registers(pid_t thread, const arch::RegisterImage& registers) {
+  arch::RegisterImage copy = registers;
+  iovec place{copy.bytes, copy.size};
+  return ptrace(PTRACE_SETREGSET, thread, reinterpret_cast<void*>(NT_PRSTATUS), &place) == 0;
 }
 
 bool read_stopped_thread(pid_t thread, const arch::Cpu& cpu, StoppedThread& result) {

@@ -24,6 +24,7 @@ struct StoppedThread {
 
 // To be called by the thread that traces `thread`, which has stopped. False: it isn't stopped any more.
 bool read_registers(pid_t thread, arch::RegisterImage& registers);
+bool write_registers(pid_t thread, const arch::RegisterImage& registers);
 
 // The same, and what a scan makes of them. `result` is written in any case where they can be read.
 bool read_stopped_thread(pid_t thread, const arch::Cpu& cpu, StoppedThread& result);

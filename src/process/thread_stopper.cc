@@ -5,6 +5,8 @@
 #include <cstring>
 #include <thread>
 
+#include "arch/native.h"
+#include "arch/thread_facts.h"
 #include "process/process_status.h"
 
 namespace heaptap::process {
@@ -43,19 +45,22 @@ std::string ThreadStopper::try_to_stop_all() {
   return find_architecture();
 }
 
-// Threads whose registers aren't known say nothing about it.
+// Threads whose registers aren't known say nothing about it; where there are no others it is that of heaptap.
 std::string ThreadStopper::find_architecture() {
+  const std::string other =
+      name_of(process_) + " runs code of several architectures, or of one that can't be looked at yet";
   bool is_known = false;
   for (const auto& [id, thread] : traced_) {
     if (thread.state() != TracedThread::State::kStopped || in_kernel_.contains(id)) continue;
     const auto runs = thread.cpu() == nullptr ? wire::Architecture::kUnknown : thread.cpu()->architecture();
     if (runs == wire::Architecture::kUnknown || (is_known && runs != architecture_)) {
-      return name_of(process_) + " runs code of several architectures, or of one that can't be looked at yet";
+      return other;
     }
     architecture_ = runs;
     is_known = true;
   }
-  return {};
+  if (!is_known) architecture_ = arch::native::kArchitecture;
+  return arch::thread_facts(architecture_) != nullptr ? std::string() : other;
 }
 
 std::string ThreadStopper::adopt_new_threads(bool& found) {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "arch/native.h"
 #include "process/stopped_process.h"
 #include "process/traced_thread.h"
 
@@ -39,7 +38,7 @@ class ThreadStopper {
 
   pid_t process_;
   StopLimits limits_;
-  wire::Architecture architecture_ = arch::native::kArchitecture;
+  wire::Architecture architecture_ = wire::Architecture::kUnknown;
   Clock::time_point started_ = Clock::now();
   std::map<pid_t, TracedThread> traced_;
   std::map<pid_t, StoppedThread> in_kernel_;

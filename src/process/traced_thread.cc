@@ -7,23 +7,9 @@
 #include <csignal>
 #include <cstddef>
 
-#include "arch/native.h"
+#include "arch/cpu.h"
 
 namespace heaptap::process {
-namespace {
-
-namespace native = arch::native;
-
-// Null: none of those that are known here.
-const arch::Cpu* cpu_that_runs(const arch::RegisterImage& registers) {
-  for (const wire::Architecture architecture : {wire::Architecture::kX86_64, wire::Architecture::kI386}) {
-    const arch::Cpu* cpu = arch::cpu_of(architecture);
-    if (cpu != nullptr && cpu->runs(registers)) return cpu;
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 int TracedThread::seize() const { return ptrace(PTRACE_SEIZE, thread_, nullptr, nullptr) == 0 ? 0 : errno; }
 
@@ -62,10 +48,10 @@ bool TracedThread::read_registers(StoppedThread& result) {
     state_ = State::kRunning;
     return false;
   }
-  cpu_ = cpu_that_runs(registers);
+  cpu_ = arch::cpu_of_registers(registers);
   if (cpu_ == nullptr) return true;
   if (!group_stopped_ && cpu_->restart_interrupted_call(registers)) {
-    ptrace(PTRACE_POKEUSER, thread_, native::kUserResult * sizeof(uint64_t), native::kRestartUnlessHandled);
+    process::write_registers(thread_, registers);
   }
   return read_stopped_thread(thread_, *cpu_, result);
 }

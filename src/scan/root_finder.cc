@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "arch/cpu.h"
-#include "arch/native.h"
 #include "arch/thread_facts.h"
+#include "base/check.h"
 #include "elf/module_image.h"
 #include "log/log_memory.h"
 #include "process/process_status.h"
@@ -111,7 +111,8 @@ class RootFinder {
  private:
   static const arch::ThreadFacts& facts_of(const process::StoppedProcess& process) {
     const arch::ThreadFacts* facts = arch::thread_facts(process.architecture());
-    return facts != nullptr ? *facts : *arch::thread_facts(arch::native::kArchitecture);
+    HEAPTAP_CHECK(facts != nullptr);
+    return *facts;
   }
 
   void sort_ranges();

@@ -4,14 +4,13 @@
 
 namespace heaptap::scan {
 
-template <>
-WordFilter<uint64_t> best_word_filter() {
-  return arch::native::has_word_filter() ? arch::native::select_words : select_words_portably<uint64_t>;
+template <typename Word>
+WordFilter<Word> best_word_filter() {
+  const WordFilter<Word> fast = arch::native::word_filter<Word>();
+  return fast != nullptr ? fast : select_words_portably<Word>;
 }
 
-template <>
-WordFilter<uint32_t> best_word_filter() {
-  return arch::native::has_word_filter() ? arch::native::select_short_words : select_words_portably<uint32_t>;
-}
+template WordFilter<uint32_t> best_word_filter();
+template WordFilter<uint64_t> best_word_filter();
 
 }  // namespace heaptap::scan

@@ -1,18 +1,18 @@
 // What the compiler itself may call: it turns copies and clears into these, also in freestanding code.
 #include <stddef.h>
 
+#include "arch/native.h"
+
 extern "C" {
 
 __attribute__((visibility("hidden"))) void* memcpy(void* __restrict to, const void* __restrict from, size_t bytes) {
-  void* const result = to;
-  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
-  return result;
+  heaptap::arch::native::copy_bytes(to, from, bytes);
+  return to;
 }
 
 __attribute__((visibility("hidden"))) void* memset(void* to, int value, size_t bytes) {
-  void* const result = to;
-  asm volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(value) : "memory");
-  return result;
+  heaptap::arch::native::fill_bytes(to, value, bytes);
+  return to;
 }
 
 }  // extern "C"

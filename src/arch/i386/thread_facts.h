@@ -1,4 +1,4 @@
-// Sources: Linux arch/x86/include/asm/user_32.h (user_regs_struct), arch/x86/include/uapi/asm/{ucontext,sigcontext}.h; System V
+// Sources: Linux arch/x86/include/asm/user_32.h (user_regs_struct), arch/x86/include/uapi/asm/{ucontext,sigcontext,ldt,ptrace-abi}.h; System V
 // ABI Intel386, table 2.14 (DWARF register numbers); ELF Handling For Thread-Local Storage, 3.4.2 (the block is where GS begins).
 #pragma once
 #include "arch/i386/registers.h"
@@ -17,7 +17,8 @@ inline constexpr ThreadFacts kThreadFacts = {
     .registers = kScannedRegisters,
     .preserved_registers = 1u << 3 | 1u << 5 | 1u << 6 | 1u << 7,  // ebx, ebp, esi, edi
     .thread_pointer_place = ThreadPointerPlace::kDescriptor,
-    .thread_pointer_offset = 10 * 4,  // gs
+    .thread_pointer_offset = 10 * 4,                                 // gs
+    .segment_descriptor = {.ptrace_request = 25, .base_offset = 4},  // PTRACE_GET_THREAD_AREA, struct user_desc
     .stack_pointer_number = 4,
     .thread_pointer_number = 94,  // gs.base
     .vector_number = 21,

@@ -4,6 +4,8 @@
 
 namespace heaptap::arch::x86_64 {
 
+inline constexpr const char* kKernelClock = "tsc";
+
 // Not ordered against earlier loads: the reading may be from before the moment at which they have their values.
 inline uint64_t read_clock() { return __builtin_ia32_rdtsc(); }
 

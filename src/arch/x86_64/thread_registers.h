@@ -1,11 +1,7 @@
-// A stopped thread's registers as ptrace gives them, and what becomes of the system call that the stop interrupted.
-// Sources: Linux arch/x86/include/asm/user_64.h (user_regs_struct), arch/x86/kernel/signal.c (restart),
-// arch/x86/entry/syscalls/syscall_64.tbl; System V ABI AMD64, figure 3.36 (DWARF register numbers).
+// A stopped thread's registers as ptrace gives them, and which system calls may be started again. Sources: Linux
+// arch/x86/include/asm/user_64.h (user_regs_struct), arch/x86/entry/syscalls/syscall_64.tbl.
 #pragma once
-#include <stddef.h>
 #include <stdint.h>
-
-#include "arch/x86/interrupted_call.h"
 
 namespace heaptap::arch::x86_64 {
 
@@ -20,24 +16,6 @@ enum UserRegister : uint8_t {
   kUserThreadPointer = 21,  // fs_base
   kUserRegisterCount = 27,
 };
-
-struct UserRegisters {
-  uint64_t words[kUserRegisterCount];
-};
-
-// DWARF's number of rax, rdx, … as they lie in user_regs_struct; those that no pointer to a block lives in are left out.
-struct GeneralRegister {
-  uint8_t index;
-  uint8_t dwarf;
-};
-inline constexpr GeneralRegister kGeneralRegisters[] = {{10, 0}, {12, 1}, {11, 2}, {5, 3}, {13, 4}, {14, 5},
-                                                        {4, 6},  {19, 7}, {9, 8},  {8, 9}, {7, 10}, {6, 11},
-                                                        {3, 12}, {2, 13}, {1, 14}, {0, 15}};
-inline constexpr uint16_t kStackPointerNumber = 7;
-inline constexpr uint16_t kThreadPointerNumber = 58;  // fs.base
-
-// Code segments of user space (arch/x86/include/asm/segment.h): __USER_CS runs 64-bit code, any other 32-bit code.
-constexpr bool runs_native_code(const UserRegisters& registers) { return registers.words[kUserCodeSegment] == 0x33; }
 
 // System calls that fail with EINTR when a stop interrupts them, without having done anything. (The kernel restarts others
 // by itself. Not here: close and what else has done its work when it says EINTR.)
@@ -56,15 +34,6 @@ constexpr bool does_nothing_when_interrupted(uint64_t number) {
     if (known == number) return true;
   }
   return false;
-}
-
-// Whether the thread comes out of such a call with EINTR. The stop may be the only reason. Then the result is to become
-// kRestartUnlessHandled.
-using x86::kInterrupted;
-using x86::kRestartUnlessHandled;
-constexpr bool was_interrupted(const UserRegisters& registers) {
-  return runs_native_code(registers) && registers.words[kUserResult] == kInterrupted &&
-         does_nothing_when_interrupted(registers.words[kUserSystemCall]);
 }
 
 }  // namespace heaptap::arch::x86_64

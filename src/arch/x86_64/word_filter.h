@@ -5,7 +5,7 @@
 
 namespace heaptap::arch::x86_64 {
 
-// This CPU can run these.
+// The processor that this runs on can run these.
 [[nodiscard]] bool has_word_filter();
 
 // Writes the index of each word in [begin, end) to `found`, ascending; room for `count` is there. Returns how many there are.
@@ -14,5 +14,15 @@ size_t select_words(const uint64_t* words, uint32_t count, uint64_t begin, uint6
 
 // The same of a 32-bit target's words. `begin` and `end` are at most 2^32.
 size_t select_short_words(const uint32_t* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
+
+template <typename Word>
+auto word_filter() -> size_t (*)(const Word*, uint32_t, uint64_t, uint64_t, uint32_t*) {
+  if (!has_word_filter()) return nullptr;
+  if constexpr (sizeof(Word) == sizeof(uint64_t)) {
+    return select_words;
+  } else {
+    return select_short_words;
+  }
+}
 
 }  // namespace heaptap::arch::x86_64

@@ -9,7 +9,11 @@ namespace {
 using Words = std::vector<std::string>;
 
 ClockFacts facts(std::string source, Words available, bool is_invariant) {
-  return {.source = std::move(source), .available = std::move(available), .is_invariant = is_invariant, .wanted = ""};
+  return {.source = std::move(source),
+          .available = std::move(available),
+          .counter = "tsc",
+          .is_invariant = is_invariant,
+          .wanted = ""};
 }
 
 // The kernel keeps watch over the counter as long as it takes its time from it, whatever else is so.

@@ -10,7 +10,6 @@
 #include "fake_memory.h"
 #include "leaks/classify.h"
 #include "scan/block_index.h"
-#include "scan/word_filter.h"
 
 namespace {
 
@@ -560,44 +559,6 @@ TEST_F(RandomHeap, TheResultIsTheSameWithoutRoomForCandidates) {
     EXPECT_GT(result.pointers.size(), 1000u);
     EXPECT_TRUE(same(result, scan({.candidate_bytes = 0})));
     EXPECT_TRUE(same(result, scan({.candidate_bytes = size_t{1} << 20})));
-  }
-}
-
-TEST(WordFilter, TheVectorOneEqualsThePortableOne) {
-  std::mt19937_64 random(5);
-  for (int round = 0; round < 2000; ++round) {
-    std::vector<uint64_t> words(random() % 200);
-    const uint64_t begin = 1 + (random() >> (1 + random() % 63));
-    const uint64_t end = begin + (random() >> (2 + random() % 62)) % (INT64_MAX - begin);
-    for (uint64_t& word : words) {
-      const uint64_t near[] = {
-          begin, begin - 1,         end,      end - 1,        ~uint64_t{0},
-          0,     uint64_t{1} << 63, random(), random() >> 20, begin + random() % (end - begin + 1)};
-      word = near[random() % std::size(near)];
-    }
-    std::vector<uint32_t> fast(words.size()), slow(words.size());
-    const auto count = static_cast<uint32_t>(words.size());
-    fast.resize(best_word_filter<uint64_t>()(words.data(), count, begin, end, fast.data()));
-    slow.resize(select_words_portably(words.data(), count, begin, end, slow.data()));
-    ASSERT_EQ(fast, slow);
-  }
-}
-
-TEST(WordFilter, TheVectorOneOfShortWordsEqualsThePortableOne) {
-  std::mt19937 random(5);
-  for (int round = 0; round < 2000; ++round) {
-    std::vector<uint32_t> words(random() % 200);
-    const uint64_t begin = 1 + (random() >> random() % 32) % 0xffff'fffe;
-    const uint64_t end = begin + 1 + random() % ((uint64_t{1} << 32) - begin);
-    for (uint32_t& word : words) {
-      const uint64_t near[] = {begin, begin - 1, end, end - 1, 0xffff'ffff, 0, 0x8000'0000, random()};
-      word = static_cast<uint32_t>(near[random() % std::size(near)]);
-    }
-    std::vector<uint32_t> fast(words.size()), slow(words.size());
-    const auto count = static_cast<uint32_t>(words.size());
-    fast.resize(best_word_filter<uint32_t>()(words.data(), count, begin, end, fast.data()));
-    slow.resize(select_words_portably(words.data(), count, begin, end, slow.data()));
-    ASSERT_EQ(fast, slow);
   }
 }
 

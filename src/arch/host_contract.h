@@ -1,0 +1,46 @@
+// What collector, tracer and reader need of the CPU that they run on. To be included by arch/native.h only.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <concepts>
+
+#include "wire/architecture.h"
+
+namespace heaptap::arch {
+
+// Which CPU it is; kUnknown: programs can't be recorded on it.
+static_assert(std::same_as<decltype(native::kArchitecture), const wire::Architecture>);
+
+// A clock that is the same on all processors and costs next to nothing to read, as the agent reads it; without one, events are counted
+// (log/log_clock.h). The kernel's name of it, as in /sys/devices/system/clocksource; null: this CPU has none.
+static_assert(std::same_as<decltype(native::kKernelClock), const char* const>);
+static_assert(requires {
+  { native::read_clock() } -> std::same_as<uint64_t>;
+  { native::clock_is_invariant() } -> std::same_as<bool>;
+});
+
+// Vector registers, as PTRACE_GETREGSET gives them with this number of a set: where the words in an image are, for words of the
+// target's size. 0: no set.
+static_assert(std::same_as<decltype(native::kVectorRegisterSet), const unsigned> && native::kVectorImageBytes > 0);
+static_assert(requires(const uint8_t* image, size_t bytes, void (*use)(const native::VectorWord&)) {
+  native::each_vector_word<uint32_t>(image, bytes, use);
+  native::each_vector_word<uint64_t>(image, bytes, use);
+});
+static_assert(requires(native::VectorWord word) {
+  { word.value } -> std::convertible_to<uint64_t>;
+  { word.index } -> std::convertible_to<unsigned>;
+});
+
+// A leak scan's innermost loop in vector instructions (scan/word_filter.h says what it does). Null: the processor that this runs on
+// has none; then the scan takes its own.
+static_assert(requires {
+  {
+    native::word_filter<uint32_t>()
+  } -> std::same_as<size_t (*)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint32_t*)>;
+  {
+    native::word_filter<uint64_t>()
+  } -> std::same_as<size_t (*)(const uint64_t*, uint32_t, uint64_t, uint64_t, uint32_t*)>;
+});
+
+}  // namespace heaptap::arch
