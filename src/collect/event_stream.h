@@ -37,6 +37,10 @@ struct ClockScale {
     constexpr double kMax = 1e19;  // a clock that was overwritten says anything
     return static_cast<uint64_t>(std::min(static_cast<double>(ticks - start_ticks) * ns_per_tick, kMax));
   }
+  // 0: it isn't known.
+  [[nodiscard]] uint64_t ticks_per_second() const {
+    return ns_per_tick > 0 ? static_cast<uint64_t>(1e9 / ns_per_tick + 0.5) : 0;
+  }
 };
 
 // What holds of a stream after a drain.

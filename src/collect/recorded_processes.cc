@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +13,8 @@
 #include <span>
 #include <utility>
 
+#include "arch/cpu.h"
+#include "arch/native.h"
 #include "collect/trace_name.h"
 #include "process/process_status.h"
 
@@ -28,6 +31,16 @@ std::vector<std::string> command_of(pid_t live_thread) {
 std::string executable_of(pid_t live_thread) {
   std::error_code ignored;
   return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", live_thread), ignored).string();
+}
+
+model::Machine own_machine() {
+  model::Machine own;
+  own.architecture = wire::name_of(arch::native::kArchitecture);
+  own.elf_machine = wire::elf_machine_of(arch::native::kArchitecture);
+  own.word_bytes = sizeof(void*);
+  own.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+  own.big_endian = std::endian::native == std::endian::big;
+  return own;
 }
 
 }  // namespace
@@ -167,7 +180,11 @@ model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
   capture.host_name = host_name();
   capture.architecture = wire::name_of(beginning.architecture);
   capture.word_bytes = beginning.word_bytes != 0 ? beginning.word_bytes : 8;
-  capture.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+  const arch::Cpu* const cpu = arch::cpu_of(beginning.architecture);
+  capture.elf_machine = wire::elf_machine_of(beginning.architecture);
+  capture.big_endian = cpu != nullptr && cpu->is_big_endian();
+  capture.recorder = own_machine();
+  capture.page_bytes = capture.recorder.page_bytes;  // the program runs beside
   capture.via = options_.via;
   capture.from_start = beginning.from_start;
   capture.heaptap_version = HEAPTAP_VERSION;

@@ -133,6 +133,7 @@ void Recording::fill_capture(const model::ExitStatus& exit) {
   if (capture_.via == "agent") note_execs();
   capture_.exit = exit;
   capture_.duration_ns = base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
+  capture_.ticks_per_second = stream_.state().scale().ticks_per_second();
   capture_.event_count = maker_.event_count();
   capture_.lost_events = stream_.reader().lost_events() + capture_.event_count - writer_->events_written();
   capture_.log_bytes_used = uint64_t{stream_.reader().most_chunks_used()} * wire::kChunkBytes;

@@ -2,18 +2,12 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 
 #include "arch/native.h"
-#include "base/clock.h"
 #include "wire/log.h"
 
 namespace heaptap::log {
-
-// One moment by two clocks. What ticks are worth is measured by these alone, so it doesn't matter who read them, and where.
-struct ClockReading {
-  uint64_t ticks = 0;  // the log's
-  uint64_t monotonic_ns = 0;
-};
 
 class LogClock {
  public:
@@ -22,10 +16,11 @@ class LogClock {
   // Now, in the log's ticks. What is counted is in nanoseconds, and this is what it is raised to: later counts are greater.
   [[nodiscard]] uint64_t now() const {
     if (!is_counted_) return arch::native::read_clock();
-    return base::clock_ns(CLOCK_MONOTONIC);
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    constexpr uint64_t kSecond = 1'000'000'000;
+    return static_cast<uint64_t>(time.tv_sec) * kSecond + static_cast<uint64_t>(time.tv_nsec);
   }
-
-  [[nodiscard]] ClockReading read() const { return {.ticks = now(), .monotonic_ns = base::clock_ns(CLOCK_MONOTONIC)}; }
 
   // Each time that is counted, and each reading that is shared, is at least this from now on.
   void raise(uint64_t now) {

@@ -27,6 +27,16 @@ struct SuppressionText {
   bool operator==(const SuppressionText&) const = default;
 };
 
+// A machine, as far as what is in a trace may depend on it.
+struct Machine {
+  std::string architecture;  // "x86_64"; empty: not told, in a trace from before 2.3
+  uint32_t elf_machine = 0;  // e_machine of its programs; 0: not told
+  uint32_t word_bytes = 0;
+  uint32_t page_bytes = 0;
+  bool big_endian = false;
+  bool operator==(const Machine&) const = default;
+};
+
 struct Capture {
   // Known from the start.
   std::vector<std::string> command;
@@ -34,10 +44,13 @@ struct Capture {
   uint32_t pid = 0;
   uint32_t parent_pid = 0;
   std::string host_name;
+  // The program's. A reader goes by these, and never by the machine that it runs on.
   std::string architecture;  // "x86_64"
+  uint32_t elf_machine = 0;  // e_machine of it; 0: not told
   uint32_t word_bytes = 8;
   uint32_t page_bytes = 4096;
   bool big_endian = false;
+  Machine recorder;                 // heaptap's own, where it was recorded
   std::string via;                  // "agent" or "ptrace"
   uint64_t start_unix_ns = 0;       // wall clock
   uint64_t time_resolution_ns = 0;  // of the events' times
@@ -51,6 +64,7 @@ struct Capture {
   bool detached = false;  // it was let go of, and ran on
   ExitStatus exit;
   uint64_t duration_ns = 0;
+  uint64_t ticks_per_second = 0;  // of the clock that ordered the events, as measured; 0: not told
   uint64_t event_count = 0;
   uint64_t lost_events = 0;
   uint32_t gaps = 0;               // bits of CaptureGap

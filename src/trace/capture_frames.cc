@@ -24,6 +24,13 @@ enum class Field : uint64_t {
   kHeaptapVersion = 14,
   kSuppressionFile = 15,  // its text comes next
   kSuppressionText = 16,
+  kElfMachine = 17,
+  kRecorderArchitecture = 18,
+  kRecorderElfMachine = 19,
+  kRecorderWordBytes = 20,
+  kRecorderPageBytes = 21,
+  kRecorderBigEndian = 22,
+  kTicksPerSecond = 23,  // at the end
 
   kEnded = 32,
   kExitCode = 33,
@@ -67,6 +74,24 @@ void take_number(Field field, uint64_t number, model::Capture& capture) {
       break;
     case Field::kBigEndian:
       capture.big_endian = number != 0;
+      break;
+    case Field::kElfMachine:
+      capture.elf_machine = static_cast<uint32_t>(number);
+      break;
+    case Field::kRecorderElfMachine:
+      capture.recorder.elf_machine = static_cast<uint32_t>(number);
+      break;
+    case Field::kRecorderWordBytes:
+      capture.recorder.word_bytes = static_cast<uint32_t>(number);
+      break;
+    case Field::kRecorderPageBytes:
+      capture.recorder.page_bytes = static_cast<uint32_t>(number);
+      break;
+    case Field::kRecorderBigEndian:
+      capture.recorder.big_endian = number != 0;
+      break;
+    case Field::kTicksPerSecond:
+      capture.ticks_per_second = number;
       break;
     case Field::kStartUnixNs:
       capture.start_unix_ns = number;
@@ -131,6 +156,9 @@ void take(Field field, std::string_view text, model::Capture& capture) {
       break;
     case Field::kArchitecture:
       capture.architecture = text;
+      break;
+    case Field::kRecorderArchitecture:
+      capture.recorder.architecture = text;
       break;
     case Field::kVia:
       capture.via = text;
@@ -217,6 +245,12 @@ void write_capture_start(ByteBuffer& out, const model::Capture& capture) {
   put(out, Field::kWordBytes, capture.word_bytes);
   put(out, Field::kPageBytes, capture.page_bytes);
   put(out, Field::kBigEndian, capture.big_endian ? 1 : 0);
+  put(out, Field::kElfMachine, capture.elf_machine);
+  put(out, Field::kRecorderArchitecture, capture.recorder.architecture);
+  put(out, Field::kRecorderElfMachine, capture.recorder.elf_machine);
+  put(out, Field::kRecorderWordBytes, capture.recorder.word_bytes);
+  put(out, Field::kRecorderPageBytes, capture.recorder.page_bytes);
+  put(out, Field::kRecorderBigEndian, capture.recorder.big_endian ? 1 : 0);
   put(out, Field::kVia, capture.via);
   put(out, Field::kStartUnixNs, capture.start_unix_ns);
   put(out, Field::kTimeResolutionNs, capture.time_resolution_ns);
@@ -235,6 +269,7 @@ void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
   if (capture.exit.code) put(out, Field::kExitCode, static_cast<uint64_t>(*capture.exit.code));
   if (capture.exit.signal) put(out, Field::kExitSignal, static_cast<uint64_t>(*capture.exit.signal));
   put(out, Field::kDurationNs, capture.duration_ns);
+  put(out, Field::kTicksPerSecond, capture.ticks_per_second);
   put(out, Field::kEventCount, capture.event_count);
   put(out, Field::kLostEvents, capture.lost_events);
   for (const std::string& note : capture.notes) put(out, Field::kNote, note);

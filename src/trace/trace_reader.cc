@@ -12,6 +12,7 @@
 #include "trace/capture_frames.h"
 #include "trace/frame_reader.h"
 #include "trace/frames_ahead.h"
+#include "trace/machine_check.h"
 #include "trace/scan_list.h"
 #include "trace/table_builder.h"
 #include "trace/table_frames.h"
@@ -67,6 +68,15 @@ class TraceReader::Impl {
       wire::VarintReader payload = frame.payload;
       read_capture(payload, capture_);
     }
+  }
+
+  [[nodiscard]] base::Result<> check_machine() const {
+    const std::string wrong = why_no_such_machine(capture_);
+    if (wrong.empty()) return {};
+    return base::fail(
+        "{} can't be read: it names {}, which this heaptap knows no machine with (it is damaged, or a newer heaptap "
+        "wrote it)",
+        path_, wrong);
   }
 
   base::Result<> replay(EventSink& sink, const ReplayOptions& options) {
@@ -177,9 +187,9 @@ class TraceReader::Impl {
       case wire::FrameType::kCapture:
         capture_.command.clear();
         capture_.suppressions.clear();
-        return read_capture(payload, capture_) && capture_.time_resolution_ns > 0 ? nullptr : kUnsound;
+        return take_capture(payload) && capture_.time_resolution_ns > 0 ? nullptr : kUnsound;
       case wire::FrameType::kEnd:
-        return read_capture(payload, capture_) ? nullptr : kUnsound;
+        return take_capture(payload) ? nullptr : kUnsound;
       case wire::FrameType::kEvents:
         sink.on_batch(frame.batch, tables_);
         return nullptr;
@@ -205,6 +215,10 @@ class TraceReader::Impl {
 
   static bool extends_tables(wire::FrameType type) {
     return type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads;
+  }
+
+  bool take_capture(wire::VarintReader& payload) {
+    return read_capture(payload, capture_) && why_no_such_machine(capture_).empty();
   }
 
   bool take_totals(wire::VarintReader& payload, EventSink& sink) {
@@ -248,6 +262,7 @@ base::Result<TraceReader> TraceReader::open(const std::string& path) {
   }
   HEAPTAP_TRY(impl->check_head());
   impl->peek();
+  HEAPTAP_TRY(impl->check_machine());
   return TraceReader(std::move(impl));
 }
 

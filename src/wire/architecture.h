@@ -1,10 +1,13 @@
 // Numbers of the CPUs that a trace may come from. Freestanding.
 #pragma once
+#include <elf.h>
 #include <stdint.h>
 
 namespace heaptap::wire {
 
 enum class Architecture : uint32_t { kUnknown = 0, kX86_64 = 1, kI386 = 2 };
+inline constexpr Architecture kArchitectures[] = {Architecture::kX86_64,
+                                                  Architecture::kI386};  // those that are known; all are little-endian
 
 constexpr const char* name_of(Architecture architecture) {
   switch (architecture) {
@@ -16,6 +19,19 @@ constexpr const char* name_of(Architecture architecture) {
       break;
   }
   return "unknown";
+}
+
+// e_machine of its programs.
+constexpr uint16_t elf_machine_of(Architecture architecture) {
+  switch (architecture) {
+    case Architecture::kX86_64:
+      return EM_X86_64;
+    case Architecture::kI386:
+      return EM_386;
+    case Architecture::kUnknown:
+      break;
+  }
+  return EM_NONE;
 }
 
 }  // namespace heaptap::wire

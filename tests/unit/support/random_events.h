@@ -252,6 +252,9 @@ inline model::Capture sample_capture() {
   capture.parent_pid = 1;
   capture.host_name = "host";
   capture.architecture = "x86_64";
+  capture.elf_machine = 62;
+  capture.recorder = {
+      .architecture = "riscv64", .elf_machine = 243, .word_bytes = 8, .page_bytes = 16384, .big_endian = true};
   capture.via = "agent";
   capture.start_unix_ns = 1'700'000'000'000'000'000;
   capture.time_resolution_ns = kResolutionNs;
@@ -259,6 +262,7 @@ inline model::Capture sample_capture() {
   capture.ended = true;
   capture.exit.signal = 11;
   capture.duration_ns = 5'000'000'000;
+  capture.ticks_per_second = 2'400'000'123;
   capture.event_count = 17;
   capture.lost_events = 3;
   capture.notes = {"first", "second"};
@@ -275,6 +279,8 @@ inline void expect_same(const model::Capture& read, const model::Capture& expect
   EXPECT_EQ(read.parent_pid, expected.parent_pid);
   EXPECT_EQ(read.host_name, expected.host_name);
   EXPECT_EQ(read.architecture, expected.architecture);
+  EXPECT_EQ(read.elf_machine, expected.elf_machine);
+  EXPECT_EQ(read.recorder, expected.recorder);
   EXPECT_EQ(read.word_bytes, expected.word_bytes);
   EXPECT_EQ(read.page_bytes, expected.page_bytes);
   EXPECT_EQ(read.big_endian, expected.big_endian);
@@ -286,6 +292,7 @@ inline void expect_same(const model::Capture& read, const model::Capture& expect
   EXPECT_EQ(read.ended, expected.ended);
   EXPECT_EQ(read.exit, expected.exit);
   EXPECT_EQ(read.duration_ns, expected.duration_ns);
+  EXPECT_EQ(read.ticks_per_second, expected.ticks_per_second);
   EXPECT_EQ(read.event_count, expected.event_count);
   EXPECT_EQ(read.lost_events, expected.lost_events);
   EXPECT_EQ(read.notes, expected.notes);

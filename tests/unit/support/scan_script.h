@@ -65,7 +65,7 @@ class ScanScript : public testing::Test {
 
   void write() {
     written_ = true;
-    model::Capture capture{};
+    model::Capture capture = capture_;
     capture.command = {"./app"};
     capture.time_resolution_ns = 1000;
     capture.via = "agent";
@@ -111,6 +111,7 @@ class ScanScript : public testing::Test {
   test::EventScript script_;
   std::vector<model::ScannedBlock> blocks_;
   std::vector<model::HeapScan> scans_;
+  model::Capture capture_;  // the machine of the trace
   bool written_ = false;
   std::string path_ = testing::TempDir() + "scan_script." + std::to_string(getpid()) + ".htap";
   std::string supp_ = path_ + ".supp";
