@@ -1,0 +1,94 @@
+"""heaptap, built for AArch64, tells of a trace from x86-64 what the native one tells: the same bytes, in every view.
+
+The environment names the native program (HEAPTAP), a program to record (SHOP), the sources (SOURCE) and a folder that is kept between
+runs for what is built (BUILD)."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from heaptap_test import heaptap, run
+
+SOURCE = pathlib.Path(os.environ["SOURCE"])
+BUILD = pathlib.Path(os.environ["BUILD"])
+SHOP = pathlib.Path(os.environ["SHOP"])
+TRIPLET = "aarch64-linux-gnu"
+LONGEST_BUILD_S = 1200
+
+VIEWS = [["summary"], ["leaks"], ["top"], ["tree"], ["tree", "--bottom-up"], ["stats"], ["sizes"], ["lifetimes"], ["timeline"],
+         ["blocks"], ["top", "--sort", "peak", "-n", "3", "-d", "0"], ["leaks", "--scans"], ["leaks", "--globals"],
+         ["leaks", "--retained"], ["leaks", "--why", "#1"], ["leaks", "--gen-suppressions"], ["top", "--function", "Basket"],
+         ["stats", "--thread", "2"]]
+
+
+def build():
+    """The program for AArch64, and the words that run it here."""
+    for command in (f"{TRIPLET}-g++", "qemu-aarch64-static", "cmake", "ninja"):
+        if not shutil.which(command):
+            heaptap_test.skip_what_is_missing(f"{command} is missing")
+    sysroot = BUILD / "sysroot"
+    # Compiled for one run: less is optimised, and some warnings need more of it.
+    flags = "-O1 -DNDEBUG -Wno-maybe-uninitialized"
+    steps = [[SOURCE / "tools/cross_sysroot.sh", "arm64", sysroot],
+             ["cmake", "-S", SOURCE, "-B", BUILD, "--preset", "aarch64", f"-DHEAPTAP_SYSROOT={sysroot}",
+              f"-DCMAKE_CXX_FLAGS_RELEASE={flags}"],
+             ["cmake", "--build", BUILD, "--parallel", str(os.cpu_count()), "--target", "heaptap"]]
+    for step in steps:
+        made = subprocess.run([str(word) for word in step], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=SOURCE,
+                              timeout=LONGEST_BUILD_S, check=False)
+        if made.returncode != 0:
+            raise AssertionError(f"{step[0]} failed:\n{made.stdout[-6000:].decode(errors='replace')}")
+    return ["qemu-aarch64-static", "-L", sysroot, BUILD / "bin/heaptap"]
+
+
+class AArch64(heaptap_test.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.foreign = build()
+
+    def foreign_heaptap(self, *arguments):
+        return run([*self.foreign, *arguments], env=os.environ, cwd=self.folder)
+
+    def same(self, *arguments):
+        """What both say, after a look that it is the same."""
+        native = heaptap(*arguments, env=os.environ, cwd=self.folder)
+        foreign = self.foreign_heaptap(*arguments)
+        self.assertEqual((native.status, native.stdout, native.stderr), (foreign.status, foreign.stdout, foreign.stderr), arguments)
+        return native
+
+    def test_tells_the_same(self):
+        for way in ("agent", "ptrace"):
+            trace = f"{way}.htap"
+            recorded = heaptap("run", f"--via={way}", "-q", "-o", trace, "--", SHOP, cwd=self.folder)
+            self.assertEqual(recorded.status, 3, recorded)
+            for view in VIEWS:
+                for form in ([], ["--json"]):
+                    if form and "--gen-suppressions" in view:
+                        continue
+                    with self.subTest(way=way, view=view, form=form):
+                        told = self.same("show", *view, trace, *form)
+                        self.assertEqual(told.status, 0, told)
+                        self.assertTrue(told.stdout)
+            # Names are those of the program, not only equal.
+            self.assertIn(b"shop::Basket<shop::Item>::add", self.same("show", "leaks", trace).stdout)
+            summary = json.loads(self.same("show", "summary", trace, "--json").stdout)
+            self.assertEqual(summary["target"]["arch"], "x86_64")
+            self.assertEqual(summary["leaks"]["definite"]["blocks"], 4)
+            self.assertEqual(self.same("check", "--max-leaked", "0", trace).status, 1)
+
+    def test_says_what_it_can_not_do(self):
+        outcome = self.foreign_heaptap("run", "--", SHOP)
+        self.assertEqual(outcome.status, 125, outcome)
+        self.assertIn(b"can't be recorded on this CPU yet (aarch64)", outcome.stderr)
+        outcome = self.foreign_heaptap("attach", str(os.getpid()))
+        self.assertNotEqual(outcome.status, 0, outcome)
+        self.assertIn(b"can't be recorded on this CPU yet (aarch64)", outcome.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
