@@ -36,9 +36,9 @@ class SmallMemory final : public arch::TargetMemory {
 arch::RegisterImage registers_of(const arch::Cpu& cpu, fuzz::ByteSource& source) {
   arch::RegisterImage image;
   const bool is_64 = cpu.word_bytes() == 8;
-  image.size_bytes = is_64 ? 27 * 8 : 17 * 4;
+  image.size = is_64 ? 27 * 8 : 17 * 4;
   const std::span<const uint8_t> pattern = source.bytes(8);
-  for (size_t i = 0; i < image.size_bytes && !pattern.empty(); ++i) image.bytes[i] = pattern[i * 5 % pattern.size()];
+  for (size_t i = 0; i < image.size && !pattern.empty(); ++i) image.bytes[i] = pattern[i * 5 % pattern.size()];
   if (!is_64) image.bytes[28] = image.bytes[64] = 0x2b;  // flat segments: xds, xss
   if (!is_64) image.bytes[29] = image.bytes[65] = 0;
   return image;

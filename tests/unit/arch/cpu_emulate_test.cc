@@ -117,7 +117,7 @@ class EmulateTest : public testing::TestWithParam<bool> {
     ASSERT_EQ(get(emulated, flags_place()) & defined, get(real, flags_place()) & defined)
         << std::hex << "before " << get(before, flags_place());
     put(real, flags_place(), get(emulated, flags_place()));
-    for (unsigned i = 0; i < real.size_bytes / cpu_.word_bytes(); ++i) {
+    for (unsigned i = 0; i < real.size / cpu_.word_bytes(); ++i) {
       ASSERT_EQ(get(emulated, i), get(real, i)) << "word " << i << std::hex << ", before " << get(before, i);
     }
   }

@@ -49,7 +49,7 @@ class Survey {
 
   void look_at(const ElfFunction& function) {
     ++functions;
-    for (uint64_t at = 0; at < std::max<uint64_t>(function.size_bytes, 1);) {
+    for (uint64_t at = 0; at < std::max<uint64_t>(function.size, 1);) {
       const auto bytes = std::span(function.bytes).subspan(at);
       const Instruction instruction = cpu_.decode(function.address + at, bytes);
       if (instruction.flow == Flow::kUnknown) {
@@ -72,7 +72,7 @@ class Survey {
   static bool ends(const Instruction& instruction, const ElfFunction& function) {
     if (instruction.flow == Flow::kReturn || instruction.flow == Flow::kIndirectJump) return true;
     if (instruction.flow != Flow::kJump && instruction.flow != Flow::kBranch) return false;
-    return instruction.target - function.address >= function.size_bytes;
+    return instruction.target - function.address >= function.size;
   }
 
   void note(const ElfFunction& function, uint64_t at, std::span<const uint8_t> bytes, const Instruction& instruction) {

@@ -27,7 +27,7 @@ const arch::Cpu& i386() { return *arch::cpu_of(wire::Architecture::kI386); }
 template <typename Word>
 RegisterImage image_of(size_t words, std::initializer_list<std::pair<unsigned, Word>> values) {
   RegisterImage image;
-  image.size_bytes = words * sizeof(Word);
+  image.size = words * sizeof(Word);
   for (const auto& [index, value] : values) std::memcpy(image.bytes + index * sizeof(Word), &value, sizeof(Word));
   return image;
 }

@@ -52,8 +52,7 @@ class RealCpu {
   arch::RegisterImage registers() const {
     arch::RegisterImage image;
     iovec place{image.bytes, sizeof(image.bytes)};
-    if (ptrace(PTRACE_GETREGSET, child_, reinterpret_cast<void*>(NT_PRSTATUS), &place) == 0)
-      image.size_bytes = place.iov_len;
+    if (ptrace(PTRACE_GETREGSET, child_, reinterpret_cast<void*>(NT_PRSTATUS), &place) == 0) image.size = place.iov_len;
     return image;
   }
 
@@ -69,7 +68,7 @@ class RealCpu {
     return go_on(image, how);
   }
   bool go_on(arch::RegisterImage image, __ptrace_request how) const {
-    iovec place{image.bytes, image.size_bytes};
+    iovec place{image.bytes, image.size};
     return ptrace(PTRACE_SETREGSET, child_, reinterpret_cast<void*>(NT_PRSTATUS), &place) == 0 &&
            ptrace(how, child_, nullptr, nullptr) == 0;
   }
