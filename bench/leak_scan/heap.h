@@ -14,7 +14,7 @@ struct Node {
 
 struct BlockNote {
   uint64_t address;
-  uint64_t size;
+  uint64_t size_bytes;
 };
 
 inline constexpr size_t kTrees = 64;
