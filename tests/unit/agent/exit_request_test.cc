@@ -25,7 +25,7 @@ class Session {
  public:
   Session() {
     agent::Session& session = agent::g_session;
-    session.layout.log = log();
+    session.layout.log = static_cast<const wire::LogLayout&>(log());
     session.log = &log();
     session.process = getpid();
     session.flags = wire::kScanAtEnd;

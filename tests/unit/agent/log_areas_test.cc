@@ -70,7 +70,8 @@ class CrowdedStackAreasTest : public StackAreasTest {
  protected:
   static constexpr uint32_t kEntries = 2 * kThreads;
 
-  static wire::LogLayout with_few_areas(wire::LogLayout layout) {
+  static wire::LogLayout with_few_areas(const wire::LogLayout& given) {
+    wire::LogLayout layout = given;
     layout.stack_area_capacity = kEntries;
     return layout;
   }
@@ -116,7 +117,7 @@ TEST_F(StackAreasTest, TheNewestOfTooManyTakesTheOldOnesPlace) {
 TEST(OwnAreas, AreThoseThatAreMapped) {
   const auto memory = log::LogMemory::create({});
   ASSERT_NE(memory, nullptr);
-  agent::g_session.layout.log = memory->header();
+  agent::g_session.layout.log = static_cast<const wire::LogLayout&>(memory->header());
   agent::g_session.log = &memory->header();
   constexpr uint32_t kEach = 200;
   std::vector<std::set<uint64_t>> kept(kThreads);

@@ -119,7 +119,7 @@ TEST_F(RecordingThreadsTest, NoReleaseComesBeforeItsAllocation) {
   constexpr uint64_t kBase = 0x7000'0000;
   std::array<std::atomic<uint64_t>, kPlaces> free_places{};
   std::array<std::atomic<uint64_t>, 8> blocks{};
-  for (uint32_t i = 0; i < kPlaces; ++i) free_places[i].store(kBase + i * 64);
+  for (uint32_t i = 0; i < kPlaces; ++i) free_places[i].store(kBase + uint64_t{i} * 64);
   log::RawEvents events = drain_beside([&](uint32_t thread) {
     ThreadAnchor& anchor = agent::platform::thread_anchor();
     std::mt19937 random(thread);
