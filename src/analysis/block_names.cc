@@ -41,10 +41,10 @@ report::NamedBlock BlockNames::block(const model::HeapScan& scan, const LeakCoun
           .caller = caller_of(block.site)};
 }
 
-symbols::Frame BlockNames::caller_of(model::SiteId site) {
-  const std::vector<symbols::Frame> frames = names_.frames_of(tables_, tables_.sites[site].stack, kTellingFrames);
-  const symbols::Frame* telling = report::telling_frame(frames);
-  return telling == nullptr ? symbols::Frame{} : *telling;
+model::Frame BlockNames::caller_of(model::SiteId site) {
+  const std::vector<model::Frame> frames = names_.frames_of(tables_, tables_.sites[site].stack, kTellingFrames);
+  const model::Frame* telling = report::telling_frame(frames);
+  return telling == nullptr ? model::Frame{} : *telling;
 }
 
 std::string BlockNames::type_of(const model::ScannedBlock& block) {
@@ -117,12 +117,12 @@ void BlockNames::name_variable(report::NamedRoot& named, const model::RootPointe
   named.offset -= variable->begin;
 }
 
-symbols::Frame BlockNames::frame_of(uint64_t entry) {
+model::Frame BlockNames::frame_of(uint64_t entry) {
   model::Code code{wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0};
   if (tables_.module_of(code) == nullptr) {
     if (const model::Module* module = module_at(code.address)) code.generation = module->generation;
   }
-  const std::vector<symbols::Frame>& frames = names_.resolver().resolve(tables_, code);
+  const std::vector<model::Frame>& frames = names_.resolver().resolve(tables_, code);
   return frames.back();  // what was inlined has no memory of its own
 }
 

@@ -27,14 +27,14 @@ class BlockNames {
   // The class of a block that begins with a vtable, else what its container is; empty where neither is known.
   std::string type_of(const model::ScannedBlock& block);
   // The telling frame of a site's stack.
-  symbols::Frame caller_of(model::SiteId site);
+  model::Frame caller_of(model::SiteId site);
 
  private:
   [[nodiscard]] const model::Module* module_at(uint64_t address) const;
   const std::string& class_at(uint64_t vtable);
   const std::string& container_of(model::SiteId site);
   void name_variable(report::NamedRoot& named, const model::RootPointer& root);
-  symbols::Frame frame_of(uint64_t entry);
+  model::Frame frame_of(uint64_t entry);
 
   const model::Capture& capture_;
   const model::Tables& tables_;

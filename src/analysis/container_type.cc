@@ -98,9 +98,9 @@ std::string shortened(std::string_view type, int depth) {
 std::string without_defaults(std::string_view type) { return shortened(type.substr(0, kLongestName), 0); }
 
 // The outermost of the library's own frames is nearest to what the program wrote.
-std::string container_type(std::span<const symbols::Frame> frames) {
+std::string container_type(std::span<const model::Frame> frames) {
   std::string_view found;
-  for (const symbols::Frame& frame : frames) {
+  for (const model::Frame& frame : frames) {
     if (frame.function.size() > kLongestName || !is_of_library(frame.function)) break;
     if (const std::string_view type = class_of(frame.function); !type.empty()) found = type;
   }

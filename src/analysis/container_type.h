@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
-#include "symbols/resolver.h"
+#include "model/frame.h"
 
 namespace heaptap::analysis {
 
 // "std::vector<int>" from "std::vector<int, std::allocator<int> >::push_back(int const&)"; empty where the innermost frames
 // aren't of the library, or name nothing that people use.
-std::string container_type(std::span<const symbols::Frame> frames);
+std::string container_type(std::span<const model::Frame> frames);
 
 // Without the template arguments that nobody writes: allocators, comparisons, hashes.
 std::string without_defaults(std::string_view type);

@@ -71,7 +71,7 @@ bool knows_sites(const model::Tables& tables, const model::HeapScan& scan) {
 LeakCounts::Suppressor suppressor_of(const Suppressions& suppressions, const model::Tables& tables, StackNames& names) {
   return [&](model::SiteId site, leaks::BlockState state) {
     const model::Site& entry = tables.sites[site];
-    const std::vector<symbols::Frame> frames = names.frames_of(tables, entry.stack, 0);
+    const std::vector<model::Frame> frames = names.frames_of(tables, entry.stack, 0);
     const auto found = suppressions.find({entry.function, frames}, state);
     return found ? static_cast<uint32_t>(*found) : LeakCounts::kNotSuppressed;
   };

@@ -161,7 +161,7 @@ StackContent Listing::content_of(model::SiteId site) const {
 }
 
 void Listing::generate_suppressions(report::Report& report) const {
-  std::vector<std::vector<symbols::Frame>> frames(report.stacks.size());
+  std::vector<std::vector<model::Frame>> frames(report.stacks.size());
   std::vector<LeakToSuppress> leaks;
   for (size_t i = 0; i < report.stacks.size(); ++i) {
     if (!report.stacks[i].leaks) continue;
@@ -243,7 +243,7 @@ void Listing::list_blocks(report::Report& report) const {
   });
   for (const auto& [number, block] : found) {
     const model::Site& site = tables_.sites[block.site];
-    std::vector<symbols::Frame> caller = names_.frames_of(tables_, site.stack, 1);
+    std::vector<model::Frame> caller = names_.frames_of(tables_, site.stack, 1);
     report.blocks.push_back({.number = number,
                              .address = block.address,
                              .size_bytes = block.size_bytes,
@@ -251,7 +251,7 @@ void Listing::list_blocks(report::Report& report) const {
                              .thread = block.thread,
                              .stack_id = index_.id_of(block.site),
                              .function = wire::facts_of(site.function).name,
-                             .caller = caller.empty() ? symbols::Frame{} : std::move(caller.front())});
+                             .caller = caller.empty() ? model::Frame{} : std::move(caller.front())});
   }
 }
 

@@ -5,7 +5,7 @@
 namespace heaptap::analysis {
 namespace {
 
-bool is_agent(const symbols::Frame& frame) { return frame.module.ends_with("/libheaptap_agent.so"); }
+bool is_agent(const model::Frame& frame) { return frame.module.ends_with("/libheaptap_agent.so"); }
 
 // Whether this frame is the trampoline that a signal handler returns to: the next one was interrupted.
 bool is_called_by_signal(const model::Tables& tables, model::StackId stack) {
@@ -15,11 +15,11 @@ bool is_called_by_signal(const model::Tables& tables, model::StackId stack) {
 
 }  // namespace
 
-std::vector<symbols::Frame> StackNames::frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth) {
-  std::vector<symbols::Frame> frames;
+std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth) {
+  std::vector<model::Frame> frames;
   for (; stack >= wire::kRootCount && (depth == 0 || frames.size() < depth); stack = parent_of(tables, stack)) {
     const model::CodeId code = tables.stacks[stack].code;
-    const std::vector<symbols::Frame>& found = resolver_.resolve(tables, tables.codes[code]);
+    const std::vector<model::Frame>& found = resolver_.resolve(tables, tables.codes[code]);
     if (is_agent(found.front())) continue;  // a signal came while heaptap itself was at work
     frames.insert(frames.end(), found.begin(), found.end());
     if (is_called_by_signal(tables, stack)) frames.back().function = "<signal handler called>";
@@ -35,7 +35,7 @@ StackNames::Match StackNames::match_of(const model::Tables& tables, model::CodeI
     return known->second;
   }
   Match match;
-  for (const symbols::Frame& frame : resolver_.resolve(tables, tables.codes[code])) {
+  for (const model::Frame& frame : resolver_.resolve(tables, tables.codes[code])) {
     match.function = match.function || function_.matches(frame.function);
     match.module = match.module || module_.matches(frame.module);
   }

@@ -15,7 +15,7 @@ class StackNames {
       : resolver_(std::move(options)), function_(std::move(function)), module_(std::move(module)) {}
 
   // Innermost first, inlined frames included; at most `depth` of them (0: all).
-  std::vector<symbols::Frame> frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth);
+  std::vector<model::Frame> frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth);
 
   [[nodiscard]] bool filters() const { return !function_.empty() || !module_.empty(); }
 

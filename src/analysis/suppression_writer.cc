@@ -9,7 +9,7 @@
 namespace heaptap::analysis {
 namespace {
 
-using symbols::Frame;
+using model::Frame;
 
 constexpr size_t kMaxFrames = 24;  // Valgrind reads no more of an entry
 

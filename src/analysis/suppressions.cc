@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <memory>
 
+#include "symbols/resolver.h"
+
 namespace heaptap::analysis {
 namespace {
 
-using symbols::Frame;
+using model::Frame;
 
 constexpr size_t kMaxFileBytes = 64 << 20;
 

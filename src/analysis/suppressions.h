@@ -10,7 +10,7 @@
 #include "analysis/suppression_file.h"
 #include "base/result.h"
 #include "model/capture.h"
-#include "symbols/resolver.h"
+#include "model/frame.h"
 #include "wire/functions.h"
 
 namespace heaptap::analysis {
@@ -18,7 +18,7 @@ namespace heaptap::analysis {
 // The stack of an allocation: which function was called, and its callers, innermost first, inlined ones included.
 struct NamedStack {
   wire::Function function = wire::Function::kNone;
-  std::span<const symbols::Frame> frames;
+  std::span<const model::Frame> frames;
 };
 
 class Suppressions {

@@ -11,7 +11,7 @@ namespace {
 // Frames that are one node: the same function at the same place.
 using FrameKey = std::tuple<std::string_view, std::string_view, std::string_view, uint64_t>;
 
-FrameKey key_of(const symbols::Frame& frame) {
+FrameKey key_of(const model::Frame& frame) {
   if (frame.file.empty()) {
     return {frame.function, frame.module, "", frame.module.empty() ? frame.address : frame.offset};
   }
@@ -20,7 +20,7 @@ FrameKey key_of(const symbols::Frame& frame) {
 
 // While the tree grows: children found by key.
 struct Divergence {
-  const symbols::Frame* frame = nullptr;
+  const model::Frame* frame = nullptr;
   uint64_t weight = 0;
   uint64_t allocations = 0;
   uint64_t live_blocks = 0;
@@ -48,7 +48,7 @@ void grow(Divergence& branch, const StackEntry& stack, uint64_t weight) {
 }
 
 TreeNode finish(const Divergence& branch) {
-  TreeNode node{.frame = branch.frame == nullptr ? symbols::Frame{} : *branch.frame,
+  TreeNode node{.frame = branch.frame == nullptr ? model::Frame{} : *branch.frame,
                 .weight = branch.weight,
                 .allocations = branch.allocations,
                 .live_blocks = branch.live_blocks,
@@ -93,7 +93,7 @@ const char* name_of(Weight weight) {
 
 TreeNode build_tree(const Report& report, Weight weight, bool bottom_up, size_t depth) {
   Divergence root;
-  std::vector<symbols::Frame> functions;  // the called functions, as frames of their own
+  std::vector<model::Frame> functions;  // the called functions, as frames of their own
   functions.reserve(report.stacks.size());
   for (const StackEntry& stack : report.stacks) {
     const uint64_t value = weight_of(stack, weight);
@@ -102,7 +102,7 @@ TreeNode build_tree(const Report& report, Weight weight, bool bottom_up, size_t 
     }
     functions.push_back({});
     functions.back().function = stack.function;
-    std::vector<const symbols::Frame*> path{&functions.back()};
+    std::vector<const model::Frame*> path{&functions.back()};
     for (size_t index = 0; index < std::min(stack.frames.size(), depth); ++index) {
       path.push_back(&stack.frames[index]);
     }
@@ -111,7 +111,7 @@ TreeNode build_tree(const Report& report, Weight weight, bool bottom_up, size_t 
     }
     Divergence* branch = &root;
     grow(root, stack, value);
-    for (const symbols::Frame* frame : path) {
+    for (const model::Frame* frame : path) {
       branch = &branch->children[key_of(*frame)];
       branch->frame = frame;
       grow(*branch, stack, value);

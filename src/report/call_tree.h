@@ -11,8 +11,8 @@ namespace heaptap::report {
 enum class Weight { kLiveBytes, kPeakBytes, kAllocatedBytes, kAllocations };
 
 struct TreeNode {
-  symbols::Frame frame;  // of the root: empty
-  uint64_t weight = 0;   // of all stacks through this node
+  model::Frame frame;   // of the root: empty
+  uint64_t weight = 0;  // of all stacks through this node
   uint64_t allocations = 0;
   uint64_t live_blocks = 0;
   std::vector<TreeNode> children;  // heaviest first

@@ -67,7 +67,7 @@ Lines stack_lines(const Report& report, size_t most) {
     if (stack.mapping || count.blocks == 0 || !stack.live_known) {
       continue;
     }
-    const symbols::Frame* frame = telling_frame(stack.frames);
+    const model::Frame* frame = telling_frame(stack.frames);
     const bool possible = stack.leaks && stack.leaks->definite.blocks == 0;
     lines.push_back(fmt::format("  {:>10} in {}{}: {} from {}", format_bytes(count.bytes),
                                 counted(count.blocks, "block"), possible ? " (possibly)" : "", stack.function,
@@ -182,8 +182,8 @@ Lines process_lines(const Report& report, size_t most) {
   return lines;
 }
 
-std::string place_of(const std::vector<symbols::Frame>& frames) {
-  const symbols::Frame* const frame = telling_frame(frames);
+std::string place_of(const std::vector<model::Frame>& frames) {
+  const model::Frame* const frame = telling_frame(frames);
   return frame == nullptr ? "an unknown caller" : describe(*frame, kNameWidth);
 }
 

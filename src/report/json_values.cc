@@ -61,7 +61,7 @@ Json scan_json(const ScanFacts& scan) {
 
 std::string to_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-Json json_of(const symbols::Frame& frame) {
+Json json_of(const model::Frame& frame) {
   return {{"function", or_null(frame.function)},
           {"module", or_null(frame.module)},
           {"offset", frame.module.empty() ? Json(nullptr) : Json(hex(frame.offset))},
@@ -71,9 +71,9 @@ Json json_of(const symbols::Frame& frame) {
           {"inlined", frame.inlined}};
 }
 
-Json json_of(const std::vector<symbols::Frame>& frames) {
+Json json_of(const std::vector<model::Frame>& frames) {
   Json list = Json::array();
-  for (const symbols::Frame& frame : frames) {
+  for (const model::Frame& frame : frames) {
     list.push_back(json_of(frame));
   }
   return list;

@@ -15,8 +15,8 @@ std::string to_text(const Json& value);
 // The value, or null where it isn't known.
 inline Json known(bool is_known, const Json& value) { return is_known ? value : Json(nullptr); }
 
-Json json_of(const symbols::Frame& frame);
-Json json_of(const std::vector<symbols::Frame>& frames);
+Json json_of(const model::Frame& frame);
+Json json_of(const std::vector<model::Frame>& frames);
 Json json_of(const StackEntry& stack);
 Json json_of(const ErrorEntry& error);
 Json json_of(const Totals& totals);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/frame.h"
 #include "report/leak_counts.h"
-#include "symbols/resolver.h"
 
 namespace heaptap::report {
 
@@ -19,8 +19,8 @@ struct NamedBlock {
   bool suppressed = false;
   std::string type;  // of C++ objects with virtual functions, and of what containers of std:: allocate; else empty
   uint64_t stack_id = 0;
-  std::string function;   // that allocated it
-  symbols::Frame caller;  // the telling frame of its stack
+  std::string function;  // that allocated it
+  model::Frame caller;   // the telling frame of its stack
 };
 
 struct NamedRoot {
@@ -32,8 +32,8 @@ struct NamedRoot {
   uint64_t offset = 0;  // in the variable; in the module (or its thread-local segment) where no variable is known
   uint32_t thread = 0;
   std::string thread_name;
-  uint64_t address = 0;                 // of the pointer; not of a register
-  std::optional<symbols::Frame> frame;  // of a stack
+  uint64_t address = 0;               // of the pointer; not of a register
+  std::optional<model::Frame> frame;  // of a stack
 };
 
 struct HolderStep {
@@ -67,7 +67,7 @@ struct RetainedEntry {
   std::optional<NamedBlock> block;  // one of: a block,
   uint64_t stack_id = 0;            // a stack with `function` and `caller`,
   std::string function;
-  symbols::Frame caller;
+  model::Frame caller;
   std::string type;     // or a type
   BlockCount own;       // that are held
   BlockCount retained;  // own ones included
@@ -108,7 +108,7 @@ struct ChangedStack {
   std::string function;
   std::string variant;
   LossChange change;
-  std::vector<symbols::Frame> frames;
+  std::vector<model::Frame> frames;
 };
 
 struct ScanChanges {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "model/capture.h"
+#include "model/frame.h"
 #include "report/leak_counts.h"
 #include "report/leak_views.h"
-#include "symbols/resolver.h"
 
 namespace heaptap::report {
 
@@ -55,7 +55,7 @@ struct StackEntry {
   uint64_t lifetime_ns = 0;  // of its blocks that were released, summed
   std::vector<uint32_t> threads;
   std::optional<StackLeaks> leaks;  // empty where no scan was made
-  std::vector<symbols::Frame> frames;
+  std::vector<model::Frame> frames;
   bool live_known = true;   // releases, live_blocks, live_bytes
   bool calls_known = true;  // allocations, releases, allocated_bytes, mismatched_releases
   bool times_known = true;  // peak_bytes, lifetime_ns
@@ -79,12 +79,12 @@ struct ErrorEntry {
   std::string variant;
   uint64_t address = 0;
   uint64_t count = 1;  // same kind, same stacks; the address is the first one's
-  std::vector<symbols::Frame> frames;
+  std::vector<model::Frame> frames;
   struct Origin {
     std::string function;
     std::string variant;
     uint64_t size_bytes = 0;
-    std::vector<symbols::Frame> frames;
+    std::vector<model::Frame> frames;
   };
   std::optional<Origin> allocated;
   std::optional<Origin> released;  // the first release of a double one
@@ -139,7 +139,7 @@ struct BlockEntry {
   uint32_t thread = 0;
   uint64_t stack_id = 0;
   std::string function;
-  symbols::Frame caller;  // the first frame of its stack
+  model::Frame caller;  // the first frame of its stack
 };
 
 // One of the processes that were recorded together, or what one was before it executed another program.

@@ -7,7 +7,7 @@ namespace {
 
 // A frame of the C or C++ library says less than its caller, and so does one of a container that was compiled into the
 // program: its code stands in the system's headers.
-bool of_system(const symbols::Frame& frame) {
+bool of_system(const model::Frame& frame) {
   const std::string_view module(frame.module);
   const std::string_view name = module.substr(module.rfind('/') + 1);
   for (const std::string_view library : {"libc.so", "ld-linux", "libstdc++.so", "libc++.so", "libgcc_s.so"}) {
@@ -20,9 +20,9 @@ bool of_system(const symbols::Frame& frame) {
 
 }  // namespace
 
-const symbols::Frame* telling_frame(const std::vector<symbols::Frame>& frames) {
-  const symbols::Frame* own = nullptr;
-  for (const symbols::Frame& frame : frames) {
+const model::Frame* telling_frame(const std::vector<model::Frame>& frames) {
+  const model::Frame* own = nullptr;
+  for (const model::Frame& frame : frames) {
     if (of_system(frame)) {
       continue;
     }

@@ -100,10 +100,10 @@ std::string remarks_of(const TextContext& context) {
   return text.empty() ? text : "\n" + text;
 }
 
-std::string frames_text(const TextContext& context, const std::vector<symbols::Frame>& frames) {
+std::string frames_text(const TextContext& context, const std::vector<model::Frame>& frames) {
   std::string text;
   for (size_t index = 0; index < std::min(frames.size(), kMaxFrames); ++index) {
-    const symbols::Frame& frame = frames[index];
+    const model::Frame& frame = frames[index];
     const std::string inlined = frame.inlined ? " (inlined)" : "";
     text += "      " + base::safe_text(function_of(frame, kNameWidth)) + "  " +
             context.ink.dim(base::safe_text(location_of(frame)) + inlined) + "\n";

@@ -31,7 +31,7 @@ std::string remarks_of(const TextContext& context);
 
 // The frames of a stack, one a line, indented.
 std::string frames_text(const TextContext& context, const StackEntry& stack);
-std::string frames_text(const TextContext& context, const std::vector<symbols::Frame>& frames);
+std::string frames_text(const TextContext& context, const std::vector<model::Frame>& frames);
 
 // "malloc", "operator new (nothrow)".
 std::string function_text(const std::string& function, const std::string& variant);

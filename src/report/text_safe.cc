@@ -62,7 +62,7 @@ std::string short_name(std::string_view name, size_t most) {
   return result;
 }
 
-std::string location_of(const symbols::Frame& frame) {
+std::string location_of(const model::Frame& frame) {
   const auto base_name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   if (!frame.file.empty()) {
     return fmt::format("{}:{}", base_name(frame.file), frame.line);
@@ -73,11 +73,11 @@ std::string location_of(const symbols::Frame& frame) {
   return fmt::format("{:#x}", frame.address);
 }
 
-std::string function_of(const symbols::Frame& frame, size_t most) {
+std::string function_of(const model::Frame& frame, size_t most) {
   return frame.function.empty() ? "??" : short_name(frame.function, most);
 }
 
-std::string describe(const symbols::Frame& frame, size_t most) {
+std::string describe(const model::Frame& frame, size_t most) {
   const char* const inlined = frame.inlined ? " (inlined)" : "";
   return base::safe_text(fmt::format("{} at {}{}", function_of(frame, most), location_of(frame), inlined));
 }

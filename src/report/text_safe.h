@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "symbols/resolver.h"
+#include "model/frame.h"
 
 namespace heaptap::report {
 
@@ -11,12 +11,12 @@ namespace heaptap::report {
 std::string short_name(std::string_view name, size_t most);
 
 // "app.cpp:12", "libfoo.so+0x1234", or the address where no module is known.
-std::string location_of(const symbols::Frame& frame);
+std::string location_of(const model::Frame& frame);
 
 // The name of the frame's function, "??" where it has none; at most about `most` characters.
-std::string function_of(const symbols::Frame& frame, size_t most);
+std::string function_of(const model::Frame& frame, size_t most);
 
 // "make_node(int) at app.cpp:12", safe for a terminal.
-std::string describe(const symbols::Frame& frame, size_t most);
+std::string describe(const model::Frame& frame, size_t most);
 
 }  // namespace heaptap::report

@@ -134,7 +134,7 @@ std::string render_verdict(const Verdict& verdict, const RenderOptions& options)
     const std::string line = limit_text(limit);
     text += (limit.broken() ? ink.red(line) : limit.unknown() ? ink.yellow(line) : line) + "\n";
     for (const StackEntry& stack : limit.stacks) {
-      const symbols::Frame* frame = telling_frame(stack.frames);
+      const model::Frame* frame = telling_frame(stack.frames);
       text += fmt::format("  #{}  {} by {} from {}\n", stack.id, share_text(verdict, limit.kind, stack),
                           function_text(stack.function, stack.variant),
                           frame == nullptr ? "an unknown caller" : describe(*frame, kNameWidth));

@@ -6,8 +6,8 @@
 
 namespace heaptap::symbols {
 
-void Hints::count(const std::string& path, SymbolSource source, const std::vector<Frame>& frames) {
-  const Frame& outermost = frames.back();
+void Hints::count(const std::string& path, SymbolSource source, const std::vector<model::Frame>& frames) {
+  const model::Frame& outermost = frames.back();
   if (!outermost.function.empty() && outermost.line != 0) return;
   // With DWARF at hand the address is of code that has none, such as an assembler's or the linker's: nothing to be done.
   if (source == SymbolSource::kFull) return;

@@ -14,7 +14,7 @@ class Hints {
   explicit Hints(bool asked_debuginfod) : asked_debuginfod_(asked_debuginfod) {}
 
   // One code address of a module was resolved to `frames`.
-  void count(const std::string& path, SymbolSource source, const std::vector<Frame>& frames);
+  void count(const std::string& path, SymbolSource source, const std::vector<model::Frame>& frames);
 
   // Those with most frames without a name first, then those with most without a line, then by path.
   [[nodiscard]] std::vector<std::string> sentences(size_t limit) const;

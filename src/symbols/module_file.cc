@@ -49,7 +49,7 @@ LoadedRanges loaded_ranges_of(Elf* elf, uint64_t bias) {
 }
 
 // Without the version that a dynamic symbol may have behind it.
-void set_symbol(Frame& frame, std::string_view name) {
+void set_symbol(model::Frame& frame, std::string_view name) {
   name = name.substr(0, name.find('@', 1));
   if (name != frame.function) frame.symbol = name;
 }
@@ -153,13 +153,13 @@ int ModuleFile::find_debug_file(Dwfl_Module*, void** user, const char*, Dwarf_Ad
   return file->release_descriptor().release();
 }
 
-std::vector<Frame> ModuleFile::frames_at(uint64_t address) {
-  std::vector<Frame> frames;
+std::vector<model::Frame> ModuleFile::frames_at(uint64_t address) {
+  std::vector<model::Frame> frames;
   const uint64_t moved = address + main_bias_;
   std::vector<SourceFrame> found;
   if (dwarf_ != nullptr) dwarf_->append_frames(moved - dwarf_bias_, found);
   for (const SourceFrame& each : found) {
-    Frame frame;
+    model::Frame frame;
     if (each.function != nullptr) {
       frame.function = each.function->text;
       set_symbol(frame, each.function->linkage);
@@ -226,7 +226,7 @@ std::optional<Variable> ModuleFile::find_variable(uint64_t address, bool is_thre
 }
 
 // The symbol of a function whose DWARF has only the plain name, as with what is local to a file, or none at all.
-void ModuleFile::use_full_name(Frame& frame, const FunctionName* known, uint64_t address) const {
+void ModuleFile::use_full_name(model::Frame& frame, const FunctionName* known, uint64_t address) const {
   if (known != nullptr && known->is_complete) return;
   const char* name = symbols_.find(address);
   if (name == nullptr) return;

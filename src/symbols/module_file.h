@@ -39,7 +39,7 @@ class ModuleFile {
 
   // The frames of the instruction at a link-time address, innermost first; at least one. Only function, file, line
   // and inlined are set.
-  std::vector<Frame> frames_at(uint64_t address);
+  std::vector<model::Frame> frames_at(uint64_t address);
 
   // The variable around a link-time address, or around an offset in the thread-local segment; null where none is known.
   const Variable* variable_at(uint64_t address, bool is_thread_local);
@@ -59,7 +59,7 @@ class ModuleFile {
   void attach_alternate();
   void load_variables();
   std::optional<Variable> find_variable(uint64_t address, bool is_thread_local);
-  void use_full_name(Frame& frame, const FunctionName* known, uint64_t address) const;
+  void use_full_name(model::Frame& frame, const FunctionName* known, uint64_t address) const;
 
   FileSearch& search_;
   std::string recorded_path_;

@@ -25,7 +25,7 @@ class Resolver::Impl {
  public:
   explicit Impl(ResolverOptions options) : hints_(options.debuginfod), search_(std::move(options)) {}
 
-  const std::vector<Frame>& resolve(const model::Tables& tables, const model::Code& code) {
+  const std::vector<model::Frame>& resolve(const model::Tables& tables, const model::Code& code) {
     const model::Module* module = tables.module_of(code);
     if (module == nullptr) return resolve_outside(code);
     Mapping& mapping = mapping_of(tables, *module);
@@ -57,7 +57,7 @@ class Resolver::Impl {
   }
 
  private:
-  using FramesByAddress = std::unordered_map<uint64_t, std::vector<Frame>>;
+  using FramesByAddress = std::unordered_map<uint64_t, std::vector<model::Frame>>;
 
   // A file that was mapped at one place. Several modules of a trace can be the same mapping.
   struct Mapping {
@@ -68,10 +68,10 @@ class Resolver::Impl {
     FramesByAddress frames[2];   // of return addresses, of exact ones
   };
 
-  const std::vector<Frame>& resolve_outside(const model::Code& code) {
+  const std::vector<model::Frame>& resolve_outside(const model::Code& code) {
     auto [place, is_new] = outside_.try_emplace(code.address);
     if (is_new) {
-      Frame frame;
+      model::Frame frame;
       frame.offset = code.address;
       frame.address = code.address;
       place->second.push_back(std::move(frame));
@@ -112,16 +112,17 @@ class Resolver::Impl {
     return *file;
   }
 
-  std::vector<Frame> resolve_inside(const Mapping& mapping, const model::Module& module, const model::Code& code) {
+  std::vector<model::Frame> resolve_inside(const Mapping& mapping, const model::Module& module,
+                                           const model::Code& code) {
     const uint64_t offset = code.address - mapping.bias;
-    std::vector<Frame> frames;
+    std::vector<model::Frame> frames;
     if (mapping.file != nullptr) {
       frames = mapping.file->frames_at(code.exact ? offset : offset - 1);
       hints_.count(mapping.path, mapping.file->source(), frames);
     } else {
       frames.emplace_back();
     }
-    for (Frame& frame : frames) {
+    for (model::Frame& frame : frames) {
       frame.module = module.path;
       frame.offset = offset;
       frame.address = code.address;
@@ -148,7 +149,7 @@ void Resolver::open_ahead(std::vector<model::Module> modules, bool all_over) {
   impl_->open_ahead(std::move(modules), all_over);
 }
 
-const std::vector<Frame>& Resolver::resolve(const model::Tables& tables, const model::Code& code) {
+const std::vector<model::Frame>& Resolver::resolve(const model::Tables& tables, const model::Code& code) {
   return impl_->resolve(tables, code);
 }
 

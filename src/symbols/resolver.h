@@ -7,20 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/frame.h"
 #include "model/tables.h"
 
 namespace heaptap::symbols {
-
-struct Frame {
-  std::string function;  // demangled; empty where no symbol covers the address
-  std::string symbol;    // the same as the file has it, mangled; empty where it is equal or not known
-  std::string module;    // path as the target had it; empty where no module covers the address
-  uint64_t offset = 0;   // of the instruction in the module's link-time address space (what addr2line takes)
-  uint64_t address = 0;  // in the process
-  std::string file;      // empty where there is no line information
-  uint32_t line = 0;
-  bool inlined = false;  // this function was inlined into the next frame's
-};
 
 // A variable that has a place of its own: global, static, or thread-local.
 struct Variable {
@@ -52,7 +42,7 @@ class Resolver {
 
   // The frames of one code address of the trace, innermost first; at least one. For a return address the call before
   // it is meant (address - 1), for Code::exact the address itself. Results are cached per (module, address).
-  const std::vector<Frame>& resolve(const model::Tables& tables, const model::Code& code);
+  const std::vector<model::Frame>& resolve(const model::Tables& tables, const model::Code& code);
 
   // The variable around a link-time address (an address of the process minus Module::bias); null where none is known. The
   // pointer holds as long as the resolver lives.

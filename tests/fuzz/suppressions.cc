@@ -11,8 +11,8 @@ using namespace heaptap;
 
 namespace {
 
-std::vector<symbols::Frame> made_up_frames() {
-  std::vector<symbols::Frame> frames(3);
+std::vector<model::Frame> made_up_frames() {
+  std::vector<model::Frame> frames(3);
   frames[0].function = "shop::Cart::add(shop::Item const*)";
   frames[0].symbol = "_ZN4shop4Cart3addEPKNS_4ItemE";
   frames[0].file = "/src/cart.cc";
@@ -27,7 +27,7 @@ std::vector<symbols::Frame> made_up_frames() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   using leaks::BlockState;
-  static const std::vector<symbols::Frame> frames = made_up_frames();
+  static const std::vector<model::Frame> frames = made_up_frames();
   const std::string_view text(reinterpret_cast<const char*>(bytes), size_bytes);
   analysis::Suppressions suppressions;
   const auto added = suppressions.add(text, "file");
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
     FUZZ_EXPECT(!found || *found < suppressions.list().size());
   }
   // What is written for a stack with any name hides that stack. For a name that is in every stack there may be no rule.
-  std::vector<symbols::Frame> named = frames;
+  std::vector<model::Frame> named = frames;
   named[0].function = text.substr(0, 200);
   named[0].symbol.clear();
   const analysis::LeakToSuppress leak{

@@ -265,7 +265,7 @@ TEST(BlockQuestions, AreAddressesBlocksAndStacks) {
 
 TEST(ContainerTypes, AreWhatTheProgramWrote) {
   const auto type_of = [](const std::vector<std::string>& functions) {
-    std::vector<symbols::Frame> frames(functions.size());
+    std::vector<model::Frame> frames(functions.size());
     for (size_t i = 0; i < functions.size(); ++i) frames[i].function = functions[i];
     return analysis::container_type(frames);
   };

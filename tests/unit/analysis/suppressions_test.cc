@@ -13,7 +13,7 @@ namespace heaptap::analysis {
 namespace {
 
 using leaks::BlockState;
-using symbols::Frame;
+using model::Frame;
 using wire::Function;
 
 Frame frame(std::string function, std::string symbol = {}, std::string module = "/home/me/app", std::string file = {},

@@ -13,7 +13,7 @@ namespace {
 
 using test::frame;
 
-const symbols::Frame kServe = frame("shop::serve(int)", "/src/shop/serve.cc", 12);
+const model::Frame kServe = frame("shop::serve(int)", "/src/shop/serve.cc", 12);
 
 NamedBlock block(uint64_t number, uint64_t size, const std::string& type = "", const std::string& state = "reachable") {
   return {.number = number,

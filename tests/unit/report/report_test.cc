@@ -15,7 +15,7 @@ namespace {
 using test::expect_golden;
 using test::frame;
 
-StackEntry stack(uint64_t id, uint64_t live, std::vector<symbols::Frame> frames) {
+StackEntry stack(uint64_t id, uint64_t live, std::vector<model::Frame> frames) {
   StackEntry made;
   made.id = id;
   made.function = "malloc";
@@ -63,8 +63,8 @@ Report example() {
                    .mismatched_releases = 2,
                    .unknown_releases = 0,
                    .peak_time_ns = 3'000'000'000};
-  const symbols::Frame main = frame("main", "/src/shop/main.cc", 70);
-  const symbols::Frame serve = frame("shop::serve(int)", "/src/shop/serve.cc", 12);
+  const model::Frame main = frame("main", "/src/shop/main.cc", 70);
+  const model::Frame serve = frame("shop::serve(int)", "/src/shop/serve.cc", 12);
   report.stacks = {stack(2, 16'000,
                          {frame("std::vector<shop::Order, std::allocator<shop::Order> >::push_back(shop::Order const&)",
                                 "/usr/include/c++/12/bits/stl_vector.h", 1280),

@@ -8,12 +8,12 @@
 #include <sstream>
 #include <string>
 
-#include "symbols/resolver.h"
+#include "model/frame.h"
 
 namespace heaptap::test {
 
-inline symbols::Frame frame(const std::string& function, const std::string& file = "", uint32_t line = 0) {
-  symbols::Frame made;
+inline model::Frame frame(const std::string& function, const std::string& file = "", uint32_t line = 0) {
+  model::Frame made;
   made.function = function;
   made.module = "/opt/shop/bin/shop";
   made.offset = 0x1000 + line;

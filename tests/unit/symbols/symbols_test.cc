@@ -72,7 +72,7 @@ struct LoadedFixture {
 
   model::Module& module() { return tables.modules.front(); }
 
-  std::vector<Frame> resolve(Resolver& resolver, const std::string& place) const {
+  std::vector<model::Frame> resolve(Resolver& resolver, const std::string& place) const {
     return resolver.resolve(tables, {.address = places.at(place), .generation = 0, .exact = false});
   }
 };
@@ -133,7 +133,7 @@ TEST_P(FullFixture, InlinedFramesComeInnermostFirstWithTheirCallers) {
 
 TEST_P(FullFixture, FramesTellModuleAndAddresses) {
   const uint64_t address = fixture.places.at("inlined");
-  for (const Frame& frame : fixture.resolve(resolver, "inlined")) {
+  for (const model::Frame& frame : fixture.resolve(resolver, "inlined")) {
     EXPECT_EQ(frame.module, fixture.module().path);
     EXPECT_EQ(frame.address, address);
     EXPECT_EQ(frame.offset, address - fixture.module().bias);

@@ -1,0 +1,31 @@
+// report_alone: renders a report that nobody analysed. Who only shows reports needs the room `report` alone: no traces, no
+// debug information.
+#include <cstdio>
+
+#include "report/render.h"
+
+using namespace heaptap;
+
+int main() {
+  report::Report report;
+  report.capture.command = {"./made_up"};
+  report.capture.ended = true;
+  report.capture.exit.code = 0;
+  report.totals.allocations = 3;
+  report.totals.live_blocks = 1;
+  report.totals.live_bytes = 48;
+  report::StackEntry& stack = report.stacks.emplace_back();
+  stack.id = 1;
+  stack.function = "malloc";
+  stack.allocations = 3;
+  stack.live_blocks = 1;
+  stack.live_bytes = 48;
+  model::Frame& frame = stack.frames.emplace_back();
+  frame.function = "make_node(int)";
+  frame.file = "/src/node.cc";
+  frame.line = 12;
+  report.stack_count = 1;
+  std::fputs(report::render_text(report, report::View::kSummary, {}).c_str(), stdout);
+  std::fputs(report::render_json(report, report::View::kSummary, {}).c_str(), stdout);
+  return 0;
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# report_alone.sh REPORT_ALONE: a program that links the room `report` alone renders, and knows nothing of debug information.
+set -eu
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+if ldd "$1" | grep -E 'libdw|libelf'; then
+  echo "what reads debug information is linked to what only shows reports"
+  exit 1
+fi
+"$1" >"$folder/shown"
+python3 - "$folder/shown" <<'EOF'
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    text, brace, rest = file.read().partition("{\n")
+for words in ("./made_up", "make_node(int)", "node.cc:12"):
+    assert words in text, (words, text)
+report = json.loads(brace + rest)
+assert report["totals"]["allocations"] == 3, report["totals"]
+assert report["stacks"][0]["frames"][0]["function"] == "make_node(int)", report["stacks"]
+EOF
