@@ -15,6 +15,7 @@
 #include "analysis/view_context.h"
 #include "base/units.h"
 #include "ledger/ledger.h"
+#include "report/words.h"
 
 namespace heaptap::analysis {
 namespace {
@@ -93,20 +94,6 @@ std::string filter_text(const Query& query) {
   if (query.thread != 0) append(fmt::format("thread {}", query.thread));
   if (query.from_ns != 0) append("from " + base::format_duration(query.from_ns));
   if (query.to_ns != ~uint64_t{0}) append("to " + base::format_duration(query.to_ns));
-  return text;
-}
-
-// What a filter that lets nothing through is to be told of; empty: it lets something through.
-std::string unmatched_text(const report::Report& report, const Query& query) {
-  if (report.filter.empty() || report.stack_count != 0 || report.totals.allocations != 0) return {};
-  std::string text = fmt::format("nothing in this trace matches ({})", report.filter);
-  if (!query.function.empty() || !query.module.empty()) {
-    text +=
-        "; a part of a name is looked for, or a regular expression, in upper and lower case as written: "
-        "`heaptap show top` without it has the names";
-  } else if (query.thread != 0) {
-    text += ": `heaptap show stats` numbers the threads";
-  }
   return text;
 }
 
@@ -200,10 +187,10 @@ base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& as
   auto judged = judge_leaks(reader, query, names, **ledger, scan);
   const bool is_about_scan = query.leaks_only || query.scan != 0 || needs_scan(query);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
-  if (!judged) report.capture.notes.push_back(judged.error().message);  // all else can be told without it
+  if (!judged) report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
   const std::unique_ptr<JudgedLeaks> leaks = judged ? *std::move(judged) : nullptr;
   if (leaks == nullptr) {
-    for (const std::string& note : reader.scan_notes()) report.capture.notes.push_back(note);
+    for (const model::Note& note : reader.scan_notes()) report.capture.notes.push_back(note);
   }
   if (leaks != nullptr) fill(report.leaks, *leaks, reader.scans().size(), query.suppressions);
   if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
@@ -215,8 +202,11 @@ base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& as
   if (query.generate) listing.generate_suppressions(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);
-  report.hints = names.hints(kMaxHints);
-  if (std::string text = unmatched_text(report, query); !text.empty()) report.hints.insert(report.hints.begin(), text);
+  for (const model::SymbolHint& hint : names.hints(kMaxHints)) report.hints.push_back(report::words_of(hint));
+  if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations == 0) {
+    const bool by_name = !query.function.empty() || !query.module.empty();
+    report.hints.insert(report.hints.begin(), report::unmatched_text(report.filter, by_name, query.thread != 0));
+  }
   return report;
 }
 

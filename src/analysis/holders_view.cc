@@ -77,13 +77,14 @@ class HoldersView {
   }
 
   [[nodiscard]] std::unexpected<base::Error> not_there(const BlockQuestion& question) const {
-    const std::string what = question.by == BlockQuestion::By::kAddress  ? "no block that was alive holds this address"
-                             : question.by == BlockQuestion::By::kNumber ? "no block with this number was alive"
-                                                                         : "no block of this stack was alive";
     return base::fail_as(base::ErrorKind::kUsage,
                          "--why {}: {} in scan {}; `heaptap show blocks` lists blocks with addresses and numbers, "
                          "`heaptap show summary` stacks",
-                         text_of(question), what, scan_.number);
+                         text_of(question),
+                         question.by == BlockQuestion::By::kAddress  ? "no block that was alive holds this address"
+                         : question.by == BlockQuestion::By::kNumber ? "no block with this number was alive"
+                                                                     : "no block of this stack was alive",
+                         scan_.number);
   }
 
   report::NamedBlock name(const model::HeapScan& scan, const LeakCounts& counts, uint32_t block) {

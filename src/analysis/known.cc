@@ -1,26 +1,26 @@
 #include "analysis/known.h"
 
-#include <fmt/format.h>
-
 namespace heaptap::analysis {
 namespace {
 
+using report::Gap;
+
 // Why calls of the program may be missing in what was recorded.
-std::vector<std::string> gaps_of(const report::Report& report) {
+std::vector<Gap> gaps_of(const report::Report& report) {
   const model::Capture& capture = report.capture;
-  std::vector<std::string> gaps;
-  const auto add = [&](bool is_so, const char* words) {
-    if (is_so) gaps.emplace_back(words);
+  std::vector<Gap> gaps;
+  const auto add = [&](bool is_so, Gap gap) {
+    if (is_so) gaps.push_back(gap);
   };
-  add(capture.lost_events != 0, "events were lost");
-  add((capture.gaps & model::kGapDamagedLog) != 0, "a log was damaged");
-  add((capture.gaps & model::kGapOmittedObjects) != 0, "calls of some objects were omitted");
-  add((capture.gaps & model::kGapPastHooks) != 0, "calls of some objects are not seen");
+  add(capture.lost_events != 0, Gap::kLostEvents);
+  add((capture.gaps & model::kGapDamagedLog) != 0, Gap::kDamagedLog);
+  add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);
+  add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
   add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0,
-      "some releases were not seen");
+      Gap::kMissedReleases);
   constexpr uint32_t kNamed =
       model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks | model::kGapMissedReleases;
-  add((capture.gaps & ~kNamed) != 0, "calls were missed in a way that a later version of heaptap knows");
+  add((capture.gaps & ~kNamed) != 0, Gap::kLater);
   return gaps;
 }
 
@@ -32,7 +32,7 @@ report::Known known_of(const report::Report& report) {
   known.saw_all = known.gaps.empty();
   known.leaks = known.saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
   known.releases = known.saw_all && capture.from_start && capture.ended && !capture.truncated;
-  if (capture.truncated) known.gaps.emplace_back(capture.running ? "the recording goes on" : "the trace is cut off");
+  if (capture.truncated) known.gaps.push_back(capture.running ? Gap::kRunning : Gap::kCutOff);
   return known;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "report/note_text.h"
+
 namespace heaptap::analysis {
 namespace {
 
@@ -19,7 +21,7 @@ base::Result<size_t> index_of(const trace::TraceReader& reader, uint32_t number)
 
 std::unexpected<base::Error> no_scan(const trace::TraceReader& reader) {
   std::string why;
-  for (const std::string& note : reader.scan_notes()) why += "; " + note;
+  for (const std::string& note : report::sentences_of(reader.scan_notes())) why += "; " + note;
   return base::fail(
       "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan or "
       "--aggregate), `heaptap "

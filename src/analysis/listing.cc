@@ -126,11 +126,8 @@ void Listing::name(report::StackEntry& stack) const {
   stack.frames = names_.frames_of(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxFrames);
   stack.purpose = purpose_of(tables_, site);
   const size_t depth = depth_of(tables_, site.stack);
-  if (query_.depth == 0 && depth > kMaxFrames) {
-    stack.ends_early = fmt::format("{} frames in all, of which the innermost are shown", depth);
-  } else {
-    stack.ends_early = ends_early(tables_, site.stack);
-  }
+  stack.frames_in_all = query_.depth == 0 && depth > kMaxFrames ? depth : 0;
+  stack.end = end_of(tables_, site.stack);
 }
 
 // Programs have many stacks, and few are shown: only those become entries.

@@ -122,29 +122,11 @@ size_t depth_of(const model::Tables& tables, model::StackId stack) {
   return depth;
 }
 
-std::string ends_early(const model::Tables& tables, model::StackId stack) {
+wire::StackEnd end_of(const model::Tables& tables, model::StackId stack) {
   while (stack >= wire::kRootCount) {
     stack = parent_of(tables, stack);
   }
-  switch (static_cast<wire::StackEnd>(stack)) {
-    case wire::StackEnd::kComplete:
-      return "";
-    case wire::StackEnd::kNoUnwindTable:
-      return "the caller's code has no unwind table and no frame pointer led on";
-    case wire::StackEnd::kUnsupportedRule:
-      return "the caller's unwind table has a rule that can't be followed";
-    case wire::StackEnd::kUnreadable:
-      return "the stack's memory ended or made no sense";
-    case wire::StackEnd::kDepthLimit:
-      return "deeper than the depth limit of the capture";
-    case wire::StackEnd::kMissing:
-      return "the trace is damaged where the rest of the stack stood";
-    case wire::StackEnd::kTableFull:
-      return "the capture's table of stacks was full (more --log-memory makes room)";
-    case wire::StackEnd::kNotUnwound:
-      return "the call came where the stack could not be unwound";
-  }
-  return "it ended for a reason that this version doesn't know";
+  return static_cast<wire::StackEnd>(stack);
 }
 
 }  // namespace heaptap::analysis

@@ -54,6 +54,6 @@ size_t depth_of(const model::Tables& tables, model::StackId stack);
 std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId stack);
 
 // Why a stack has no further frames, for people; empty where it is whole.
-std::string ends_early(const model::Tables& tables, model::StackId stack);
+wire::StackEnd end_of(const model::Tables& tables, model::StackId stack);
 
 }  // namespace heaptap::analysis

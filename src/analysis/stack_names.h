@@ -23,7 +23,7 @@ class StackNames {
   bool passes(const model::Tables& tables, const model::Site& site);
 
   [[nodiscard]] symbols::Resolver& resolver() { return resolver_; }
-  [[nodiscard]] std::vector<std::string> hints(size_t limit) const { return resolver_.hints(limit); }
+  [[nodiscard]] std::vector<model::SymbolHint> hints(size_t limit) const { return resolver_.hints(limit); }
 
  private:
   struct Match {

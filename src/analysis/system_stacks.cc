@@ -28,8 +28,8 @@ bool is_emergency_pool(const model::Tables& tables, const model::Site& site) {
 
 }  // namespace
 
-std::string purpose_of(const model::Tables& tables, const model::Site& site) {
-  return is_emergency_pool(tables, site) ? "libstdc++'s emergency pool for exceptions" : "";
+report::Purpose purpose_of(const model::Tables& tables, const model::Site& site) {
+  return is_emergency_pool(tables, site) ? report::Purpose::kEmergencyPool : report::Purpose::kProgram;
 }
 
 }  // namespace heaptap::analysis

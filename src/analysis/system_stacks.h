@@ -3,6 +3,7 @@
 #include <string>
 
 #include "model/tables.h"
+#include "report/report.h"
 
 namespace heaptap::analysis {
 
@@ -10,6 +11,6 @@ namespace heaptap::analysis {
 // libstdc++'s emergency pool (some 71 KiB with 64 bits), set aside as it is loaded for exceptions that are thrown when memory
 // has run out. Each C++ program has it to its end. The library's constructor calls malloc, and the loader calls that: so the
 // innermost frame lies in libstdc++.so and the next one in the loader.
-std::string purpose_of(const model::Tables& tables, const model::Site& site);
+report::Purpose purpose_of(const model::Tables& tables, const model::Site& site);
 
 }  // namespace heaptap::analysis

@@ -11,6 +11,7 @@
 #include "app/trace_list.h"
 #include "base/exit_status.h"
 #include "base/safe_text.h"
+#include "report/note_text.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
 #include "report/verdict.h"
@@ -75,7 +76,7 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   std::vector<std::string> remarks;
   if (options.leaked_bytes && !report.leaks.scanned) {
     std::string why;
-    for (const std::string& note : reader.scan_notes()) why += "; " + note;
+    for (const std::string& note : report::sentences_of(reader.scan_notes())) why += "; " + note;
     remarks.push_back("--max-leaked: the trace has no leak scan" + why +
                       "; record it again without --no-leak-scan and --aggregate, or use --max-live");
   }
@@ -96,7 +97,7 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   if (options.leaked_bytes && is_early_scan(report, options)) {
     remarks.emplace_back("--max-leaked: the last leak scan was made before the end: what was lost later is not in it");
   }
-  for (const std::string& note : report.capture.notes) remarks.push_back(note);
+  for (const std::string& note : report::sentences_of(report.capture.notes)) remarks.push_back(note);
   for (const std::string& line : report.leaks.unused_suppressions) {
     remarks.push_back("a suppression that matched nothing: " + line);
   }

@@ -188,7 +188,7 @@ bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>&
                      is_failure(options, entry_of(*report));
   if (options.json || end.file.is_wanted()) print_json(end, written->path, report->processes);
   if (!options.quiet && !options.json) {
-    if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), end.lead);
+    if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), model::Note{.name = end.lead});
     print_error(report::render_end_summary(
         *report,
         {.color = use_color(options.color, STDERR_FILENO), .limit = options.count, .all_processes = options.verbose}));

@@ -15,6 +15,7 @@
 #include "app/end_report.h"
 #include "app/run_plan.h"
 #include "app/terminal.h"
+#include "app/tracing_news.h"
 #include "base/exit_status.h"
 #include "base/own_limits.h"
 #include "collect/agent_server.h"
@@ -91,11 +92,11 @@ base::Result<collect::LaunchOptions> launch_options(const RunOptions& options, c
 }
 
 collect::RecordingOptions recording_options(const RunOptions& options, const RunPlan& plan) {
-  const log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
+  log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
   log::LogOptions log = log_options(options, !plan.by_tracer);
-  if (!clock.is_trusted) log.flags |= wire::kCountTime;
+  if (!clock.is_trusted()) log.flags |= wire::kCountTime;
   return {.log = std::move(log),
-          .clock_doubt = clock.reason,
+          .clock = std::move(clock),
           .output = options.output,
           .overwrite = options.force,
           .via = plan.by_tracer ? "ptrace" : "agent",
@@ -171,10 +172,11 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
 
 collect::TracerSourceOptions announcement(const RunOptions& options) {
   const bool ends_by_itself = options.duration_ns || !options.command.empty();
-  return {.announce = !options.quiet && !options.json,
-          .way_out = ends_by_itself ? "" : "; Ctrl-C lets go of it",
-          .follows_exec = options.follow_exec,
-          .say = print_error};
+  const bool announces = !options.quiet && !options.json;
+  const char* const way_out = ends_by_itself ? "" : "; Ctrl-C lets go of it";
+  return {.follows_exec = options.follow_exec, .tell = [announces, way_out](const collect::TracingNews& news) {
+            if (announces || news.kind != collect::TracingNews::Kind::kRecording) print_error(text_of(news, way_out));
+          }};
 }
 
 base::Result<collect::Launched> start_traced(collect::LaunchOptions launch, tracer::TracerClient& line) {

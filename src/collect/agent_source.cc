@@ -49,10 +49,7 @@ void AgentSource::note_refusals() {
   if (server_.refused() == 0) return;
   for (RecordedProcess& process : processes_.all()) {
     if (processes_.program().is(process.pid)) {
-      process.recording->note(
-          "another process than the program's connected to heaptap, which didn't answer it: it didn't know this "
-          "session's "
-          "secret");
+      process.recording->note({model::NoteKind::kStrangerConnected});
     }
   }
 }

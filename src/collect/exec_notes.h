@@ -1,8 +1,8 @@
 // What a log's header says of programs that were executed.
 #pragma once
-#include <string>
 #include <vector>
 
+#include "model/note.h"
 #include "wire/log.h"
 
 namespace heaptap::collect {
@@ -10,7 +10,7 @@ namespace heaptap::collect {
 // The process itself went on as another program, as far as it told.
 bool has_executed(const wire::LogHeader& log);
 
-// Programs that are not recorded, one sentence each.
-std::vector<std::string> exec_notes(const wire::LogHeader& log);
+// Programs that are not recorded, a note for each reason.
+std::vector<model::Note> exec_notes(const wire::LogHeader& log);
 
 }  // namespace heaptap::collect

@@ -191,8 +191,7 @@ void ProcessScan::collect(Recorded recorded) {
   facts_.read_bytes = reader.read_bytes();
   facts_.skipped_bytes = reader.skipped_bytes();
   facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
-  facts_.notes = stopped_.notes();
-  facts_.notes.insert(facts_.notes.end(), roots.notes.begin(), roots.notes.end());
+  facts_.notes = roots.notes;
 }
 
 base::Result<> ProcessScan::let_go() {

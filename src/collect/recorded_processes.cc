@@ -43,6 +43,20 @@ model::Machine own_machine() {
   return own;
 }
 
+// Of a clock that isn't trusted.
+model::Note note_of(const log::ClockVerdict& clock) {
+  switch (clock.doubt) {
+    case log::ClockDoubt::kNotWanted:
+      return {model::NoteKind::kClockNotWanted};
+    case log::ClockDoubt::kNotShared:
+      return {model::NoteKind::kClockNotShared};
+    case log::ClockDoubt::kNotUsed:
+      return {.kind = model::NoteKind::kClockNotUsed, .name = clock.source};
+    default:
+      return {model::NoteKind::kClockNotKnown};
+  }
+}
+
 }  // namespace
 
 model::ExitStatus exit_of(int wait_status) {
@@ -59,13 +73,7 @@ RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
     traces_.push_back({.path = "", .pid = capture.pid, .failure = recording.error().message});
     return nullptr;
   }
-  if (options_.via == "agent" && !options_.clock_doubt.empty()) {
-    (*recording)
-        ->note(fmt::format(
-            "events are ordered by a counter that all threads share, which costs them more than the processors' "
-            "clocks would: {}",
-            options_.clock_doubt));
-  }
+  if (options_.via == "agent" && !options_.clock.is_trusted()) (*recording)->note(note_of(options_.clock));
   // Before the process can go on: it can be asked for at once.
   auto control = std::make_unique<ControlSocket>(beginning.process);
   processes_.push_back({beginning.process, std::move(*recording), std::move(control), {}});

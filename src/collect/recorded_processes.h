@@ -15,14 +15,15 @@
 #include "base/unique_fd.h"
 #include "collect/control_socket.h"
 #include "collect/recording.h"
+#include "log/clock_trust.h"
 #include "wire/architecture.h"
 
 namespace heaptap::collect {
 
 struct RecordingOptions {
   log::LogOptions log;
-  std::string clock_doubt;  // why times are counted; empty: they aren't
-  std::string output;       // pattern of the traces' names; empty: by default
+  log::ClockVerdict clock = {};  // where it isn't trusted, times are counted
+  std::string output;            // pattern of the traces' names; empty: by default
   bool overwrite = false;
   std::string via;                   // "agent" or "ptrace"
   std::vector<std::string> command;  // of the program that is started; empty: none is

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "base/clock.h"
 #include "collect/exec_notes.h"
@@ -11,6 +12,8 @@
 
 namespace heaptap::collect {
 namespace {
+
+using model::NoteKind;
 
 constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;  // so that a collector that dies takes little with it
 constexpr uint64_t kTimeResolutionNs = 100'000;
@@ -77,7 +80,7 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
   poll();  // so that little is left to be done while it stands still
   auto scan = look_at_memory(access, ending);
   if (!scan) {
-    if (ending) capture_.notes.push_back(scan.error().message);
+    if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
     return std::unexpected(std::move(scan).error());
   }
   scan->number = ++scan_count_;
@@ -149,36 +152,23 @@ void Recording::fill_capture(const model::ExitStatus& exit) {
 void Recording::note_execs() {
   const wire::LogHeader& log = log_->header();
   capture_.executed = capture_.executed || has_executed(log);
-  for (std::string& text : exec_notes(log)) note(std::move(text));
+  for (model::Note& each : exec_notes(log)) note(std::move(each));
 }
 
-void Recording::note(std::string text) {
-  std::vector<std::string>& notes = capture_.notes;
-  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
+void Recording::note(model::Note note) {
+  std::vector<model::Note>& notes = capture_.notes;
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
 }
 
-std::string Recording::cause_of_losses() const {
+model::Note Recording::cause_of_losses() const {
   const uint64_t used = uint64_t{stream_.reader().usable_chunks()} * wire::kChunkBytes / 1024;
   const uint64_t most = uint64_t{stream_.reader().chunk_limit()} * wire::kChunkBytes / 1024;
   const log::LogParts& log = log_->parts();
-  if (!log.writers_wait) {
-    return fmt::format(
-        "events were lost because the program was faster than heaptap, whose log of {} KiB was full "
-        "(--on-overflow=wait makes it wait)",
-        used);
-  }
+  if (!log.writers_wait) return {.kind = NoteKind::kLogFull, .numbers = {used}};
   if (log.header.waits_in_vain.load(std::memory_order_relaxed) > 0) {
-    return fmt::format(
-        "events were lost because heaptap stood still for {} s while its log was full: it was stopped, or had no "
-        "processor (the log had {} KiB, and may grow to {} KiB)",
-        log.overflow_wait_ms / 1000, used, most);
+    return {.kind = NoteKind::kCollectorStalled, .numbers = {log.overflow_wait_ms / 1000, used, most}};
   }
-  if (capture_.via == "ptrace") {
-    return "events were lost where no room could be made for a thread, or where a call came back and no breakpoint "
-           "could "
-           "be there";
-  }
-  return "events were lost where no room could be made for a thread, or for one more signal handler within others";
+  return {capture_.via == "ptrace" ? NoteKind::kNoRoomForTracedCall : NoteKind::kNoRoomForThread};
 }
 
 // Of a log that an agent in the program writes.
@@ -186,56 +176,40 @@ void Recording::note_what_no_agent_saw() {
   const wire::LogHeader& log = log_->header();
   const auto state = static_cast<wire::AgentState>(log.agent_state.load(std::memory_order_acquire));
   if (state == wire::AgentState::kNotConnected) {
-    note("the agent was never loaded into the program: nothing was recorded");
+    note({NoteKind::kAgentNotLoaded});
   } else if (capture_.event_count == 0 && last_totals_.sites.empty()) {
-    note(
-        "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator "
-        "inside its executable, which a preloaded agent can't see");
+    note({NoteKind::kNoCallSeen});
   }
   if (const uint32_t count = log.children_unreached.load(std::memory_order_relaxed); count > 0) {
-    note(fmt::format(
-        "{} forked {} not recorded: heaptap couldn't be reached from where {} (another network namespace, a "
-        "filter of system calls, no free descriptor), or gave no answer in time",
-        count, count == 1 ? "child was" : "children were", count == 1 ? "it is" : "they are"));
+    note({.kind = NoteKind::kChildrenUnreached, .numbers = {count}});
   }
   const bool wanted_scan = state != wire::AgentState::kNotConnected && (log_->parts().flags & wire::kScanAtEnd) != 0;
   if (wanted_scan && !end_was_seen_) {
-    note(capture_.executed
-             ? "no leak scan was made at the end: the program executed another one, and its memory was gone"
-             : "no leak scan was made at the end: the program was killed, ended by a system call of its own, or "
-               "executed another program");
+    note({capture_.executed ? NoteKind::kNoScanAfterExec : NoteKind::kNoScanAtEnd});
   }
 }
 
 void Recording::note_what_was_not_seen() {
   const wire::LogHeader& log = log_->header();
-  std::vector<std::string>& notes = capture_.notes;
+  std::vector<model::Note>& notes = capture_.notes;
   if (capture_.via == "agent") {
     note_what_no_agent_saw();
   } else if ((log_->parts().flags & wire::kScanAtEnd) != 0 && scan_count_ == 0) {
-    note("no leak scan was made at the end: the program was killed, or executed another program");
+    note({NoteKind::kNoTracedScanAtEnd});
   }
-  if (maker_.coder().missed_releases() > 0) {
-    notes.push_back(
-        fmt::format("{} blocks were handed out again without a release having been seen: something releases them past "
-                    "the functions "
-                    "that heaptap watches; they count as freed then",
-                    maker_.coder().missed_releases()));
+  if (const uint64_t missed = maker_.coder().missed_releases(); missed > 0) {
+    notes.push_back({.kind = NoteKind::kReleasesNotSeen, .numbers = {missed}});
   }
-  if (totals_.is_on()) {
-    for (std::string& note : totals_.notes(last_totals_)) notes.push_back(std::move(note));
-  }
+  if (totals_.is_on()) std::ranges::move(totals_.notes(last_totals_), std::back_inserter(notes));
   if (capture_.lost_events > 0) note(cause_of_losses());
-  if (stream_.reader().damaged_streams() > 0) {
-    notes.push_back(
-        fmt::format("the log of {} threads was damaged (overwritten by the program?) and is missing from there on",
-                    stream_.reader().damaged_streams()));
+  if (const uint64_t damaged = stream_.reader().damaged_streams(); damaged > 0) {
+    notes.push_back({.kind = NoteKind::kLogDamaged, .numbers = {damaged}});
   }
   if (const uint32_t count = log.module_overflow.load(std::memory_order_relaxed); count > 0) {
-    notes.push_back(fmt::format("{} loaded objects were not noted: there were too many", count));
+    notes.push_back({.kind = NoteKind::kModulesLeftOut, .numbers = {count}});
   }
   if (log.node_count.load(std::memory_order_relaxed) >= log_->parts().nodes.size()) {
-    notes.emplace_back("the table of call stacks was full: later stacks that were new are cut short");
+    notes.push_back({NoteKind::kStackTableFull});
   }
 }
 

@@ -43,7 +43,7 @@ class Recording {
   // It is let go of.
   void note_detached() { capture_.detached = true; }
   // What couldn't be seen, for the trace.
-  void note(std::string text);
+  void note(model::Note note);
   // Takes the rest and ends the trace. Errors of writing show up here.
   base::Result<> finish(const model::ExitStatus& exit);
 
@@ -55,7 +55,7 @@ class Recording {
   void write_totals();
   void fill_capture(const model::ExitStatus& exit);
   void note_what_was_not_seen();
-  [[nodiscard]] std::string cause_of_losses() const;
+  [[nodiscard]] model::Note cause_of_losses() const;
   void note_what_no_agent_saw();
   void note_execs();
 

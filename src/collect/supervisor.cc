@@ -113,7 +113,7 @@ void Supervisor::end_those_that_left() {
   for (const RecordedProcess& process : processes_.all()) {
     const bool has_left = source_.has_left(process);
     if (!has_left && too_long)
-      process.recording->note("the process was not let go in time: its last events may be missing");
+      process.recording->note({model::NoteKind::kNotLetGoInTime});
     if (has_left || too_long) gone.emplace_back(process.pid, process.exit);
   }
   for (auto& [pid, exit] : gone) {
@@ -133,7 +133,7 @@ void Supervisor::let_all_go() {
     const bool in_a_hurry = stop_signals::requests() > 1;
     if (options_.scan_before_letting_go && !in_a_hurry) {
       const auto scanned = source_.scan(process);
-      if (!scanned && !source_.has_left(process)) process.recording->note(scanned.error().message);
+      if (!scanned && !source_.has_left(process)) process.recording->note(model::failure_note(scanned.error().message));
     }
     process.recording->note_detached();
     source_.let_go(process);

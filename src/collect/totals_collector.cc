@@ -1,7 +1,5 @@
 #include "collect/totals_collector.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -103,32 +101,19 @@ std::vector<TotalsCollector::Thread> TotalsCollector::take_new_threads() {
 
 uint64_t TotalsCollector::missed_releases() const { return is_on() ? now(parts_.header->missed_releases) : 0; }
 
-std::vector<std::string> TotalsCollector::notes(const model::Totals& totals) const {
-  std::vector<std::string> notes;
+std::vector<model::Note> TotalsCollector::notes(const model::Totals& totals) const {
+  std::vector<model::Note> notes;
+  const auto note = [&notes](model::NoteKind kind, uint64_t count) {
+    if (count > 0) notes.push_back({.kind = kind, .numbers = {count}});
+  };
   uint64_t unkept = 0;
   for (const model::SiteTotals& entry : totals.sites) unkept += entry.unkept_blocks;
-  if (unkept > 0) {
-    notes.push_back(
-        fmt::format("{} blocks found no place in the memory of --aggregate, so that their releases were not seen: "
-                    "tagged_address is "
-                    "alive is not known (a larger --aggregate-memory makes room)",
-                    unkept));
-  }
-  if (const uint64_t missed = missed_releases(); missed > 0) {
-    notes.push_back(fmt::format(
-        "{} blocks were handed out again without a release having been seen: something releases them past the "
-        "functions that heaptap watches; they count as freed then",
-        missed));
-  }
+  note(model::NoteKind::kBlocksNotKept, unkept);
+  note(model::NoteKind::kReleasesNotSeen, missed_releases());
   uint64_t other = 0;
   for (uint32_t i = 0; i < std::min<uint32_t>(wire::kFunctionCount, entry_capacity_); ++i)
     other += now(parts_.entries[i].allocations);
-  if (other > 0) {
-    notes.push_back(fmt::format(
-        "{} allocations are counted as of other stacks: the memory of --aggregate was full when theirs came "
-        "(a larger --aggregate-memory makes room)",
-        other));
-  }
+  note(model::NoteKind::kStacksNotKept, other);
   return notes;
 }
 

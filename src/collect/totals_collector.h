@@ -5,6 +5,7 @@
 
 #include "collect/event_coder.h"
 #include "log/log_parts.h"
+#include "model/note.h"
 #include "model/totals.h"
 
 namespace heaptap::collect {
@@ -28,8 +29,8 @@ class TotalsCollector {
   // Blocks that were handed out again without a release having been seen.
   [[nodiscard]] uint64_t missed_releases() const;
 
-  // What found no place in the memory, one sentence each.
-  [[nodiscard]] std::vector<std::string> notes(const model::Totals& totals) const;
+  // What found no place in the memory.
+  [[nodiscard]] std::vector<model::Note> notes(const model::Totals& totals) const;
 
  private:
   void read_sites(EventCoder& coder, model::Totals& totals) const;

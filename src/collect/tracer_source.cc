@@ -35,12 +35,13 @@ class EndGoesOn {
   pid_t process_;
 };
 
-std::string how_it_ended(int status) {
-  return WIFSIGNALED(status) ? fmt::format("signal {} ended it", WTERMSIG(status))
-                             : fmt::format("status {}", WEXITSTATUS(status));
-}
-
 }  // namespace
+
+model::Note tracer_end_note(int wait_status) {
+  const bool by_signal = WIFSIGNALED(wait_status);
+  const int number = by_signal ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  return {.kind = model::NoteKind::kTracerEnded, .numbers = {by_signal, static_cast<uint64_t>(number)}};
+}
 
 void TracerSource::attach(pid_t process) {
   asked_.insert(process);
@@ -81,29 +82,29 @@ void TracerSource::take(const tracer::LogWanted& message) {
   if (message.reason == Reason::kExec && !(accepts_ && sound)) {
     // What is recorded already ends here, under the name that it has.
     if (RecordedProcess* const before = processes_.find(message.process)) before->recording->note_exec();
-    const std::string why = sound ? "heaptap was letting go of it" : sound.error().message;
-    give_up(message.process, "it executed a program that isn't recorded: " + why);
+    give_up(message.process, sound ? model::Note{model::NoteKind::kExecWhileLeaving}
+                                   : model::Note{.kind = model::NoteKind::kExecRefused, .name = sound.error().message});
   }
   if (asked_.erase(message.process) > 0 && accepts_) ++failures_;
 }
 
 void TracerSource::take(const tracer::Attached& message) {
-  if (asked_.erase(message.process) == 0 || !options_.announce) return;
+  if (asked_.erase(message.process) == 0) return;
   const RecordedProcess* const process = processes_.find(message.process);
-  say(fmt::format("heaptap: recording process {}{}{}\n", message.process,
-                  process == nullptr ? "" : " (" + process->recording->capture().command.front() + ")",
-                  options_.way_out));
+  tell({.kind = TracingNews::Kind::kRecording,
+        .process = message.process,
+        .program = process == nullptr ? "" : process->recording->capture().command.front()});
 }
 
 void TracerSource::take(const tracer::NotAttached& message) {
   if (asked_.erase(message.process) > 0) {
     ++failures_;
-    say(fmt::format("heaptap: process {} isn't recorded: {}\n", message.process, message.text));
+    tell({.kind = TracingNews::Kind::kNotRecorded, .process = message.process, .why = message.text});
   }
-  give_up(message.process, message.text);
+  give_up(message.process, model::failure_note(message.text));
 }
 
-void TracerSource::give_up(pid_t pid, const std::string& why) {
+void TracerSource::give_up(pid_t pid, const model::Note& why) {
   RecordedProcess* process = processes_.find(pid);
   // Where the program itself isn't recorded its trace says so.
   const bool is_program = processes_.program().is(pid);
@@ -125,7 +126,7 @@ void TracerSource::take(const Left& message) {
   RecordedProcess* const process = processes_.find(message.process);
   if (asked_.erase(message.process) > 0) {
     ++failures_;
-    say(fmt::format("heaptap: process {} ended before it could be recorded\n", message.process));
+    tell({.kind = TracingNews::Kind::kEndedBefore, .process = message.process});
   }
   if (process == nullptr) return;
   if (message.wait_status) process->exit = exit_of(*message.wait_status);
@@ -133,15 +134,15 @@ void TracerSource::take(const Left& message) {
   if (!left_.emplace(message.process, message.reason).second) return;
   if (message.reason == Left::Reason::kExecuted && !options_.follows_exec) {
     process->recording->note_exec();
-    process->recording->note("the program executed another one, which was not recorded: -e goes on there");
+    process->recording->note({model::NoteKind::kExecNotFollowed});
   }
   if (message.reason == Left::Reason::kFailed) {
-    process->recording->note("the tracer had to let go of the process before its end: later events are missing");
+    process->recording->note({model::NoteKind::kTracerLetGo});
   }
 }
 
 void TracerSource::take(const tracer::Noted& message) {
-  if (RecordedProcess* const process = processes_.find(message.process)) process->recording->note(message.text);
+  if (RecordedProcess* const process = processes_.find(message.process)) process->recording->note(message.note);
 }
 
 void TracerSource::take(const tracer::TracerGone& message) {
@@ -153,10 +154,10 @@ void TracerSource::take(const tracer::TracerGone& message) {
   if (!had_work && std::ranges::all_of(processes_.all(), is_left)) return;
   is_broken_ = true;
   failures_ += unanswered;
-  const std::string why = fmt::format("the tracer came to an unexpected end ({})", how_it_ended(message.wait_status));
-  say(fmt::format("heaptap: {}: what it traced is not recorded any more\n", why));
+  const model::Note why = tracer_end_note(message.wait_status);
+  tell({.kind = TracingNews::Kind::kTracerEnded, .wait_status = message.wait_status});
   for (RecordedProcess& process : processes_.all()) {
-    if (!left_.contains(process.pid)) process.recording->note(why + ": later events are missing");
+    if (!left_.contains(process.pid)) process.recording->note(why);
     left_.emplace(process.pid, Left::Reason::kFailed);
   }
 }

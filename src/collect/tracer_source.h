@@ -11,11 +11,22 @@
 
 namespace heaptap::collect {
 
+// What becomes of the processes that attach() is called for, and of the tracer, as it happens: for the user.
+struct TracingNews {
+  enum class Kind : uint8_t { kRecording, kNotRecorded, kEndedBefore, kTracerEnded };
+  Kind kind = Kind::kRecording;
+  pid_t process = 0;
+  std::string program = {};  // of kRecording, where it is known
+  std::string why = {};      // of kNotRecorded: the message of an error
+  int wait_status = 0;       // of kTracerEnded
+};
+
+// How the tracer came to an end that nobody wanted.
+model::Note tracer_end_note(int wait_status);
+
 struct TracerSourceOptions {
-  bool announce = false;  // say which processes are recorded, as soon as they are
-  std::string way_out;    // with that: how the user ends it
   bool follows_exec = false;
-  std::function<void(const std::string&)> say;  // tells the user a line; nothing is told where there is none
+  std::function<void(const TracingNews&)> tell = {};  // nothing is told where there is none
 };
 
 class TracerSource : public RecordingSource {
@@ -45,11 +56,11 @@ class TracerSource : public RecordingSource {
   void take(const tracer::Left& message);
   void take(const tracer::Noted& message);
   void take(const tracer::TracerGone& message);
-  void say(const std::string& line) const {
-    if (options_.say) options_.say(line);
+  void tell(const TracingNews& news) const {
+    if (options_.tell) options_.tell(news);
   }
   // It isn't recorded, or not any more, for a reason that its trace should tell.
-  void give_up(pid_t process, const std::string& why);
+  void give_up(pid_t process, const model::Note& why);
 
   RecordedProcesses& processes_;
   tracer::TracerClient& line_;

@@ -83,19 +83,19 @@ std::vector<uint8_t> read_build_id(const ByteSource& file) {
 }
 
 ObjectFile open_object_file(pid_t thread, const MappedObject& object) {
-  if (base::UniqueFd file = open_mapping(thread, object.first)) return {std::move(file), {}};
-  std::string why = std::strerror(errno);
+  if (base::UniqueFd file = open_mapping(thread, object.first)) return {std::move(file), 0};
+  int error = errno;
   for (const pid_t viewer : {thread, pid_t{0}}) {
     base::UniqueFd file = open_as_seen_by(viewer, object.first.name);
     if (!file) {
-      why = std::strerror(errno);
+      error = errno;
     } else if (is_file_of(file.get(), object)) {
-      return {std::move(file), {}};
+      return {std::move(file), 0};
     } else {
-      why = "another file is in its place";
+      error = ObjectFile::kAnotherFile;
     }
   }
-  return {{}, why};
+  return {{}, error};
 }
 
 std::string path_below_root(pid_t thread, std::string path) {

@@ -20,7 +20,8 @@ std::vector<uint8_t> read_build_id(const ByteSource& file);
 
 struct ObjectFile {
   base::UniqueFd file;
-  std::string why_not;  // there is none
+  static constexpr int kAnotherFile = 0;  // is in its place
+  int error = 0;                          // where there is none: an errno value, or kAnotherFile
 };
 ObjectFile open_object_file(pid_t thread, const MappedObject& object);
 

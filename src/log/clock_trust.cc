@@ -23,15 +23,15 @@ std::vector<std::string> words_of(const char* path) {
 }  // namespace
 
 ClockVerdict judge_clock(const ClockFacts& facts) {
-  if (facts.wanted == "counter") return {false, "HEAPTAP_CLOCK=counter asks for it"};
-  if (facts.counter.empty()) return {false, "heaptap knows no clock of this CPU that all processors share"};
-  if (facts.wanted == "processor") return {true, ""};
-  if (facts.source.empty()) return {false, "the kernel doesn't say whether the processors' clocks agree"};
-  if (facts.source == facts.counter) return {true, ""};
+  if (facts.wanted == "counter") return {ClockDoubt::kNotWanted};
+  if (facts.counter.empty()) return {ClockDoubt::kNotShared};
+  if (facts.wanted == "processor") return {ClockDoubt::kNone};
+  if (facts.source.empty()) return {ClockDoubt::kNotKnown};
+  if (facts.source == facts.counter) return {ClockDoubt::kNone};
   const bool is_made_of_it = std::ranges::find(kMadeOfCounter, facts.source) != kMadeOfCounter.end();
   const bool is_available = std::ranges::find(facts.available, facts.counter) != facts.available.end();
-  if (is_made_of_it && is_available && facts.is_invariant) return {true, ""};
-  return {false, "the kernel takes its time from " + facts.source + ", not from the processors' clocks"};
+  if (is_made_of_it && is_available && facts.is_invariant) return {ClockDoubt::kNone};
+  return {ClockDoubt::kNotUsed, facts.source};
 }
 
 ClockFacts read_clock_facts() {

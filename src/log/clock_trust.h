@@ -1,6 +1,7 @@
 // Whether the processor's clock may order events: it has to be the same on all processors and never go back, which the kernel
 // knows best. It watches the counter, and takes another source of time where it isn't so.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,18 @@ struct ClockFacts {
   std::string wanted;  // HEAPTAP_CLOCK: "processor" or "counter"; empty or anything else: as it is found
 };
 
+enum class ClockDoubt : uint8_t {
+  kNone,
+  kNotWanted,  // HEAPTAP_CLOCK asks for the counter
+  kNotShared,  // no clock of this CPU is known that all processors share
+  kNotKnown,   // the kernel doesn't say what it takes its time from
+  kNotUsed,    // it takes it from something else
+};
+
 struct ClockVerdict {
-  bool is_trusted = false;
-  std::string reason;  // why it isn't, as part of a sentence
+  ClockDoubt doubt = ClockDoubt::kNone;
+  std::string source = {};  // with kNotUsed: what the kernel takes its time from
+  [[nodiscard]] bool is_trusted() const { return doubt == ClockDoubt::kNone; }
 };
 
 ClockVerdict judge_clock(const ClockFacts& facts);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/note.h"
+
 namespace heaptap::model {
 
 struct ExitStatus {
@@ -68,7 +70,7 @@ struct Capture {
   uint64_t event_count = 0;
   uint64_t lost_events = 0;
   uint32_t gaps = 0;               // bits of CaptureGap
-  std::vector<std::string> notes;  // what could not be seen, one sentence each
+  std::vector<Note> notes;         // what could not be seen
   uint64_t collector_cpu_ns = 0;
   uint64_t collector_peak_rss_bytes = 0;
   uint64_t log_bytes_used = 0;  // of the shared memory, at most at one time

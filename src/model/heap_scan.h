@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/event.h"
+#include "model/note.h"
 #include "wire/heap_scan.h"
 
 namespace heaptap::model {
@@ -70,7 +71,7 @@ struct HeapScan {
   std::vector<uint32_t> pointers_begin;
   std::vector<BlockPointer> pointers;
   std::vector<RootPointer> roots;  // for each block, kind of root and kind of pointer, the first
-  std::vector<std::string> notes;  // what couldn't be seen
+  std::vector<Note> notes;         // what couldn't be seen
 };
 
 }  // namespace heaptap::model

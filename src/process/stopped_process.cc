@@ -20,7 +20,6 @@ struct StoppedProcess::State {
   pid_t process = 0;
   wire::Architecture architecture = wire::Architecture::kUnknown;
   std::vector<StoppedThread> threads;
-  std::vector<std::string> notes;
   Clock::time_point began;
   Clock::time_point ended;
   bool released = false;
@@ -36,7 +35,6 @@ struct StoppedProcess::State {
     std::string error = collector.stop_all();
     threads = std::move(collector.threads());
     architecture = collector.architecture();
-    notes = std::move(collector.notes());
     const bool failed = !error.empty();
     result.set_value(std::move(error));
     if (failed) return;
@@ -82,7 +80,6 @@ StoppedProcess StoppedProcess::held(Held process, std::function<void()> release)
   state->process = process.process;
   state->architecture = process.architecture;
   state->threads = std::move(process.threads);
-  state->notes = std::move(process.notes);
   state->began = Clock::now();
   state->release_held = release ? std::move(release) : [] {};
   std::ranges::sort(state->threads, {}, &StoppedThread::thread_id);
@@ -118,7 +115,6 @@ pid_t StoppedProcess::live_thread() const {
 }
 
 const std::vector<StoppedThread>& StoppedProcess::threads() const { return state_->threads; }
-const std::vector<std::string>& StoppedProcess::notes() const { return state_->notes; }
 
 uint64_t StoppedProcess::stopped_ns() const {
   const auto end = state_->released ? state_->ended : Clock::now();

@@ -39,7 +39,6 @@ class StoppedProcess {
     pid_t process = 0;
     wire::Architecture architecture = wire::Architecture::kUnknown;
     std::vector<StoppedThread> threads;
-    std::vector<std::string> notes;
   };
   static StoppedProcess held(Held process, std::function<void()> release);
   StoppedProcess(StoppedProcess&&) noexcept;
@@ -54,7 +53,6 @@ class StoppedProcess {
   // For /proc/…: of a leader that has exited, maps and mem can't be read.
   [[nodiscard]] pid_t live_thread() const;
   [[nodiscard]] const std::vector<StoppedThread>& threads() const;  // ascending by id
-  [[nodiscard]] const std::vector<std::string>& notes() const;
   // Since the first thread was asked to stop, or since held(), until release() or now.
   [[nodiscard]] uint64_t stopped_ns() const;
 

@@ -110,8 +110,6 @@ void ThreadStopper::leave_in_kernel(TracedThread& thread) {
   left.thread_id = static_cast<uint32_t>(thread.id());
   left.stack_pointer = place->stack_pointer;
   left.program_counter = place->program_counter;
-  notes_.push_back("thread " + std::to_string(thread.id()) +
-                   " is deep in the kernel and could not be stopped: what only its registers point to is not seen");
 }
 
 // False: a thread isn't stopped any more (one that was killed, or replaced by execve).

@@ -22,7 +22,6 @@ class ThreadStopper {
 
   // After stop_all().
   [[nodiscard]] std::vector<StoppedThread>& threads() { return stopped_; }
-  [[nodiscard]] std::vector<std::string>& notes() { return notes_; }
   [[nodiscard]] wire::Architecture architecture() const { return architecture_; }
 
  private:
@@ -43,7 +42,6 @@ class ThreadStopper {
   std::map<pid_t, TracedThread> traced_;
   std::map<pid_t, StoppedThread> in_kernel_;
   std::vector<StoppedThread> stopped_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace heaptap::process

@@ -14,6 +14,7 @@
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/note_text.h"
 #include "report/process_sums.h"
 #include "report/telling_frame.h"
 #include "report/text_parts.h"
@@ -225,7 +226,7 @@ Lines remark_lines(const Report& report, size_t most) {
   const Totals& totals = report.totals;
   const bool has_errors = totals.bad_releases + totals.double_releases + totals.mismatched_releases != 0;
   if (has_errors && report.errors.empty()) lines.push_back(bad_releases_line(totals));
-  for (const std::string& note : report.capture.notes) {
+  for (const std::string& note : sentences_of(report.capture.notes)) {
     lines.push_back("! " + base::safe_text(note));
   }
   for (const std::string& hint : report.hints) {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "report/note_text.h"
 #include "report/process_sums.h"
+#include "report/words.h"
 
 namespace heaptap::report {
 
@@ -56,7 +58,7 @@ Json scan_json(const ScanFacts& scan) {
           {"blocks", scan.blocks},
           {"pointers", scan.pointers},
           {"stored_bytes", scan.stored_bytes},
-          {"notes", scan.notes}};
+          {"notes", sentences_of(scan.notes)}};
 }
 
 std::string to_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -95,8 +97,8 @@ Json json_of(const StackEntry& stack) {
           {"threads", known(stack.threads_known, stack.threads)},
           {"leaks", leaks_json(stack.leaks)},
           {"frames", json_of(stack.frames)},
-          {"ends_early", or_null(stack.ends_early)},
-          {"purpose", or_null(stack.purpose)}};
+          {"ends_early", or_null(ending_of(stack))},
+          {"purpose", or_null(words_of(stack.purpose))}};
 }
 
 Json json_of(const ErrorEntry& error) {
@@ -195,6 +197,25 @@ Json sum_json(const std::vector<ProcessEntry>& processes) {
           {"lost_events", sums.lost_events}};
 }
 
+Json note_json(const model::Note& note, const Json& scan) {
+  return {{"kind", name_of(note.kind)},
+          {"scan", scan},
+          {"module", or_null(note.module)},
+          {"name", or_null(note.name)},
+          {"count", count_of(note)},
+          {"numbers", note.numbers},
+          {"text", sentence_of(note)}};
+}
+
+// What could not be seen, of the capture and of the scan whose leaks the report has.
+Json notes_json(const Report& report) {
+  Json list = Json::array();
+  for (const model::Note& note : report.capture.notes) list.push_back(note_json(note, nullptr));
+  if (!report.leaks.scanned) return list;
+  for (const model::Note& note : report.leaks.scan.notes) list.push_back(note_json(note, report.leaks.scan.number));
+  return list;
+}
+
 Json capture_json(const Report& report) {
   const model::Capture& capture = report.capture;
   return {{"via", capture.via},
@@ -210,7 +231,7 @@ Json capture_json(const Report& report) {
           {"lost_events", capture.lost_events},
           {"truncated", capture.truncated},
           {"damage", or_null(capture.damage)},
-          {"notes", capture.notes},
+          {"notes", sentences_of(capture.notes)},
           {"heaptap_version", capture.heaptap_version}};
 }
 
@@ -219,6 +240,7 @@ JsonDocument::JsonDocument(const char* view, const Report& report) {
   member("version", 1);
   member("target", target_json(report.capture));
   member("capture", capture_json(report));
+  member("notes", notes_json(report));
   member("filter", or_null(report.filter));
 }
 

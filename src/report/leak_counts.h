@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "model/note.h"
+
 namespace heaptap::report {
 
 struct BlockCount {
@@ -33,7 +35,7 @@ struct ScanFacts {
   uint64_t blocks = 0;
   uint64_t pointers = 0;
   uint64_t stored_bytes = 0;       // in the trace
-  std::vector<std::string> notes;  // what couldn't be seen
+  std::vector<model::Note> notes;  // what couldn't be seen
 };
 
 struct SuppressionEntry {

@@ -10,6 +10,7 @@
 #include "model/frame.h"
 #include "report/leak_counts.h"
 #include "report/leak_views.h"
+#include "wire/log.h"
 
 namespace heaptap::report {
 
@@ -39,6 +40,9 @@ struct Totals {
   bool bad_frees_known = true;  // which are double, and which bad
 };
 
+// Whom a library has blocks for, where they are for itself.
+enum class Purpose : uint8_t { kProgram, kEmergencyPool };
+
 struct StackEntry {
   uint64_t id = 0;  // of this function called from this stack
   std::string function;
@@ -61,8 +65,21 @@ struct StackEntry {
   bool times_known = true;  // peak_bytes, lifetime_ns
   bool threads_known = true;
   bool temporary_known = true;
-  std::string ends_early;  // why there are no further frames; empty where the stack is whole
-  std::string purpose;     // of the blocks, where a library has them for itself and it is known what for; else empty
+  wire::StackEnd end = wire::StackEnd::kComplete;  // why there are no further frames
+  uint64_t frames_in_all = 0;                      // where not all are listed; else 0
+  Purpose purpose = Purpose::kProgram;
+};
+
+// Why something wasn't seen.
+enum class Gap : uint8_t {
+  kLostEvents,
+  kDamagedLog,
+  kOmittedObjects,
+  kPastHooks,
+  kMissedReleases,
+  kLater,  // a reason that a later version knows
+  kRunning,
+  kCutOff,
 };
 
 // Which verdicts are certain. Where one isn't, what it speaks against is still so; there may be more of it.
@@ -70,7 +87,7 @@ struct Known {
   bool leaks = true;              // which blocks are lost
   bool releases = true;           // which releases are bad, double or mismatched
   bool saw_all = true;            // of what happened from where the capture began to where the trace ends
-  std::vector<std::string> gaps;  // why not: what wasn't seen, in words
+  std::vector<Gap> gaps;  // why not
 };
 
 struct ErrorEntry {

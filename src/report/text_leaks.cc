@@ -3,6 +3,7 @@
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/note_text.h"
 #include "report/text_blocks.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
@@ -49,7 +50,7 @@ std::string scan_text(const Leaks& leaks) {
       "Scan {} of {}, {}: the program stood still for {}, {} were read, {} were looked at\n", scan.number,
       leaks.scan_count, scan.at_end ? "at the program's end" : "asked for after " + base::format_duration(scan.time_ns),
       base::format_duration(scan.stopped_ns), format_bytes(scan.read_bytes), counted(scan.blocks, "block"));
-  for (const std::string& note : scan.notes) text += "  ! " + base::safe_text(note) + "\n";
+  for (const std::string& note : sentences_of(scan.notes)) text += "  ! " + base::safe_text(note) + "\n";
   for (const std::string& line : leaks.unused_suppressions) {
     text += "  ! a suppression that matched nothing: " + base::safe_text(line) + "\n";
   }

@@ -8,7 +8,9 @@
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/note_text.h"
 #include "report/text_safe.h"
+#include "report/words.h"
 
 namespace heaptap::report {
 
@@ -65,7 +67,9 @@ std::string uncertainty_of(const Report& report) {
   std::vector<std::string> unknown;
   if (!known.leaks && report.leaks.scanned) unknown.emplace_back("which blocks are lost");
   if (!known.releases) unknown.emplace_back("which releases are bad");
-  return fmt::format("not known for certain: {} ({})", fmt::join(unknown, ", "), fmt::join(known.gaps, ", "));
+  std::vector<std::string> gaps;
+  for (const Gap gap : known.gaps) gaps.push_back(words_of(gap));
+  return fmt::format("not known for certain: {} ({})", fmt::join(unknown, ", "), fmt::join(gaps, ", "));
 }
 
 std::string remarks_of(const TextContext& context) {
@@ -91,7 +95,7 @@ std::string remarks_of(const TextContext& context) {
   if (!context.report.totals.bad_frees_known && context.report.totals.calls_known && context.report.filter.empty()) {
     warn("of some bad releases it is not known whether they were double: --aggregate forgets released blocks");
   }
-  for (const std::string& note : capture.notes) {
+  for (const std::string& note : sentences_of(capture.notes)) {
     warn(note);
   }
   for (const std::string& hint : context.report.hints) {
@@ -116,9 +120,11 @@ std::string frames_text(const TextContext& context, const std::vector<model::Fra
 
 std::string frames_text(const TextContext& context, const StackEntry& stack) {
   std::string text = frames_text(context, stack.frames);
-  if (!stack.purpose.empty()) text += "      " + context.ink.dim("(" + stack.purpose + ")") + "\n";
-  if (!stack.ends_early.empty()) {
-    text += "      " + context.ink.dim("(no further: " + stack.ends_early + ")") + "\n";
+  if (const std::string purpose = words_of(stack.purpose); !purpose.empty()) {
+    text += "      " + context.ink.dim("(" + purpose + ")") + "\n";
+  }
+  if (const std::string ending = ending_of(stack); !ending.empty()) {
+    text += "      " + context.ink.dim("(no further: " + ending + ")") + "\n";
   }
   return text;
 }

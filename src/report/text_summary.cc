@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
+#include "report/words.h"
 
 namespace heaptap::report {
 namespace {
@@ -78,7 +79,7 @@ std::string stack_text(const TextContext& context, const StackEntry& stack) {
 }
 
 std::string caller_text(const StackEntry& stack) {
-  if (!stack.purpose.empty()) return stack.purpose;
+  if (stack.purpose != Purpose::kProgram) return words_of(stack.purpose);
   return stack.frames.empty() ? "" : describe(stack.frames.front(), kNameWidth);
 }
 

@@ -1,7 +1,5 @@
 #include "scan/heap_scanner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <optional>
@@ -69,7 +67,7 @@ struct HeapScanner::State {
     scan.blocks = std::move(input.blocks);
     const std::vector<model::ScannedBlock> before = input.lives.empty() ? decltype(scan.blocks){} : scan.blocks;
     if (const size_t odd = put_in_order(scan.blocks); odd != 0) {
-      scan.notes.push_back(fmt::format("{} blocks lie where no program's memory can be; they were left out", odd));
+      scan.notes.push_back({.kind = model::NoteKind::kBlocksMisplaced, .numbers = {odd}});
     }
     if (!input.lives.empty()) scan.lives = lives_in_order(before, input.lives, scan.blocks);
     put_in_order(ranges);
@@ -189,7 +187,7 @@ model::HeapScan HeapScanner::resolve() {
   HEAPTAP_CHECK(state_ != nullptr);
   State& state = *state_;
   if (state.unread_bytes != 0) {
-    state.scan.notes.push_back(fmt::format("{} bytes of memory could not be read", state.unread_bytes));
+    state.scan.notes.push_back({.kind = model::NoteKind::kMemoryNotRead, .numbers = {state.unread_bytes}});
   }
   state.resolver->add(state.log);
   for (const wire::RootWord& word : state.words) state.resolver->add(word);

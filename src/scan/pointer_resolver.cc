@@ -136,8 +136,7 @@ void PointerResolver::finish() {
     scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
   }
   mark_header_pointers(scan_, interior_pointers_, interior_roots_, calls_);
-  if (full_)
-    scan_.notes.emplace_back("there are more pointers between blocks than a scan can keep; some were left out");
+  if (full_) scan_.notes.push_back({model::NoteKind::kPointersLeftOut});
 }
 
 }  // namespace heaptap::scan

@@ -104,7 +104,11 @@ class RootFinder {
     for (const base::AddressRange& range : query_.own) labels_.erase(range);
     collect_ranges();
     walk_stacks();
-    roots_.notes.insert(roots_.notes.end(), process_.notes().begin(), process_.notes().end());
+    for (const process::StoppedThread& thread : process_.threads()) {
+      if (!thread.registers_known) {
+        roots_.notes.push_back({.kind = model::NoteKind::kThreadInKernel, .numbers = {thread.thread_id}});
+      }
+    }
     return std::move(roots_);
   }
 
@@ -192,7 +196,7 @@ void RootFinder::label_mappings() {
     labels_.paint(mapping.range, RootKind::kMapping);
   }
   if (left_out != 0) {
-    roots_.notes.push_back(std::to_string(left_out) + " large shared mappings of files were not searched for pointers");
+    roots_.notes.push_back({.kind = model::NoteKind::kMappingsNotSearched, .numbers = {left_out}});
   }
 }
 
@@ -212,8 +216,7 @@ void RootFinder::label_modules() {
 
 void RootFinder::leave_out_allocators() {
   if (!query_.heap_is_complete) {
-    roots_.notes.emplace_back(
-        "not all blocks are known: what else lies in the heap counts as roots, so leaks may be missed");
+    roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
     return;
   }
   for (const process::Mapping& mapping : memory_.map()) {

@@ -7,10 +7,10 @@
 #pragma once
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/address_range.h"
+#include "model/note.h"
 #include "process/process_memory.h"
 #include "process/stopped_process.h"
 #include "wire/heap_scan.h"
@@ -55,7 +55,7 @@ struct Roots {
   std::vector<wire::StackFrame> frames;
   std::vector<ThreadSegment> thread_locals;
   std::vector<base::AddressRange> read_only_data;  // of modules
-  std::vector<std::string> notes;                  // what couldn't be seen
+  std::vector<model::Note> notes;                  // what couldn't be seen
 };
 
 Roots find_roots(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query);

@@ -5,6 +5,25 @@
 #include <algorithm>
 
 namespace heaptap::symbols {
+namespace {
+
+model::SymbolHint::Lack lack_of(SymbolSource source) {
+  using Lack = model::SymbolHint::Lack;
+  switch (source) {
+    case SymbolSource::kNoFile:
+      return Lack::kFile;
+    case SymbolSource::kReplaced:
+      return Lack::kSameFile;
+    case SymbolSource::kExportsOnly:
+      return Lack::kSymbols;
+    case SymbolSource::kNames:
+    case SymbolSource::kFull:
+      break;
+  }
+  return Lack::kLines;
+}
+
+}  // namespace
 
 void Hints::count(const std::string& path, SymbolSource source, const std::vector<model::Frame>& frames) {
   const model::Frame& outermost = frames.back();
@@ -17,47 +36,22 @@ void Hints::count(const std::string& path, SymbolSource source, const std::vecto
   lack.without_line += 1;
 }
 
-std::vector<std::string> Hints::sentences(size_t limit) const {
+std::vector<model::SymbolHint> Hints::list(size_t limit) const {
   std::vector<std::pair<const std::string*, const Lack*>> order;
   for (const auto& [path, lack] : lacks_) order.emplace_back(&path, &lack);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     if (a.second->without_name != b.second->without_name) return a.second->without_name > b.second->without_name;
     return a.second->without_line > b.second->without_line;
   });
-  std::vector<std::string> result;
+  std::vector<model::SymbolHint> result;
   for (const auto& [path, lack] : order) {
     if (result.size() >= limit) break;
-    result.push_back(sentence(*path, *lack));
+    result.push_back({.path = *path,
+                      .lack = lack_of(lack->source),
+                      .without_names = lack->without_name > 0,
+                      .asked_servers = asked_debuginfod_});
   }
   return result;
-}
-
-std::string Hints::sentence(const std::string& path, const Lack& lack) const {
-  const size_t slash = path.rfind('/');
-  const std::string name = slash == path.npos ? path : path.substr(slash + 1);
-  const std::string package =
-      path.starts_with("/usr/") || path.starts_with("/lib")
-          ? fmt::format("install its debug symbols (find-dbgsym-packages {} names the package), ", path)
-          : std::string();
-  const char* servers = asked_debuginfod_ ? "" : " or --debuginfod";
-  switch (lack.source) {
-    case SymbolSource::kNoFile:
-      return fmt::format("{} is not on this machine: pass --sysroot DIR or --symbols DIR with a copy of {}{}", name,
-                         path, asked_debuginfod_ ? "" : ", or --debuginfod");
-    case SymbolSource::kReplaced:
-      return fmt::format(
-          "{} was replaced since the trace was recorded (its build-id differs), so it is not used: pass --symbols DIR "
-          "with the file of then",
-          path);
-    case SymbolSource::kExportsOnly:
-      return fmt::format("{} is stripped: functions without {}; {}pass --symbols DIR with its debug file{}", name,
-                         lack.without_name > 0 ? "names" : "lines", package, servers);
-    case SymbolSource::kNames:
-    case SymbolSource::kFull:
-      break;
-  }
-  return fmt::format("{} has no line information: {}build it with -g, or pass --symbols DIR with its debug file{}",
-                     name, package, servers);
 }
 
 }  // namespace heaptap::symbols

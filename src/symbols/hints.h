@@ -1,10 +1,11 @@
-// Which modules' frames lacked names or lines, and what the user can do about it. Private to symbols/.
+// Which modules' frames lacked names or lines. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "model/symbol_hint.h"
 #include "symbols/module_file.h"
 
 namespace heaptap::symbols {
@@ -17,7 +18,7 @@ class Hints {
   void count(const std::string& path, SymbolSource source, const std::vector<model::Frame>& frames);
 
   // Those with most frames without a name first, then those with most without a line, then by path.
-  [[nodiscard]] std::vector<std::string> sentences(size_t limit) const;
+  [[nodiscard]] std::vector<model::SymbolHint> list(size_t limit) const;
 
  private:
   struct Lack {
@@ -25,7 +26,6 @@ class Hints {
     uint64_t without_name = 0;
     uint64_t without_line = 0;
   };
-  [[nodiscard]] std::string sentence(const std::string& path, const Lack& lack) const;
 
   bool asked_debuginfod_;
   std::map<std::string, Lack> lacks_;  // by path

@@ -39,7 +39,7 @@ class Resolver::Impl {
     return file_of(module).variable_at(address, is_thread_local);
   }
 
-  [[nodiscard]] std::vector<std::string> hints(size_t limit) const { return hints_.sentences(limit); }
+  [[nodiscard]] std::vector<model::SymbolHint> hints(size_t limit) const { return hints_.list(limit); }
 
   void open_ahead(std::vector<model::Module> modules, bool all_over) {
     if (ahead_.joinable() || std::thread::hardware_concurrency() < 2) return;
@@ -172,6 +172,6 @@ std::string Resolver::type_at(const model::Module& module, uint64_t address) {
   return name.starts_with(kPartly) && in != name.npos ? std::string(name.substr(in + 4)) : std::string();
 }
 
-std::vector<std::string> Resolver::hints(size_t limit) const { return impl_->hints(limit); }
+std::vector<model::SymbolHint> Resolver::hints(size_t limit) const { return impl_->hints(limit); }
 
 }  // namespace heaptap::symbols

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "model/frame.h"
+#include "model/symbol_hint.h"
 #include "model/tables.h"
 
 namespace heaptap::symbols {
@@ -52,10 +53,9 @@ class Resolver {
   // The class whose vtable lies around a link-time address ("shop::Cart"); empty where none does.
   std::string type_at(const model::Module& module, uint64_t address);
 
-  // One sentence for each module whose frames had no names or no lines, with the package or option that would help
-  // ("libfoo.so.1 is stripped: install libfoo1-dbgsym, or pass --symbols DIR"). The modules with most frames without a
-  // name first, then those with most without a line; at most `limit`.
-  [[nodiscard]] std::vector<std::string> hints(size_t limit) const;
+  // The modules whose frames had no names or no lines, with what their symbols lack. Those with most frames without a name
+  // first, then those with most without a line; at most `limit`.
+  [[nodiscard]] std::vector<model::SymbolHint> hints(size_t limit) const;
 
  private:
   class Impl;

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "model/note_code.h"
+
 namespace heaptap::trace {
 namespace {
 
@@ -38,11 +40,12 @@ enum class Field : uint64_t {
   kDurationNs = 35,
   kEventCount = 36,
   kLostEvents = 37,
-  kNote = 38,  // one each
+  kSentence = 38,  // one each; in place of notes before 2.4
   kCollectorCpuNs = 39,
   kCollectorPeakRssBytes = 40,
   kLogBytesUsed = 41,
   kGaps = 42,
+  kNote = 43,  // one each
   kExecuted = 48,
   kDetached = 49,
 };
@@ -172,8 +175,11 @@ void take(Field field, std::string_view text, model::Capture& capture) {
     case Field::kSuppressionText:
       if (!capture.suppressions.empty()) capture.suppressions.back().text = text;
       break;
+    case Field::kSentence:
+      capture.notes.push_back({.kind = model::NoteKind::kText, .name = std::string(text)});
+      break;
     case Field::kNote:
-      capture.notes.emplace_back(text);
+      capture.notes.push_back(model::decode_note(text).value_or(model::Note{model::NoteKind::kUnreadableNote}));
       break;
     default:
       wire::VarintReader number(reinterpret_cast<const uint8_t*>(text.data()), text.size());
@@ -194,17 +200,18 @@ class CaptureRoom {
 
   bool takes(Field field, uint64_t bytes) {
     switch (field) {
+      case Field::kSentence:
       case Field::kNote:
         return capture_.notes.size() < kMaxNotes;
       case Field::kArgument:
-        return fits(capture_.command.size() < kMaxArguments, bytes, argument_bytes_,
-                    "the command line is longer than what is shown of it");
+        return fits(capture_.command.size() < kMaxArguments, bytes, argument_bytes_, model::NoteKind::kCommandCut);
       case Field::kSuppressionFile:
-        in_file_ = fits(capture_.suppressions.size() < kMaxSuppressions, bytes, suppression_bytes_, kTooMany);
+        in_file_ = fits(capture_.suppressions.size() < kMaxSuppressions, bytes, suppression_bytes_,
+                        model::NoteKind::kSuppressionsCut);
         return in_file_;
       case Field::kSuppressionText:
         if (!std::exchange(in_file_, false)) return false;
-        return fits(true, bytes, suppression_bytes_, kTooMany);
+        return fits(true, bytes, suppression_bytes_, model::NoteKind::kSuppressionsCut);
       default:
         return true;
     }
@@ -215,15 +222,14 @@ class CaptureRoom {
   static constexpr size_t kMaxArguments = 65'536;
   static constexpr size_t kMaxSuppressions = 1000;
   static constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
-  static constexpr const char* kTooMany = "the trace has more suppressions than are read: some are left out";
 
-  bool fits(bool is_so, uint64_t bytes, uint64_t& taken, const char* otherwise) {
+  bool fits(bool is_so, uint64_t bytes, uint64_t& taken, model::NoteKind otherwise) {
     if (is_so && taken <= kMaxBytes && bytes <= kMaxBytes - taken) {
       taken += bytes;
       return true;
     }
-    const bool is_said = std::ranges::find(capture_.notes, otherwise) != capture_.notes.end();
-    if (!is_said && capture_.notes.size() < kMaxNotes) capture_.notes.emplace_back(otherwise);
+    const bool is_noted = std::ranges::find(capture_.notes, otherwise, &model::Note::kind) != capture_.notes.end();
+    if (!is_noted && capture_.notes.size() < kMaxNotes) capture_.notes.push_back({otherwise});
     return false;
   }
 
@@ -272,7 +278,7 @@ void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
   put(out, Field::kTicksPerSecond, capture.ticks_per_second);
   put(out, Field::kEventCount, capture.event_count);
   put(out, Field::kLostEvents, capture.lost_events);
-  for (const std::string& note : capture.notes) put(out, Field::kNote, note);
+  for (const model::Note& note : capture.notes) put(out, Field::kNote, model::encode(note));
   put(out, Field::kCollectorCpuNs, capture.collector_cpu_ns);
   put(out, Field::kCollectorPeakRssBytes, capture.collector_peak_rss_bytes);
   put(out, Field::kLogBytesUsed, capture.log_bytes_used);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/large_allocator.h"
+#include "model/note_code.h"
 
 namespace heaptap::trace {
 namespace {
@@ -19,8 +20,28 @@ constexpr size_t kRootsEach = 1 << 16;
 constexpr uint64_t kMaxEach = 1 << 20;  // a reader takes no more of anything from one frame
 constexpr uint64_t kMaxBlocks = 1u << 30;
 constexpr size_t kMaxNotes = 1000;
-constexpr size_t kMaxNoteBytes = 4096;
+constexpr size_t kMaxNoteBytes = 4096;  // of a name in one
 constexpr unsigned kMaxShift = 4;
+
+std::string coded(model::Note note) {
+  note.module.resize(std::min(note.module.size(), kMaxNoteBytes));
+  note.name.resize(std::min(note.name.size(), kMaxNoteBytes));
+  return model::encode(note);
+}
+
+// Adds what stands there: how many, then each with its size before it. `make` turns its bytes into a note.
+template <typename Make>
+bool read_notes(wire::VarintReader& in, std::vector<model::Note>& notes, Make make) {
+  const uint64_t count = in.varint();
+  if (count > kMaxNotes) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t bytes = in.varint();
+    const uint8_t* from = in.bytes(bytes);
+    if (from == nullptr) return false;
+    notes.push_back(make(std::string_view(reinterpret_cast<const char*>(from), bytes)));
+  }
+  return in.ok();
+}
 
 constexpr uint64_t frames_for(size_t count, size_t each) { return (count + each - 1) / each; }
 
@@ -108,12 +129,13 @@ void ScanFrameWriter::write_head() {
   payload_.varint(scan_.blocks.size());
   payload_.varint(scan_.pointers.size());
   payload_.varint(scan_.roots.size());
+  payload_.varint(0);  // sentences, which stood in place of notes before 2.4
   const size_t note_count = std::min(scan_.notes.size(), kMaxNotes);
   payload_.varint(note_count);
-  for (size_t i = 0; i < note_count; ++i) payload_.text(std::string_view(scan_.notes[i]).substr(0, kMaxNoteBytes));
+  for (size_t i = 0; i < note_count; ++i) payload_.text(coded(scan_.notes[i]));
 }
 
-bool read_scan_head(wire::VarintReader& in, ScanSummary& summary) {
+bool read_scan_head(wire::VarintReader& in, ScanSummary& summary, bool has_notes) {
   model::HeapScan& facts = summary.facts;
   const uint64_t number = in.varint();
   const uint64_t part = in.varint();
@@ -131,18 +153,15 @@ bool read_scan_head(wire::VarintReader& in, ScanSummary& summary) {
   summary.block_count = in.varint();
   summary.pointer_count = in.varint();
   summary.root_count = in.varint();
-  const uint64_t note_count = in.varint();
+  if (!in.ok() || summary.block_count > kMaxBlocks || summary.pointer_count > kAny32) return false;
   facts.notes.clear();
-  if (!in.ok() || note_count > kMaxNotes || summary.block_count > kMaxBlocks || summary.pointer_count > kAny32) {
-    return false;
-  }
-  for (uint64_t i = 0; i < note_count; ++i) {
-    const uint64_t bytes = in.varint();
-    const uint8_t* text = in.bytes(bytes);
-    if (text == nullptr) return false;
-    facts.notes.emplace_back(reinterpret_cast<const char*>(text), bytes);
-  }
-  return in.ok();
+  const bool has_sentences = read_notes(in, facts.notes, [](std::string_view text) {
+    return model::Note{.kind = model::NoteKind::kText, .name = std::string(text)};
+  });
+  if (!has_sentences || !has_notes) return has_sentences;
+  return read_notes(in, facts.notes, [](std::string_view bytes) {
+    return model::decode_note(bytes).value_or(model::Note{model::NoteKind::kUnreadableNote});
+  });
 }
 
 void ScanFrameWriter::write_blocks() {
@@ -275,7 +294,7 @@ void ScanFrameWriter::write_roots() {
 
 bool ScanFrameReader::add(wire::VarintReader& in, const model::Tables& tables) {
   if (!started_) {
-    if (!read_scan_head(in, head_)) return false;
+    if (!read_scan_head(in, head_, has_notes_)) return false;
     scan_ = head_.facts;
     started_ = true;
     part_ = 1;

@@ -59,6 +59,8 @@ class ScanFrameWriter {
 
 class ScanFrameReader {
  public:
+  // `has_notes`: see read_scan_head.
+  explicit ScanFrameReader(bool has_notes = true) : has_notes_(has_notes) {}
   // Takes a scan's frames in order. False: the payload is damaged, or isn't what has to come next; the scan is then of no use.
   // Sites and modules are checked against the tables.
   bool add(wire::VarintReader& in, const model::Tables& tables);
@@ -85,6 +87,7 @@ class ScanFrameReader {
     uint32_t count;
   };
 
+  bool has_notes_;
   bool started_ = false;
   uint64_t part_ = 0;
   ScanSummary head_;
@@ -96,7 +99,7 @@ class ScanFrameReader {
   std::vector<Run> runs_;
 };
 
-// Whether the payload is a scan's head; then what it says.
-bool read_scan_head(wire::VarintReader& in, ScanSummary& summary);
+// Whether the payload is a scan's head; then what it says. `has_notes`: notes stand behind the sentences (since 2.4).
+bool read_scan_head(wire::VarintReader& in, ScanSummary& summary, bool has_notes);
 
 }  // namespace heaptap::trace

@@ -1,7 +1,5 @@
 #include "trace/scan_list.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace heaptap::trace {
@@ -22,11 +20,11 @@ size_t behind_scan_frames(const std::vector<FramePlace>& frames, size_t from, ui
 
 }  // namespace
 
-ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes,
+ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes, bool has_notes,
                     const std::function<bool(const FramePlace&, wire::VarintReader&)>& read) {
   ScanList list;
-  const auto note = [&](std::string text) {
-    if (list.notes.size() < kMaxNotes) list.notes.push_back(std::move(text));
+  const auto note = [&](model::Note made) {
+    if (list.notes.size() < kMaxNotes) list.notes.push_back(std::move(made));
   };
   for (size_t head = 0; head < frames.size();) {
     if (!is_scan(frames, head)) {
@@ -35,17 +33,15 @@ ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes,
     }
     wire::VarintReader payload;
     ScanSummary summary;
-    if (!read(frames[head], payload) || !read_scan_head(payload, summary)) {
-      note(fmt::format("a leak scan can't be used: its beginning, at byte {}, is damaged or missing",
-                       frames[head].offset));
+    if (!read(frames[head], payload) || !read_scan_head(payload, summary, has_notes)) {
+      note({.kind = model::NoteKind::kScanHeadDamaged, .numbers = {frames[head].offset}});
       head = behind_scan_frames(frames, head, frames.size());
       continue;
     }
     const size_t end = behind_scan_frames(frames, head + 1, summary.frame_count);
     if (end - head - 1 < summary.frame_count) {
-      note(
-          fmt::format("leak scan {} can't be used: the trace has {} of its {} frames (the recording was cut off there)",
-                      summary.facts.number, end - head, summary.frame_count + 1));
+      note({.kind = model::NoteKind::kScanCutOff,
+            .numbers = {summary.facts.number, end - head, summary.frame_count + 1}});
     } else {
       const uint64_t behind = end < frames.size() ? frames[end].offset : file_bytes;
       summary.stored_bytes = behind - std::min(frames[head].offset, behind);

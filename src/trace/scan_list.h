@@ -1,7 +1,6 @@
 // Which leak scans a trace holds, and which of them are whole.
 #pragma once
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "trace/scan_frames.h"
@@ -12,11 +11,12 @@ namespace heaptap::trace {
 struct ScanList {
   std::vector<ScanSummary> scans;  // those with all their frames
   std::vector<size_t> heads;       // of each: index of its head among the frames
-  std::vector<std::string> notes;  // why others can't be used
+  std::vector<model::Note> notes;  // why others can't be used
 };
 
 // `read` gives the payload of a frame, or false where it is damaged; it is asked for the scans' heads only.
-ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes,
+// `has_notes`: see read_scan_head.
+ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes, bool has_notes,
                     const std::function<bool(const FramePlace&, wire::VarintReader&)>& read);
 
 }  // namespace heaptap::trace

@@ -43,6 +43,7 @@ class TraceReader::Impl {
                         path_, major, version >> 16, wire::kMajorVersion);
     }
     is_numbered_ = version >> 16 >= wire::kNumberedMinorVersion;
+    has_notes_ = version >> 16 >= wire::kNotesMinorVersion;
     if (major == 0) return base::fail("{} is damaged: it names a trace format that never was (0)", path_);
     if (major < wire::kMajorVersion) {
       return base::fail(
@@ -55,7 +56,7 @@ class TraceReader::Impl {
   // Reads the frames of facts, so that these are there before a replay: how the capture began, and how it ended.
   void peek() {
     frames_ = read_trace_index(file_.get(), bytes_).frames;
-    scans_ = list_scans(frames_, bytes_, [this](const FramePlace& place, wire::VarintReader& payload) {
+    scans_ = list_scans(frames_, bytes_, has_notes_, [this](const FramePlace& place, wire::VarintReader& payload) {
       Frame frame;
       if (!frame_reader_.read(place.offset, frame) || frame.head.type != place.type) return false;
       payload = frame.payload;
@@ -129,7 +130,7 @@ class TraceReader::Impl {
         return unusable(i);
       }
     }
-    ScanFrameReader reader;
+    ScanFrameReader reader(has_notes_);
     size_t at = head;
     for (; at <= head + summary.frame_count; ++at) {
       if (!frame_reader_.read(frames_[at].offset, frame) || frame.head.type != wire::FrameType::kScan ||
@@ -235,6 +236,7 @@ class TraceReader::Impl {
   model::Capture capture_;
   model::Tables tables_;
   bool is_numbered_ = true;
+  bool has_notes_ = true;
   TableBuilder tables_from_{0, true, TableBuilder::Wants::kAll};
   struct {
     size_t count = 0;  // of frames that are damaged, or missing
@@ -277,7 +279,7 @@ base::Result<> TraceReader::replay(EventSink& sink, const ReplayOptions& options
 const model::Capture& TraceReader::capture() const { return impl_->capture(); }
 const model::Tables& TraceReader::tables() const { return impl_->tables(); }
 const std::vector<ScanSummary>& TraceReader::scans() const { return impl_->scans().scans; }
-const std::vector<std::string>& TraceReader::scan_notes() const { return impl_->scans().notes; }
+const std::vector<model::Note>& TraceReader::scan_notes() const { return impl_->scans().notes; }
 base::Result<model::HeapScan> TraceReader::load_scan(size_t index) {
   HEAPTAP_CHECK(index < scans().size());
   return impl_->load_scan(index);

@@ -53,7 +53,7 @@ class TraceReader {
 
   // The leak scans that are whole, in order; known from open() on. Of others `scan_notes` says why they can't be used.
   [[nodiscard]] const std::vector<ScanSummary>& scans() const;
-  [[nodiscard]] const std::vector<std::string>& scan_notes() const;
+  [[nodiscard]] const std::vector<model::Note>& scan_notes() const;
   // One of scans(), with all that it holds. Needs no replay, and changes nothing of what one gave: another thread may replay
   // the trace meanwhile.
   base::Result<model::HeapScan> load_scan(size_t index);

@@ -44,7 +44,7 @@ void AddressSpace::copy_from(const AddressSpace& parent) {
 void AddressSpace::start(std::unique_ptr<LogWriter> log) {
   log_ = std::move(log);
   if (!memory_.is_open()) {
-    note_once("nothing of the process is recorded: its memory can't be opened (too many open files, or not permitted)");
+    note_once({model::NoteKind::kMemoryNotOpened});
   }
   walk_ = std::make_unique<CallWalk>(cpu_, memory_, objects_, *log_, log_->header().depth_limit);
   look_at_objects();
@@ -86,8 +86,7 @@ void AddressSpace::plant_functions(uint32_t index) {
 void AddressSpace::plant_function(uint32_t object, const FoundFunction& function) {
   Site* site = breakpoints_.add(function.address, object);
   if (site == nullptr) {
-    note_once(std::string(name_of(function)) + " in " + objects_.objects()[object].path +
-              " isn't watched: its first instruction is one that can't be emulated; its calls are missing");
+    note_once(note_of(model::NoteKind::kEntryNotWatched, object, function));
     return;
   }
   const bool is_known = std::ranges::any_of(site->functions, [&](const FoundFunction& other) {
@@ -104,7 +103,7 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
   site->functions.push_back(function);
   if (site->tracks_return) plant_exits(object, function);
   if (!breakpoints_.plant(*site)) {
-    note_once(std::string(name_of(function)) + " in " + owner.path + " isn't watched: its memory can't be written");
+    note_once(note_of(model::NoteKind::kEntryNotWritable, object, function));
   }
 }
 
@@ -151,8 +150,7 @@ void AddressSpace::plant_exits(uint32_t object, const FoundFunction& function) {
   for (const uint64_t address : exits.returns) plant(address, &Site::is_return);
   for (const uint64_t address : exits.tail_jumps) plant(address, &Site::is_tail_jump);
   if (!all) {
-    note_once("not every return of " + std::string(name_of(function)) + " in " + objects_.objects()[object].path +
-              " is seen: some of its instructions aren't understood; calls may be missing");
+    note_once(note_of(model::NoteKind::kReturnsNotSeen, object, function));
   }
 }
 
@@ -164,7 +162,7 @@ void AddressSpace::plant_notice() {
   Site* site = object < 0 ? nullptr : breakpoints_.add(address, static_cast<uint32_t>(object));
   if (site != nullptr) site->is_change_notice = true;
   if (site == nullptr || !breakpoints_.plant(*site)) {
-    note_once("objects that are loaded later aren't watched: the loader's notice of them can't be seen");
+    note_once({model::NoteKind::kLaterObjectsNotWatched});
   }
 }
 
@@ -209,12 +207,16 @@ bool AddressSpace::is_allocators(uint64_t address) const {
          });
 }
 
-void AddressSpace::note_once(const std::string& text) {
-  if (notes_said_.insert(text).second) notes_.push_back(text);
+void AddressSpace::note_once(model::Note note) {
+  if (known_notes_.insert(note).second) notes_.push_back(std::move(note));
 }
 
-std::vector<std::string> AddressSpace::take_notes() {
-  const std::vector<std::string>& theirs = objects_.notes();
+model::Note AddressSpace::note_of(model::NoteKind kind, uint32_t object, const FoundFunction& function) const {
+  return {.kind = kind, .module = objects_.objects()[object].path, .name = name_of(function)};
+}
+
+std::vector<model::Note> AddressSpace::take_notes() {
+  const std::vector<model::Note>& theirs = objects_.notes();
   for (; object_notes_ < theirs.size(); ++object_notes_) note_once(theirs[object_notes_]);
   return std::exchange(notes_, {});
 }

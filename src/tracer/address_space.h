@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arch/cpu.h"
+#include "model/note.h"
 #include "process/traced_memory.h"
 #include "tracer/breakpoint_table.h"
 #include "tracer/call_walk.h"
@@ -59,8 +60,8 @@ class AddressSpace {
   // Whether mapping calls from there are the C library's or an allocator's own.
   [[nodiscard]] bool is_allocators(uint64_t address) const;
 
-  // What can't be seen, said once each.
-  [[nodiscard]] std::vector<std::string> take_notes();
+  // What can't be seen, once each.
+  [[nodiscard]] std::vector<model::Note> take_notes();
 
  private:
   void object_came(uint32_t index);
@@ -69,7 +70,8 @@ class AddressSpace {
   void plant_exits(uint32_t object, const FoundFunction& function);
   void plant_notice();
   [[nodiscard]] bool is_wanted(const FoundFunction& function) const;
-  void note_once(const std::string& text);
+  void note_once(model::Note note);
+  [[nodiscard]] model::Note note_of(model::NoteKind kind, uint32_t object, const FoundFunction& function) const;
 
   const arch::Cpu& cpu_;
   process::TracedMemory memory_;
@@ -80,8 +82,8 @@ class AddressSpace {
   std::unique_ptr<CallWalk> walk_;
   Unmappings unmappings_;
   std::vector<bool> omitted_;  // by object
-  std::set<std::string> notes_said_;
-  std::vector<std::string> notes_;
+  std::set<model::Note> known_notes_;
+  std::vector<model::Note> notes_;
   size_t object_notes_ = 0;  // how many of objects_.notes() were taken over
 };
 

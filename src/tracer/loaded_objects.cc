@@ -53,7 +53,7 @@ struct LoadedObjects::State {
   std::vector<LoadedObject> objects;
   std::vector<KnownObject> known;    // of the same indices
   std::vector<uint32_t> by_address;  // those that are loaded, ascending
-  std::vector<std::string> notes;
+  std::vector<model::Note> notes;
   int program = -1;
   int loader = -1;
   elf::LoaderList list;  // as it was last seen
@@ -128,8 +128,8 @@ void LoadedObjects::State::add(pid_t thread, const elf::MappedObject& mapped) {
                                  .path = elf::object_path(memory, form, {thread, mapped, auxiliary, list, interpreter}),
                                  .is_program = is_program(mapped),
                                  .names = names});
-  for (std::string& text : read.notes) {
-    if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
+  for (model::Note& note : read.notes) {
+    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
   }
   objects.push_back(std::move(read.object));
   known.push_back({mapped, std::move(read.symbols), std::move(read.file), std::move(read.debug_file)});
@@ -311,6 +311,6 @@ std::vector<NamedSlot> LoadedObjects::named_slots(uint32_t index) const {
   return slots;
 }
 
-const std::vector<std::string>& LoadedObjects::notes() const { return state_->notes; }
+const std::vector<model::Note>& LoadedObjects::notes() const { return state_->notes; }
 
 }  // namespace heaptap::tracer

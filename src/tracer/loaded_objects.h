@@ -11,6 +11,7 @@
 
 #include "arch/cpu.h"
 #include "base/address_range.h"
+#include "model/note.h"
 #include "process/traced_memory.h"
 #include "wire/functions.h"
 
@@ -105,7 +106,7 @@ class LoadedObjects {
   [[nodiscard]] std::vector<NamedSlot> named_slots(uint32_t index) const;
 
   // What couldn't be read, for the user.
-  [[nodiscard]] const std::vector<std::string>& notes() const;
+  [[nodiscard]] const std::vector<model::Note>& notes() const;
 
  private:
   struct State;

@@ -57,7 +57,9 @@ class ObjectReader {
   void note_unwind_table(const FileView& view);
   bool note_frames(const FileView& view);
   void tell_what_is_missing();
-  void note(const std::string& text) { result_.notes.push_back(object_.path + ": " + text); }
+  void note(model::NoteKind kind, std::vector<uint64_t> numbers = {}, std::string name = {}) {
+    result_.notes.push_back({kind, std::move(numbers), object_.path, std::move(name)});
+  }
 
   const elf::ByteSource& memory_;
   elf::ElfForm form_;
@@ -105,8 +107,7 @@ void ObjectReader::read_file() {
   elf::ObjectFile opened = elf::open_object_file(question_.thread, mapped_);
   result_.file = std::move(opened.file);
   if (!result_.file) {
-    note("its file can't be read (" + opened.why_not +
-         "), so only functions that it shows to other objects are seen; heaptap run as root could open what is mapped");
+    note(model::NoteKind::kObjectNotReadable, {static_cast<uint64_t>(opened.error)});
   }
   const FileView view(result_.file, form_);
   const elf::SymbolTable dynamic = elf::table_in_file(form_, view.sections, SHT_DYNSYM);
@@ -142,17 +143,14 @@ void ObjectReader::tell_what_is_missing() {
   if (object_.unwind_header == 0 && object_.unwind_table_bytes == 0 && object_.frame_bytes == 0) {
     object_.flags |= wire::kModuleHasNoCfi;
     if (has_compressed_frames_) {
-      note(
-          "its unwind tables are compressed, and stacks may end there; `objcopy --decompress-debug-sections` mends it");
+      note(model::NoteKind::kUnwindTableCompressed);
     }
   }
   if (!result_.symbols.is_static || !object_.functions.empty()) return;
   if (has_all_symbols_) {
-    note("the program is static and has none of the functions that heaptap watches: its allocator has other names");
+    note(model::NoteKind::kStaticWithoutFunctions);
   } else {
-    const std::string place = mapped_.build_id.empty() ? "" : " (" + elf::debug_path_of(mapped_.build_id) + ")";
-    note("the program is static and stripped, and nothing tells where its malloc is: install its debug file" + place +
-         ", or run the unstripped program");
+    note(model::NoteKind::kStaticAndStripped, {}, mapped_.build_id.empty() ? "" : elf::debug_path_of(mapped_.build_id));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/unique_fd.h"
 #include "elf/mapped_object.h"
 #include "elf/object_file.h"
+#include "model/note.h"
 #include "tracer/function_finder.h"
 #include "tracer/loaded_objects.h"
 #include "tracer/watched_names.h"
@@ -19,7 +20,7 @@ struct ReadObject {
   ObjectSymbols symbols;  // its functions are in `object`
   base::UniqueFd file;    // stay open where the object's .debug_frame is in them
   base::UniqueFd debug_file;
-  std::vector<std::string> notes;
+  std::vector<model::Note> notes;
 };
 
 struct ObjectQuestion {

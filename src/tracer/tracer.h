@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/note_code.h"
 #include "tracer/traced_process.h"
 #include "tracer/tracee.h"
 #include "tracer/tracer_affinity.h"
@@ -143,6 +144,7 @@ class Tracer {
   void look_after_heaptap();
   void send(Packet packet);
   void tell(PacketKind kind, pid_t process, const std::string& text);
+  void note(pid_t process, const model::Note& note) { tell(PacketKind::kNoted, process, model::encode(note)); }
 
   int socket_;
   TracerOptions options_;

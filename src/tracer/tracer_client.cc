@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "base/unique_fd.h"
+#include "model/note_code.h"
 #include "tracer/guardian.h"
 #include "tracer/guardian_protection.h"
 #include "tracer/tracer_packet.h"
@@ -31,8 +32,11 @@ std::optional<TracerMessage> message_of(Packet& packet) {
     case PacketKind::kLeft:
       return Left{header.process, static_cast<Left::Reason>(header.reason),
                   header.wait_status >= 0 ? std::optional<int>(header.wait_status) : std::nullopt};
-    case PacketKind::kNoted:
-      return Noted{header.process, std::move(packet.text)};
+    case PacketKind::kNoted: {
+      auto note = model::decode_note(packet.text);
+      if (!note) return std::nullopt;
+      return Noted{header.process, *std::move(note)};
+    }
     default:
       return std::nullopt;
   }

@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "log/log_memory.h"
+#include "model/note.h"
 #include "process/stopped_process.h"
 #include "wire/architecture.h"
 #include "wire/exit_handshake.h"
@@ -61,7 +62,7 @@ struct Left {
 // For the trace of this process: what can't be seen, and why.
 struct Noted {
   pid_t process = 0;
-  std::string text;
+  model::Note note;
 };
 // The tracer itself is gone. Nothing comes any more.
 struct TracerGone {

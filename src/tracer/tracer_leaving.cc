@@ -90,9 +90,7 @@ void Tracer::leave_all(Left::Reason reason) {
 void Tracer::run_out_of_time() {
   for (const auto& [id, process] : processes_) {
     if (!process->was_recorded) continue;
-    tell(PacketKind::kNoted, id,
-         "the tracer has used the processor time that its limit allows (ulimit -t), and let go of the program: later "
-         "events are missing");
+    note(id, {model::NoteKind::kTracerOutOfTime});
   }
   leave_all();
 }
@@ -106,7 +104,7 @@ void Tracer::break_off(const char* why) {
   reserve_.clear();
   for (const auto& [id, process] : processes_) {
     if (!process->was_recorded || process->phase == Phase::kLeaving) continue;
-    tell(PacketKind::kNoted, id, std::string("the tracer couldn't go on (") + why + ")");
+    note(id, {.kind = model::NoteKind::kTracerBrokeOff, .name = why});
   }
   const pid_t unknown = threads_.contains(answered_) ? 0 : std::exchange(answered_, 0);
   leave_all(Left::Reason::kFailed);

@@ -32,7 +32,7 @@ enum class PacketKind : uint32_t {
   kNotAttached,
   kEnding,
   kLeft,
-  kNoted,
+  kNoted,  // text: the note, as model/note_code.h has it
   kHeldThread,  // one for each thread, then kHeld
   kHeld,
   kNotHeld,  // text: why

@@ -97,7 +97,7 @@ void Tracer::refuse_log(pid_t process) {
 }
 
 void Tracer::tell_notes(TracedProcess& process) {
-  for (const std::string& note : process.space->take_notes()) tell(PacketKind::kNoted, process.id, note);
+  for (const model::Note& each : process.space->take_notes()) note(process.id, each);
 }
 
 bool Tracer::tell_end(Tracee& thread, const wire::ExitNotice& notice) {
@@ -165,9 +165,7 @@ bool Tracer::answer_thread_end(Tracee& thread) {
     return false;
   }
   if (process.ended_threads > 0) {
-    tell(PacketKind::kNoted, process.id,
-         "the program ended without a call of exit, and " + std::to_string(process.ended_threads) +
-             " of its threads were gone when its memory was looked at: what only their stacks held is shown as lost");
+    note(process.id, {.kind = model::NoteKind::kThreadsGoneAtEnd, .numbers = {process.ended_threads}});
   }
   wire::ExitNotice notice{};
   notice.kind = wire::ExitKind::kDirectExit;

@@ -14,7 +14,7 @@ namespace heaptap::wire {
 inline constexpr char kFileMagic[9] = "HEAPTAP\n";
 inline constexpr char kTrailerMagic[9] = "HTAPIDX\n";
 inline constexpr uint16_t kMajorVersion = 2;  // a reader refuses any other
-inline constexpr uint16_t kMinorVersion = 3;  // a greater one only adds fields and frame types that may be skipped
+inline constexpr uint16_t kMinorVersion = 4;  // a greater one only adds fields and frame types that may be skipped
 inline constexpr size_t kFileHeadBytes = 16;
 inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ magic 8
 
@@ -23,6 +23,8 @@ inline constexpr size_t kFrameHeadBytes = 24;
 inline constexpr uint32_t kMaxFrameBytes = 64u << 20;  // of a payload, stored or raw: larger ones are damage
 // Since 2.1 each frame of entries ends with the number of its first one, so that later ones keep theirs where frames are missing.
 inline constexpr uint16_t kNumberedMinorVersion = 1;
+// Since 2.4 what couldn't be seen is told by notes; before, by sentences.
+inline constexpr uint16_t kNotesMinorVersion = 4;
 inline constexpr size_t kFirstNumberBytes = 8;
 
 enum class FrameType : uint8_t {

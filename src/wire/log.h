@@ -24,7 +24,8 @@ inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share th
 inline constexpr uint32_t kNoChunk = 0xffffffff;
 inline constexpr uint32_t kNeverWake = 0xffffffff;
 
-// What became of the agent where the program, or a child of it, executed another program.
+// What became of the agent where the program, or a child of it, executed another program. Traces name them by number, too
+// (model/notes.def).
 enum class ExecOutcome : uint32_t {
   kNone = 0,            // nothing was executed
   kHandedOn = 1,        // it goes on there

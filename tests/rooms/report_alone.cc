@@ -11,6 +11,7 @@ int main() {
   report.capture.command = {"./made_up"};
   report.capture.ended = true;
   report.capture.exit.code = 0;
+  report.capture.notes = {{.kind = model::NoteKind::kStackTableFull}};
   report.totals.allocations = 3;
   report.totals.live_blocks = 1;
   report.totals.live_bytes = 48;

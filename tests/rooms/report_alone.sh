@@ -12,9 +12,10 @@ python3 - "$folder/shown" <<'EOF'
 import json, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     text, brace, rest = file.read().partition("{\n")
-for words in ("./made_up", "make_node(int)", "node.cc:12"):
+for words in ("./made_up", "make_node(int)", "node.cc:12", "the table of call stacks was full"):
     assert words in text, (words, text)
 report = json.loads(brace + rest)
 assert report["totals"]["allocations"] == 3, report["totals"]
 assert report["stacks"][0]["frames"][0]["function"] == "make_node(int)", report["stacks"]
+assert report["notes"][0]["kind"] == "stack_table_full", report["notes"]
 EOF

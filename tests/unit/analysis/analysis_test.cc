@@ -9,6 +9,7 @@
 #include "analysis/name_filter.h"
 #include "event_script.h"
 #include "report/render.h"
+#include "report/words.h"
 #include "trace/table_frames.h"
 #include "trace/trace_writer.h"
 
@@ -86,8 +87,8 @@ TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   EXPECT_EQ(report.stacks[0].threads, (std::vector<uint32_t>{1, 2}));
   ASSERT_EQ(report.stacks[0].frames.size(), 2u);
   EXPECT_EQ(report.stacks[0].frames[0].address, 0x10u);
-  EXPECT_TRUE(report.stacks[0].ends_early.empty());
-  EXPECT_FALSE(report.stacks[3].ends_early.empty());
+  EXPECT_EQ(report.stacks[0].end, wire::StackEnd::kComplete);
+  EXPECT_NE(report.stacks[3].end, wire::StackEnd::kComplete);
 }
 
 TEST_F(Analysis, TellsTheEmergencyPoolOfTheCppLibrary) {
@@ -104,8 +105,8 @@ TEST_F(Analysis, TellsTheEmergencyPoolOfTheCppLibrary) {
   script_.allocate(1, 1, Function::kMalloc, script_.stack({0x1010}));
   const report::Report report = analyzed({.sort = SortKey::kStacks});
   ASSERT_EQ(report.stacks.size(), 4u);
-  EXPECT_EQ(report.stacks[0].purpose, "libstdc++'s emergency pool for exceptions");
-  for (size_t i = 1; i < report.stacks.size(); ++i) EXPECT_EQ(report.stacks[i].purpose, "") << i;
+  EXPECT_EQ(report::words_of(report.stacks[0].purpose), "libstdc++'s emergency pool for exceptions");
+  for (size_t i = 1; i < report.stacks.size(); ++i) EXPECT_EQ(report.stacks[i].purpose, report::Purpose::kProgram) << i;
 }
 
 TEST_F(Analysis, KeepsIdsWhateverIsShown) {

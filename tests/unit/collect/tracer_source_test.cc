@@ -9,6 +9,8 @@
 #include <fstream>
 
 #include "app/trace_file.h"
+#include "app/tracing_news.h"
+#include "report/note_text.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -89,7 +91,7 @@ class TracerSourceTest : public testing::Test {
     return app::open_trace(path)->capture();
   }
   static bool has_note(const model::Capture& capture, const std::string& word) {
-    return std::ranges::any_of(capture.notes, [&](const std::string& note) { return note.contains(word); });
+    return std::ranges::any_of(capture.notes, [&](const model::Note& note) { return report::sentence_of(note).contains(word); });
   }
 
   std::filesystem::path folder_ =
@@ -97,7 +99,7 @@ class TracerSourceTest : public testing::Test {
   std::unique_ptr<tracer::TracerClient> line_ = *tracer::TracerClient::start({});
   RecordedProcesses processes_{options_in(folder_)};
   std::string said_;
-  TracerSource source_{processes_, *line_, {.way_out = "", .say = [this](const std::string& line) { said_ += line; }}};
+  TracerSource source_{processes_, *line_, {.tell = [this](const TracingNews& news) { said_ += app::text_of(news, ""); }}};
 };
 
 TEST_F(TracerSourceTest, RecordsWhatIsAttachedUntilItLeaves) {
@@ -107,11 +109,11 @@ TEST_F(TracerSourceTest, RecordsWhatIsAttachedUntilItLeaves) {
   EXPECT_TRUE(source_.is_settled());
   EXPECT_EQ(tracer::g_told, (Words{"attach 70", "log 70"}));
   EXPECT_FALSE(source_.has_left(*processes_.find(70)));
-  hear({tracer::Noted{70, "libx.so is damaged"}, Left{70, Left::Reason::kEnded, 3 << 8}});
+  hear({tracer::Noted{70, {.kind = model::NoteKind::kUnwindTableCompressed, .module = "libx.so"}}, Left{70, Left::Reason::kEnded, 3 << 8}});
   const model::Capture capture = end(70);
   EXPECT_EQ(capture.exit.code, 3);
   EXPECT_FALSE(capture.from_start);
-  EXPECT_TRUE(has_note(capture, "libx.so is damaged"));
+  EXPECT_TRUE(has_note(capture, "libx.so: its unwind tables are compressed"));
   EXPECT_EQ(source_.failures(), 0u);
 }
 

@@ -47,7 +47,7 @@ Report example() {
   capture.duration_ns = 12'340'000'000;
   capture.event_count = 1197;
   capture.lost_events = 2;
-  capture.notes = {"/usr/lib/libodd.so can't be read"};
+  capture.notes = {{.name = "/usr/lib/libodd.so can't be read"}};
   report.totals = {.allocations = 600,
                    .releases = 594,
                    .allocated_bytes = 47'222,
@@ -72,7 +72,7 @@ Report example() {
                    stack(1, 1222, {frame("shop::log(char const*)"), serve, main}),
                    stack(3, 0, {frame("evil\x1b[31m\xff"), main})};
   report.stacks[0].frames[0].inlined = true;
-  report.stacks[2].ends_early = "the stack's memory ended or made no sense";
+  report.stacks[2].end = wire::StackEnd::kUnreadable;
   report.stack_count = 5;
   report.sort_key = "usage";
   report.errors_requested = true;
@@ -148,7 +148,7 @@ TEST(Report, EndsNoLineWithASpace) {
 TEST(EndSummary, HasAtMostTwelveLines) {
   Report report = example();
   for (int count = 0; count < 50; ++count) {
-    report.capture.notes.push_back("a note");
+    report.capture.notes.push_back({.name = "a note"});
     report.hints.push_back("a hint");
     report.stacks.push_back(report.stacks.front());
   }

@@ -110,7 +110,7 @@ TEST_P(HeldBlocks, StacksLeadToMain) {
   EXPECT_GE(std::ranges::count(roots_.frames, main_thread, &wire::StackFrame::thread_id), 4);
 }
 
-TEST_P(HeldBlocks, NothingIsNoted) { EXPECT_EQ(roots_.notes, std::vector<std::string>{}); }
+TEST_P(HeldBlocks, NothingIsNoted) { EXPECT_EQ(roots_.notes, std::vector<model::Note>{}); }
 
 INSTANTIATE_TEST_SUITE_P(Programs, HeldBlocks,
                          testing::Values("dynamic64", "static64", "dynamic32", "static32", "musl", "musl_static"),

@@ -520,5 +520,31 @@ TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
   }
 }
 
+// One that waits for its vforked child is in the kernel until that executes or ends.
+TEST(Roots, OfAThreadThatCouldNotBeStoppedAreNoted) {
+  int hold[2];
+  ASSERT_EQ(pipe(hold), 0);
+  ChildProcess child([&](int out) {
+    close(hold[1]);
+    if (vfork() == 0) {  // NOLINT(bugprone-unsafe-functions): a parent that waits like this is what is tested
+      [[maybe_unused]] const ssize_t sent = write(out, "x", 1);
+      char byte;
+      [[maybe_unused]] const ssize_t got = read(hold[0], &byte, 1);
+      _exit(0);
+    }
+    wait_forever();
+  });
+  char ready = 0;
+  ASSERT_TRUE(child.receive(ready));
+  {
+    const Findings found(child.id(), {});
+    const model::Note expected{.kind = model::NoteKind::kThreadInKernel,
+                               .numbers = {static_cast<uint64_t>(child.id())}};
+    EXPECT_EQ(found.roots().notes, std::vector{expected});
+  }
+  close(hold[0]);
+  close(hold[1]);
+}
+
 }  // namespace
 }  // namespace heaptap::scan

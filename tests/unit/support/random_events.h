@@ -265,7 +265,8 @@ inline model::Capture sample_capture() {
   capture.ticks_per_second = 2'400'000'123;
   capture.event_count = 17;
   capture.lost_events = 3;
-  capture.notes = {"first", "second"};
+  capture.notes = {{.kind = model::NoteKind::kScanCutOff, .numbers = {1, 2, 3}},
+                   {.kind = model::NoteKind::kReturnsNotSeen, .module = "/lib/libc.so.6", .name = "malloc"}};
   capture.collector_cpu_ns = 8;
   capture.collector_peak_rss_bytes = 9;
   capture.log_bytes_used = 10;

@@ -140,6 +140,29 @@ TEST(CaptureFrames, PassOverFieldsOfLaterVersions) {
   EXPECT_EQ(read.pid, 4242u);
 }
 
+// Before 2.4 a note was a sentence.
+TEST(CaptureFrames, TakeTheSentencesOfEarlierVersions) {
+  ByteBuffer frame;
+  write_capture_start(frame, sample_capture());
+  frame.varint(38);
+  frame.text("nothing was seen");
+  model::Capture read;
+  wire::VarintReader in = reader_of(frame);
+  ASSERT_TRUE(read_capture(in, read));
+  EXPECT_EQ(read.notes, (std::vector<model::Note>{{.kind = model::NoteKind::kText, .name = "nothing was seen"}}));
+}
+
+TEST(CaptureFrames, SayThatANoteCannotBeRead) {
+  ByteBuffer frame;
+  write_capture_start(frame, sample_capture());
+  frame.varint(43);
+  frame.text("\xff");
+  model::Capture read;
+  wire::VarintReader in = reader_of(frame);
+  ASSERT_TRUE(read_capture(in, read));
+  EXPECT_EQ(read.notes, (std::vector<model::Note>{{.kind = model::NoteKind::kUnreadableNote}}));
+}
+
 TEST(CaptureFrames, SurviveDamage) {
   ByteBuffer frame;
   write_capture_start(frame, sample_capture());

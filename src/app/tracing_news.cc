@@ -1,0 +1,26 @@
+#include "app/tracing_news.h"
+
+#include <fmt/format.h>
+
+#include "report/note_text.h"
+
+namespace heaptap::app {
+
+std::string text_of(const collect::TracingNews& news, std::string_view way_out) {
+  using Kind = collect::TracingNews::Kind;
+  switch (news.kind) {
+    case Kind::kRecording:
+      return fmt::format("heaptap: recording process {}{}{}\n", news.process,
+                         news.program.empty() ? "" : " (" + news.program + ")", way_out);
+    case Kind::kNotRecorded:
+      return fmt::format("heaptap: process {} isn't recorded: {}\n", news.process, news.why);
+    case Kind::kEndedBefore:
+      return fmt::format("heaptap: process {} ended before it could be recorded\n", news.process);
+    case Kind::kTracerEnded:
+      break;
+  }
+  return fmt::format("heaptap: {}: what it traced is not recorded any more\n",
+                     report::end_of_tracer(collect::tracer_end_note(news.wait_status)));
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,21 @@
+// What a module's symbols lack, and so what the frames in it lack. How to get it, a renderer says.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace heaptap::model {
+
+struct SymbolHint {
+  enum class Lack : uint8_t {
+    kFile,     // it isn't on this machine
+    kSameFile,  // another one is in its place: its build-id differs
+    kSymbols,  // it has those alone that it exports
+    kLines,    // it has names, and nothing about source lines
+  };
+  std::string path;  // of the module, as the target had it
+  Lack lack = Lack::kLines;
+  bool without_names = false;  // some frames have no name; else only lines are missing
+  bool asked_servers = false;  // debuginfod was asked
+};
+
+}  // namespace heaptap::model

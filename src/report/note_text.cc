@@ -1,0 +1,260 @@
+#include "report/note_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "wire/log.h"
+
+namespace heaptap::report {
+namespace {
+
+using model::Note;
+using model::NoteKind;
+
+struct Facts {
+  NoteKind kind;
+  const char* name;
+  bool counts;
+};
+constexpr Facts kFacts[] = {
+#define HEAPTAP_NOTE(number, enumerator, name, counts) {NoteKind::enumerator, name, counts},
+#include "model/notes.def"
+#undef HEAPTAP_NOTE
+};
+
+const Facts* facts_of(NoteKind kind) {
+  const auto* const found = std::ranges::find(kFacts, kind, &Facts::kind);
+  return found == std::end(kFacts) ? nullptr : found;
+}
+
+// {0}, {1} and {2} are a note's numbers.
+struct Sentence {
+  NoteKind kind;
+  const char* pattern;
+};
+constexpr Sentence kSentences[] = {
+    {NoteKind::kText, "{name}"},
+    {NoteKind::kFailure, "{name}"},
+    {NoteKind::kUnreadableNote, "the trace holds a note that can't be read"},
+    {NoteKind::kAgentNotLoaded, "the agent was never loaded into the program: nothing was recorded"},
+    {NoteKind::kNoCallSeen,
+     "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator inside "
+     "its executable, which a preloaded agent can't see"},
+    {NoteKind::kStrangerConnected,
+     "another process than the program's connected to heaptap, which didn't answer it: it didn't know this session's "
+     "secret"},
+    {NoteKind::kLogFull,
+     "events were lost because the program was faster than heaptap, whose log of {0} KiB was full (--on-overflow=wait "
+     "makes it wait)"},
+    {NoteKind::kCollectorStalled,
+     "events were lost because heaptap stood still for {0} s while its log was full: it was stopped, or had no "
+     "processor (the log had {1} KiB, and may grow to {2} KiB)"},
+    {NoteKind::kNoRoomForThread,
+     "events were lost where no room could be made for a thread, or for one more signal handler within others"},
+    {NoteKind::kNoRoomForTracedCall,
+     "events were lost where no room could be made for a thread, or where a call came back and no breakpoint could be "
+     "there"},
+    {NoteKind::kLogDamaged,
+     "the log of {0} threads was damaged (overwritten by the program?) and is missing from there on"},
+    {NoteKind::kModulesLeftOut, "{0} loaded objects were not noted: there were too many"},
+    {NoteKind::kStackTableFull, "the table of call stacks was full: later stacks that were new are cut short"},
+    {NoteKind::kReleasesNotSeen,
+     "{0} blocks were handed out again without a release having been seen: something releases them past the functions "
+     "that heaptap watches; they count as freed then"},
+    {NoteKind::kBlocksNotKept,
+     "{0} blocks found no place in the memory of --aggregate, so that their releases were not seen: what is alive is "
+     "not known (a larger --aggregate-memory makes room)"},
+    {NoteKind::kStacksNotKept,
+     "{0} allocations are counted as of other stacks: the memory of --aggregate was full when theirs came (a larger "
+     "--aggregate-memory makes room)"},
+    {NoteKind::kExecNotFollowed, "the program executed another one, which was not recorded: -e goes on there"},
+    {NoteKind::kExecRefused, "it executed a program that isn't recorded: {name}"},
+    {NoteKind::kExecWhileLeaving, "it executed a program that isn't recorded: heaptap was letting go of it"},
+    {NoteKind::kTracerLetGo, "the tracer had to let go of the process before its end: later events are missing"},
+    {NoteKind::kTracerOutOfTime,
+     "the tracer has used the processor time that its limit allows (ulimit -t), and let go of the program: later "
+     "events are missing"},
+    {NoteKind::kTracerBrokeOff, "the tracer couldn't go on ({name})"},
+    {NoteKind::kNotLetGoInTime, "the process was not let go in time: its last events may be missing"},
+    {NoteKind::kMemoryNotOpened,
+     "nothing of the process is recorded: its memory can't be opened (too many open files, or not permitted)"},
+    {NoteKind::kEntryNotWatched,
+     "{name} in {module} isn't watched: its first instruction is one that can't be emulated; its calls are missing"},
+    {NoteKind::kEntryNotWritable, "{name} in {module} isn't watched: its memory can't be written"},
+    {NoteKind::kReturnsNotSeen,
+     "not every return of {name} in {module} is seen: some of its instructions aren't understood; calls may be "
+     "missing"},
+    {NoteKind::kLaterObjectsNotWatched,
+     "objects that are loaded later aren't watched: the loader's notice of them can't be seen"},
+    {NoteKind::kUnwindTableCompressed,
+     "{module}: its unwind tables are compressed, and stacks may end there; `objcopy --decompress-debug-sections` "
+     "mends it"},
+    {NoteKind::kStaticWithoutFunctions,
+     "{module}: the program is static and has none of the functions that heaptap watches: its allocator has other "
+     "names"},
+    {NoteKind::kThreadsGoneAtEnd,
+     "the program ended without a call of exit, and {0} of its threads were gone when its memory was looked at: what "
+     "only their stacks held is shown as lost"},
+    {NoteKind::kNoScanAfterExec,
+     "no leak scan was made at the end: the program executed another one, and its memory was gone"},
+    {NoteKind::kNoScanAtEnd,
+     "no leak scan was made at the end: the program was killed, ended by a system call of its own, or executed another "
+     "program"},
+    {NoteKind::kNoTracedScanAtEnd,
+     "no leak scan was made at the end: the program was killed, or executed another program"},
+    {NoteKind::kScanHeadDamaged, "a leak scan can't be used: its beginning, at byte {0}, is damaged or missing"},
+    {NoteKind::kScanCutOff,
+     "leak scan {0} can't be used: the trace has {1} of its {2} frames (the recording was cut off there)"},
+    {NoteKind::kThreadInKernel,
+     "thread {0} is deep in the kernel and could not be stopped: what only its registers point to is not seen"},
+    {NoteKind::kMemoryNotRead, "{0} bytes of memory could not be read"},
+    {NoteKind::kBlocksMisplaced, "{0} blocks lie where no program's memory can be; they were left out"},
+    {NoteKind::kMappingsNotSearched, "{0} large shared mappings of files were not searched for pointers"},
+    {NoteKind::kHeapNotKnown,
+     "not all blocks are known: what else lies in the heap counts as roots, so leaks may be missed"},
+    {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
+    {NoteKind::kCommandCut, "the command line is longer than what is shown of it"},
+    {NoteKind::kSuppressionsCut, "the trace has more suppressions than are read: some are left out"},
+};
+
+// Behind "a program that", or "programs that".
+const char* reason_of(uint64_t outcome) {
+  switch (static_cast<wire::ExecOutcome>(outcome)) {
+    case wire::ExecOutcome::kStatic:
+      return "statically linked: --via ptrace records that";
+    case wire::ExecOutcome::kOtherLoader:
+      return "for another C library: --via ptrace records that";
+    case wire::ExecOutcome::kOtherMachine:
+      return "for 32 bits or another CPU: --via ptrace records those of 32 bits";
+    case wire::ExecOutcome::kPrivileged:
+      return "with rights of its own (setuid, setgid or capabilities)";
+    case wire::ExecOutcome::kSanitizer:
+      return "built with a sanitizer";
+    case wire::ExecOutcome::kUnreadable:
+      return "that can't be read";
+    case wire::ExecOutcome::kOutOfReach:
+      return "from where the agent's library or heaptap can't be reached (another root or network, or no permission)";
+    case wire::ExecOutcome::kSurroundings:
+      return "in a way that isn't followed (an environment that is too large or another heaptap's, or a spawn into "
+             "another folder or other rights)";
+    case wire::ExecOutcome::kBesideThreads:
+      return "by system or popen beside other threads, which isn't followed";
+    case wire::ExecOutcome::kNone:
+    case wire::ExecOutcome::kHandedOn:
+      break;
+  }
+  return "for a reason that this version doesn't know";
+}
+
+std::string child_exec_text(const Note& note) {
+  const uint64_t count = note.number(0);
+  return fmt::format("{} executed a program {}, and {} not recorded there",
+                     count == 1 ? "a child" : fmt::format("{} children", count), reason_of(note.number(1)),
+                     count == 1 ? "is" : "are");
+}
+
+std::string unreached_text(uint64_t count) {
+  return fmt::format(
+      "{} forked {} not recorded: heaptap couldn't be reached from where {} (another network namespace, a filter of "
+      "system calls, no free descriptor), or gave no answer in time",
+      count, count == 1 ? "child was" : "children were", count == 1 ? "it is" : "they are");
+}
+
+std::string unreadable_text(const Note& note) {
+  const uint64_t reason = note.number(0);
+  return fmt::format(
+      "{}: its file can't be read ({}), so only functions that it shows to other objects are seen; heaptap run as root "
+      "could open what is mapped",
+      note.module, reason == 0 ? "another file is in its place" : base::reason_of(static_cast<int>(reason)));
+}
+
+std::string stripped_text(const Note& note) {
+  return fmt::format(
+      "{}: the program is static and stripped, and nothing tells where its malloc is: install its debug file{}, or run "
+      "the unstripped program",
+      note.module, note.name.empty() ? "" : fmt::format(" ({})", note.name));
+}
+
+std::string clock_text(const std::string& why) {
+  return "events are ordered by a counter that all threads share, which costs them more than the processors' clocks "
+         "would: " +
+         why;
+}
+
+// Of a later version's note all that it brought.
+std::string unknown_text(const Note& note) {
+  std::string text =
+      fmt::format("a later version of heaptap could say more (note {}", static_cast<uint32_t>(note.kind));
+  if (!note.numbers.empty()) text += fmt::format("; {}", fmt::join(note.numbers, ", "));
+  if (!note.module.empty()) text += "; " + note.module;
+  if (!note.name.empty()) text += "; " + note.name;
+  return text + ")";
+}
+
+// Of kinds whose sentence depends on what they bring.
+std::optional<std::string> varying_text(const Note& note) {
+  switch (note.kind) {
+    case NoteKind::kClockNotWanted:
+      return clock_text("HEAPTAP_CLOCK=counter asks for it");
+    case NoteKind::kClockNotKnown:
+      return clock_text("the kernel doesn't say whether the processors' clocks agree");
+    case NoteKind::kClockNotShared:
+      return clock_text("heaptap knows no clock of this CPU that all processors share");
+    case NoteKind::kClockNotUsed:
+      return clock_text("the kernel takes its time from " + note.name + ", not from the processors' clocks");
+    case NoteKind::kChildrenUnreached:
+      return unreached_text(note.number(0));
+    case NoteKind::kExecNotRecorded:
+      return fmt::format("the program executed another one, which is not recorded: one {}", reason_of(note.number(0)));
+    case NoteKind::kChildExecNotRecorded:
+      return child_exec_text(note);
+    case NoteKind::kTracerEnded:
+      return end_of_tracer(note) + ": later events are missing";
+    case NoteKind::kObjectNotReadable:
+      return unreadable_text(note);
+    case NoteKind::kStaticAndStripped:
+      return stripped_text(note);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string end_of_tracer(const Note& note) {
+  return fmt::format("the tracer came to an unexpected end ({})",
+                     note.number(0) != 0 ? fmt::format("signal {} ended it", note.number(1))
+                                         : fmt::format("status {}", note.number(1)));
+}
+
+std::string sentence_of(const Note& note) {
+  const auto* const plain = std::ranges::find(kSentences, note.kind, &Sentence::kind);
+  if (plain != std::end(kSentences)) {
+    return fmt::format(fmt::runtime(plain->pattern), note.number(0), note.number(1), note.number(2),
+                       fmt::arg("module", note.module), fmt::arg("name", note.name));
+  }
+  return varying_text(note).value_or(unknown_text(note));
+}
+
+std::vector<std::string> sentences_of(const std::vector<Note>& notes) {
+  std::vector<std::string> sentences;
+  for (const Note& note : notes) sentences.push_back(sentence_of(note));
+  return sentences;
+}
+
+std::string name_of(NoteKind kind) {
+  const Facts* const facts = facts_of(kind);
+  return facts != nullptr ? facts->name : fmt::format("kind_{}", static_cast<uint32_t>(kind));
+}
+
+uint64_t count_of(const Note& note) {
+  const Facts* const facts = facts_of(note.kind);
+  return facts != nullptr && facts->counts ? note.number(0) : 1;
+}
+
+}  // namespace heaptap::report
