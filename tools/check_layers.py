@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the #include lines and some calls below src/ against tools/layers.txt, and that nothing is allowed there that no file
-makes use of. Prints each violation; exit status 1 if there is one."""
+"""Checks the #include lines, some calls and the sentences below src/ against tools/layers.txt, and that nothing is allowed there
+that no file makes use of. Prints each violation; exit status 1 if there is one."""
 
 import argparse
 import fnmatch
@@ -14,6 +14,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 NO_CODE = re.compile(
     r'R"([^\s()\\]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL
 )
+# One literal or several in a row, which the compiler joins; and what its words are.
+LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+WORD = re.compile(r"[A-Za-z][A-Za-z']+")
+SENTENCE_WORDS = 3
+PREPROCESSOR_TEXT = re.compile(r"^[ \t]*#[ \t]*(?:error|warning)\b[^\n]*", re.MULTILINE)
 # What stands before a name in an expression; another word, or the end of a type, stands before it in a declaration.
 EXPRESSION_WORDS = {"return", "co_return", "co_await", "co_yield", "throw", "else", "do", "case", "and", "or", "not"}
 
@@ -28,6 +33,10 @@ class Rules:
         self.doors = []  # (file patterns, header patterns)
         self.only = []  # (folders, header patterns)
         self.only_calls = []  # (file patterns, functions)
+        self.prose = set()  # folders that may build sentences; empty: all may
+        self.prose_calls = set()  # functions whose arguments may be sentences everywhere
+        self.prose_files = []  # patterns of other files that may build some
+        self.prose_literals = set()  # that are no sentences
         self.errors = []
         self.unused = {}  # what is allowed and was not made use of yet -> the line that allows it
         for number, line in enumerate(text.splitlines(), 1):
@@ -61,6 +70,16 @@ class Rules:
             self.unused.update({(name, f"<{' '.join(others)}>"): number for name in names})
         elif kind == "only-call" and names and others:
             self.only_calls.append((names, others))
+        elif kind == "prose" and names:
+            self.prose.update(names)
+        elif kind == "prose-call" and names:
+            self.prose_calls.update(names)
+        elif kind == "prose-file" and names:
+            self.prose_files += names
+            self.unused.update({(name, "a sentence"): number for name in names})
+        elif kind == "prose-literal" and names:
+            self.prose_literals.add(rest.strip())
+            self.unused[("any folder", f'"{rest.strip()}"')] = number
         else:
             self.errors.append(f"layers.txt:{number}: not understood: {line}")
 
@@ -176,6 +195,66 @@ def check_calls(rules, path, text):
                 yield f"src/{path}:{line}: only {', '.join(files)} may call {function}()"
 
 
+def find_sentences(text, permitted_calls):
+    """The literals with words for people that no permitted call has among its arguments, each with its line."""
+    text = PREPROCESSOR_TEXT.sub("", text)
+    sentences = []
+    callers = []  # for each parenthesis or brace that is open: the name before it
+    before = ""  # code since the last literal or bracket
+    at = 0
+    joined = None  # (line, text, permitted): a literal that the next one may go on
+    for found in NO_CODE.finditer(text):
+        gap = text[at : found.start()]
+        for bracket in re.finditer(r"[(){}]|[^(){}]+", gap):
+            token = bracket.group()
+            if token in "({":
+                name = re.search(r"(\w+)\s*(?:<[^<>;]*>)?\s*$", before)
+                callers.append(name.group(1) if name else "")
+                before = ""
+            elif token in ")}":
+                if callers:
+                    callers.pop()
+                before = ""
+            else:
+                before = token
+        if gap.strip() and joined:
+            sentences.append(joined)
+            joined = None
+        at = found.end()
+        literal = LITERAL.fullmatch(found.group())
+        if literal is None:
+            continue
+        before = ""
+        permitted = not permitted_calls.isdisjoint(callers)
+        line = text.count("\n", 0, found.start()) + 1
+        joined = (joined[0], joined[1] + literal.group(1), permitted) if joined else (line, literal.group(1), permitted)
+    if joined:
+        sentences.append(joined)
+    return [(line, said) for line, said, permitted in sentences if not permitted and is_sentence(said)]
+
+
+def is_sentence(said):
+    """Whether a literal is for people: names of files, formats and options have no spaces between their words."""
+    return len(WORD.findall(said)) >= SENTENCE_WORDS and len(said.split()) >= SENTENCE_WORDS
+
+
+def check_prose(rules, path, layer, text):
+    if not rules.prose or layer in rules.prose:
+        return
+    for line, said in find_sentences(text, rules.prose_calls):
+        if said.strip() in rules.prose_literals:
+            rules.use("any folder", f'"{said.strip()}"')
+            continue
+        permission = next((name for name in rules.prose_files if matches(str(path), [name])), None)
+        if permission:
+            rules.use(permission, "a sentence")
+            continue
+        yield (
+            f'src/{path}:{line}: {layer} may not build the sentence "{said}": '
+            f"hand data to {' or '.join(sorted(rules.prose))}, or make it the message of an error"
+        )
+
+
 def check_file(rules, root, path):
     """The violations of one file, given as a path below src/."""
     layer = rules.layer_of(path)
@@ -192,6 +271,7 @@ def check_file(rules, root, path):
         if trouble:
             yield f"src/{path}:{number}: {trouble}"
     yield from check_calls(rules, path, text)
+    yield from check_prose(rules, path, layer, text)
 
 
 def check_tree(root):

@@ -117,6 +117,57 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({"src/rooms/app/main.cc": own + "void g() { ::close(1); }\n"})
         self.assert_one(found, "main.cc:5")
 
+    PROSE = RULES + """
+prose rooms/app
+prose-call fail make_error
+prose-file rooms/base/check.h
+prose-literal <signal handler called>
+"""
+
+    PERMITTED = {
+        "src/rooms/base/check.h": 'auto said = "the promise was broken";\n',
+        "src/rooms/base/frame.h": 'auto name = "<signal handler called>";\n',
+    }
+
+    def sentences(self, text, path="src/rooms/symbols/names.cc"):
+        return self.violations({**self.PERMITTED, path: text}, rules=self.PROSE)
+
+    def test_a_sentence_that_is_permitted_and_not_there_is_found(self):
+        found = self.violations({"src/rooms/base/check.h": self.PERMITTED["src/rooms/base/check.h"]}, rules=self.PROSE)
+        self.assert_one(found, "<signal handler called>")
+
+    def test_a_sentence_that_is_built_below_the_renderers_is_found(self):
+        for text in ('notes.push_back("the table was full: later stacks are cut short");',
+                     'note(fmt::format("{} blocks were left out", count));',
+                     'note(std::to_string(count) + " blocks were left out");',
+                     'std::string why = "it has no " "unwind table";',
+                     'return is_cut ? "the trace is cut off" : "";',
+                     'fail(reason); tell("what was lost is lost");',
+                     'if (failed) { tell("what was lost is lost"); }'):
+            with self.subTest(text):
+                self.assert_one(self.sentences(f"void f() {{\n  {text}\n}}\n"), "names.cc:2", "may not build the sentence")
+
+    def test_an_errors_message_is_none_of_them(self):
+        for text in ('return base::fail("can\'t read {}: {}; name another file", path, reason);',
+                     'return fail("the trace has {}{}", count, count == 1 ? " no scan" : " more than one scan");',
+                     'return std::unexpected(base::make_error("the tracer has ended"));',
+                     'return base::fail("no {} in {}",\n     name_of(value(1)), "what was asked for");'):
+            with self.subTest(text):
+                self.assertEqual(self.sentences(f"void f() {{\n  {text}\n}}\n"), [])
+
+    def test_names_formats_comments_and_paths_are_no_sentences(self):
+        for text in ('open("/proc/sys/kernel/yama/ptrace_scope");', 'format("{} ({}, {})", a, b, c);', 'f("operator new");',
+                     '// the table was full', '/* "the table was full" */', "#error this CPU has no \"folder of its\" own",
+                     'f("<signal handler called>");', 'f(\'"\'); // the table was "full" then'):
+            with self.subTest(text):
+                self.assertEqual(self.sentences(f"void f() {{\n{text}\n}}\n"), [])
+
+    def test_who_may_speak_speaks(self):
+        text = 'void f() { say("the table was full"); }\n'
+        self.assertEqual(self.sentences(text, "src/rooms/app/main.cc"), [])
+        self.assertEqual(self.sentences(text, "src/rooms/base/check.h"), [])
+        self.assertEqual(self.violations({"src/rooms/symbols/names.cc": text}), [])  # without such a rule
+
     def test_a_line_may_name_only_lines_above(self):
         found = self.violations(rules="layer wire: agent\nlayer agent:\n")
         self.assert_one(found, "wire names agent")

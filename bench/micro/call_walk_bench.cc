@@ -75,7 +75,7 @@ struct Walked {
         cpu(*arch::cpu_of(arch::native::kArchitecture)),
         memory(child.id()),
         objects(child.id(), memory, cpu),
-        log_memory(log::LogMemory::create({})),
+        log_memory(*log::LogMemory::create({})),
         log(tracer::LogWriter::create(
             static_cast<wire::LogHeader*>(
                 mmap(nullptr, log_memory->bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, log_memory->descriptor(), 0)),

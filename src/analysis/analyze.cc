@@ -187,7 +187,8 @@ base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& as
   auto judged = judge_leaks(reader, query, names, **ledger, scan);
   const bool is_about_scan = query.leaks_only || query.scan != 0 || needs_scan(query);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
-  if (!judged) report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
+  if (!judged)
+    report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
   const std::unique_ptr<JudgedLeaks> leaks = judged ? *std::move(judged) : nullptr;
   if (leaks == nullptr) {
     for (const model::Note& note : reader.scan_notes()) report.capture.notes.push_back(note);

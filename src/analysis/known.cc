@@ -16,8 +16,7 @@ std::vector<Gap> gaps_of(const report::Report& report) {
   add((capture.gaps & model::kGapDamagedLog) != 0, Gap::kDamagedLog);
   add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);
   add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
-  add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0,
-      Gap::kMissedReleases);
+  add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0, Gap::kMissedReleases);
   constexpr uint32_t kNamed =
       model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks | model::kGapMissedReleases;
   add((capture.gaps & ~kNamed) != 0, Gap::kLater);

@@ -13,13 +13,9 @@ int show_leaks_now(const LeaksOptions& options) {
     print_error(fmt::format("heaptap: {}\n", answer.error().message));
     return base::exit_status_of(answer.error().kind);
   }
-  if (answer->number == 0) {
-    print_error(fmt::format("heaptap: {}\n", answer->text));
-    return base::kExitFailed;
-  }
   ShowOptions show = options.show;
   show.view = report::View::kLeaks;
-  show.trace = answer->text;
+  show.trace = answer->trace;
   show.query.scan = answer->number;
   show.running = true;
   return show_trace(show);

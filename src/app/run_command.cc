@@ -105,17 +105,6 @@ collect::RecordingOptions recording_options(const RunOptions& options, const Run
           .suppressions = plan.suppressions};
 }
 
-base::Result<collect::Launched> start(const collect::LaunchOptions& options) {
-  collect::Launched launched = collect::launch(options);
-  if (launched.process >= 0) return launched;
-  if (!launched.refusal.empty()) {
-    const char* way = options.agent_path.empty() ? " with ptrace" : "";
-    return base::fail("can't record {}{}: {}", options.program, way, launched.refusal);
-  }
-  const ErrorKind kind = launched.error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kNotExecutable;
-  return base::fail_as(kind, "can't run {}: {}", options.program, base::reason_of(launched.error));
-}
-
 // What a recording ended with.
 struct Outcome {
   std::vector<collect::FinishedTrace> traces;
@@ -152,19 +141,19 @@ void watch(collect::Supervisor& supervisor, collect::RecordedProcesses& processe
 base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan) {
   const auto agent = find_agent();
   if (!agent) return std::unexpected(agent.error());
-  collect::AgentServer server;
-  if (server.socket() < 0) return base::fail("can't make the agent's socket: {}", base::reason_of(errno));
+  auto server = collect::AgentServer::create();
+  if (!server) return std::unexpected(std::move(server).error());
   auto launch = launch_options(options, *plan.program);
   if (!launch) return std::unexpected(std::move(launch).error());
   const auto preloaded = collect::PreloadPath::create(*agent);
-  if (!preloaded) return base::fail("can't record {}: {}", plan.program->path, preloaded.error());
+  if (!preloaded) return base::fail("can't record {}: {}", plan.program->path, preloaded.error().message);
   launch->agent_path = preloaded->path();
-  launch->session = server.session();
+  launch->session = server->session();
   // All that it takes is there before the program runs.
   collect::RecordedProcesses processes(recording_options(options, plan));
-  collect::AgentSource source(processes, server);
+  collect::AgentSource source(processes, *server);
   collect::Supervisor supervisor({}, processes, source);
-  auto launched = start(*launch);
+  auto launched = collect::launch(*launch);
   if (!launched) return std::unexpected(launched.error());
   watch(supervisor, processes, source, std::move(*launched));
   return outcome_of(processes, {}, false);
@@ -182,7 +171,7 @@ collect::TracerSourceOptions announcement(const RunOptions& options) {
 base::Result<collect::Launched> start_traced(collect::LaunchOptions launch, tracer::TracerClient& line) {
   launch.tracer = line.process();
   launch.before_execution = [&line](pid_t child) { return line.attach_before_exec(child); };
-  return start(launch);
+  return collect::launch(launch);
 }
 
 // Of a recording that came to nothing.
@@ -205,7 +194,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
                                            .no_cpp = options.no_cpp,
                                            .scan_at_end = options.leak_scan});
   if (!line) {
-    return base::fail("can't start the tracer: {}{}", line.error(),
+    return base::fail("can't start the tracer: {}{}", line.error().message,
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
   }
   collect::RecordedProcesses processes(recording_options(options, plan));

@@ -26,19 +26,21 @@ base::Result<> check_options(const RunOptions& options) {
   return {};
 }
 
-// Why the agent can't do it, as a sentence; empty: it can.
-std::string why_no_agent(const RunOptions& options, const std::optional<collect::Program>& program) {
-  if (!options.processes.empty()) return "the agent can't be put into a program that runs already";
-  if (program && !program->no_agent.empty()) return fmt::format("{} {}", program->path, program->no_agent);
-  if (options.duration_ns) return "--duration lets go of a program that runs on, and an agent stays in it to its end";
+// Whether the agent can do it.
+base::Result<> check_agent(const RunOptions& options, const std::optional<collect::Program>& program) {
+  if (!options.processes.empty()) return base::fail("the agent can't be put into a program that runs already");
+  if (program && !program->takes_agent) return base::fail("{} {}", program->path, program->takes_agent.error().message);
+  if (options.duration_ns) {
+    return base::fail("--duration lets go of a program that runs on, and an agent stays in it to its end");
+  }
   return {};
 }
 
 // A sanitizer's runtime and the agent can't both be in front, and its leak check and heaptap can't both trace.
 base::Result<> check_sanitizer(const RunOptions& options, const collect::Sanitizer& sanitizer,
                                collect::Program& program) {
-  if (program.no_agent.empty()) {
-    program.no_agent = fmt::format("runs {}, whose runtime has to come before any agent", sanitizer.name);
+  if (program.takes_agent) {
+    program.takes_agent = base::fail("runs {}, whose runtime has to come before any agent", sanitizer.name);
   }
   const std::string needed = collect::leak_check_switch(sanitizer, collect::own_environment(options.environment));
   if (options.via == "agent" || needed.empty()) return {};
@@ -61,19 +63,19 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
     const auto sanitizer = collect::find_sanitizer(plan.program->file, collect::own_environment(options.environment));
     if (sanitizer) HEAPTAP_TRY(check_sanitizer(options, *sanitizer, *plan.program));
   }
-  const std::string no_agent = why_no_agent(options, plan.program);
-  plan.by_tracer = options.via == "ptrace" || (options.via.empty() && !no_agent.empty());
-  if (options.via == "agent" && !no_agent.empty()) {
+  const base::Result<> agent = check_agent(options, plan.program);
+  plan.by_tracer = options.via == "ptrace" || (options.via.empty() && !agent);
+  if (options.via == "agent" && !agent) {
     const bool is_program = options.processes.empty() && !options.duration_ns;
     return fail_as(is_program ? ErrorKind::kNotExecutable : ErrorKind::kUsage,
-                   "--via agent: {}; leave out --via agent, then ptrace is used", no_agent);
+                   "--via agent: {}; leave out --via agent, then ptrace is used", agent.error().message);
   }
   if (plan.by_tracer && options.aggregate) {
     return fail_as(ErrorKind::kUsage, "--aggregate: the totals are kept by the agent{}; leave out {}",
-                   options.via == "ptrace" ? "" : ", and " + no_agent,
+                   options.via == "ptrace" ? "" : ", and " + agent.error().message,
                    options.via == "ptrace" ? "--via ptrace or --aggregate" : "--aggregate");
   }
-  if (plan.by_tracer && options.via.empty()) plan.why = no_agent;
+  if (plan.by_tracer && options.via.empty()) plan.why = agent.error().message;
   HEAPTAP_TRY(collect::check_own_needs());
   HEAPTAP_TRY(check_output(options));
   HEAPTAP_TRY(collect::check_processes(options.processes));

@@ -26,8 +26,13 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
 };
 
 template <typename... Args>
+Error make_error(fmt::format_string<Args...> format, Args&&... args) {
+  return {fmt::format(format, std::forward<Args>(args)...)};
+}
+
+template <typename... Args>
 std::unexpected<Error> fail(fmt::format_string<Args...> format, Args&&... args) {
-  return std::unexpected(Error{fmt::format(format, std::forward<Args>(args)...)});
+  return std::unexpected(make_error(format, std::forward<Args>(args)...));
 }
 
 template <typename... Args>

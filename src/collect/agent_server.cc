@@ -86,8 +86,15 @@ base::UniqueFd listen_on(const std::string& name) {
 
 }  // namespace
 
-AgentServer::AgentServer()
-    : name_("heaptap-" + random_text(24)), secret_(random_text(wire::kSecretBytes)), socket_(listen_on(name_)) {}
+base::Result<AgentServer> AgentServer::create() {
+  std::string name = "heaptap-" + random_text(24);
+  base::UniqueFd socket = listen_on(name);
+  if (!socket) return base::fail("can't make the agent's socket: {}", base::reason_of(errno));
+  return AgentServer(std::move(name), std::move(socket));
+}
+
+AgentServer::AgentServer(std::string name, base::UniqueFd socket)
+    : name_(std::move(name)), secret_(random_text(wire::kSecretBytes)), socket_(std::move(socket)) {}
 
 void AgentServer::add_waits(std::vector<pollfd>& waits) const {
   waits.push_back({socket_.get(), POLLIN, 0});

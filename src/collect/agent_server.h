@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 #include "log/log_memory.h"
 #include "wire/handshake.h"
@@ -26,8 +27,7 @@ struct AgentRequest {
 
 class AgentServer {
  public:
-  // `socket`: listening, or -1 with errno set.
-  AgentServer();
+  static base::Result<AgentServer> create();
 
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -52,6 +52,7 @@ class AgentServer {
     Clock::time_point since;
   };
 
+  AgentServer(std::string name, base::UniqueFd socket);
   std::optional<AgentRequest> next_of_lines();
   void keep_line(base::UniqueFd connection);
   std::optional<AgentRequest> next_of_pending();

@@ -29,7 +29,7 @@ struct RequestMessage {
 
 struct AnswerMessage {
   uint32_t magic;
-  uint32_t scan;
+  uint32_t scan;  // 0: there is none, and the text is the error's message
   uint32_t text_bytes;
   uint32_t reserved;
   char text[kMaxText];
@@ -65,24 +65,27 @@ bool is_trusted(int connection) {
 base::Error nobody_traces(pid_t process) {
   struct stat facts{};
   if (stat(fmt::format("/proc/{}", process).c_str(), &facts) != 0) {
-    return {fmt::format("there is no process {}: `pgrep -n NAME` finds a program's pid", process)};
+    return base::make_error("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
   }
-  return {
-      fmt::format("process {} isn't being traced by you: start it with `heaptap run PROGRAM`, or trace it with "
-                  "`heaptap attach {}`, then ask for its leaks from here",
-                  process, process)};
+  return base::make_error(
+      "process {} isn't being traced by you: start it with `heaptap run PROGRAM`, or trace it with `heaptap attach "
+      "{}`, "
+      "then ask for its leaks from here",
+      process, process);
 }
 
 base::Error traced_by_another_user(pid_t process) {
-  return {fmt::format("process {} is traced by another user: ask as that user, or as root", process)};
+  return base::make_error("process {} is traced by another user: ask as that user, or as root", process);
 }
 
 }  // namespace
 
-void ControlCall::answer(const ScanAnswer& answer) {
-  AnswerMessage message{.magic = kMagic, .scan = answer.number, .text_bytes = 0, .reserved = 0, .text = {}};
-  message.text_bytes = static_cast<uint32_t>(std::min(answer.text.size(), kMaxText));
-  std::memcpy(message.text, answer.text.data(), message.text_bytes);
+void ControlCall::answer(const base::Result<ScanAnswer>& answer) {
+  AnswerMessage message{
+      .magic = kMagic, .scan = answer ? answer->number : 0, .text_bytes = 0, .reserved = 0, .text = {}};
+  const std::string& text = answer ? answer->trace : answer.error().message;
+  message.text_bytes = static_cast<uint32_t>(std::min(text.size(), kMaxText));
+  std::memcpy(message.text, text.data(), message.text_bytes);
   // Who asked may be gone.
   (void)send(descriptor(), &message, offsetof(AnswerMessage, text) + message.text_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -153,7 +156,9 @@ base::Result<ScanAnswer> ask_for_scan(pid_t process) {
     return base::fail("the heaptap that traces process {} gave no answer: {}", process,
                       bytes < 0 ? base::reason_of(errno) : "it or the process came to its end meanwhile");
   }
-  return ScanAnswer{answer.scan, std::string(answer.text, answer.text_bytes)};
+  std::string text(answer.text, answer.text_bytes);
+  if (answer.scan == 0) return std::unexpected(base::Error{std::move(text)});
+  return ScanAnswer{answer.scan, std::move(text)};
 }
 
 }  // namespace heaptap::collect

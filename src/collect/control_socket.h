@@ -18,8 +18,8 @@ namespace heaptap::collect {
 
 // What came of a scan that was asked for.
 struct ScanAnswer {
-  uint32_t number = 0;  // of the scan in the trace; 0: there is none
-  std::string text;     // the trace's absolute path; without a scan why there is none
+  uint32_t number = 0;  // of the scan in the trace, from 1 on
+  std::string trace;    // its absolute path
 };
 
 // Somebody who waits for an answer.
@@ -27,7 +27,7 @@ class ControlCall {
  public:
   explicit ControlCall(base::UniqueFd connection) : connection_(std::move(connection)) {}
 
-  void answer(const ScanAnswer& answer);
+  void answer(const base::Result<ScanAnswer>& answer);
   [[nodiscard]] int descriptor() const { return connection_.get(); }
 
  private:

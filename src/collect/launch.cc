@@ -110,8 +110,8 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
          read(pipes.go.read_end.get(), &word, 1) == 1;
 }
 
-// In the child: becomes the program, or tells the parent why not. Signals stay blocked while it waits: none of heaptap's
-// handlers may run here.
+// In the child: becomes the program, or tells the parent why not, by an errno value: what it may call between fork and exec
+// makes no message. Signals stay blocked while it waits: none of heaptap's handlers may run here.
 [[noreturn]] void execute(const LaunchOptions& options, char** arguments, char** environment, const sigset_t& mask,
                           Pipes& pipes) {
   const bool is_user = become_user(options);
@@ -133,34 +133,42 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
   _exit(127);
 }
 
-// The child's way up to the program, seen from the parent.
-void accompany(const LaunchOptions& options, pid_t child, Pipes& pipes, Launched& launched) {
+std::unexpected<base::Error> cannot_run(const LaunchOptions& options, int error_number) {
+  const auto kind = error_number == ENOENT ? base::ErrorKind::kNotFound : base::ErrorKind::kNotExecutable;
+  return base::fail_as(kind, "can't run {}: {}", options.program, base::reason_of(error_number));
+}
+
+std::unexpected<base::Error> cannot_record(const LaunchOptions& options, const std::string& why) {
+  const char* const way = options.agent_path.empty() ? " with ptrace" : "";
+  return base::fail("can't record {}{}: {}", options.program, way, why);
+}
+
+// The child's way up to the program, seen from the parent. With an error it ends.
+base::Result<> accompany(const LaunchOptions& options, pid_t child, Pipes& pipes) {
   std::optional<int> report = pipes.next_report();
   if (options.before_execution && report == 0) {
-    const auto agreed = options.before_execution(child);
-    if (!agreed) launched.refusal = agreed.error();
-    if (agreed && write(pipes.go.write_end.get(), "", 1) != 1) launched.error = errno;
+    const base::Result<> agreed = options.before_execution(child);
+    const int error = !agreed || write(pipes.go.write_end.get(), "", 1) == 1 ? 0 : errno;
     pipes.go.write_end.reset();
     report = pipes.next_report();
+    if (!agreed) return cannot_record(options, agreed.error().message);
+    if (error != 0) return cannot_run(options, error);
   }
-  if (report && *report < 0) {
-    launched.refusal = "its user can't read " + options.agent_path + ": " + std::strerror(-*report);
-  } else if (report) {
-    launched.error = *report;
-  }
+  if (!report) return {};
+  if (*report > 0) return cannot_run(options, *report);
+  return cannot_record(
+      options, base::make_error("its user can't read {}: {}", options.agent_path, base::reason_of(-*report)).message);
 }
 
 }  // namespace
 
-Launched launch(const LaunchOptions& options) {
+base::Result<Launched> launch(const LaunchOptions& options) {
   std::vector<std::string> arguments = options.arguments;
   std::vector<std::string> environment = environment_for(options);
   const std::vector<char*> argument_pointers = pointers_to(arguments);
   const std::vector<char*> environment_pointers = pointers_to(environment);
-  Launched launched;
   Pipes pipes;
-  launched.error = pipes.error;
-  if (pipes.error != 0) return launched;
+  if (pipes.error != 0) return cannot_run(options, pipes.error);
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -170,18 +178,16 @@ Launched launch(const LaunchOptions& options) {
     execute(options, const_cast<char**>(argument_pointers.data()), const_cast<char**>(environment_pointers.data()),
             before, pipes);
   }
-  launched.error = child < 0 ? errno : 0;
+  const int error = child < 0 ? errno : 0;
   sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) return cannot_run(options, error);
   // The end of `go` that is read from stays open, so that writing to a child that was killed raises no SIGPIPE.
   pipes.report.write_end.reset();
-  if (child > 0) accompany(options, child, pipes, launched);
-  if (child > 0 && (launched.error != 0 || !launched.refusal.empty())) {
+  if (const base::Result<> runs = accompany(options, child, pipes); !runs) {
     waitpid(child, nullptr, 0);
-  } else if (child > 0) {
-    launched.process = child;
-    launched.descriptor.reset(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+    return std::unexpected(runs.error());
   }
-  return launched;
+  return Launched{.process = child, .descriptor = base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)))};
 }
 
 }  // namespace heaptap::collect

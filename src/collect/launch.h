@@ -2,11 +2,11 @@
 #pragma once
 #include <sys/types.h>
 
-#include <expected>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace heaptap::collect {
@@ -21,18 +21,16 @@ struct LaunchOptions {
   gid_t group = static_cast<gid_t>(-1);
   // Called while the child stands before the execution of the program, which follows when this returns; with an error the
   // child ends, and nothing was executed. Empty: no such stop.
-  std::function<std::expected<void, std::string>(pid_t)> before_execution;
+  std::function<base::Result<>(pid_t)> before_execution;
   pid_t tracer = 0;  // who may trace the child even where Yama allows that to ancestors only; 0: nobody
 };
 
 struct Launched {
   pid_t process = -1;
   base::UniqueFd descriptor = {};  // pidfd; none: the kernel gave none
-  int error = 0;                   // errno where it couldn't be started; then process is -1
-  std::string refusal;             // what before_execution said instead
 };
 
 // The program inherits descriptors, signal mask and dispositions: call this before changing any of one's own.
-Launched launch(const LaunchOptions& options);
+base::Result<Launched> launch(const LaunchOptions& options);
 
 }  // namespace heaptap::collect

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
+#include <string>
 
 #include "arch/native.h"
 
@@ -17,7 +19,7 @@ constexpr rlim_t kNeededFileBytes = rlim_t{4} << 20;
 // Logs, tables and threads of a short recording; a longer one may need more.
 constexpr size_t kNeededBytes = size_t{256} << 20;
 
-std::string limit_in_the_way() {
+std::optional<std::string> limit_in_the_way() {
   rlimit space{};
   rlimit data{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_max != RLIM_INFINITY) {
@@ -26,7 +28,7 @@ std::string limit_in_the_way() {
   if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_max != RLIM_INFINITY) {
     return fmt::format("ulimit -d {}", data.rlim_max / 1024);
   }
-  return "the machine's memory";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ base::Result<> check_own_needs() {
     return base::fail(
         "there isn't enough memory for heaptap itself ({}: {}): give heaptap more, and set the limit for the program "
         "alone: heaptap run -- sh -c 'ulimit ...; exec PROGRAM'",
-        limit_in_the_way(), base::reason_of(errno));
+        limit_in_the_way().value_or("the machine's memory"), base::reason_of(errno));
   }
   munmap(memory, kNeededBytes);
   return {};

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -30,16 +29,17 @@ std::string make_folder() {
 
 }  // namespace
 
-std::expected<PreloadPath, std::string> PreloadPath::create(const std::string& agent) {
+base::Result<PreloadPath> PreloadPath::create(const std::string& agent) {
   if (!divides_list(agent)) return PreloadPath(agent, "");
   const std::string folder = make_folder();
   const std::string link = folder + agent.substr(agent.rfind('/'));
   if (!folder.empty() && symlink(agent.c_str(), link.c_str()) == 0) return PreloadPath(link, folder);
   const int reason = errno;
   if (!folder.empty()) rmdir(folder.c_str());
-  return std::unexpected(
-      agent + " can't be preloaded, since its path has a blank, a colon or a $, and a link to it can't be made: " +
-      std::strerror(reason) + "; move heaptap, or set TMPDIR");
+  return base::fail(
+      "{} can't be preloaded, since its path has a blank, a colon or a $, and a link to it can't be made: {}; move "
+      "heaptap, or set TMPDIR",
+      agent, base::reason_of(reason));
 }
 
 PreloadPath::PreloadPath(PreloadPath&& other) noexcept

@@ -1,15 +1,15 @@
 // A path by which the loader finds the agent. LD_PRELOAD is a list, divided at blanks and colons, in which $ begins a name: where
 // heaptap lives in a folder with one of these, this is a link in a folder of its own, which goes with this object.
 #pragma once
-#include <expected>
 #include <string>
+
+#include "base/result.h"
 
 namespace heaptap::collect {
 
 class PreloadPath {
  public:
-  // The error says what can't be done.
-  static std::expected<PreloadPath, std::string> create(const std::string& agent);
+  static base::Result<PreloadPath> create(const std::string& agent);
 
   PreloadPath(PreloadPath&& other) noexcept;
   PreloadPath& operator=(PreloadPath&&) = delete;

@@ -169,7 +169,7 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
 base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
   const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
   auto stopped = target.access.stop();
-  if (!stopped) return base::fail("no leak scan: {}", stopped.error());
+  if (!stopped) return base::fail("no leak scan: {}", stopped.error().message);
   if (arch::thread_facts(stopped->architecture()) == nullptr) {
     return base::fail("no leak scan: it isn't known where this CPU's threads have pointers");
   }

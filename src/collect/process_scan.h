@@ -1,6 +1,5 @@
 // A look at the memory of a recorded process, for leaks: from a process that stands still to a scan as data.
 #pragma once
-#include <expected>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,7 +19,7 @@ namespace heaptap::collect {
 
 // How a process is made to stand still, and let go at its end: that depends on who records it.
 struct ScanAccess {
-  std::function<std::expected<process::StoppedProcess, std::string>()> stop;
+  std::function<base::Result<process::StoppedProcess>()> stop;
   // Lets it end. False: it did without waiting, so that what was read of its memory can't be relied on.
   std::function<bool()> finish_exit;
   // Of the thread that ends it the registers are those of the program's call for its end.

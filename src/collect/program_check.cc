@@ -107,17 +107,17 @@ base::Result<> check_privileges(const std::string& path, Program& program) {
   const bool changes_user = (status.st_mode & (S_ISUID | S_ISGID)) != 0 && status.st_uid != geteuid();
   const bool has_capabilities = geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
   if (!changes_user && !has_capabilities) return {};
-  const char* const kind = !changes_user                     ? "has file capabilities"
-                           : (status.st_mode & S_ISUID) != 0 ? "is a setuid program"
-                                                             : "is a setgid program";
+  const base::Error kind = !changes_user                     ? base::make_error("has file capabilities")
+                           : (status.st_mode & S_ISUID) != 0 ? base::make_error("is a setuid program")
+                                                             : base::make_error("is a setgid program");
   if (geteuid() != 0) {
     return fail_as(ErrorKind::kNotExecutable,
                    "can't record {}: it {}, so the loader preloads nothing into it, and traced by an ordinary user it "
                    "would run without its privileges; use sudo heaptap run --user $USER ..., or record a copy that has "
                    "none (cp {} .)",
-                   path, kind, path);
+                   path, kind.message, path);
   }
-  program.no_agent = fmt::format("{}, into which the loader preloads nothing", kind);
+  program.takes_agent = base::fail("{}, into which the loader preloads nothing", kind.message);
   return {};
 }
 
@@ -134,14 +134,14 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
                    header.e_machine);
   }
   if (is_32_bit) {
-    program.no_agent = "is a 32-bit program, and this heaptap's agent is for 64-bit ones";
+    program.takes_agent = base::fail("is a 32-bit program, and this heaptap's agent is for 64-bit ones");
     return {};
   }
   const std::string loader = loader_of(path, header);
   if (loader.empty()) {
-    program.no_agent = "is statically linked, so the loader can't preload the agent into it";
+    program.takes_agent = base::fail("is statically linked, so the loader can't preload the agent into it");
   } else if (!loader.ends_with("/ld-linux-x86-64.so.2")) {
-    program.no_agent = fmt::format("has a loader of another libc ({}), and the agent is for glibc's", loader);
+    program.takes_agent = base::fail("has a loader of another libc ({}), and the agent is for glibc's", loader);
   }
   return {};
 }
@@ -156,7 +156,7 @@ base::Result<Program> find_program(const std::string& name) {
   for (int depth = 0; depth < kMaxInterpreters; ++depth) {
     if (auto sound = check_file(file); !sound) {
       if (depth > 0)
-        sound.error().message = fmt::format("can't run {}: its interpreter fails: {}", name, sound.error().message);
+        return fail_as(sound.error().kind, "can't run {}: its interpreter fails: {}", name, sound.error().message);
       return std::unexpected(std::move(sound).error());
     }
     const auto head = read_head(file, 256);

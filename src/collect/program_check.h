@@ -12,8 +12,8 @@ struct Program {
   // What stands before the user's arguments in place of the program's own name: a script whose first line asks env for
   // its interpreter is run by that interpreter at once, since env would only execute it. Empty for all others.
   std::vector<std::string> first_arguments;
-  // Why the agent can't be in it, as the rest of a sentence about the program: "is statically linked". Empty: it can.
-  std::string no_agent;
+  // Whether the agent can be in it. The error goes on behind the program's name: "is statically linked".
+  base::Result<> takes_agent;
   std::string file;  // that the kernel executes: the program, or a script's interpreter
 };
 

@@ -23,13 +23,13 @@ constexpr uint64_t kTimeResolutionNs = 100'000;
 base::Result<std::unique_ptr<Recording>> Recording::create(const log::LogOptions& options, model::Capture capture,
                                                            const std::string& path, bool overwrite) {
   auto log = log::LogMemory::create(options);
-  if (log == nullptr) return base::fail("can't make the memory for the log: {}", base::reason_of(errno));
+  if (!log) return std::unexpected(std::move(log).error());
   auto writer = trace::TraceWriter::create(path, overwrite);
   if (!writer) return std::unexpected(std::move(writer).error());
   capture.time_resolution_ns = kTimeResolutionNs;
   capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   HEAPTAP_TRY((*writer)->begin(capture));
-  return std::unique_ptr<Recording>(new Recording(std::move(log), std::move(*writer), std::move(capture)));
+  return std::unique_ptr<Recording>(new Recording(std::move(*log), std::move(*writer), std::move(capture)));
 }
 
 Recording::Recording(std::unique_ptr<log::LogMemory> log, std::unique_ptr<trace::TraceWriter> writer,

@@ -90,8 +90,11 @@ void Supervisor::answer_calls() {
     while (auto call = process.control->accept()) {
       const auto number = source_.scan(process);
       std::error_code ignored;
-      call->answer(number ? ScanAnswer{*number, std::filesystem::absolute(process.recording->path(), ignored).string()}
-                          : ScanAnswer{0, number.error().message});
+      if (number) {
+        call->answer(ScanAnswer{*number, std::filesystem::absolute(process.recording->path(), ignored).string()});
+      } else {
+        call->answer(std::unexpected(number.error()));
+      }
     }
   }
 }
@@ -112,8 +115,7 @@ void Supervisor::end_those_that_left() {
   const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > kLongestLeave;
   for (const RecordedProcess& process : processes_.all()) {
     const bool has_left = source_.has_left(process);
-    if (!has_left && too_long)
-      process.recording->note({model::NoteKind::kNotLetGoInTime});
+    if (!has_left && too_long) process.recording->note({model::NoteKind::kNotLetGoInTime});
     if (has_left || too_long) gone.emplace_back(process.pid, process.exit);
   }
   for (auto& [pid, exit] : gone) {

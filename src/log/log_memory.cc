@@ -203,21 +203,22 @@ base::UniqueFd make_log_file(LogOptions options, Sizes& sizes) {
 
 }  // namespace
 
-std::unique_ptr<LogMemory> LogMemory::create(const LogOptions& options) {
+base::Result<std::unique_ptr<LogMemory>> LogMemory::create(const LogOptions& options) {
+  const auto failure = [] { return base::fail("can't make the memory for the log: {}", base::reason_of(errno)); };
   Sizes sizes = sizes_for(options);
   base::UniqueFd descriptor(memfd_create(kLogName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (descriptor) {
     // Who shares it may write into it, but not make it shorter under our hands.
     constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     const auto size = static_cast<off_t>(total_of(sizes));
-    if (ftruncate(descriptor.get(), size) != 0 || fcntl(descriptor.get(), F_ADD_SEALS, kSeals) != 0) return nullptr;
+    if (ftruncate(descriptor.get(), size) != 0 || fcntl(descriptor.get(), F_ADD_SEALS, kSeals) != 0) return failure();
   } else {
     descriptor = make_log_file(options, sizes);
   }
-  if (!descriptor) return nullptr;
+  if (!descriptor) return failure();
   const uint64_t bytes = total_of(sizes);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor.get(), 0);
-  if (memory == MAP_FAILED) return nullptr;
+  if (memory == MAP_FAILED) return failure();
   auto* header = static_cast<wire::LogHeader*>(memory);
   lay_out(*header, sizes, options);
   return std::unique_ptr<LogMemory>(new LogMemory(std::move(descriptor), header, bytes));

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 #include "log/log_parts.h"
 #include "wire/log.h"
@@ -30,8 +31,7 @@ struct LogOptions {
 
 class LogMemory {
  public:
-  // Null on failure, with errno set.
-  static std::unique_ptr<LogMemory> create(const LogOptions& options);
+  static base::Result<std::unique_ptr<LogMemory>> create(const LogOptions& options);
   ~LogMemory();
   LogMemory(const LogMemory&) = delete;
   LogMemory& operator=(const LogMemory&) = delete;

@@ -69,8 +69,8 @@ struct Capture {
   uint64_t ticks_per_second = 0;  // of the clock that ordered the events, as measured; 0: not told
   uint64_t event_count = 0;
   uint64_t lost_events = 0;
-  uint32_t gaps = 0;               // bits of CaptureGap
-  std::vector<Note> notes;         // what could not be seen
+  uint32_t gaps = 0;        // bits of CaptureGap
+  std::vector<Note> notes;  // what could not be seen
   uint64_t collector_cpu_ns = 0;
   uint64_t collector_peak_rss_bytes = 0;
   uint64_t log_bytes_used = 0;  // of the shared memory, at most at one time

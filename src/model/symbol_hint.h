@@ -7,10 +7,10 @@ namespace heaptap::model {
 
 struct SymbolHint {
   enum class Lack : uint8_t {
-    kFile,     // it isn't on this machine
+    kFile,      // it isn't on this machine
     kSameFile,  // another one is in its place: its build-id differs
-    kSymbols,  // it has those alone that it exports
-    kLines,    // it has names, and nothing about source lines
+    kSymbols,   // it has those alone that it exports
+    kLines,     // it has names, and nothing about source lines
   };
   std::string path;  // of the module, as the target had it
   Lack lack = Lack::kLines;

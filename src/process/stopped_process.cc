@@ -23,7 +23,7 @@ struct StoppedProcess::State {
   Clock::time_point began;
   Clock::time_point ended;
   bool released = false;
-  std::promise<std::string> result;  // empty: it stands still
+  std::promise<base::Result<>> result;
   std::promise<void> release;
   std::function<void()> release_held;  // of one that somebody else holds
   std::thread tracer;
@@ -32,12 +32,12 @@ struct StoppedProcess::State {
   void trace(const StopLimits& limits) {
     std::future<void> released_later = release.get_future();
     ThreadStopper collector(process, limits);
-    std::string error = collector.stop_all();
+    base::Result<> stopped = collector.stop_all();
     threads = std::move(collector.threads());
     architecture = collector.architecture();
-    const bool failed = !error.empty();
-    result.set_value(std::move(error));
-    if (failed) return;
+    const bool stands_still = stopped.has_value();
+    result.set_value(std::move(stopped));
+    if (!stands_still) return;
     released_later.wait();
     collector.let_go();
   }
@@ -55,7 +55,7 @@ struct StoppedProcess::State {
   }
 };
 
-std::expected<StoppedProcess, std::string> StoppedProcess::stop(pid_t process, const StopLimits& limits) {
+base::Result<StoppedProcess> StoppedProcess::stop(pid_t process, const StopLimits& limits) {
   auto state = std::make_unique<State>();
   state->process = process;
   state->began = Clock::now();
@@ -66,11 +66,11 @@ std::expected<StoppedProcess, std::string> StoppedProcess::stop(pid_t process, c
   pthread_sigmask(SIG_SETMASK, &all, &before);
   state->tracer = std::thread([limits, own = state.get()] { own->trace(limits); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  std::string error = state->result.get_future().get();
+  base::Result<> stands_still = state->result.get_future().get();
   StoppedProcess stopped(std::move(state));
-  if (!error.empty()) {
+  if (!stands_still) {
     stopped.release();
-    return std::unexpected(std::move(error));
+    return std::unexpected(std::move(stands_still).error());
   }
   return stopped;
 }

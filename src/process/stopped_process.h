@@ -14,12 +14,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <expected>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "process/thread_state.h"
 #include "wire/architecture.h"
 
@@ -33,7 +32,7 @@ struct StopLimits {
 class StoppedProcess {
  public:
   // The error says why it can't be stopped, and what the user can do. Then the process runs as before.
-  static std::expected<StoppedProcess, std::string> stop(pid_t process, const StopLimits& limits = {});
+  static base::Result<StoppedProcess> stop(pid_t process, const StopLimits& limits = {});
   // One that somebody else holds, who lets it go when `release` is called, once.
   struct Held {
     pid_t process = 0;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <string>
 #include <thread>
 
 #include "arch/native.h"
@@ -17,38 +17,37 @@ bool has_ended(pid_t thread) {
   return !status || status->state == 'Z' || status->state == 'X';
 }
 
-std::string name_of(pid_t process) { return "process " + std::to_string(process); }
-
 }  // namespace
 
-std::string ThreadStopper::stop_all() {
-  std::string error = try_to_stop_all();
-  if (!error.empty()) let_go();
-  return error;
+base::Result<> ThreadStopper::stop_all() {
+  base::Result<> stopped = try_to_stop_all();
+  if (!stopped) let_go();
+  return stopped;
 }
 
-std::string ThreadStopper::try_to_stop_all() {
+base::Result<> ThreadStopper::try_to_stop_all() {
   const auto status = read_thread_status(process_);
-  if (!status) return "there is no " + name_of(process_);
+  if (!status) return base::fail("there is no process {}", process_);
   if (status->process != process_) {
-    return std::to_string(process_) + " is a thread of process " + std::to_string(status->process);
+    return base::fail("{} is a thread of process {}", process_, status->process);
   }
   do {
     // Threads that still run may make new ones until all of a list are stopped and the next list has no other.
     for (bool found = true; found;) {
-      std::string error = adopt_new_threads(found);
-      if (error.empty()) error = wait_until_stopped();
-      if (!error.empty()) return error;
+      const base::Result<bool> adopted = adopt_new_threads();
+      if (!adopted) return std::unexpected(adopted.error());
+      found = *adopted;
+      HEAPTAP_TRY(wait_until_stopped());
     }
   } while (!read_all_registers());
-  if (stopped_.empty()) return name_of(process_) + " has ended";
+  if (stopped_.empty()) return base::fail("process {} has ended", process_);
   return find_architecture();
 }
 
 // Threads whose registers aren't known say nothing about it; where there are no others it is that of heaptap.
-std::string ThreadStopper::find_architecture() {
-  const std::string other =
-      name_of(process_) + " runs code of several architectures, or of one that can't be looked at yet";
+base::Result<> ThreadStopper::find_architecture() {
+  const auto other =
+      base::fail("process {} runs code of several architectures, or of one that can't be looked at yet", process_);
   bool is_known = false;
   for (const auto& [id, thread] : traced_) {
     if (thread.state() != TracedThread::State::kStopped || in_kernel_.contains(id)) continue;
@@ -60,26 +59,27 @@ std::string ThreadStopper::find_architecture() {
     is_known = true;
   }
   if (!is_known) architecture_ = arch::native::kArchitecture;
-  return arch::thread_facts(architecture_) != nullptr ? std::string() : other;
+  if (arch::thread_facts(architecture_) == nullptr) return other;
+  return {};
 }
 
-std::string ThreadStopper::adopt_new_threads(bool& found) {
-  found = false;
+base::Result<bool> ThreadStopper::adopt_new_threads() {
+  bool found = false;
   for (const pid_t id : list_threads(process_)) {
     if (traced_.contains(id)) continue;
     TracedThread thread(id, id == process_);
     if (const int reason = thread.seize(); reason != 0) {
       if (reason == ESRCH || has_ended(id)) continue;
-      return why_refused(id, reason);
+      return std::unexpected(refusal_of(id, reason));
     }
     thread.interrupt();
     traced_.emplace(id, thread);
     found = true;
   }
-  return {};
+  return found;
 }
 
-std::string ThreadStopper::wait_until_stopped() {
+base::Result<> ThreadStopper::wait_until_stopped() {
   using State = TracedThread::State;
   for (unsigned round = 0;; ++round) {
     const auto waited = Clock::now() - started_;
@@ -93,7 +93,7 @@ std::string ThreadStopper::wait_until_stopped() {
       all = all && in_kernel_.contains(id);
     }
     if (all) return {};
-    if (waited > limits_.all_stopped) return name_of(process_) + " could not be stopped in time; try again";
+    if (waited > limits_.all_stopped) return base::fail("process {} could not be stopped in time; try again", process_);
     if (round < 16) {
       std::this_thread::yield();
     } else {
@@ -136,20 +136,24 @@ void ThreadStopper::let_go() {
   for (auto& [id, thread] : traced_) thread.detach();
 }
 
-std::string ThreadStopper::why_refused(pid_t thread, int reason) const {
+base::Error ThreadStopper::refusal_of(pid_t thread, int reason) const {
   const auto status = read_thread_status(thread);
   if (status && status->tracer != 0) {
-    return name_of(process_) + " is already traced by process " + std::to_string(status->tracer) +
-           " (a debugger?); end that first";
+    return base::make_error("process {} is already traced by process {} (a debugger?); end that first", process_,
+                            status->tracer);
   }
-  if (reason != EPERM) return name_of(process_) + " can't be stopped: " + std::strerror(reason);
+  if (reason != EPERM) return base::make_error("process {} can't be stopped: {}", process_, base::reason_of(reason));
   const std::string scope = read_proc_file("/proc/sys/kernel/yama/ptrace_scope");
   if (!scope.empty() && scope.front() == '3') {
-    return name_of(process_) + " can't be stopped: kernel.yama.ptrace_scope is 3, which only a reboot changes";
+    return base::make_error("process {} can't be stopped: kernel.yama.ptrace_scope is 3, which only a reboot changes",
+                            process_);
   }
-  std::string error = name_of(process_) + " can't be stopped: not permitted. Run heaptap as the same user, or as root";
+  base::Error error = base::make_error(
+      "process {} can't be stopped: not permitted. Run heaptap as the same user, or as root", process_);
   if (!scope.empty() && scope.front() != '0') {
-    error += "; kernel.yama.ptrace_scope is " + scope.substr(0, 1) + ", so: sudo sysctl kernel.yama.ptrace_scope=0";
+    error.message +=
+        base::make_error("; kernel.yama.ptrace_scope is {}, so: sudo sysctl kernel.yama.ptrace_scope=0", scope.front())
+            .message;
   }
   return error;
 }

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "process/stopped_process.h"
@@ -16,8 +15,8 @@ class ThreadStopper {
  public:
   ThreadStopper(pid_t process, const StopLimits& limits) : process_(process), limits_(limits) {}
 
-  // Empty, or why it can't be done; then everything has been let go.
-  [[nodiscard]] std::string stop_all();
+  // With an error everything has been let go.
+  base::Result<> stop_all();
   void let_go();
 
   // After stop_all().
@@ -27,12 +26,12 @@ class ThreadStopper {
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] std::string try_to_stop_all();
-  [[nodiscard]] std::string adopt_new_threads(bool& found);
-  [[nodiscard]] std::string wait_until_stopped();
+  base::Result<> try_to_stop_all();
+  base::Result<bool> adopt_new_threads();  // whether there were any
+  base::Result<> wait_until_stopped();
   [[nodiscard]] bool read_all_registers();
-  [[nodiscard]] std::string find_architecture();
-  [[nodiscard]] std::string why_refused(pid_t thread, int reason) const;
+  base::Result<> find_architecture();
+  [[nodiscard]] base::Error refusal_of(pid_t thread, int reason) const;
   void leave_in_kernel(TracedThread& thread);
 
   pid_t process_;

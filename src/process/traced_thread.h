@@ -21,7 +21,7 @@ class TracedThread {
   // Whose code it runs, once its registers have been read. Null: of a CPU that isn't known here.
   [[nodiscard]] const arch::Cpu* cpu() const { return cpu_; }
 
-  // 0 or errno. The thread runs on.
+  // 0 or errno, a number by which the caller decides. The thread runs on.
   [[nodiscard]] int seize() const;
   void interrupt();
   // Looks whether it has stopped meanwhile; never waits. Never takes the exit status of a process.

@@ -198,12 +198,9 @@ Json sum_json(const std::vector<ProcessEntry>& processes) {
 }
 
 Json note_json(const model::Note& note, const Json& scan) {
-  return {{"kind", name_of(note.kind)},
-          {"scan", scan},
-          {"module", or_null(note.module)},
-          {"name", or_null(note.name)},
-          {"count", count_of(note)},
-          {"numbers", note.numbers},
+  return {{"kind", name_of(note.kind)},     {"scan", scan},
+          {"module", or_null(note.module)}, {"name", or_null(note.name)},
+          {"count", count_of(note)},        {"numbers", note.numbers},
           {"text", sentence_of(note)}};
 }
 

@@ -84,9 +84,9 @@ enum class Gap : uint8_t {
 
 // Which verdicts are certain. Where one isn't, what it speaks against is still so; there may be more of it.
 struct Known {
-  bool leaks = true;              // which blocks are lost
-  bool releases = true;           // which releases are bad, double or mismatched
-  bool saw_all = true;            // of what happened from where the capture began to where the trace ends
+  bool leaks = true;      // which blocks are lost
+  bool releases = true;   // which releases are bad, double or mismatched
+  bool saw_all = true;    // of what happened from where the capture began to where the trace ends
   std::vector<Gap> gaps;  // why not
 };
 

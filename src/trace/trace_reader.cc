@@ -72,12 +72,12 @@ class TraceReader::Impl {
   }
 
   [[nodiscard]] base::Result<> check_machine() const {
-    const std::string wrong = why_no_such_machine(capture_);
-    if (wrong.empty()) return {};
+    const base::Result<> known = trace::check_machine(capture_);
+    if (known) return {};
     return base::fail(
         "{} can't be read: it names {}, which this heaptap knows no machine with (it is damaged, or a newer heaptap "
         "wrote it)",
-        path_, wrong);
+        path_, known.error().message);
   }
 
   base::Result<> replay(EventSink& sink, const ReplayOptions& options) {
@@ -219,7 +219,7 @@ class TraceReader::Impl {
   }
 
   bool take_capture(wire::VarintReader& payload) {
-    return read_capture(payload, capture_) && why_no_such_machine(capture_).empty();
+    return read_capture(payload, capture_) && trace::check_machine(capture_).has_value();
   }
 
   bool take_totals(wire::VarintReader& payload, EventSink& sink) {

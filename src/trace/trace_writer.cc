@@ -83,7 +83,7 @@ base::Result<> TraceWriter::write_totals(const model::Totals& totals, const mode
 }
 
 base::Result<> TraceWriter::take_back_last_frame() {
-  if (!failure_.empty()) return std::unexpected(base::Error{failure_});
+  if (failure_) return std::unexpected(*failure_);
   const uint64_t offset = index_.back().offset;
   if (ftruncate(descriptor_.get(), static_cast<off_t>(offset)) != 0) return {};  // it stays, and a later one counts
   offset_ = offset;
@@ -163,17 +163,17 @@ base::Result<> TraceWriter::write_index() {
 }
 
 base::Result<> TraceWriter::append(const void* data, size_t bytes) {
-  if (!failure_.empty()) return std::unexpected(base::Error{failure_});
+  if (failure_) return std::unexpected(*failure_);
   const auto* from = static_cast<const uint8_t*>(data);
   for (size_t done = 0; done < bytes;) {
     const ssize_t result = pwrite(descriptor_.get(), from + done, bytes - done, static_cast<off_t>(offset_ + done));
     if (result < 0 && errno == EINTR) continue;
     if (result <= 0) {
-      failure_ = fmt::format("can't write to {} any further: {}; what was written up to there can be read", path_,
-                             base::reason_of(result < 0 ? errno : ENOSPC));
+      failure_ = base::make_error("can't write to {} any further: {}; what was written up to there can be read", path_,
+                                  base::reason_of(result < 0 ? errno : ENOSPC));
       // The rest of a frame that didn't fit would only look like damage. If cutting it off fails, it just stays.
       [[maybe_unused]] const int cut = ftruncate(descriptor_.get(), static_cast<off_t>(offset_));
-      return std::unexpected(base::Error{failure_});
+      return std::unexpected(*failure_);
     }
     done += static_cast<size_t>(result);
   }

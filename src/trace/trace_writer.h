@@ -1,6 +1,7 @@
 // Writes a trace file, frame by frame, so that what was written is readable at any moment.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -74,7 +75,7 @@ class TraceWriter {
   ByteBuffer payload_;
   Compressor compressor_;
   EventFrameWriter event_writer_;
-  std::string failure_;  // of the first write that failed
+  std::optional<base::Error> failure_;  // of the first write that failed
 };
 
 }  // namespace heaptap::trace

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -59,8 +60,9 @@ class SocketSignal final : public RequestSignal {
 
 }  // namespace
 
-pid_t start_guardian(base::UniqueFd socket, base::UniqueFd& other_socket, const TracerOptions& options) {
+base::Result<pid_t> start_guardian(base::UniqueFd socket, base::UniqueFd& other_socket, const TracerOptions& options) {
   const pid_t child = fork();
+  if (child < 0) return base::fail("can't start the tracer: {}", base::reason_of(errno));
   if (child != 0) return child;
   other_socket.reset();
   protect_guardian(kWakeSignal);

@@ -87,13 +87,15 @@ void take_name() {
 
 }  // namespace
 
-std::string why_no_guardian() {
+base::Result<> check_guardian() {
   rlimit seconds{};
   const bool is_known = getrlimit(RLIMIT_CPU, &seconds) == 0;
   const bool may_go_beyond = base::may_go_beyond_limits(process::read_proc_file("/proc/self/status", 8192));
   if (!is_known || base::is_time_enough(seconds, may_go_beyond)) return {};
-  return "it would be ended after " + std::to_string(seconds.rlim_max) +
-         " s of processor time, and the program with it: allow more (ulimit -t), or run heaptap as root";
+  return base::fail(
+      "it would be ended after {} s of processor time, and the program with it: allow more (ulimit -t), or run heaptap "
+      "as root",
+      seconds.rlim_max);
 }
 
 void protect_guardian(int wake) {

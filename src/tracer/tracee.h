@@ -30,8 +30,8 @@ class Tracee {
  public:
   Tracee(pid_t id, TracedProcess& process) : id_(id), process_(&process) {}
 
-  // 0 or errno. The thread runs on, and whatever it makes is traced as well. `stops_at_end`: it does, with its memory and its
-  // registers as they were.
+  // 0 or errno, a number by which the caller decides. The thread runs on, and whatever it makes is traced as well.
+  // `stops_at_end`: it does, with its memory and its registers as they were.
   static int seize(pid_t id, bool stops_at_end);
 
   [[nodiscard]] pid_t id() const { return id_; }

@@ -293,7 +293,7 @@ void Tracer::answer_end(pid_t id, int status) {
   TracedProcess* process = known != threads_.end() ? &known->second->process() : find_process(id);
   // The leader's end is told when all other threads have ended; of one that had ended before it was seized nothing is told.
   const bool ends = process != nullptr && (id == process->id || threads_of(*process).size() <= 1);
-  if (ends) give_up_hold(*process, "it has ended");
+  if (ends) give_up_hold(*process, base::make_error("it has ended"));
   forget_thread(id);
   if (ends) process_ended(*process, status);
 }

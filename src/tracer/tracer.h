@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/result.h"
 #include "model/note_code.h"
 #include "tracer/traced_process.h"
 #include "tracer/tracee.h"
@@ -77,14 +78,14 @@ class Tracer {
 
   // Attaching, and the beginning of a recording: tracer_attaching.cc.
   void attach(pid_t process);
-  std::string try_to_attach(pid_t process);
-  std::string seize_threads(TracedProcess& process);
+  base::Result<> try_to_attach(pid_t process);
+  base::Result<> seize_threads(TracedProcess& process);
   void stop_clone_parents(TracedProcess& process);
   void attach_before_exec(pid_t process);
   void give_log(Packet& packet);
   void begin_when_all_are_seized(TracedProcess& process);
   void look_after_attached();
-  void give_up_attaching(TracedProcess& process, const std::string& why);
+  void give_up_attaching(TracedProcess& process, const base::Error& error);
   void begin(TracedProcess& process);
 
   // What is made, and by whom: tracer_children.cc.
@@ -129,8 +130,8 @@ class Tracer {
   void hold(pid_t process);
   void check_held(TracedProcess& process);
   void tell_held(TracedProcess& process);
-  void tell_not_held(pid_t process, const std::string& why);
-  void give_up_hold(TracedProcess& process, const std::string& why);
+  void tell_not_held(pid_t process, const base::Error& error);
+  void give_up_hold(TracedProcess& process, const base::Error& error);
   void release(pid_t process);
   static void restart_call(Tracee& thread);
 
@@ -143,7 +144,8 @@ class Tracer {
   [[nodiscard]] bool awaits_heaptap() const;
   void look_after_heaptap();
   void send(Packet packet);
-  void tell(PacketKind kind, pid_t process, const std::string& text);
+  void tell(PacketKind kind, pid_t process, const std::string& text = {});
+  void tell(PacketKind kind, pid_t process, const base::Error& error) { tell(kind, process, error.message); }
   void note(pid_t process, const model::Note& note) { tell(PacketKind::kNoted, process, model::encode(note)); }
 
   int socket_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "process/process_status.h"
@@ -15,20 +14,19 @@ namespace {
 
 constexpr std::chrono::seconds kLongestMaking{2};
 
-std::string name_of(pid_t process) { return "process " + std::to_string(process); }
-
 // Why seizing failed.
-std::string why_refused(pid_t thread, int reason) {
-  if (reason != EPERM) return name_of(thread) + " can't be traced: " + std::strerror(reason);
+base::Error refusal_of(pid_t thread, int reason) {
+  if (reason != EPERM) return base::make_error("process {} can't be traced: {}", thread, base::reason_of(reason));
   const auto status = process::read_thread_status(thread);
   if (status && status->tracer != 0) {
-    return name_of(thread) + " is traced by process " + std::to_string(status->tracer) +
-           " already: end that first (a debugger, strace or another heaptap)";
+    return base::make_error(
+        "process {} is traced by process {} already: end that first (a debugger, strace or another heaptap)", thread,
+        status->tracer);
   }
-  return name_of(thread) +
-         " can't be traced: not permitted; run heaptap as the same user or with sudo, and if it still is refused, "
-         "allow it "
-         "with: sudo sysctl -w kernel.yama.ptrace_scope=0";
+  return base::make_error(
+      "process {} can't be traced: not permitted; run heaptap as the same user or with sudo, and if it still is "
+      "refused, allow it with: sudo sysctl -w kernel.yama.ptrace_scope=0",
+      thread);
 }
 
 }  // namespace
@@ -36,31 +34,32 @@ std::string why_refused(pid_t thread, int reason) {
 void Tracer::attach(pid_t process) {
   if (const TracedProcess* known = find_process(process)) {
     // Another one that was attached to has made it meanwhile.
-    if (known->was_recorded && known->phase == Phase::kTraced) tell(PacketKind::kAttached, process, "");
-    if (!known->was_recorded) tell(PacketKind::kNotAttached, process, name_of(process) + " is being traced already");
+    if (known->was_recorded && known->phase == Phase::kTraced) tell(PacketKind::kAttached, process);
+    if (!known->was_recorded) {
+      tell(PacketKind::kNotAttached, process, base::make_error("process {} is being traced already", process));
+    }
     return;
   }
-  const std::string error = try_to_attach(process);
-  if (error.empty()) return;
+  const base::Result<> attached = try_to_attach(process);
+  if (attached) return;
   if (TracedProcess* known = find_process(process)) {
     known->was_recorded = false;
     leave(*known, Left::Reason::kFailed);
   }
-  tell(PacketKind::kNotAttached, process, error);
+  tell(PacketKind::kNotAttached, process, attached.error());
 }
 
 // Threads run on all the while. One that isn't seized yet may make others, so the list is read until it holds no new one.
-std::string Tracer::try_to_attach(pid_t process) {
+base::Result<> Tracer::try_to_attach(pid_t process) {
   const auto status = process::read_thread_status(process);
-  if (!status) return "there is no " + name_of(process);
+  if (!status) return base::fail("there is no process {}", process);
   if (status->process != process) {
-    return std::to_string(process) + " is a thread of process " + std::to_string(status->process) + ": name that";
+    return base::fail("{} is a thread of process {}: name that", process, status->process);
   }
-  if (process::find_live_thread(process) == 0) return name_of(process) + " has ended already";
+  if (process::find_live_thread(process) == 0) return base::fail("process {} has ended already", process);
   TracedProcess& added = add_process(process, 0, Phase::kWaitsForLog);
-  std::string error = seize_threads(added);
-  if (!error.empty()) return error;
-  if (threads_of(added).empty()) return name_of(process) + " has ended";
+  HEAPTAP_TRY(seize_threads(added));
+  if (threads_of(added).empty()) return base::fail("process {} has ended", process);
   // Whichever thread was found first may have ended; the leader, if it lives, doesn't end so soon.
   want_log(added, LogWanted::Reason::kAttach, process::find_live_thread(process));
   if (find_process(process) == &added) stop_clone_parents(added);
@@ -68,7 +67,7 @@ std::string Tracer::try_to_attach(pid_t process) {
 }
 
 // Threads run on all the while. One that isn't seized yet may make others, so the list is read until it holds no new one.
-std::string Tracer::seize_threads(TracedProcess& process) {
+base::Result<> Tracer::seize_threads(TracedProcess& process) {
   bool found = true;
   while (found) {
     found = false;
@@ -83,7 +82,7 @@ std::string Tracer::seize_threads(TracedProcess& process) {
       const auto thread = process::read_thread_status(id);
       const bool is_exiting = !thread || thread->has_ended();
       if (is_exiting || thread->tracer == getpid()) continue;  // the second: a seized one made it just now
-      return why_refused(id, reason);
+      return std::unexpected(refusal_of(id, reason));
     }
   }
   return {};
@@ -129,11 +128,12 @@ void Tracer::begin_when_all_are_seized(TracedProcess& process) {
     });
     if (clone_parent != threads.end()) {
       if (TracedProcess::Clock::now() - process.log_given_at < kLongestMaking) return;
-      return give_up_attaching(process, "its thread " + std::to_string((*clone_parent)->id()) +
-                                            " doesn't stop, and may be making another one: try again");
+      return give_up_attaching(process,
+                               base::make_error("its thread {} doesn't stop, and may be making another one: try again",
+                                                (*clone_parent)->id()));
     }
-    const std::string error = seize_threads(process);
-    if (!error.empty()) return give_up_attaching(process, error);
+    const base::Result<> seized = seize_threads(process);
+    if (!seized) return give_up_attaching(process, seized.error());
     if (threads_of(process).size() == threads.size()) break;
     stop_clone_parents(process);
   }
@@ -151,11 +151,11 @@ void Tracer::look_after_attached() {
   }
 }
 
-void Tracer::give_up_attaching(TracedProcess& process, const std::string& why) {
+void Tracer::give_up_attaching(TracedProcess& process, const base::Error& error) {
   const pid_t id = process.id;
   process.was_recorded = false;
   leave(process, Left::Reason::kFailed);
-  tell(PacketKind::kNotAttached, id, name_of(id) + " can't be traced: " + why);
+  tell(PacketKind::kNotAttached, id, base::make_error("process {} can't be traced: {}", id, error.message));
 }
 
 void Tracer::begin(TracedProcess& process) {
@@ -170,7 +170,7 @@ void Tracer::begin(TracedProcess& process) {
   for (const auto& [id, other] : processes_) {
     if (other->is_vfork_child && other->space == process.space) other->phase = Phase::kTraced;
   }
-  tell(PacketKind::kAttached, process.id, "");
+  tell(PacketKind::kAttached, process.id);
   tell_notes(process);
   for (Tracee* thread : threads_of(process)) {
     if (thread->stopped) resume(*thread);
@@ -179,8 +179,9 @@ void Tracer::begin(TracedProcess& process) {
 
 void Tracer::attach_before_exec(pid_t process) {
   const int reason = Tracee::seize(process, options_.scan_at_end);
-  if (reason == 0) add_thread(process, add_process(process, getppid(), Phase::kBeforeExec));
-  tell(PacketKind::kReady, process, reason == 0 ? "" : why_refused(process, reason));
+  if (reason != 0) return tell(PacketKind::kNotReady, process, refusal_of(process, reason));
+  add_thread(process, add_process(process, getppid(), Phase::kBeforeExec));
+  tell(PacketKind::kReady, process);
 }
 
 }  // namespace heaptap::tracer

@@ -204,7 +204,7 @@ void Tracer::answer_exec(pid_t id) {
   if (process == nullptr) {  // made by one of ours that hasn't told of it yet
     return stopped_early(id, PTRACE_EVENT_EXEC << 16 | SIGTRAP << 8 | 0x7f);
   }
-  give_up_hold(*process, "it executed another program");
+  give_up_hold(*process, base::make_error("it executed another program"));
   const CloneParent clone_parent{.id = id, .phase = process->phase, .space = process->space, .since = {}};
   const bool may_have_made = process->had_threads && !process->is_vfork_child;
   // Of the thread that did it, which may have taken the leader's place, nothing is left but its number.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <deque>
 
 #include "base/unique_fd.h"
@@ -71,16 +70,17 @@ struct TracerClient::State {
   }
 };
 
-std::expected<std::unique_ptr<TracerClient>, std::string> TracerClient::start(const TracerOptions& options) {
-  if (const std::string why = why_no_guardian(); !why.empty()) return std::unexpected(why);
+base::Result<std::unique_ptr<TracerClient>> TracerClient::start(const TracerOptions& options) {
+  HEAPTAP_TRY(check_guardian());
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    return std::unexpected(std::string("can't make the tracer's socket: ") + std::strerror(errno));
+    return base::fail("can't make the tracer's socket: {}", base::reason_of(errno));
   }
   auto state = std::make_unique<State>();
   state->socket.reset(sockets[0]);
-  state->guardian = start_guardian(base::UniqueFd(sockets[1]), state->socket, options);
-  if (state->guardian < 0) return std::unexpected(std::string("can't start the tracer: ") + std::strerror(errno));
+  const base::Result<pid_t> guardian = start_guardian(base::UniqueFd(sockets[1]), state->socket, options);
+  if (!guardian) return std::unexpected(guardian.error());
+  state->guardian = *guardian;
   return std::unique_ptr<TracerClient>(new TracerClient(std::move(state)));
 }
 
@@ -113,11 +113,11 @@ std::optional<TracerMessage> TracerClient::receive() {
   return gone;
 }
 
-std::expected<void, std::string> TracerClient::attach_before_exec(pid_t process) {
+base::Result<> TracerClient::attach_before_exec(pid_t process) {
   state_->tell(PacketKind::kAttachBeforeExec, process);
-  const auto answer = state_->await(process, {PacketKind::kReady});
-  if (!answer) return std::unexpected("the tracer has ended");
-  if (!answer->text.empty()) return std::unexpected(answer->text);
+  const auto answer = state_->await(process, {PacketKind::kReady, PacketKind::kNotReady});
+  if (!answer) return base::fail("the tracer has ended");
+  if (answer->header.kind == PacketKind::kNotReady) return std::unexpected(base::Error{answer->text});
   return {};
 }
 
@@ -135,7 +135,7 @@ void TracerClient::detach(pid_t process) { state_->tell(PacketKind::kDetach, pro
 void TracerClient::detach_all() { state_->tell(PacketKind::kDetachAll, 0); }
 void TracerClient::end_may_go_on(pid_t process) { state_->tell(PacketKind::kEndMayGoOn, process); }
 
-std::expected<process::StoppedProcess, std::string> TracerClient::hold(pid_t process) {
+base::Result<process::StoppedProcess> TracerClient::hold(pid_t process) {
   State& state = *state_;
   state.tell(PacketKind::kHold, process);
   process::StoppedProcess::Held held;
@@ -144,7 +144,7 @@ std::expected<process::StoppedProcess, std::string> TracerClient::hold(pid_t pro
     if (packet->header.kind == PacketKind::kHeldThread) {
       held.threads.push_back(std::move(packet->thread));
     } else if (packet->header.kind == PacketKind::kNotHeld) {
-      return std::unexpected(packet->text);
+      return std::unexpected(base::Error{packet->text});
     } else {
       held.architecture = packet->header.architecture;
       std::ranges::sort(held.threads, {}, &process::StoppedThread::thread_id);
@@ -152,7 +152,7 @@ std::expected<process::StoppedProcess, std::string> TracerClient::hold(pid_t pro
                                            [&state, process] { state.tell(PacketKind::kRelease, process); });
     }
   }
-  return std::unexpected("the tracer has ended");
+  return base::fail("the tracer has ended");
 }
 
 }  // namespace heaptap::tracer

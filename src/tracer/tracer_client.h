@@ -8,12 +8,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 
+#include "base/result.h"
 #include "log/log_memory.h"
 #include "model/note.h"
 #include "process/stopped_process.h"
@@ -73,7 +73,7 @@ using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Exiting, Le
 class TracerClient {
  public:
   // Makes the tracer's process: to be called while this one has a single thread.
-  static std::expected<std::unique_ptr<TracerClient>, std::string> start(const TracerOptions& options);
+  static base::Result<std::unique_ptr<TracerClient>> start(const TracerOptions& options);
   // Everything that is still traced is let go first; bounded.
   ~TracerClient();
   TracerClient(const TracerClient&) = delete;
@@ -86,7 +86,7 @@ class TracerClient {
 
   // A child of ours that waits before it executes the program that is to be traced: returns once it may go on. The error
   // says why it can't be traced.
-  std::expected<void, std::string> attach_before_exec(pid_t process);
+  base::Result<> attach_before_exec(pid_t process);
   // One that runs. LogWanted or NotAttached follows.
   void attach(pid_t process);
   void give_log(pid_t process, const log::LogMemory& log);
@@ -97,7 +97,7 @@ class TracerClient {
   void end_may_go_on(pid_t process);
 
   // Stops all threads of a traced process. Messages that come meanwhile are kept for receive().
-  std::expected<process::StoppedProcess, std::string> hold(pid_t process);
+  base::Result<process::StoppedProcess> hold(pid_t process);
 
  private:
   struct State;

@@ -38,7 +38,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   if (process.phase == Phase::kLeaving) return;
   const pid_t id = process.id;  // the process is forgotten with the last of its threads
   process.left_reason = reason;
-  give_up_hold(process, "it is traced no more");
+  give_up_hold(process, base::make_error("it is traced no more"));
   leave_memory(process);
   if (process.space != nullptr && !process.is_vfork_child) leave_vfork_children(process, reason);
   const bool had_breakpoints = process.space != nullptr && !process.space->breakpoints().sites().empty();
@@ -203,7 +203,7 @@ void Tracer::forget_process(pid_t id) {
 void Tracer::hold(pid_t id) {
   TracedProcess* process = find_process(id);
   if (process == nullptr || process->phase != Phase::kTraced) {
-    return tell_not_held(id, "it is not traced any more");
+    return tell_not_held(id, base::make_error("it is not traced any more"));
   }
   process->is_held = process->is_stopping = true;
   process->asked_at = Clock::now();
@@ -225,7 +225,7 @@ void Tracer::check_held(TracedProcess& process) {
     if (passed < kLongestStopping) return;
     process.is_stopping = false;
     adapt_ticks();
-    tell_not_held(process.id, "its thread " + std::to_string(thread->id()) + " doesn't stop");
+    tell_not_held(process.id, base::make_error("its thread {} doesn't stop", thread->id()));
     return release(process.id);
   }
   process.is_stopping = false;
@@ -233,17 +233,17 @@ void Tracer::check_held(TracedProcess& process) {
   tell_held(process);
 }
 
-void Tracer::tell_not_held(pid_t id, const std::string& why) {
-  tell(PacketKind::kNotHeld, id, "process " + std::to_string(id) + " can't be looked at: " + why);
+void Tracer::tell_not_held(pid_t id, const base::Error& error) {
+  tell(PacketKind::kNotHeld, id, base::make_error("process {} can't be looked at: {}", id, error.message));
 }
 
 // There will be nothing to look at. Whoever asked for it is told.
-void Tracer::give_up_hold(TracedProcess& process, const std::string& why) {
+void Tracer::give_up_hold(TracedProcess& process, const base::Error& error) {
   const bool was_asked = process.is_stopping;
   process.is_held = process.is_stopping = false;
   if (!was_asked) return;
   adapt_ticks();
-  tell_not_held(process.id, why);
+  tell_not_held(process.id, error);
 }
 
 void Tracer::tell_held(TracedProcess& process) {

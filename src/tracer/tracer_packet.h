@@ -26,16 +26,17 @@ enum class PacketKind : uint32_t {
   kHold,
   kRelease,
   // From the tracer.
-  kReady,  // to kAttachBeforeExec; text: why it isn't
+  kReady,     // to kAttachBeforeExec
+  kNotReady,  // the same; text: the error's message
   kLogWanted,
   kAttached,
-  kNotAttached,
+  kNotAttached,  // text: the error's message
   kEnding,
   kLeft,
-  kNoted,  // text: the note, as model/note_code.h has it
+  kNoted,       // text: the note, as model/note_code.h has it
   kHeldThread,  // one for each thread, then kHeld
   kHeld,
-  kNotHeld,  // text: why
+  kNotHeld,  // text: the error's message
 };
 
 struct PacketHeader {

@@ -21,18 +21,21 @@ namespace {
 constexpr std::chrono::seconds kLongestPatience{2};
 constexpr size_t kMaxUnsent = 100000;
 
-std::string name_of(pid_t process) { return "process " + std::to_string(process); }
-
-// Null: the program is for a CPU that isn't known here, or can't be read; errno isn't 0 then.
-const arch::Cpu* cpu_of_process(pid_t process) {
-  errno = 0;
-  const base::UniqueFd file(open(("/proc/" + std::to_string(process) + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
+// Of the program that a thread of the process runs.
+base::Result<const arch::Cpu*> cpu_of_process(pid_t process, pid_t thread) {
+  const base::UniqueFd file(open(fmt::format("/proc/{}/exe", thread).c_str(), O_RDONLY | O_CLOEXEC));
   uint8_t header[20] = {};
-  const bool is_read = file && pread(file.get(), header, sizeof(header), 0) == sizeof(header);
-  if (!is_read || std::memcmp(header, "\177ELF", 4) != 0) return nullptr;
-  const bool big_endian = header[5] == 2;
-  const auto machine = static_cast<uint16_t>(big_endian ? header[18] << 8 | header[19] : header[19] << 8 | header[18]);
-  return arch::cpu_of_elf(machine, header[4] == 2 ? 8 : 4);
+  const ssize_t got = file ? pread(file.get(), header, sizeof(header), 0) : -1;
+  const int error = got < 0 ? errno : 0;
+  if (got == sizeof(header) && std::memcmp(header, "\177ELF", 4) == 0) {
+    const bool big_endian = header[5] == 2;
+    const auto machine =
+        static_cast<uint16_t>(big_endian ? header[18] << 8 | header[19] : header[19] << 8 | header[18]);
+    if (const arch::Cpu* const cpu = arch::cpu_of_elf(machine, header[4] == 2 ? 8 : 4)) return cpu;
+  }
+  if (process::find_live_thread(process) == 0) return base::fail("process {} has ended", process);
+  if (error == 0) return base::fail("process {} runs code of a CPU that can't be traced here", process);
+  return base::fail("process {} runs a program that can't be read here: {}", process, base::reason_of(error));
 }
 
 }  // namespace
@@ -73,21 +76,20 @@ void Tracer::obey(Packet& packet) {
 void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread) {
   process.phase = Phase::kWaitsForLog;
   process.reason = reason;
-  const arch::Cpu* cpu = process.space != nullptr ? &process.space->cpu() : cpu_of_process(thread);
-  if (cpu == nullptr) {
-    const int error = errno;
-    std::string why = " runs code of a CPU that can't be traced here";
-    if (error != 0) why = std::string(" runs a program that can't be read here: ") + std::strerror(error);
-    if (process::find_live_thread(process.id) == 0) why = " has ended";
-    tell(PacketKind::kNotAttached, process.id, name_of(process.id) + why);
-    return leave(process, Left::Reason::kFailed);
+  if (process.space == nullptr) {
+    const base::Result<const arch::Cpu*> cpu = cpu_of_process(process.id, thread);
+    if (!cpu) {
+      tell(PacketKind::kNotAttached, process.id, cpu.error());
+      return leave(process, Left::Reason::kFailed);
+    }
+    process.space = std::make_shared<AddressSpace>(thread, **cpu);
   }
-  if (process.space == nullptr) process.space = std::make_shared<AddressSpace>(thread, *cpu);
+  const arch::Cpu& cpu = process.space->cpu();
   Packet packet;
   packet.header = {.kind = PacketKind::kLogWanted, .process = process.id, .parent = process.parent};
   packet.header.reason = static_cast<uint32_t>(reason);
-  packet.header.architecture = cpu->architecture();
-  packet.header.word_bytes = cpu->word_bytes();
+  packet.header.architecture = cpu.architecture();
+  packet.header.word_bytes = cpu.word_bytes();
   process.was_recorded = true;
   send(std::move(packet));
 }

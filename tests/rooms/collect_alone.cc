@@ -16,18 +16,19 @@ int main(int count, char** arguments) {
   options.output = arguments[2];
   options.via = "agent";
   options.command.assign(arguments + 3, arguments + count);
-  collect::AgentServer server;
+  auto server = collect::AgentServer::create();
+  if (!server) return 1;
   collect::RecordedProcesses processes(options);
-  collect::AgentSource source(processes, server);
+  collect::AgentSource source(processes, *server);
   collect::Supervisor supervisor({}, processes, source);
-  collect::Launched launched = collect::launch({.program = arguments[3],
-                                                .arguments = options.command,
-                                                .environment = {},
-                                                .agent_path = arguments[1],
-                                                .session = server.session(),
-                                                .before_execution = {}});
-  if (launched.process < 0) return 1;
-  supervisor.watch(std::move(launched));
+  auto launched = collect::launch({.program = arguments[3],
+                                   .arguments = options.command,
+                                   .environment = {},
+                                   .agent_path = arguments[1],
+                                   .session = server->session(),
+                                   .before_execution = {}});
+  if (!launched) return 1;
+  supervisor.watch(std::move(*launched));
   for (const collect::FinishedTrace& trace : processes.take_traces({})) std::printf("%s\n", trace.path.c_str());
   return 0;
 }

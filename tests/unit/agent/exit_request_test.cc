@@ -43,7 +43,7 @@ class Session {
   [[nodiscard]] ExitTurn turn() const { return static_cast<ExitTurn>(log().exit_handshake.turn.load()); }
 
  private:
-  std::unique_ptr<log::LogMemory> memory_ = log::LogMemory::create({});
+  std::unique_ptr<log::LogMemory> memory_ = *log::LogMemory::create({});
 };
 
 wire::ExitNotice notice_of(uint32_t thread) {

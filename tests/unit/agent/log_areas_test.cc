@@ -52,7 +52,7 @@ class StackAreasTest : public ::testing::Test {
   }
   [[nodiscard]] uint32_t overflow() const { return memory_->header().stack_area_overflow.load(); }
 
-  std::unique_ptr<log::LogMemory> memory_ = log::LogMemory::create({});
+  std::unique_ptr<log::LogMemory> memory_ = *log::LogMemory::create({});
   wire::StackAreaTable table_{memory_->header(), memory_->header()};
 };
 
@@ -115,7 +115,7 @@ TEST_F(StackAreasTest, TheNewestOfTooManyTakesTheOldOnesPlace) {
 
 // What the agent maps for itself, told to the collector as it is mapped (kernel.h).
 TEST(OwnAreas, AreThoseThatAreMapped) {
-  const auto memory = log::LogMemory::create({});
+  const auto memory = *log::LogMemory::create({});
   ASSERT_NE(memory, nullptr);
   agent::g_session.layout.log = static_cast<const wire::LogLayout&>(memory->header());
   agent::g_session.log = &memory->header();

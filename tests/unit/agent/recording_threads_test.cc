@@ -58,7 +58,7 @@ class Recording {
     test::give_log(*memory_);
     EXPECT_TRUE(agent::is_recording());
   }
-  std::unique_ptr<log::LogMemory> memory_ = log::LogMemory::create(options());
+  std::unique_ptr<log::LogMemory> memory_ = *log::LogMemory::create(options());
   log::LogReader reader_{memory_->parts()};
 };
 

@@ -27,7 +27,7 @@ class TotalsBookTest : public ::testing::Test {
   void SetUp() override {
     log::LogOptions options;
     options.totals_bytes = 8u << 20;
-    memory_ = log::LogMemory::create(options);
+    memory_ = *log::LogMemory::create(options);
     ASSERT_NE(memory_, nullptr);
     wire::CheckedLayout layout{};
     ASSERT_TRUE(wire::copy_layout(memory_->header(), memory_->bytes(), layout));

@@ -60,7 +60,7 @@ class AgentSourceTest : public testing::Test {
 
   std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("heaptap-agent-source-" + std::to_string(getpid()));
-  AgentServer server_;
+  AgentServer server_ = *AgentServer::create();
   RecordedProcesses processes_{options_in(folder_)};
   AgentSource source_{processes_, server_};
 };

@@ -23,7 +23,7 @@ void told(const char* what, pid_t process) { g_told.push_back(std::string(what) 
 }  // namespace
 
 struct TracerClient::State {};
-std::expected<std::unique_ptr<TracerClient>, std::string> TracerClient::start(const TracerOptions&) {
+base::Result<std::unique_ptr<TracerClient>> TracerClient::start(const TracerOptions&) {
   g_messages.clear();
   g_told.clear();
   return std::unique_ptr<TracerClient>(new TracerClient(nullptr));
@@ -38,16 +38,16 @@ std::optional<TracerMessage> TracerClient::receive() {
   g_messages.pop_front();
   return message;
 }
-std::expected<void, std::string> TracerClient::attach_before_exec(pid_t) { return {}; }
+base::Result<> TracerClient::attach_before_exec(pid_t) { return {}; }
 void TracerClient::attach(pid_t process) { told("attach", process); }
 void TracerClient::give_log(pid_t process, const log::LogMemory&) { told("log", process); }
 void TracerClient::refuse_log(pid_t process) { told("refuse", process); }
 void TracerClient::detach(pid_t process) { told("detach", process); }
 void TracerClient::detach_all() { told("detach", 0); }
 void TracerClient::end_may_go_on(pid_t process) { told("end", process); }
-std::expected<process::StoppedProcess, std::string> TracerClient::hold(pid_t process) {
+base::Result<process::StoppedProcess> TracerClient::hold(pid_t process) {
   told("hold", process);
-  return std::unexpected("it can't be held");
+  return base::fail("it can't be held");
 }
 
 }  // namespace heaptap::tracer
@@ -91,7 +91,8 @@ class TracerSourceTest : public testing::Test {
     return app::open_trace(path)->capture();
   }
   static bool has_note(const model::Capture& capture, const std::string& word) {
-    return std::ranges::any_of(capture.notes, [&](const model::Note& note) { return report::sentence_of(note).contains(word); });
+    return std::ranges::any_of(capture.notes,
+                               [&](const model::Note& note) { return report::sentence_of(note).contains(word); });
   }
 
   std::filesystem::path folder_ =
@@ -99,7 +100,8 @@ class TracerSourceTest : public testing::Test {
   std::unique_ptr<tracer::TracerClient> line_ = *tracer::TracerClient::start({});
   RecordedProcesses processes_{options_in(folder_)};
   std::string said_;
-  TracerSource source_{processes_, *line_, {.tell = [this](const TracingNews& news) { said_ += app::text_of(news, ""); }}};
+  TracerSource source_{
+      processes_, *line_, {.tell = [this](const TracingNews& news) { said_ += app::text_of(news, ""); }}};
 };
 
 TEST_F(TracerSourceTest, RecordsWhatIsAttachedUntilItLeaves) {
@@ -109,7 +111,8 @@ TEST_F(TracerSourceTest, RecordsWhatIsAttachedUntilItLeaves) {
   EXPECT_TRUE(source_.is_settled());
   EXPECT_EQ(tracer::g_told, (Words{"attach 70", "log 70"}));
   EXPECT_FALSE(source_.has_left(*processes_.find(70)));
-  hear({tracer::Noted{70, {.kind = model::NoteKind::kUnwindTableCompressed, .module = "libx.so"}}, Left{70, Left::Reason::kEnded, 3 << 8}});
+  hear({tracer::Noted{70, {.kind = model::NoteKind::kUnwindTableCompressed, .module = "libx.so"}},
+        Left{70, Left::Reason::kEnded, 3 << 8}});
   const model::Capture capture = end(70);
   EXPECT_EQ(capture.exit.code, 3);
   EXPECT_FALSE(capture.from_start);

@@ -35,13 +35,13 @@ class Ended {
       : places_(testing::TempDir() + "heaptap-ending." + std::to_string(getpid())) {
     LogOptions options;
     options.flags = flags;
-    memory_ = LogMemory::create(options);
+    memory_ = *LogMemory::create(options);
     collect::LaunchOptions launched;
     launched.program = HEAPTAP_TEST_PROGRAM;
     launched.arguments = {"ending_places", way, places_};
     launched.agent_path = HEAPTAP_TEST_AGENT;
     launched.session = server_.session();
-    program_ = collect::launch(launched);
+    program_ = *collect::launch(launched);
     auto request = next_request();
     if (request) collect::AgentServer::answer(std::move(request->connection), memory_.get());
     bell_.add(log());
@@ -103,7 +103,7 @@ class Ended {
   }
 
   std::string places_;
-  collect::AgentServer server_;
+  collect::AgentServer server_ = *collect::AgentServer::create();
   std::unique_ptr<LogMemory> memory_;
   LogWaker bell_;
   collect::Launched program_;
@@ -117,7 +117,7 @@ struct Way {
 };
 
 TEST(LogWaker, RingsWhenAnAgentSaysThatALogFills) {
-  const auto memory = LogMemory::create({});
+  const auto memory = *LogMemory::create({});
   wire::LogHeader& log = memory->header();
   LogWaker bell;
   bell.add(log);

@@ -30,14 +30,14 @@ class Outrun {
     log::LogOptions options;
     options.chunk_memory_bytes = uint64_t{kChunks} * wire::kChunkBytes;
     options.most_chunk_memory_bytes = 4 * options.chunk_memory_bytes;
-    memory_ = log::LogMemory::create(options);
+    memory_ = *log::LogMemory::create(options);
     log().overflow_wait_ms = wait_ms;
     LaunchOptions launched;
     launched.program = HEAPTAP_TEST_PROGRAM;
     launched.arguments = {"log_outrun", std::to_string(kPairsEach)};
     launched.agent_path = HEAPTAP_TEST_AGENT;
     launched.session = server_.session();
-    program_ = launch(launched);
+    program_ = *launch(launched);
     auto request = next_request();
     if (request) AgentServer::answer(std::move(request->connection), memory_.get());
   }
@@ -94,7 +94,7 @@ class Outrun {
     return poll(&news, 1, milliseconds) > 0;
   }
 
-  AgentServer server_;
+  AgentServer server_ = *AgentServer::create();
   std::unique_ptr<log::LogMemory> memory_;
   Launched program_;
 };

@@ -45,7 +45,7 @@ class LogStreamsTest : public ::testing::Test {
   using Streams = wire::LogStreams<RestlessLog>;
 
   void make(const LogOptions& options) {
-    memory_ = LogMemory::create(options);
+    memory_ = *LogMemory::create(options);
     ASSERT_NE(memory_, nullptr);
     reader_ = std::make_unique<LogReader>(memory_->parts());
     make_streams();

@@ -71,7 +71,7 @@ using Addresses = std::vector<uint64_t>;
 TEST(LogClock, CountsWhereTheProcessorsClockIsNotTrusted) {
   LogOptions options;
   options.flags = wire::kCountTime;
-  const auto memory = LogMemory::create(options);
+  const auto memory = *LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
   LogClock clock(memory->header());
   const uint64_t first = clock.event_time();
@@ -86,7 +86,7 @@ TEST(LogClock, CountsWhereTheProcessorsClockIsNotTrusted) {
 TEST(LogClock, IsRaisedAtEachLook) {
   LogOptions options;
   options.flags = wire::kCountTime;
-  const auto memory = LogMemory::create(options);
+  const auto memory = *LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
   LogReader reader(memory->parts());
   const LogClock clock(memory->header());
@@ -553,7 +553,7 @@ TEST_F(DamagedLogTest, EmptyChunksThatAreLinkedAgainAndAgain) {
 TEST(LogMemory, PartsStayWhatTheyWereWhenTheHeaderIsOverwritten) {
   LogOptions options = options_of(1u << 20);
   options.totals_bytes = 2u << 20;
-  const auto memory = LogMemory::create(options);
+  const auto memory = *LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
   const LogParts before = memory->parts();
   auto* const bytes = reinterpret_cast<uint8_t*>(&memory->header());
@@ -586,7 +586,7 @@ TEST(LogMemory, HasItsFieldsWhereATestOverwritesThem) {
 }
 
 TEST(LogMemory, KeepsItsSizeWhoeverHasTheDescriptor) {
-  const auto memory = LogMemory::create(options_of(1u << 20));
+  const auto memory = *LogMemory::create(options_of(1u << 20));
   ASSERT_NE(memory, nullptr);
   EXPECT_NE(ftruncate(memory->descriptor(), 4096), 0);
   EXPECT_NE(ftruncate(memory->descriptor(), static_cast<off_t>(2 * memory->bytes())), 0);
@@ -594,7 +594,7 @@ TEST(LogMemory, KeepsItsSizeWhoeverHasTheDescriptor) {
 
 TEST(LogMemory, IsLaidOutWithoutOverlaps) {
   for (const uint64_t most : {UINT64_MAX, uint64_t{64} << 20, uint64_t{4} << 20}) {
-    const auto memory = LogMemory::create(options_of(64u << 20, most));
+    const auto memory = *LogMemory::create(options_of(64u << 20, most));
     ASSERT_NE(memory, nullptr);
     const wire::LogHeader& log = memory->header();
     EXPECT_EQ(log.magic, wire::kLogMagic);
@@ -617,7 +617,7 @@ TEST(LogMemory, TakesOptions) {
   options.overflow_policy = wire::OverflowPolicy::kDrop;
   options.flags = wire::kNoCpp;
   options.omitted_objects = "libfoo\nlibbar";
-  const auto memory = LogMemory::create(options);
+  const auto memory = *LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
   EXPECT_EQ(memory->header().depth_limit, 12u);
   EXPECT_EQ(memory->header().overflow_policy, wire::OverflowPolicy::kDrop);
@@ -635,7 +635,7 @@ class GrowingLogTest : public ::testing::Test {
     LogOptions options = options_of(uint64_t{kStart} * wire::kChunkBytes);
     options.most_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
     options.overflow_policy = policy;
-    return LogMemory::create(options);
+    return *LogMemory::create(options);
   }
   void use(uint32_t chunks) { log().used_chunks.store(chunks); }
   [[nodiscard]] wire::LogHeader& log() const { return memory_->header(); }
@@ -714,7 +714,7 @@ TEST_F(GrowingLogTest, HasAChunkForEachThreadAlsoWhereEventsAreDropped) {
 TEST(LogMemory, DoesNotGrowWhereAddressSpaceIsLimited) {
   LogOptions options = options_of(1u << 20, uint64_t{256} << 20);
   options.most_chunk_memory_bytes = 16u << 20;
-  const auto memory = LogMemory::create(options);
+  const auto memory = *LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
   EXPECT_EQ(memory->header().chunk_count, memory->header().start_chunks);
 }

@@ -14,7 +14,7 @@ void expect_unharmed(const test::BlockingCall& blocking, unsigned stops) {
   test::WaitingProcess process(blocking);
   for (unsigned i = 0; i < stops && process.wait_until_blocked(); ++i) {
     auto stopped = StoppedProcess::stop(process.id());
-    ASSERT_TRUE(stopped.has_value()) << stopped.error();
+    ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
     EXPECT_EQ(stopped->threads().size(), 1u);
   }
   EXPECT_EQ(process.end(), blocking.expected);

@@ -18,7 +18,7 @@ namespace {
 
 using test::ChildProcess;
 
-const std::string& error_of(const std::expected<StoppedProcess, std::string>& result) { return result.error(); }
+const std::string& error_of(const base::Result<StoppedProcess>& result) { return result.error().message; }
 
 TEST(StoppedProcess, RefusesAProcessThatIsNotThere) {
   const auto result = StoppedProcess::stop(1 << 30);

@@ -27,7 +27,8 @@ Note note_with_all(NoteKind kind) {
 
 TEST(Note, IsReadBackAsItWasWritten) {
   for (const NoteKind kind : kKinds) {
-    for (const Note& note : {Note{.kind = kind}, note_with_all(kind)}) EXPECT_EQ(model::decode_note(encode(note)), note);
+    for (const Note& note : {Note{.kind = kind}, note_with_all(kind)})
+      EXPECT_EQ(model::decode_note(encode(note)), note);
   }
 }
 

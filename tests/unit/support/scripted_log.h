@@ -26,7 +26,7 @@ class ScriptedLog {
   static constexpr uint32_t kChunks = 64;
 
   explicit ScriptedLog(uint64_t log_bytes = uint64_t{kChunks} * wire::kChunkBytes)
-      : memory_(log::LogMemory::create(options_of(log_bytes))),
+      : memory_(*log::LogMemory::create(options_of(log_bytes))),
         log_(memory_->header()),
         writers_(memory_->header(), memory_->header()) {}
 

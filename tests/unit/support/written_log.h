@@ -14,7 +14,7 @@ namespace heaptap::test {
 
 class WrittenLog {
  public:
-  explicit WrittenLog(const log::LogOptions& options = {}) : memory_(log::LogMemory::create(options)) {}
+  explicit WrittenLog(const log::LogOptions& options = {}) : memory_(*log::LogMemory::create(options)) {}
 
   [[nodiscard]] wire::LogHeader& header() const { return memory_->header(); }
   [[nodiscard]] uint64_t bytes() const { return memory_->bytes(); }

@@ -292,7 +292,8 @@ TEST(Resolver, WithoutDwarfSymbolsGiveNamesAndAHint) {
   EXPECT_EQ(fixture.resolve(resolver, "cold").front().function, kCold);
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  EXPECT_NE(report::words_of(hints[0]).find("named.so has no line information"), std::string::npos) << report::words_of(hints[0]);
+  EXPECT_NE(report::words_of(hints[0]).find("named.so has no line information"), std::string::npos)
+      << report::words_of(hints[0]);
 }
 
 TEST(Resolver, AStrippedFileGivesExportsOnlyAndAHint) {
@@ -302,7 +303,8 @@ TEST(Resolver, AStrippedFileGivesExportsOnlyAndAHint) {
   EXPECT_EQ(fixture.resolve(resolver, "hidden inlined").front().function, "symbols_fixture_run");
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  EXPECT_NE(report::words_of(hints[0]).find("stripped.so is stripped: functions without names"), std::string::npos) << report::words_of(hints[0]);
+  EXPECT_NE(report::words_of(hints[0]).find("stripped.so is stripped: functions without names"), std::string::npos)
+      << report::words_of(hints[0]);
   EXPECT_NE(report::words_of(hints[0]).find("--symbols DIR"), std::string::npos) << report::words_of(hints[0]);
 }
 
@@ -316,7 +318,8 @@ TEST(Resolver, AFileWithAnotherBuildIdIsNotUsed) {
   EXPECT_EQ(frames[0].module, fixture.module().path);
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  EXPECT_NE(report::words_of(hints[0]).find("was replaced since the trace was recorded"), std::string::npos) << report::words_of(hints[0]);
+  EXPECT_NE(report::words_of(hints[0]).find("was replaced since the trace was recorded"), std::string::npos)
+      << report::words_of(hints[0]);
 }
 
 TEST(Resolver, ASymbolsFolderIsTriedWithLeadingFoldersTakenAway) {
@@ -339,7 +342,8 @@ TEST(Resolver, AMissingFileLeavesTheOffsetAndAHint) {
   EXPECT_EQ(frames[0].offset, fixture.places.at("inlined") - fixture.module().bias);
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  EXPECT_NE(report::words_of(hints[0]).find("gone.so is not on this machine"), std::string::npos) << report::words_of(hints[0]);
+  EXPECT_NE(report::words_of(hints[0]).find("gone.so is not on this machine"), std::string::npos)
+      << report::words_of(hints[0]);
 }
 
 TEST(Resolver, TheVdsoHasNoNamesAndNoHint) {

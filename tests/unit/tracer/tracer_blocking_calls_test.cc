@@ -58,7 +58,7 @@ class Session {
   void give(pid_t process) {
     log::LogOptions options;
     options.chunk_memory_bytes = 1u << 20;
-    logs_.push_back(log::LogMemory::create(options));
+    logs_.push_back(*log::LogMemory::create(options));
     ASSERT_TRUE(logs_.back());
     line_.give_log(process, *logs_.back());
   }
@@ -85,7 +85,7 @@ TEST(TracerAndBlockingCalls, NoneIsWokenByAttachAndDetach) {
     before[process.id()] = switches(process.id());
   }
   auto line = TracerClient::start({});
-  ASSERT_TRUE(line.has_value()) << line.error();
+  ASSERT_TRUE(line.has_value()) << line.error().message;
   Session(**line).attach_and_detach(processes);
   for (test::WaitingProcess& process : waiting) {
     // One whose time limit is over has woken by itself.
