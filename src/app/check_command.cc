@@ -223,7 +223,7 @@ int complain(const base::Error& error) {
 
 }  // namespace
 
-int check_traces(const CheckOptions& options) {
+int perform(const CheckOptions& options) {
   const auto suppressions = analysis::read_suppressions(options.suppressions);
   if (!suppressions) return complain(suppressions.error());
   const auto traces = list_traces(options.traces);

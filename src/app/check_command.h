@@ -34,6 +34,6 @@ struct CheckOptions {
 };
 
 // Returns heaptap's exit status: 0 where all are within the limits, 1 where one is beyond one.
-int check_traces(const CheckOptions& options);
+int perform(const CheckOptions& options);
 
 }  // namespace heaptap::app

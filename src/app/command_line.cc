@@ -30,13 +30,19 @@ constexpr std::array<std::string_view, 9> kPlanned{"report",  "diff", "export", 
 
 base::Result<Command> parse_help(const Arguments& arguments);
 
+// Every command: its name, and what reads its options. What it then does is the overload of perform() for these options.
+struct NamedCommand {
+  std::string_view name;
+  base::Result<Command> (*parse)(const Arguments& rest);
+};
+constexpr std::array kCommands{
+    NamedCommand{"run", parse_run},     NamedCommand{"attach", parse_attach}, NamedCommand{"show", parse_show},
+    NamedCommand{"leaks", parse_leaks}, NamedCommand{"check", parse_check},   NamedCommand{"help", parse_help},
+};
+
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest) {
-  if (name == "run") return parse_run(rest);
-  if (name == "attach") return parse_attach(rest);
-  if (name == "show") return parse_show(rest);
-  if (name == "leaks") return parse_leaks(rest);
-  if (name == "check") return parse_check(rest);
-  if (name == "help") return parse_help(rest);
+  const auto* command = std::ranges::find(kCommands, name, &NamedCommand::name);
+  if (command != kCommands.end()) return command->parse(rest);
   return base::fail_as(base::ErrorKind::kUsage,
                        "`{}` is not available in this version of heaptap; `heaptap help` lists what is. (A program "
                        "of this name is traced with `heaptap run {}`)",
@@ -44,8 +50,8 @@ base::Result<Command> parse_named(const std::string& name, const Arguments& rest
 }
 
 bool is_command(const std::string& name) {
-  return name == "run" || name == "attach" || name == "show" || name == "leaks" || name == "check" || name == "help" ||
-         std::find(kPlanned.begin(), kPlanned.end(), name) != kPlanned.end();
+  return std::ranges::find(kCommands, name, &NamedCommand::name) != kCommands.end() ||
+         std::ranges::find(kPlanned, name) != kPlanned.end();
 }
 
 base::Result<Command> parse_help(const Arguments& arguments) {

@@ -7,7 +7,7 @@
 
 namespace heaptap::app {
 
-int show_leaks_now(const LeaksOptions& options) {
+int perform(const LeaksOptions& options) {
   const auto answer = collect::ask_for_scan(options.process);
   if (!answer) {
     print_error(fmt::format("heaptap: {}\n", answer.error().message));
@@ -18,7 +18,7 @@ int show_leaks_now(const LeaksOptions& options) {
   show.trace = answer->trace;
   show.query.scan = answer->number;
   show.running = true;
-  return show_trace(show);
+  return perform(show);
 }
 
 }  // namespace heaptap::app

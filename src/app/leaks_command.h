@@ -12,6 +12,6 @@ struct LeaksOptions {
 };
 
 // Returns heaptap's exit status.
-int show_leaks_now(const LeaksOptions& options);
+int perform(const LeaksOptions& options);
 
 }  // namespace heaptap::app

@@ -15,24 +15,18 @@ namespace {
 using namespace heaptap;
 using namespace heaptap::app;
 
-struct Perform {
-  int operator()(const PrintText& print) const {
-    fmt::print("{}", print.text);
-    return 0;
-  }
-  int operator()(const RunOptions& options) const { return run_program(options); }
-  int operator()(const ShowOptions& options) const { return show_trace(options); }
-  int operator()(const LeaksOptions& options) const { return show_leaks_now(options); }
-  int operator()(const CheckOptions& options) const { return check_traces(options); }
-};
+int perform(const PrintText& print) {
+  fmt::print("{}", print.text);
+  return 0;
+}
 
-int perform(int argc, char** argv) try {
+int perform_command(int argc, char** argv) try {
   const auto command = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
   if (!command) {
     print_error(fmt::format("heaptap: {}\n", command.error().message));
     return base::exit_status_of(command.error().kind);
   }
-  return std::visit(Perform{}, *command);
+  return std::visit([](const auto& options) { return perform(options); }, *command);
 } catch (const std::exception& error) {
   print_error(fmt::format("heaptap: it failed: {}\n", error.what()));
   return base::kExitFailed;
@@ -43,5 +37,5 @@ int perform(int argc, char** argv) try {
 int main(int argc, char** argv) {
   occupy_standard_descriptors();
   heaptap::base::own_limits::lift();
-  return run_on_large_stack(perform, argc, argv);
+  return run_on_large_stack(perform_command, argc, argv);
 }

@@ -251,7 +251,7 @@ base::Result<int> run(const RunOptions& options) {
 
 }  // namespace
 
-int run_program(const RunOptions& options) {
+int perform(const RunOptions& options) {
   const auto status = run(options);
   if (status) return *status;
   print_error(fmt::format("heaptap: {}\n", status.error().message));

@@ -59,6 +59,6 @@ struct RunOptions {
 };
 
 // With a command, or processes, or both. Returns heaptap's exit status.
-int run_program(const RunOptions& options);
+int perform(const RunOptions& options);
 
 }  // namespace heaptap::app

@@ -66,8 +66,7 @@ base::Result<report::Report> read_report(const ShowOptions& options) {
 
 std::string text_of(const ShowOptions& options, const report::Report& report, const report::RenderOptions& render) {
   if (options.query.generate) return report.generated_suppressions;
-  return options.json ? report::render_json(report, options.view, render)
-                      : report::render_text(report, options.view, render);
+  return report::find_renderer(options.json ? "json" : "text")->render(report, options.view, render);
 }
 
 int complain(const base::Error& error) {
@@ -77,7 +76,7 @@ int complain(const base::Error& error) {
 
 }  // namespace
 
-int show_trace(const ShowOptions& options) {
+int perform(const ShowOptions& options) {
   const auto report = read_report(options);
   if (!report) {
     return complain(report.error());

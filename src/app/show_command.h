@@ -22,6 +22,6 @@ struct ShowOptions {
 };
 
 // Returns heaptap's exit status.
-int show_trace(const ShowOptions& options);
+int perform(const ShowOptions& options);
 
 }  // namespace heaptap::app

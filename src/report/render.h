@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "report/report.h"
 
@@ -36,6 +37,14 @@ std::string render_text(const Report& report, View view, const RenderOptions& op
 
 // The keys are described in docs and stay; numbers are exact; what isn't known is null.
 std::string render_json(const Report& report, View view, const RenderOptions& options);
+
+// Every form that a view comes in, by name: text, json.
+struct Renderer {
+  std::string_view name;
+  std::string (*render)(const Report& report, View view, const RenderOptions& options);
+};
+// Null: there is none of that name.
+const Renderer* find_renderer(std::string_view name);
 
 // What `heaptap run` prints at the end: at most 12 lines.
 std::string render_end_summary(const Report& report, const RenderOptions& options);
