@@ -41,11 +41,10 @@ static_assert(native::Unwinding::kSignalProgramCounter != native::Unwinding::kSi
               native::Unwinding::kSignalFramePointer != native::Unwinding::kSignalStackPointer &&
               native::Unwinding::kSignalMask != 0);
 
-// Small things of the hot path: a counter that one thread writes, a hint, a breath while waiting, copies without libc.
+// Small things of the hot path: a counter that one thread writes, a hint, copies without libc.
 static_assert(requires(std::atomic<uint64_t>& counter, uint64_t amount, const uint8_t* address, void* to) {
   native::add_own(counter, amount);
   native::prefetch_for_write(address);
-  native::relax();
   native::copy_bytes(to, address, sizeof(counter));
   native::fill_bytes(to, 0, sizeof(counter));
 });

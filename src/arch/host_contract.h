@@ -20,6 +20,9 @@ static_assert(requires {
   { native::clock_is_invariant() } -> std::same_as<bool>;
 });
 
+// A breath while waiting for another processor without a system call.
+static_assert(requires { native::relax(); });
+
 // Vector registers, as PTRACE_GETREGSET gives them with this number of a set: where the words in an image are, for words of the
 // target's size. 0: no set.
 static_assert(std::same_as<decltype(native::kVectorRegisterSet), const unsigned> && native::kVectorImageBytes > 0);

@@ -13,6 +13,8 @@ inline constexpr const char* kKernelClock = nullptr;
 inline uint64_t read_clock() { return 0; }
 inline bool clock_is_invariant() { return false; }
 
+inline void relax() {}
+
 inline constexpr unsigned kVectorRegisterSet = 0;
 inline constexpr size_t kVectorImageBytes = 1;
 
