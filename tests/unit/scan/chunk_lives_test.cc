@@ -24,7 +24,7 @@ constexpr size_t kBlocks = 2000;
 
 struct Told {
   uint64_t address[kBlocks];
-  uint64_t size[kBlocks];
+  uint64_t size_bytes[kBlocks];
   bool released[kBlocks];
 };
 
@@ -93,12 +93,9 @@ Seen look_at(pid_t process, const Told& told) {
   return seen;
 }
 
-// A child has this program's allocator.
 class ChunkLives : public testing::Test {
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer's allocator is in the place of glibc's";
-#endif
+    if (test::kChildIsSanitized) GTEST_SKIP() << "a sanitizer's allocator is in the place of glibc's";
   }
 };
 

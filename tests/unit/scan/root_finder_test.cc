@@ -208,6 +208,7 @@ wait_below_stack:
 )");
 
 TEST(Roots, BelowTheStackPointerAreThoseOfAFunctionThatKeepsValuesThere) {
+  if (test::kChildIsSanitized) GTEST_SKIP() << "sanitized code leaves copies on the stack";
   const std::pair<void (*)(uint64_t), Kinds> cases[] = {{hold_below_stack, {RootKind::kStack}},
                                                         {leave_below_stack, {}}};
   for (const auto& [wait, kinds] : cases) {
@@ -264,6 +265,7 @@ TEST(Roots, OfAnotherThreadAreOnItsStackAndInItsThreadLocalVariables) {
 }
 
 TEST(Roots, AreNotOnStacksOfThreadsThatEnded) {
+  if (test::kChildIsSanitized) GTEST_SKIP() << "a sanitizer keeps what ended threads had";
   const ChildProcess child([](int out) {
     Told told;
     std::thread([&] {
@@ -311,6 +313,7 @@ TEST(Roots, HoldTheResultOfAThreadThatWaitsForItsJoin) {
 }
 
 TEST(Roots, AreNotInFreedMemoryOfAnyArena) {
+  if (test::kChildIsSanitized) GTEST_SKIP() << "a sanitizer's allocator is in the place of glibc's";
   const ChildProcess child([](int out) {
     Told told;
     // Another arena, with a block that a freed one still points to.
@@ -351,6 +354,7 @@ TEST(Roots, AreNotInFreedMemoryOfAnyArena) {
 }
 
 TEST(Roots, AreNotInTheMainArena) {
+  if (test::kChildIsSanitized) GTEST_SKIP() << "a sanitizer's allocator is in the place of glibc's";
   const ChildProcess child([](int out) {
     std::vector<void*> blocks;
     for (size_t i = 0; i < 2000; ++i) blocks.push_back(malloc(16 + i));
@@ -483,6 +487,7 @@ TEST(Roots, OfAContextThatWaitsAreAboveItsStackPointer) {
 }
 
 TEST(Roots, HaveTheFramesOfEachStack) {
+  if (test::kChildIsSanitized) GTEST_SKIP() << "sanitized functions are longer";
   const ChildProcess child([](int out) {
     wait_in_known_function(out);
     asm volatile("");

@@ -14,6 +14,14 @@
 
 namespace heaptap::test {
 
+// A child runs this program's code, over this program's allocator. With a sanitizer that isn't glibc's, and code leaves other
+// things on stacks: what a test asks of these can't be asked then.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kChildIsSanitized = true;
+#else
+constexpr bool kChildIsSanitized = false;
+#endif
+
 class ChildProcess {
  public:
   // `body` runs in the child, with the descriptor of a pipe to the test.
