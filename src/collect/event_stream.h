@@ -3,6 +3,7 @@
 // RawStreamWriter made of one elsewhere (raw_stream.h). The same trace comes of both (trace_maker.h).
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -39,7 +40,8 @@ struct ClockScale {
   }
   // 0: it isn't known.
   [[nodiscard]] uint64_t ticks_per_second() const {
-    return ns_per_tick > 0 ? static_cast<uint64_t>(1e9 / ns_per_tick + 0.5) : 0;
+    constexpr double kMax = 1e15;  // a sender says anything, too
+    return ns_per_tick > 0 ? static_cast<uint64_t>(std::llround(std::min(1e9 / ns_per_tick, kMax))) : 0;
   }
 };
 
