@@ -26,7 +26,7 @@ class ReferenceLedger {
  public:
   struct Block {
     uint32_t site;
-    uint64_t size;
+    uint64_t size_bytes;
     uint64_t time;
   };
 
