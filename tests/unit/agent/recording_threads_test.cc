@@ -160,7 +160,7 @@ TEST_F(RecordingThreadsTest, NoReleaseComesBeforeItsAllocation) {
 // Many more threads than live at one time: the places of those that ended are used again, once they were drained. (None ends while
 // another begins: what the kernel says of a thread's end is nothing that ThreadSanitizer hears.)
 TEST_F(RecordingThreadsTest, ThreadsThatEndLeaveTheirPlacesToOthers) {
-  constexpr uint32_t kRounds = 40;
+  constexpr uint32_t kRounds = 24;
   std::set<uint64_t> addresses;
   for (uint32_t round = 0; round < kRounds; ++round) {
     std::barrier all_are_recorded(kThreads);
