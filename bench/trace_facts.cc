@@ -54,7 +54,6 @@ int main(int argc, char** argv) {
   ledger::Ledger ledger({.time_resolution_ns = reader->capture().time_resolution_ns});
   LedgerFeeder feeder(ledger);
   const double ledger_s = seconds_of(*reader, feeder, false);
-  ledger.finish();
   const model::Tables& tables = reader->tables();
   fmt::print(
       "{{\"events\": {}, \"frames\": {}, \"codes\": {}, \"sites\": {}, \"decode_s\": {}, \"decode_addresses_s\": {}, "

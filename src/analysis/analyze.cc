@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMaxHints = 8;
 
-class LedgerSink : public trace::EventSink {
+class LedgerSink : public model::EventSink {
  public:
   // `names`: whose files are opened while the ledger counts; null: none are. `all_over`: see Resolver::open_ahead.
   LedgerSink(ledger::Ledger& ledger, StackNames* names, bool all_over)
@@ -37,7 +37,6 @@ class LedgerSink : public trace::EventSink {
   // After the last of both.
   void finish(const model::Tables& tables) {
     if (totals_) ledger_.add_totals(*totals_, tables);
-    ledger_.finish();
   }
   [[nodiscard]] const std::optional<model::Totals>& totals() const { return totals_; }
 
@@ -109,31 +108,31 @@ void list_statistics(report::Report& report, const ledger::Ledger& ledger, const
 
 // What is alive at the end of most programs is their own. Where it is little, it is what the C library's functions made for
 // themselves, with names from all over its debug file.
-bool leaves_little(const trace::TraceReader& reader) {
+bool leaves_little(const model::EventSource& source) {
   constexpr uint64_t kLittle = 1000;
-  return !reader.scans().empty() && reader.scans().back().block_count < kLittle;
+  return !source.scans().empty() && source.scans().back().block_count < kLittle;
 }
 
-base::Result<std::unique_ptr<ledger::Ledger>> replay(trace::TraceReader& reader, const Query& query, StackNames& names,
+base::Result<std::unique_ptr<ledger::Ledger>> replay(model::EventSource& source, const Query& query, StackNames& names,
                                                      bool addresses) {
-  auto ledger = std::make_unique<ledger::Ledger>(ledger_options(reader.capture(), query, names, addresses));
+  auto ledger = std::make_unique<ledger::Ledger>(ledger_options(source.capture(), query, names, addresses));
   // Where stacks are listed for certain, and whole.
   const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
   const bool opens_files = lists_stacks && !query.symbols.debuginfod;
-  LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(reader));
-  HEAPTAP_TRY(reader.replay(sink, {.events = query.events, .addresses = addresses, .progress = query.progress}));
+  LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(source));
+  HEAPTAP_TRY(source.replay(sink, {.events = query.events, .addresses = addresses, .progress = query.progress}));
   if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
-  sink.finish(reader.tables());
+  sink.finish(source.tables());
   return ledger;
 }
 
 // Addresses cost time, and few traces have mismatched releases: those are read once more.
-base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(trace::TraceReader& reader, const Query& query,
+base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(model::EventSource& source, const Query& query,
                                                               StackNames& names) {
-  auto ledger = replay(reader, query, names, query.blocks);
+  auto ledger = replay(source, query, names, query.blocks);
   if (ledger && query.errors && !query.blocks && !(*ledger)->gaps().events &&
       (*ledger)->totals().mismatched_releases != 0) {
-    return replay(reader, query, names, true);
+    return replay(source, query, names, true);
   }
   return ledger;
 }
@@ -146,11 +145,11 @@ base::Result<> store(base::Result<View> made, std::optional<View>& place) {
 }
 
 // The views of a scan that were asked for.
-base::Result<> fill_views(report::Report& report, trace::TraceReader& reader, const Query& query, StackNames& names,
+base::Result<> fill_views(report::Report& report, model::EventSource& source, const Query& query, StackNames& names,
                           const ledger::Ledger& ledger, const StackIndex& index, const JudgedLeaks& judged) {
   if (!query.why && !query.retained && !query.globals && !query.scan_list && query.since == 0) return {};
-  BlockNames blocks(reader.capture(), reader.tables(), index, names);
-  const ViewContext context{reader, query, names, ledger, index, judged, blocks};
+  BlockNames blocks(source.capture(), source.tables(), index, names);
+  const ViewContext context{source, query, names, ledger, index, judged, blocks};
   if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
   if (query.retained) report.retained = retained_view(context);
   if (query.globals) report.globals = globals_view(context);
@@ -159,47 +158,44 @@ base::Result<> fill_views(report::Report& report, trace::TraceReader& reader, co
   return {};
 }
 
-}  // namespace
+// With the suppressions that the trace carries, where they count.
+base::Result<Query> complete(Query query, const model::Capture& capture) {
+  if (!query.carried_suppressions) return query;
+  if (const auto added = query.suppressions.add(capture.suppressions); !added) {
+    return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
+  }
+  return query;
+}
 
-base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& asked) {
-  Query query = asked;
-  if (query.carried_suppressions) {
-    if (const auto added = query.suppressions.add(reader.capture().suppressions); !added) {
-      return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
-    }
-  }
-  StackNames names(query.symbols, query.function, query.module);
-  ScanAhead scan(reader, query);
-  const auto ledger = replay_as_asked(reader, query, names);
-  if (!ledger) {
-    return std::unexpected(ledger.error());
-  }
+// `ledger`: of the source's events, all or so far.
+base::Result<report::Report> make_report(model::EventSource& source, const Query& query, StackNames& names,
+                                         const ledger::Ledger& ledger, ScanAhead& scan) {
   report::Report report;
-  report.capture = reader.capture();
+  report.capture = source.capture();
   report.filter = filter_text(query);
   report.sort_key = name_of(query.sort);
-  report.totals = totals_of(**ledger);
-  report.has_events = !(*ledger)->gaps().events;
-  report.sizes_known = !(*ledger)->gaps().sizes;
-  if (query.statistics) list_statistics(report, **ledger, reader.tables());
+  report.totals = totals_of(ledger);
+  report.has_events = !ledger.gaps().events;
+  report.sizes_known = !ledger.gaps().sizes;
+  if (query.statistics) list_statistics(report, ledger, source.tables());
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
-  auto indexed = std::async(when, [&reader] { return StackIndex(reader.tables()); });
-  auto judged = judge_leaks(reader, query, names, **ledger, scan);
+  auto indexed = std::async(when, [&source] { return StackIndex(source.tables()); });
+  auto judged = judge_leaks(source, query, names, ledger, scan);
   const bool is_about_scan = query.leaks_only || query.scan != 0 || needs_scan(query);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
   if (!judged)
     report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
   const std::unique_ptr<JudgedLeaks> leaks = judged ? *std::move(judged) : nullptr;
   if (leaks == nullptr) {
-    for (const model::Note& note : reader.scan_notes()) report.capture.notes.push_back(note);
+    for (const model::Note& note : source.scan_notes()) report.capture.notes.push_back(note);
   }
-  if (leaks != nullptr) fill(report.leaks, *leaks, reader.scans().size(), query.suppressions);
+  if (leaks != nullptr) fill(report.leaks, *leaks, source.scans().size(), query.suppressions);
   if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
   report.known = known_of(report);
   const StackIndex index = indexed.get();
-  const Listing listing(**ledger, reader.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
+  const Listing listing(ledger, source.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
   listing.list_stacks(report);
-  if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, reader, query, names, **ledger, index, *leaks));
+  if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ledger, index, *leaks));
   if (query.generate) listing.generate_suppressions(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);
@@ -209,6 +205,49 @@ base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& as
     report.hints.insert(report.hints.begin(), report::unmatched_text(report.filter, by_name, query.thread != 0));
   }
   return report;
+}
+
+}  // namespace
+
+base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
+  const auto query = complete(asked, source.capture());
+  if (!query) return std::unexpected(query.error());
+  StackNames names(query->symbols, query->function, query->module);
+  ScanAhead scan(source, *query);
+  const auto ledger = replay_as_asked(source, *query, names);
+  if (!ledger) return std::unexpected(ledger.error());
+  return make_report(source, *query, names, **ledger, scan);
+}
+
+// There is no second replay: what it would be for is kept from the start.
+struct Analysis::Counted {
+  Counted(const model::Capture& capture, const Query& query)
+      : names(query.symbols, query.function, query.module),
+        ledger(ledger_options(capture, query, names, query.blocks || query.errors)) {}
+
+  StackNames names;  // by which the ledger filters
+  ledger::Ledger ledger;
+};
+
+Analysis::Analysis(model::EventSource& source, Query query)
+    : source_(source), query_(std::move(query)), counted_(std::make_unique<Counted>(source.capture(), query_)) {}
+
+Analysis::~Analysis() = default;
+
+void Analysis::on_batch(const model::EventBatch& batch, const model::Tables& tables) {
+  if (query_.events) counted_->ledger.add(batch, tables);
+}
+
+void Analysis::on_totals(const model::Totals& /*totals*/, const model::Tables& /*tables*/) { has_totals_ = true; }
+
+base::Result<report::Report> Analysis::report() {
+  // A ledger takes totals once, and later ones take their place; but where there are totals there are few events.
+  if (has_totals_) return analyze(source_, query_);
+  const auto query = complete(query_, source_.capture());
+  if (!query) return std::unexpected(query.error());
+  StackNames names(query->symbols, query->function, query->module);
+  ScanAhead scan(source_, *query);
+  return make_report(source_, *query, names, counted_->ledger, scan);
 }
 
 }  // namespace heaptap::analysis

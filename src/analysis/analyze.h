@@ -1,8 +1,9 @@
-// From a trace to a Report: replays the events through the ledger, merges, filters, sorts, and asks for the names of what
-// is shown.
+// From a source of events to a Report: replays them through the ledger, merges, filters, sorts, and asks for the names of
+// what is shown.
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,9 +12,9 @@
 #include "analysis/suppressions.h"
 #include "base/result.h"
 #include "leaks/classify.h"
+#include "model/event_source.h"
 #include "report/report.h"
 #include "symbols/resolver.h"
-#include "trace/trace_reader.h"
 
 namespace heaptap::analysis {
 
@@ -64,6 +65,27 @@ struct Query {
   std::function<void(uint64_t done, uint64_t total)> progress = {};
 };
 
-base::Result<report::Report> analyze(trace::TraceReader& reader, const Query& query);
+base::Result<report::Report> analyze(model::EventSource& source, const Query& query);
+
+// Of a source that goes on: counts what comes, and reports at any time what there is by then.
+class Analysis : public model::EventSink {
+ public:
+  // The source outlives it. Its events and totals come here as they come there; all else is asked of it.
+  Analysis(model::EventSource& source, Query query);
+  ~Analysis() override;
+
+  void on_batch(const model::EventBatch& batch, const model::Tables& tables) override;
+  void on_totals(const model::Totals& totals, const model::Tables& tables) override;
+
+  base::Result<report::Report> report();
+
+ private:
+  struct Counted;
+
+  model::EventSource& source_;
+  const Query query_;
+  std::unique_ptr<Counted> counted_;
+  bool has_totals_ = false;
+};
 
 }  // namespace heaptap::analysis

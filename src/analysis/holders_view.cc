@@ -108,7 +108,7 @@ class HoldersView {
       if (i >= kMaxSteps / 2 && i < kMaxSteps / 2 + chain.left_out) continue;
       const model::BlockPointer& pointer = scan.pointers[steps[i].pointer];
       chain.steps.push_back({.block = name(scan, counts, steps[i].block),
-                             .offset = uint64_t{pointer.offset} * context_.reader.capture().word_bytes,
+                             .offset = uint64_t{pointer.offset} * context_.source.capture().word_bytes,
                              .pointer = std::string(name_of(pointer.kind))});
     }
     return chain;
@@ -152,12 +152,12 @@ class HoldersView {
 
   // The newest scan before this one in which the block was held.
   void find_earlier(model::BlockNumber number, report::Holders& made) {
-    const std::vector<trace::ScanSummary>& scans = context_.reader.scans();
+    const std::vector<model::ScanSummary>& scans = context_.source.scans();
     size_t tries = 0;
     for (size_t i = scans.size(); i-- > 0 && tries < kMaxEarlierScans;) {
       if (scans[i].facts.number >= scan_.number) continue;
       ++tries;
-      const auto earlier = context_.reader.load_scan(i);
+      const auto earlier = context_.source.load_scan(i);
       if (!earlier) continue;
       const auto found = std::ranges::find(earlier->blocks, number, &model::ScannedBlock::number);
       if (found == earlier->blocks.end()) return;  // it wasn't there yet

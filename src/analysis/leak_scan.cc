@@ -8,20 +8,20 @@
 namespace heaptap::analysis {
 namespace {
 
-base::Result<size_t> index_of(const trace::TraceReader& reader, uint32_t number) {
-  const std::vector<trace::ScanSummary>& scans = reader.scans();
+base::Result<size_t> index_of(const model::EventSource& source, uint32_t number) {
+  const std::vector<model::ScanSummary>& scans = source.scans();
   if (number == 0) return scans.size() - 1;
   const auto found = std::find_if(scans.begin(), scans.end(),
-                                  [&](const trace::ScanSummary& scan) { return scan.facts.number == number; });
+                                  [&](const model::ScanSummary& scan) { return scan.facts.number == number; });
   if (found != scans.end()) return static_cast<size_t>(found - scans.begin());
   return base::fail_as(base::ErrorKind::kUsage, "--scan {}: the trace has {} scan{}{}", number, scans.size(),
                        scans.size() == 1 ? "" : "s",
                        scans.empty() ? "; `heaptap leaks PID` makes one while the program runs" : "");
 }
 
-std::unexpected<base::Error> no_scan(const trace::TraceReader& reader) {
+std::unexpected<base::Error> no_scan(const model::EventSource& source) {
   std::string why;
-  for (const std::string& note : report::sentences_of(reader.scan_notes())) why += "; " + note;
+  for (const std::string& note : report::sentences_of(source.scan_notes())) why += "; " + note;
   return base::fail(
       "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan or "
       "--aggregate), `heaptap "
@@ -100,13 +100,13 @@ bool needs_scan(const Query& query) {
   return query.generate || query.why || query.retained || query.globals || query.scan_list || query.since != 0;
 }
 
-ScanAhead::ScanAhead(trace::TraceReader& reader, const Query& query) {
-  if (reader.scans().empty()) return;
-  const auto index = index_of(reader, query.scan);
+ScanAhead::ScanAhead(model::EventSource& source, const Query& query) {
+  if (source.scans().empty()) return;
+  const auto index = index_of(source, query.scan);
   if (!index) return;
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
-  scan_ = std::async(when, [&reader, index = *index, options = query.leaks]() -> base::Result<Reached> {
-    auto scan = reader.load_scan(index);
+  scan_ = std::async(when, [&source, index = *index, options = query.leaks]() -> base::Result<Reached> {
+    auto scan = source.load_scan(index);
     if (!scan) return std::unexpected(std::move(scan).error());
     auto states = leaks::reach(*scan, options);
     return Reached{*std::move(scan), std::move(states)};
@@ -115,20 +115,20 @@ ScanAhead::ScanAhead(trace::TraceReader& reader, const Query& query) {
 
 base::Result<ScanAhead::Reached> ScanAhead::take() { return scan_.get(); }
 
-base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(trace::TraceReader& reader, const Query& query,
+base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const Query& query,
                                                        StackNames& names, const ledger::Ledger& ledger,
                                                        ScanAhead& ahead) {
-  if (reader.scans().empty() && needs_scan(query)) return no_scan(reader);
-  if (reader.scans().empty() && query.scan == 0) return nullptr;
-  const auto index = index_of(reader, query.scan);
+  if (source.scans().empty() && needs_scan(query)) return no_scan(source);
+  if (source.scans().empty() && query.scan == 0) return nullptr;
+  const auto index = index_of(source, query.scan);
   if (!index) return std::unexpected(index.error());
   auto reached = ahead.take();
   if (!reached) return std::unexpected(std::move(reached).error());
   model::HeapScan& scan = reached->scan;
-  const model::Tables& tables = reader.tables();
-  if (reader.capture().truncated && !knows_sites(tables, scan)) {
+  const model::Tables& tables = source.tables();
+  if (source.capture().truncated && !knows_sites(tables, scan)) {
     return base::fail("leak scan {} can't be used: the trace is damaged before it ({})", scan.number,
-                      reader.capture().damage);
+                      source.capture().damage);
   }
   LeakCounts::Rules rules{.options = query.leaks};
   rules.options.held_sites = loader_sites(tables);
@@ -144,10 +144,10 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(trace::TraceReader& reade
     };
   }
   LeakCounts counts(scan, rules, std::move(reached->states));
-  return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{reader.scans()[*index], std::move(scan), std::move(counts)});
+  return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{source.scans()[*index], std::move(scan), std::move(counts)});
 }
 
-report::ScanFacts facts_of(const trace::ScanSummary& summary) {
+report::ScanFacts facts_of(const model::ScanSummary& summary) {
   const model::HeapScan& facts = summary.facts;
   return {.number = facts.number,
           .at_end = facts.reason == model::ScanReason::kEnd,

@@ -13,16 +13,16 @@
 namespace heaptap::analysis {
 
 struct JudgedLeaks {
-  trace::ScanSummary summary;
+  model::ScanSummary summary;
   model::HeapScan scan;
   LeakCounts counts;
 };
 
 // Reads the scan that a query asks for, and follows its pointers, while other things are done, where there are processors;
-// nothing where there is no scan. The reader must outlive it, and may replay its trace meanwhile.
+// nothing where there is no scan. The source must outlive it, and may replay its trace meanwhile.
 class ScanAhead {
  public:
-  ScanAhead(trace::TraceReader& reader, const Query& query);
+  ScanAhead(model::EventSource& source, const Query& query);
   struct Reached {
     model::HeapScan scan;
     std::vector<leaks::BlockState> states;  // of leaks::reach
@@ -39,11 +39,11 @@ bool needs_scan(const Query& query);
 
 // Null: the trace has no scan (an error where the query needs one, or names one that isn't there). `ledger` tells which blocks pass filters
 // that a scan knows nothing of.
-base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(trace::TraceReader& reader, const Query& query,
+base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const Query& query,
                                                        StackNames& names, const ledger::Ledger& ledger,
                                                        ScanAhead& ahead);
 
-report::ScanFacts facts_of(const trace::ScanSummary& summary);
+report::ScanFacts facts_of(const model::ScanSummary& summary);
 
 void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count, const Suppressions& suppressions);
 

@@ -65,7 +65,7 @@ void Listing::count(uint64_t id, report::StackEntry& stack) const {
     stack.allocated_bytes += tally.allocated_bytes;
     stack.live_blocks += tally.live_blocks();
     stack.live_bytes += tally.live_bytes;
-    stack.peak_bytes += tally.peak_bytes;
+    stack.peak_bytes += ledger_.peak_bytes_of(site);
     stack.temporary_allocations += tally.temporary_allocations;
     stack.mismatched_releases += ledger_.mismatched_releases_of(site);
     stack.lifetime_ns += ledger_.lifetime_ns_of(site);

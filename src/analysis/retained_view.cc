@@ -70,7 +70,7 @@ void list_stacks(const ViewContext& context, const leaks::Dominators& dominators
     entry.stack_id = id;
     if (id == 0) return;
     const model::SiteId site = context.index.first_site(id);
-    entry.function = wire::facts_of(context.reader.tables().sites[site].function).name;
+    entry.function = wire::facts_of(context.source.tables().sites[site].function).name;
     entry.caller = context.blocks.caller_of(site);
   };
   list_groups(context, leaks::retained_by_groups(scan, dominators, groups, count), made, name);

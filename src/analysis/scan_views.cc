@@ -13,8 +13,8 @@ constexpr uint32_t kMaxFrames = 255;
 base::Result<std::unique_ptr<JudgedLeaks>> judge(const ViewContext& context, uint32_t number) {
   Query query = context.query;
   query.scan = number;
-  ScanAhead scan(context.reader, query);
-  return judge_leaks(context.reader, query, context.names, context.ledger, scan);
+  ScanAhead scan(context.source, query);
+  return judge_leaks(context.source, query, context.names, context.ledger, scan);
 }
 
 class Changes {
@@ -53,12 +53,12 @@ class Changes {
 
  private:
   void name(report::ChangedStack& stack) {
-    const model::Site& site = context_.reader.tables().sites[context_.index.first_site(stack.id)];
+    const model::Site& site = context_.source.tables().sites[context_.index.first_site(stack.id)];
     const wire::FunctionFacts& function = wire::facts_of(site.function);
     stack.function = function.name;
     stack.variant = function.variant;
     const uint32_t depth = context_.query.depth != 0 ? context_.query.depth : kMaxFrames;
-    stack.frames = context_.names.frames_of(context_.reader.tables(), site.stack, depth);
+    stack.frames = context_.names.frames_of(context_.source.tables(), site.stack, depth);
   }
 
   const ViewContext& context_;
@@ -70,7 +70,7 @@ class Changes {
 
 base::Result<std::vector<report::ScanEntry>> scan_list_view(const ViewContext& context) {
   std::vector<report::ScanEntry> made;
-  for (const trace::ScanSummary& summary : context.reader.scans()) {
+  for (const model::ScanSummary& summary : context.source.scans()) {
     const auto judged = judge(context, summary.facts.number);
     if (!judged) return std::unexpected(judged.error());
     report::Leaks counts;

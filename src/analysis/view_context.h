@@ -10,7 +10,7 @@
 namespace heaptap::analysis {
 
 struct ViewContext {
-  trace::TraceReader& reader;
+  model::EventSource& source;
   const Query& query;
   StackNames& names;
   const ledger::Ledger& ledger;

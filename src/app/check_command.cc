@@ -15,6 +15,7 @@
 #include "report/text_parts.h"
 #include "report/text_safe.h"
 #include "report/verdict.h"
+#include "trace/trace_reader.h"
 
 namespace heaptap::app {
 namespace {

@@ -12,6 +12,7 @@
 #include "collect/trace_name.h"
 #include "report/process_sums.h"
 #include "report/render.h"
+#include "trace/trace_reader.h"
 
 namespace heaptap::app {
 namespace {

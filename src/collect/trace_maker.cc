@@ -81,6 +81,7 @@ void TraceMaker::add_batch() {
   if (batch_.events.empty()) return;
   event_count_ += batch_.events.size();
   if (written_) writer_.add(batch_, tables_);
+  if (follower_ != nullptr) follower_->on_batch(batch_, tables_);
   batch_.events.clear();
   batch_.time_marks.clear();
   batch_.bad_releases.clear();

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "collect/event_coder.h"
 #include "collect/event_stream.h"
+#include "model/event_source.h"
 #include "model/heap_scan.h"
 #include "model/tables.h"
 #include "model/totals.h"
@@ -16,6 +17,9 @@ class TraceMaker {
  public:
   // Both outlive it. The writer has begun; its end is the caller's as well.
   TraceMaker(EventStream& stream, trace::TraceWriter& writer, uint64_t time_resolution_ns, bool from_start);
+
+  // Gets each batch besides, as the trace gets it; outlives this.
+  void follow(model::EventSink& follower) { follower_ = &follower; }
 
   // Takes what came meanwhile, a bounded part of it. Returns how many bytes of records that was.
   uint64_t take_next();
@@ -49,6 +53,7 @@ class TraceMaker {
   EventCoder coder_;
   log::RawEvents raw_;
   model::EventBatch batch_;
+  model::EventSink* follower_ = nullptr;
   uint64_t event_count_ = 0;
   base::Result<> written_;
 };

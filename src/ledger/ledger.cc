@@ -61,12 +61,6 @@ void Ledger::apply(const EventBatch& batch) {
   }
 }
 
-void Ledger::finish() {
-  for (Tally& tally : tallies_) {
-    tally.settle_peak(peak_id_);
-  }
-}
-
 // Makes room for the sites that the batch may name.
 void Ledger::learn(const model::Tables& tables) {
   if (facts_.size() == tables.sites.size()) return;

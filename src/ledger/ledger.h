@@ -1,7 +1,9 @@
 // The Ledger: takes the events of a trace in order and keeps what is alive and the tallies. Its memory depends on the
 // live blocks and on the distinct sites, not on the number of events. One thread uses it.
 //
-//   Ledger ledger(options);  for each batch: ledger.add(batch, tables);  ledger.finish();  then read.
+//   Ledger ledger(options);  for each batch: ledger.add(batch, tables);
+//
+// What it says holds after each batch: it has no end of its own.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -49,12 +51,11 @@ class Ledger {
   // A trace's last totals, which it has in place of blocks' events; after the last batch.
   void add_totals(const model::Totals& totals, const model::Tables& tables);
 
-  // After the last batch, before the results are read.
-  void finish();
-
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] const base::LargeVector<Tally>& tallies() const { return tallies_; }  // by SiteId
-  [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;    // ascending
+  // What a site's blocks held at the moment of the process's peak.
+  [[nodiscard]] uint64_t peak_bytes_of(model::SiteId site) const { return tallies_[site].peak_bytes_at(peak_id_); }
+  [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;  // ascending
   // Of a site's released blocks, summed; 0 without details.
   [[nodiscard]] uint64_t lifetime_ns_of(model::SiteId site) const {
     return site < site_lifetimes_.size() ? site_lifetimes_[site].nanoseconds() : 0;

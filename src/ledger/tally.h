@@ -13,12 +13,17 @@ struct alignas(64) Tally {
   uint64_t releases = 0;  // of this site's blocks, whoever released them
   uint64_t allocated_bytes = 0;
   uint64_t live_bytes = 0;
-  uint64_t peak_bytes = 0;  // held at the moment of the process's peak; settled once the ledger is finished
-  uint64_t peak_id = 0;     // the last peak for which peak_bytes was looked at
+  uint64_t peak_bytes = 0;  // held at that peak, once live_bytes has changed since
+  uint64_t peak_id = 0;     // the last peak of the process for which this was looked at
   uint64_t temporary_allocations = 0;
   uint64_t first_threads = 0;  // bit n: thread n + 1 allocated here
 
   [[nodiscard]] uint64_t live_blocks() const { return allocations - releases; }
+
+  // Held at the process's last peak.
+  [[nodiscard]] uint64_t peak_bytes_at(uint64_t current_peak_id) const {
+    return peak_id == current_peak_id ? peak_bytes : live_bytes;
+  }
 
   // To be called before live_bytes changes: keeps what was held at the peak that has passed.
   void settle_peak(uint64_t current_peak_id) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/event_source.h"
 #include "model/heap_scan.h"
 #include "model/tables.h"
 #include "trace/byte_buffer.h"
@@ -16,14 +17,7 @@
 namespace heaptap::trace {
 
 // What a scan's head says of it.
-struct ScanSummary {
-  model::HeapScan facts;  // without blocks, pointers and roots
-  uint64_t block_count = 0;
-  uint64_t pointer_count = 0;
-  uint64_t root_count = 0;
-  uint64_t frame_count = 0;   // that follow the head
-  uint64_t stored_bytes = 0;  // of its frames in the file; not in the head itself
-};
+using model::ScanSummary;
 
 class ScanFrameWriter {
  public:

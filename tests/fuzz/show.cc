@@ -7,6 +7,7 @@
 #include "fuzz/support/memory_file.h"
 #include "fuzz/support/trace_mutator.h"
 #include "report/render.h"
+#include "trace/trace_reader.h"
 
 using namespace heaptap;
 

@@ -11,6 +11,7 @@
 #include "report/render.h"
 #include "report/words.h"
 #include "trace/table_frames.h"
+#include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 
 namespace heaptap::analysis {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "collect/raw_stream.h"
 #include "collect/trace_maker.h"
 #include "model/capture.h"
+#include "model/live_source.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 #include "written_log.h"
@@ -237,6 +239,35 @@ TEST_F(EventStreamTest, TheSameTraceComesOfBothForms) {
   EXPECT_EQ(here.maker().tables().threads.size(), 3u);
   EXPECT_GT(here.maker().tables().modules.size(), 5u);
   ASSERT_EQ(here.bytes(), there.bytes());
+}
+
+// Events without what a file may leave out.
+class Events : public model::EventSink {
+ public:
+  void on_batch(const model::EventBatch& batch, const model::Tables& /*tables*/) override {
+    for (const model::Event& event : batch.events) all.emplace_back(event.site, event.thread, event.size_or_block);
+  }
+  std::vector<std::tuple<model::SiteId, model::ThreadId, uint64_t>> all;
+};
+
+TEST_F(EventStreamTest, AFollowerGetsWhatTheTraceGets) {
+  MadeTrace made("followed", mapped_);
+  model::LiveSource live({});
+  made.maker().follow(live);
+  for (unsigned round = 0; round < 5; ++round) {
+    work(1000);
+    made.maker().take_next();
+  }
+  made.finish();
+  auto file = trace::TraceReader::open(made.path());
+  ASSERT_TRUE(file.has_value());
+  Events written;
+  Events followed;
+  ASSERT_TRUE(file->replay(written));
+  ASSERT_TRUE(live.replay(followed, {}));
+  EXPECT_GT(followed.all.size(), 5000u);
+  EXPECT_EQ(followed.all, written.all);
+  EXPECT_EQ(live.tables().stacks.size(), file->tables().stacks.size());
 }
 
 bool is_same(const wire::RawEvent& a, const wire::RawEvent& b) {

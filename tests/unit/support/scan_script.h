@@ -12,6 +12,7 @@
 #include "analysis/analyze.h"
 #include "event_script.h"
 #include "heap_graph.h"
+#include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 
 namespace heaptap::test {
