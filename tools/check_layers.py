@@ -37,6 +37,7 @@ class Rules:
         self.prose_calls = set()  # functions whose arguments may be sentences everywhere
         self.prose_files = []  # patterns of other files that may build some
         self.prose_literals = set()  # that are no sentences
+        self.refused = []  # patterns of names
         self.errors = []
         self.unused = {}  # what is allowed and was not made use of yet -> the line that allows it
         for number, line in enumerate(text.splitlines(), 1):
@@ -70,6 +71,8 @@ class Rules:
             self.unused.update({(name, f"<{' '.join(others)}>"): number for name in names})
         elif kind == "only-call" and names and others:
             self.only_calls.append((names, others))
+        elif kind == "refused" and names:
+            self.refused += names
         elif kind == "prose" and names:
             self.prose.update(names)
         elif kind == "prose-call" and names:
@@ -255,6 +258,15 @@ def check_prose(rules, path, layer, text):
         )
 
 
+def check_names(rules, path, text):
+    if not rules.refused:
+        return
+    for number, line in enumerate(code_of(text).splitlines(), 1):
+        for name in re.findall(r"[A-Za-z_]\w*", line):
+            if matches(name, rules.refused):
+                yield f"src/{path}:{number}: {name} is a name that tools/layers.txt refuses"
+
+
 def check_file(rules, root, path):
     """The violations of one file, given as a path below src/."""
     layer = rules.layer_of(path)
@@ -271,6 +283,7 @@ def check_file(rules, root, path):
         if trouble:
             yield f"src/{path}:{number}: {trouble}"
     yield from check_calls(rules, path, text)
+    yield from check_names(rules, path, text)
     yield from check_prose(rules, path, layer, text)
 
 

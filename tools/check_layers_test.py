@@ -168,6 +168,14 @@ prose-literal <signal handler called>
         self.assertEqual(self.sentences(text, "src/rooms/base/check.h"), [])
         self.assertEqual(self.violations({"src/rooms/symbols/names.cc": text}), [])  # without such a rule
 
+    def test_a_refused_name_is_found_in_code_alone(self):
+        rules = RULES + "refused kMost* *Helper\n"
+        for text in ("constexpr int kMostBlocks = 3;\n", "class ScanHelper {};\n"):
+            with self.subTest(text):
+                self.assert_one(self.violations({"src/wire/more.h": "#pragma once\n" + text}, rules=rules), "more.h:2", "refuses")
+        harmless = '// kMostBlocks\nconst char* text = "kMostBlocks"; int almost_kMost = 0, Helpers = 0;\n'
+        self.assertEqual(self.violations({"src/wire/more.h": harmless}, rules=rules), [])
+
     def test_a_line_may_name_only_lines_above(self):
         found = self.violations(rules="layer wire: agent\nlayer agent:\n")
         self.assert_one(found, "wire names agent")

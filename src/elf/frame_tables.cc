@@ -9,8 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "arch/i386/registers.h"
-#include "arch/x86_64/registers.h"
+#include "arch/walked_cpus.h"
 #include "unwind/cfi.h"
 #include "unwind/fde_scan.h"
 
@@ -215,9 +214,10 @@ Row FrameTables::row_by_file(uint64_t pc) {
   return unwind::row_of_fde<Cpu, unwind::cfi::DebugFrame>(file_index_->file_tables(), *entry, pc - places_.bias);
 }
 
-template Row FrameTables::row_for<arch::x86_64::Unwinding>(uint64_t pc);
-template Row FrameTables::row_for<arch::i386::Unwinding>(uint64_t pc);
-template base::AddressRange FrameTables::function_at<arch::x86_64::Unwinding>(uint64_t pc);
-template base::AddressRange FrameTables::function_at<arch::i386::Unwinding>(uint64_t pc);
+#define HEAPTAP_INSTANTIATE(cpu)                                        \
+  template Row FrameTables::row_for<arch::cpu::Unwinding>(uint64_t pc); \
+  template base::AddressRange FrameTables::function_at<arch::cpu::Unwinding>(uint64_t pc);
+HEAPTAP_WALKED_CPUS(HEAPTAP_INSTANTIATE)
+#undef HEAPTAP_INSTANTIATE
 
 }  // namespace heaptap::elf

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "arch/i386/signal_frames.h"
-#include "arch/x86_64/signal_frames.h"
+#include "arch/walked_cpus.h"
 #include "elf/frame_tables.h"
 
 namespace heaptap::scan {
@@ -14,14 +13,9 @@ using unwind::Row;
 using unwind::RowKind;
 
 std::span<const arch::SignalTrampoline> trampolines_of(wire::Architecture architecture) {
-  switch (architecture) {
-    case wire::Architecture::kX86_64:
-      return arch::x86_64::kSignalTrampolines;
-    case wire::Architecture::kI386:
-      return arch::i386::kSignalTrampolines;
-    default:
-      return {};
-  }
+  std::span<const arch::SignalTrampoline> trampolines;
+  arch::visit_walked_cpu(architecture, [&]<typename Cpu>(Cpu) { trampolines = Cpu::kTrampolines; });
+  return trampolines;
 }
 
 }  // namespace
@@ -38,8 +32,7 @@ StackWalk::StackWalk(const process::ProcessMemory& memory, const std::vector<elf
 StackWalk::~StackWalk() = default;
 
 void StackWalk::walk(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames) {
-  if (architecture_ == wire::Architecture::kX86_64) walk_by<arch::x86_64::Unwinding>(thread, frames);
-  if (architecture_ == wire::Architecture::kI386) walk_by<arch::i386::Unwinding>(thread, frames);
+  arch::visit_walked_cpu(architecture_, [&]<typename Cpu>(Cpu) { walk_by<typename Cpu::Rules>(thread, frames); });
 }
 
 template <typename Cpu>
@@ -73,9 +66,10 @@ Row StackWalk::row_for(uint64_t pc) {
 base::AddressRange StackWalk::function_at(uint64_t pc) {
   elf::FrameTables* tables = tables_at(pc);
   if (tables == nullptr) return {};
-  if (architecture_ == wire::Architecture::kX86_64) return tables->function_at<arch::x86_64::Unwinding>(pc);
-  if (architecture_ == wire::Architecture::kI386) return tables->function_at<arch::i386::Unwinding>(pc);
-  return {};
+  base::AddressRange function{};
+  arch::visit_walked_cpu(architecture_,
+                         [&]<typename Cpu>(Cpu) { function = tables->function_at<typename Cpu::Rules>(pc); });
+  return function;
 }
 
 elf::FrameTables* StackWalk::tables_at(uint64_t pc) {

@@ -1,7 +1,6 @@
 #include "tracer/call_walk.h"
 
-#include "arch/i386/signal_frames.h"
-#include "arch/x86_64/signal_frames.h"
+#include "arch/walked_cpus.h"
 #include "tracer/stack_walker.h"
 
 namespace heaptap::tracer {
@@ -41,16 +40,10 @@ class CallWalk::State::Of final : public State {
 
 CallWalk::CallWalk(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects, LogWriter& log,
                    uint32_t depth_limit) {
-  switch (cpu.architecture()) {
-    case wire::Architecture::kX86_64:
-      state_ = std::make_unique<State::Of<arch::x86_64::TracedUnwinding>>(cpu, memory, objects, log, depth_limit);
-      break;
-    case wire::Architecture::kI386:
-      state_ = std::make_unique<State::Of<arch::i386::TracedUnwinding>>(cpu, memory, objects, log, depth_limit);
-      break;
-    default:
-      break;  // no unwinding for this CPU yet
-  }
+  // Of a CPU that isn't visited there is no unwinding yet.
+  arch::visit_walked_cpu(cpu.architecture(), [&]<typename Cpu>(Cpu) {
+    state_ = std::make_unique<State::Of<Cpu>>(cpu, memory, objects, log, depth_limit);
+  });
 }
 
 CallWalk::~CallWalk() = default;

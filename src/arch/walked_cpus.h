@@ -1,0 +1,27 @@
+// The CPUs whose stacks are walked from outside: a new one is a line here, and its folder's signal_frames.h.
+#pragma once
+#include "arch/i386/signal_frames.h"
+#include "arch/x86_64/signal_frames.h"
+#include "wire/architecture.h"
+
+// CPU(NAME): the namespace of each below heaptap::arch.
+#define HEAPTAP_WALKED_CPUS(CPU) \
+  CPU(x86_64)                    \
+  CPU(i386)
+
+namespace heaptap::arch {
+
+// Calls visit(cpu) with the TracedUnwinding of that CPU. False: no stack of it can be walked.
+template <typename Visitor>
+bool visit_walked_cpu(wire::Architecture architecture, const Visitor& visit) {
+#define HEAPTAP_VISIT(name)                  \
+  if (architecture == name::kArchitecture) { \
+    visit(name::TracedUnwinding());          \
+    return true;                             \
+  }
+  HEAPTAP_WALKED_CPUS(HEAPTAP_VISIT)
+#undef HEAPTAP_VISIT
+  return false;
+}
+
+}  // namespace heaptap::arch
