@@ -3,33 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
+
+#include "base/crc32.h"
 
 namespace heaptap::elf {
 namespace {
 
 constexpr const char* kDebugFolder = "/usr/lib/debug";
 
-// CRC-32 as in .gnu_debuglink: reflected, polynomial 0xedb88320.
-constexpr std::array<uint32_t, 256> make_checksum_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = (value & 1) != 0 ? (value >> 1) ^ 0xedb88320u : value >> 1;
-    table[byte] = value;
-  }
-  return table;
-}
-
 // None: the file is longer than a debug file is.
 std::optional<uint32_t> checksum_of(const ByteSource& file) {
   constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
-  static constexpr std::array<uint32_t, 256> kTable = make_checksum_table();
   std::vector<uint8_t> piece(size_t{64} << 10);
-  uint32_t value = ~0u;
+  base::Crc32 crc;
   for (uint64_t at = 0;;) {
     const size_t got = file.read(at, piece.data(), piece.size());
-    for (size_t i = 0; i < got; ++i) value = (value >> 8) ^ kTable[(value ^ piece[i]) & 0xff];
-    if (got < piece.size()) return ~value;
+    crc.add(std::span(piece).first(got));
+    if (got < piece.size()) return crc.value();
     at += got;
     if (at > kMaxBytes) return std::nullopt;
   }

@@ -6,24 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "base/crc32.h"
+
 namespace heaptap::symbols {
 namespace {
-
-constexpr std::array<uint32_t, 256> make_crc_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value & 1) != 0 ? 0xedb88320U ^ value >> 1 : value >> 1;
-    table[i] = value;
-  }
-  return table;
-}
-constexpr auto kCrcTable = make_crc_table();
 
 bool has_program(Elf* elf) {
   GElf_Ehdr header;
@@ -70,15 +61,15 @@ bool ElfFile::has_section(const char* name) const {
 }
 
 uint32_t ElfFile::crc() const {
-  uint32_t crc = 0xffffffff;
-  std::vector<unsigned char> buffer(1 << 18);
+  base::Crc32 crc;
+  std::vector<uint8_t> buffer(1 << 18);
   off_t position = 0;
   ssize_t count = 0;
   while ((count = pread(descriptor(), buffer.data(), buffer.size(), position)) > 0) {
-    for (ssize_t i = 0; i < count; ++i) crc = kCrcTable[(crc ^ buffer[static_cast<size_t>(i)]) & 0xff] ^ crc >> 8;
+    crc.add(std::span(buffer).first(static_cast<size_t>(count)));
     position += count;
   }
-  return ~crc;
+  return crc.value();
 }
 
 std::optional<DebugLink> debug_link_of(Elf* elf) {
