@@ -182,11 +182,11 @@ class BusyLog {
     return writer_->intern(codes, static_cast<wire::StackEnd>(pick(4)));
   }
 
-  // A node that names itself, or a code that there is none of. Always the same: one that changes after it was handed out is seen as
-  // it was by who sends it on at once, and as it is by who waits.
+  // A node that names itself, or a code that there is none of. It is the same whenever it is looked at, and none that the writer
+  // comes to.
   uint32_t odd_node() {
     auto* const nodes = const_cast<wire::StackNode*>(written_.part<wire::StackNode>(written_.header().nodes_offset));
-    const auto number = static_cast<uint32_t>(50'000 + pick(100));
+    const uint32_t number = written_.header().node_capacity - 1 - static_cast<uint32_t>(pick(100));
     nodes[number].store(number % 2 == 0 ? wire::make_node(number, 1) : wire::make_node(2, 0xfffffff0));
     return number;
   }
