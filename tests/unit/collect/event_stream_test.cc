@@ -135,7 +135,7 @@ class BusyLog {
     const uint32_t at = log.modules_bytes.load();
     auto* const to = const_cast<uint8_t*>(written_.part<uint8_t>(log.modules_offset)) + at;
     std::memcpy(to, &note, sizeof note);
-    std::memcpy(to + sizeof note, path.data(), path.size());
+    std::ranges::copy(path, reinterpret_cast<char*>(to) + sizeof note);
     log.modules_bytes.store(at + static_cast<uint32_t>((sizeof note + path.size() + 7) & ~size_t{7}));
   }
 
@@ -239,7 +239,7 @@ TEST_F(EventStreamTest, TheSameTraceComesOfBothForms) {
   EXPECT_GT(here.maker().tables().stacks.size(), 1'000u);
   EXPECT_EQ(here.maker().tables().threads.size(), 3u);
   EXPECT_GT(here.maker().tables().modules.size(), 5u);
-  ASSERT_EQ(here.bytes(), there.bytes());
+  EXPECT_TRUE(here.bytes() == there.bytes());  // megabytes, of which a picture says nothing
 }
 
 // Events without what a file may leave out.
