@@ -1,11 +1,10 @@
 #include "log/exit_responder.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
+
+#include "log/futex.h"
 
 namespace heaptap::log {
 namespace {
@@ -16,15 +15,13 @@ bool turn_over(wire::ExitHandshake& handshake, ExitTurn from, ExitTurn to) {
   auto expected = static_cast<uint32_t>(from);
   const bool turned =
       handshake.turn.compare_exchange_strong(expected, static_cast<uint32_t>(to), std::memory_order_acq_rel);
-  if (turned) syscall(SYS_futex, &handshake.turn, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  if (turned) futex_wake(handshake.turn);
   return turned;
 }
 
-// FUTEX_WAIT on a word that is shared with the target; false: the time is over.
-bool wait_while(wire::ExitHandshake& handshake, ExitTurn turn, int milliseconds) {
-  const timespec limit{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
-  const long result = syscall(SYS_futex, &handshake.turn, FUTEX_WAIT, static_cast<uint32_t>(turn), &limit, nullptr, 0);
-  return result == 0 || errno != ETIMEDOUT;
+// False: the time is over.
+bool wait_while(wire::ExitHandshake& handshake, ExitTurn turn, uint32_t milliseconds) {
+  return futex_wait(handshake.turn, static_cast<uint32_t>(turn), milliseconds) == 0 || errno != ETIMEDOUT;
 }
 
 }  // namespace
@@ -39,7 +36,7 @@ void show_progress(wire::LogHeader& log) { log.exit_handshake.progress.fetch_add
 bool ask_access(wire::LogHeader& log, pid_t reader) {
   log.exit_handshake.reader.store(reader, std::memory_order_relaxed);
   if (!turn_over(log.exit_handshake, ExitTurn::kScanning, ExitTurn::kAsksAccess)) return false;
-  constexpr int kLongestWaitMs = 1000;
+  constexpr uint32_t kLongestWaitMs = 1000;
   const auto asks = static_cast<uint32_t>(ExitTurn::kAsksAccess);
   while (log.exit_handshake.turn.load(std::memory_order_acquire) == asks) {
     if (!wait_while(log.exit_handshake, ExitTurn::kAsksAccess, kLongestWaitMs)) {

@@ -1,14 +1,10 @@
 #include "log/log_reader.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 #include <cstring>
 #include <utility>
 
+#include "log/futex.h"
 #include "wire/log_streams.h"
 
 // How streams that know nothing of each other become one order. Each is in order by itself; the reader merges them by time, and
@@ -122,7 +118,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   const bool has_grown = !last && grow();
   if (freed_ > 0 || has_grown) {
     log_.chunks_returned.fetch_add(1, std::memory_order_release);
-    syscall(SYS_futex, &log_.chunks_returned, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    futex_wake(log_.chunks_returned);
   }
   return bytes_read_;
 }

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <ctime>
 
+#include "log/futex.h"
+
 namespace heaptap::log {
 
 LogWaker::LogWaker() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -54,7 +56,7 @@ void LogWaker::remove(wire::LogHeader& log) {
 
 void LogWaker::wake() {
   changes_.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, &changes_, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  futex_wake(changes_);
 }
 
 void LogWaker::listen() {

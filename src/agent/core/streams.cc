@@ -6,11 +6,7 @@
 #include "agent/core/session.h"
 #include "wire/log_streams.h"
 
-// How a thread gets room to write, without locks. A stream is a slot, claimed by compare-and-exchange, and a list of chunks. Free
-// chunks are a stack in the log (its head carries a tag against ABA), and fresh ones are counted up; both end where the
-// collector allows no more yet. Where there is none, a thread waits on the futex that the collector counts up as it gives back, as
-// long as that moves; once a wait was in vain nobody waits again until it does. The last commit in a chunk comes before its
-// `next`, which the reader loads first: so a chunk with a `next` is whole.
+// How a thread gets room to write is in wire/log_streams.h; here is which thread has which stream, and for how long.
 // Nobody says when a thread ends: its destructors allocate to the very end. So where states have become many, one thread sweeps:
 // it asks the kernel for each thread, and ends the streams of those that are gone. Memory of states is never given back, only used
 // again, since a signal handler may be in the middle of any of this. It may also leave by longjmp: then a level
