@@ -12,19 +12,23 @@ if(TARGET heaptap_agent)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/heaptap DESTINATION include FILES_MATCHING PATTERN "*.h")
 
-# Man pages: docs/man/NAME.SECTION.scd.
+# Man pages: docs/man/NAME.SECTION.scd, with the parts that several of them share.
 file(GLOB man_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.scd)
+file(GLOB man_parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/parts/*.scd)
 if(man_sources AND HEAPTAP_MAN)
   find_program(SCDOC scdoc REQUIRED)
+  set(man_include ${PROJECT_SOURCE_DIR}/tools/man_include.awk)
   set(man_pages)
   foreach(source ${man_sources})
     cmake_path(GET source STEM LAST_ONLY page)
     string(REGEX REPLACE ".*\\." "" section ${page})
+    set(whole ${PROJECT_BINARY_DIR}/man/${page}.scd)
     set(output ${PROJECT_BINARY_DIR}/man/${page}.gz)
     add_custom_command(
       OUTPUT ${output}
-      COMMAND sh -c "mkdir -p man && ${SCDOC} < '${source}' | gzip -9n > '${output}'"
-      DEPENDS ${source}
+      COMMAND sh -c "mkdir -p man && awk -f '${man_include}' '${source}' > '${whole}'"
+      COMMAND sh -c "${SCDOC} < '${whole}' | gzip -9n > '${output}'"
+      DEPENDS ${source} ${man_parts} ${man_include}
       WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
       VERBATIM)
     list(APPEND man_pages ${output})
@@ -34,16 +38,30 @@ if(man_sources AND HEAPTAP_MAN)
   add_dependencies(programs man_pages)
 endif()
 
-set(completion ${PROJECT_SOURCE_DIR}/docs/completion/heaptap.bash)
-if(EXISTS ${completion})
-  install(FILES ${completion} DESTINATION share/bash-completion/completions RENAME heaptap)
+# Completions, which the program itself prints from its options; a program for another CPU can't.
+if(NOT CMAKE_CROSSCOMPILING)
+  set(completions ${PROJECT_BINARY_DIR}/completions)
+  foreach(shell bash zsh fish)
+    add_custom_command(
+      OUTPUT ${completions}/heaptap.${shell}
+      COMMAND sh -c "mkdir -p completions && '$<TARGET_FILE:heaptap>' completions ${shell} > completions/heaptap.${shell}"
+      DEPENDS heaptap
+      WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
+      VERBATIM)
+  endforeach()
+  add_custom_target(completions ALL DEPENDS ${completions}/heaptap.bash ${completions}/heaptap.zsh ${completions}/heaptap.fish)
+  add_dependencies(programs completions)
+  install(FILES ${completions}/heaptap.bash DESTINATION share/bash-completion/completions RENAME heaptap)
+  install(FILES ${completions}/heaptap.fish DESTINATION share/fish/vendor_completions.d)
+  # Debian's zsh looks for those of packages in a directory of its own.
+  install(CODE "
+    set(folder share/zsh/site-functions)
+    if(CMAKE_INSTALL_PREFIX MATCHES \"/usr$\")
+      set(folder share/zsh/vendor-completions)
+    endif()
+    file(INSTALL \"${completions}/heaptap.zsh\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${folder}\" RENAME _heaptap)")
 endif()
 
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md)
 install(FILES ${pages} DESTINATION share/doc/heaptap)
-if(EXISTS ${PROJECT_SOURCE_DIR}/docs/howto)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/howto DESTINATION share/doc/heaptap FILES_MATCHING PATTERN "*.md")
-endif()
-if(EXISTS ${PROJECT_SOURCE_DIR}/LICENSE)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/heaptap RENAME copyright)
-endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/howto DESTINATION share/doc/heaptap FILES_MATCHING PATTERN "*.md")

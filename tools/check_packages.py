@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Which groups have to be there for what lies in a folder.
-GROUPS = {"src": {"build"}, "demo": {"build"}, "tests": {"build", "test", "fuzz"}, "bench": {"build", "bench"}}
+GROUPS = {"src": {"build"}, "demo": {"build", "test"}, "tests": {"build", "test", "fuzz"}, "bench": {"build", "bench"}}
 SCRIPT_GROUPS = {"build", "test", "check", "format", "fuzz", "install", "package", "bench", "release"}
 OPTIONAL = {"sudo", "zstd"}  # used only where they are there
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"

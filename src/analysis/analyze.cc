@@ -4,8 +4,11 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <thread>
 
+#include "analysis/activity_view.h"
 #include "analysis/entries.h"
 #include "analysis/known.h"
 #include "analysis/leak_scan.h"
@@ -13,14 +16,19 @@
 #include "analysis/listing.h"
 #include "analysis/stack_names.h"
 #include "analysis/view_context.h"
+#include "base/command_search.h"
 #include "base/units.h"
 #include "ledger/ledger.h"
-#include "report/words.h"
+#include "report/growth.h"
+#include "report/machinery.h"
 
 namespace heaptap::analysis {
 namespace {
 
-constexpr size_t kMaxHints = 8;
+constexpr size_t kMaxGraphNodes = 300;
+constexpr size_t kMaxStackHolders = 60;
+constexpr size_t kMaxPages = 16384;
+constexpr size_t kMaxHints = 64;
 
 class LedgerSink : public model::EventSink {
  public:
@@ -73,7 +81,8 @@ ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query&
   ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns,
                                 .page_bytes = capture.page_bytes,
                                 .statistics = query.statistics,
-                                .details = query.lifetimes || query.sort == SortKey::kTime || addresses};
+                                .details = query.lifetimes || query.sort == SortKey::kTime || addresses,
+                                .activity = query.from_all_sides};
   options.filter.thread = query.thread;
   options.filter.from_ns = query.from_ns;
   options.filter.to_ns = query.to_ns;
@@ -129,8 +138,9 @@ base::Result<std::unique_ptr<ledger::Ledger>> replay(model::EventSource& source,
 // Addresses cost time, and few traces have mismatched releases: those are read once more.
 base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(model::EventSource& source, const Query& query,
                                                               StackNames& names) {
-  auto ledger = replay(source, query, names, query.blocks);
-  if (ledger && query.errors && !query.blocks && !(*ledger)->gaps().events &&
+  const bool addresses = query.blocks || query.from_all_sides;
+  auto ledger = replay(source, query, names, addresses);
+  if (ledger && query.errors && !addresses && !(*ledger)->gaps().events &&
       (*ledger)->totals().mismatched_releases != 0) {
     return replay(source, query, names, true);
   }
@@ -147,12 +157,19 @@ base::Result<> store(base::Result<View> made, std::optional<View>& place) {
 // The views of a scan that were asked for.
 base::Result<> fill_views(report::Report& report, model::EventSource& source, const Query& query, StackNames& names,
                           const ledger::Ledger& ledger, const StackIndex& index, const JudgedLeaks& judged) {
-  if (!query.why && !query.retained && !query.globals && !query.scan_list && query.since == 0) return {};
+  const bool any =
+      query.why || query.retained || query.globals || query.scan_list || query.since != 0 || query.from_all_sides;
+  if (!any) return {};
   BlockNames blocks(source.capture(), source.tables(), index, names);
   const ViewContext context{source, query, names, ledger, index, judged, blocks};
   if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
   if (query.retained) report.retained = retained_view(context);
   if (query.globals) report.globals = globals_view(context);
+  if (query.from_all_sides) {
+    const StackRows rows(report, index);
+    report.stack_graph = stack_graph_view(context, rows, kMaxGraphNodes);
+    report.stack_holders = stack_holders_view(context, report, kMaxStackHolders);
+  }
   if (query.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
   if (query.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
   return {};
@@ -167,21 +184,50 @@ base::Result<Query> complete(Query query, const model::Capture& capture) {
   return query;
 }
 
+std::vector<uint64_t> live_bytes_of(const ledger::Ledger& ledger) {
+  std::vector<uint64_t> bytes;
+  for (const ledger::TimelineBin& bin : ledger.timeline_bins()) bytes.push_back(bin.at_end.live_bytes);
+  return bytes;
+}
+
+// The one module whose symbols would tell most of the frames that are listed; none where these are told.
+std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed, const StackNames& names) {
+  std::set<std::string_view> lacking;
+  for (const model::Frame& frame : listed) {
+    const bool is_told = !frame.function.empty() && !frame.file.empty();
+    if (!is_told && !report::is_machinery(frame) && !report::is_startup(frame)) lacking.insert(frame.module);
+  }
+  std::vector<model::SymbolHint> hints = names.hints(kMaxHints);
+  std::erase_if(hints, [&](const model::SymbolHint& hint) { return !lacking.contains(hint.path); });
+  if (hints.size() > 1) hints.resize(1);
+  for (model::SymbolHint& hint : hints) hint.finds_packages = base::is_command("find-dbgsym-packages");
+  return hints;
+}
+
+// With what depends on whether there are leaks.
+Query settled(Query query, const report::Leaks& leaks) {
+  if (!query.leaks_else_reachable) return query;
+  query.leaks_only = leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
+  query.sort = query.leaks_only ? SortKey::kLeakedBytes : SortKey::kUsage;
+  query.globals = leaks.scanned && !query.leaks_only && leaks.reachable.blocks != 0;
+  return query;
+}
+
 // `ledger`: of the source's events, all or so far.
-base::Result<report::Report> make_report(model::EventSource& source, const Query& query, StackNames& names,
+base::Result<report::Report> make_report(model::EventSource& source, const Query& asked, StackNames& names,
                                          const ledger::Ledger& ledger, ScanAhead& scan) {
   report::Report report;
   report.capture = source.capture();
-  report.filter = filter_text(query);
-  report.sort_key = name_of(query.sort);
+  report.filter = filter_text(asked);
   report.totals = totals_of(ledger);
   report.has_events = !ledger.gaps().events;
   report.sizes_known = !ledger.gaps().sizes;
-  if (query.statistics) list_statistics(report, ledger, source.tables());
+  report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));
+  if (asked.statistics) list_statistics(report, ledger, source.tables());
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
   auto indexed = std::async(when, [&source] { return StackIndex(source.tables()); });
-  auto judged = judge_leaks(source, query, names, ledger, scan);
-  const bool is_about_scan = query.leaks_only || query.scan != 0 || needs_scan(query);
+  auto judged = judge_leaks(source, asked, names, ledger, scan);
+  const bool is_about_scan = asked.leaks_only || asked.scan != 0 || needs_scan(asked);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
   if (!judged)
     report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
@@ -189,20 +235,29 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   if (leaks == nullptr) {
     for (const model::Note& note : source.scan_notes()) report.capture.notes.push_back(note);
   }
-  if (leaks != nullptr) fill(report.leaks, *leaks, source.scans().size(), query.suppressions);
+  if (leaks != nullptr) fill(report.leaks, *leaks, source.scans().size(), asked.suppressions);
+  const Query query = settled(asked, report.leaks);
+  report.sort_key = name_of(query.sort);
   if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
   report.known = known_of(report);
   const StackIndex index = indexed.get();
   const Listing listing(ledger, source.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
   listing.list_stacks(report);
   if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ledger, index, *leaks));
+  if (query.from_all_sides && report.has_events) {
+    const StackRows rows(report, index);
+    report.activity = activity_view(ledger, rows, leaks.get());
+    report.address_space = address_space_view(ledger, rows, report.capture.page_bytes, kMaxPages);
+  }
   if (query.generate) listing.generate_suppressions(report);
   if (query.errors) listing.list_errors(report);
   if (query.blocks) listing.list_blocks(report);
-  for (const model::SymbolHint& hint : names.hints(kMaxHints)) report.hints.push_back(report::words_of(hint));
+  report.frames = names.take_listed();
+  report.modules = modules_of(source.tables());
+  report.skipped = names.skipped();
+  report.symbol_hints = hints_for(report.frames, names);
   if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations == 0) {
-    const bool by_name = !query.function.empty() || !query.module.empty();
-    report.hints.insert(report.hints.begin(), report::unmatched_text(report.filter, by_name, query.thread != 0));
+    report.unmatched = {.by_name = !query.function.empty() || !query.module.empty(), .by_thread = query.thread != 0};
   }
   return report;
 }
@@ -212,7 +267,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
 base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
   const auto query = complete(asked, source.capture());
   if (!query) return std::unexpected(query.error());
-  StackNames names(query->symbols, query->function, query->module);
+  StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
   ScanAhead scan(source, *query);
   const auto ledger = replay_as_asked(source, *query, names);
   if (!ledger) return std::unexpected(ledger.error());
@@ -222,7 +277,7 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
 // There is no second replay: what it would be for is kept from the start.
 struct Analysis::Counted {
   Counted(const model::Capture& capture, const Query& query)
-      : names(query.symbols, query.function, query.module),
+      : names(query.symbols, query.function, query.module, report::SkippedNames(query.skip)),
         ledger(ledger_options(capture, query, names, query.blocks || query.errors)) {}
 
   StackNames names;  // by which the ledger filters
@@ -245,7 +300,7 @@ base::Result<report::Report> Analysis::report() {
   if (has_totals_) return analyze(source_, query_);
   const auto query = complete(query_, source_.capture());
   if (!query) return std::unexpected(query.error());
-  StackNames names(query->symbols, query->function, query->module);
+  StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
   ScanAhead scan(source_, *query);
   return make_report(source_, *query, names, counted_->ledger, scan);
 }

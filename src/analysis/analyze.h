@@ -31,11 +31,12 @@ enum class RetainedBy : uint8_t { kBlock, kStack, kType };
 
 struct Query {
   // Which allocations are counted.
-  std::string function = {};      // part of, or a regular expression for, the name of any frame; empty: all
-  std::string module = {};        // the same for the path of any frame's module
-  uint32_t thread = 0;            // 0: all
-  uint64_t from_ns = 0;           // allocations from here on
-  uint64_t to_ns = ~uint64_t{0};  // what is alive then
+  std::string function = {};           // part of, or a regular expression for, the name of any frame; empty: all
+  std::string module = {};             // the same for the path of any frame's module
+  std::vector<std::string> skip = {};  // functions that don't name a site, as `function`
+  uint32_t thread = 0;                 // 0: all
+  uint64_t from_ns = 0;                // allocations from here on
+  uint64_t to_ns = ~uint64_t{0};       // what is alive then
 
   // What of it is listed.
   SortKey sort = SortKey::kUsage;
@@ -58,8 +59,10 @@ struct Query {
   std::optional<BlockQuestion> why = {};           // who holds this block
   std::optional<RetainedBy> retained = {};         // what would go if this went
   bool globals = false;                            // what only global variables hold
-  bool scan_list = false;                          // what each scan found
-  uint32_t since = 0;                              // what is lost in `scan` and wasn't in this one; 0: don't compare
+  bool from_all_sides = false;        // activity, address space, who points to whom: for a report to explore
+  bool leaks_else_reachable = false;  // list what leaks; where nothing does, what is reachable, and globals
+  bool scan_list = false;             // what each scan found
+  uint32_t since = 0;                 // what is lost in `scan` and wasn't in this one; 0: don't compare
 
   symbols::ResolverOptions symbols = {};
   std::function<void(uint64_t done, uint64_t total)> progress = {};

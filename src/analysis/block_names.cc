@@ -5,7 +5,7 @@
 
 #include "analysis/container_type.h"
 #include "analysis/register_names.h"
-#include "report/telling_frame.h"
+#include "report/function_name.h"
 
 namespace heaptap::analysis {
 namespace {
@@ -42,9 +42,7 @@ report::NamedBlock BlockNames::block(const model::HeapScan& scan, const LeakCoun
 }
 
 model::Frame BlockNames::caller_of(model::SiteId site) {
-  const std::vector<model::Frame> frames = names_.frames_of(tables_, tables_.sites[site].stack, kTellingFrames);
-  const model::Frame* telling = report::telling_frame(frames);
-  return telling == nullptr ? model::Frame{} : *telling;
+  return names_.telling_frame(tables_, tables_.sites[site].stack);
 }
 
 std::string BlockNames::type_of(const model::ScannedBlock& block) {
@@ -58,7 +56,7 @@ const std::string& BlockNames::class_at(uint64_t vtable) {
   const auto [found, is_new] = classes_.try_emplace(vtable);
   if (is_new) {
     if (const model::Module* module = module_at(vtable)) {
-      found->second = without_defaults(names_.resolver().type_at(*module, vtable - module->bias));
+      found->second = report::without_defaults(names_.resolver().type_at(*module, vtable - module->bias));
     }
   }
   return found->second;

@@ -1,8 +1,8 @@
 #include "analysis/container_type.h"
 
-#include <algorithm>
-#include <array>
 #include <vector>
+
+#include "report/function_name.h"
 
 namespace heaptap::analysis {
 namespace {
@@ -47,12 +47,6 @@ std::vector<std::string_view> arguments_of(std::string_view list) {
   return arguments;
 }
 
-bool is_default(std::string_view argument) {
-  constexpr std::array<std::string_view, 6> kDefaults = {
-      "std::allocator<", "std::less<", "std::hash<", "std::equal_to<", "std::char_traits<", "std::default_delete<"};
-  return std::ranges::any_of(kDefaults, [&](std::string_view each) { return argument.starts_with(each); });
-}
-
 // "std::vector<int, …>" of "std::vector<int, …>::push_back(…)"; empty where it is no member of a class that people use.
 std::string_view class_of(std::string_view function) {
   const size_t begin = function.find("std::");
@@ -73,29 +67,7 @@ std::string_view class_of(std::string_view function) {
   return {};
 }
 
-std::string shortened(std::string_view type, int depth) {
-  const size_t open = type.find('<');
-  const size_t end = open == type.npos ? type.npos : behind_arguments(type, open);
-  if (end == type.npos || depth > 64) return std::string(type);
-  std::vector<std::string_view> arguments = arguments_of(type.substr(open + 1, end - open - 2));
-  while (arguments.size() > 1 && is_default(arguments.back())) arguments.pop_back();
-  std::string text(type.substr(0, open));
-  if ((text == "std::__cxx11::basic_string" || text == "std::basic_string") && arguments.size() == 1 &&
-      arguments[0] == "char") {
-    return "std::string" + std::string(type.substr(end));
-  }
-  if (const size_t inner = text.find("__cxx11::"); inner != text.npos) text.erase(inner, 9);
-  text += '<';
-  for (const std::string_view argument : arguments) {
-    if (!text.ends_with('<')) text += ", ";
-    text += shortened(argument, depth + 1);
-  }
-  return text + ">" + std::string(type.substr(end));
-}
-
 }  // namespace
-
-std::string without_defaults(std::string_view type) { return shortened(type.substr(0, kLongestName), 0); }
 
 // The outermost of the library's own frames is nearest to what the program wrote.
 std::string container_type(std::span<const model::Frame> frames) {
@@ -104,7 +76,7 @@ std::string container_type(std::span<const model::Frame> frames) {
     if (frame.function.size() > kLongestName || !is_of_library(frame.function)) break;
     if (const std::string_view type = class_of(frame.function); !type.empty()) found = type;
   }
-  return without_defaults(found);
+  return report::without_defaults(found);
 }
 
 }  // namespace heaptap::analysis

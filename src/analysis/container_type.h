@@ -2,7 +2,6 @@
 #pragma once
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "model/frame.h"
 
@@ -11,8 +10,5 @@ namespace heaptap::analysis {
 // "std::vector<int>" from "std::vector<int, std::allocator<int> >::push_back(int const&)"; empty where the innermost frames
 // aren't of the library, or name nothing that people use.
 std::string container_type(std::span<const model::Frame> frames);
-
-// Without the template arguments that nobody writes: allocators, comparisons, hashes.
-std::string without_defaults(std::string_view type);
 
 }  // namespace heaptap::analysis

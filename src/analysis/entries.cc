@@ -1,6 +1,9 @@
 #include "analysis/entries.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 namespace heaptap::analysis {
 
@@ -122,6 +125,22 @@ std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const 
     threads.push_back(std::move(entry));
   }
   return threads;
+}
+
+std::vector<report::ModuleEntry> modules_of(const model::Tables& tables) {
+  std::map<std::string, std::string> build_ids;
+  for (const model::Module& module : tables.modules) {
+    if (module.path.empty()) continue;
+    const auto [known, is_new] = build_ids.try_emplace(module.path, module.build_id);
+    if (!is_new && known->second != module.build_id) known->second.clear();
+  }
+  std::vector<report::ModuleEntry> modules;
+  for (const auto& [path, id] : build_ids) {
+    std::string hex;
+    for (const char byte : id) hex += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+    modules.push_back({path, std::move(hex)});
+  }
+  return modules;
 }
 
 }  // namespace heaptap::analysis

@@ -14,5 +14,6 @@ std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger);
 std::vector<report::LifetimeClass> lifetimes_of(const ledger::Ledger& ledger);
 std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger);
 std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const model::Tables& tables);
+std::vector<report::ModuleEntry> modules_of(const model::Tables& tables);
 
 }  // namespace heaptap::analysis

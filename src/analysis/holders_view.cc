@@ -32,8 +32,7 @@ class HoldersView {
   explicit HoldersView(const ViewContext& context)
       : context_(context), scan_(context.judged.scan), holders_(scan_, context.query.leaks) {}
 
-  base::Result<report::Holders> make() {
-    const BlockQuestion& question = *context_.query.why;
+  base::Result<report::Holders> make(const BlockQuestion& question) {
     const uint32_t block = find(question);
     if (block == model::kNoBlock) return not_there(question);
     report::Holders made;
@@ -146,6 +145,8 @@ class HoldersView {
     const uint32_t leader = context_.judged.counts.classes().leaders[block];
     if (leader != model::kNoBlock && leader != block) {
       made.below = steps_of(scan_, context_.judged.counts, leaks::way_between(scan_, leader, block));
+    } else if (const auto cycle = leaks::way_between(scan_, block, block); !cycle.empty()) {
+      made.cycle = steps_of(scan_, context_.judged.counts, cycle);
     }
     find_earlier(scan_.blocks[block].number, made);
   }
@@ -201,6 +202,19 @@ base::Result<BlockQuestion> parse_block_question(std::string_view text) {
                        "'{}' is neither an address (0x7f001234), nor a block (#b12), nor a stack (#12)", text);
 }
 
-base::Result<report::Holders> holders_view(const ViewContext& context) { return HoldersView(context).make(); }
+base::Result<report::Holders> holders_view(const ViewContext& context) {
+  return HoldersView(context).make(*context.query.why);
+}
+
+std::vector<std::optional<report::Holders>> holders_of_stacks(const ViewContext& context,
+                                                              const std::vector<uint64_t>& ids) {
+  HoldersView view(context);
+  std::vector<std::optional<report::Holders>> made;
+  for (const uint64_t id : ids) {
+    auto holders = view.make({BlockQuestion::By::kStack, id});
+    made.push_back(holders ? std::optional(*std::move(holders)) : std::nullopt);
+  }
+  return made;
+}
 
 }  // namespace heaptap::analysis

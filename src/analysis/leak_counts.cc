@@ -92,7 +92,9 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     (suppressed ? site.suppressed : count_for(site, state)).add_block(block.size_bytes);
     if (!behind_headers_.empty() && behind_headers_[i] != 0) site.behind_headers.add_block(block.size_bytes);
     if (state != BlockState::kIndirect || suppressed) continue;
-    counts_for(scan.blocks[classes_.leaders[i]].site).below.add_block(block.size_bytes);
+    const model::SiteId holder = scan.blocks[classes_.leaders[i]].site;
+    note_holder(block.site, holder);
+    counts_for(holder).below.add_block(block.size_bytes);
   }
 }
 
@@ -102,8 +104,16 @@ report::StackLeaks& LeakCounts::counts_for(model::SiteId site) {
   if (place == kNoPlace) {
     place = static_cast<uint32_t>(counts_.size());
     counts_.emplace_back();
+    holders_.emplace_back();
   }
   return counts_[place];
+}
+
+void LeakCounts::note_holder(model::SiteId site, model::SiteId holder) {
+  HoldingSites& known = holders_[places_[site]];
+  if (holder == site || holder == known.first) return;
+  known.has_more = known.first != kNoSite;
+  if (!known.has_more) known.first = holder;
 }
 
 void LeakCounts::fill(report::Leaks& leaks) const {

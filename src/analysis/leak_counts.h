@@ -42,6 +42,17 @@ class LeakCounts {
   [[nodiscard]] const report::StackLeaks* of(model::SiteId site) const {
     return site < places_.size() && places_[site] != kNoPlace ? &counts_[places_[site]] : nullptr;
   }
+  // Another site whose definitely lost blocks lead to indirectly lost ones of this site: the first in the scan; kNoSite where
+  // there is none.
+  [[nodiscard]] model::SiteId holder_of(model::SiteId site) const {
+    return site < places_.size() && places_[site] != kNoPlace ? holders_[places_[site]].first : kNoSite;
+  }
+  // Whether there are others.
+  [[nodiscard]] bool has_more_holders(model::SiteId site) const {
+    return site < places_.size() && places_[site] != kNoPlace && holders_[places_[site]].has_more;
+  }
+  static constexpr model::SiteId kNoSite = 0xffffffff;
+
   // Counts of all sites together.
   void fill(report::Leaks& leaks) const;
 
@@ -50,6 +61,7 @@ class LeakCounts {
   void suppress(const model::HeapScan& scan, const Rules& rules);
   void count(const model::HeapScan& scan, const Rules& rules);
   report::StackLeaks& counts_for(model::SiteId site);
+  void note_holder(model::SiteId site, model::SiteId holder);
 
   static constexpr uint32_t kNoPlace = 0xffffffff;
   leaks::Classification classes_;
@@ -59,6 +71,11 @@ class LeakCounts {
   std::vector<report::BlockCount> hidden_;  // by suppression
   std::vector<uint32_t> places_;            // by site: index into counts_; few sites have blocks that are alive
   std::vector<report::StackLeaks> counts_;
+  struct HoldingSites {
+    model::SiteId first = kNoSite;
+    bool has_more = false;
+  };
+  std::vector<HoldingSites> holders_;  // beside counts_
 };
 
 }  // namespace heaptap::analysis

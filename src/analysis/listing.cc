@@ -92,7 +92,14 @@ void Listing::take_from_scan(report::StackEntry& stack) {
 report::StackLeaks Listing::leaks_of(uint64_t id) const {
   report::StackLeaks sum;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
-    if (const report::StackLeaks* of_site = leaks_->of(site)) sum += *of_site;
+    const report::StackLeaks* of_site = leaks_->of(site);
+    if (of_site == nullptr) continue;
+    sum += *of_site;
+    const model::SiteId holder = leaks_->holder_of(site);
+    if (holder == LeakCounts::kNoSite || index_.id_of(holder) == id) continue;
+    sum.has_more_holders = sum.has_more_holders || leaks_->has_more_holders(site) ||
+                           (sum.held_by != 0 && sum.held_by != index_.id_of(holder));
+    if (sum.held_by == 0) sum.held_by = index_.id_of(holder);
   }
   return sum;
 }
@@ -123,7 +130,7 @@ void Listing::name(report::StackEntry& stack) const {
   stack.function = function.name;
   stack.variant = function.variant;
   stack.mapping = function.family == wire::Family::kMap;
-  stack.frames = names_.frames_of(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxFrames);
+  stack.frames = names_.list_frames(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxFrames);
   stack.purpose = purpose_of(tables_, site);
   const size_t depth = depth_of(tables_, site.stack);
   stack.frames_in_all = query_.depth == 0 && depth > kMaxFrames ? depth : 0;
@@ -168,7 +175,10 @@ void Listing::generate_suppressions(report::Report& report) const {
     for (const auto& [state, count] : {std::pair{leaks::BlockState::kDefinite, found.definite},
                                        std::pair{leaks::BlockState::kIndirect, found.indirect},
                                        std::pair{leaks::BlockState::kPossible, found.possible}}) {
-      if (count.blocks != 0) leaks.push_back({{site.function, frames[i]}, state, count.blocks, count.bytes});
+      if (count.blocks == 0) continue;
+      leaks.push_back({{site.function, frames[i]}, state, count.blocks, count.bytes});
+      const bool is_first = report.stack_suppressions.empty() || report.stack_suppressions.back().first != i;
+      if (is_first) report.stack_suppressions.emplace_back(i, write_suppressions(*query_.generate, {&leaks.back(), 1}));
     }
   }
   report.generated_suppressions = write_suppressions(*query_.generate, leaks);
@@ -223,7 +233,7 @@ report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_
   return {.function = function.name,
           .variant = function.variant,
           .size_bytes = size_bytes,
-          .frames = names_.frames_of(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMaxFrames)};
+          .frames = names_.list_frames(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMaxFrames)};
 }
 
 void Listing::list_blocks(report::Report& report) const {
@@ -240,7 +250,7 @@ void Listing::list_blocks(report::Report& report) const {
   });
   for (const auto& [number, block] : found) {
     const model::Site& site = tables_.sites[block.site];
-    std::vector<model::Frame> caller = names_.frames_of(tables_, site.stack, 1);
+    const report::FrameIndex caller = names_.list_telling_frame(tables_, site.stack);
     report.blocks.push_back({.number = number,
                              .address = block.address,
                              .size_bytes = block.size_bytes,
@@ -248,7 +258,7 @@ void Listing::list_blocks(report::Report& report) const {
                              .thread = block.thread,
                              .stack_id = index_.id_of(block.site),
                              .function = wire::facts_of(site.function).name,
-                             .caller = caller.empty() ? model::Frame{} : std::move(caller.front())});
+                             .caller = caller});
   }
 }
 

@@ -58,7 +58,7 @@ class Changes {
     stack.function = function.name;
     stack.variant = function.variant;
     const uint32_t depth = context_.query.depth != 0 ? context_.query.depth : kMaxFrames;
-    stack.frames = context_.names.frames_of(context_.source.tables(), site.stack, depth);
+    stack.frames = context_.names.list_frames(context_.source.tables(), site.stack, depth);
   }
 
   const ViewContext& context_;

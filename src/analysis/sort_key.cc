@@ -81,8 +81,14 @@ base::Result<SortKey> parse_sort_key(std::string_view text) {
   for (const auto& entry : kNames) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
   }
-  return base::fail_as(base::ErrorKind::kUsage, "'{}' is {} sort key: use one of {}", text,
-                       matches == 0 ? "no" : "the beginning of more than one", names);
+  return base::fail_as(base::ErrorKind::kUsage, "{} sort key '{}': use one of {}",
+                       matches == 0 ? "unknown" : "ambiguous", text, names);
+}
+
+std::vector<std::string> sort_key_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : kNames) names.emplace_back(entry.first);
+  return names;
 }
 
 std::string_view name_of(SortKey key) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "report/report.h"
@@ -27,6 +28,7 @@ enum class SortKey {
 // A key or a unique prefix of one.
 base::Result<SortKey> parse_sort_key(std::string_view text);
 std::string_view name_of(SortKey key);
+std::vector<std::string> sort_key_names();
 
 // What decides a stack's place in a list: the smaller one comes first. Largest first, then by id: the same stacks always
 // come in the same order.

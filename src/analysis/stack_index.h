@@ -3,6 +3,7 @@
 #pragma once
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class StackIndex {
   static constexpr model::SiteId kNoSite = ~model::SiteId{0};
   [[nodiscard]] model::SiteId first_site(uint64_t id) const { return first_sites_[id - 1]; }
   [[nodiscard]] model::SiteId next_site(model::SiteId site) const { return next_sites_[site]; }
+
+  // By site, as of id_of.
+  [[nodiscard]] std::span<const uint32_t> ids() const { return ids_; }
 
   // The same for one function called from the same stack, whatever the kind of the site.
   [[nodiscard]] StackContent content_of(const model::Site& site) const;

@@ -1,9 +1,17 @@
 #include "analysis/stack_names.h"
 
+#include <utility>
+
 #include "analysis/stack_index.h"
+#include "report/telling_frame.h"
 
 namespace heaptap::analysis {
 namespace {
+
+// Frames in which the telling one is looked for.
+constexpr uint32_t kTellingFrames = 64;
+
+constexpr const char* kSignalHandler = "<signal handler called>";
 
 bool is_agent(const model::Frame& frame) { return frame.module.ends_with("/libheaptap_agent.so"); }
 
@@ -18,16 +26,62 @@ bool is_called_by_signal(const model::Tables& tables, model::StackId stack) {
 std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth) {
   std::vector<model::Frame> frames;
   for (; stack >= wire::kRootCount && (depth == 0 || frames.size() < depth); stack = parent_of(tables, stack)) {
-    const model::CodeId code = tables.stacks[stack].code;
-    const std::vector<model::Frame>& found = resolver_.resolve(tables, tables.codes[code]);
-    if (is_agent(found.front())) continue;  // a signal came while heaptap itself was at work
-    frames.insert(frames.end(), found.begin(), found.end());
-    if (is_called_by_signal(tables, stack)) frames.back().function = "<signal handler called>";
+    const CodeFrames found = frames_at(tables, stack);
+    if (found.frames == nullptr) continue;
+    frames.insert(frames.end(), found.frames->begin(), found.frames->end());
+    if (found.is_called_by_signal) frames.back().function = kSignalHandler;
   }
   if (depth != 0 && frames.size() > depth) {
     frames.resize(depth);
   }
   return frames;
+}
+
+StackNames::CodeFrames StackNames::frames_at(const model::Tables& tables, model::StackId stack) {
+  const std::vector<model::Frame>& found = resolver_.resolve(tables, tables.codes[tables.stacks[stack].code]);
+  if (is_agent(found.front())) return {};  // a signal came while heaptap itself was at work
+  return {&found, is_called_by_signal(tables, stack)};
+}
+
+std::vector<report::FrameIndex> StackNames::list_frames(const model::Tables& tables, model::StackId stack,
+                                                        uint32_t depth) {
+  std::vector<report::FrameIndex> indices;
+  for (; stack >= wire::kRootCount && (depth == 0 || indices.size() < depth); stack = parent_of(tables, stack)) {
+    const CodeFrames found = frames_at(tables, stack);
+    if (found.frames == nullptr) continue;
+    const uint64_t key = uint64_t{tables.stacks[stack].code} << 1 | uint64_t{found.is_called_by_signal};
+    const auto [place, is_new] = places_.try_emplace(key, static_cast<report::FrameIndex>(listed_.size()));
+    if (is_new) {
+      listed_.insert(listed_.end(), found.frames->begin(), found.frames->end());
+      if (found.is_called_by_signal) listed_.back().function = kSignalHandler;
+    }
+    for (size_t i = 0; i < found.frames->size(); ++i)
+      indices.push_back(place->second + static_cast<report::FrameIndex>(i));
+  }
+  if (depth != 0 && indices.size() > depth) indices.resize(depth);
+  return indices;
+}
+
+model::Frame StackNames::telling_frame(const model::Tables& tables, model::StackId stack) {
+  const std::vector<model::Frame> frames = frames_of(tables, stack, kTellingFrames);
+  const model::Frame* const telling = report::telling_frame(report::FrameList(frames), skipped_);
+  return telling == nullptr ? model::Frame{} : *telling;
+}
+
+report::FrameIndex StackNames::list_telling_frame(const model::Tables& tables, model::StackId stack) {
+  const auto [known, is_new] = telling_.try_emplace(stack, report::kNoFrame);
+  if (!is_new) return known->second;
+  const std::vector<model::Frame> frames = frames_of(tables, stack, kTellingFrames);
+  const size_t place = report::telling_place(report::FrameList(frames), skipped_);
+  if (place == frames.size()) return report::kNoFrame;
+  known->second = list_frames(tables, stack, static_cast<uint32_t>(place) + 1).back();
+  return known->second;
+}
+
+std::vector<model::Frame> StackNames::take_listed() {
+  places_.clear();
+  telling_.clear();
+  return std::exchange(listed_, {});
 }
 
 StackNames::Match StackNames::match_of(const model::Tables& tables, model::CodeId code) {

@@ -3,25 +3,39 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <vector>
 
-#include "analysis/name_filter.h"
+#include "base/name_filter.h"
 #include "model/tables.h"
+#include "report/frame_list.h"
+#include "report/machinery.h"
 #include "symbols/resolver.h"
 
 namespace heaptap::analysis {
 
 class StackNames {
  public:
-  StackNames(symbols::ResolverOptions options, std::string function, std::string module)
-      : resolver_(std::move(options)), function_(std::move(function)), module_(std::move(module)) {}
+  StackNames(symbols::ResolverOptions options, std::string function, std::string module, report::SkippedNames skipped)
+      : resolver_(std::move(options)),
+        function_(std::move(function)),
+        module_(std::move(module)),
+        skipped_(std::move(skipped)) {}
 
   // Innermost first, inlined frames included; at most `depth` of them (0: all).
   std::vector<model::Frame> frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth);
+
+  // The same as places in a table of frames that grows; all from the beginning of a report on.
+  std::vector<report::FrameIndex> list_frames(const model::Tables& tables, model::StackId stack, uint32_t depth);
+  // The frame that names the place of an allocation, and its place in that table (report::kNoFrame: there is none).
+  model::Frame telling_frame(const model::Tables& tables, model::StackId stack);
+  report::FrameIndex list_telling_frame(const model::Tables& tables, model::StackId stack);
+  // That table; the next list begins a new one.
+  std::vector<model::Frame> take_listed();
 
   [[nodiscard]] bool filters() const { return !function_.empty() || !module_.empty(); }
 
   // Whether one frame of the stack (or the called function itself) has the function's name, and one the module's.
   bool passes(const model::Tables& tables, const model::Site& site);
 
+  [[nodiscard]] const report::SkippedNames& skipped() const { return skipped_; }
   [[nodiscard]] symbols::Resolver& resolver() { return resolver_; }
   [[nodiscard]] std::vector<model::SymbolHint> hints(size_t limit) const { return resolver_.hints(limit); }
 
@@ -31,11 +45,21 @@ class StackNames {
     bool module = false;
   };
   Match match_of(const model::Tables& tables, model::CodeId code);
+  // The frames of one code of a stack; empty for heaptap's own. A handler's caller is the signal.
+  struct CodeFrames {
+    const std::vector<model::Frame>* frames = nullptr;
+    bool is_called_by_signal = false;
+  };
+  CodeFrames frames_at(const model::Tables& tables, model::StackId stack);
 
   symbols::Resolver resolver_;
-  NameFilter function_;
-  NameFilter module_;
+  base::NameFilter function_;
+  base::NameFilter module_;
+  report::SkippedNames skipped_;
   boost::unordered_flat_map<model::CodeId, Match> matches_;
+  boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // of stacks, in `listed_`
+  std::vector<model::Frame> listed_;
+  boost::unordered_flat_map<uint64_t, report::FrameIndex> places_;  // of a code's first frame in `listed_`
 };
 
 }  // namespace heaptap::analysis

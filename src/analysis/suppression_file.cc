@@ -147,7 +147,7 @@ class Parser {
       return {};
     }
     return wrong(number_,
-                 "{} is no line of a leak suppression: these are fun:NAME, obj:FILE, src:FILE:LINE, ... and "
+                 "{} is not a line of a leak suppression: these are fun:NAME, obj:FILE, src:FILE:LINE, ... and "
                  "match-leak-kinds:",
                  quoted(line_));
   }
@@ -167,7 +167,7 @@ class Parser {
       const std::string_view kind = trimmed(kinds.substr(0, comma));
       const auto* known = std::ranges::find(kNames, kind, &std::pair<std::string_view, uint8_t>::first);
       if (known == kNames.end()) {
-        return wrong(number_, "{} is no kind of leak: these are definite, indirect, possible, reachable, all and none",
+        return wrong(number_, "unknown kind of leak {}: use definite, indirect, possible, reachable, all and none",
                      quoted(kind));
       }
       entry.states |= known->second;

@@ -26,6 +26,9 @@ inline size_t listed(const Query& query, size_t count) {
 
 // One view each.
 base::Result<report::Holders> holders_view(const ViewContext& context);
+// The same of several stacks; nothing of one without a block in the scan.
+std::vector<std::optional<report::Holders>> holders_of_stacks(const ViewContext& context,
+                                                              const std::vector<uint64_t>& ids);
 report::Retained retained_view(const ViewContext& context);
 report::Globals globals_view(const ViewContext& context);
 base::Result<std::vector<report::ScanEntry>> scan_list_view(const ViewContext& context);

@@ -4,14 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "analysis/analyze.h"
+#include "app/run_traces.h"
 #include "app/trace_file.h"
 #include "app/trace_list.h"
 #include "base/exit_status.h"
 #include "base/safe_text.h"
 #include "report/note_text.h"
+#include "report/process_sums.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
 #include "report/verdict.h"
@@ -26,13 +29,19 @@ constexpr int kExitBeyond = 1;
 constexpr int kExitUnknown = 3;
 constexpr size_t kMaxOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
 
+// Of a run the largest of one process. None: it isn't known.
+std::optional<uint64_t> peak_of(const report::Report& report) {
+  if (report.of_run) return report::sum_of(report.processes).largest_peak;
+  return report.totals.peak_known ? std::optional(report.totals.peak_live_bytes) : std::nullopt;
+}
+
 uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
   switch (kind) {
     case LimitKind::kLeaked:
       return report.leaks.definite.bytes + report.leaks.indirect.bytes +
              (options.possible ? report.leaks.possible.bytes : 0);
     case LimitKind::kPeak:
-      return report.totals.peak_live_bytes;
+      return peak_of(report).value_or(0);
     case LimitKind::kLive:
       return report.totals.live_bytes;
     case LimitKind::kAllocations:
@@ -55,10 +64,9 @@ analysis::SortKey sort_of(LimitKind kind) {
   return analysis::SortKey::kAllocations;
 }
 
-// The last scan was made while the program ran on, and what was lost later isn't in it.
 bool is_early_scan(const report::Report& report, const CheckOptions& options) {
   const bool is_asked_for = options.scan != 0;
-  return report.leaks.scanned && !report.leaks.scan.at_end && !report.capture.detached && !is_asked_for;
+  return report::has_early_scan(report) && !is_asked_for;
 }
 
 std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, LimitKind kind,
@@ -73,15 +81,15 @@ std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, Limi
 
 // Why figures aren't exact, or aren't there.
 std::vector<std::string> remarks_of(const CheckOptions& options, const report::Report& report,
-                                    const trace::TraceReader& reader) {
+                                    const std::vector<model::Note>& scan_notes) {
   std::vector<std::string> remarks;
   if (options.leaked_bytes && !report.leaks.scanned) {
     std::string why;
-    for (const std::string& note : report::sentences_of(reader.scan_notes())) why += "; " + note;
+    for (const std::string& note : report::sentences_of(scan_notes)) why += "; " + note;
     remarks.push_back("--max-leaked: the trace has no leak scan" + why +
                       "; record it again without --no-leak-scan and --aggregate, or use --max-live");
   }
-  if ((options.peak_bytes && !report.totals.peak_known) || (options.live_bytes && !report.totals.live_known)) {
+  if ((options.peak_bytes && !peak_of(report) && !report.of_run) || (options.live_bytes && !report.totals.live_known)) {
     remarks.emplace_back("--aggregate didn't keep what --max-peak or --max-live asks for; record it again without");
   }
   if (report.capture.lost_events != 0) {
@@ -90,13 +98,11 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   if (const std::string uncertainty = report::uncertainty_of(report); !uncertainty.empty())
     remarks.push_back(uncertainty);
   if (report.capture.truncated) {
-    remarks.push_back("the trace is cut off or damaged, what stands before that counts: " + report.capture.damage);
+    remarks.push_back("incomplete: " + report.capture.damage);
   }
-  if (!report.capture.from_start) {
-    remarks.emplace_back("the capture began while the program ran: earlier allocations are not in it");
-  }
+  if (const std::string late = report::late_start_of(report); !late.empty()) remarks.push_back(late);
   if (options.leaked_bytes && is_early_scan(report, options)) {
-    remarks.emplace_back("--max-leaked: the last leak scan was made before the end: what was lost later is not in it");
+    remarks.emplace_back("--max-leaked: the last leak scan was made before the end: later leaks are not in it");
   }
   for (const std::string& note : report::sentences_of(report.capture.notes)) remarks.push_back(note);
   for (const std::string& line : report.leaks.unused_suppressions) {
@@ -142,14 +148,11 @@ class Recorded {
   std::optional<std::vector<model::Capture>> captures_;
 };
 
-// The trace is read once for the figures, and again for the stacks of each limit that was broken.
-// What a wrapper had before it executed the program is gone, and no leak of what is recorded together.
-base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppressions& suppressions,
-                                    const std::string& trace, Recorded& recorded) {
-  auto reader = open_trace(trace);
-  if (!reader) return std::unexpected(std::move(reader).error());
-  const bool is_wrapper = reader->capture().executed && reader->scans().empty() && recorded.went_on(reader->capture());
-  if (is_wrapper) options.leaked_bytes.reset();
+// `read`: what is judged, by a query. It is read once for the figures, and again for the stacks of each limit that was exceeded.
+using Read = std::function<base::Result<report::Report>(const analysis::Query&)>;
+base::Result<report::Verdict> judge(const CheckOptions& options, const analysis::Suppressions& suppressions,
+                                    const std::string& trace, const std::vector<model::Note>& scan_notes,
+                                    const Read& read) {
   analysis::Query query;
   query.stacks = query.statistics = false;
   query.limit = options.stacks + kMaxOthers;
@@ -158,13 +161,18 @@ base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppre
   query.suppressions = suppressions;
   query.carried_suppressions = options.carried_suppressions;
   query.symbols = options.symbols;
-  const auto figures = analysis::analyze(*reader, query);
+  query.skip = options.skip;
+  ProgressLine progress;
+  progress.follow(query);
+  const auto figures = read(query);
   if (!figures) return std::unexpected(figures.error());
   report::Verdict verdict{.trace_path = trace,
                           .possible_counts = options.possible,
                           .limits = {},
-                          .remarks = remarks_of(options, *figures, *reader)};
-  if (is_wrapper) verdict.remarks.push_back("it executed another program: what it had until then is no leak");
+                          .baseline_path = options.baseline,
+                          .growth = {},
+                          .remarks = remarks_of(options, *figures, scan_notes),
+                          .skipped = report::SkippedNames(options.skip)};
   query.stacks = options.stacks != 0;
   const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
     if (!limit) return {};
@@ -172,21 +180,64 @@ base::Result<report::Verdict> judge(CheckOptions options, const analysis::Suppre
                               .figure = figure_of(*figures, options, kind),
                               .limit = *limit,
                               .stacks = {},
+                              .frames = {},
                               .certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options)),
                               .allow_incomplete = options.allow_incomplete});
     if (!verdict.limits.back().broken() || !query.stacks) return {};
     query.sort = sort_of(kind);
     query.leaks_only = kind == LimitKind::kLeaked;
-    auto listed = analysis::analyze(*reader, query);
+    auto listed = read(query);
     if (!listed) return std::unexpected(std::move(listed).error());
     verdict.limits.back().stacks = telling_stacks(options, kind, std::move(listed->stacks));
+    verdict.limits.back().frames = std::move(listed->frames);
     return {};
   };
   HEAPTAP_TRY(add(LimitKind::kLeaked, options.leaked_bytes));
   HEAPTAP_TRY(add(LimitKind::kPeak, options.peak_bytes));
   HEAPTAP_TRY(add(LimitKind::kLive, options.live_bytes));
   HEAPTAP_TRY(add(LimitKind::kAllocations, options.allocations));
+  if (!options.growth.empty()) HEAPTAP_TRY(judge_growth(options, suppressions, verdict));
   return verdict;
+}
+
+// What a wrapper had before it executed the program is gone, and no leak of what is recorded together.
+base::Result<report::Verdict> judge_trace(CheckOptions options, const analysis::Suppressions& suppressions,
+                                          const std::string& trace, Recorded& recorded) {
+  auto reader = open_trace(trace);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  const bool is_wrapper = reader->capture().executed && reader->scans().empty() && recorded.went_on(reader->capture());
+  if (is_wrapper) options.leaked_bytes.reset();
+  auto verdict = judge(options, suppressions, trace, reader->scan_notes(),
+                       [&reader](const analysis::Query& query) { return analysis::analyze(*reader, query); });
+  if (verdict && is_wrapper)
+    verdict->remarks.push_back("it executed another program: what was allocated before is not a leak");
+  return verdict;
+}
+
+// All together. Of the peaks, which processes have at different times, the largest counts.
+base::Result<report::Verdict> judge_run(const CheckOptions& options, const analysis::Suppressions& suppressions,
+                                        const Run& run) {
+  const char* const need = options.scan != 0 ? "--scan" : !options.growth.empty() ? "--baseline" : nullptr;
+  if (need != nullptr) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "{} needs a single process, and '{}' is the recording of several: name one of its traces, "
+                         "such as '{}'",
+                         need, run.path, run.entries.front().trace);
+  }
+  auto verdict =
+      judge(options, suppressions, run.path, {}, [&run](const analysis::Query& query) { return read_run(run, query); });
+  if (verdict && options.peak_bytes)
+    verdict->remarks.emplace_back("--max-peak: of several processes the largest peak of one counts");
+  return verdict;
+}
+
+base::Result<report::Verdict> judge_named(const CheckOptions& options, const analysis::Suppressions& suppressions,
+                                          const std::string& trace, Recorded& recorded) {
+  const auto run = open_run(trace);
+  if (!run) return std::unexpected(run.error());
+  const bool is_process = *run && trace::is_one_process((*run)->entries) && !options.growth.empty();
+  return *run && !is_process ? judge_run(options, suppressions, **run)
+                             : judge_trace(options, suppressions, trace, recorded);
 }
 
 // Of one trace, as an exit status.
@@ -208,7 +259,9 @@ struct Findings {
 
 std::string text_of(const CheckOptions& options, const Findings& findings) {
   if (options.json && findings.several) return report::render_verdicts_json(findings.verdicts, findings.failures);
-  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO)};
+  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
+                                     .width = terminal_width(STDOUT_FILENO),
+                                     .frames = options.frames};
   std::string text;
   for (const report::Verdict& verdict : findings.verdicts) {
     if (findings.several) text += base::safe_text(verdict.trace_path) + ":\n";
@@ -229,12 +282,15 @@ int perform(const CheckOptions& options) {
   if (!suppressions) return complain(suppressions.error());
   const auto traces = list_traces(options.traces);
   if (!traces) return complain(traces.error());
+  if (traces->size() > 1 && !options.growth.empty()) {
+    return complain({"check: --baseline is compared with one trace, and here are several", base::ErrorKind::kUsage});
+  }
   Findings findings;
   findings.several = traces->size() > 1;
   Recorded recorded(*traces);
   int status = 0;
   for (const std::string& trace : *traces) {
-    auto verdict = judge(options, *suppressions, trace, recorded);
+    auto verdict = judge_named(options, *suppressions, trace, recorded);
     if (verdict) {
       status = worse_of(status, status_of(*verdict));
       findings.verdicts.push_back(std::move(*verdict));

@@ -5,8 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/suppressions.h"
 #include "app/terminal.h"
 #include "leaks/classify.h"
+#include "report/frame_text.h"
+#include "report/verdict.h"
 #include "symbols/resolver.h"
 
 namespace heaptap::app {
@@ -20,6 +23,9 @@ struct CheckOptions {
   std::optional<uint64_t> live_bytes;
   std::optional<uint64_t> allocations;
 
+  std::string baseline;                     // a trace; empty: growth isn't judged
+  std::vector<report::GrowthLimit> growth;  // over it
+
   bool possible = false;  // what is possibly lost is leaked, too
   uint32_t scan = 0;      // number of the scan; 0: the last one
   leaks::LeakOptions leaks;
@@ -28,10 +34,16 @@ struct CheckOptions {
   symbols::ResolverOptions symbols;
   size_t stacks = 3;              // that are shown of each limit that was broken
   bool allow_incomplete = false;  // what isn't known for certain passes as it is
+  std::vector<std::string> skip;  // functions that don't name a site
+  report::FrameTextOptions frames;
   bool json = false;
   bool quiet = false;
   ColorMode color = ColorMode::kAuto;
 };
+
+// Judges the growth of the trace over the baseline, for `verdict`.
+base::Result<> judge_growth(const CheckOptions& options, const analysis::Suppressions& suppressions,
+                            report::Verdict& verdict);
 
 // Returns heaptap's exit status: 0 where all are within the limits, 1 where one is beyond one.
 int perform(const CheckOptions& options);

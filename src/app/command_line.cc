@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "app/command_options.h"
+#include "app/completions.h"
+#include "app/trace_file.h"
 
 namespace heaptap::app {
 namespace {
@@ -13,20 +15,23 @@ constexpr std::string_view kHelp =
     R"(heaptap shows where the memory of a C or C++ program goes, who still holds it, and what leaks.
 
   heaptap run [options] [--] PROGRAM [ARG...]   trace a program (`heaptap PROGRAM` means the same)
-  heaptap attach [options] PID...               trace what runs already; Ctrl-C or --duration 30s lets go of it
+  heaptap attach [options] PID...               trace running processes; Ctrl-C or --duration 30s detaches
   heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of
                                                 summary leaks top tree stats sizes lifetimes timeline blocks
-  heaptap leaks PID [--json] [options]          look for leaks now, in a process that is being traced
-  heaptap check TRACE... --max-leaked 0         fail if a trace is beyond a limit: leaks, peak, ...
+  heaptap leaks PID [--json] [options]          scan a process for leaks now, while it is being recorded
+  heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
+  heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
+  heaptap report TRACE [--open]                 write a report to explore in a browser, one HTML file
+  heaptap export --to FORMAT TRACE [-o FILE]    write a trace in the format of another tool
+  heaptap doctor [PROGRAM|PID]                  check what prevents recording, and how to fix it
   heaptap help [COMMAND]                        this text, or the options of a command
   heaptap --version
 
 The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FILE says otherwise;
-heaptap.latest.htap links to the newest one.
+heaptap.latest.htap links to the newest one, which `show` takes where none is named.
 )";
 
-constexpr std::array<std::string_view, 9> kPlanned{"report",  "diff", "export", "connect", "discover",
-                                                   "console", "top",  "doctor", "serve"};
+constexpr std::array<std::string_view, 5> kPlanned{"connect", "discover", "console", "top", "serve"};
 
 base::Result<Command> parse_help(const Arguments& arguments);
 
@@ -36,8 +41,17 @@ struct NamedCommand {
   base::Result<Command> (*parse)(const Arguments& rest);
 };
 constexpr std::array kCommands{
-    NamedCommand{"run", parse_run},     NamedCommand{"attach", parse_attach}, NamedCommand{"show", parse_show},
-    NamedCommand{"leaks", parse_leaks}, NamedCommand{"check", parse_check},   NamedCommand{"help", parse_help},
+    NamedCommand{"run", parse_run},
+    NamedCommand{"attach", parse_attach},
+    NamedCommand{"show", parse_show},
+    NamedCommand{"leaks", parse_leaks},
+    NamedCommand{"check", parse_check},
+    NamedCommand{"export", parse_export},
+    NamedCommand{"report", parse_report},
+    NamedCommand{"doctor", parse_doctor},
+    NamedCommand{"completions", parse_completions},
+    NamedCommand{"diff", parse_diff},
+    NamedCommand{"help", parse_help},
 };
 
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest) {
@@ -62,13 +76,29 @@ base::Result<Command> parse_help(const Arguments& arguments) {
     return PrintText{"heaptap help [COMMAND]: what heaptap can do, or the options of a command\n"};
   }
   if (!is_command(arguments.front())) {
-    return base::fail_as(base::ErrorKind::kUsage, "there is no command '{}': `heaptap help` lists the commands",
+    return base::fail_as(base::ErrorKind::kUsage, "unknown command '{}': `heaptap help` lists the commands",
                          arguments.front());
   }
   return parse_named(arguments.front(), {"--help"});
 }
 
 }  // namespace
+
+std::vector<KnownCommand> known_commands() {
+  std::vector<KnownCommand> known;
+  KnownOption topics{.names = {}, .value = "COMMAND"};
+  for (const NamedCommand& command : kCommands) {
+    // The one is what calls this, the other has no table of options.
+    if (command.parse == parse_completions || command.parse == parse_help) continue;
+    topics.words.emplace_back(command.name);
+    const auto help = command.parse({"--help"});
+    if (!help || !std::holds_alternative<PrintText>(*help)) continue;
+    const auto& text = std::get<PrintText>(*help);
+    known.push_back({std::string(command.name), text.summary, text.options});
+  }
+  known.push_back({"help", "Print the options of a command", {std::move(topics)}});
+  return known;
+}
 
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
@@ -84,6 +114,7 @@ base::Result<Command> parse_command_line(const std::vector<std::string>& argumen
   if (is_command(first)) {
     return parse_named(first, {arguments.begin() + 1, arguments.end()});
   }
+  if (is_trace(first)) return parse_show(arguments);
   return parse_run(arguments);
 }
 

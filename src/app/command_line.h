@@ -5,19 +5,36 @@
 #include <vector>
 
 #include "app/check_command.h"
+#include "app/diff_command.h"
+#include "app/doctor_command.h"
+#include "app/export_command.h"
 #include "app/leaks_command.h"
+#include "app/report_command.h"
 #include "app/run_command.h"
 #include "app/show_command.h"
 #include "base/result.h"
 
 namespace heaptap::app {
 
+// An option of a command, as completions know it.
+struct KnownOption {
+  std::vector<std::string> names;       // "-o", "--output"; none: it is what stands without a name
+  std::string value = {};               // what is called so in the help ("FILE"); empty: it takes none
+  bool value_may_miss = false;          // the value only stands behind a "="
+  std::vector<std::string> words = {};  // that are values
+  std::string help = {};
+};
+
 // Help, or the version: only to be printed.
 struct PrintText {
   std::string text;
+  // Of a command's help: what it does, and its options.
+  std::string summary = {};
+  std::vector<KnownOption> options = {};
 };
 
-using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions>;
+using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
+                             ReportOptions, DoctorOptions, DiffOptions>;
 
 // `arguments` without the program's own name.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);

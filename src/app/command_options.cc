@@ -6,6 +6,7 @@
 #include <charconv>
 #include <numeric>
 #include <regex>
+#include <sstream>
 
 #include "base/units.h"
 #include "wire/heap_scan.h"
@@ -88,8 +89,8 @@ std::string cause_of(const CLI::ParseError& error) {
   const std::string message = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::string words = subject_of(message);
-    return words.starts_with('-') ? fmt::format("there is no option {}", words)
-                                  : fmt::format("'{}' has no meaning here", words);
+    return words.starts_with('-') ? fmt::format("unknown option {}", words)
+                                  : fmt::format("unexpected argument '{}'", words);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string option = message.substr(0, message.find(':'));
@@ -102,7 +103,7 @@ std::string cause_of(const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ConfigError*>(&error) != nullptr) {
     const size_t name = message.rfind(' ');
     return fmt::format(
-        "--config: '{}' in the file is no option of this command; options stand there without their "
+        "--config: '{}' in the file is not an option of this command; options are written there without their "
         "dashes, as in depth=10",
         name == std::string::npos ? message : message.substr(name + 1));
   }
@@ -114,6 +115,45 @@ std::string cause_of(const CLI::ParseError& error) {
   std::replace(cause.begin(), cause.end(), '\n', ' ');
   return cause;
 }
+
+// A part of a name is one, too.
+base::Result<> check_pattern(const std::string& text) {
+  if (text.empty()) return base::fail("the name is empty");
+  try {
+    (void)std::regex(text, std::regex::ECMAScript);
+  } catch (const std::regex_error&) {
+    return base::fail(
+        "'{}' is not a regular expression; put a backslash before each of ( ) [ ] {{ }} * + ? that means "
+        "itself, or leave it out: a part of the name is enough",
+        text);
+  }
+  return {};
+}
+
+// An INI or TOML file, in which "skip FUNCTION" is an option as well.
+class ConfigLines : public CLI::ConfigTOML {
+ public:
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    std::string others;
+    CLI::ConfigItem skip;
+    skip.name = "skip";
+    for (std::string line; std::getline(input, line);) {
+      const size_t begin = line.find_first_not_of(" \t");
+      const std::string text = begin == line.npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+      const size_t name = text.find_first_not_of(" \t", kSkip.size());
+      const bool is_skip = text.starts_with(kSkip) && name != text.npos && name > kSkip.size() && text[name] != '=';
+      if (is_skip) skip.inputs.push_back(text.substr(name));
+      others += is_skip ? "\n" : line + "\n";
+    }
+    std::istringstream rest(others);
+    std::vector<CLI::ConfigItem> found = CLI::ConfigTOML::from_config(rest);
+    if (!skip.inputs.empty()) found.push_back(std::move(skip));
+    return found;
+  }
+
+ private:
+  static constexpr std::string_view kSkip = "skip";
+};
 
 base::Result<> store(base::Result<uint64_t> value, uint64_t& target) {
   if (!value) {
@@ -130,7 +170,43 @@ std::string help_of(const CLI::App& app) {
   return std::regex_replace(std::regex_replace(app.help(), kOptionalFile, "$1[=FILE] "), kOptionalValue, "$1[=$2]");
 }
 
+constexpr const char* kWords = "words";  // name of the validator that holds them; it never checks
+
+std::vector<std::string> offered_words(CLI::Option& option) try {
+  CLI::Validator words = *option.get_validator(kWords);
+  return CLI::detail::split(words.active(true).get_description(), ' ');
+} catch (const CLI::OptionNotFound&) {
+  return {};
+}
+
+KnownOption known_option(CLI::Option& option) {
+  KnownOption known{.names = {}};
+  for (const std::string& name : option.get_snames()) known.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) known.names.push_back("--" + name);
+  known.words = offered_words(option);
+  known.help = option.get_description();
+  const bool is_flag = option.get_items_expected_max() == 0;
+  known.value_may_miss = is_flag && !option.get_lnames().empty() && option.check_fname(option.get_lnames().front());
+  if (known.names.empty()) {
+    known.value = option.get_name(true);
+  } else if (!is_flag || known.value_may_miss) {
+    // A flag with a value has no name for it: see help_of().
+    known.value = !is_flag ? option.get_type_name() : known.words.empty() ? "FILE" : "WORD";
+  }
+  return known;
+}
+
+std::vector<KnownOption> known_options(CLI::App& app) {
+  std::vector<KnownOption> known;
+  for (CLI::Option* const option : app.get_options({})) known.push_back(known_option(*option));
+  return known;
+}
+
 }  // namespace
+
+CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& words) {
+  return option->check(CLI::Validator(fmt::format("{}", fmt::join(words, " "))).active(false), kWords);
+}
 
 base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments) {
   app.set_help_flag("-h,--help", "Print this help");
@@ -140,7 +216,8 @@ base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::stri
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    return PrintText{help_of(app)};
+    const std::string description = app.get_description();
+    return PrintText{help_of(app), description.substr(0, description.find(": heaptap")), known_options(app)};
   } catch (const CLI::ParseError& error) {
     return base::fail_as(base::ErrorKind::kUsage, "{}: {}{}\nusage: {}\n`heaptap help {}` lists the options",
                          app.get_name(), cause_of(error), suggestion(app, arguments), usage, app.get_name());
@@ -163,12 +240,13 @@ size_t program_begin(const CLI::App& app, const Arguments& arguments) {
 void add_color(CLI::App& app, ColorMode& color) {
   const auto parse = [&color](const std::string& text) -> base::Result<> {
     if (text != "auto" && text != "always" && text != "never") {
-      return base::fail("'{}' is none of auto, always, never", text);
+      return base::fail("'{}' is not one of auto, always, never", text);
     }
     color = text == "auto" ? ColorMode::kAuto : text == "always" ? ColorMode::kAlways : ColorMode::kNever;
     return {};
   };
-  add_parsed(app, "--color", "Colours: auto (on a terminal), always, never", parse)->type_name("WHEN");
+  offer(add_parsed(app, "--color", "Colours: auto (on a terminal), always, never", parse)->type_name("WHEN"),
+        {"auto", "always", "never"});
 }
 
 void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
@@ -179,51 +257,56 @@ void add_switch(CLI::App& app, const std::string& name, bool& value, const std::
 void add_root_kinds(CLI::App& app, uint8_t& roots) {
   std::string names;
   for (const char* name : wire::kRootKindNames) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-  app.add_option_function<std::vector<std::string>>(
-         "--no-roots",
-         [&roots, names](const std::vector<std::string>& kinds) {
-           for (const std::string& kind : kinds) {
-             const auto* const found =
-                 std::find(std::begin(wire::kRootKindNames), std::end(wire::kRootKindNames), kind);
-             if (found == std::end(wire::kRootKindNames)) {
-               throw CLI::ValidationError("--no-roots", fmt::format("'{}' is no kind of root: use {}", kind, names));
-             }
-             const auto nth = static_cast<unsigned>(found - std::begin(wire::kRootKindNames));
-             roots = static_cast<uint8_t>(roots & ~(1u << nth));
-           }
-         },
-         "Pointers there keep nothing alive: " + names)
-      ->delimiter(',')
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("KIND");
+  CLI::Option* const option =
+      app.add_option_function<std::vector<std::string>>(
+             "--no-roots",
+             [&roots, names](const std::vector<std::string>& kinds) {
+               for (const std::string& kind : kinds) {
+                 const auto* const found =
+                     std::find(std::begin(wire::kRootKindNames), std::end(wire::kRootKindNames), kind);
+                 if (found == std::end(wire::kRootKindNames)) {
+                   throw CLI::ValidationError("--no-roots",
+                                              fmt::format("unknown kind of root '{}': use {}", kind, names));
+                 }
+                 const auto nth = static_cast<unsigned>(found - std::begin(wire::kRootKindNames));
+                 roots = static_cast<uint8_t>(roots & ~(1u << nth));
+               }
+             },
+             "Ignore pointers in: " + names)
+          ->delimiter(',')
+          ->expected(1)
+          ->allow_extra_args(false)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->type_name("KIND");
+  offer(option, {std::begin(wire::kRootKindNames), std::end(wire::kRootKindNames)});
 }
 
 void add_sort(CLI::App& app, analysis::SortKey& sort) {
-  add_parsed(app, "--sort",
-             "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, peak, stacks, total, "
-             "time or usage",
-             [&sort](const std::string& text) -> base::Result<> {
-               const auto key = analysis::parse_sort_key(text);
-               if (!key) {
-                 return std::unexpected(key.error());
-               }
-               sort = *key;
-               return {};
-             })
-      ->type_name("KEY");
+  CLI::Option* const option =
+      add_parsed(
+          app, "--sort",
+          "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, peak, stacks, total, "
+          "time or usage",
+          [&sort](const std::string& text) -> base::Result<> {
+            const auto key = analysis::parse_sort_key(text);
+            if (!key) {
+              return std::unexpected(key.error());
+            }
+            sort = *key;
+            return {};
+          })
+          ->type_name("KEY");
+  offer(option, analysis::sort_key_names());
 }
 
 void add_suppressions(CLI::App& app, std::vector<std::string>& files) {
-  add_list(app, "--suppressions", files, "Leaks that are known (LSan or Valgrind syntax)")->type_name("FILE");
+  add_list(app, "--suppressions", files, "Hide the leaks that FILE lists (LSan or Valgrind syntax)")->type_name("FILE");
 }
 
 void add_suppressions(CLI::App& app, std::vector<std::string>& files, bool& carried) {
   add_suppressions(app, files);
   app.add_flag_callback(
-      "--no-suppressions", [&carried] { carried = false; },
-      "Without the suppressions that the trace carries from its recording");
+      "--no-suppressions", [&carried] { carried = false; }, "Ignore the suppressions that are stored in the trace");
 }
 
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
@@ -239,7 +322,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, const std::strin
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
-      return base::fail("'{}' is no number from {} to {}", text, least, most);
+      return base::fail("'{}' is not a number from {} to {}", text, least, most);
     }
     store(number);
     return {};
@@ -251,28 +334,50 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::vecto
                         std::function<void(const std::string&)> store, const std::string& help) {
   const auto parse = [words, store = std::move(store)](const std::string& text) -> base::Result<> {
     if (std::ranges::find(words, text) == words.end()) {
-      return base::fail("'{}' is none of {}", text, fmt::join(words, ", "));
+      return base::fail("'{}' is not one of {}", text, fmt::join(words, ", "));
     }
     store(text);
     return {};
   };
-  return add_parsed(app, name, help, parse);
+  return offer(add_parsed(app, name, help, parse), words);
 }
 
 CLI::Option* add_pattern(CLI::App& app, const std::string& name, std::string& pattern, const std::string& help) {
   const auto parse = [&pattern](const std::string& text) -> base::Result<> {
-    try {
-      (void)std::regex(text, std::regex::ECMAScript);
-    } catch (const std::regex_error&) {
-      return base::fail(
-          "'{}' is no regular expression; put a backslash before each of ( ) [ ] {{ }} * + ? that means "
-          "itself, or leave it out: a part of the name is enough",
-          text);
-    }
+    HEAPTAP_TRY(check_pattern(text));
     pattern = text;
     return {};
   };
   return add_parsed(app, name, help, parse)->type_name("NAME");
+}
+
+void add_skip(CLI::App& app, std::vector<std::string>& patterns) {
+  app.add_option_function<std::vector<std::string>>(
+         "--skip",
+         [&patterns](const std::vector<std::string>& words) {
+           for (const std::string& word : words) {
+             if (const auto sound = check_pattern(word); !sound) {
+               throw CLI::ValidationError("--skip", sound.error().message);
+             }
+           }
+           patterns = words;
+         },
+         "Name sites by the callers of this function: a part of a name, or a regular expression (repeatable)")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("FUNCTION");
+}
+
+void add_frame_options(CLI::App& app, report::FrameTextOptions& frames) {
+  app.add_flag("--full-names", frames.full_names, "Names with return types and all template arguments");
+  app.add_flag("--full-paths", frames.full_paths, "Files with their directories");
+  app.add_flag("--full-stacks", frames.full_stacks, "Stacks with the frames below main() and below threads' functions");
+}
+
+void add_config(CLI::App& app) {
+  app.config_formatter(std::make_shared<ConfigLines>());
+  app.set_config("--config", "", "Read options from an INI or TOML file; lines `skip FUNCTION` are --skip", false)
+      ->type_name("FILE");
 }
 
 CLI::Option* add_limit(CLI::App& app, const std::string& name, std::optional<uint64_t>& bytes,

@@ -16,6 +16,23 @@ base::Result<Command> parse_attach(const Arguments& arguments);
 base::Result<Command> parse_show(const Arguments& arguments);
 base::Result<Command> parse_check(const Arguments& arguments);
 base::Result<Command> parse_leaks(const Arguments& arguments);
+base::Result<Command> parse_doctor(const Arguments& arguments);
+base::Result<Command> parse_completions(const Arguments& arguments);
+base::Result<Command> parse_export(const Arguments& arguments);
+base::Result<Command> parse_report(const Arguments& arguments);
+base::Result<Command> parse_diff(const Arguments& arguments);
+
+// Which allocations count, by name and thread or by time, and where names come from: of commands that read traces.
+void add_name_filters(CLI::App& app, analysis::Query& query);
+void add_time_filters(CLI::App& app, analysis::Query& query);
+void add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols);
+
+// --skip, repeatable: functions that don't name a site.
+void add_skip(CLI::App& app, std::vector<std::string>& patterns);
+// --full-names, --full-paths, --full-stacks.
+void add_frame_options(CLI::App& app, report::FrameTextOptions& frames);
+// --config FILE: options as `depth=10`, and lines `skip FUNCTION`.
+void add_config(CLI::App& app);
 
 // What `show` and `leaks` have in common.
 void add_leak_options(CLI::App& app, ShowOptions& options);
@@ -28,6 +45,9 @@ base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::stri
 // Where the traced program's own command line begins: behind the first "--", or at the first word that is neither an
 // option of `app` nor an option's value.
 size_t program_begin(const CLI::App& app, const Arguments& arguments);
+
+// These words are values of the option, which completions offer. Whether others are, too, is another matter.
+CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& words);
 
 // Options that several commands share.
 void add_color(CLI::App& app, ColorMode& color);

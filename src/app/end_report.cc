@@ -7,8 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <span>
 #include <utility>
 
+#include "app/run_traces.h"
+#include "app/two_at_once.h"
 #include "collect/trace_name.h"
 #include "report/process_sums.h"
 #include "report/render.h"
@@ -17,16 +21,19 @@
 namespace heaptap::app {
 namespace {
 
+// More than are told: those of one site are one line.
+constexpr size_t kMaxStacks = 50;
+
 using report::ProcessEntry;
 
 // What all readings of traces have in common.
-analysis::Query plain_query(const EndReport& end, ProgressLine& progress) {
+analysis::Query plain_query(const EndReport& end) {
   const RunOptions& options = end.options;
   analysis::Query query;
   query.stacks = query.statistics = query.lifetimes = query.errors = false;
   query.suppressions = end.suppressions;
+  query.skip = options.skip;
   query.symbols = {options.symbols, options.sysroots, options.debuginfod};
-  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
   return query;
 }
 
@@ -35,30 +42,17 @@ base::Result<report::Report> read_main(const EndReport& end, const std::string& 
   auto reader = trace::TraceReader::open(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
-  analysis::Query query = plain_query(end, progress);
+  analysis::Query query = plain_query(end);
+  progress.follow(query);
   query.stacks = true;
   query.sort = options.sort;
-  query.limit = for_json || options.count != 0 ? options.count : 10;
-  query.errors = options.sanity;
+  query.limit = for_json || options.count != 0 ? options.count : kMaxStacks;
+  query.errors = options.sanity || !for_json;
   query.lifetimes = for_json;
-  if (!for_json && !reader->scans().empty()) {
-    query.leaks_only = true;
-    query.sort = analysis::SortKey::kLeakedBytes;
-  }
+  query.leaks_else_reachable = !for_json && !reader->scans().empty();
   auto report = analysis::analyze(*reader, query);
   if (report) report->trace_path = trace;
   return report;
-}
-
-// The suppressions are all processes' and may be long: the report itself has them.
-ProcessEntry entry_of(const report::Report& report) {
-  ProcessEntry entry{.capture = report.capture,
-                     .trace_path = report.trace_path,
-                     .failure = "",
-                     .totals = report.totals,
-                     .leaks = report.leaks};
-  entry.capture.suppressions.clear();
-  return entry;
 }
 
 // One of the other processes: its figures alone.
@@ -71,8 +65,7 @@ ProcessEntry read_other(const EndReport& end, const collect::FinishedTrace& trac
     entry.failure = reader.error().message;
     return entry;
   }
-  ProgressLine progress;
-  auto report = analysis::analyze(*reader, plain_query(end, progress));
+  auto report = analysis::analyze(*reader, plain_query(end));
   if (!report) {
     entry.capture = reader->capture();
     entry.capture.suppressions.clear();
@@ -81,17 +74,26 @@ ProcessEntry read_other(const EndReport& end, const collect::FinishedTrace& trac
   }
   report->trace_path = trace.path;
   report->leaks.unused_suppressions.clear();
-  return entry_of(*report);
+  return report::entry_of(*report);
 }
 
 // All of the recording, `first` in front; empty where it is alone.
 std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report& first,
                                       const std::vector<collect::FinishedTrace>& traces) {
   std::vector<ProcessEntry> entries;
-  for (const collect::FinishedTrace& trace : traces) {
-    if (!trace.path.empty() && trace.path != first.trace_path) entries.push_back(read_other(end, trace));
-  }
-  if (!entries.empty()) entries.insert(entries.begin(), entry_of(first));
+  std::vector<collect::FinishedTrace> others;
+  std::ranges::copy_if(traces, std::back_inserter(others), [&](const collect::FinishedTrace& trace) {
+    return !trace.path.empty() && trace.path != first.trace_path;
+  });
+  ProgressLine progress;
+  two_at_once(
+      std::span<const collect::FinishedTrace>(others),
+      [&end](const collect::FinishedTrace& trace) { return read_other(end, trace); },
+      [&](const collect::FinishedTrace& /*trace*/, ProcessEntry entry) {
+        entries.push_back(std::move(entry));
+        progress.update(entries.size(), others.size());
+      });
+  if (!entries.empty()) entries.insert(entries.begin(), report::entry_of(first));
   return entries;
 }
 
@@ -175,7 +177,9 @@ bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>&
   const auto written =
       std::ranges::find_if(traces, [](const collect::FinishedTrace& trace) { return !trace.path.empty(); });
   if (written == traces.end()) return false;
-  collect::link_latest(written->path);
+  const auto run = write_run(traces, options.force);
+  if (!run) complain(run.error());
+  collect::link_latest(run && !run->empty() ? *run : written->path);
   const bool is_said = !options.quiet || end.file.is_wanted();
   if (!is_said && !options.error_exitcode) return false;
   auto report = read_main(end, written->path, false);
@@ -184,15 +188,18 @@ bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>&
     return false;
   }
   report->processes = read_others(end, *report, traces);
+  if (run) report->run_path = *run;
   const bool fails = std::ranges::any_of(report->processes,
                                          [&](const ProcessEntry& process) { return is_failure(options, process); }) ||
-                     is_failure(options, entry_of(*report));
+                     is_failure(options, report::entry_of(*report));
   if (options.json || end.file.is_wanted()) print_json(end, written->path, report->processes);
   if (!options.quiet && !options.json) {
     if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), model::Note{.name = end.lead});
-    print_error(report::render_end_summary(
-        *report,
-        {.color = use_color(options.color, STDERR_FILENO), .limit = options.count, .all_processes = options.verbose}));
+    print_error(report::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),
+                                                     .limit = options.count,
+                                                     .all_processes = options.verbose,
+                                                     .width = terminal_width(STDERR_FILENO),
+                                                     .frames = options.frames}));
   }
   return fails && options.error_exitcode.has_value();
 }

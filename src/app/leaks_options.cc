@@ -13,8 +13,8 @@ constexpr const char* kUsage = "heaptap leaks PID [--json] [options]";
 base::Result<Command> parse_leaks(const Arguments& arguments) {
   LeaksOptions options;
   std::string process;
-  CLI::App app("Look for leaks now, in a process that heaptap traces: " + std::string(kUsage), "leaks");
-  app.add_option("PID", process, "The traced process");
+  CLI::App app("Scan a process for leaks now, while it is being recorded: " + std::string(kUsage), "leaks");
+  app.add_option("PID", process, "The recorded process");
   add_leak_options(app, options.show);
   add_display_options(app, options.show);
   const auto parsed = parse_with(app, kUsage, arguments);
@@ -23,7 +23,7 @@ base::Result<Command> parse_leaks(const Arguments& arguments) {
   const auto [end, error] = std::from_chars(process.data(), process.data() + process.size(), options.process);
   if (error != std::errc() || end != process.data() + process.size() || options.process <= 0) {
     return base::fail_as(base::ErrorKind::kUsage, "leaks: {}\nusage: {}",
-                         process.empty() ? "which process? No PID given" : fmt::format("'{}' is no PID", process),
+                         process.empty() ? "which process? No PID given" : fmt::format("'{}' is not a PID", process),
                          kUsage);
   }
   options.show.sorted = app.count("--sort") > 0;

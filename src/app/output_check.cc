@@ -43,10 +43,10 @@ base::Result<> check_output(const RunOptions& options) {
   const fs::path folder = pattern.has_parent_path() ? pattern.parent_path() : fs::path(".");
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return base::fail("can't write the trace to {}: there is no folder {}", options.output, folder.string());
+    return base::fail("can't write the trace to {}: there is no directory {}", options.output, folder.string());
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return base::fail("can't write the trace into the folder {}: {}; choose another place with -o FILE",
+    return base::fail("can't write the trace into the directory {}: {}; choose another place with -o FILE",
                       folder.string(), base::reason_of(errno));
   }
   if (fs::is_directory(pattern, error) && !options.output.empty()) {

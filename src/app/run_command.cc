@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "analysis/analyze.h"
+#include "app/agent_file.h"
 #include "app/end_report.h"
 #include "app/run_plan.h"
 #include "app/terminal.h"
@@ -32,18 +33,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::ErrorKind;
-
-// The agent's library: beside this program, or where an installation has it.
-base::Result<std::string> find_agent() {
-  std::error_code error;
-  const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  for (const fs::path& folder : {own.parent_path(), own.parent_path().parent_path() / "lib" / "heaptap"}) {
-    const fs::path candidate = folder / wire::kAgentFileName;
-    if (fs::exists(candidate, error)) return candidate.string();
-  }
-  return base::fail("{} is missing beside {}: build it with ./dev build, or install heaptap anew", wire::kAgentFileName,
-                    own.string());
-}
 
 base::Result<> look_up_user(const std::string& name, collect::LaunchOptions& launch) {
   if (name.empty()) return {};
@@ -162,7 +151,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
 collect::TracerSourceOptions announcement(const RunOptions& options) {
   const bool ends_by_itself = options.duration_ns || !options.command.empty();
   const bool announces = !options.quiet && !options.json;
-  const char* const way_out = ends_by_itself ? "" : "; Ctrl-C lets go of it";
+  const char* const way_out = ends_by_itself ? "" : "; Ctrl-C detaches";
   return {.follows_exec = options.follow_exec, .tell = [announces, way_out](const collect::TracingNews& news) {
             if (announces || news.kind != collect::TracingNews::Kind::kRecording) print_error(text_of(news, way_out));
           }};
@@ -209,7 +198,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     supervisor.settle();
     auto started = source.failures() == 0
                        ? start_traced(std::move(*launch), **line)
-                       : base::fail("{} isn't started: not all processes could be attached to", launch->program);
+                       : base::fail("{} isn't started: attaching to some processes failed", launch->program);
     if (!started) {
       supervisor.abandon();
       remove_traces(processes);

@@ -11,13 +11,14 @@
 
 #include "analysis/sort_key.h"
 #include "app/terminal.h"
+#include "report/frame_text.h"
 
 namespace heaptap::app {
 
 struct RunOptions {
   std::vector<std::string> command;     // the program and its arguments
   std::vector<pid_t> processes;         // that run already; each once
-  std::optional<uint64_t> duration_ns;  // then all are let go
+  std::optional<uint64_t> duration_ns;  // then heaptap detaches
 
   // The trace.
   std::string output;  // empty: heaptap.<program>.<pid>.htap; %p pid, %h host name
@@ -37,7 +38,7 @@ struct RunOptions {
   bool drop_on_overflow = false;  // else wait
   uint64_t log_memory_bytes = 0;  // 0: by default
 
-  // The program's surroundings.
+  // The program's environment.
   std::string user;
   std::vector<std::string> environment;  // VAR=VALUE
 
@@ -51,6 +52,8 @@ struct RunOptions {
   std::optional<int> error_exitcode;
   analysis::SortKey sort = analysis::SortKey::kUsage;
   size_t count = 0;  // 0: by default
+  std::vector<std::string> skip;
+  report::FrameTextOptions frames;
   bool quiet = false;
   bool verbose = false;
   bool json = false;      // on stderr, in place of the text

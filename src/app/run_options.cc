@@ -20,8 +20,8 @@ struct Words {
 };
 
 void add_processes(CLI::App& app, Words& words) {
-  add_list(app, "-p,--pid", words.processes, "Record this process, which runs already")->type_name("PID");
-  add_duration(app, "--duration", words.duration_ns, "Let go of what is recorded after this time (30s, 5m, 1h)");
+  add_list(app, "-p,--pid", words.processes, "Record this running process, too")->type_name("PID");
+  add_duration(app, "--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
 }
 
 void add_recording(CLI::App& app, Words& words, RunOptions& options) {
@@ -30,13 +30,13 @@ void add_recording(CLI::App& app, Words& words, RunOptions& options) {
   add_number(app, "-d,--depth", options.depth, "Record at most N frames of a stack (0: all)");
   app.add_flag("-f,--follow-fork", options.follow_fork,
                "Trace child processes too, also those that execute another program");
-  app.add_flag("-e,--follow-exec", options.follow_exec, "attach: go on when a process executes another program");
-  app.add_flag("--no-follow-exec", words.no_follow_exec, "run: don't go on when the program executes another one");
+  app.add_flag("-e,--follow-exec", options.follow_exec, "attach: go on recording after an exec");
+  app.add_flag("--no-follow-exec", words.no_follow_exec, "run: stop recording at an exec");
   add_choice(
       app, "--via", {"agent", "ptrace"}, [&options](const std::string& way) { options.via = way; },
       "How to capture: agent or ptrace (default: what is possible)")
       ->type_name("WAY");
-  add_switch(app, "leak-scan", options.leak_scan, "Look for leaks at the end");
+  add_switch(app, "leak-scan", options.leak_scan, "Scan for leaks at the end");
   add_list(app, "--omit", options.omit, "Don't record calls from this object")->type_name("OBJECT");
   app.add_flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
   app.add_flag("--sanity", options.sanity, "List mismatched and bad releases");
@@ -48,23 +48,24 @@ void add_recording(CLI::App& app, Words& words, RunOptions& options) {
       [&options](const std::string& policy) { options.drop_on_overflow = policy == "drop"; },
       "When the log is full: wait (default) or drop events")
       ->type_name("POLICY");
-  add_size(app, "--log-memory", options.log_memory_bytes, "Size of the log between program and collector");
+  add_size(app, "--log-memory", options.log_memory_bytes,
+           "Size of the shared-memory log between program and heaptap (default: 32M)");
 }
 
-void add_surroundings(CLI::App& app, RunOptions& options) {
-  app.add_option("--user", options.user, "Run the program as this user")->type_name("NAME");
+void add_environment(CLI::App& app, RunOptions& options) {
+  app.add_option("--user", options.user, "Run the program as this user")->type_name("USER");
   add_list(app, "-E,--env", options.environment, "Set a variable in the program's environment")
       ->type_name("VAR=VALUE")
       ->check(CLI::Validator(
           [](const std::string& text) {
             const size_t equals = text.find('=');
             return equals == std::string::npos || equals == 0
-                       ? fmt::format("'{}' is no assignment: write it like -E NAME=value", text)
+                       ? fmt::format("'{}' is not an assignment: write it like -E NAME=value", text)
                        : std::string();
           },
           ""));
-  add_list(app, "--symbols", options.symbols, "Look for debug information below DIR")->type_name("DIR");
-  add_list(app, "--sysroot", options.sysroots, "Look for the target's files below DIR")->type_name("DIR");
+  add_list(app, "--symbols", options.symbols, "Search for debug information below DIR")->type_name("DIR");
+  add_list(app, "--sysroot", options.sysroots, "Search for the target's files below DIR")->type_name("DIR");
   app.add_flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
 }
 
@@ -75,11 +76,13 @@ void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
              "Exit with N if there are leaks or bad releases in any process", 0, kMaxStatus);
   add_sort(app, options.sort);
   add_number(app, "-n,--count", options.count, "Show at most N stacks");
-  app.add_flag("-q,--quiet", options.quiet, "Say nothing at the end");
+  app.add_flag("-q,--quiet", options.quiet, "Print nothing at the end");
   app.add_flag("-v,--verbose", options.verbose, "List all processes at the end");
   app.add_flag("--json{-}", words.json, "Print the summary as JSON at the end, or write it to a file (--json=FILE)");
   add_color(app, options.color);
-  app.set_config("--config", "", "Read options from an INI or TOML file", false);
+  add_skip(app, options.skip);
+  add_frame_options(app, options.frames);
+  add_config(app);
 }
 
 base::Result<std::vector<pid_t>> parse_processes(const std::string& command, const Arguments& words) {
@@ -88,7 +91,7 @@ base::Result<std::vector<pid_t>> parse_processes(const std::string& command, con
     pid_t process = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), process);
     if (error != std::errc() || end != word.data() + word.size() || process <= 0) {
-      return base::fail_as(base::ErrorKind::kUsage, "{}: '{}' is no PID; `pgrep -n NAME` finds a program's", command,
+      return base::fail_as(base::ErrorKind::kUsage, "{}: '{}' is not a PID; `pgrep -n NAME` finds a program's", command,
                            word);
     }
     if (std::ranges::find(processes, process) == processes.end()) processes.push_back(process);
@@ -124,7 +127,7 @@ base::Result<Command> parse_run(const Arguments& arguments) {
   Words words;
   CLI::App app("Trace a program from its start: " + std::string(kRunUsage), "run");
   add_recording(app, words, options);
-  add_surroundings(app, options);
+  add_environment(app, options);
   add_reporting(app, words, options);
   add_processes(app, words);
   auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options);
@@ -138,12 +141,10 @@ base::Result<Command> parse_run(const Arguments& arguments) {
 base::Result<Command> parse_attach(const Arguments& arguments) {
   RunOptions options;
   Words words;
-  CLI::App app("Trace processes that run already, and let go of them at Ctrl-C or after --duration: " +
-                   std::string(kAttachUsage),
-               "attach");
+  CLI::App app("Trace running processes; detach at Ctrl-C or after --duration: " + std::string(kAttachUsage), "attach");
   app.add_option("PID", words.named, "The processes");
   add_recording(app, words, options);
-  add_surroundings(app, options);
+  add_environment(app, options);
   add_reporting(app, words, options);
   add_processes(app, words);
   const auto dashes = static_cast<size_t>(std::ranges::find(arguments, "--") - arguments.begin());

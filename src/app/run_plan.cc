@@ -19,8 +19,8 @@ base::Result<> check_options(const RunOptions& options) {
   if (options.command.empty()) {
     const char* const of_program = !options.user.empty() ? "--user" : !options.environment.empty() ? "-E" : nullptr;
     if (of_program != nullptr) {
-      return fail_as(ErrorKind::kUsage,
-                     "{} is for a program that heaptap starts; of what runs already it changes nothing", of_program);
+      return fail_as(ErrorKind::kUsage, "{} is for a program that heaptap starts; it has no effect on a running one",
+                     of_program);
     }
   }
   return {};
@@ -28,10 +28,10 @@ base::Result<> check_options(const RunOptions& options) {
 
 // Whether the agent can do it.
 base::Result<> check_agent(const RunOptions& options, const std::optional<collect::Program>& program) {
-  if (!options.processes.empty()) return base::fail("the agent can't be put into a program that runs already");
+  if (!options.processes.empty()) return base::fail("the agent can't be loaded into a running program");
   if (program && !program->takes_agent) return base::fail("{} {}", program->path, program->takes_agent.error().message);
   if (options.duration_ns) {
-    return base::fail("--duration lets go of a program that runs on, and an agent stays in it to its end");
+    return base::fail("--duration detaches from a running program, and an agent can't be removed from it");
   }
   return {};
 }
@@ -40,7 +40,7 @@ base::Result<> check_agent(const RunOptions& options, const std::optional<collec
 base::Result<> check_sanitizer(const RunOptions& options, const collect::Sanitizer& sanitizer,
                                collect::Program& program) {
   if (program.takes_agent) {
-    program.takes_agent = base::fail("runs {}, whose runtime has to come before any agent", sanitizer.name);
+    program.takes_agent = base::fail("runs {}, whose runtime must be loaded before any agent", sanitizer.name);
   }
   const std::string needed = collect::leak_check_switch(sanitizer, collect::own_environment(options.environment));
   if (options.via == "agent" || needed.empty()) return {};

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "analysis/known.h"
+#include "app/pager.h"
+#include "app/run_traces.h"
 #include "app/terminal.h"
 #include "app/trace_file.h"
 #include "base/exit_status.h"
@@ -13,11 +15,14 @@ namespace {
 
 using report::View;
 
+bool is_for_programs(const ShowOptions& options) { return options.json || options.ndjson || options.query.generate; }
+
 // What the view needs, and no more.
 analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   analysis::Query query = options.query;
   const View view = options.view;
-  query.stacks = view == View::kSummary || view == View::kLeaks || view == View::kTop || view == View::kTree;
+  query.stacks = options.table == RunTable::kAll &&
+                 (view == View::kSummary || view == View::kLeaks || view == View::kTop || view == View::kTree);
   query.blocks = view == View::kBlocks;
   query.statistics =
       view == View::kStats || view == View::kSizes || view == View::kLifetimes || view == View::kTimeline;
@@ -28,7 +33,7 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   const bool filters_events = query.thread != 0 || query.from_ns != 0 || query.to_ns != ~uint64_t{0};
   query.events = !options.running || !query.leaks_only || options.sorted || filters_events;
   if (query.leaks_only && !options.sorted) query.sort = analysis::SortKey::kLeakedBytes;
-  if (!options.json && !query.generate && query.limit == 0 && view != View::kTree) {
+  if (!is_for_programs(options) && query.limit == 0 && view != View::kTree) {
     query.limit = view == View::kSummary ? 10 : 20;
   }
   if (view == View::kTree) {
@@ -37,23 +42,36 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   // There are as many as live blocks, and each has a name.
   constexpr size_t kMaxRetained = 1000;
   if (view == View::kRetained && query.limit == 0) query.limit = kMaxRetained;
-  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
+  progress.follow(query);
   return query;
 }
 
-base::Result<report::Report> read_report(const ShowOptions& options) {
-  auto reader = open_trace(options.trace);
+// What of the options can't be had of several processes; null: nothing. They have no common time, and blocks, threads and scans
+// have the numbers of their process.
+const char* need_of_one_process(const ShowOptions& options) {
+  const analysis::Query& query = options.query;
+  const View view = options.view;
+  if (view != View::kSummary && view != View::kLeaks && view != View::kTop && view != View::kTree) return "this view";
+  if (query.generate) return "--gen-suppressions";
+  if (query.thread != 0) return "--thread";
+  if (query.from_ns != 0 || query.to_ns != ~uint64_t{0}) return "--from and --to";
+  if (query.scan != 0) return "--scan";
+  return query.sort == analysis::SortKey::kPeak ? "--sort peak" : nullptr;
+}
+
+base::Result<report::Report> read_trace(const ShowOptions& options, const std::string& trace,
+                                        const analysis::Query& query) {
+  auto reader = open_trace(trace);
   if (!reader) {
     return std::unexpected(std::move(reader).error());
   }
-  ProgressLine progress;
-  analysis::Query query = query_of(options, progress);
-  auto suppressions = analysis::read_suppressions(options.suppressions);
-  if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  query.suppressions = *std::move(suppressions);
+  if (options.process != 0 && reader->capture().pid != options.process) {
+    return base::fail("--process {}: '{}' is the trace of process {} alone", options.process, trace,
+                      reader->capture().pid);
+  }
   auto report = analysis::analyze(*reader, query);
   if (report) {
-    report->trace_path = options.trace;
+    report->trace_path = trace;
     if (options.running && !report->capture.ended) {
       report->capture.running = true;
       report->capture.truncated = false;
@@ -64,9 +82,55 @@ base::Result<report::Report> read_report(const ShowOptions& options) {
   return report;
 }
 
-std::string text_of(const ShowOptions& options, const report::Report& report, const report::RenderOptions& render) {
-  if (options.query.generate) return report.generated_suppressions;
-  return report::find_renderer(options.json ? "json" : "text")->render(report, options.view, render);
+base::Result<report::Report> read_of_run(const ShowOptions& options, const Run& run, const analysis::Query& query) {
+  if (options.process != 0) {
+    const auto trace = trace_of(run, options.process);
+    if (!trace) return std::unexpected(trace.error());
+    return read_trace(options, *trace, query);
+  }
+  const char* const need = need_of_one_process(options);
+  if (need == nullptr) return read_run(run, query);
+  // Of a process that executed other programs the one that did the work.
+  const trace::RunEntry& main = run.entries.front();
+  if (trace::is_one_process(run.entries)) return read_trace(options, main.trace, query);
+  return base::fail_as(
+      base::ErrorKind::kUsage,
+      "{} needs a single process, and '{}' is the recording of several: --process {} is the first one, "
+      "`heaptap show summary {} --by process` lists all",
+      need, run.path, main.pid, run.path);
+}
+
+base::Result<report::Report> read_report(const ShowOptions& options) {
+  ProgressLine progress;
+  analysis::Query query = query_of(options, progress);
+  auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.suppressions = *std::move(suppressions);
+  const auto run = open_run(options.trace);
+  if (!run) return std::unexpected(run.error());
+  if (!*run && options.table != RunTable::kAll) {
+    return base::fail_as(base::ErrorKind::kUsage, "--by is for recordings of several processes, and '{}' is of one",
+                         options.trace);
+  }
+  if (!*run) return read_trace(options, options.trace, query);
+  return read_of_run(options, **run, query);
+}
+
+base::Result<> print(const ShowOptions& options, const report::Report& report, const report::RenderOptions& render) {
+  Output output(!options.no_pager && !is_for_programs(options));
+  if (options.query.generate) {
+    HEAPTAP_TRY(output.write(report.generated_suppressions));
+    return output.finish();
+  }
+  const char* const form = options.json ? "json" : options.ndjson ? "ndjson" : "text";
+  base::Result<> printed;
+  const View view = options.table == RunTable::kProcesses  ? View::kProcesses
+                    : options.table == RunTable::kPrograms ? View::kPrograms
+                                                           : options.view;
+  report::find_renderer(form)->write(report, view, render, [&](std::string_view piece) {
+    if (printed) printed = output.write(piece);
+  });
+  return printed ? output.finish() : printed;
 }
 
 int complain(const base::Error& error) {
@@ -76,20 +140,28 @@ int complain(const base::Error& error) {
 
 }  // namespace
 
-int perform(const ShowOptions& options) {
+int perform(const ShowOptions& asked) {
+  ShowOptions options = asked;
+  if (options.trace.empty()) {
+    auto newest = newest_trace();
+    if (!newest) return complain(newest.error());
+    options.trace = *std::move(newest);
+  }
   const auto report = read_report(options);
   if (!report) {
     return complain(report.error());
   }
   // The text says it itself.
-  const bool says_it = !options.json && !options.query.generate;
+  const bool says_it = !is_for_programs(options);
   if (report->capture.truncated && !report->capture.running && !says_it && !options.quiet) {
-    print_error(fmt::format("heaptap: warning: '{}' is cut off or damaged ({}); what stands before that is shown\n",
-                            options.trace, report->capture.damage));
+    print_error(fmt::format("heaptap: warning: '{}' is incomplete: {}\n", report->trace_path, report->capture.damage));
   }
-  const report::RenderOptions render{
-      .color = use_color(options.color, STDOUT_FILENO), .bottom_up = options.bottom_up, .limit = options.query.limit};
-  if (const auto printed = print_output(text_of(options, *report, render)); !printed) {
+  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
+                                     .bottom_up = options.bottom_up,
+                                     .limit = options.query.limit,
+                                     .width = terminal_width(STDOUT_FILENO),
+                                     .frames = options.frames};
+  if (const auto printed = print(options, *report, render); !printed) {
     return complain(printed.error());
   }
   return 0;

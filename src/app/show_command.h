@@ -1,6 +1,7 @@
 // `heaptap show`: reads a trace and prints one view of it.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "analysis/analyze.h"
 #include "app/terminal.h"
@@ -8,14 +9,22 @@
 
 namespace heaptap::app {
 
+// What is shown of a recording of several processes: all together, or a table.
+enum class RunTable : uint8_t { kAll, kProcesses, kPrograms };
+
 struct ShowOptions {
   report::View view = report::View::kSummary;
-  std::string trace;
+  std::string trace;  // empty: the newest one here
   analysis::Query query;
+  RunTable table = RunTable::kAll;
+  uint32_t process = 0;  // of a recording of several only this one; 0: all
   bool json = false;
+  bool ndjson = false;                    // likewise for programs
   std::vector<std::string> suppressions;  // files
   bool sorted = false;                    // a sort key was given
   bool bottom_up = false;
+  report::FrameTextOptions frames;
+  bool no_pager = false;
   bool quiet = false;    // no warnings
   bool running = false;  // the trace is being written: that it has no end is no damage
   ColorMode color = ColorMode::kAuto;

@@ -1,14 +1,16 @@
 // The options of `heaptap show`.
+#include <algorithm>
 #include <array>
 
 #include "app/command_options.h"
+#include "app/trace_file.h"
 
 namespace heaptap::app {
 namespace {
 
 using report::View;
 
-constexpr const char* kUsage = "heaptap show VIEW TRACE [--json] [options]";
+constexpr const char* kUsage = "heaptap show [VIEW] [TRACE] [--json] [options]";
 constexpr std::array<std::pair<const char*, View>, 9> kViews{{{"summary", View::kSummary},
                                                               {"leaks", View::kLeaks},
                                                               {"top", View::kTop},
@@ -19,6 +21,12 @@ constexpr std::array<std::pair<const char*, View>, 9> kViews{{{"summary", View::
                                                               {"timeline", View::kTimeline},
                                                               {"blocks", View::kBlocks}}};
 
+std::vector<std::string> view_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, view] : kViews) names.emplace_back(name);
+  return names;
+}
+
 base::Result<View> view_of(const std::string& name) {
   std::string names;
   for (const auto& [known, view] : kViews) {
@@ -27,23 +35,37 @@ base::Result<View> view_of(const std::string& name) {
     }
     names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
   }
-  return base::fail_as(base::ErrorKind::kUsage, "show: '{}' is no view: use one of {}\nusage: {}", name, names, kUsage);
+  return base::fail_as(base::ErrorKind::kUsage,
+                       "show: unknown view '{}': use one of {}; there is no trace of that name\nusage: {}", name, names,
+                       kUsage);
 }
 
-void add_filters(CLI::App& app, ShowOptions& options) {
-  add_pattern(app, "--function", options.query.function,
-              "Only stacks with this function: a part of a name, or a regular expression");
-  add_pattern(app, "--module", options.query.module, "Only stacks through this module, likewise");
-  add_number(app, "--thread", options.query.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
-  add_duration(app, "--from", options.query.from_ns, "Only allocations from this time on");
-  add_duration(app, "--to", options.query.to_ns, "As it was at this time");
+bool is_view(const std::string& name) {
+  return std::ranges::any_of(kViews, [&](const auto& view) { return name == view.first; });
 }
 
 }  // namespace
 
+void add_name_filters(CLI::App& app, analysis::Query& query) {
+  add_pattern(app, "--function", query.function,
+              "Only stacks with this function: a part of a name, or a regular expression");
+  add_pattern(app, "--module", query.module, "Only stacks with this module: a part of a name, or a regular expression");
+  add_number(app, "--thread", query.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
+}
+
+void add_time_filters(CLI::App& app, analysis::Query& query) {
+  add_duration(app, "--from", query.from_ns, "Only allocations from this time on");
+  add_duration(app, "--to", query.to_ns, "State at this time");
+}
+
+void add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols) {
+  add_list(app, "--symbols", symbols.symbol_directories, "Search for debug information below DIR")->type_name("DIR");
+  add_list(app, "--sysroot", symbols.sysroots, "Search for the target's files below DIR")->type_name("DIR");
+  app.add_flag("--debuginfod", symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+}
+
 void add_leak_options(CLI::App& app, ShowOptions& options) {
-  add_number(app, "--scan", options.query.scan, "Leaks as the scan with this number saw them (default: the last one)",
-             1);
+  add_number(app, "--scan", options.query.scan, "Leaks of the scan with this number (default: the last one)", 1);
   add_root_kinds(app, options.query.leaks.roots);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
 }
@@ -59,8 +81,10 @@ struct OptionTexts {
 // These show something else than the list of leaks.
 void add_leak_views(CLI::App& app, ShowOptions& options, OptionTexts& texts) {
   analysis::Query& query = options.query;
-  app.add_flag("--gen-suppressions{valgrind}", texts.syntax,
-               "leaks: print only suppressions for those listed; =lsan in LSan's syntax instead of Valgrind's");
+  CLI::Option* const syntax =
+      app.add_flag("--gen-suppressions{valgrind}", texts.syntax,
+                   "leaks: print suppressions for the leaks listed, in Valgrind's syntax; =lsan: in LeakSanitizer's");
+  offer(syntax, {"valgrind", "lsan"});
   app.add_option_function<std::string>(
          "--why",
          [&query](const std::string& text) {
@@ -68,14 +92,33 @@ void add_leak_views(CLI::App& app, ShowOptions& options, OptionTexts& texts) {
            if (!question) throw CLI::ValidationError("--why", question.error().message);
            query.why = *question;
          },
-         "leaks: who holds the block around this address (0x...), block (#b12) or largest block of a stack (#12)")
+         "leaks: what points to the block at this address (0x...), block (#b12) or largest block of a stack (#12)")
       ->type_name("WHAT");
-  app.add_flag("--retained{block}", texts.retained_by,
-               "leaks: what would go if a block went; =stack, =type: all blocks of a stack, of a type");
-  app.add_flag("--globals", query.globals, "leaks: what only global variables hold, by variable");
-  app.add_flag("--scans", query.scan_list, "leaks: what each scan of the trace found");
-  add_number(app, "--since", query.since, "leaks: what was not lost yet in scan N, what still is, what no longer is",
-             1);
+  CLI::Option* const retained = app.add_flag("--retained{block}", texts.retained_by,
+                                             "leaks: retained size by block; =stack, =type: by stack, by type");
+  offer(retained, {"block", "stack", "type"});
+  app.add_flag("--globals", query.globals, "leaks: what only global variables retain, by variable");
+  app.add_flag("--scans", query.scan_list, "leaks: the results of all scans of the trace");
+  add_number(app, "--since", query.since, "leaks: new, remaining and gone leaks since scan N", 1);
+}
+
+void add_run_options(CLI::App& app, ShowOptions& options) {
+  CLI::Option* const by = add_choice(
+      app, "--by", {"all", "process", "program"},
+      [&options](const std::string& word) {
+        options.table = word == "process"   ? RunTable::kProcesses
+                        : word == "program" ? RunTable::kPrograms
+                                            : RunTable::kAll;
+      },
+      "Several processes: all together (default), or a table of them or of their programs");
+  add_number(app, "--process", options.process, "Several processes: only this one (PID)", 1)->excludes(by);
+}
+
+// Options of `show leaks` were given, so that it needn't be named.
+bool asks_for_leaks(const ShowOptions& options, const OptionTexts& texts) {
+  const analysis::Query& query = options.query;
+  return query.why || query.globals || query.scan_list || query.since != 0 || !texts.syntax.empty() ||
+         !texts.retained_by.empty();
 }
 
 base::Result<> take_texts(const OptionTexts& texts, analysis::Query& query) {
@@ -131,19 +174,20 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
 }  // namespace
 
 void add_display_options(CLI::App& app, ShowOptions& options) {
-  app.add_flag("--json", options.json, "As JSON");
+  CLI::Option* json = app.add_flag("--json", options.json, "As JSON");
+  app.add_flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line")->excludes(json);
   add_sort(app, options.query.sort);
   add_number(app, "-n,--count", options.query.limit, "Show at most N stacks, blocks, …");
   add_number(app, "-d,--depth", options.query.depth, "Show at most N frames of a stack (0: all)");
   app.add_flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
   add_switch(app, "sanity", options.query.errors, "summary: list bad releases");
-  add_list(app, "--symbols", options.query.symbols.symbol_directories, "Look for debug information below DIR")
-      ->type_name("DIR");
-  add_list(app, "--sysroot", options.query.symbols.sysroots, "Look for the target's files below DIR")->type_name("DIR");
-  app.add_flag("--debuginfod", options.query.symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
-  app.add_flag("-q,--quiet", options.quiet, "No warnings");
+  add_symbol_sources(app, options.query.symbols);
+  app.add_flag("-q,--quiet", options.quiet, "Print no warnings");
   add_color(app, options.color);
-  app.set_config("--config", "", "Read options from an INI or TOML file", false);
+  app.add_flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
+  add_skip(app, options.query.skip);
+  add_frame_options(app, options.frames);
+  add_config(app);
 }
 
 base::Result<Command> parse_show(const Arguments& arguments) {
@@ -152,11 +196,14 @@ base::Result<Command> parse_show(const Arguments& arguments) {
   options.query.errors = true;
   std::vector<std::string> words;
   CLI::App app("Read a trace: " + std::string(kUsage), "show");
-  app.add_option("VIEW TRACE", words,
-                 "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file");
-  add_filters(app, options);
+  CLI::Option* const positional = app.add_option(
+      "VIEW TRACE", words, "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file");
+  offer(positional, view_names());
+  add_name_filters(app, options.query);
+  add_time_filters(app, options.query);
   add_leak_options(app, options);
   add_leak_views(app, options, texts);
+  add_run_options(app, options);
   add_display_options(app, options);
   const auto parsed = parse_with(app, kUsage, arguments);
   if (!parsed) {
@@ -166,11 +213,13 @@ base::Result<Command> parse_show(const Arguments& arguments) {
     return **parsed;
   }
   options.sorted = app.count("--sort") > 0;
-  if (words.empty() || words.size() > 2) {
-    return base::fail_as(base::ErrorKind::kUsage, "show: {}\nusage: {}",
-                         words.empty() ? "no view and no trace given" : "one view and one trace, please", kUsage);
+  if (words.size() > 2) {
+    return base::fail_as(base::ErrorKind::kUsage, "show: expected one view and one trace, got '{}' too\nusage: {}",
+                         words[2], kUsage);
   }
-  const auto named = view_of(words[0]);
+  const bool names_trace_only = words.size() == 1 && !is_view(words[0]) && is_trace(words[0]);
+  if (names_trace_only) words.insert(words.begin(), asks_for_leaks(options, texts) ? "leaks" : "summary");
+  const auto named = view_of(words.empty() ? "summary" : words[0]);
   if (!named) {
     return std::unexpected(named.error());
   }
@@ -179,15 +228,15 @@ base::Result<Command> parse_show(const Arguments& arguments) {
   if (!view) {
     return std::unexpected(view.error());
   }
-  if (words.size() == 1) {
-    return base::fail_as(base::ErrorKind::kUsage, "show: no trace given (the newest is heaptap.latest.htap)\nusage: {}",
-                         kUsage);
-  }
   if (options.query.from_ns > options.query.to_ns) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --from is later than --to\nusage: {}", kUsage);
   }
+  if (options.ndjson && !report::has_ndjson(*view)) {
+    return base::fail_as(base::ErrorKind::kUsage, "show: --ndjson is for `show blocks` and `show timeline`\nusage: {}",
+                         kUsage);
+  }
   options.view = *view;
-  options.trace = words[1];
+  if (words.size() > 1) options.trace = words[1];
   return options;
 }
 

@@ -3,24 +3,25 @@
 #include <fcntl.h>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
+#include "base/safe_text.h"
+#include "base/units.h"
+
 namespace heaptap::app {
 namespace {
 
-constexpr int64_t kQuietMs = 500;
-constexpr int64_t kRefreshMs = 100;
-
-int64_t now_ms() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
+constexpr std::chrono::milliseconds kQuietTime{500};
+constexpr std::chrono::milliseconds kRefreshTime{100};
 
 }  // namespace
 
@@ -35,34 +36,101 @@ bool use_color(ColorMode mode, int file_descriptor) {
   return !unwanted && !dumb && isatty(file_descriptor) == 1;
 }
 
-ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1), next_at_ms_(now_ms() + kQuietMs) {}
+size_t terminal_width(int file_descriptor) {
+  constexpr size_t kUsual = 80;
+  constexpr size_t kLeast = 40;
+  winsize size{};
+  size_t width = 0;
+  if (isatty(file_descriptor) == 1 && ioctl(file_descriptor, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (const char* const columns = std::getenv("COLUMNS"); columns != nullptr && width == 0) {
+    const std::string_view text(columns);
+    (void)std::from_chars(text.data(), text.data() + text.size(), width);
+  }
+  return width == 0 ? kUsual : std::max(width, kLeast);
+}
+
+ProgressLine::ProgressLine() {
+  if (isatty(STDERR_FILENO) != 1) return;
+  painter_ = std::jthread([this](const std::stop_token& stop) { show_now_and_then(stop); });
+}
 
 ProgressLine::~ProgressLine() {
-  if (shown_) {
-    fmt::print(stderr, "\r\x1b[K");
-  }
+  if (!painter_.joinable()) return;
+  painter_.request_stop();
+  painter_.join();
+  if (shown_) fmt::print(stderr, "\r\x1b[K");
 }
 
 void ProgressLine::update(uint64_t done, uint64_t total) {
-  if (!terminal_ || total == 0 || now_ms() < next_at_ms_) {
-    return;
-  }
-  next_at_ms_ = now_ms() + kRefreshMs;
+  if (!painter_.joinable() || total == 0) return;
+  const std::scoped_lock lock(mutex_);
+  phase_ = Phase::kReading;
+  done_ = done;
+  total_ = total;
+}
+
+void ProgressLine::tell(const symbols::SymbolWork& work) {
+  using Kind = symbols::SymbolWork::Kind;
+  if (!painter_.joinable()) return;
+  const std::scoped_lock lock(mutex_);
+  phase_ = work.kind == Kind::kOpening       ? Phase::kOpening
+           : work.kind == Kind::kDownloading ? Phase::kDownloading
+                                             : Phase::kNone;
+  if (!work.path.empty()) module_ = work.path.substr(work.path.rfind('/') + 1);
+  done_ = work.done;
+  total_ = work.total;
+}
+
+void ProgressLine::follow(analysis::Query& query) {
+  query.progress = [this](uint64_t done, uint64_t total) { update(done, total); };
+  query.symbols.progress = [this](const symbols::SymbolWork& work) { tell(work); };
+}
+
+std::string ProgressLine::text() const {
   constexpr size_t kWidth = 40;
-  const double share = static_cast<double>(done) / static_cast<double>(total);
+  const double share = total_ == 0 ? 0 : std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_));
   const auto filled = static_cast<size_t>(share * static_cast<double>(kWidth));
-  fmt::print(stderr, "\rheaptap: reading [{:<{}}] {:3.0f}%", std::string(filled, '#'), kWidth, share * 100);
-  std::fflush(stderr);
-  shown_ = true;
+  const std::string of_total = total_ == 0 ? "" : " of " + base::format_bytes(total_);
+  switch (phase_) {
+    case Phase::kReading:
+      return fmt::format("reading [{:<{}}] {:3.0f}%", std::string(filled, '#'), kWidth, share * 100);
+    case Phase::kOpening:
+      return "reading symbols of " + base::safe_text(module_.substr(0, kWidth));
+    case Phase::kDownloading:
+      return fmt::format("downloading symbols of {}: {}{}", base::safe_text(module_.substr(0, kWidth)),
+                         base::format_bytes(done_), of_total);
+    case Phase::kNone:
+      break;
+  }
+  return "analysing";
+}
+
+void ProgressLine::show_now_and_then(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  auto wait = kQuietTime;
+  while (!changed_.wait_for(lock, stop, wait, [&stop] { return stop.stop_requested(); })) {
+    wait = kRefreshTime;
+    fmt::print(stderr, "\r\x1b[Kheaptap: {}", text());
+    std::fflush(stderr);
+    shown_ = true;
+  }
 }
 
 void print_error(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
+base::Result<> write_output(std::string_view piece) {
+  if (std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size()) return {};
+  return base::fail("can't write the report to the standard output: {}", base::reason_of(errno));
+}
+
+base::Result<> flush_output() {
+  if (std::fflush(stdout) == 0) return {};
+  return base::fail("can't write the report to the standard output: {}", base::reason_of(errno));
+}
+
 base::Result<> print_output(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return base::fail("can't write the report to the standard output: {}", base::reason_of(errno));
-  }
-  return {};
+  HEAPTAP_TRY(write_output(text));
+  return flush_output();
 }
 
 void occupy_standard_descriptors() {

@@ -1,4 +1,4 @@
-// The traces that a command is to read, where it takes several, or folders with traces.
+// The traces that a command is to read, where it takes several, or directories with traces.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace heaptap::app {
 
-// Each trace once, in the order of `words`; those of a folder (*.htap in it, without the link to the newest) by name. A folder
+// Each trace once, in the order of `words`; those of a directory (*.htap in it, without the link to the newest) by name. A directory
 // without a trace is an error.
 base::Result<std::vector<std::string>> list_traces(const std::vector<std::string>& words);
 

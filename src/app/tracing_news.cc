@@ -19,7 +19,7 @@ std::string text_of(const collect::TracingNews& news, std::string_view way_out) 
     case Kind::kTracerEnded:
       break;
   }
-  return fmt::format("heaptap: {}: what it traced is not recorded any more\n",
+  return fmt::format("heaptap: {}: recording has stopped\n",
                      report::end_of_tracer(collect::tracer_end_note(news.wait_status)));
 }
 

@@ -68,14 +68,14 @@ base::Error nobody_traces(pid_t process) {
     return base::make_error("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
   }
   return base::make_error(
-      "process {} isn't being traced by you: start it with `heaptap run PROGRAM`, or trace it with `heaptap attach "
+      "process {} is not being recorded: start it with `heaptap run PROGRAM`, or record it with `heaptap attach "
       "{}`, "
       "then ask for its leaks from here",
       process, process);
 }
 
 base::Error traced_by_another_user(pid_t process) {
-  return base::make_error("process {} is traced by another user: ask as that user, or as root", process);
+  return base::make_error("process {} is recorded by another user: ask as that user, or as root", process);
 }
 
 }  // namespace
@@ -153,8 +153,8 @@ base::Result<ScanAnswer> ask_for_scan(pid_t process) {
   // Root's heaptap answers root alone, and closes the door at once.
   if (is_refused && peer_of(connection.get()) != geteuid()) return std::unexpected(traced_by_another_user(process));
   if (bytes < head || answer.magic != kMagic || bytes != head + static_cast<ssize_t>(answer.text_bytes)) {
-    return base::fail("the heaptap that traces process {} gave no answer: {}", process,
-                      bytes < 0 ? base::reason_of(errno) : "it or the process came to its end meanwhile");
+    return base::fail("the heaptap that records process {} gave no answer: {}", process,
+                      bytes < 0 ? base::reason_of(errno) : "it or the process ended meanwhile");
   }
   std::string text(answer.text, answer.text_bytes);
   if (answer.scan == 0) return std::unexpected(base::Error{std::move(text)});

@@ -46,9 +46,8 @@ base::Result<> explain_denial(pid_t process, int reason) {
   const int scope = std::atoi(read_file("/proc/sys/kernel/yama/ptrace_scope").c_str());
   if (scope == 3) {
     return base::fail(
-        "can't attach to process {}: kernel.yama.ptrace_scope is 3, which forbids tracing until the machine starts "
-        "anew; "
-        "set another value in /etc/sysctl.d and restart it",
+        "can't attach to process {}: kernel.yama.ptrace_scope is 3, which forbids tracing until the next boot; "
+        "set another value in /etc/sysctl.d and reboot",
         process);
   }
   if (scope == 1 || scope == 2) {
@@ -58,8 +57,8 @@ base::Result<> explain_denial(pid_t process, int reason) {
         scope == 1 ? ", or allow it: sudo sysctl kernel.yama.ptrace_scope=0" : "");
   }
   return base::fail(
-      "can't attach to process {} ({}): {}; it or heaptap runs with other privileges than the other: run heaptap with "
-      "sudo, in a container with --cap-add=SYS_PTRACE",
+      "can't attach to process {} ({}): {}; it has privileges that heaptap doesn't have: run heaptap with sudo, in a "
+      "container with --cap-add=SYS_PTRACE",
       process, name_of(process), base::reason_of(reason));
 }
 
@@ -75,23 +74,22 @@ base::Result<> check_process(pid_t process) {
   const auto status = process::read_thread_status(process);
   if (!status) return base::fail("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
   if (status->process != process) {
-    return base::fail("{} is a thread of process {}: attach to that one, all of its threads are recorded then", process,
-                      status->process);
+    return base::fail("{} is a thread of process {}: attach to {} instead", process, status->process, status->process);
   }
   if (process == getpid()) return base::fail("process {} is this heaptap itself", process);
   if (is_kernel_thread(process)) {
-    return base::fail("process {} ({}) is a thread of the kernel: there is no program to record", process,
-                      name_of(process));
+    return base::fail("process {} ({}) is a kernel thread: there is no program to record", process, name_of(process));
   }
   const pid_t live_thread = process::find_live_thread(process);
   if (live_thread == 0) {
-    return base::fail("process {} ({}) has ended already; only its parent hasn't taken notice yet", process,
+    return base::fail("process {} ({}) has ended already; it is a zombie until its parent waits for it", process,
                       name_of(process));
   }
   if (status->tracer != 0) {
     return base::fail(
-        "can't attach to process {}: process {} ({}) traces it already, and there can be one tracer only; end that one "
-        "first",
+        "can't attach to process {}: process {} ({}) traces it already, and a process can have one tracer only; stop "
+        "that "
+        "tracer first",
         process, status->tracer, name_of(status->tracer));
   }
   HEAPTAP_TRY(check_access(process, live_thread));

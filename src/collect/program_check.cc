@@ -76,7 +76,7 @@ base::Result<std::string> read_head(const std::string& path, size_t bytes) {
   file.read(head.data(), static_cast<std::streamsize>(bytes));
   head.resize(static_cast<size_t>(file.gcount()));
   if (head.empty() && !file.eof()) {
-    return fail_as(ErrorKind::kNotExecutable, "can't read {}, so it can't be said whether it can be recorded: {}", path,
+    return fail_as(ErrorKind::kNotExecutable, "can't read {} to see whether it can be recorded: {}", path,
                    base::reason_of(errno));
   }
   return head;
@@ -112,12 +112,12 @@ base::Result<> check_privileges(const std::string& path, Program& program) {
                                                              : base::make_error("is a setgid program");
   if (geteuid() != 0) {
     return fail_as(ErrorKind::kNotExecutable,
-                   "can't record {}: it {}, so the loader preloads nothing into it, and traced by an ordinary user it "
-                   "would run without its privileges; use sudo heaptap run --user $USER ..., or record a copy that has "
-                   "none (cp {} .)",
+                   "can't record {}: it {}; LD_PRELOAD is ignored for it, and traced by an ordinary user it would run "
+                   "without its privileges; use sudo heaptap run --user $USER ..., or record a copy that has none "
+                   "(cp {} .)",
                    path, kind.message, path);
   }
-  program.takes_agent = base::fail("{}, into which the loader preloads nothing", kind.message);
+  program.takes_agent = base::fail("{}, for which LD_PRELOAD is ignored", kind.message);
   return {};
 }
 
@@ -139,9 +139,11 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
   }
   const std::string loader = loader_of(path, header);
   if (loader.empty()) {
-    program.takes_agent = base::fail("is statically linked, so the loader can't preload the agent into it");
+    program.takes_agent = base::fail("is statically linked; LD_PRELOAD needs a dynamic program");
   } else if (!loader.ends_with("/ld-linux-x86-64.so.2")) {
-    program.takes_agent = base::fail("has a loader of another libc ({}), and the agent is for glibc's", loader);
+    program.takes_agent = loader.find("ld-musl") != std::string::npos
+                              ? base::fail("uses musl; LD_PRELOAD needs glibc")
+                              : base::fail("uses another libc (loader {}); LD_PRELOAD needs glibc", loader);
   }
   return {};
 }

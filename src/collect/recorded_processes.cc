@@ -33,6 +33,10 @@ std::string executable_of(pid_t live_thread) {
   return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", live_thread), ignored).string();
 }
 
+const std::string& program_of(const model::Capture& capture) {
+  return capture.command.empty() ? capture.executable : capture.command.front();
+}
+
 model::Machine own_machine() {
   model::Machine own;
   own.architecture = wire::name_of(arch::native::kArchitecture);
@@ -96,10 +100,13 @@ void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
   if (found == nullptr) return;
   const auto written = found->recording->finish(exit);
   if (before_end_) before_end_(*found);
+  const model::Capture& capture = found->recording->capture();
   traces_.push_back({.path = found->recording->path(),
-                     .pid = static_cast<uint32_t>(process),
+                     .pid = capture.pid,
                      .failure = written ? std::string() : written.error().message,
-                     .executed = found->recording->capture().executed});
+                     .executed = capture.executed,
+                     .parent_pid = capture.parent_pid,
+                     .program = program_of(capture)});
   forget(process);
 }
 
@@ -114,7 +121,7 @@ void RecordedProcesses::end_by_exec(pid_t process) {
 
 // The file that was asked for is that of the program that does the work, not of the one that only starts it.
 void RecordedProcesses::make_way_for_next(FinishedTrace& trace, const model::Capture& capture) {
-  const std::string& program = capture.command.empty() ? capture.executable : capture.command.front();
+  const std::string& program = program_of(capture);
   if (trace.path != trace_path(options_.output, program, capture.pid, 0)) return;
   for (unsigned nth = 1;; ++nth) {
     std::string other = trace_path(options_.output, program, capture.pid, nth);
@@ -201,7 +208,7 @@ model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
 }
 
 std::string RecordedProcesses::choose_path(const model::Capture& capture) {
-  const std::string& program = capture.command.empty() ? capture.executable : capture.command.front();
+  const std::string& program = program_of(capture);
   for (unsigned nth = 0;; ++nth) {
     std::string path = trace_path(options_.output, program, capture.pid, nth);
     const bool taken =

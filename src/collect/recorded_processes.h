@@ -52,8 +52,10 @@ struct RecordedProcess {
 struct FinishedTrace {
   std::string path;
   uint32_t pid = 0;
-  std::string failure;          // why it couldn't be written, or not to its end
-  bool executed = false;        // the process went on as another program, which may have a trace of its own
+  std::string failure;    // why it couldn't be written, or not to its end
+  bool executed = false;  // the process went on as another program, which may have a trace of its own
+  uint32_t parent_pid = 0;
+  std::string program = {};     // as it was started
   std::string first_path = {};  // that the other program's trace has got; empty: `path` is the first
 };
 

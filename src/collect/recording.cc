@@ -18,6 +18,18 @@ using model::NoteKind;
 constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;  // so that a collector that dies takes little with it
 constexpr uint64_t kTimeResolutionNs = 100'000;
 
+// What a process says of its end before it ends. It may say anything.
+model::ExitStatus exit_said_by(const wire::ExitNotice& notice) {
+  constexpr uint32_t kMaxSignal = 64;
+  model::ExitStatus exit;
+  if (notice.kind == wire::ExitKind::kSignal) {
+    if (notice.signal >= 1 && notice.signal <= kMaxSignal) exit.signal = static_cast<int>(notice.signal);
+  } else if ((notice.status & wire::kStatusKnown) != 0) {
+    exit.code = static_cast<int>(notice.status & 0xff);
+  }
+  return exit;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Recording>> Recording::create(const log::LogOptions& options, model::Capture capture,
@@ -85,6 +97,7 @@ base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::opti
   }
   scan->number = ++scan_count_;
   scan->reason = ending ? model::ScanReason::kEnd : model::ScanReason::kAsked;
+  if (ending) said_exit_ = exit_said_by(*ending);
   maker_.write_scan(*scan);
   if (!maker_.written()) return std::unexpected(maker_.written().error());
   return scan->number;
@@ -134,7 +147,8 @@ void Recording::write_totals() {
 void Recording::fill_capture(const model::ExitStatus& exit) {
   capture_.ended = true;
   if (capture_.via == "agent") note_execs();
-  capture_.exit = exit;
+  const bool is_known = exit.code || exit.signal || capture_.executed || capture_.detached;
+  capture_.exit = is_known ? exit : said_exit_;
   capture_.duration_ns = base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_;
   capture_.ticks_per_second = stream_.state().scale().ticks_per_second();
   capture_.event_count = maker_.event_count();

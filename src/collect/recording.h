@@ -70,7 +70,8 @@ class Recording {
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;
   uint32_t scan_count_ = 0;
-  bool end_was_seen_ = false;  // the process waited for a scan at its end
+  bool end_was_seen_ = false;    // the process waited for a scan at its end
+  model::ExitStatus said_exit_;  // how it then said that it ends: of one whose parent alone is told
 };
 
 }  // namespace heaptap::collect

@@ -12,7 +12,7 @@
 namespace heaptap::collect {
 namespace {
 
-constexpr std::string_view kLatest = "heaptap.latest.htap";
+constexpr std::string_view kEnding = ".htap";
 
 std::string fill_in(const std::string& pattern, uint32_t pid) {
   std::string result;
@@ -47,6 +47,11 @@ std::string file_name_part(const std::string& program) {
   return safe;
 }
 
+// Without .htap.
+std::string stem_of(const std::string& path) {
+  return path.ends_with(kEnding) ? path.substr(0, path.size() - kEnding.size()) : path;
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -58,20 +63,21 @@ std::string trace_path(const std::string& pattern, const std::string& program, u
   std::string path =
       pattern.empty() ? fmt::format("heaptap.{}.{}.htap", file_name_part(program), pid) : fill_in(pattern, pid);
   if (nth == 0) return path;
-  const std::string ending = ".htap";
-  const bool ends = path.ends_with(ending);
-  return fmt::format("{}.{}{}", ends ? path.substr(0, path.size() - ending.size()) : path, nth, ends ? ending : "");
+  const std::string stem = stem_of(path);
+  return fmt::format("{}.{}{}", stem, nth, stem.size() < path.size() ? kEnding : "");
 }
 
-void link_latest(const std::string& trace) {
+std::string run_path(const std::string& main_trace) { return stem_of(main_trace) + ".run"; }
+
+void link_latest(const std::string& file) {
   namespace fs = std::filesystem;
-  const fs::path path(trace);
+  const fs::path path(file);
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   // Made beside and renamed, so that the link is there at every moment. A file of that name that is no link stays.
   std::error_code ignored;
-  const fs::path link = folder / kLatest;
+  const fs::path link = folder / kLatestTrace;
   if (fs::exists(fs::symlink_status(link, ignored)) && !fs::is_symlink(link, ignored)) return;
-  const fs::path fresh = folder / fmt::format(".{}.{}", kLatest, getpid());
+  const fs::path fresh = folder / fmt::format(".{}.{}", kLatestTrace, getpid());
   fs::create_symlink(path.filename(), fresh, ignored);
   if (!ignored) fs::rename(fresh, link, ignored);
   if (ignored) fs::remove(fresh, ignored);

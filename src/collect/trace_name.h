@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace heaptap::collect {
 
@@ -9,9 +10,16 @@ namespace heaptap::collect {
 // tells apart several traces that would get the same name (a process that executes the same program again).
 std::string trace_path(const std::string& pattern, const std::string& program, uint32_t pid, unsigned nth);
 
+// Of the index of a recording whose main program has this trace: heaptap.<program>.<pid>.run. No *.htap: who lists the traces
+// has each process once.
+std::string run_path(const std::string& main_trace);
+
 std::string host_name();
 
-// Points heaptap.latest.htap, beside the trace, to it. Failing is no matter.
-void link_latest(const std::string& trace);
+// The link to the newest trace.
+inline constexpr std::string_view kLatestTrace = "heaptap.latest.htap";
+
+// Points heaptap.latest.htap, beside the trace or index, to it. Failing is no matter.
+void link_latest(const std::string& file);
 
 }  // namespace heaptap::collect

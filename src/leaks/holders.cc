@@ -75,8 +75,12 @@ std::vector<HolderStep> way_between(const model::HeapScan& scan, uint32_t from, 
     return true;
   });
   std::vector<HolderStep> steps;
-  if (from == to || before[to].block == model::kNoBlock) return steps;
-  for (uint32_t block = to; block != from; block = before[block].block) steps.push_back(before[block]);
+  if (before[to].block == model::kNoBlock) return steps;
+  uint32_t block = to;
+  do {
+    steps.push_back(before[block]);
+    block = before[block].block;
+  } while (block != from);
   std::reverse(steps.begin(), steps.end());
   return steps;
 }

@@ -53,7 +53,8 @@ class Holders {
   std::vector<uint32_t> pointers_;  // index into the scan's pointers, where a root is before it, into its roots
 };
 
-// A shortest way from one block to another, by pointers of any kind; empty where there is none.
+// A shortest way from one block to another, by pointers of any kind; from a block to itself a shortest cycle. Empty where there
+// is none.
 [[nodiscard]] std::vector<HolderStep> way_between(const model::HeapScan& scan, uint32_t from, uint32_t to);
 
 }  // namespace heaptap::leaks

@@ -26,7 +26,9 @@ Ledger::Ledger(LedgerOptions options)
       blocks_(keep_ != Keep::kCounts),
       mappings_(options.page_bytes),
       lifetimes_(options.time_resolution_ns),
-      timeline_(filter_.from_ns, options.time_resolution_ns) {}
+      timeline_(filter_.from_ns, options.time_resolution_ns) {
+  if (options.activity && keep_ == Keep::kStatistics) activity_.emplace(filter_.from_ns, options.time_resolution_ns);
+}
 
 void Ledger::add(const EventBatch& batch, const model::Tables& tables) {
   learn(tables);
@@ -89,8 +91,9 @@ void Ledger::set_time(uint64_t time_ns) {
   now_ns_ = std::max(now_ns_, time_ns);
   after_ = now_ns_ > filter_.to_ns;
   within_ = now_ns_ >= filter_.from_ns && !after_;
-  if (within_ && keep_ == Keep::kStatistics) {
+  if (within_) {
     timeline_.advance(now_ns_, state());
+    if (activity_) activity_->advance(now_ns_);
   }
 }
 
@@ -174,6 +177,9 @@ inline void Ledger::count_block(const Event& event) {
     ++by_thread.allocations;
     by_thread.allocated_bytes += event.size_bytes();
     sizes_.allocated(event.size_bytes());
+    if (activity_) {
+      activity_->allocated({event.site, event.thread, size_class_of(event.size_bytes())}, event.size_bytes());
+    }
   }
   ++totals_.allocations;
   totals_.allocated_bytes += event.size_bytes();
@@ -290,6 +296,7 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
   if constexpr (kKeep == Keep::kStatistics) {
     ++thread_tallies_[event.thread].releases;
     sizes_.released(size_bytes);
+    if (activity_) activity_->released({block.site, block.thread, size_class_of(size_bytes)}, size_bytes, temporary);
     lifetimes_.add(lifetime_ns, size_bytes);
   }
   ++totals_.releases;
@@ -341,6 +348,10 @@ void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
   sizes_.restored(block.size_bytes);
   lifetimes_.remove(lifetime_ns, block.size_bytes);
   timeline_.restore(last.released_at_ns, block.size_bytes);
+  if (activity_) {
+    activity_->restored({block.site, block.thread, size_class_of(block.size_bytes)}, block.size_bytes, last.temporary,
+                        last.released_at_ns);
+  }
   note_live_bytes<Keep::kStatistics>();
 }
 

@@ -7,10 +7,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/large_allocator.h"
+#include "ledger/activity.h"
 #include "ledger/block_table.h"
 #include "ledger/lifetime_histogram.h"
 #include "ledger/mapping_table.h"
@@ -39,6 +41,7 @@ struct LedgerOptions {
   uint64_t page_bytes = 4096;
   bool statistics = true;  // keep sizes, lifetimes, the timeline and tallies by thread too (costs time)
   bool details = true;     // keep when, where and by which thread a block was allocated; goes with statistics
+  bool activity = false;   // keep what happened when, by site, thread and size; goes with statistics
   Filter filter = {};
 };
 
@@ -66,12 +69,15 @@ class Ledger {
   [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
   [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // of the last event that was looked at
 
+  // Without statistics the peaks within its intervals aren't kept, all else is.
+  [[nodiscard]] const Timeline& timeline() const { return timeline_; }
+  [[nodiscard]] std::vector<TimelineBin> timeline_bins() const { return timeline_.bins(state()); }
+
   // Statistics: empty where they weren't asked for.
   [[nodiscard]] const std::vector<ThreadTally>& thread_tallies() const { return thread_tallies_; }  // by ThreadId
   [[nodiscard]] const SizeTally& sizes() const { return sizes_; }
   [[nodiscard]] const LifetimeHistogram& lifetimes() const { return lifetimes_; }
-  [[nodiscard]] const Timeline& timeline() const { return timeline_; }
-  [[nodiscard]] std::vector<TimelineBin> timeline_bins() const { return timeline_.bins(state()); }
+  [[nodiscard]] const Activity* activity() const { return activity_ ? &*activity_ : nullptr; }
   [[nodiscard]] const MissingData& gaps() const { return gaps_; }
   [[nodiscard]] SiteMissingData gaps_of(model::SiteId site) const {
     return site < site_gaps_.size() ? site_gaps_[site] : SiteMissingData{};
@@ -194,6 +200,7 @@ class Ledger {
   SizeTally sizes_;
   LifetimeHistogram lifetimes_;
   Timeline timeline_;
+  std::optional<Activity> activity_;
   ReleaseErrors errors_;
   MissingData gaps_;
   std::vector<SiteMissingData> site_gaps_;  // by SiteId; empty where the trace has events

@@ -21,6 +21,7 @@ struct Note {
   std::vector<uint64_t> numbers = {};
   std::string module = {};  // path of the loaded object that it is about, as the target has it
   std::string name = {};
+  uint32_t pid = 0;  // in what is said of several processes together: whose it is. No part of a note's bytes
 
   // One of the numbers; 0 where there are fewer, since a note may come from a file.
   [[nodiscard]] uint64_t number(size_t index) const { return index < numbers.size() ? numbers[index] : 0; }

@@ -14,8 +14,9 @@ struct SymbolHint {
   };
   std::string path;  // of the module, as the target had it
   Lack lack = Lack::kLines;
-  bool without_names = false;  // some frames have no name; else only lines are missing
-  bool asked_servers = false;  // debuginfod was asked
+  bool without_names = false;   // some frames have no name; else only lines are missing
+  bool asked_servers = false;   // debuginfod was asked
+  bool finds_packages = false;  // there is a command here that names the package with its debug symbols
 };
 
 }  // namespace heaptap::model

@@ -20,7 +20,8 @@ FrameKey key_of(const model::Frame& frame) {
 
 // While the tree grows: children found by key.
 struct Divergence {
-  const model::Frame* frame = nullptr;
+  FrameIndex frame = kNoFrame;
+  const std::string* function = nullptr;  // that was called
   uint64_t weight = 0;
   uint64_t allocations = 0;
   uint64_t live_blocks = 0;
@@ -48,7 +49,8 @@ void grow(Divergence& branch, const StackEntry& stack, uint64_t weight) {
 }
 
 TreeNode finish(const Divergence& branch) {
-  TreeNode node{.frame = branch.frame == nullptr ? model::Frame{} : *branch.frame,
+  TreeNode node{.frame = branch.frame,
+                .function = branch.function == nullptr ? "" : *branch.function,
                 .weight = branch.weight,
                 .allocations = branch.allocations,
                 .live_blocks = branch.live_blocks,
@@ -91,29 +93,27 @@ const char* name_of(Weight weight) {
   return "";
 }
 
-TreeNode build_tree(const Report& report, Weight weight, bool bottom_up, size_t depth) {
+TreeNode build_tree(const Report& report, Weight weight, bool bottom_up,
+                    const std::function<size_t(const FrameList&)>& depth_of) {
   Divergence root;
-  std::vector<model::Frame> functions;  // the called functions, as frames of their own
-  functions.reserve(report.stacks.size());
   for (const StackEntry& stack : report.stacks) {
     const uint64_t value = weight_of(stack, weight);
     if (stack.mapping || value == 0) {
       continue;
     }
-    functions.push_back({});
-    functions.back().function = stack.function;
-    std::vector<const model::Frame*> path{&functions.back()};
-    for (size_t index = 0; index < std::min(stack.frames.size(), depth); ++index) {
-      path.push_back(&stack.frames[index]);
-    }
-    if (!bottom_up) {
-      std::reverse(path.begin(), path.end());
-    }
+    const size_t frames = depth_of(report.list(stack.frames));
     Divergence* branch = &root;
     grow(root, stack, value);
-    for (const model::Frame* frame : path) {
-      branch = &branch->children[key_of(*frame)];
-      branch->frame = frame;
+    for (size_t step = 0; step <= frames; ++step) {
+      const size_t place = bottom_up ? step : frames - step;  // 0: the called function, below it its callers
+      if (place == 0) {
+        branch = &branch->children[{stack.function, "", "", 0}];
+        branch->function = &stack.function;
+      } else {
+        const FrameIndex frame = stack.frames[place - 1];
+        branch = &branch->children[key_of(report.frames[frame])];
+        branch->frame = frame;
+      }
       grow(*branch, stack, value);
     }
   }

@@ -1,5 +1,6 @@
 // The stacks of a report merged into one tree: from the first callers down, or from the allocating functions up.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@ namespace heaptap::report {
 enum class Weight { kLiveBytes, kPeakBytes, kAllocatedBytes, kAllocations };
 
 struct TreeNode {
-  model::Frame frame;   // of the root: empty
-  uint64_t weight = 0;  // of all stacks through this node
+  FrameIndex frame = kNoFrame;  // kNoFrame: the root, or the function that was called
+  std::string function;         // that was called: malloc, …; empty of other nodes
+  uint64_t weight = 0;          // of all stacks through this node
   uint64_t allocations = 0;
   uint64_t live_blocks = 0;
   std::vector<TreeNode> children;  // heaviest first
@@ -22,7 +24,8 @@ struct TreeNode {
 Weight choose_weight(const Report& report);
 const char* name_of(Weight weight);  // "live_bytes", …
 
-// Mappings are left out. At most `depth` frames of each stack, from the allocation on.
-TreeNode build_tree(const Report& report, Weight weight, bool bottom_up, size_t depth);
+// Mappings are left out. Of each stack as many frames, from the allocation on, as `depth_of` says.
+TreeNode build_tree(const Report& report, Weight weight, bool bottom_up,
+                    const std::function<size_t(const FrameList&)>& depth_of);
 
 }  // namespace heaptap::report

@@ -1,6 +1,6 @@
-// The end of `heaptap run`: at most 12 lines.
+// The end of `heaptap run` and `attach`: at most 12 lines.
 //
-//   how it ended, totals, peak ┬ what leaked ┬ all processes ┬ top leaks ┬ bad releases ┬ remarks ┬ trace, next
+//   how it ended, peak ┬ what leaks, or what is still held ┬ stacks of it ┬ bad releases ┬ processes ┬ remarks ┬ next
 //
 // What may have several lines shares those that the rest leaves.
 #include <fmt/format.h>
@@ -8,17 +8,22 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <string_view>
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/frame_text.h"
 #include "report/note_text.h"
+#include "report/outcome.h"
 #include "report/process_sums.h"
+#include "report/site_rows.h"
 #include "report/telling_frame.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
+#include "report/words.h"
 
 namespace heaptap::report {
 namespace {
@@ -32,59 +37,145 @@ constexpr size_t kMaxLines = 12;
 constexpr size_t kMaxRemarks = 3;
 constexpr size_t kMaxStacks = 5;
 constexpr size_t kMaxErrors = 3;
-constexpr size_t kMaxProcesses = 4;
+constexpr size_t kMaxProcesses = 6;
 
-std::string totals_line(const Report& report) {
-  const Totals& totals = report.totals;
-  return fmt::format("{}, {} in total, {} temporary ({})", counted(totals.allocations, "allocation"),
-                     format_bytes(totals.allocated_bytes),
-                     totals.temporary_known ? format_count(totals.temporary_allocations) : "an unknown number",
-                     totals.temporary_known ? percent(totals.temporary_allocations, totals.allocations) : "-");
+// What a program was before it became this one; null: nothing that was recorded.
+const ProcessEntry* before_exec(const Report& report) {
+  if (report.capture.executed) return nullptr;
+  for (size_t i = 1; i < report.processes.size(); ++i) {  // the first is the report's own
+    const ProcessEntry& process = report.processes[i];
+    if (process.capture.pid == report.capture.pid && process.capture.executed) return &process;
+  }
+  return nullptr;
 }
 
-std::string peak_line(const Report& report) {
+// "peak 21.5 MiB (at the end: it was still growing)"
+std::string peak_text(const Report& report) {
   const Totals& totals = report.totals;
-  const std::string after = totals.peak_time_known ? " after " + base::format_duration(totals.peak_time_ns) : "";
-  if (!totals.live_known) return "peak and what is still live are not known";
-  return fmt::format("peak {}{}, still live {} in {}",
-                     or_unknown(totals.peak_known, format_bytes(totals.peak_live_bytes)), after,
-                     format_bytes(totals.live_bytes), counted(totals.live_blocks, "block"));
+  if (!totals.peak_known) return "peak unknown";
+  std::string text = "peak " + format_bytes(totals.peak_live_bytes);
+  if (report.grows_to_the_end) return text + " (at the end: it was still growing)";
+  if (totals.peak_time_known && totals.peak_live_bytes != 0)
+    text += " after " + base::format_duration(totals.peak_time_ns);
+  return text;
 }
 
-// What is listed of a stack: its leaks where a scan was made, else what is alive.
-BlockCount listed_of(const StackEntry& stack) {
-  if (!stack.leaks) return {stack.live_blocks, stack.live_bytes};
+std::string title_line(const Report& report) {
+  const model::Capture& capture = report.capture;
+  const ProcessEntry* const wrapper = before_exec(report);
+  const std::string by = wrapper != nullptr ? fmt::format(", executed by {}", program_of(wrapper->capture)) : "";
+  const std::string after = capture.ended ? " after " + base::format_duration(capture.duration_ns) : "";
+  return fmt::format("{} (pid {}{}) {}{}: {}, {}", command_of(capture), capture.pid, by, ending_text(capture), after,
+                     counted(report.totals.allocations, "allocation"), peak_text(report));
+}
+
+// Where mappings of the program's own are more than its heap.
+Lines mapping_lines(const Totals& totals) {
+  if (totals.peak_mapped_bytes <= totals.peak_live_bytes) return {};
+  return {fmt::format("mmap: peak {}, {} mapped at the end", format_bytes(totals.peak_mapped_bytes),
+                      format_bytes(totals.mapped_live_bytes))};
+}
+
+std::string reachable_text(const Report& report) {
+  const Leaks& leaks = report.leaks;
+  std::string text = report.known.leaks ? "no leaks" : "no leaks found";
+  if (leaks.reachable.blocks == 0) return text;
+  text += fmt::format("; {} still reachable", format_bytes(leaks.reachable.bytes));
+  if (!report.globals || report.globals->entries.empty()) return text;
+  const GlobalEntry& largest = report.globals->entries.front();
+  const std::string variable = variable_text(largest.variable);
+  // A variable that holds little explains nothing.
+  if (variable.empty() || largest.retained.bytes < leaks.reachable.bytes / 10) return text;
+  return text + fmt::format(", {} of them by {}", format_bytes(largest.retained.bytes), variable);
+}
+
+// The one thing that matters.
+std::string outcome_line(const Report& report) {
+  const Leaks& leaks = report.leaks;
+  std::string text = !leaks.scanned
+                         ? (report.totals.live_known ? fmt::format("{} not freed in {} (no leak scan: leaks unknown)",
+                                                                   format_bytes(report.totals.live_bytes),
+                                                                   counted(report.totals.live_blocks, "block"))
+                                                     : "leaks unknown")
+                     : leaks_at_all(leaks) ? leaks_text(leaks)
+                                           : reachable_text(report);
+  if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + exact_amount(leaks.suppressed);
+  return text;
+}
+
+// The blocks that the line of a stack is about: its leaks where a scan found some, else what is alive.
+BlockCount listed_of(const Report& report, const StackEntry& stack) {
+  if (!leaks_at_all(report.leaks) || !stack.leaks) return {stack.live_blocks, stack.live_bytes};
   return stack.leaks->definite.blocks != 0 ? BlockCount(stack.leaks->definite) += stack.leaks->below
                                            : stack.leaks->possible;
 }
 
-Lines stack_lines(const Report& report, size_t most) {
+Lines stack_lines(const Report& report, const FrameText& text, size_t most) {
   Lines lines;
-  for (const StackEntry& stack : report.stacks) {
-    if (lines.size() >= most) {
-      break;
-    }
-    const BlockCount count = listed_of(stack);
-    if (stack.mapping || count.blocks == 0 || !stack.live_known) {
-      continue;
-    }
-    const model::Frame* frame = telling_frame(stack.frames);
-    const bool possible = stack.leaks && stack.leaks->definite.blocks == 0;
-    lines.push_back(fmt::format("  {:>10} in {}{}: {} from {}", format_bytes(count.bytes),
-                                counted(count.blocks, "block"), possible ? " (possibly)" : "", stack.function,
-                                frame == nullptr ? "an unknown caller" : describe(*frame, kNameWidth)));
+  const bool are_leaks = leaks_at_all(report.leaks);
+  std::vector<SiteRow> rows = merge_sites(text, report.frames, report.stacks, report.sort_key);
+  std::ranges::stable_sort(rows, std::greater<>(),
+                           [&](const SiteRow& row) { return listed_of(report, row.sum).bytes; });
+  for (const SiteRow& row : rows) {
+    if (lines.size() >= most) break;
+    const StackEntry& stack = row.sum;
+    const BlockCount count = listed_of(report, stack);
+    if (stack.mapping || count.blocks == 0 || !stack.live_known || stack.purpose != Purpose::kProgram) continue;
+    // Of what is merely alive, what is little says nothing.
+    if (!are_leaks && count.bytes < report.totals.live_bytes / 20) continue;
+    const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
+    const std::string bytes = are_leaks ? counted(count.bytes, "byte") : format_bytes(count.bytes);
+    lines.push_back(fmt::format("  {} in {}{}  {}  {}", bytes, counted(count.blocks, "block"),
+                                possible ? " (possibly)" : "", ids_text(row),
+                                text.describe_site(report.list(stack.frames))));
   }
   return lines;
 }
 
-std::string amount(const BlockCount& count) {
-  return fmt::format("{} in {}", format_bytes(count.bytes), counted(count.blocks, "block"));
+std::string place_of(const Report& report, const std::vector<FrameIndex>& frames) {
+  const model::Frame* const frame = telling_frame(report.list(frames), report.skipped);
+  return frame == nullptr ? "unknown place" : base::safe_text(location_of(*frame));
 }
 
-std::string leaks_line(const Leaks& leaks) {
-  std::string text = fmt::format("lost for certain {}, below that {}, possibly {}", amount(leaks.definite),
-                                 amount(leaks.indirect), amount(leaks.possible));
-  if (leaks.suppressed.blocks != 0) text += ", suppressed " + amount(leaks.suppressed);
+// "1 double free at df.cc:3, allocated at df.cc:1": equal ones added up.
+Lines error_lines(const Report& report, size_t most) {
+  struct Line {
+    const char* noun;
+    std::string rest;
+    uint64_t count;
+  };
+  std::vector<Line> equal;
+  for (const ErrorEntry& error : report.errors) {
+    auto [noun, rest] = name_of(error);
+    rest += " at " + place_of(report, error.frames);
+    if (error.allocated) rest += ", allocated at " + place_of(report, error.allocated->frames);
+    const auto same = std::ranges::find_if(
+        equal, [&, noun = noun](const Line& line) { return line.rest == rest && std::string_view(line.noun) == noun; });
+    if (same != equal.end())
+      same->count += error.count;
+    else
+      equal.push_back({noun, rest, error.count});
+  }
+  Lines lines;
+  for (const Line& line : equal) {
+    if (lines.size() == most) break;
+    lines.push_back(counted(line.count, line.noun) + line.rest);
+  }
+  if (!lines.empty() && equal.size() > lines.size()) {
+    lines.back() += fmt::format("; {} more places", equal.size() - lines.size());
+  }
+  return lines;
+}
+
+// Where they aren't listed.
+std::string error_counts(const Totals& totals) {
+  std::string text;
+  const auto add = [&](uint64_t count, const char* noun) {
+    if (count != 0) text += (text.empty() ? "" : ", ") + counted(count, noun);
+  };
+  add(totals.double_releases, "double free");
+  add(totals.bad_releases, "invalid free");
+  add(totals.mismatched_releases, "mismatched free");
   return text;
 }
 
@@ -104,53 +195,28 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-// What a program was before it became this one; null: nothing that was recorded.
-const ProcessEntry* before_exec(const Report& report) {
-  if (report.capture.executed) return nullptr;
-  for (size_t i = 1; i < report.processes.size(); ++i) {  // the first is the report's own
-    const ProcessEntry& process = report.processes[i];
-    if (process.capture.pid == report.capture.pid && process.capture.executed) return &process;
-  }
-  return nullptr;
-}
-
-std::string title_line(const Report& report) {
-  const model::Capture& capture = report.capture;
-  const ProcessEntry* const wrapper = before_exec(report);
-  const std::string by = wrapper != nullptr ? fmt::format(", which {} executed", program_of(wrapper->capture)) : "";
-  const std::string after = capture.ended ? " after " + base::format_duration(capture.duration_ns) : "";
-  return fmt::format("{} (pid {}{}): {}{}", program_of(capture), capture.pid, by, exit_text(capture), after);
-}
-
-// Others than the one whose summary it is: what leaks most first, then what was largest; what became another program last.
+// Others than the one whose summary it is.
 std::vector<const ProcessEntry*> other_processes(const Report& report) {
-  std::vector<const ProcessEntry*> others;
-  for (size_t i = 1; i < report.processes.size(); ++i) others.push_back(&report.processes[i]);
-  const auto rank = [](const ProcessEntry* process) {
-    return std::tuple(process->capture.executed, ~process->leaks.definite.bytes, ~process->totals.peak_live_bytes);
-  };
-  std::ranges::stable_sort(others, {}, rank);
-  return others;
+  return report.processes.empty() ? std::vector<const ProcessEntry*>()
+                                  : largest_first(std::span(report.processes).subspan(1));
 }
 
 std::string process_line(const ProcessEntry& process) {
   const model::Capture& capture = process.capture;
-  std::string text = fmt::format("  {} (pid {}): ", program_of(capture), capture.pid);
-  if (!process.failure.empty()) return text + base::safe_text(process.failure);
+  std::string text = fmt::format("  {} (pid {}) ", program_of(capture), capture.pid);
+  if (!process.failure.empty()) return text + "unknown: " + base::safe_text(process.failure);
   const Totals& totals = process.totals;
-  if (capture.executed) {
-    text += fmt::format("{} before it executed another program", counted(totals.allocations, "allocation"));
-  } else {
-    const Leaks& leaks = process.leaks;
-    text += !leaks.scanned               ? "leaks not known"
-            : leaks.definite.blocks != 0 ? "lost " + amount(leaks.definite)
-                                         : "nothing lost";
-    if (totals.peak_known) text += ", peak " + format_bytes(totals.peak_live_bytes);
-    if (capture.exit.signal || capture.exit.code.value_or(0) != 0) text += ", " + exit_text(capture);
+  text += ending_text(capture);
+  text += totals.peak_known ? ", peak " + format_bytes(totals.peak_live_bytes) : ", peak unknown";
+  const Leaks& leaks = process.leaks;
+  if (!capture.executed) {
+    BlockCount lost = leaks.definite;
+    text += !leaks.scanned               ? ", leaks unknown"
+            : leaks_for_certain(leaks)   ? ", leaked " + exact_amount(lost += leaks.indirect)
+            : leaks.possible.blocks != 0 ? ", possibly leaked " + exact_amount(leaks.possible)
+                                         : ", no leaks";
   }
-  if (const uint64_t errors = totals.bad_releases + totals.double_releases + totals.mismatched_releases; errors != 0) {
-    text += ", " + counted(errors, "bad release");
-  }
+  if (const std::string errors = error_counts(totals); !errors.empty()) text += ", " + errors;
   return text + ": " + base::safe_text(process.trace_path);
 }
 
@@ -158,18 +224,31 @@ std::string all_processes_line(const Report& report) {
   std::set<uint32_t> ids;
   for (const ProcessEntry& process : report.processes) ids.insert(process.capture.pid);
   const ProcessSums sums = sum_of(report.processes);
-  std::string text = ids.size() == 1 ? fmt::format("this process in {} programs", report.processes.size())
+  std::string text = ids.size() == 1 ? fmt::format("all {} programs of this process", report.processes.size())
                                      : fmt::format("all {} processes", ids.size());
-  text += fmt::format(": {}, lost for certain {}", counted(sums.allocations, "allocation"), amount(sums.definite));
-  if (sums.errors() != 0) text += fmt::format(", {}", counted(sums.errors(), "bad release"));
-  if (sums.unscanned != 0) text += fmt::format("; of {} leaks are not known", sums.unscanned);
+  text += ": " + counted(sums.allocations, "allocation");
+  BlockCount lost = sums.definite;
+  lost += sums.indirect;
+  if (lost.blocks != 0) text += ", leaked " + exact_amount(lost);
+  if (lost.blocks == 0 && sums.unscanned == 0) text += ", no leaks";
+  if (sums.errors() != 0) text += ", " + counted(sums.errors(), "bad free");
+  if (sums.unscanned != 0)
+    text += fmt::format("; leaks of {} unknown",
+                        sums.unscanned == 1 ? "1 process" : format_count(sums.unscanned) + " processes");
   return text;
 }
 
-Lines process_lines(const Report& report, size_t most) {
+// What became another program without anything to tell of says nothing.
+bool is_worth_a_line(const ProcessEntry* process) {
+  return !process->capture.executed || !process->failure.empty() || leaks_at_all(process->leaks) ||
+         !error_counts(process->totals).empty();
+}
+
+Lines process_lines(const Report& report, size_t most, bool all) {
   if (report.processes.empty() || most == 0) return {};
   Lines lines{all_processes_line(report)};
-  const std::vector<const ProcessEntry*> others = other_processes(report);
+  std::vector<const ProcessEntry*> others = other_processes(report);
+  if (!all) std::erase_if(others, [](const ProcessEntry* process) { return !is_worth_a_line(process); });
   const size_t room = most - 1;
   for (size_t i = 0; i < others.size(); ++i) {
     const bool is_last = lines.size() == room;
@@ -179,34 +258,6 @@ Lines process_lines(const Report& report, size_t most) {
       break;
     }
     lines.push_back(process_line(*others[i]));
-  }
-  return lines;
-}
-
-std::string place_of(const std::vector<model::Frame>& frames) {
-  const model::Frame* const frame = telling_frame(frames);
-  return frame == nullptr ? "an unknown caller" : describe(*frame, kNameWidth);
-}
-
-std::string bad_releases_line(const Totals& totals) {
-  return fmt::format("! {} bad, {} double, {} mismatched releases", format_count(totals.bad_releases),
-                     format_count(totals.double_releases), format_count(totals.mismatched_releases));
-}
-
-// How many there are, and the first of them. Nothing where they aren't listed.
-Lines error_lines(const Report& report) {
-  Lines lines;
-  for (const ErrorEntry& error : report.errors) {
-    if (lines.empty()) lines.push_back(bad_releases_line(report.totals));
-    if (lines.size() > kMaxErrors) break;
-    std::string line = fmt::format("  {} release by {} from {}", error.kind,
-                                   function_text(error.function, error.variant), place_of(error.frames));
-    if (error.allocated) {
-      line += fmt::format(", of {} from {}", function_text(error.allocated->function, error.allocated->variant),
-                          place_of(error.allocated->frames));
-    }
-    if (error.count > 1) line += fmt::format(", {}", counted(error.count, "time"));
-    lines.push_back(std::move(line));
   }
   return lines;
 }
@@ -221,21 +272,19 @@ Lines remark_lines(const Report& report, size_t most) {
     lines.push_back("! " + uncertainty);
   }
   if (report.capture.truncated) {
-    lines.push_back("! the trace is cut off: " + base::safe_text(report.capture.damage));
+    lines.push_back("! incomplete: " + base::safe_text(report.capture.damage));
   }
-  const Totals& totals = report.totals;
-  const bool has_errors = totals.bad_releases + totals.double_releases + totals.mismatched_releases != 0;
-  if (has_errors && report.errors.empty()) lines.push_back(bad_releases_line(totals));
   for (const std::string& note : sentences_of(report.capture.notes)) {
     lines.push_back("! " + base::safe_text(note));
   }
-  for (const std::string& hint : report.hints) {
+  for (const std::string& hint : hints_of(report)) {
     lines.push_back("hint: " + base::safe_text(hint));
   }
   if (lines.size() > most) {
     const size_t more = lines.size() - (most - 1);
     lines.resize(most - 1);
-    lines.push_back(fmt::format("! and {} more remarks: `heaptap show summary` has them all", more));
+    lines.push_back(
+        fmt::format("! {} more warnings: heaptap show summary {}", more, base::safe_text(quoted(report.trace_path))));
   }
   return lines;
 }
@@ -258,57 +307,59 @@ std::array<size_t, kParts> share(size_t room, const std::array<size_t, kParts>& 
   return given;
 }
 
-// Where to look next: at the leaks of this process, or of the one that leaks most.
+// The command that shows what the end spoke of: the leaks of all where several leak, of this process, or of the one that leaks;
+// who holds what is reachable; what holds most.
 std::string next_line(const Report& report) {
-  const auto leaks = [](const Leaks& found) {
-    return found.scanned && found.definite.blocks + found.possible.blocks != 0;
-  };
   std::string path = report.trace_path;
-  bool is_leak = leaks(report.leaks);
+  const char* view = "summary";
   const std::vector<const ProcessEntry*> others = other_processes(report);
-  if (report.leaks.definite.blocks == 0 && !others.empty() && others.front()->leaks.definite.blocks != 0) {
+  const auto leaking =
+      std::ranges::count_if(report.processes, [](const ProcessEntry& process) { return leaks_at_all(process.leaks); });
+  if (leaking > 1 && !report.run_path.empty()) {
+    path = report.run_path;
+    view = "leaks";
+  } else if (leaks_at_all(report.leaks)) {
+    view = "leaks";
+  } else if (!others.empty() && leaks_for_certain(others.front()->leaks)) {
     path = others.front()->trace_path;
-    is_leak = true;
+    view = "leaks";
+  } else if (!report.errors.empty()) {
+    view = "summary";
+  } else if (report.globals && !report.globals->entries.empty()) {
+    view = "leaks --globals";
+  } else if (report.totals.live_known && report.totals.live_bytes != 0) {
+    view = "top";
   }
-  return fmt::format("next:  heaptap show {} {}", is_leak ? "leaks" : "summary", base::safe_text(quoted(path)));
+  return fmt::format("next:  heaptap show {} {}", view, base::safe_text(quoted(path)));
 }
 
 }  // namespace
 
 std::string render_end_summary(const Report& report, const RenderOptions& options) {
   const Ink ink(options.color);
-  Lines lines{title_line(report), totals_line(report), ink.bold(peak_line(report))};
-  if (report.totals.peak_mapped_bytes != 0) {
-    lines.push_back(fmt::format("mapped with mmap: at most {}, now {}", format_bytes(report.totals.peak_mapped_bytes),
-                                format_bytes(report.totals.mapped_live_bytes)));
-  }
-  if (report.leaks.scanned) {
-    const bool any = report.leaks.definite.blocks + report.leaks.possible.blocks != 0;
-    lines.push_back(any ? ink.red(leaks_line(report.leaks)) : leaks_line(report.leaks));
-  }
-  constexpr size_t kAtTheEnd = 2;
+  const bool is_bad = leaks_at_all(report.leaks);
+  Lines lines{ink.bold(title_line(report))};
+  for (std::string& line : mapping_lines(report.totals)) lines.push_back(std::move(line));
+  lines.push_back(is_bad ? ink.red(outcome_line(report)) : outcome_line(report));
+  constexpr size_t kAtTheEnd = 1;
   const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
-  const Lines stacks = stack_lines(report, kMaxStacks);
-  const Lines errors = error_lines(report);
-  // A part's title is worth nothing without a line below it.
-  enum Part : size_t { kRemarks, kErrors, kProcesses, kStacks };
-  const auto given = share<4>(
-      room,
-      {remark_lines(report, kMaxRemarks).size(), errors.size(),
-       several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0, stacks.empty() ? 0 : 1 + stacks.size()},
-      {1, 2, 2, 2});
+  const FrameText frames(report.frames, report.skipped, options.frames);
+  const Lines stacks = stack_lines(report, frames, kMaxStacks);
+  Lines errors = error_lines(report, kMaxErrors);
+  if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
+  enum Part : size_t { kErrors, kRemarks, kStacks, kProcesses };
+  const auto given = share<4>(room,
+                              {errors.size(), remark_lines(report, kMaxRemarks).size(), stacks.size(),
+                               several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0},
+                              {1, 1, 1, 2});
+  lines.insert(lines.end(), stacks.begin(), stacks.begin() + static_cast<ptrdiff_t>(given[kStacks]));
+  for (size_t i = 0; i < given[kErrors]; ++i) lines.push_back(ink.red(errors[i]));
   const size_t processes = several && options.all_processes ? report.processes.size() + 1 : given[kProcesses];
-  for (std::string& line : process_lines(report, processes)) lines.push_back(std::move(line));
-  if (given[kStacks] > 1) {
-    lines.push_back(report.leaks.scanned ? "top leaks:" : "most of what is still live:");
-    lines.insert(lines.end(), stacks.begin(), stacks.begin() + static_cast<ptrdiff_t>(given[kStacks] - 1));
-  }
-  for (size_t i = 0; i < given[kErrors]; ++i) lines.push_back(i == 0 ? ink.red(errors[i]) : errors[i]);
+  for (std::string& line : process_lines(report, processes, options.all_processes)) lines.push_back(std::move(line));
   for (const std::string& remark : remark_lines(report, std::max<size_t>(given[kRemarks], 1))) {
     lines.push_back(ink.yellow(remark));
   }
-  lines.push_back("trace: " + base::safe_text(quoted(report.trace_path)));
   lines.push_back(next_line(report));
   return std::accumulate(lines.begin(), lines.end(), std::string(), [](std::string text, const std::string& line) {
     return std::move(text) + "heaptap: " + line + "\n";

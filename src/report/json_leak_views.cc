@@ -43,9 +43,9 @@ Json json_of(const std::optional<HolderChain>& chain) {
 
 }  // namespace
 
-std::string json_holders(const Report& report) {
-  JsonDocument document("holders", report);
-  if (!report.holders) return document.finish();
+void json_holders(const Report& report, const Write& write) {
+  JsonDocument document("holders", report, write);
+  if (!report.holders) return;
   const Holders& holders = *report.holders;
   const bool of_stack = holders.of_stack.blocks != 0;
   document.member("scan", scan_json(report.leaks.scan));
@@ -58,12 +58,11 @@ std::string json_holders(const Report& report) {
   document.member("below", json_of(holders.below));
   document.member("earlier_scan", holders.earlier_scan == 0 ? Json(nullptr) : Json(holders.earlier_scan));
   document.member("earlier", json_of(holders.earlier));
-  return document.finish();
 }
 
-std::string json_retained(const Report& report) {
-  JsonDocument document("retained", report);
-  if (!report.retained) return document.finish();
+void json_retained(const Report& report, const Write& write) {
+  JsonDocument document("retained", report, write);
+  if (!report.retained) return;
   document.member("scan", scan_json(report.leaks.scan));
   document.member("by", report.retained->by);
   document.member("held", count_json(report.retained->held));
@@ -83,12 +82,11 @@ std::string json_retained(const Report& report) {
     value["retained"] = count_json(entry.retained);
     return value;
   });
-  return document.finish();
 }
 
-std::string json_globals(const Report& report) {
-  JsonDocument document("globals", report);
-  if (!report.globals) return document.finish();
+void json_globals(const Report& report, const Write& write) {
+  JsonDocument document("globals", report, write);
+  if (!report.globals) return;
   document.member("scan", scan_json(report.leaks.scan));
   document.member("held", count_json(report.globals->held));
   document.member("shared", count_json(report.globals->shared));
@@ -98,12 +96,11 @@ std::string json_globals(const Report& report) {
             {"direct", count_json(entry.direct)},
             {"retained", count_json(entry.retained)}};
   });
-  return document.finish();
 }
 
-std::string json_scans(const Report& report) {
-  JsonDocument document("scans", report);
-  if (!report.scans) return document.finish();
+void json_scans(const Report& report, const Write& write) {
+  JsonDocument document("scans", report, write);
+  if (!report.scans) return;
   document.list("scans", *report.scans, [](const ScanEntry& entry) -> Json {
     Json value = scan_json(entry.facts);
     value["definite"] = count_json(entry.definite);
@@ -113,12 +110,11 @@ std::string json_scans(const Report& report) {
     value["suppressed"] = count_json(entry.suppressed);
     return value;
   });
-  return document.finish();
 }
 
-std::string json_scan_changes(const Report& report) {
-  JsonDocument document("scan-changes", report);
-  if (!report.scan_changes) return document.finish();
+void json_scan_changes(const Report& report, const Write& write) {
+  JsonDocument document("scan-changes", report, write);
+  if (!report.scan_changes) return;
   const ScanChanges& changes = *report.scan_changes;
   const auto change_json = [](const LossChange& change) -> Json {
     return {{"new", count_json(change.appeared)},
@@ -134,9 +130,9 @@ std::string json_scan_changes(const Report& report) {
             {"function", stack.function},
             {"variant", stack.variant},
             {"lost", change_json(stack.change)},
-            {"frames", report::json_of(stack.frames)}};
+            {"frames", stack.frames}};
   });
-  return document.finish();
+  document.frames(report);
 }
 
 }  // namespace heaptap::report

@@ -1,6 +1,10 @@
 #include "report/json_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+#include <utility>
 
 #include "report/note_text.h"
 #include "report/process_sums.h"
@@ -22,18 +26,7 @@ Json origin_json(const ErrorEntry::Origin& origin) {
   return {{"function", origin.function},
           {"variant", origin.variant},
           {"size", origin.size_bytes},
-          {"frames", json_of(origin.frames)}};
-}
-
-Json leaks_json(const std::optional<StackLeaks>& leaks) {
-  return {{"definite", leaks ? count_json(leaks->definite) : unknown_count()},
-          {"indirect", leaks ? count_json(leaks->indirect) : unknown_count()},
-          {"possible", leaks ? count_json(leaks->possible) : unknown_count()},
-          {"reachable", leaks ? count_json(leaks->reachable) : unknown_count()},
-          {"suppressed", leaks ? count_json(leaks->suppressed) : unknown_count()},
-          {"unknown", leaks ? count_json(leaks->unknown) : unknown_count()},
-          {"behind_headers", leaks ? count_json(leaks->behind_headers) : unknown_count()},
-          {"below", leaks ? count_json(leaks->below) : unknown_count()}};
+          {"frames", origin.frames}};
 }
 
 Json suppressions_json(const std::vector<SuppressionEntry>& suppressions) {
@@ -47,9 +40,10 @@ Json suppressions_json(const std::vector<SuppressionEntry>& suppressions) {
 }  // namespace
 
 Json scan_json(const ScanFacts& scan) {
-  return {{"number", scan.number},
+  const bool is_one = scan.number != 0;  // else the sums of several
+  return {{"number", known(is_one, scan.number)},
           {"at_end", scan.at_end},
-          {"time_ns", scan.time_ns},
+          {"time_ns", known(is_one, scan.time_ns)},
           {"stopped_ns", scan.stopped_ns},
           {"total_ns", scan.total_ns},
           {"read_bytes", scan.read_bytes},
@@ -57,8 +51,7 @@ Json scan_json(const ScanFacts& scan) {
           {"threads", scan.threads},
           {"blocks", scan.blocks},
           {"pointers", scan.pointers},
-          {"stored_bytes", scan.stored_bytes},
-          {"notes", sentences_of(scan.notes)}};
+          {"stored_bytes", scan.stored_bytes}};
 }
 
 std::string to_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -67,38 +60,100 @@ Json json_of(const model::Frame& frame) {
   return {{"function", or_null(frame.function)},
           {"module", or_null(frame.module)},
           {"offset", frame.module.empty() ? Json(nullptr) : Json(hex(frame.offset))},
-          {"address", hex(frame.address)},
+          {"address", frame.address == 0 ? Json(nullptr) : Json(hex(frame.address))},
           {"file", or_null(frame.file)},
           {"line", frame.file.empty() || frame.line == 0 ? Json(nullptr) : Json(frame.line)},
           {"inlined", frame.inlined}};
 }
 
-Json json_of(const std::vector<model::Frame>& frames) {
-  Json list = Json::array();
-  for (const model::Frame& frame : frames) {
-    list.push_back(json_of(frame));
+namespace {
+
+// Writes the members of one object of numbers, which is many times faster than to make a tree of values of them.
+class ObjectText {
+ public:
+  void number(const char* name, bool is_known, uint64_t value) {
+    begin(name);
+    if (is_known)
+      fmt::format_to(std::back_inserter(text_), "{}", value);
+    else
+      text_ += "null";
   }
-  return list;
+  void count(const char* name, const std::optional<BlockCount>& count) {
+    begin(name);
+    if (count)
+      fmt::format_to(std::back_inserter(text_), R"({{"blocks":{},"bytes":{}}})", count->blocks, count->bytes);
+    else
+      text_ += R"({"blocks":null,"bytes":null})";
+  }
+  void numbers(const char* name, bool are_known, const std::vector<uint32_t>& values) {
+    begin(name);
+    if (are_known)
+      fmt::format_to(std::back_inserter(text_), "[{}]", fmt::join(values, ","));
+    else
+      text_ += "null";
+  }
+  void text(const char* name, const std::string& value) {
+    begin(name);
+    text_ += to_text(Json(value));
+  }
+  void text_if_any(const char* name, const std::string& value) {
+    if (!value.empty()) text(name, value);
+  }
+  void raw(const char* name, std::string_view json) {
+    begin(name);
+    text_ += json;
+  }
+  std::string finish() { return std::move(text_) + "}"; }
+
+ private:
+  void begin(const char* name) {
+    fmt::format_to(std::back_inserter(text_), "{}\"{}\":", text_.empty() ? '{' : ',', name);
+  }
+
+  std::string text_;
+};
+
+std::string text_of(const std::optional<StackLeaks>& leaks) {
+  ObjectText object;
+  object.count("definite", leaks ? std::optional(leaks->definite) : std::nullopt);
+  object.count("indirect", leaks ? std::optional(leaks->indirect) : std::nullopt);
+  object.count("possible", leaks ? std::optional(leaks->possible) : std::nullopt);
+  if (!leaks) return object.finish();
+  const std::pair<const char*, const BlockCount&> rest[] = {{"reachable", leaks->reachable},
+                                                            {"suppressed", leaks->suppressed},
+                                                            {"unknown", leaks->unknown},
+                                                            {"behind_headers", leaks->behind_headers},
+                                                            {"below", leaks->below}};
+  for (const auto& [name, count] : rest) {
+    if (count.blocks != 0) object.count(name, count);
+  }
+  return object.finish();
 }
 
-Json json_of(const StackEntry& stack) {
-  return {{"id", stack.id},
-          {"function", stack.function},
-          {"variant", stack.variant},
-          {"allocations", known(stack.calls_known, stack.allocations)},
-          {"frees", known(stack.live_known && stack.calls_known, stack.releases)},
-          {"allocated_bytes", known(stack.calls_known, stack.allocated_bytes)},
-          {"live_blocks", known(stack.live_known, stack.live_blocks)},
-          {"live_bytes", known(stack.live_known, stack.live_bytes)},
-          {"peak_bytes", known(stack.times_known, stack.peak_bytes)},
-          {"temporary_allocations", known(stack.temporary_known, stack.temporary_allocations)},
-          {"mismatched_frees", known(stack.calls_known, stack.mismatched_releases)},
-          {"lifetime_ns", known(stack.times_known, stack.lifetime_ns)},
-          {"threads", known(stack.threads_known, stack.threads)},
-          {"leaks", leaks_json(stack.leaks)},
-          {"frames", json_of(stack.frames)},
-          {"ends_early", or_null(ending_of(stack))},
-          {"purpose", or_null(words_of(stack.purpose))}};
+}  // namespace
+
+// There may be many: what is empty, or 0 for most, is left out.
+std::string text_of(const StackEntry& stack) {
+  ObjectText object;
+  object.number("id", true, stack.id);
+  object.text("function", stack.function);
+  object.text_if_any("variant", stack.variant);
+  object.number("allocations", stack.calls_known, stack.allocations);
+  object.number("frees", stack.live_known && stack.calls_known, stack.releases);
+  object.number("allocated_bytes", stack.calls_known, stack.allocated_bytes);
+  object.number("live_blocks", stack.live_known, stack.live_blocks);
+  object.number("live_bytes", stack.live_known, stack.live_bytes);
+  object.number("peak_bytes", stack.times_known, stack.peak_bytes);
+  object.number("temporary_allocations", stack.temporary_known, stack.temporary_allocations);
+  if (!stack.calls_known || stack.mismatched_releases != 0)
+    object.number("mismatched_frees", stack.calls_known, stack.mismatched_releases);
+  object.number("lifetime_ns", stack.times_known, stack.lifetime_ns);
+  object.numbers("threads", stack.threads_known, stack.threads);
+  object.raw("leaks", text_of(stack.leaks));
+  object.numbers("frames", true, stack.frames);
+  object.text_if_any("ends_early", ending_of(stack));
+  object.text_if_any("purpose", words_of(stack.purpose));
+  return object.finish();
 }
 
 Json json_of(const ErrorEntry& error) {
@@ -112,7 +167,7 @@ Json json_of(const ErrorEntry& error) {
           {"variant", error.variant},
           {"address", error.address == 0 ? Json(nullptr) : Json(hex(error.address))},
           {"count", error.count},
-          {"frames", json_of(error.frames)},
+          {"frames", error.frames},
           {"allocated", error.allocated ? origin_json(*error.allocated) : Json(nullptr)},
           {"released", released}};
 }
@@ -128,7 +183,7 @@ Json json_of(const Totals& totals) {
           {"peak_live_blocks", known(totals.peak_known, totals.peak_live_blocks)},
           {"peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns)},
           {"mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes)},
-          {"peak_mapped_bytes", known(totals.calls_known, totals.peak_mapped_bytes)},
+          {"peak_mapped_bytes", known(totals.calls_known && totals.mapped_peak_known, totals.peak_mapped_bytes)},
           {"bad_frees", known(totals.bad_frees_known, totals.bad_releases)},
           {"double_frees", known(totals.bad_frees_known, totals.double_releases)},
           {"mismatched_frees", known(totals.calls_known, totals.mismatched_releases)},
@@ -184,6 +239,7 @@ Json json_of(const ProcessEntry& process) {
 Json sum_json(const std::vector<ProcessEntry>& processes) {
   const ProcessSums sums = sum_of(processes);
   return {{"count", processes.size()},
+          {"largest_peak_live_bytes", known(sums.largest_peak.has_value(), sums.largest_peak.value_or(0))},
           {"failed", sums.failed},
           {"unscanned", sums.unscanned},
           {"allocations", sums.allocations},
@@ -198,18 +254,49 @@ Json sum_json(const std::vector<ProcessEntry>& processes) {
 }
 
 Json note_json(const model::Note& note, const Json& scan) {
-  return {{"kind", name_of(note.kind)},     {"scan", scan},
-          {"module", or_null(note.module)}, {"name", or_null(note.name)},
-          {"count", count_of(note)},        {"numbers", note.numbers},
-          {"text", sentence_of(note)}};
+  Json json = {{"kind", name_of(note.kind)},     {"scan", scan},
+               {"module", or_null(note.module)}, {"name", or_null(note.name)},
+               {"count", count_of(note)},        {"numbers", note.numbers},
+               {"text", sentence_of(note)}};
+  if (note.pid != 0) json["pid"] = note.pid;
+  return json;
 }
 
-// What could not be seen, of the capture and of the scan whose leaks the report has.
 Json notes_json(const Report& report) {
   Json list = Json::array();
   for (const model::Note& note : report.capture.notes) list.push_back(note_json(note, nullptr));
   if (!report.leaks.scanned) return list;
-  for (const model::Note& note : report.leaks.scan.notes) list.push_back(note_json(note, report.leaks.scan.number));
+  for (const model::Note& note : report.leaks.scan.notes)
+    list.push_back(note_json(note, known(report.leaks.scan.number != 0, report.leaks.scan.number)));
+  return list;
+}
+
+const char* name_of(model::SymbolHint::Lack lack) {
+  using Lack = model::SymbolHint::Lack;
+  switch (lack) {
+    case Lack::kFile:
+      return "file";
+    case Lack::kSameFile:
+      return "same_file";
+    case Lack::kSymbols:
+      return "symbols";
+    case Lack::kLines:
+      break;
+  }
+  return "lines";
+}
+
+// What the reader of the report could do better; what the recording couldn't see is in the notes.
+Json warnings_json(const Report& report) {
+  Json list = Json::array();
+  if (report.unmatched) list.push_back({{"kind", "unmatched_filter"}, {"filter", report.filter}});
+  for (const model::SymbolHint& hint : report.symbol_hints) {
+    list.push_back({{"kind", "symbols"},
+                    {"module", hint.path},
+                    {"lacks", name_of(hint.lack)},
+                    {"functions_without_names", hint.without_names},
+                    {"asked_debuginfod", hint.asked_servers}});
+  }
   return list;
 }
 
@@ -228,27 +315,63 @@ Json capture_json(const Report& report) {
           {"lost_events", capture.lost_events},
           {"truncated", capture.truncated},
           {"damage", or_null(capture.damage)},
-          {"notes", sentences_of(capture.notes)},
           {"heaptap_version", capture.heaptap_version}};
 }
 
-JsonDocument::JsonDocument(const char* view, const Report& report) {
-  member("format", std::string("heaptap-") + view);
-  member("version", 1);
+JsonDocument::JsonDocument(const char* format, int version, const Write& write) : write_(write) {
+  member("format", std::string("heaptap-") + format);
+  member("version", version);
+}
+
+JsonDocument::JsonDocument(const char* view, const Report& report, const Write& write) : JsonDocument(view, 2, write) {
   member("target", target_json(report.capture));
   member("capture", capture_json(report));
   member("notes", notes_json(report));
+  member("warnings", warnings_json(report));
   member("filter", or_null(report.filter));
 }
 
+JsonDocument::~JsonDocument() {
+  text_ += "\n}\n";
+  write_(text_);
+}
+
 void JsonDocument::begin(const char* name) {
-  text_ += text_.size() == 1 ? "\n " : ",\n ";
+  text_ += text_.ends_with('{') ? "\n " : ",\n ";
   text_ += to_text(Json(name)) + ": ";
 }
 
 void JsonDocument::member(const char* name, const Json& value) {
   begin(name);
   text_ += to_text(value);
+  flush();
+}
+
+void JsonDocument::begin_list(const char* name) {
+  begin(name);
+  text_ += "[";
+  list_is_empty_ = true;
+}
+
+void JsonDocument::add(std::string_view entry) {
+  text_ += list_is_empty_ ? "\n  " : ",\n  ";
+  text_ += entry;
+  list_is_empty_ = false;
+  flush();
+}
+
+void JsonDocument::end_list() { text_ += list_is_empty_ ? "]" : "\n ]"; }
+
+void JsonDocument::frames(const Report& report) {
+  list("frames", report.frames, [](const model::Frame& frame) { return json_of(frame); });
+}
+
+// In large pieces. What `begin` looks at stays.
+void JsonDocument::flush() {
+  constexpr size_t kPieceBytes = size_t{1} << 18;
+  if (text_.size() < kPieceBytes) return;
+  write_(std::string_view(text_).substr(0, text_.size() - 1));
+  text_.erase(0, text_.size() - 1);
 }
 
 }  // namespace heaptap::report

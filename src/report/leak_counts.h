@@ -62,6 +62,8 @@ struct StackLeaks {
   BlockCount definite, indirect, possible, reachable, suppressed, unknown;
   BlockCount behind_headers;  // as in Leaks
   BlockCount below;           // indirectly lost ones, of whatever stack, that this stack's definitely lost ones lead to
+  uint64_t held_by = 0;       // another stack whose definitely lost blocks lead to `indirect`; 0: none, or not known
+  bool has_more_holders = false;
 
   [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
   StackLeaks& operator+=(const StackLeaks& other) {

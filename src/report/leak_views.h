@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/frame.h"
+#include "report/frame_list.h"
 #include "report/leak_counts.h"
 
 namespace heaptap::report {
@@ -59,6 +60,7 @@ struct Holders {
   BlockCount same_root;
   std::optional<HolderChain> held;
   std::optional<HolderChain> below;    // of a lost block that isn't a leader itself: the way from its leader
+  std::optional<HolderChain> cycle;    // of a leader: from it back to itself
   uint32_t earlier_scan = 0;           // the last one in which a block that is lost now was held; 0: none
   std::optional<HolderChain> earlier;  // who held it then
 };
@@ -108,7 +110,7 @@ struct ChangedStack {
   std::string function;
   std::string variant;
   LossChange change;
-  std::vector<model::Frame> frames;
+  std::vector<FrameIndex> frames;
 };
 
 struct ScanChanges {

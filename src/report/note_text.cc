@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -43,8 +44,9 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kUnreadableNote, "the trace holds a note that can't be read"},
     {NoteKind::kAgentNotLoaded, "the agent was never loaded into the program: nothing was recorded"},
     {NoteKind::kNoCallSeen,
-     "no call of an allocation function was seen: the program doesn't allocate, or it brings its own allocator inside "
-     "its executable, which a preloaded agent can't see"},
+     "no call of an allocation function was seen: the program doesn't allocate, or its own allocator is statically "
+     "linked: "
+     "use --via ptrace"},
     {NoteKind::kStrangerConnected,
      "another process than the program's connected to heaptap, which didn't answer it: it didn't know this session's "
      "secret"},
@@ -52,7 +54,7 @@ constexpr Sentence kSentences[] = {
      "events were lost because the program was faster than heaptap, whose log of {0} KiB was full (--on-overflow=wait "
      "makes it wait)"},
     {NoteKind::kCollectorStalled,
-     "events were lost because heaptap stood still for {0} s while its log was full: it was stopped, or had no "
+     "events were lost because heaptap was paused for {0} s while its log was full: it was stopped, or had no "
      "processor (the log had {1} KiB, and may grow to {2} KiB)"},
     {NoteKind::kNoRoomForThread,
      "events were lost where no room could be made for a thread, or for one more signal handler within others"},
@@ -60,7 +62,7 @@ constexpr Sentence kSentences[] = {
      "events were lost where no room could be made for a thread, or where a call came back and no breakpoint could be "
      "there"},
     {NoteKind::kLogDamaged,
-     "the log of {0} threads was damaged (overwritten by the program?) and is missing from there on"},
+     "the log of {0} threads was damaged (overwritten by the program?): later events of these threads are missing"},
     {NoteKind::kModulesLeftOut, "{0} loaded objects were not noted: there were too many"},
     {NoteKind::kStackTableFull, "the table of call stacks was full: later stacks that were new are cut short"},
     {NoteKind::kReleasesNotSeen,
@@ -74,13 +76,12 @@ constexpr Sentence kSentences[] = {
      "--aggregate-memory makes room)"},
     {NoteKind::kExecNotFollowed, "the program executed another one, which was not recorded: -e goes on there"},
     {NoteKind::kExecRefused, "it executed a program that isn't recorded: {name}"},
-    {NoteKind::kExecWhileLeaving, "it executed a program that isn't recorded: heaptap was letting go of it"},
-    {NoteKind::kTracerLetGo, "the tracer had to let go of the process before its end: later events are missing"},
+    {NoteKind::kExecWhileLeaving, "it executed a program that isn't recorded: heaptap was detaching from it"},
+    {NoteKind::kTracerLetGo, "the tracer had to detach from the process before its end: later events are missing"},
     {NoteKind::kTracerOutOfTime,
-     "the tracer has used the processor time that its limit allows (ulimit -t), and let go of the program: later "
-     "events are missing"},
+     "the tracer has used the CPU time that its limit allows (ulimit -t) and detached: later events are missing"},
     {NoteKind::kTracerBrokeOff, "the tracer couldn't go on ({name})"},
-    {NoteKind::kNotLetGoInTime, "the process was not let go in time: its last events may be missing"},
+    {NoteKind::kNotLetGoInTime, "the tracer did not detach in time: the last events may be missing"},
     {NoteKind::kMemoryNotOpened,
      "nothing of the process is recorded: its memory can't be opened (too many open files, or not permitted)"},
     {NoteKind::kEntryNotWatched,
@@ -93,13 +94,13 @@ constexpr Sentence kSentences[] = {
      "objects that are loaded later aren't watched: the loader's notice of them can't be seen"},
     {NoteKind::kUnwindTableCompressed,
      "{module}: its unwind tables are compressed, and stacks may end there; `objcopy --decompress-debug-sections` "
-     "mends it"},
+     "fixes it"},
     {NoteKind::kStaticWithoutFunctions,
-     "{module}: the program is static and has none of the functions that heaptap watches: its allocator has other "
-     "names"},
+     "{module}: the program is static and has none of the functions that heaptap watches (a Go program's runtime "
+     "doesn't use malloc)"},
     {NoteKind::kThreadsGoneAtEnd,
-     "the program ended without a call of exit, and {0} of its threads were gone when its memory was looked at: what "
-     "only their stacks held is shown as lost"},
+     "the program ended without a call of exit, and {0} of its threads were gone when its memory was scanned: what "
+     "only their stacks pointed to is shown as lost"},
     {NoteKind::kNoScanAfterExec,
      "no leak scan was made at the end: the program executed another one, and its memory was gone"},
     {NoteKind::kNoScanAtEnd,
@@ -113,10 +114,10 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kThreadInKernel,
      "thread {0} is deep in the kernel and could not be stopped: what only its registers point to is not seen"},
     {NoteKind::kMemoryNotRead, "{0} bytes of memory could not be read"},
-    {NoteKind::kBlocksMisplaced, "{0} blocks lie where no program's memory can be; they were left out"},
+    {NoteKind::kBlocksMisplaced, "{0} blocks are where no program's memory can be; they were left out"},
     {NoteKind::kMappingsNotSearched, "{0} large shared mappings of files were not searched for pointers"},
     {NoteKind::kHeapNotKnown,
-     "not all blocks are known: what else lies in the heap counts as roots, so leaks may be missed"},
+     "not all blocks are known: what else is in the heap counts as roots, so leaks may be missed"},
     {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
     {NoteKind::kCommandCut, "the command line is longer than what is shown of it"},
     {NoteKind::kSuppressionsCut, "the trace has more suppressions than are read: some are left out"},
@@ -141,7 +142,7 @@ const char* reason_of(uint64_t outcome) {
       return "from where the agent's library or heaptap can't be reached (another root or network, or no permission)";
     case wire::ExecOutcome::kSurroundings:
       return "in a way that isn't followed (an environment that is too large or another heaptap's, or a spawn into "
-             "another folder or other rights)";
+             "another directory or with other rights)";
     case wire::ExecOutcome::kBesideThreads:
       return "by system or popen beside other threads, which isn't followed";
     case wire::ExecOutcome::kNone:
@@ -224,6 +225,14 @@ std::optional<std::string> varying_text(const Note& note) {
   }
 }
 
+// "process 12", "processes 12, 13, 14 and 7 more".
+std::string processes_text(const std::vector<uint32_t>& pids) {
+  constexpr ptrdiff_t kMaxNamed = 3;
+  const std::vector<uint32_t> named(pids.begin(), pids.begin() + std::min(std::ssize(pids), kMaxNamed));
+  const std::string more = named.size() < pids.size() ? fmt::format(" and {} more", pids.size() - named.size()) : "";
+  return fmt::format("process{} {}{}", pids.size() == 1 ? "" : "es", fmt::join(named, ", "), more);
+}
+
 }  // namespace
 
 std::string end_of_tracer(const Note& note) {
@@ -243,7 +252,21 @@ std::string sentence_of(const Note& note) {
 
 std::vector<std::string> sentences_of(const std::vector<Note>& notes) {
   std::vector<std::string> sentences;
-  for (const Note& note : notes) sentences.push_back(sentence_of(note));
+  std::map<std::string, std::vector<uint32_t>> processes;  // by the sentence that is said of them
+  for (const Note& note : notes) {
+    std::string sentence = sentence_of(note);
+    if (note.pid != 0) {
+      std::vector<uint32_t>& pids = processes[sentence];
+      if (!pids.empty() && pids.back() == note.pid) continue;
+      pids.push_back(note.pid);
+      if (pids.size() > 1) continue;
+    }
+    sentences.push_back(std::move(sentence));
+  }
+  for (std::string& sentence : sentences) {
+    if (const auto found = processes.find(sentence); found != processes.end())
+      sentence = processes_text(found->second) + ": " + sentence;
+  }
   return sentences;
 }
 

@@ -1,5 +1,8 @@
 #include "report/process_sums.h"
 
+#include <algorithm>
+#include <tuple>
+
 namespace heaptap::report {
 
 ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
@@ -16,6 +19,8 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
     sums.double_releases += totals.double_releases;
     sums.mismatched_releases += totals.mismatched_releases;
     sums.lost_events += process.capture.lost_events;
+    if (!totals.peak_known) sums.largest_peak.reset();
+    if (sums.largest_peak) sums.largest_peak = std::max(*sums.largest_peak, totals.peak_live_bytes);
     if (!process.leaks.scanned) {
       if (!process.capture.executed) ++sums.unscanned;
       continue;
@@ -24,7 +29,46 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
     sums.indirect += process.leaks.indirect;
     sums.possible += process.leaks.possible;
   }
+  if (sums.failed != 0) sums.largest_peak.reset();
   return sums;
+}
+
+ProcessEntry entry_of(const Report& report) {
+  ProcessEntry entry{.capture = report.capture,
+                     .trace_path = report.trace_path,
+                     .failure = "",
+                     .totals = report.totals,
+                     .leaks = report.leaks};
+  entry.capture.suppressions.clear();
+  return entry;
+}
+
+std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> processes) {
+  std::vector<const ProcessEntry*> sorted;
+  for (const ProcessEntry& process : processes) sorted.push_back(&process);
+  const auto rank = [](const ProcessEntry* process) {
+    return std::tuple(process->capture.executed, ~process->leaks.definite.bytes, ~process->totals.peak_live_bytes);
+  };
+  std::ranges::stable_sort(sorted, {}, rank);
+  return sorted;
+}
+
+std::vector<ProgramEntry> programs_of(std::span<const ProcessEntry> processes) {
+  std::vector<ProgramEntry> programs;
+  for (const ProcessEntry* process : largest_first(processes)) {
+    const model::Capture& capture = process->capture;
+    const std::string& command = capture.command.empty() ? capture.executable : capture.command.front();
+    const std::string name = command.substr(command.rfind('/') + 1);
+    const auto known = std::ranges::find(programs, name, &ProgramEntry::program);
+    ProgramEntry& program = known != programs.end() ? *known : programs.emplace_back(name);
+    program.processes.push_back(*process);
+  }
+  const auto rank = [](const ProgramEntry& program) {
+    const ProcessSums sums = sum_of(program.processes);
+    return std::tuple(~sums.definite.bytes, ~sums.largest_peak.value_or(0));
+  };
+  std::ranges::stable_sort(programs, {}, rank);
+  return programs;
 }
 
 }  // namespace heaptap::report

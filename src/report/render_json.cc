@@ -3,6 +3,7 @@
 
 #include "report/call_tree.h"
 #include "report/json_values.h"
+#include "report/process_sums.h"
 #include "report/render.h"
 
 namespace heaptap::report {
@@ -15,58 +16,87 @@ const auto kSelf = [](const auto& entry) { return json_of(entry); };
 // `hex` of an address that may be unknown.
 Json address_json(uint64_t address) { return address == 0 ? Json(nullptr) : Json(fmt::format("{:#x}", address)); }
 
-std::string summary(const Report& report) {
-  JsonDocument document("summary", report);
+void add_stacks(JsonDocument& document, const Report& report) {
+  document.begin_list("stacks");
+  for (const StackEntry& stack : report.stacks) document.add(text_of(stack));
+  document.end_list();
+}
+
+void add_processes(JsonDocument& document, const Report& report) {
+  document.list("processes", report.processes, kSelf);
+  document.member("all_processes", sum_json(report.processes));
+}
+
+void summary(const Report& report, const Write& write) {
+  JsonDocument document("summary", report, write);
   document.member("totals", json_of(report.totals));
   document.member("leaks", json_of(report.leaks));
   document.list("errors", report.errors, kSelf);
   document.member("errors_listed", report.errors_requested);
   document.member("errors_dropped", report.errors_dropped);
   document.member("stack_count", report.stack_count);
-  document.list("stacks", report.stacks, kSelf);
-  document.member("hints", report.hints);
-  if (!report.processes.empty()) {
-    document.list("processes", report.processes, kSelf);
-    document.member("all_processes", sum_json(report.processes));
-  }
-  return document.finish();
+  add_stacks(document, report);
+  if (!report.processes.empty()) add_processes(document, report);
+  document.frames(report);
 }
 
-std::string stack_list(const char* view, const Report& report) {
-  JsonDocument document(view, report);
+void processes(const Report& report, const Write& write) {
+  JsonDocument document("processes", report, write);
+  add_processes(document, report);
+}
+
+void programs(const Report& report, const Write& write) {
+  JsonDocument document("programs", report, write);
+  document.list("programs", programs_of(report.processes), [](const ProgramEntry& program) -> Json {
+    return {{"program", program.program}, {"processes", sum_json(program.processes)}};
+  });
+  document.member("all_processes", sum_json(report.processes));
+}
+
+void stack_list(const char* view, const Report& report, const Write& write) {
+  JsonDocument document(view, report, write);
   document.member("totals", json_of(report.totals));
   document.member("leaks", json_of(report.leaks));
   document.member("sort", report.sort_key);
   document.member("stack_count", report.stack_count);
-  document.list("stacks", report.stacks, kSelf);
-  return document.finish();
+  add_stacks(document, report);
+  document.frames(report);
 }
 
-Json tree_json(const TreeNode& node) {
-  Json value = json_of(node.frame);
-  value["weight"] = node.weight;
-  value["allocations"] = node.allocations;
-  value["live_blocks"] = node.live_blocks;
-  value["children"] = Json::array();
+// `frame` is null of the function that was called, which has a name alone.
+void add_node(const TreeNode& node, std::string& text) {
+  const bool is_called = node.frame == kNoFrame;
+  text +=
+      fmt::format(R"({{"frame":{},"function":{},"weight":{},"allocations":{},"live_blocks":{},"children":[)",
+                  is_called ? "null" : fmt::format("{}", node.frame), is_called ? to_text(Json(node.function)) : "null",
+                  node.weight, node.allocations, node.live_blocks);
   for (const TreeNode& child : node.children) {
-    value["children"].push_back(tree_json(child));
+    if (&child != node.children.data()) text += ',';
+    add_node(child, text);
   }
-  return value;
+  text += "]}";
 }
 
-std::string tree(const Report& report, bool bottom_up) {
+void tree(const Report& report, bool bottom_up, const Write& write) {
   const Weight weight = choose_weight(report);
-  const TreeNode root = build_tree(report, weight, bottom_up, kMaxTreeFrames);
-  JsonDocument document("tree", report);
+  const TreeNode root = build_tree(report, weight, bottom_up,
+                                   [](const FrameList& frames) { return std::min(frames.size(), kMaxTreeFrames); });
+  JsonDocument document("tree", report, write);
   document.member("weight", name_of(weight));
   document.member("bottom_up", bottom_up);
   document.member("total", root.weight);
-  document.list("children", root.children, tree_json);
-  return document.finish();
+  document.begin_list("children");
+  for (const TreeNode& child : root.children) {
+    std::string text;
+    add_node(child, text);
+    document.add(text);
+  }
+  document.end_list();
+  document.frames(report);
 }
 
-std::string stats(const Report& report) {
-  JsonDocument document("stats", report);
+void stats(const Report& report, const Write& write) {
+  JsonDocument document("stats", report, write);
   document.member("totals", json_of(report.totals));
   document.member("stack_count", report.stack_count);
   document.list("threads", report.threads, [](const ThreadEntry& thread) -> Json {
@@ -81,14 +111,13 @@ std::string stats(const Report& report) {
                                 {"peak_rss_bytes", report.capture.collector_peak_rss_bytes},
                                 {"log_bytes_used", report.capture.log_bytes_used},
                                 {"trace_bytes", report.capture.trace_bytes}});
-  return document.finish();
 }
 
-std::string sizes(const Report& report) {
-  JsonDocument document("sizes", report);
+void sizes(const Report& report, const Write& write) {
+  JsonDocument document("sizes", report, write);
   if (!report.sizes_known) {
     for (const char* name : {"classes", "sizes", "uncounted_allocations"}) document.member(name, nullptr);
-    return document.finish();
+    return;
   }
   const bool counts = report.has_events;
   document.list("classes", report.size_classes, [counts](const SizeClass& size) -> Json {
@@ -104,11 +133,10 @@ std::string sizes(const Report& report) {
         {"size", size.size_bytes}, {"allocations", known(counts, size.allocations)}, {"live_blocks", size.live_blocks}};
   });
   document.member("uncounted_allocations", known(counts, report.uncounted_allocations));
-  return document.finish();
 }
 
-std::string lifetimes(const Report& report) {
-  JsonDocument document("lifetimes", report);
+void lifetimes(const Report& report, const Write& write) {
+  JsonDocument document("lifetimes", report, write);
   if (!report.has_events)
     document.member("lifetimes", nullptr);
   else
@@ -120,74 +148,100 @@ std::string lifetimes(const Report& report) {
     });
   document.member("live_blocks", known(report.totals.live_known, report.totals.live_blocks));
   document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
-  return document.finish();
 }
 
-std::string timeline(const Report& report) {
-  JsonDocument document("timeline", report);
+Json point_json(const TimelinePoint& point) {
+  return {{"time_ns", point.time_ns},          {"live_bytes", point.live_bytes},
+          {"live_blocks", point.live_blocks},  {"peak_live_bytes", point.peak_live_bytes},
+          {"allocations", point.allocations},  {"frees", point.releases},
+          {"mapped_bytes", point.mapped_bytes}};
+}
+
+Json block_json(const BlockEntry& block, const Json& caller) {
+  return {{"number", block.number},     {"address", address_json(block.address)},
+          {"size", block.size_bytes},   {"allocated_at_ns", block.allocated_at_ns},
+          {"thread", block.thread},     {"stack", block.stack_id},
+          {"function", block.function}, {"caller", caller}};
+}
+
+void timeline(const Report& report, const Write& write) {
+  JsonDocument document("timeline", report, write);
   document.member("start_ns", report.timeline_start_ns);
   if (!report.has_events)
     document.member("points", nullptr);
   else
-    document.list("points", report.timeline, [](const TimelinePoint& point) -> Json {
-      return {{"time_ns", point.time_ns},          {"live_bytes", point.live_bytes},
-              {"live_blocks", point.live_blocks},  {"peak_live_bytes", point.peak_live_bytes},
-              {"allocations", point.allocations},  {"frees", point.releases},
-              {"mapped_bytes", point.mapped_bytes}};
-    });
-  return document.finish();
+    document.list("points", report.timeline, point_json);
 }
 
-std::string blocks(const Report& report) {
-  JsonDocument document("blocks", report);
+void blocks(const Report& report, const Write& write) {
+  JsonDocument document("blocks", report, write);
   document.member("live_blocks", known(report.totals.live_known, report.totals.live_blocks));
   document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
   if (!report.has_events)
     document.member("blocks", nullptr);
   else
-    document.list("blocks", report.blocks, [](const BlockEntry& block) -> Json {
-      return {{"number", block.number},     {"address", address_json(block.address)},
-              {"size", block.size_bytes},   {"allocated_at_ns", block.allocated_at_ns},
-              {"thread", block.thread},     {"stack", block.stack_id},
-              {"function", block.function}, {"caller", json_of(block.caller)}};
+    document.list("blocks", report.blocks, [](const BlockEntry& block) {
+      return block_json(block, block.caller == kNoFrame ? Json(nullptr) : Json(block.caller));
     });
-  return document.finish();
+  document.frames(report);
 }
 
 }  // namespace
 
-std::string render_json(const Report& report, View view, const RenderOptions& options) {
+void write_json(const Report& report, View view, const RenderOptions& options, const Write& write) {
   switch (view) {
     case View::kSummary:
-      return summary(report);
+      return summary(report, write);
     case View::kLeaks:
-      return stack_list("leaks", report);
+      return stack_list("leaks", report, write);
     case View::kTop:
-      return stack_list("top", report);
+      return stack_list("top", report, write);
     case View::kTree:
-      return tree(report, options.bottom_up);
+      return tree(report, options.bottom_up, write);
     case View::kStats:
-      return stats(report);
+      return stats(report, write);
     case View::kSizes:
-      return sizes(report);
+      return sizes(report, write);
     case View::kLifetimes:
-      return lifetimes(report);
+      return lifetimes(report, write);
     case View::kTimeline:
-      return timeline(report);
+      return timeline(report, write);
     case View::kBlocks:
-      return blocks(report);
+      return blocks(report, write);
     case View::kHolders:
-      return json_holders(report);
+      return json_holders(report, write);
     case View::kRetained:
-      return json_retained(report);
+      return json_retained(report, write);
     case View::kGlobals:
-      return json_globals(report);
+      return json_globals(report, write);
     case View::kScans:
-      return json_scans(report);
+      return json_scans(report, write);
     case View::kScanChanges:
-      return json_scan_changes(report);
+      return json_scan_changes(report, write);
+    case View::kProcesses:
+      return processes(report, write);
+    case View::kPrograms:
+      return programs(report, write);
   }
-  return "";
+}
+
+std::string render_json(const Report& report, View view, const RenderOptions& options) {
+  std::string text;
+  write_json(report, view, options, [&text](std::string_view piece) { text += piece; });
+  return text;
+}
+
+bool has_ndjson(View view) { return view == View::kBlocks || view == View::kTimeline; }
+
+void write_ndjson(const Report& report, View view, const RenderOptions& /*options*/, const Write& write) {
+  if (view == View::kTimeline) {
+    for (const TimelinePoint& point : report.timeline) write(to_text(point_json(point)) + "\n");
+  } else if (view == View::kBlocks) {
+    for (const BlockEntry& block : report.blocks) {
+      const Json caller = block.caller == kNoFrame ? Json(nullptr) : json_of(report.frames[block.caller]);
+      write(to_text(block_json(block, caller)) + "\n");
+    }
+  }
 }
 
 }  // namespace heaptap::report

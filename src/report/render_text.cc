@@ -4,7 +4,8 @@
 namespace heaptap::report {
 
 std::string render_text(const Report& report, View view, const RenderOptions& options) {
-  const TextContext context{report, options, Ink(options.color)};
+  const TextContext context{report, options, Ink(options.color),
+                            FrameText(report.frames, report.skipped, options.frames)};
   if (!report.has_events) {
     if (view == View::kLifetimes) return text_not_kept(context, "lifetimes");
     if (view == View::kTimeline) return text_not_kept(context, "the timeline");
@@ -39,8 +40,16 @@ std::string render_text(const Report& report, View view, const RenderOptions& op
       return text_scans(context);
     case View::kScanChanges:
       return text_scan_changes(context);
+    case View::kProcesses:
+      return text_processes(context);
+    case View::kPrograms:
+      return text_programs(context);
   }
   return "";
+}
+
+void write_text(const Report& report, View view, const RenderOptions& options, const Write& write) {
+  write(render_text(report, view, options));
 }
 
 }  // namespace heaptap::report

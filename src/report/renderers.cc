@@ -6,7 +6,8 @@
 namespace heaptap::report {
 namespace {
 
-constexpr std::array kRenderers{Renderer{"text", render_text}, Renderer{"json", render_json}};
+constexpr std::array kRenderers{Renderer{"text", write_text}, Renderer{"json", write_json},
+                                Renderer{"ndjson", write_ndjson}};
 
 }  // namespace
 

@@ -4,12 +4,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/capture.h"
 #include "model/frame.h"
+#include "model/symbol_hint.h"
+#include "report/activity.h"
+#include "report/frame_list.h"
 #include "report/leak_counts.h"
 #include "report/leak_views.h"
+#include "report/machinery.h"
 #include "wire/log.h"
 
 namespace heaptap::report {
@@ -35,6 +40,7 @@ struct Totals {
   bool calls_known = true;  // all but live_blocks and live_bytes
   bool live_known = true;   // releases, live_blocks, live_bytes
   bool peak_known = true;   // peak_live_bytes, peak_live_blocks
+  bool mapped_peak_known = true;
   bool peak_time_known = true;
   bool temporary_known = true;
   bool bad_frees_known = true;  // which are double, and which bad
@@ -59,10 +65,10 @@ struct StackEntry {
   uint64_t lifetime_ns = 0;  // of its blocks that were released, summed
   std::vector<uint32_t> threads;
   std::optional<StackLeaks> leaks;  // empty where no scan was made
-  std::vector<model::Frame> frames;
-  bool live_known = true;   // releases, live_blocks, live_bytes
-  bool calls_known = true;  // allocations, releases, allocated_bytes, mismatched_releases
-  bool times_known = true;  // peak_bytes, lifetime_ns
+  std::vector<FrameIndex> frames;   // its callers, innermost first, inlined ones included
+  bool live_known = true;           // releases, live_blocks, live_bytes
+  bool calls_known = true;          // allocations, releases, allocated_bytes, mismatched_releases
+  bool times_known = true;          // peak_bytes, lifetime_ns
   bool threads_known = true;
   bool temporary_known = true;
   wire::StackEnd end = wire::StackEnd::kComplete;  // why there are no further frames
@@ -80,6 +86,9 @@ enum class Gap : uint8_t {
   kLater,  // a reason that a later version knows
   kRunning,
   kCutOff,
+  // Of a run.
+  kUnscannedProcess,
+  kUnreadTrace,
 };
 
 // Which verdicts are certain. Where one isn't, what it speaks against is still so; there may be more of it.
@@ -96,12 +105,12 @@ struct ErrorEntry {
   std::string variant;
   uint64_t address = 0;
   uint64_t count = 1;  // same kind, same stacks; the address is the first one's
-  std::vector<model::Frame> frames;
+  std::vector<FrameIndex> frames;
   struct Origin {
     std::string function;
     std::string variant;
     uint64_t size_bytes = 0;
-    std::vector<model::Frame> frames;
+    std::vector<FrameIndex> frames;
   };
   std::optional<Origin> allocated;
   std::optional<Origin> released;  // the first release of a double one
@@ -146,6 +155,7 @@ struct ThreadEntry {
   uint64_t allocations = 0;
   uint64_t releases = 0;  // made by this thread, of whosever blocks
   uint64_t allocated_bytes = 0;
+  uint32_t pid = 0;  // of a run: its process
 };
 
 struct BlockEntry {
@@ -156,7 +166,7 @@ struct BlockEntry {
   uint32_t thread = 0;
   uint64_t stack_id = 0;
   std::string function;
-  model::Frame caller;  // the first frame of its stack
+  FrameIndex caller = kNoFrame;  // the telling frame of its stack
 };
 
 // One of the processes that were recorded together, or what one was before it executed another program.
@@ -166,6 +176,18 @@ struct ProcessEntry {
   std::string failure;  // why the trace can't be read; then the numbers mean nothing
   Totals totals;
   Leaks leaks;
+};
+
+// A file of code that the process had mapped.
+struct ModuleEntry {
+  std::string path;
+  std::string build_id;  // in hex; empty: it has none, or the path stood for several files
+};
+
+// What a filter that nothing passed was about, so that it can be said how to find one that something does.
+struct UnmatchedFilter {
+  bool by_name = false;
+  bool by_thread = false;
 };
 
 struct Report {
@@ -187,10 +209,13 @@ struct Report {
   std::vector<LifetimeClass> lifetimes;
   std::vector<TimelinePoint> timeline;
   uint64_t timeline_start_ns = 0;
+  bool grows_to_the_end = false;  // live bytes grew through the whole time, and were still growing
   std::vector<ThreadEntry> threads;
   std::vector<BlockEntry> blocks;  // alive; empty unless asked for
   std::string trace_path;
   std::vector<ProcessEntry> processes;  // all of the recording, this one first; empty where it is the only one
+  bool of_run = false;                  // the figures are those of all `processes` together (analysis/merge.h)
+  std::string run_path;                 // the index of the recording; empty where there is none
   std::string filter;                   // what the report was narrowed down to, in words; empty where it is everything
   std::string sort_key;                 // of the stacks
   std::optional<Holders> holders;
@@ -198,8 +223,19 @@ struct Report {
   std::optional<Globals> globals;
   std::optional<std::vector<ScanEntry>> scans;
   std::optional<ScanChanges> scan_changes;
-  std::string generated_suppressions;  // for the leaks that are listed, where they were asked for
-  std::vector<std::string> hints;      // what would make the report better, ready to print
+  std::optional<Activity> activity;
+  std::optional<AddressSpace> address_space;
+  std::optional<StackGraph> stack_graph;
+  std::vector<StackHolders> stack_holders;                           // of the stacks that matter most
+  std::vector<std::pair<uint32_t, std::string>> stack_suppressions;  // of listed leaks: place in `stacks`, and the text
+  std::string generated_suppressions;           // for the leaks that are listed, where they were asked for
+  std::vector<model::SymbolHint> symbol_hints;  // of modules whose shown frames lack names or lines
+  std::optional<UnmatchedFilter> unmatched;     // the filter let nothing through
+  std::vector<model::Frame> frames;             // each once; what stacks and the like name by index
+  std::vector<ModuleEntry> modules;             // each path once, in order
+  SkippedNames skipped = {};                    // functions that the user calls machinery
+
+  [[nodiscard]] FrameList list(const std::vector<FrameIndex>& indices) const { return {frames, indices}; }
 };
 
 }  // namespace heaptap::report

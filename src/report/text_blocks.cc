@@ -4,14 +4,22 @@
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/function_name.h"
 #include "report/text_parts.h"
-#include "report/text_safe.h"
 
 namespace heaptap::report {
 
 using base::format_bytes;
 
-std::string short_safe(const std::string& name) { return base::safe_text(short_name(name, kNameWidth)); }
+namespace {
+
+constexpr size_t kMaxName = 64;
+
+}  // namespace
+
+std::string short_safe(const std::string& name) {
+  return base::safe_text(short_name(without_defaults(name), kMaxName));
+}
 
 namespace {
 
@@ -29,19 +37,19 @@ std::string variable_text(const NamedRoot& root) {
   return root.offset == 0 ? text : text + fmt::format(" +{}", root.offset);
 }
 
-std::string frame_text(const NamedRoot& root) {
-  return root.frame ? ", frame " + describe(*root.frame, kNameWidth) : fmt::format(", at {:#x}", root.address);
+std::string frame_text(const TextContext& context, const NamedRoot& root) {
+  return root.frame ? ", frame " + context.text.both(*root.frame, kMaxName) : fmt::format(", at {:#x}", root.address);
 }
 
 }  // namespace
 
-std::string block_text(const NamedBlock& block) {
+std::string block_text(const TextContext& context, const NamedBlock& block) {
   const std::string type = block.type.empty() ? "" : "  " + short_safe(block.type);
   return fmt::format("#b{}  {}{}  by {} from {} (stack #{})", block.number, format_bytes(block.size_bytes), type,
-                     block.function, describe(block.caller, kNameWidth), block.stack_id);
+                     block.function, context.text.both(block.caller, kMaxName), block.stack_id);
 }
 
-std::string root_text(const NamedRoot& root) {
+std::string root_text(const TextContext& context, const NamedRoot& root) {
   const bool is_thread_local = root.kind == "thread-local";
   if (root.kind == "global" || is_thread_local) {
     const std::string thread = is_thread_local ? thread_text(root) : "";
@@ -52,10 +60,33 @@ std::string root_text(const NamedRoot& root) {
   }
   if (root.kind == "register") return "register " + root.name + thread_text(root);
   if (root.kind == "mapping") return fmt::format("memory mapped at {:#x}", root.address);
-  if (root.kind == "alternate-stack") return "alternate stack" + thread_text(root) + frame_text(root);
+  if (root.kind == "alternate-stack") return "alternate stack" + thread_text(root) + frame_text(context, root);
   if (root.kind == "context-stack") return fmt::format("context stack at {:#x}", root.address);
   if (root.kind == "kernel") return "a word that the kernel keeps for an event (epoll, a timer)";
-  return "stack" + thread_text(root) + frame_text(root);
+  return "stack" + thread_text(root) + frame_text(context, root);
+}
+
+std::string root_text(const Report& report, const NamedRoot& root) {
+  const RenderOptions options{.width = 0};
+  return root_text({report, options, Ink(false), FrameText({}, report.skipped, options.frames)}, root);
+}
+
+std::vector<std::string> holder_lines(const Report& report, const Holders& holders) {
+  const RenderOptions options{.width = 0};
+  const TextContext context{report, options, Ink(false), FrameText(report.frames, report.skipped, options.frames)};
+  std::vector<std::string> lines;
+  const std::optional<HolderChain>& chain = holders.held ? holders.held : holders.below;
+  if (chain && chain->root) lines.push_back(root_text(context, *chain->root));
+  if (!chain) lines.emplace_back("Nothing points to it.");
+  if (chain && !holders.held) lines.emplace_back("Lost together with:");
+  for (size_t i = 0; chain && i < chain->steps.size(); ++i) {
+    lines.push_back(fmt::format("-> {}, at +{}", block_text(context, chain->steps[i].block), chain->steps[i].offset));
+    if (chain->left_out != 0 && i + 1 == chain->steps.size() / 2) {
+      lines.push_back(fmt::format("   ... {} more ...", counted(chain->left_out, "step")));
+    }
+  }
+  lines.push_back("-> " + block_text(context, holders.block));
+  return lines;
 }
 
 std::string amount(const BlockCount& count) {

@@ -23,30 +23,42 @@ std::string state_text(const NamedBlock& block) {
 // One line for each step of the way, the block itself last.
 std::string chain_text(const TextContext& context, const HolderChain& chain, const NamedBlock& block) {
   std::string text;
-  if (chain.root) text += "  " + context.ink.bold(root_text(*chain.root)) + pointer_text(chain.pointer) + "\n";
+  if (chain.root) text += "  " + context.ink.bold(root_text(context, *chain.root)) + pointer_text(chain.pointer) + "\n";
   const char* arrow = chain.root ? "  -> " : "     ";
   for (size_t i = 0; i < chain.steps.size(); ++i) {
     const HolderStep& step = chain.steps[i];
-    text += fmt::format("{}{}, at +{}{}\n", arrow, block_text(step.block), step.offset, pointer_text(step.pointer));
+    text += fmt::format("{}{}, at +{}{}\n", arrow, block_text(context, step.block), step.offset,
+                        pointer_text(step.pointer));
     arrow = "  -> ";
     if (chain.left_out != 0 && i + 1 == chain.steps.size() / 2) {
       text += context.ink.dim(fmt::format("     ... {} more ...", counted(chain.left_out, "step"))) + "\n";
     }
   }
-  return text + arrow + context.ink.bold(block_text(block)) + "\n";
+  return text + arrow + context.ink.bold(block_text(context, block)) + "\n";
+}
+
+// "Only a cycle points to it: #b316 -> #b317 -> #b316"
+std::string cycle_text(const HolderChain& cycle, const NamedBlock& block) {
+  std::string text = "\nOnly a cycle points to it: ";
+  for (size_t i = 0; i < cycle.steps.size(); ++i) {
+    text += fmt::format("#b{} -> ", cycle.steps[i].block.number);
+    if (cycle.left_out != 0 && i + 1 == cycle.steps.size() / 2) text += "... -> ";
+  }
+  return text + fmt::format("#b{}\n", block.number);
 }
 
 std::string loss_text(const TextContext& context, const Holders& holders) {
   std::string text;
-  if (holders.block.state == "reachable") return "\nThe dynamic loader allocated it for itself: it counts as held.\n";
+  if (holders.block.state == "reachable")
+    return "\nThe dynamic loader allocated it for itself: it counts as reachable.\n";
   if (holders.below) {
-    text +=
-        "\nNo root leads to it. It is lost below this block:\n" + chain_text(context, *holders.below, holders.block);
+    text += "\nNo root leads to it. It is indirectly lost, held by this lost block:\n" +
+            chain_text(context, *holders.below, holders.block);
   } else {
-    text += "\nNo root leads to it, and no other lost block, but those that it leads to itself.\n";
+    text += holders.cycle ? cycle_text(*holders.cycle, holders.block) : "\nNothing points to it.\n";
   }
   if (holders.earlier) {
-    text += fmt::format("\nIn scan {} it was still held:\n", holders.earlier_scan);
+    text += fmt::format("\nIn scan {} it was still reachable:\n", holders.earlier_scan);
     text += chain_text(context, *holders.earlier, holders.block);
   }
   return text;
@@ -59,20 +71,20 @@ std::string text_holders(const TextContext& context) {
   const Holders& holders = *context.report.holders;
   const NamedBlock& block = holders.block;
   std::string text = title_of(context) + "\n";
-  text += fmt::format("Who holds {}?\n", holders.asked);
+  text += fmt::format("What points to {}?\n", holders.asked);
   if (holders.of_stack.blocks != 0) {
     text += fmt::format("The stack's largest block, of {}:\n", amount(holders.of_stack));
   }
-  text += "  " + block_text(block) + fmt::format("\n  at {:#x}", block.address);
+  text += "  " + block_text(context, block) + fmt::format("\n  at {:#x}", block.address);
   if (holders.offset != 0) text += fmt::format(" (the address is {} into it)", counted(holders.offset, "byte"));
   text += ", " + state_text(block) + "\n";
   if (holders.held) {
-    text += "\nA shortest way to it:\n" + chain_text(context, *holders.held, block);
+    text += "\nShortest path to it:\n" + chain_text(context, *holders.held, block);
   } else {
     text += loss_text(context, holders);
   }
   if (holders.of_stack.blocks > 1 && holders.held) {
-    text += fmt::format("\nThe same root holds {} of this stack.\n", amount(holders.same_root));
+    text += fmt::format("\nThe same root leads to {} of this stack.\n", amount(holders.same_root));
   }
   return text + remarks_of(context);
 }

@@ -4,7 +4,6 @@
 #include "base/units.h"
 #include "report/text_blocks.h"
 #include "report/text_parts.h"
-#include "report/text_safe.h"
 
 namespace heaptap::report {
 namespace {
@@ -17,16 +16,17 @@ std::string more_text(const TextContext& context, size_t shown, uint64_t all) {
   return context.ink.dim(fmt::format("({} more: -n N shows more)", format_count(all - shown))) + "\n";
 }
 
-std::string entry_text(const RetainedEntry& entry) {
-  if (entry.block) return block_text(*entry.block);
+std::string entry_text(const TextContext& context, const RetainedEntry& entry) {
+  constexpr size_t kMaxName = 64;
+  if (entry.block) return block_text(context, *entry.block);
   if (entry.stack_id != 0) {
-    return fmt::format("#{}  {} from {}", entry.stack_id, entry.function, describe(entry.caller, kNameWidth));
+    return fmt::format("#{}  {} from {}", entry.stack_id, entry.function, context.text.both(entry.caller, kMaxName));
   }
   return entry.type.empty() ? "(unknown)" : short_safe(entry.type);
 }
 
 std::string when_text(const ScanFacts& scan) {
-  return scan.at_end ? "at the program's end" : "after " + base::format_duration(scan.time_ns);
+  return scan.at_end ? "at the program's end" : "at " + base::format_duration(scan.time_ns);
 }
 
 std::string changed_stack(const TextContext& context, const ChangedStack& stack) {
@@ -38,7 +38,8 @@ std::string changed_stack(const TextContext& context, const ChangedStack& stack)
   part(stack.change.remained, "still there");
   part(stack.change.gone, "gone");
   return "\n  " + context.ink.bold(fmt::format("#{}  {}", stack.id, line)) +
-         fmt::format("; by {}\n", function_text(stack.function, stack.variant)) + frames_text(context, stack.frames);
+         fmt::format("; by {}\n", function_text(stack.function, stack.variant)) +
+         frames_text(context, context.report.list(stack.frames));
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ std::string text_retained(const TextContext& context) {
   if (!context.report.retained) return title_of(context);
   const Retained& retained = *context.report.retained;
   std::string text = title_of(context) + "\n";
-  text += fmt::format("What would go with each {} alone, of {} that are held\n\n", retained.by, amount(retained.held));
+  text += fmt::format("Retained size by {} ({} reachable)\n\n", retained.by, amount(retained.held));
   const bool is_block = retained.by == "block";
   TextTable table({{"RETAINED"},
                    {"SHARE"},
@@ -56,12 +57,13 @@ std::string text_retained(const TextContext& context) {
                    {is_block                 ? "BLOCK"
                     : retained.by == "stack" ? "STACK"
                                              : "TYPE",
-                    Align::kLeft}});
+                    Align::kLeft}},
+                  context.options.width);
   const size_t shown = std::min(retained.entries.size(), context.rows(20));
   for (size_t i = 0; i < shown; ++i) {
     const RetainedEntry& entry = retained.entries[i];
     table.add({format_bytes(entry.retained.bytes), percent(entry.retained.bytes, retained.held.bytes),
-               format_count(entry.retained.blocks), format_bytes(entry.own.bytes), entry_text(entry)});
+               format_count(entry.retained.blocks), format_bytes(entry.own.bytes), entry_text(context, entry)});
   }
   return text + table.render(context.ink) + more_text(context, shown, retained.entry_count) + remarks_of(context);
 }
@@ -70,16 +72,17 @@ std::string text_globals(const TextContext& context) {
   if (!context.report.globals) return title_of(context);
   const Globals& globals = *context.report.globals;
   std::string text = title_of(context) + "\n";
-  text += fmt::format("{} are held by global variables alone\n\n", amount(globals.held));
-  TextTable table({{"RETAINED"}, {"BLOCKS"}, {"POINTS TO"}, {"VARIABLE", Align::kLeft}});
+  text += fmt::format("{} retained by global variables\n\n", amount(globals.held));
+  TextTable table({{"RETAINED"}, {"BLOCKS"}, {"POINTS TO"}, {"VARIABLE", Align::kLeft}}, context.options.width);
   const size_t shown = std::min(globals.entries.size(), context.rows(20));
   for (size_t i = 0; i < shown; ++i) {
     const GlobalEntry& entry = globals.entries[i];
     table.add({format_bytes(entry.retained.bytes), format_count(entry.retained.blocks),
-               counted(entry.direct.blocks, "block"), root_text(entry.variable)});
+               counted(entry.direct.blocks, "block"), root_text(context, entry.variable)});
   }
   text += table.render(context.ink) + more_text(context, shown, globals.entry_count);
-  if (globals.shared.blocks != 0) text += fmt::format("\n{} are held by several of them\n", amount(globals.shared));
+  if (globals.shared.blocks != 0)
+    text += fmt::format("\n{} retained by several of them together\n", amount(globals.shared));
   return text + remarks_of(context);
 }
 
@@ -93,7 +96,8 @@ std::string text_scans(const TextContext& context) {
                    {"REACHABLE"},
                    {"SUPPRESSED"},
                    {"BLOCKS"},
-                   {"STOOD STILL"}});
+                   {"PAUSE"}},
+                  context.options.width);
   for (const ScanEntry& scan : *context.report.scans) {
     table.add({format_count(scan.facts.number), when_text(scan.facts), format_bytes(scan.definite.bytes),
                format_bytes(scan.indirect.bytes), format_bytes(scan.possible.bytes), format_bytes(scan.reachable.bytes),
@@ -114,7 +118,7 @@ std::string text_scan_changes(const TextContext& context) {
   };
   row("new", changes.total.appeared, "");
   row("still there", changes.total.remained, "");
-  row("gone", changes.total.gone, ": released, or found again");
+  row("gone", changes.total.gone, ": freed, or reachable again");
   const size_t shown = std::min(changes.stacks.size(), context.rows(20));
   for (size_t i = 0; i < shown; ++i) text += changed_stack(context, changes.stacks[i]);
   return text + more_text(context, shown, changes.stack_count) + remarks_of(context);

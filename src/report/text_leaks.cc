@@ -1,40 +1,56 @@
 // What a leak scan found.
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "base/safe_text.h"
 #include "base/units.h"
 #include "report/note_text.h"
 #include "report/text_blocks.h"
 #include "report/text_parts.h"
-#include "report/text_safe.h"
 
 namespace heaptap::report {
 namespace {
 
 using base::format_bytes;
 
+// "76.2 KiB (192 B direct, 76.0 KiB indirect) in 8 blocks definitely lost": what one leak leads to counts with it.
+std::string definite_text(const StackLeaks& leaks) {
+  BlockCount sum = leaks.definite;
+  sum += leaks.below;
+  const std::string parts = leaks.below.blocks == 0
+                                ? ""
+                                : fmt::format(" ({} direct, {} indirect)", format_bytes(leaks.definite.bytes),
+                                              format_bytes(leaks.below.bytes));
+  return fmt::format("{}{} in {} definitely lost", format_bytes(sum.bytes), parts, counted(sum.blocks, "block"));
+}
+
+std::string indirect_text(const StackLeaks& leaks) {
+  const std::string holder =
+      leaks.held_by == 0 ? ""
+                         : fmt::format(" (held by #{}{})", leaks.held_by, leaks.has_more_holders ? " and others" : "");
+  return amount(leaks.indirect) + " indirectly lost" + holder;
+}
+
 std::string leaks_of_stack(const TextContext& context, const StackEntry& stack) {
   const StackLeaks& leaks = *stack.leaks;
-  std::string line;
-  const auto part = [&](const BlockCount& count, const char* what) {
-    if (count.blocks != 0) line += fmt::format("{}{} {}", line.empty() ? "" : ", ", amount(count), what);
-  };
-  part(leaks.definite, "definitely lost");
-  part(leaks.below, "indirectly lost below");
-  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, line));
-  const bool is_certain = !line.empty();
-  line.clear();
-  part(leaks.indirect, is_certain ? "of its own below others" : "indirectly lost, below others");
-  part(leaks.possible, "possibly lost");
-  text += is_certain && !line.empty() ? ", " + line : line;
+  std::vector<std::string> parts;
+  if (leaks.definite.blocks != 0) parts.push_back(definite_text(leaks));
+  // What its own leaks lead to is told with them.
+  const bool is_told = leaks.definite.blocks != 0 && leaks.held_by == 0 && leaks.indirect.blocks <= leaks.below.blocks;
+  if (leaks.indirect.blocks != 0 && !is_told) parts.push_back(indirect_text(leaks));
+  if (leaks.possible.blocks != 0) parts.push_back(amount(leaks.possible) + " possibly lost");
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, parts.empty() ? "" : parts.front()));
+  for (size_t i = 1; i < parts.size(); ++i) text += ", " + parts[i];
   const std::string calls = stack.calls_known ? counted(stack.allocations, "allocation") + " " : "";
   text += fmt::format("; {}by {}", calls, function_text(stack.function, stack.variant));
   return text + "\n" + frames_text(context, stack);
 }
 
 std::string live_stack(const TextContext& context, const StackEntry& stack) {
-  std::string text = "  " + context.ink.bold(fmt::format("#{}  {} live in {}", stack.id, format_bytes(stack.live_bytes),
-                                                         counted(stack.live_blocks, "block")));
+  std::string text =
+      "  " + context.ink.bold(fmt::format("#{}  {} in {} not freed", stack.id, format_bytes(stack.live_bytes),
+                                          counted(stack.live_blocks, "block")));
   text += fmt::format(" of {} by {}", counted(stack.allocations, "allocation"),
                       function_text(stack.function, stack.variant));
   return text + "\n" + frames_text(context, stack);
@@ -44,18 +60,29 @@ std::string stack_with_leaks(const TextContext& context, const StackEntry& stack
   return stack.leaks ? leaks_of_stack(context, stack) : live_stack(context, stack);
 }
 
-std::string scan_text(const Leaks& leaks) {
+// Of one scan, or of those of a run.
+std::string scan_facts_text(const Leaks& leaks) {
   const ScanFacts& scan = leaks.scan;
-  std::string text = fmt::format(
-      "Scan {} of {}, {}: the program stood still for {}, {} were read, {} were looked at\n", scan.number,
-      leaks.scan_count, scan.at_end ? "at the program's end" : "asked for after " + base::format_duration(scan.time_ns),
+  if (scan.number == 0) {
+    return fmt::format("{}: paused {} in all, scanned {}, {}\n", counted(leaks.scan_count, "scan"),
+                       base::format_duration(scan.stopped_ns), format_bytes(scan.read_bytes),
+                       counted(scan.blocks, "block"));
+  }
+  const std::string number = leaks.scan_count > 1 ? fmt::format(" {} of {}", scan.number, leaks.scan_count) : "";
+  return fmt::format(
+      "Scan{} {}: paused {}, scanned {}, {}\n", number,
+      scan.at_end ? "at the program's end" : "at " + base::format_duration(scan.time_ns) + " (on request)",
       base::format_duration(scan.stopped_ns), format_bytes(scan.read_bytes), counted(scan.blocks, "block"));
-  for (const std::string& note : sentences_of(scan.notes)) text += "  ! " + base::safe_text(note) + "\n";
+}
+
+std::string scan_text(const Leaks& leaks) {
+  std::string text = scan_facts_text(leaks);
+  for (const std::string& note : sentences_of(leaks.scan.notes)) text += "  ! " + base::safe_text(note) + "\n";
   for (const std::string& line : leaks.unused_suppressions) {
     text += "  ! a suppression that matched nothing: " + base::safe_text(line) + "\n";
   }
   for (const std::string& line : leaks.broad_suppressions) {
-    text += "  ! a suppression that fits every stack: " + base::safe_text(line) + "\n";
+    text += "  ! a suppression that matches every stack: " + base::safe_text(line) + "\n";
   }
   return text;
 }
@@ -66,25 +93,20 @@ std::string leak_totals_text(const TextContext& context) {
   const Leaks& leaks = context.report.leaks;
   if (!leaks.scanned) return "";
   std::string text;
-  const auto kind = [&](const char* name, const BlockCount& count, bool is_bad) {
-    const std::string line = row_text(name, format_bytes(count.bytes), "in " + counted(count.blocks, "block"));
-    text += is_bad && count.blocks != 0 ? context.ink.red(line) : line;
+  const auto kind = [&](const char* name, const BlockCount& count, bool is_bad, const char* what = "") {
+    if (count.blocks == 0) return;
+    const std::string line = row_text(name, format_bytes(count.bytes), "in " + counted(count.blocks, "block") + what);
+    text += is_bad ? context.ink.red(line) : line;
   };
   kind("definitely lost", leaks.definite, true);
   kind("indirectly lost", leaks.indirect, true);
   kind("possibly lost", leaks.possible, true);
-  kind("reachable", leaks.reachable, false);
-  if (leaks.behind_headers.blocks != 0) {
-    text += row_text("  behind headers", format_bytes(leaks.behind_headers.bytes),
-                     "in " + counted(leaks.behind_headers.blocks, "block") +
-                         ", held at one offset with others of their stack or call");
-  }
-  if (leaks.suppressed.blocks != 0) kind("suppressed", leaks.suppressed, false);
-  if (leaks.unknown.blocks != 0) {
-    text +=
-        row_text("unknown", format_bytes(leaks.unknown.bytes),
-                 "in " + counted(leaks.unknown.blocks, "block") + ": nothing leads to them, but they may be released");
-  }
+  if (text.empty() && leaks.unknown.blocks == 0) text += "  no leaks\n";
+  kind("still reachable", leaks.reachable, false);
+  // Where all blocks of a stack or call are pointed to at one offset, that is a header, not chance.
+  kind("  by a header", leaks.behind_headers, false, ", reachable through a constant offset: header");
+  kind("suppressed", leaks.suppressed, false);
+  kind("unknown", leaks.unknown, false, ": nothing points to them, but they may have been freed");
   return text;
 }
 
@@ -94,10 +116,10 @@ std::string text_leaks(const TextContext& context) {
   if (report.leaks.scanned) {
     text += scan_text(report.leaks) + leak_totals_text(context);
   } else {
-    text += context.ink.yellow(
-        "No leak scan was made: this is what was not released, whether something still points to it or not.");
+    text +=
+        context.ink.yellow("No leak scan was made: this was not freed, whether something still points to it or not.");
     text += '\n';
-    text += row_text("still live", or_unknown(report.totals.live_known, format_bytes(report.totals.live_bytes)),
+    text += row_text("not freed", or_unknown(report.totals.live_known, format_bytes(report.totals.live_bytes)),
                      "in " + counted(report.totals.live_blocks, "block"));
   }
   return text + stacks_text(context, context.rows(20), stack_with_leaks) + remarks_of(context);

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/function_name.h"
 #include "report/note_text.h"
-#include "report/text_safe.h"
 #include "report/words.h"
 
 namespace heaptap::report {
@@ -20,21 +21,39 @@ std::string program_of(const model::Capture& capture) {
 }
 
 std::string exit_text(const model::Capture& capture) {
-  if (capture.running) return "still running";
-  if (capture.truncated) {
-    return "the trace is cut off";
-  }
+  if (capture.running) return "still being recorded";
+  if (capture.truncated) return "incomplete";
   if (capture.exit.signal) {
     const char* const name = sigabbrev_np(*capture.exit.signal);
     return fmt::format("killed by signal {}{}", *capture.exit.signal,
                        name != nullptr ? fmt::format(" (SIG{})", name) : "");
   }
   if (capture.exit.code) {
-    return fmt::format("exit code {}", *capture.exit.code);
+    return fmt::format("exited with {}", *capture.exit.code);
   }
-  if (capture.executed) return "went on as another program";
-  if (capture.detached) return "let go of";
-  return capture.ended ? "exit status not known" : "the capture did not end";
+  if (capture.executed) return "executed another program";
+  if (capture.detached) return "detached";
+  return capture.ended ? "exit status unknown" : "the recording did not end";
+}
+
+namespace {
+
+std::string run_text(const Report& report) {
+  std::set<uint32_t> ids;
+  for (const ProcessEntry& process : report.processes) ids.insert(process.capture.pid);
+  if (ids.size() == 1)
+    return fmt::format("with what it was before: all {} programs of this process", report.processes.size());
+  return fmt::format("and {}: all {} processes together", counted(ids.size() - 1, "other"), ids.size());
+}
+
+}  // namespace
+
+std::string late_start_of(const Report& report) {
+  if (report.capture.from_start) return "";
+  return report.of_run
+             ? "some processes began with blocks of their parent, or were attached to: what they had then is not in "
+               "their traces"
+             : "recording began while the program ran: earlier allocations are not in it";
 }
 
 std::string title_of(const TextContext& context) {
@@ -50,11 +69,17 @@ std::string title_of(const TextContext& context) {
   if (command.size() > kLongestCommand) {
     command = command.substr(0, kLongestCommand) + "...";
   }
-  std::string text = context.ink.bold(base::safe_text(command)) + fmt::format(" (pid {}", capture.pid);
+  std::string text = context.ink.bold(base::safe_text(command)) + ": " + exit_text(capture);
+  if (capture.ended) text += " after " + base::format_duration(capture.duration_ns);
+  if (capture.detached && capture.ended) text += ", still running";
+  if (!capture.via.empty()) {
+    text += fmt::format("{}with {}", capture.running ? " " : ", recorded ",
+                        capture.via == "agent" ? "the agent" : base::safe_text(capture.via));
+  }
+  text += fmt::format(" (pid {}", capture.pid);
   if (!capture.architecture.empty()) text += ", " + base::safe_text(capture.architecture);
-  if (!capture.via.empty()) text += ", by " + base::safe_text(capture.via);
-  text += "): " + exit_text(capture);
-  text += capture.ended ? " after " + base::format_duration(capture.duration_ns) + "\n" : "\n";
+  text += ")\n";
+  if (context.report.of_run) text += run_text(context.report) + "\n";
   if (!context.report.filter.empty()) {
     text += context.ink.yellow("only: " + base::safe_text(context.report.filter)) + "\n";
   }
@@ -69,7 +94,11 @@ std::string uncertainty_of(const Report& report) {
   if (!known.releases) unknown.emplace_back("which releases are bad");
   std::vector<std::string> gaps;
   for (const Gap gap : known.gaps) gaps.push_back(words_of(gap));
-  return fmt::format("not known for certain: {} ({})", fmt::join(unknown, ", "), fmt::join(gaps, ", "));
+  return fmt::format("uncertain: {} ({})", fmt::join(unknown, ", "), fmt::join(gaps, ", "));
+}
+
+std::string incomplete_text(const model::Capture& capture) {
+  return capture.running ? capture.damage : "incomplete: " + capture.damage;
 }
 
 std::string remarks_of(const TextContext& context) {
@@ -80,14 +109,8 @@ std::string remarks_of(const TextContext& context) {
     warn(fmt::format("{} were lost: the numbers are not exact", counted(capture.lost_events, "event")));
   }
   if (const std::string uncertainty = uncertainty_of(context.report); !uncertainty.empty()) warn(uncertainty);
-  if (capture.running && capture.truncated) {
-    warn(capture.damage);
-  } else if (capture.truncated) {
-    warn("the trace is cut off or damaged, what stands before that is shown: " + capture.damage);
-  }
-  if (!capture.from_start) {
-    warn("the capture began while the program ran: earlier allocations are not in it");
-  }
+  if (capture.truncated) warn(incomplete_text(capture));
+  if (const std::string late = late_start_of(context.report); !late.empty()) warn(late);
   if (context.report.errors_dropped != 0) {
     warn(fmt::format("{} counted but not listed: too many different ones",
                      counted(context.report.errors_dropped, "bad release")));
@@ -98,33 +121,41 @@ std::string remarks_of(const TextContext& context) {
   for (const std::string& note : sentences_of(capture.notes)) {
     warn(note);
   }
-  for (const std::string& hint : context.report.hints) {
+  for (const std::string& hint : hints_of(context.report)) {
     text += context.ink.dim("hint: " + base::safe_text(hint)) + "\n";
   }
   return text.empty() ? text : "\n" + text;
 }
 
-std::string frames_text(const TextContext& context, const std::vector<model::Frame>& frames) {
+std::string frame_line(const TextContext& context, const model::Frame& frame, size_t indent) {
+  constexpr size_t kLeastName = 24;
+  constexpr size_t kAnyLength = size_t{1} << 20;
+  const std::string place = context.text.place(frame) + (frame.inlined ? " (inlined)" : "");
+  const size_t taken = indent + 2 + shown_width(place);
+  const size_t width = context.options.width;
+  const size_t most = width == 0 ? kAnyLength : std::max(kLeastName, width - std::min(width, taken));
+  return context.text.function(frame, most) + "  " + context.ink.dim(place);
+}
+
+std::string frames_text(const TextContext& context, const FrameList& frames) {
+  constexpr size_t kIndent = 6;
+  const std::string indent(kIndent, ' ');
   std::string text;
-  for (size_t index = 0; index < std::min(frames.size(), kMaxFrames); ++index) {
-    const model::Frame& frame = frames[index];
-    const std::string inlined = frame.inlined ? " (inlined)" : "";
-    text += "      " + base::safe_text(function_of(frame, kNameWidth)) + "  " +
-            context.ink.dim(base::safe_text(location_of(frame)) + inlined) + "\n";
+  const size_t listed = context.text.listed(frames);
+  for (size_t index = 0; index < std::min(listed, kMaxFrames); ++index) {
+    text += indent + frame_line(context, frames[index], kIndent) + "\n";
   }
-  if (frames.size() > kMaxFrames) {
-    text += "      " + context.ink.dim(fmt::format("({} more)", frames.size() - kMaxFrames)) + "\n";
-  }
+  if (listed > kMaxFrames) text += indent + context.ink.dim(fmt::format("({} more)", listed - kMaxFrames)) + "\n";
   return text;
 }
 
 std::string frames_text(const TextContext& context, const StackEntry& stack) {
-  std::string text = frames_text(context, stack.frames);
+  std::string text = frames_text(context, context.report.list(stack.frames));
   if (const std::string purpose = words_of(stack.purpose); !purpose.empty()) {
     text += "      " + context.ink.dim("(" + purpose + ")") + "\n";
   }
   if (const std::string ending = ending_of(stack); !ending.empty()) {
-    text += "      " + context.ink.dim("(no further: " + ending + ")") + "\n";
+    text += "      " + context.ink.dim("(stack ends here: " + ending + ")") + "\n";
   }
   return text;
 }
@@ -135,8 +166,8 @@ std::string function_text(const std::string& function, const std::string& varian
 
 std::string text_not_kept(const TextContext& context, const char* what) {
   return title_of(context) + "\n" +
-         context.ink.yellow(fmt::format("{}: not kept with --aggregate (`heaptap run` without it keeps them)", what)) +
-         "\n" + remarks_of(context);
+         context.ink.yellow(fmt::format("{}: not recorded with --aggregate (record again without it)", what)) + "\n" +
+         remarks_of(context);
 }
 
 std::string percent(uint64_t part, uint64_t whole) {

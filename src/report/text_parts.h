@@ -11,17 +11,21 @@ struct TextContext {
   const Report& report;
   const RenderOptions& options;
   Ink ink;
+  FrameText text;  // of frames
   [[nodiscard]] size_t rows(size_t by_default) const { return options.limit != 0 ? options.limit : by_default; }
 };
 
 inline constexpr size_t kMaxFrames = 255;
 inline constexpr size_t kNameWidth = 72;
 
-// "./app --flag (pid 12, x86_64, by agent), exit code 0 after 3.2 s"
+// "./app --flag: exited with 0 after 3.2 s, recorded with the agent (pid 12, x86_64)"
 std::string title_of(const TextContext& context);
 // "app" of a program that was started as /usr/bin/app.
 std::string program_of(const model::Capture& capture);
 std::string exit_text(const model::Capture& capture);
+
+// What is missing since the recording began later; empty: nothing.
+std::string late_start_of(const Report& report);
 
 // What can't be said for certain, and why; empty where all can.
 std::string uncertainty_of(const Report& report);
@@ -29,15 +33,21 @@ std::string uncertainty_of(const Report& report);
 // Lines about what is missing or could not be seen, and hints; empty where all is well.
 std::string remarks_of(const TextContext& context);
 
-// The frames of a stack, one a line, indented.
+// Why the trace isn't whole: one that is truncated.
+std::string incomplete_text(const model::Capture& capture);
+
+// "make_buffer(int)  app.cpp:12 (inlined)", behind so much indentation.
+std::string frame_line(const TextContext& context, const model::Frame& frame, size_t indent);
+
+// The frames of a stack, one a line, indented; without those below main(), unless they are asked for.
 std::string frames_text(const TextContext& context, const StackEntry& stack);
-std::string frames_text(const TextContext& context, const std::vector<model::Frame>& frames);
+std::string frames_text(const TextContext& context, const FrameList& frames);
 
 // "malloc", "operator new (nothrow)".
 std::string function_text(const std::string& function, const std::string& variant);
 
 // The text, or that the number isn't known.
-inline std::string or_unknown(bool is_known, const std::string& text) { return is_known ? text : "not known"; }
+inline std::string or_unknown(bool is_known, const std::string& text) { return is_known ? text : "unknown"; }
 
 // A view of what a trace with totals only doesn't have.
 std::string text_not_kept(const TextContext& context, const char* what);
@@ -74,5 +84,9 @@ std::string text_globals(const TextContext& context);
 std::string text_scans(const TextContext& context);
 std::string text_scan_changes(const TextContext& context);
 std::string text_errors(const TextContext& context);
+// Of a run.
+std::string text_processes(const TextContext& context);
+std::string text_programs(const TextContext& context);
+std::string processes_text(const TextContext& context);  // the table alone
 
 }  // namespace heaptap::report

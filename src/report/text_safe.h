@@ -4,11 +4,9 @@
 #include <string_view>
 
 #include "model/frame.h"
+#include "report/function_name.h"
 
 namespace heaptap::report {
-
-// A C++ name of at most about `most` characters: parameters go first, then template arguments, then the middle.
-std::string short_name(std::string_view name, size_t most);
 
 // "app.cpp:12", "libfoo.so+0x1234", or the address where no module is known.
 std::string location_of(const model::Frame& frame);

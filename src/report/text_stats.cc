@@ -1,6 +1,5 @@
 // The views of numbers: stats, sizes, lifetimes, timeline, blocks.
 #include <fmt/format.h>
-#include <cmath>
 
 #include <algorithm>
 #include <array>
@@ -8,7 +7,6 @@
 #include "base/safe_text.h"
 #include "base/units.h"
 #include "report/text_parts.h"
-#include "report/text_safe.h"
 
 namespace heaptap::report {
 namespace {
@@ -23,18 +21,9 @@ std::string per(uint64_t amount, uint64_t count) {
   return count == 0 ? "-" : fmt::format("{:.1f}", static_cast<double>(amount) / static_cast<double>(count));
 }
 
-// A bar of at most `width` characters.
-std::string bar(uint64_t value, uint64_t largest, size_t width) {
-  if (largest == 0) {
-    return "";
-  }
-  const double share = static_cast<double>(value) / static_cast<double>(largest);
-  const auto length = static_cast<size_t>(std::lround(share * static_cast<double>(width)));
-  return value != 0 && length == 0 ? "." : std::string(length, '#');
-}
-
 std::string threads_text(const TextContext& context) {
-  TextTable table({{"THREAD"}, {"KERNEL ID"}, {"ALLOCATIONS"}, {"BYTES"}, {"RELEASES"}, {"NAME", Align::kLeft}});
+  TextTable table({{"THREAD"}, {"KERNEL ID"}, {"ALLOCATIONS"}, {"BYTES"}, {"RELEASES"}, {"NAME", Align::kLeft}},
+                  context.options.width);
   const std::vector<ThreadEntry>& threads = context.report.threads;
   const size_t shown = std::min(threads.size(), context.rows(50));
   for (size_t index = 0; index < shown; ++index) {
@@ -72,16 +61,20 @@ std::string text_stats(const TextContext& context) {
   text += fact("peak", or_unknown(totals.peak_known, fmt::format("{} ({}){}", format_bytes(totals.peak_live_bytes),
                                                                  counted(totals.peak_live_bytes, "byte"), after)));
   text += fact("most blocks at one time", or_unknown(totals.peak_known, format_count(totals.peak_live_blocks)));
-  text += fact("still live", or_unknown(totals.live_known, fmt::format("{} ({}) in {}", format_bytes(totals.live_bytes),
-                                                                       counted(totals.live_bytes, "byte"),
-                                                                       counted(totals.live_blocks, "block"))));
-  text += fact("mapped at the end", format_bytes(totals.mapped_live_bytes));
-  text += fact("mapped at most", format_bytes(totals.peak_mapped_bytes));
-  text += fact("bad / double releases",
-               or_unknown(totals.bad_frees_known, fmt::format("{} / {}", format_count(totals.bad_releases),
-                                                              format_count(totals.double_releases))));
-  text += fact("mismatched / unknown",
-               fmt::format("{} / {}", format_count(totals.mismatched_releases), format_count(totals.unknown_releases)));
+  text += fact("not freed", or_unknown(totals.live_known, fmt::format("{} ({}) in {}", format_bytes(totals.live_bytes),
+                                                                      counted(totals.live_bytes, "byte"),
+                                                                      counted(totals.live_blocks, "block"))));
+  if (totals.peak_mapped_bytes != 0) {
+    text += fact("mapped at the end", format_bytes(totals.mapped_live_bytes));
+    text += fact("mapped at most", format_bytes(totals.peak_mapped_bytes));
+  }
+  const auto error = [&](const char* name, bool is_known, uint64_t count) {
+    if (!is_known || count != 0) text += fact(name, or_unknown(is_known, format_count(count)));
+  };
+  error("invalid frees", totals.bad_frees_known, totals.bad_releases);
+  error("double frees", totals.bad_frees_known, totals.double_releases);
+  error("mismatched frees", true, totals.mismatched_releases);
+  error("frees of unknown blocks", true, totals.unknown_releases);
   text += fact("different stacks", format_count(context.report.stack_count));
   text += fact("events", fmt::format("{} recorded, {} lost", format_count(capture.event_count),
                                      format_count(capture.lost_events)));
@@ -102,19 +95,19 @@ std::string text_stats(const TextContext& context) {
 
 std::string text_sizes(const TextContext& context) {
   const Report& report = context.report;
-  if (!report.sizes_known) return text_not_kept(context, "sizes of only some blocks, or of more than the memory held");
-  uint64_t most = 0;
-  for (const SizeClass& size : report.size_classes) most = std::max(most, size.allocations);
-  TextTable classes(
-      {{"FROM"}, {"TO"}, {"ALLOCATIONS"}, {"SHARE"}, {"BYTES"}, {"LIVE"}, {"BLOCKS"}, {"", Align::kLeft}});
+  if (!report.sizes_known) return text_not_kept(context, "sizes of all blocks");
+  TextTable classes({{"FROM"}, {"TO"}, {"ALLOCATIONS"}, {"SHARE"}, {"BYTES"}, {"NOT FREED"}, {"BLOCKS"}},
+                    context.options.width);
+  if (report.has_events) classes.name_bar_unit(format_count);
   for (const SizeClass& size : report.size_classes) {
     const bool counts = report.has_events;
     classes.add({format_count(size.lowest), format_count(size.highest), counts ? format_count(size.allocations) : "-",
                  counts ? percent(size.allocations, report.totals.allocations) : "-",
                  counts ? format_bytes(size.allocated_bytes) : "-", format_bytes(size.live_bytes),
-                 format_count(size.live_blocks), bar(size.allocations, most, 30)});
+                 format_count(size.live_blocks)},
+                size.allocations);
   }
-  TextTable sizes({{"SIZE"}, {"ALLOCATIONS"}, {"SHARE"}, {"LIVE BLOCKS"}});
+  TextTable sizes({{"SIZE"}, {"ALLOCATIONS"}, {"SHARE"}, {"NOT FREED"}}, context.options.width);
   const size_t shown = std::min(report.top_sizes.size(), context.rows(20));
   for (size_t index = 0; index < shown; ++index) {
     const ExactSize& size = report.top_sizes[index];
@@ -128,28 +121,25 @@ std::string text_sizes(const TextContext& context) {
         context.ink.dim(fmt::format("  ({} more: -n N shows more)", counted(report.top_sizes.size() - shown, "size"))) +
         "\n";
   }
-  if (!report.has_events) text += "\nallocations by size: not kept with --aggregate\n";
+  if (!report.has_events) text += "\nallocations by size: not recorded with --aggregate\n";
   return text + remarks_of(context);
 }
 
 std::string text_lifetimes(const TextContext& context) {
   const Report& report = context.report;
-  uint64_t most = 0;
   uint64_t released = 0;
-  for (const LifetimeClass& lifetime : report.lifetimes) {
-    most = std::max(most, lifetime.blocks);
-    released += lifetime.blocks;
-  }
-  TextTable table({{"LIVED", Align::kLeft}, {"BLOCKS"}, {"SHARE"}, {"BYTES"}, {"", Align::kLeft}});
+  for (const LifetimeClass& lifetime : report.lifetimes) released += lifetime.blocks;
+  TextTable table({{"LIVED", Align::kLeft}, {"BLOCKS"}, {"SHARE"}, {"BYTES"}}, context.options.width);
+  table.name_bar_unit(format_count);
   for (const LifetimeClass& lifetime : report.lifetimes) {
     const std::string range = lifetime.lowest_ns == 0 ? "below " + format_duration(lifetime.highest_ns)
                               : lifetime.highest_ns == 0
                                   ? "from " + format_duration(lifetime.lowest_ns)
                                   : format_duration(lifetime.lowest_ns) + " to " + format_duration(lifetime.highest_ns);
-    table.add({range, format_count(lifetime.blocks), percent(lifetime.blocks, released), format_bytes(lifetime.bytes),
-               bar(lifetime.blocks, most, 40)});
+    table.add({range, format_count(lifetime.blocks), percent(lifetime.blocks, released), format_bytes(lifetime.bytes)},
+              lifetime.blocks);
   }
-  table.add({"still live", format_count(report.totals.live_blocks), "", format_bytes(report.totals.live_bytes), ""});
+  table.add({"not freed", format_count(report.totals.live_blocks), "", format_bytes(report.totals.live_bytes)});
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }
 
@@ -157,14 +147,9 @@ std::string text_timeline(const TextContext& context) {
   const Report& report = context.report;
   constexpr size_t kRows = 32;
   const size_t rows = std::min(context.rows(kRows), std::max<size_t>(report.timeline.size(), 1));
-  TextTable table({{"UNTIL"},
-                   {"LIVE"},
-                   {"BLOCKS"},
-                   {"PEAK"},
-                   {"ALLOCATIONS"},
-                   {"RELEASES"},
-                   {"MAPPED"},
-                   {"PEAK OF THE INTERVAL", Align::kLeft}});
+  TextTable table({{"UNTIL"}, {"NOT FREED"}, {"BLOCKS"}, {"ALLOCS"}, {"FREES"}, {"MAPPED"}, {"PEAK"}},
+                  context.options.width);
+  table.name_bar_unit(format_bytes);
   for (size_t row = 0; row < rows && !report.timeline.empty(); ++row) {
     const size_t begin = row * report.timeline.size() / rows;
     const size_t end = (row + 1) * report.timeline.size() / rows;
@@ -175,14 +160,16 @@ std::string text_timeline(const TextContext& context) {
       sum.releases += report.timeline[index].releases;
     }
     table.add({format_duration(sum.time_ns), format_bytes(sum.live_bytes), format_count(sum.live_blocks),
-               format_bytes(sum.peak_live_bytes), format_count(sum.allocations), format_count(sum.releases),
-               format_bytes(sum.mapped_bytes), bar(sum.peak_live_bytes, report.totals.peak_live_bytes, 40)});
+               format_count(sum.allocations), format_count(sum.releases), format_bytes(sum.mapped_bytes),
+               format_bytes(sum.peak_live_bytes)},
+              sum.peak_live_bytes);
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }
 
 std::string text_blocks(const TextContext& context) {
   const Report& report = context.report;
+  constexpr size_t kMaxName = 48;
   TextTable table({{"BLOCK"},
                    {"ADDRESS"},
                    {"SIZE"},
@@ -190,13 +177,15 @@ std::string text_blocks(const TextContext& context) {
                    {"THREAD"},
                    {"STACK"},
                    {"FUNCTION", Align::kLeft},
-                   {"CALLED BY", Align::kLeft}});
+                   {"SITE", Align::kLeft}},
+                  context.options.width);
   const size_t shown = std::min(report.blocks.size(), context.rows(20));
   for (size_t index = 0; index < shown; ++index) {
     const BlockEntry& block = report.blocks[index];
     table.add({std::to_string(block.number), block.address == 0 ? "?" : fmt::format("{:#x}", block.address),
                format_count(block.size_bytes), format_duration(block.allocated_at_ns), std::to_string(block.thread),
-               fmt::format("#{}", block.stack_id), block.function, describe(block.caller, kNameWidth)});
+               fmt::format("#{}", block.stack_id), block.function,
+               block.caller == kNoFrame ? "" : context.text.both(context.report.frames[block.caller], kMaxName)});
   }
   std::string text = title_of(context) + "\n" + table.render(context.ink);
   if (shown < report.totals.live_blocks) {

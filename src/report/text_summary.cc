@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/process_sums.h"
+#include "report/site_rows.h"
 #include "report/text_parts.h"
-#include "report/text_safe.h"
 #include "report/words.h"
 
 namespace heaptap::report {
@@ -14,8 +15,16 @@ namespace {
 using base::format_bytes;
 using base::format_count;
 
+// Of a run: processes have their peaks at different times.
+std::string largest_peak_text(const Report& report) {
+  const ProcessSums sums = sum_of(report.processes);
+  return row_text(
+      "peak", "unknown",
+      sums.largest_peak ? "of all together; the largest of one process is " + format_bytes(*sums.largest_peak) : "");
+}
+
 std::string peak_text(const Totals& totals) {
-  if (!totals.peak_known) return row_text("peak", "not known", "");
+  if (!totals.peak_known) return row_text("peak", "unknown", "");
   const std::string after = totals.peak_time_known ? " after " + base::format_duration(totals.peak_time_ns) : "";
   return row_text("peak", format_bytes(totals.peak_live_bytes),
                   fmt::format("{}{}; at most {} at one time", counted(totals.peak_live_bytes, "byte"), after,
@@ -26,48 +35,49 @@ std::string totals_text(const TextContext& context) {
   const Totals& totals = context.report.totals;
   std::string text;
   text += row_text("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
-  if (totals.temporary_known) {
+  if (!totals.temporary_known) {
+    text += row_text("temporary", "unknown", "threads were not kept apart (a larger --aggregate-memory does)");
+  } else if (totals.temporary_allocations != 0) {
     text += row_text("temporary", format_count(totals.temporary_allocations),
                      percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
-  } else {
-    text += row_text("temporary", "not known", "threads were not kept apart (a larger --aggregate-memory does)");
   }
   text += row_text("releases", or_unknown(totals.live_known, format_count(totals.releases)), "");
-  text += peak_text(totals);
+  text += context.report.of_run && !totals.peak_known ? largest_peak_text(context.report) : peak_text(totals);
   text +=
       totals.live_known
-          ? row_text("still live", format_bytes(totals.live_bytes),
+          ? row_text("not freed", format_bytes(totals.live_bytes),
                      fmt::format("{} in {}", counted(totals.live_bytes, "byte"), counted(totals.live_blocks, "block")))
-          : row_text("still live", "not known", "");
+          : row_text("not freed", "unknown", "");
   if (totals.peak_mapped_bytes != 0) {
     text += row_text("mapped", format_bytes(totals.mapped_live_bytes),
-                     fmt::format("by mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
+                     fmt::format("with mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
   }
   if (totals.unknown_releases != 0) {
     text += row_text("unknown", format_count(totals.unknown_releases),
                      context.report.capture.from_start ? "releases of blocks whose allocation was not seen"
-                                                       : "releases of blocks from before the capture");
+                                                       : "releases of blocks from before the recording");
   }
   if (totals.unseen_releases != 0) {
     text += row_text("unseen", format_count(totals.unseen_releases),
-                     "releases, known by the blocks' being handed out again");
+                     "releases, concluded since the address was allocated again");
   }
   const auto error = [&](const char* name, uint64_t count, const char* what) {
     if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));
   };
   if (totals.bad_frees_known) {
-    error("bad frees", totals.bad_releases, "of what was never allocated, or into the middle of a block");
+    error("invalid frees", totals.bad_releases, "of what was never allocated, or into the middle of a block");
     error("double frees", totals.double_releases, "");
   }
-  error("mismatched", totals.mismatched_releases, "releases that don't fit the allocation (malloc with delete, ...)");
+  error("mismatched frees", totals.mismatched_releases, "the function doesn't match the allocation (malloc, delete)");
   return text + leak_totals_text(context);
 }
 
 std::string stack_text(const TextContext& context, const StackEntry& stack) {
   const std::string function = function_text(stack.function, stack.variant);
-  const std::string live = stack.live_known ? fmt::format("{} live in {}", format_bytes(stack.live_bytes),
-                                                          counted(stack.live_blocks, "block"))
-                                            : "what is live is not known,";
+  const std::string live = !stack.live_known        ? "not freed: unknown"
+                           : stack.live_blocks == 0 ? "all freed"
+                                                    : fmt::format("{} in {} not freed", format_bytes(stack.live_bytes),
+                                                                  counted(stack.live_blocks, "block"));
   std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, live));
   text += fmt::format("  of {} in {} of {}", format_bytes(stack.allocated_bytes), counted(stack.allocations, "call"),
                       function);
@@ -78,16 +88,13 @@ std::string stack_text(const TextContext& context, const StackEntry& stack) {
   return text + "\n" + frames_text(context, stack);
 }
 
-std::string caller_text(const StackEntry& stack) {
-  if (stack.purpose != Purpose::kProgram) return words_of(stack.purpose);
-  return stack.frames.empty() ? "" : describe(stack.frames.front(), kNameWidth);
-}
-
 }  // namespace
 
 std::string text_summary(const TextContext& context) {
   const Report& report = context.report;
-  std::string text = title_of(context) + "\n" + totals_text(context);
+  std::string text = title_of(context) + "\n";
+  if (report.of_run) text += processes_text(context) + "\n";
+  text += totals_text(context);
   if (!report.stacks.empty()) {
     text += fmt::format("\n{}\n", context.ink.bold("Stacks by " + report.sort_key));
     text += stacks_text(context, context.rows(10), stack_text);
@@ -96,23 +103,25 @@ std::string text_summary(const TextContext& context) {
 }
 
 std::string text_top(const TextContext& context) {
-  TextTable table({{"LIVE"},
+  TextTable table({{"NOT FREED"},
                    {"BLOCKS"},
                    {"AT PEAK"},
                    {"TOTAL"},
                    {"CALLS"},
                    {"TEMPORARY"},
-                   {"STACK", Align::kLeft},
                    {"FUNCTION", Align::kLeft},
-                   {"CALLED BY", Align::kLeft}});
-  const size_t shown = std::min(context.report.stacks.size(), context.rows(20));
-  for (size_t index = 0; index < shown; ++index) {
-    const StackEntry& stack = context.report.stacks[index];
+                   {"STACK AND SITE", Align::kLeft}},
+                  context.options.width);
+  const std::span<const StackEntry> all(context.report.stacks);
+  for (const SiteRow& row : merge_sites(context.text, context.report.frames,
+                                        all.first(std::min(all.size(), context.rows(20))), context.report.sort_key)) {
+    const StackEntry& stack = row.sum;
     table.add({stack.live_known ? format_bytes(stack.live_bytes) : "?",
                stack.live_known ? format_count(stack.live_blocks) : "?",
                stack.times_known ? format_bytes(stack.peak_bytes) : "-", format_bytes(stack.allocated_bytes),
                format_count(stack.allocations), stack.temporary_known ? format_count(stack.temporary_allocations) : "?",
-               fmt::format("#{}", stack.id), stack.function, caller_text(stack)});
+               stack.function,
+               site_line(context.text, context.report.frames, row, TextTable::room_below(context.options.width))});
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }
@@ -122,26 +131,27 @@ std::string text_errors(const TextContext& context) {
   const size_t shown = std::min(context.report.errors.size(), context.rows(20));
   for (size_t index = 0; index < shown; ++index) {
     const ErrorEntry& error = context.report.errors[index];
-    text += fmt::format("\n  {}\n", context.ink.red(fmt::format("{} release by {} of {:#x}, {}", error.kind,
-                                                                function_text(error.function, error.variant),
-                                                                error.address, counted(error.count, "time"))));
-    text += frames_text(context, error.frames);
+    const std::string count = error.count == 1 ? "" : ", " + counted(error.count, "time");
+    text += fmt::format("\n  {}\n",
+                        context.ink.red(fmt::format("{} of {:#x} by {}{}", words_of_error(error.kind), error.address,
+                                                    function_text(error.function, error.variant), count)));
+    text += frames_text(context, context.report.list(error.frames));
     if (error.allocated) {
       text +=
           fmt::format("    allocated by {} ({} bytes)\n",
                       function_text(error.allocated->function, error.allocated->variant), error.allocated->size_bytes);
-      text += frames_text(context, error.allocated->frames);
+      text += frames_text(context, context.report.list(error.allocated->frames));
     }
     if (error.released) {
       text +=
           fmt::format("    first released by {}\n", function_text(error.released->function, error.released->variant));
-      text += frames_text(context, error.released->frames);
+      text += frames_text(context, context.report.list(error.released->frames));
     }
   }
   if (shown < context.report.errors.size()) {
     text += fmt::format("\n({} more)\n", context.report.errors.size() - shown);
   }
-  return text.empty() ? text : fmt::format("\n{}\n{}", context.ink.bold("Bad releases"), text);
+  return text.empty() ? text : fmt::format("\n{}\n{}", context.ink.bold("Invalid, double and mismatched frees"), text);
 }
 
 }  // namespace heaptap::report

@@ -7,11 +7,11 @@
 #include "base/units.h"
 #include "report/call_tree.h"
 #include "report/text_parts.h"
-#include "report/text_safe.h"
 
 namespace heaptap::report {
 namespace {
 
+constexpr size_t kFigures = 22;        // characters of a line before the names
 constexpr double kLeastShare = 0.005;  // lighter branches are summed up
 
 class TreeText {
@@ -29,25 +29,25 @@ class TreeText {
     return weight_ == Weight::kAllocations ? base::format_count(value) : base::format_bytes(value);
   }
 
+  // Deep trees go on at the same place.
+  [[nodiscard]] static size_t spaces_of(size_t indent) { return 2 * std::min<size_t>(indent, 10); }
+
   void line(uint64_t weight, size_t indent, const std::string& what) {
-    text_ += fmt::format("{:>7} {:>12}  {}{}\n", percent(weight, total_), amount(weight), std::string(2 * indent, ' '),
-                         what);
+    text_ += fmt::format("{:>7} {:>12}  {}{}\n", percent(weight, total_), amount(weight),
+                         std::string(spaces_of(indent), ' '), what);
   }
 
-  [[nodiscard]] std::string name(const TreeNode& node) const {
-    if (node.frame.module.empty() && node.frame.address == 0 && !node.frame.function.empty()) {
-      return context_.ink.bold(base::safe_text(node.frame.function));  // the allocating function
-    }
-    return base::safe_text(function_of(node.frame, kNameWidth)) + "  " +
-           context_.ink.dim(base::safe_text(location_of(node.frame)) + (node.frame.inlined ? " (inlined)" : ""));
+  [[nodiscard]] std::string name(const TreeNode& node, size_t indent) const {
+    if (node.frame == kNoFrame) return context_.ink.bold(base::safe_text(node.function));
+    return frame_line(context_, context_.report.frames[node.frame], kFigures + spaces_of(indent));
   }
 
   void branch(const TreeNode& first, size_t indent) {
-    line(first.weight, indent, name(first));
+    line(first.weight, indent, name(first, indent));
     const TreeNode* node = &first;
     while (node->children.size() == 1) {
       node = &node->children.front();
-      text_ += fmt::format("{:>20}  {}{}\n", "", std::string(2 * indent, ' '), name(*node));
+      text_ += fmt::format("{:>20}  {}{}\n", "", std::string(spaces_of(indent), ' '), name(*node, indent));
     }
     branches(*node, indent + 1);
   }
@@ -80,9 +80,9 @@ class TreeText {
 const char* describe_weight(Weight weight) {
   switch (weight) {
     case Weight::kLiveBytes:
-      return "still live bytes";
+      return "bytes not freed";
     case Weight::kPeakBytes:
-      return "bytes held at the peak";
+      return "bytes at the peak";
     case Weight::kAllocatedBytes:
       return "allocated bytes";
     case Weight::kAllocations:
@@ -96,7 +96,8 @@ const char* describe_weight(Weight weight) {
 std::string text_tree(const TextContext& context) {
   const Weight weight = choose_weight(context.report);
   const bool bottom_up = context.options.bottom_up;
-  const TreeNode root = build_tree(context.report, weight, bottom_up, kMaxFrames);
+  const TreeNode root = build_tree(context.report, weight, bottom_up,
+                                   [&](const FrameList& frames) { return context.text.listed(frames); });
   std::string text = title_of(context) + "\n";
   text += context.ink.bold(fmt::format("Call tree by {}, {}", describe_weight(weight),
                                        bottom_up ? "from the allocating functions to their callers"

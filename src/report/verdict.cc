@@ -5,51 +5,16 @@
 #include "base/safe_text.h"
 #include "base/units.h"
 #include "report/json_values.h"
-#include "report/telling_frame.h"
+#include "report/site_rows.h"
 #include "report/text_parts.h"
-#include "report/text_safe.h"
 
 namespace heaptap::report {
 namespace {
 
-const char* name_of(LimitKind kind) {
-  switch (kind) {
-    case LimitKind::kLeaked:
-      return "leaked";
-    case LimitKind::kPeak:
-      return "peak";
-    case LimitKind::kLive:
-      return "live";
-    case LimitKind::kAllocations:
-      break;
-  }
-  return "allocations";
-}
-
-const char* name_of(Certainty certainty) {
-  switch (certainty) {
-    case Certainty::kExact:
-      return "exact";
-    case Certainty::kAtLeast:
-      return "at least";
-    case Certainty::kUnknown:
-    case Certainty::kNone:
-      break;
-  }
-  return "unknown";
-}
-
-// "48 B" or "1.5 KiB (1,536 bytes)".
-std::string figure_text(LimitKind kind, uint64_t figure) {
-  if (kind == LimitKind::kAllocations) return base::format_count(figure);
-  const std::string text = base::format_bytes(figure);
-  return figure < 1024 ? text : fmt::format("{} ({} bytes)", text, base::format_count(figure));
-}
-
 // "FAIL: peak at least 2.0 MiB (2,097,152 bytes), limit 1.0 MiB (1,048,576 bytes)"
 std::string limit_text(const LimitEntry& limit) {
   const char* outcome = limit.broken() ? "FAIL" : limit.unknown() ? "UNKNOWN" : "ok";
-  const std::string figure = limit.certainty == Certainty::kNone ? "not known"
+  const std::string figure = limit.certainty == Certainty::kNone ? "unknown"
                              : limit.certainty == Certainty::kAtLeast
                                  ? "at least " + figure_text(limit.kind, limit.figure)
                                  : figure_text(limit.kind, limit.figure);
@@ -69,46 +34,35 @@ Json verdict_json(const Verdict& verdict) {
   Json limits = Json::array();
   for (const LimitEntry& limit : verdict.limits) {
     Json stacks = Json::array();
-    for (const StackEntry& stack : limit.stacks) stacks.push_back(json_of(stack));
+    for (const StackEntry& stack : limit.stacks) stacks.push_back(Json::parse(text_of(stack)));
+    Json frames = Json::array();  // that the stacks of this limit name
+    for (const model::Frame& frame : limit.frames) frames.push_back(json_of(frame));
     limits.push_back({{"limit", name_of(limit.kind)},
                       {"figure", known(limit.certainty != Certainty::kNone, limit.figure)},
                       {"certainty", name_of(limit.certainty)},
                       {"most", limit.limit},
                       {"broken", limit.broken()},
                       {"judged", !limit.unknown()},
-                      {"stacks", std::move(stacks)}});
+                      {"stacks", std::move(stacks)},
+                      {"frames", std::move(frames)}});
   }
-  return {{"format", "heaptap-check"},
-          {"version", 1},
-          {"trace", verdict.trace_path},
-          {"passed", verdict.passed()},
-          {"possible_counts", verdict.possible_counts},
-          {"limits", std::move(limits)},
-          {"remarks", verdict.remarks}};
+  Json json{{"format", "heaptap-check"},
+            {"version", 2},
+            {"trace", verdict.trace_path},
+            {"passed", verdict.passed()},
+            {"possible_counts", verdict.possible_counts},
+            {"limits", std::move(limits)},
+            {"remarks", verdict.remarks}};
+  if (!verdict.baseline_path.empty()) {
+    Json growth = Json::array();
+    for (const GrowthEntry& entry : verdict.growth) growth.push_back(growth_json(entry));
+    json["baseline"] = verdict.baseline_path;
+    json["growth"] = std::move(growth);
+  }
+  return json;
 }
 
 }  // namespace
-
-Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan) {
-  using enum Certainty;
-  const bool has_gaps = !report.known.saw_all || !report.capture.from_start;
-  const bool is_cut = report.capture.truncated || !report.capture.ended;
-  switch (kind) {
-    case LimitKind::kLeaked:
-      if (!report.leaks.scanned) return kNone;
-      if (report.leaks.unknown.blocks != 0 || is_early_scan) return kAtLeast;
-      return has_gaps || is_cut ? kAtLeast : kExact;
-    case LimitKind::kPeak:
-      if (!report.totals.peak_known) return kNone;
-      return has_gaps ? kUnknown : is_cut ? kAtLeast : kExact;
-    case LimitKind::kLive:
-      if (!report.totals.live_known) return kNone;
-      return has_gaps || is_cut ? kUnknown : kExact;
-    case LimitKind::kAllocations:
-      break;
-  }
-  return has_gaps || is_cut ? kAtLeast : kExact;
-}
 
 BlockCount share_of(LimitKind kind, bool possible_counts, const StackEntry& stack) {
   switch (kind) {
@@ -133,13 +87,14 @@ std::string render_verdict(const Verdict& verdict, const RenderOptions& options)
   for (const LimitEntry& limit : verdict.limits) {
     const std::string line = limit_text(limit);
     text += (limit.broken() ? ink.red(line) : limit.unknown() ? ink.yellow(line) : line) + "\n";
-    for (const StackEntry& stack : limit.stacks) {
-      const model::Frame* frame = telling_frame(stack.frames);
-      text += fmt::format("  #{}  {} by {} from {}\n", stack.id, share_text(verdict, limit.kind, stack),
-                          function_text(stack.function, stack.variant),
-                          frame == nullptr ? "an unknown caller" : describe(*frame, kNameWidth));
+    const FrameText frames(limit.frames, verdict.skipped, options.frames);
+    for (const SiteRow& row : merge_sites(frames, limit.frames, limit.stacks)) {
+      text += fmt::format("  {}  {} by {}\n      {}\n", ids_text(row), share_text(verdict, limit.kind, row.sum),
+                          function_text(row.sum.function, row.sum.variant),
+                          frames.describe_site({limit.frames, row.sum.frames}, TextTable::room_below(options.width)));
     }
   }
+  for (const GrowthEntry& entry : verdict.growth) text += render_growth(entry, ink);
   for (const std::string& remark : verdict.remarks) text += ink.yellow("! " + base::safe_text(remark)) + "\n";
   return text;
 }
@@ -158,7 +113,7 @@ std::string render_verdicts_json(const std::vector<Verdict>& verdicts, const std
     failed.push_back({{"trace", failure.trace_path}, {"reason", failure.reason}});
   }
   return to_text({{"format", "heaptap-checks"},
-                  {"version", 1},
+                  {"version", 2},
                   {"passed", passed},
                   {"traces", std::move(traces)},
                   {"failed", std::move(failed)}}) +

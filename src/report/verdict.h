@@ -5,30 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "report/certainty.h"
+#include "report/growth_verdict.h"
 #include "report/render.h"
 #include "report/report.h"
 
 namespace heaptap::report {
 
-enum class LimitKind : uint8_t { kLeaked, kPeak, kLive, kAllocations };
-
-// How far a figure can be relied on.
-enum class Certainty : uint8_t {
-  kExact,
-  kAtLeast,  // something may be missing in it
-  kUnknown,  // it may be too large as well as too small
-  kNone,     // there is no figure
-};
-
-// What wasn't recorded may make a figure larger, or smaller if it was releases. `is_early_scan`: the leaks are those of a moment
-// before the end.
-Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan);
-
 struct LimitEntry {
   LimitKind kind = LimitKind::kLeaked;
   uint64_t figure = 0;
   uint64_t limit = 0;
-  std::vector<StackEntry> stacks;  // of a limit that was broken: those that did most for it
+  std::vector<StackEntry> stacks;    // of a limit that was exceeded: those that did most for it
+  std::vector<model::Frame> frames;  // that they name
   Certainty certainty = Certainty::kExact;
   bool allow_incomplete = false;  // the figure counts as it is, and where there is none the limit holds
 
@@ -44,14 +33,19 @@ struct Verdict {
   std::string trace_path;
   bool possible_counts = false;  // as leaked
   std::vector<LimitEntry> limits;
+  std::string baseline_path;  // empty: growth isn't judged
+  std::vector<GrowthEntry> growth;
   std::vector<std::string> remarks;  // what makes the figures doubtful
+  SkippedNames skipped = {};         // functions that the user calls machinery
 
   // All limits hold; one is broken; neither is known.
   [[nodiscard]] bool passed() const {
-    return std::ranges::none_of(limits, [](const LimitEntry& limit) { return limit.broken() || limit.unknown(); });
+    const auto fails = [](const auto& limit) { return limit.broken() || limit.unknown(); };
+    return std::ranges::none_of(limits, fails) && std::ranges::none_of(growth, fails);
   }
   [[nodiscard]] bool broken() const {
-    return std::ranges::any_of(limits, [](const LimitEntry& limit) { return limit.broken(); });
+    const auto is_broken = [](const auto& limit) { return limit.broken(); };
+    return std::ranges::any_of(limits, is_broken) || std::ranges::any_of(growth, is_broken);
   }
 };
 

@@ -17,9 +17,13 @@ std::string words_of(Gap gap) {
     case Gap::kMissedReleases:
       return "some releases were not seen";
     case Gap::kRunning:
-      return "the recording goes on";
+      return "still being recorded";
     case Gap::kCutOff:
-      return "the trace is cut off";
+      return "the recording was interrupted";
+    case Gap::kUnscannedProcess:
+      return "processes without a leak scan";
+    case Gap::kUnreadTrace:
+      return "unreadable traces";
     case Gap::kLater:
       break;
   }
@@ -28,27 +32,32 @@ std::string words_of(Gap gap) {
 
 std::string ending_of(const StackEntry& stack) {
   if (stack.frames_in_all != 0) {
-    return fmt::format("{} frames in all, of which the innermost are shown", stack.frames_in_all);
+    return fmt::format("the innermost of {} frames", stack.frames_in_all);
   }
   switch (stack.end) {
     case wire::StackEnd::kComplete:
       return "";
     case wire::StackEnd::kNoUnwindTable:
-      return "the caller's code has no unwind table and no frame pointer led on";
+      return "the caller has no unwind table and no frame pointer";
     case wire::StackEnd::kUnsupportedRule:
-      return "the caller's unwind table has a rule that can't be followed";
+      return "the caller's unwind table has an unsupported rule";
     case wire::StackEnd::kUnreadable:
-      return "the stack's memory ended or made no sense";
+      return "the stack's memory is unreadable or damaged";
     case wire::StackEnd::kDepthLimit:
-      return "deeper than the depth limit of the capture";
+      return "depth limit of the recording (--depth)";
     case wire::StackEnd::kMissing:
-      return "the trace is damaged where the rest of the stack stood";
+      return "the trace is damaged here";
     case wire::StackEnd::kTableFull:
-      return "the capture's table of stacks was full (more --log-memory makes room)";
+      return "the table of stacks was full (use more --log-memory)";
     case wire::StackEnd::kNotUnwound:
-      return "the call came where the stack could not be unwound";
+      return "the stack could not be unwound at this call";
   }
   return "it ended for a reason that this version doesn't know";
+}
+
+std::string words_of_error(const std::string& kind) {
+  if (kind == "interior") return "invalid free (into the middle of a block)";
+  return (kind == "bad" ? "invalid" : kind) + " free";
 }
 
 std::string words_of(Purpose purpose) {
@@ -60,7 +69,7 @@ std::string words_of(const model::SymbolHint& hint) {
   const std::string& path = hint.path;
   const std::string name = path.substr(path.rfind('/') + 1);
   const std::string package =
-      path.starts_with("/usr/") || path.starts_with("/lib")
+      hint.finds_packages && (path.starts_with("/usr/") || path.starts_with("/lib"))
           ? fmt::format("install its debug symbols (find-dbgsym-packages {} names the package), ", path)
           : std::string();
   const char* const servers = hint.asked_servers ? "" : " or --debuginfod";
@@ -71,7 +80,7 @@ std::string words_of(const model::SymbolHint& hint) {
     case Lack::kSameFile:
       return fmt::format(
           "{} was replaced since the trace was recorded (its build-id differs), so it is not used: pass --symbols DIR "
-          "with the file of then",
+          "with the binary that was traced",
           path);
     case Lack::kSymbols:
       return fmt::format("{} is stripped: functions without {}; {}pass --symbols DIR with its debug file{}", name,
@@ -83,16 +92,27 @@ std::string words_of(const model::SymbolHint& hint) {
                      name, package, servers);
 }
 
-std::string unmatched_text(const std::string& filter, bool by_name, bool by_thread) {
+namespace {
+
+std::string text_of(const UnmatchedFilter& unmatched, const std::string& filter) {
   std::string text = fmt::format("nothing in this trace matches ({})", filter);
-  if (by_name) {
+  if (unmatched.by_name) {
     text +=
-        "; a part of a name is looked for, or a regular expression, in upper and lower case as written: "
-        "`heaptap show top` without it has the names";
-  } else if (by_thread) {
+        "; a filter is a part of a name or a regular expression, and distinguishes upper and lower case: `heaptap show "
+        "top` without it lists names";
+  } else if (unmatched.by_thread) {
     text += ": `heaptap show stats` numbers the threads";
   }
   return text;
+}
+
+}  // namespace
+
+std::vector<std::string> hints_of(const Report& report) {
+  std::vector<std::string> hints;
+  if (report.unmatched) hints.push_back(text_of(*report.unmatched, report.filter));
+  for (const model::SymbolHint& hint : report.symbol_hints) hints.push_back(words_of(hint));
+  return hints;
 }
 
 }  // namespace heaptap::report

@@ -33,15 +33,18 @@ struct Patience {
   Clock::time_point last_byte = started;
   long bytes = 0;
   bool is_lost = false;
+  const DownloadProgress* progress = nullptr;
 };
 
 // Called by libdebuginfod again and again while it waits; anything but 0 ends the transfer.
-int on_progress(Client* client, long bytes, long) {
+int on_progress(Client* client, long bytes, long total) {
   auto& patience = *static_cast<Patience*>(get_user_pointer(client));
   const auto now = Clock::now();
   if (bytes != patience.bytes) {
     patience.bytes = bytes;
     patience.last_byte = now;
+    if (*patience.progress && bytes > 0)
+      (*patience.progress)(static_cast<uint64_t>(bytes), total > 0 ? static_cast<uint64_t>(total) : 0);
   }
   patience.is_lost = now - patience.last_byte > kSilenceLimit || now - patience.started > kTotalLimit;
   return patience.is_lost ? 1 : 0;
@@ -107,9 +110,10 @@ base::Result<Debuginfod> Debuginfod::create() {
   return Debuginfod(std::move(library));
 }
 
-base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id) {
+base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id, const DownloadProgress& progress) {
   if (is_silent_) return base::fail("the debuginfod servers didn't answer before");
   Patience patience;
+  patience.progress = &progress;
   library_->set_user_pointer(library_->client, &patience);
   char* path = nullptr;
   const base::UniqueFd file(library_->find_debug_file(library_->client,

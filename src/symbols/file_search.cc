@@ -58,6 +58,10 @@ FileSearch::FileSearch(ResolverOptions options) : directories_(std::move(options
   directories_.insert(directories_.end(), options.sysroots.begin(), options.sysroots.end());
   if (!options.debuginfod) return;
   if (auto servers = Debuginfod::create()) debuginfod_ = *std::move(servers);
+  if (!options.progress) return;
+  progress_ = [tell = std::move(options.progress)](uint64_t done, uint64_t total) {
+    tell({.kind = SymbolWork::Kind::kDownloading, .path = {}, .done = done, .total = total});
+  };
 }
 
 FoundModule FileSearch::find_module(const std::string& path, const std::string& build_id) {
@@ -143,7 +147,7 @@ std::optional<ElfFile> FileSearch::find_by_link(const DebugRequest& request) {
 
 std::optional<ElfFile> FileSearch::ask_servers(const std::string& build_id) {
   if (!debuginfod_ || build_id.empty()) return std::nullopt;
-  const auto path = debuginfod_->find_debug_file(build_id);
+  const auto path = debuginfod_->find_debug_file(build_id, progress_);
   if (!path) return std::nullopt;
   auto file = ElfFile::open(*path);
   return file && file->build_id() == build_id ? std::move(file) : std::nullopt;

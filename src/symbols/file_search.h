@@ -40,6 +40,7 @@ class FileSearch {
 
   std::vector<std::string> directories_;  // of both kinds, in the order of the search
   std::optional<Debuginfod> debuginfod_;
+  DownloadProgress progress_;
 };
 
 }  // namespace heaptap::symbols

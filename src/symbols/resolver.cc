@@ -23,7 +23,8 @@ bool has_no_file(const model::Module& module) {
 
 class Resolver::Impl {
  public:
-  explicit Impl(ResolverOptions options) : hints_(options.debuginfod), search_(std::move(options)) {}
+  explicit Impl(ResolverOptions options)
+      : hints_(options.debuginfod), progress_(options.progress), search_(std::move(options)) {}
 
   const std::vector<model::Frame>& resolve(const model::Tables& tables, const model::Code& code) {
     const model::Module* module = tables.module_of(code);
@@ -103,7 +104,11 @@ class Resolver::Impl {
       ahead_.request_stop();
       ahead_.join();
     }
-    return open_file_of(module);
+    if (!progress_ || files_.contains({module.path, module.build_id})) return open_file_of(module);
+    progress_({.kind = SymbolWork::Kind::kOpening, .path = module.path});
+    ModuleFile& file = open_file_of(module);
+    progress_({.kind = SymbolWork::Kind::kDone, .path = {}});
+    return file;
   }
 
   ModuleFile& open_file_of(const model::Module& module) {
@@ -131,6 +136,7 @@ class Resolver::Impl {
   }
 
   Hints hints_;
+  TellWork progress_;
   FileSearch search_;
   FramesByAddress outside_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<ModuleFile>> files_;  // by path and build-id

@@ -22,11 +22,22 @@ struct Variable {
   uint64_t size_bytes = 0;  // 0: not known
 };
 
+// What takes long, while it is done.
+struct SymbolWork {
+  enum class Kind { kOpening, kDownloading, kDone };
+  Kind kind = Kind::kOpening;
+  std::string path;    // of the module; empty: of the one before
+  uint64_t done = 0;   // bytes of a download
+  uint64_t total = 0;  // 0: not known
+};
+using TellWork = std::function<void(const SymbolWork& work)>;
+
 struct ResolverOptions {
   std::vector<std::string>
       symbol_directories;  // --symbols: a path is tried below it, then with its leading folders taken away one by one
   std::vector<std::string> sysroots;  // --sysroot
   bool debuginfod = false;            // ask the servers of $DEBUGINFOD_URLS
+  TellWork progress = {};             // called in the thread that asks for names
 };
 
 class Resolver {

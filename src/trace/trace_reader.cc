@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/unique_fd.h"
+#include "base/units.h"
 #include "trace/capture_frames.h"
 #include "trace/frame_reader.h"
 #include "trace/frames_ahead.h"
@@ -151,6 +152,7 @@ class TraceReader::Impl {
     tables_ = empty_tables();
     tables_from_ = TableBuilder(bytes_, is_numbered_, TableBuilder::Wants::kAll);
     damage_ = {};
+    last_time_ns_ = 0;
     capture_ = {};
     capture_.trace_bytes = bytes_;
   }
@@ -165,7 +167,7 @@ class TraceReader::Impl {
     const bool is_growing = !capture_.ended && is_being_written(file_.get());
     if (is_growing && damage_.count == 0) {
       capture_.running = true;
-      capture_.damage = "the trace is being written: this is what there is of it so far";
+      capture_.damage = "still being recorded: this is the part until now";
     } else if (damage_.count > 0) {
       capture_.damage =
           fmt::format("{} (at byte {} of {}){}; {}", damage_.first, damage_.offset, bytes_,
@@ -174,10 +176,9 @@ class TraceReader::Impl {
     } else if (end != nullptr) {
       capture_.damage = last + "; what is before it was read";
     } else {
-      capture_.damage = fmt::format(
-          "the trace ends without its last frame: the recording was cut off (at byte {} of {}); what is before it was "
-          "read",
-          offset, bytes_);
+      capture_.damage =
+          "recording was interrupted" +
+          (last_time_ns_ == 0 ? "" : "; showing everything up to " + base::format_duration(last_time_ns_));
     }
   }
 
@@ -192,6 +193,7 @@ class TraceReader::Impl {
       case wire::FrameType::kEnd:
         return take_capture(payload) ? nullptr : kUnsound;
       case wire::FrameType::kEvents:
+        if (!frame.batch.time_marks.empty()) last_time_ns_ = frame.batch.time_marks.back().time_ns;
         sink.on_batch(frame.batch, tables_);
         return nullptr;
       case wire::FrameType::kTotals:
@@ -250,6 +252,7 @@ class TraceReader::Impl {
   } damage_;
   std::vector<FramePlace> frames_;
   ScanList scans_;
+  uint64_t last_time_ns_ = 0;  // of the last event that was read
 };
 
 base::Result<TraceReader> TraceReader::open(const std::string& path) {

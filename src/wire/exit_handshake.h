@@ -36,9 +36,13 @@ struct ExitNotice {
   // Of a signal: lowest live address of the stack that was interrupted, which needn't be the one with the frame. Else live_sp.
   uint64_t interrupted_sp;
   uint32_t signal;  // 0: none
-  uint32_t reserved;
+  uint32_t status;  // that it exits with, as `exit_with` has it; 0: not known
 };
 static_assert(sizeof(ExitNotice) == 32);
+
+// The parent of a process is told the lowest 8 bits.
+inline constexpr uint32_t kStatusKnown = 0x100;
+constexpr uint32_t exit_with(uintptr_t status) { return kStatusKnown | (static_cast<uint32_t>(status) & 0xff); }
 
 struct alignas(64) ExitHandshake {
   std::atomic<uint32_t> turn;      // ExitTurn; a futex

@@ -2,7 +2,6 @@
 
 The environment names the native program (HEAPTAP), a program to record (SHOP), the sources (SOURCE) and a folder that is kept between
 runs for what is built (BUILD)."""
-import json
 import os
 import pathlib
 import shutil
@@ -76,7 +75,7 @@ class AArch64(heaptap_test.TestCase):
                         self.assertTrue(told.stdout)
             # Names are those of the program, not only equal.
             self.assertIn(b"shop::Basket<shop::Item>::add", self.same("show", "leaks", trace).stdout)
-            summary = json.loads(self.same("show", "summary", trace, "--json").stdout)
+            summary = heaptap_test.read_report(self.same("show", "summary", trace, "--json").stdout)
             self.assertEqual(summary["target"]["arch"], "x86_64")
             self.assertEqual(summary["leaks"]["definite"]["blocks"], 4)
             self.assertEqual(self.same("check", "--max-leaked", "0", trace).status, 1)

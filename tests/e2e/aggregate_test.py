@@ -1,5 +1,4 @@
 """--aggregate: the totals are those of the events, outlive whoever is killed, and say what didn't fit."""
-import json
 import os
 import pathlib
 import signal
@@ -53,7 +52,7 @@ class Aggregate(heaptap_test.TestCase):
         return process
 
     def show(self, view, *options):
-        return json.loads(heaptap_test.heaptap("show", view, "--json", *options, self.trace).stdout)
+        return heaptap_test.read_report(heaptap_test.heaptap("show", view, "--json", *options, self.trace).stdout)
 
     def test_numbers_that_need_events_are_null_and_texts_say_so(self):
         self.start("1000").wait()
@@ -65,7 +64,7 @@ class Aggregate(heaptap_test.TestCase):
         for view, member in (("timeline", "points"), ("lifetimes", "lifetimes"), ("blocks", "blocks")):
             self.assertIsNone(self.show(view)[member])
             text = heaptap_test.heaptap("show", view, self.trace).stdout
-            self.assertIn(b"not kept with --aggregate", text)
+            self.assertIn(b"not recorded with --aggregate", text)
         sizes = {entry["size"]: entry for entry in self.show("sizes")["sizes"]}
         self.assertEqual((sizes[24]["live_blocks"], sizes[40]["live_blocks"], sizes[24]["allocations"]), (500, 500, None))
         refused = heaptap_test.heaptap("show", "summary", "--from", "1s", self.trace)
@@ -107,7 +106,7 @@ class Aggregate(heaptap_test.TestCase):
         self.assertIsNone(by_function["f0"]["live_blocks"])
         self.assertIsNone(report["totals"]["live_bytes"])
         self.assertIsNone(report["totals"]["peak_live_bytes"])
-        self.assertIn("blocks found no place in the memory of --aggregate", " ".join(report["capture"]["notes"]))
+        self.assertIn("blocks found no place in the memory of --aggregate", " ".join(heaptap_test.notes_of(report)))
 
     def test_stacks_that_do_not_fit_are_counted_together(self):
         self.start("10", "0", "many", options=["--aggregate-memory", "1M"]).wait()
@@ -117,7 +116,7 @@ class Aggregate(heaptap_test.TestCase):
         self.assertGreaterEqual(totals["allocations"], 10 + (1 << 14))
         self.assertEqual(totals["frees"], sum(stack["frees"] for stack in report["stacks"]))
         self.assertTrue(any("table of stacks was full" in (stack["ends_early"] or "") for stack in report["stacks"]))
-        self.assertIn("full", " ".join(report["capture"]["notes"]))
+        self.assertIn("full", " ".join(heaptap_test.notes_of(report)))
 
     def test_any_number_of_threads_that_live_at_the_same_time(self):
         threads = 16000 if LONG else 4200

@@ -110,7 +110,7 @@ class Edges(heaptap_test.TestCase):
                 outcome = attached.wait() if end else attached.stop()
                 self.assertEqual(outcome.status, 0, str(outcome))
                 report = summary(self.trace)
-                self.assertFalse([note for note in report["capture"]["notes"] if "not let go in time" in note],
+                self.assertFalse([note for note in heaptap_test.notes_of(report) if "did not detach in time" in note],
                                  "it waits for a thread that is gone")
                 self.assertGreaterEqual(report["totals"]["allocations"], 21)
                 self.assert_lost(report)

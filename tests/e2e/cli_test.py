@@ -225,8 +225,7 @@ class BadTraces(heaptap_test.TestCase):
         self.assertGreater(refused, 0, "one of the bytes is the version, and the message says that a newer heaptap wrote it")
 
     def json(self, outcome):
-        import json
-        return json.loads(outcome.stdout)
+        return heaptap_test.read_report(outcome.stdout)
 
 
 class Output(heaptap_test.TestCase):

@@ -1,5 +1,4 @@
 """What is asked of a trace with a leak scan: suppressions, who holds what, what would go with what, and the gate."""
-import json
 import pathlib
 import subprocess
 import sys
@@ -23,14 +22,14 @@ class LeakViews(heaptap_test.TestCase):
         return (outcome.stdout if status in (0, 1) else outcome.stderr).decode()
 
     def leaks(self, *options):
-        return json.loads(self.text("show", "leaks", "--json", *options, self.trace))
+        return heaptap_test.read_report(self.text("show", "leaks", "--json", *options, self.trace))
 
     def lost(self, *options):
         leaks = self.leaks(*options)["leaks"]
         return {kind: leaks[kind]["bytes"] for kind in ("definite", "indirect", "possible", "suppressed")}
 
     def stack_of(self, function):
-        stacks = json.loads(self.text("show", "summary", "--json", self.trace))["stacks"]
+        stacks = heaptap_test.read_report(self.text("show", "summary", "--json", self.trace))["stacks"]
         return next(stack["id"] for stack in stacks if any((frame["function"] or "").startswith(function) for frame in stack["frames"])
                     and stack["live_blocks"])
 
@@ -62,14 +61,14 @@ class LeakViews(heaptap_test.TestCase):
         file.write_text("leak:reserve\nleak:print_receipt\n")
         outcome = heaptap("run", "--suppressions", file, "--error-exitcode", "9", "-o", "b.htap", "--", built("leak_shop"), cwd=self.folder)
         self.assertEqual(outcome.status, 0, str(outcome))
-        self.assertIn(b"suppressed 224 B in 5 blocks", outcome.stderr)
+        self.assertIn(b"suppressed 224 bytes in 5 blocks", outcome.stderr)
 
     def test_a_trace_carries_its_suppressions(self):
         file = self.folder / "known.supp"
         file.write_text("leak:reserve\n")
         outcome = heaptap("run", "--suppressions", file, "-o", self.trace, "--force", "--", built("leak_shop"), cwd=self.folder)
-        self.assertIn(b"lost for certain 128 B in 2 blocks, below that 0 B", outcome.stderr)
-        self.assertIn(b"suppressed 96 B in 3 blocks", outcome.stderr)
+        self.assertIn(b"LEAKED 128 bytes in 2 blocks", outcome.stderr)
+        self.assertIn(b"suppressed 96 bytes in 3 blocks", outcome.stderr)
         file.unlink()
         self.assertEqual(self.lost(), {"definite": 128, "indirect": 0, "possible": 0, "suppressed": 96})
         self.assertEqual(self.lost("--no-suppressions"), {"definite": 160, "indirect": 64, "possible": 0, "suppressed": 0})
@@ -89,7 +88,7 @@ class LeakViews(heaptap_test.TestCase):
         self.assertIn("global orders (leak_shop.cc:19)\n  -> ", text)
 
     def test_why_says_below_what_a_block_is_lost(self):
-        blocks = json.loads(self.text("show", "blocks", "--json", self.trace))["blocks"]
+        blocks = heaptap_test.read_report(self.text("show", "blocks", "--json", self.trace))["blocks"]
         seats = sorted(block["number"] for block in blocks if (block["caller"]["function"] or "").startswith("reserve"))
         first, last = (self.leaks("--why", f"#b{number}") for number in (seats[0], seats[-1]))
         self.assertEqual((first["block"]["state"], last["block"]["state"]), ("indirect", "definite"))
@@ -111,9 +110,9 @@ class LeakViews(heaptap_test.TestCase):
     def test_the_gate(self):
         text = self.text("check", self.trace, "--max-leaked", "0", status=1)
         self.assertIn("FAIL: leaked 224 B, limit 0 B\n", text)
-        self.assertIn("print_receipt(int) at leak_shop.cc:30", text)
+        self.assertIn("print_receipt leak_shop.cc:30 < main leak_shop.cc:52", text)
         self.assertEqual(self.text("check", self.trace, "--max-leaked", "1K", "--max-peak", "1M").count("ok: "), 2)
-        verdict = json.loads(self.text("check", "--json", self.trace, "--max-allocations", "3", status=1))
+        verdict = heaptap_test.read_report(self.text("check", "--json", self.trace, "--max-allocations", "3", status=1))
         self.assertEqual((verdict["passed"], verdict["limits"][0]["limit"]), (False, "allocations"))
         self.assertEqual(self.text("check", "-q", self.trace, "--max-leaked", "0", status=1), "")
         self.text("check", self.trace, status=2)
@@ -144,7 +143,7 @@ class RepeatedScans(heaptap_test.TestCase):
             outcome = heaptap("leaks", pid, "-q")
             self.assertEqual(outcome.status, 0, f"scan {number}\n{outcome}")
         target.communicate()
-        shown = lambda *options: json.loads(heaptap("show", "leaks", "--json", *options, trace).stdout)
+        shown = lambda *options: heaptap_test.read_report(heaptap("show", "leaks", "--json", *options, trace).stdout)
         scans = shown("--scans")["scans"]
         self.assertEqual([scan["definite"]["bytes"] for scan in scans], [100, 200, 300, 300])
         self.assertEqual([scan["at_end"] for scan in scans], [False, False, False, True])
@@ -152,7 +151,7 @@ class RepeatedScans(heaptap_test.TestCase):
         self.assertEqual((lost["new"], lost["still_there"], lost["gone"]),
                          ({"blocks": 1, "bytes": 100}, {"blocks": 2, "bytes": 200}, {"blocks": 0, "bytes": 0}))
         self.assertEqual(shown("--since", "1", "--scan", "2")["lost"]["new"]["blocks"], 1)
-        block = next(block["number"] for block in json.loads(heaptap("show", "blocks", "--json", trace).stdout)["blocks"][::-1]
+        block = next(block["number"] for block in heaptap_test.read_report(heaptap("show", "blocks", "--json", trace).stdout)["blocks"][::-1]
                      if block["size"] == 100)
         why = shown("--why", f"#b{block}")
         self.assertEqual(why["block"]["state"], "definite")

@@ -28,7 +28,7 @@ class Namespaces(heaptap_test.TestCase):
         return [report for report in reports if expectations.check(IN_CHILD, report) == []]
 
     def notes(self, report):
-        return " ".join(str(note) for note in report["capture"].get("notes", []))
+        return " ".join(heaptap_test.notes_of(report))
 
     def test_children_in_another_network(self):
         self.need("unshare", "-n")

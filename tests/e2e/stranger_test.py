@@ -151,7 +151,7 @@ class StrangersAtTheSocket(Steered):
         self.send(b"x\n")
         report = self.end_and_check(1)
         self.assertLessEqual(set(os.listdir(self.folder)), {"trace.htap", "heaptap.latest.htap"})
-        self.assertTrue(any("secret" in str(note) for note in report.get("notes", report["capture"].get("notes", []))), report["capture"])
+        self.assertTrue(any("secret" in note for note in heaptap_test.notes_of(report)), report["capture"])
 
     def test_followed_children_are_served_beside_them(self):
         """More silent connections than one look takes, and processes that are recorded meanwhile."""

@@ -231,7 +231,7 @@ class Caller(heaptap_test.TestCase):
             os.setresuid(65534, 65534, 65534)
         ended = subprocess.run([str(heaptap_test.HEAPTAP), "leaks", str(target)], capture_output=True, preexec_fn=as_nobody, timeout=60)
         self.assertEqual(ended.returncode, 125)
-        self.assertIn(b"traced by another user", ended.stderr)
+        self.assertIn(b"recorded by another user", ended.stderr)
 
     def test_silent_caller_holds_nobody_up(self):
         process = subprocess.Popen([str(heaptap_test.HEAPTAP), "run", "-q", "-o", str(self.trace), "--", str(built("sleeper"))],

@@ -21,7 +21,8 @@ int main() {
   stack.allocations = 3;
   stack.live_blocks = 1;
   stack.live_bytes = 48;
-  model::Frame& frame = stack.frames.emplace_back();
+  stack.frames = {0};
+  model::Frame& frame = report.frames.emplace_back();
   frame.function = "make_node(int)";
   frame.file = "/src/node.cc";
   frame.line = 12;

@@ -104,12 +104,52 @@ def has_tracer():
         return b"not available in this version" not in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=folder).stderr
 
 
+def read_report(text):
+    """What --json printed, with the frames themselves wherever it has indices into its table of frames, and with what a stack
+    leaves out since it is empty."""
+    report = json.loads(text)
+    tables = [report.get("frames", [])]
+
+    def expand(value):
+        if isinstance(value, list):
+            return [expand(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        has_table = "frames" in value and "stacks" in value
+        if has_table:
+            tables.append(value["frames"])
+        expanded = {name: expand(item) for name, item in value.items() if not (has_table and name == "frames")}
+        is_indices = isinstance(value.get("frames"), list) and all(isinstance(item, int) for item in value["frames"])
+        if not has_table and is_indices:
+            expanded["frames"] = [tables[-1][item] for item in value["frames"]]
+        if "frames" in value and "leaks" in value and "allocations" in value:
+            expanded = {"variant": "", "mismatched_frees": 0, "ends_early": None, "purpose": None, **expanded}
+            scanned = value["leaks"]["definite"]["blocks"] is not None
+            nothing = {"blocks": 0, "bytes": 0} if scanned else {"blocks": None, "bytes": None}
+            rest = dict.fromkeys(("reachable", "suppressed", "unknown", "behind_headers", "below"), nothing)
+            expanded["leaks"] = {**rest, **value["leaks"]}
+        if isinstance(value.get("caller"), int):
+            expanded["caller"] = tables[-1][value["caller"]]
+        if has_table:
+            tables.pop()
+        return expanded
+
+    table = report.pop("frames", [])
+    tables[0] = table
+    return expand(report)
+
+
+def notes_of(report, scan=None):
+    """The sentences about what the recording couldn't see, or the scan with this number."""
+    return [note["text"] for note in report["notes"] if note["scan"] == scan]
+
+
 def summary(trace):
     """The summary of a trace as JSON; an AssertionError that shows heaptap's words where there is none."""
     outcome = heaptap("show", "summary", "--json", trace)
     assert outcome.status == 0, f"`heaptap show summary --json` failed: {outcome}"
     try:
-        return json.loads(outcome.stdout)
+        return read_report(outcome.stdout)
     except ValueError as error:
         raise AssertionError(f"no JSON: {error}\n{outcome}") from None
 

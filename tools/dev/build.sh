@@ -15,6 +15,13 @@ build_all() {
   locked compile_configured "$preset" all HEAPTAP_TESTS=ON
 }
 
+# The .deb in build/package, of programs that are built.
+make_package() {
+  rm -rf "$build/package"
+  (cd "$build" && logged "packaging" cpack -G DEB) || return 1
+  rm -rf "$build/package/_CPack_Packages"
+}
+
 # locked COMMAND…: one build at a time in this checkout; Ninja itself doesn't care.
 locked() {
   local lock

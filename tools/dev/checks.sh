@@ -48,7 +48,12 @@ check_agent() {
 }
 
 check_packages() {
-  python3 "$root/tools/check_packages.py"
+  python3 "$root/tools/check_packages.py" || return 1
+  preset=release
+  build_programs HEAPTAP_MAN=ON
+  make_package || return 1
+  lintian --fail-on error,warning "$build"/package/*.deb || return 1
+  note "what is used is listed, and the package is clean to lintian"
 }
 
 check_fuzz() {
@@ -103,6 +108,7 @@ command_check() {
     checks=(build "${checks[@]}")
     groups+=(test)
   fi
+  [[ " ${checks[*]} " != *" packages "* ]] || groups+=(install package)
   need build "${groups[@]}"
   for name in "${checks[@]}"; do
     if run_check "$name"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi

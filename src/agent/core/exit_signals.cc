@@ -56,7 +56,7 @@ void on_fatal(int number, void* info, void* context) {
               .live_sp = reinterpret_cast<uintptr_t>(context),
               .interrupted_sp = interrupted,
               .signal = static_cast<uint32_t>(number),
-              .reserved = 0});
+              .status = 0});
   let_happen(number, info, context);
 }
 

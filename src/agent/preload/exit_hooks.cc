@@ -38,6 +38,9 @@ __attribute__((tls_model("initial-exec"))) __thread uintptr_t g_exit_slot;
 constexpr size_t kPreservedRegisters = 6;
 __attribute__((tls_model("initial-exec"))) __thread volatile uintptr_t g_exit_registers[kPreservedRegisters];
 
+// What quick_exit was called with; its handlers aren't told.
+__attribute__((tls_model("initial-exec"))) __thread uint32_t g_exit_status;
+
 constexpr size_t kPassedRegisters = 7;  // that may have arguments
 
 void note_registers(const uintptr_t* arguments) {
@@ -53,17 +56,20 @@ uintptr_t return_slot(const uintptr_t* arguments) {
 void note_exit(const uintptr_t* arguments) {
   if (!watches_exit() || kernel::process_id() != g_session.process || g_exit_slot != 0) return;
   g_exit_slot = return_slot(arguments);
+  g_exit_status = wire::exit_with(arguments[0]);
   note_registers(arguments);
 }
 
-void offer(wire::ExitKind kind, uintptr_t live_sp) {
-  offer_scan({.kind = kind, .thread_id = 0, .live_sp = live_sp, .interrupted_sp = live_sp, .signal = 0, .reserved = 0});
+void offer(wire::ExitKind kind, uintptr_t live_sp, uint32_t status) {
+  offer_scan(
+      {.kind = kind, .thread_id = 0, .live_sp = live_sp, .interrupted_sp = live_sp, .signal = 0, .status = status});
 }
 
 // Nothing between here and the end is libc's, so that the registers stay where they were saved on the stack: a part of it that
 // is alive. No thread-local memory is touched: a thread of the program's own making may have none.
-void offer_direct_exit(const uintptr_t* arguments) {
-  offer(wire::ExitKind::kDirectExit, reinterpret_cast<uintptr_t>(arguments + kPassedRegisters));
+void offer_direct_exit(const uintptr_t* arguments, uintptr_t status) {
+  offer(wire::ExitKind::kDirectExit, reinterpret_cast<uintptr_t>(arguments + kPassedRegisters),
+        wire::exit_with(status));
 }
 
 // libc calls main and, with what it returns, exit: the same place on the stack then holds another return address, a few
@@ -75,19 +81,21 @@ bool main_has_returned() {
   return now != heaptap_main_return && now - heaptap_main_return < kFewInstructions;
 }
 
-// The last of the exit handlers, since it was registered first.
-__attribute__((noinline)) void at_exit(void*) {
+// The last of the exit handlers, since it was registered first: the status is that of the last exit, which a handler may have
+// called.
+__attribute__((noinline)) void at_exit(int status, void*) {
   if (!watches_exit()) return;
+  const uint32_t known = wire::exit_with(static_cast<uintptr_t>(status));
   if (main_has_returned()) {
-    offer(wire::ExitKind::kReturn, heaptap_main_slot + sizeof(uintptr_t));
+    offer(wire::ExitKind::kReturn, heaptap_main_slot + sizeof(uintptr_t), known);
   } else {
-    offer(wire::ExitKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
+    offer(wire::ExitKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT(), known);
   }
 }
 
 __attribute__((noinline)) void at_quick_exit() {
   if (watches_exit()) {
-    offer(wire::ExitKind::kQuickExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT());
+    offer(wire::ExitKind::kQuickExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT(), g_exit_status);
   }
 }
 
@@ -168,7 +176,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_start(uintptr_t* arguments) {
   auto* start = reinterpret_cast<void*>(real<void()>(Other::kStartMain));
   if (start == nullptr) end_without_libc(127);
   if (!wants_exit()) return start;
-  if (auto* call = real<int(void (*)(void*), void*, void*)>(Other::kAtExit)) call(&at_exit, nullptr, nullptr);
+  if (auto* call = real<int(void (*)(int, void*), void*)>(Other::kOnExit)) call(&at_exit, nullptr);
   if (auto* call = real<int(void (*)(), void*)>(Other::kAtQuickExit)) call(&at_quick_exit, nullptr);
   heaptap_main = reinterpret_cast<void*>(arguments[0]);
   arguments[0] = reinterpret_cast<uintptr_t>(&heaptap_enter_main);
@@ -189,7 +197,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   if (void* call = choose_restricting_call(arguments)) return call;
   if (arguments[0] == __NR_rt_sigaction) return choose_action_by_number();
-  if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments);
+  if (arguments[0] == __NR_exit_group) offer_direct_exit(arguments, arguments[1]);
   note_memory_call(arguments);
   if (arguments[0] == __NR_clone || arguments[0] == __NR_unshare) note_namespaces(arguments[1]);
   if (arguments[0] == __NR_clone3) note_clone3(arguments[1], arguments[2]);
@@ -223,7 +231,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_quick_exit(const uintptr_t* arguments)
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_direct_exit(const uintptr_t* arguments) {
-  offer_direct_exit(arguments);
+  offer_direct_exit(arguments, arguments[0]);
   return or_end(real<void(int)>(Other::kDirectExit));
 }
 

@@ -18,7 +18,7 @@ namespace heaptap::agent {
 // clang-format off
 #define HEAPTAP_OTHER_FUNCTIONS(with)                       \
   with(kStartMain, "__libc_start_main")                     \
-  with(kAtExit, "__cxa_atexit")                             \
+  with(kOnExit, "on_exit")                                  \
   with(kAtQuickExit, "__cxa_at_quick_exit")                 \
   with(kExit, "exit")                                       \
   with(kQuickExit, "quick_exit")                            \

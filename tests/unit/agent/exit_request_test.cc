@@ -53,7 +53,7 @@ wire::ExitNotice notice_of(uint32_t thread) {
           .live_sp = sp,
           .interrupted_sp = sp,
           .signal = thread,
-          .reserved = 0};
+          .status = wire::exit_with(thread)};
 }
 
 TEST(ExitRequest, OneOfSeveralThreadsOffersAndTheOthersWaitForIt) {

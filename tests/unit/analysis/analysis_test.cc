@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "analysis/likely_modules.h"
-#include "analysis/name_filter.h"
+#include "base/name_filter.h"
 #include "event_script.h"
 #include "report/render.h"
 #include "report/words.h"
@@ -87,7 +87,7 @@ TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   EXPECT_EQ(report.stacks[0].allocated_bytes, 11u);
   EXPECT_EQ(report.stacks[0].threads, (std::vector<uint32_t>{1, 2}));
   ASSERT_EQ(report.stacks[0].frames.size(), 2u);
-  EXPECT_EQ(report.stacks[0].frames[0].address, 0x10u);
+  EXPECT_EQ(report.list(report.stacks[0].frames)[0].address, 0x10u);
   EXPECT_EQ(report.stacks[0].end, wire::StackEnd::kComplete);
   EXPECT_NE(report.stacks[3].end, wire::StackEnd::kComplete);
 }
@@ -161,7 +161,7 @@ TEST_F(Analysis, ListsBadReleasesWithBothStacks) {
   EXPECT_NE(report.errors[0].address, 0u);
   ASSERT_TRUE(report.errors[0].allocated.has_value());
   EXPECT_EQ(report.errors[0].allocated->size_bytes, 24u);
-  EXPECT_EQ(report.errors[0].allocated->frames.front().address, 0x10u);
+  EXPECT_EQ(report.list(report.errors[0].allocated->frames).front().address, 0x10u);
   EXPECT_EQ(report.errors[1].kind, "bad");
   EXPECT_EQ(report.errors[1].address, 0x1230u);
   EXPECT_EQ(report.totals.mismatched_releases, 1u);
@@ -217,10 +217,10 @@ TEST(SortKeys, MayBeShortenedAsLongAsTheyAreUnique) {
 }
 
 TEST(NameFilters, TakePartsOfNamesAndExpressions) {
-  EXPECT_TRUE(NameFilter("foo(int)").matches("ns::foo(int)"));
-  EXPECT_TRUE(NameFilter("^ns::.*int").matches("ns::foo(int)"));
-  EXPECT_FALSE(NameFilter("^foo").matches("ns::foo(int)"));
-  EXPECT_TRUE(NameFilter("operator[").matches("operator[](int)")) << "not an expression, so it is plain text";
+  EXPECT_TRUE(base::NameFilter("foo(int)").matches("ns::foo(int)"));
+  EXPECT_TRUE(base::NameFilter("^ns::.*int").matches("ns::foo(int)"));
+  EXPECT_FALSE(base::NameFilter("^foo").matches("ns::foo(int)"));
+  EXPECT_TRUE(base::NameFilter("operator[").matches("operator[](int)")) << "not an expression, so it is plain text";
 }
 
 }  // namespace

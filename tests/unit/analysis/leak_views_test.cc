@@ -117,7 +117,7 @@ TEST_F(LeakViews, NameEachKindOfRoot) {
                     root.thread = 3;
                     root.frame_code = inside(run_loop);
                   }),
-         "stack of thread 3 \"worker\", frame run_loop at");
+         "stack of thread 3 \"worker\", frame run_loop ");
   expect(text_for(RootKind::kRegister,
                   [](model::RootPointer& root) {
                     root.thread = 1;
@@ -146,10 +146,44 @@ TEST_F(LeakViews, SayWhatALostBlockIsBelowOfAndWhoHeldItBefore) {
   EXPECT_EQ(holders.earlier_scan, 1u);
   ASSERT_TRUE(holders.earlier.has_value());
   EXPECT_TRUE(holders.earlier->root.has_value());
-  EXPECT_NE(text_.find("lost below"), std::string::npos);
+  EXPECT_NE(text_.find("indirectly lost, held by this lost block"), std::string::npos);
   const report::Holders leader = why("#b1");
   EXPECT_EQ(leader.block.state, "definite");
   EXPECT_FALSE(leader.below.has_value());
+  EXPECT_NE(text_.find("\nNothing points to it.\n"), std::string::npos) << text_;
+}
+
+TEST_F(LeakViews, NameTheCycleThatAloneHoldsALostBlock) {
+  node(8);
+  node(8);
+  node(8);
+  scan({{0, 1}, {1, 2}, {2, 0}}, {});
+  const report::Holders leader = why("#b1");
+  EXPECT_EQ(leader.block.state, "definite");
+  EXPECT_NE(text_.find("Only a cycle points to it: #b1 -> #b2 -> #b3 -> #b1\n"), std::string::npos) << text_;
+}
+
+TEST_F(LeakViews, NameTheStackThatHoldsIndirectlyLostBlocks) {
+  list(100);
+  node(50);
+  node(60);
+  scan({{0, 1}, {0, 2}}, {});
+  const report::Report made = report({.leaks_only = true});
+  const std::string text = report::render_text(made, report::View::kLeaks, {});
+  const uint64_t list_stack = made.stacks[0].leaks->definite.blocks != 0 ? made.stacks[0].id : made.stacks[1].id;
+  EXPECT_NE(text.find("210 B (100 B direct, 110 B indirect) in 3 blocks definitely lost"), std::string::npos) << text;
+  EXPECT_NE(text.find("110 B in 2 blocks indirectly lost (held by #" + std::to_string(list_stack) + ")"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(LeakViews, CallTheBlocksByWhoeverTheUserDoesNotSkip) {
+  node(8);
+  scan({}, {{0}});
+  Query query = asking("#b1");
+  query.skip = {"make_node"};
+  EXPECT_EQ(report(query).holders->block.caller.function, "run_loop");
+  EXPECT_EQ(why("#b1").block.caller.function, "make_node");
 }
 
 TEST_F(LeakViews, LeaveOutTheMiddleOfALongWay) {
@@ -231,7 +265,7 @@ TEST_F(LeakViews, CompareTwoScans) {
   EXPECT_EQ(made.scan_changes->total.remained.bytes, 0u);
   EXPECT_EQ(made.scan_changes->total.gone.bytes, 100u);
   ASSERT_EQ(made.scan_changes->stacks.size(), 2u);
-  EXPECT_EQ(made.scan_changes->stacks[0].frames[0].function, "make_node");
+  EXPECT_EQ(made.list(made.scan_changes->stacks[0].frames)[0].function, "make_node");
   EXPECT_FALSE(analyzed({.since = 2}).has_value()) << "it isn't earlier";
   EXPECT_FALSE(analyzed({.since = 7}).has_value()) << "it isn't there";
   const report::Report list = report({.scan_list = true});

@@ -211,9 +211,9 @@ TEST(Suppressions, ErrorsNameLineCauseAndCure) {
   expect_error("{\nname\nMemcheck:Leak\nfun:a\n{\n", "some.supp:1: ", "closing '}'");
   expect_error("# x\n{\n}\n", "some.supp:2: ", "not whole");
   expect_error("{\nname\nfun\n}\n", "some.supp:3: ", "write Memcheck:Leak");
-  expect_error("{\nname\nMemcheck:Leak\nfoo:a\n}\n", "some.supp:4: ", "no line of a leak suppression");
+  expect_error("{\nname\nMemcheck:Leak\nfoo:a\n}\n", "some.supp:4: ", "not a line of a leak suppression");
   expect_error("{\nname\nMemcheck:Leak\nmatch-leak-kinds: definite,lost\nfun:a\n}\n",
-               "some.supp:4: ", "'lost' is no kind");
+               "some.supp:4: ", "unknown kind of leak 'lost'");
   expect_error("{\nname\nMemcheck:Leak\n...\n}\n", "some.supp:1: ", "would hide every leak");
   expect_error("{\nname\nMemcheck:Leak\nfun:\n}\n", "some.supp:4: ", "without a name");
   expect_error("leak:ok\n\x01x", "some.supp:2: ", "'?x'");

@@ -154,7 +154,7 @@ TEST_F(TracerSourceTest, AnExecutedProgramThatIsRefusedLeavesTheRecordingItsName
   EXPECT_EQ(tracer::g_told, (Words{"log 70", "detach 0", "refuse 70"}));
   const model::Capture capture = end(70);
   EXPECT_TRUE(capture.executed);
-  EXPECT_TRUE(has_note(capture, "letting go"));
+  EXPECT_TRUE(has_note(capture, "was detaching"));
   EXPECT_EQ(processes_.take_traces({}).front().path, path);
 }
 
@@ -166,7 +166,7 @@ TEST_F(TracerSourceTest, OfWhatIsRefusedTheReasonIsSaidOnce) {
   processes_.program().ended = true;
   const model::Capture capture = end(70);
   EXPECT_TRUE(has_note(capture, "its file can't be read"));
-  EXPECT_FALSE(has_note(capture, "had to let go"));
+  EXPECT_FALSE(has_note(capture, "had to detach"));
 }
 
 TEST_F(TracerSourceTest, WhoLeavesByExecutingIsToldSo) {

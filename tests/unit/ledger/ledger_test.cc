@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "event_script.h"
@@ -276,6 +277,84 @@ TEST(Ledger, KeepsTheDirectoryShortWhenOneOldBlockSurvives) {
   }
   EXPECT_EQ(ledger.blocks().live_blocks(), 1u);
   EXPECT_LT(ledger.blocks().memory_bytes(), 2u << 20);
+}
+
+// What all rows come to, by site.
+std::map<model::SiteId, ActivityCounts> sums_of(const Activity& activity) {
+  std::map<model::SiteId, ActivityCounts> sums;
+  for (const ActivityRow& row : activity.rows()) sums[row.key.site] += row.counts;
+  return sums;
+}
+
+TEST(Activity, CountsAReleaseForItsBlocksSiteThreadAndSizeWhenItHappens) {
+  EventScript script;
+  script.at(0);
+  const auto block = script.allocate(100, 1, Function::kMalloc);
+  script.at(5'000);
+  script.release(block, 2);
+  const Ledger ledger = replay(script, {.time_resolution_ns = 1000, .activity = true});
+  const std::vector<ActivityRow> rows = ledger.activity()->rows();
+  ASSERT_EQ(rows.size(), 2U);
+  const ActivityKey key{script.site(EventKind::kAllocate, Function::kMalloc), 1, 7};
+  EXPECT_EQ(rows[0].key, key);
+  EXPECT_EQ(rows[1].key, key);
+  EXPECT_EQ(rows[0].counts, (ActivityCounts{1, 100, 0, 0, 0}));
+  EXPECT_EQ(rows[1].counts, (ActivityCounts{0, 0, 1, 100, 0}));
+  EXPECT_EQ(rows[0].bin, 0U);
+  EXPECT_EQ(rows[1].bin, 5U);
+}
+
+TEST(Activity, TakesBackAReleaseThatDidNotHappen) {
+  EventScript script;
+  script.at(0);
+  const auto block = script.allocate(100);
+  script.release(block, 1, Function::kRealloc);
+  std::vector<model::EventBatch> batches{script.take()};
+  script.at(50'000);
+  script.undo();
+  batches.push_back(script.take());
+  Ledger ledger({.time_resolution_ns = 1000, .activity = true});
+  for (const model::EventBatch& batch : batches) ledger.add(batch, script.tables);
+  const auto sums = sums_of(*ledger.activity());
+  ASSERT_EQ(sums.size(), 1U);
+  EXPECT_EQ(sums.begin()->second, (ActivityCounts{1, 100, 0, 0, 0}));
+}
+
+TEST(Activity, KeepsItsSumsWhileItsIntervalsGrow) {
+  Activity activity(0, 10);
+  std::mt19937 random(7);
+  std::map<model::SiteId, ActivityCounts> expected;
+  uint64_t now = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    now += random() % 40;
+    activity.advance(now);
+    const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(random() % limit); };
+    const ActivityKey key{below(50), 1 + below(3), static_cast<uint8_t>(below(6))};
+    activity.allocated(key, 10);
+    expected[key.site] += {1, 10, 0, 0, 0};
+    if (random() % 2 == 0) {
+      activity.released(key, 10, true);
+      expected[key.site] += {0, 0, 1, 10, 1};
+    }
+  }
+  EXPECT_EQ(sums_of(activity), expected);
+  EXPECT_LE(activity.bin_count(), Activity::kMaxBins);
+  EXPECT_GT(activity.bin_count(), Activity::kMaxBins / 2 - 1);
+  uint32_t bin = 0;
+  for (const ActivityRow& row : activity.rows()) {
+    EXPECT_GE(row.bin, bin);
+    EXPECT_LT(row.bin, activity.bin_count());
+    bin = row.bin;
+  }
+}
+
+TEST(Activity, HasAClassForEachSize) {
+  for (const uint64_t size :
+       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{4095}, uint64_t{4096}, ~uint64_t{0}}) {
+    const size_t size_class = size_class_of(size);
+    EXPECT_LE(lowest_of_class(size_class), size);
+    EXPECT_GE(highest_of_class(size_class), size);
+  }
 }
 
 TEST(LifetimeHistogram, PutsEveryLifetimeIntoTheClassThatHoldsIt) {

@@ -96,11 +96,12 @@ Report example() {
                            .shared = {8, 536}};
   report.scans = {{scan(1, false), {1, 24}, {}, {}, {10, 1000}, {}},
                   {scan(2, true), {2, 48}, {1, 8}, {}, {9, 9}, {1, 24}}};
-  ChangedStack changed{.id = 2, .function = "malloc", .variant = "", .change = {}, .frames = {kServe}};
+  ChangedStack changed{.id = 2, .function = "malloc", .variant = "", .change = {}, .frames = {0}};
   changed.change = {.appeared = {1, 24}, .remained = {1, 24}, .gone = {}};
   ScanChanges changes{
       .from = scan(1, false), .to = scan(2, true), .total = changed.change, .stacks = {changed}, .stack_count = 3};
   report.scan_changes = changes;
+  report.frames = {kServe};
   return report;
 }
 
@@ -120,7 +121,12 @@ Report lost_example() {
 }
 
 Verdict verdict() {
-  Verdict made{.trace_path = "a.htap", .possible_counts = true, .limits = {}, .remarks = {"2 events were lost"}};
+  Verdict made{.trace_path = "a.htap",
+               .possible_counts = true,
+               .limits = {},
+               .baseline_path = "",
+               .growth = {},
+               .remarks = {"2 events were lost"}};
   StackEntry stack;
   stack.id = 2;
   stack.function = "malloc";
@@ -129,11 +135,11 @@ Verdict verdict() {
   stack.leaks = StackLeaks{};
   stack.leaks->definite = {2, 48};
   stack.leaks->possible = {1, 8};
-  stack.frames = {kServe};
-  made.limits = {{LimitKind::kLeaked, 56, 0, {stack}},
-                 {LimitKind::kPeak, 5000, 4096, {stack}},
-                 {LimitKind::kLive, 48, 100, {}},
-                 {LimitKind::kAllocations, 7, 6, {stack}}};
+  stack.frames = {0};
+  made.limits = {{LimitKind::kLeaked, 56, 0, {stack}, {kServe}},
+                 {LimitKind::kPeak, 5000, 4096, {stack}, {kServe}},
+                 {LimitKind::kLive, 48, 100, {}, {}},
+                 {LimitKind::kAllocations, 7, 6, {stack}, {kServe}}};
   return made;
 }
 
@@ -168,7 +174,7 @@ TEST(LeakReport, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
   for (const NamedView& each : kViews) {
     const auto full = nlohmann::json::parse(render_json(example(), each.view, {}));
     EXPECT_EQ(full["format"], std::string("heaptap-") + each.name);
-    EXPECT_EQ(nlohmann::json::parse(render_json(Report{}, each.view, {}))["version"], 1);
+    EXPECT_EQ(nlohmann::json::parse(render_json(Report{}, each.view, {}))["version"], 2);
     EXPECT_NE(render_text(Report{}, each.view, {}), "");
   }
 }

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sstream>
+
 #include "base/safe_text.h"
 #include "golden.h"
 #include "report/call_tree.h"
@@ -15,7 +17,7 @@ namespace {
 using test::expect_golden;
 using test::frame;
 
-StackEntry stack(uint64_t id, uint64_t live, std::vector<model::Frame> frames) {
+StackEntry stack(uint64_t id, uint64_t live, std::vector<FrameIndex> frames) {
   StackEntry made;
   made.id = id;
   made.function = "malloc";
@@ -63,15 +65,14 @@ Report example() {
                    .mismatched_releases = 2,
                    .unknown_releases = 0,
                    .peak_time_ns = 3'000'000'000};
-  const model::Frame main = frame("main", "/src/shop/main.cc", 70);
-  const model::Frame serve = frame("shop::serve(int)", "/src/shop/serve.cc", 12);
-  report.stacks = {stack(2, 16'000,
-                         {frame("std::vector<shop::Order, std::allocator<shop::Order> >::push_back(shop::Order const&)",
-                                "/usr/include/c++/12/bits/stl_vector.h", 1280),
-                          serve, main}),
-                   stack(1, 1222, {frame("shop::log(char const*)"), serve, main}),
-                   stack(3, 0, {frame("evil\x1b[31m\xff"), main})};
-  report.stacks[0].frames[0].inlined = true;
+  enum : FrameIndex { kMain, kServe, kPushBack, kLog, kEvil };
+  report.frames = {frame("main", "/src/shop/main.cc", 70), frame("shop::serve(int)", "/src/shop/serve.cc", 12),
+                   frame("std::vector<shop::Order, std::allocator<shop::Order> >::push_back(shop::Order const&)",
+                         "/usr/include/c++/12/bits/stl_vector.h", 1280),
+                   frame("shop::log(char const*)"), frame("evil\x1b[31m\xff")};
+  report.frames[kPushBack].inlined = true;
+  report.stacks = {stack(2, 16'000, {kPushBack, kServe, kMain}), stack(1, 1222, {kLog, kServe, kMain}),
+                   stack(3, 0, {kEvil, kMain})};
   report.stacks[2].end = wire::StackEnd::kUnreadable;
   report.stack_count = 5;
   report.sort_key = "usage";
@@ -81,8 +82,8 @@ Report example() {
                    .variant = "sized",
                    .address = 0xabc0,
                    .count = 2,
-                   .frames = {serve},
-                   .allocated = ErrorEntry::Origin{"malloc", "", 24, {main}},
+                   .frames = {kServe},
+                   .allocated = ErrorEntry::Origin{"malloc", "", 24, {kMain}},
                    .released = {}};
   report.errors = {error};
   report.size_classes = {{16, 31, 500, 10'000, 5, 120}, {32, 63, 100, 3'700, 1, 32}};
@@ -91,8 +92,11 @@ Report example() {
   report.timeline = {{4'000'000'000, 18'000, 40, 20'000, 400, 360, 1 << 20},
                      {8'000'000'000, 17'222, 6, 18'500, 200, 234, 8192}};
   report.threads = {{1, 4711, "shop", 400, 394, 40'000}, {2, 4712, "", 200, 200, 7'222}};
-  report.blocks = {{17, 0x5000, 8000, 1'000'000, 2, 2, "malloc", serve}};
-  report.hints = {"libodd.so is stripped: install libodd-dbgsym"};
+  report.blocks = {{17, 0x5000, 8000, 1'000'000, 2, 2, "malloc", kServe}};
+  report.symbol_hints = {{.path = "/usr/lib/libodd.so",
+                          .lack = model::SymbolHint::Lack::kSymbols,
+                          .without_names = true,
+                          .finds_packages = true}};
   report.trace_path = "heaptap.shop.4711.htap";
   return report;
 }
@@ -120,8 +124,8 @@ TEST(Report, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
   for (const NamedView& each : kViews) {
     const auto full = nlohmann::json::parse(render_json(example(), each.view, {}));
     EXPECT_EQ(full["format"], std::string("heaptap-") + each.name);
-    EXPECT_EQ(full["version"], 1);
-    EXPECT_EQ(nlohmann::json::parse(render_json(Report{}, each.view, {}))["version"], 1);
+    EXPECT_EQ(full["version"], 2);
+    EXPECT_EQ(nlohmann::json::parse(render_json(Report{}, each.view, {}))["version"], 2);
   }
 }
 
@@ -139,17 +143,142 @@ TEST(Report, LetsNoControlCharacterThrough) {
   EXPECT_NE(render_text(example(), View::kSummary, {.color = true}).find("\x1b[1m"), std::string::npos);
 }
 
+TEST(Report, NamesTheFramesOfStacksAndErrorsByTheirPlacesInOneTable) {
+  const auto summary = nlohmann::json::parse(render_json(example(), View::kSummary, {}));
+  const auto& frames = summary["frames"];
+  const auto function = [&](const nlohmann::json& indices, size_t place) {
+    return frames[indices[place].get<size_t>()]["function"];
+  };
+  EXPECT_EQ(function(summary["stacks"][0]["frames"], 1), "shop::serve(int)");
+  EXPECT_EQ(function(summary["stacks"][0]["frames"], 2), "main");
+  EXPECT_EQ(function(summary["errors"][0]["frames"], 0), "shop::serve(int)");
+  EXPECT_EQ(function(summary["errors"][0]["allocated"]["frames"], 0), "main");
+}
+
+TEST(Report, WritesALongViewInPiecesThatAreTheSameText) {
+  Report report = example();
+  for (int count = 0; count < 3000; ++count) report.stacks.push_back(report.stacks.front());
+  size_t pieces = 0;
+  std::string text;
+  write_json(report, View::kSummary, {}, [&](std::string_view piece) {
+    ++pieces;
+    text += piece;
+    EXPECT_LT(piece.size(), size_t{1} << 19);
+  });
+  EXPECT_GT(pieces, 3U);
+  EXPECT_EQ(text, render_json(report, View::kSummary, {}));
+  EXPECT_EQ(nlohmann::json::parse(text)["stacks"].size(), report.stacks.size());
+}
+
+TEST(Report, HasBlocksAndTheTimelineAsAnObjectALine) {
+  for (const NamedView& each : kViews) {
+    std::string text;
+    write_ndjson(example(), each.view, {}, [&text](std::string_view piece) { text += piece; });
+    EXPECT_EQ(has_ndjson(each.view), !text.empty()) << each.name;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_TRUE(nlohmann::json::parse(line).is_object()) << line;
+    }
+  }
+}
+
 TEST(Report, EndsNoLineWithASpace) {
   for (const NamedView& each : kViews) {
     EXPECT_EQ(render_text(example(), each.view, {}).find(" \n"), std::string::npos) << each.name;
   }
 }
 
+// The report of a program that ended with 0 and freed all.
+Report clean_run() {
+  Report report;
+  report.capture.command = {"./app"};
+  report.capture.pid = 7;
+  report.capture.ended = true;
+  report.capture.exit.code = 0;
+  report.capture.duration_ns = 2'000'000;
+  report.totals.allocations = 3;
+  report.totals.peak_live_bytes = 3000;
+  report.leaks.scanned = true;
+  report.trace_path = "heaptap.app.7.htap";
+  return report;
+}
+
+bool says(const Report& report, const std::string& words) {
+  return render_end_summary(report, {}).find(words) != std::string::npos;
+}
+
+TEST(EndSummary, SaysThatNothingLeaksWithoutZeros) {
+  const std::string text = render_end_summary(clean_run(), {});
+  EXPECT_TRUE(says(clean_run(), "./app (pid 7) exited with 0 after 2.0 ms: 3 allocations, peak 2.9 KiB")) << text;
+  EXPECT_TRUE(says(clean_run(), "heaptap: no leaks\n")) << text;
+  EXPECT_EQ(text.find(" 0 B"), std::string::npos) << text;
+}
+
+TEST(EndSummary, SaysHowTheProgramEnded) {
+  Report report = clean_run();
+  report.capture.exit = {.code = {}, .signal = 11};
+  EXPECT_TRUE(says(report, "killed by SIGSEGV after"));
+  report.capture.exit = {};
+  report.capture.detached = true;
+  EXPECT_TRUE(says(report, "detached, still running after"));
+  report.capture.detached = false;
+  EXPECT_TRUE(says(report, "exit status unknown"));
+}
+
+TEST(EndSummary, CountsLeaksExactly) {
+  Report report = clean_run();
+  report.leaks.definite = {107, 100'320};
+  report.leaks.indirect = {16, 1636};
+  EXPECT_TRUE(says(report, "LEAKED 101,956 bytes in 123 blocks (100,320 definitely, 1,636 indirectly lost)\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show leaks heaptap.app.7.htap"));
+  report.leaks.indirect = {};
+  report.leaks.possible = {1, 8};
+  EXPECT_TRUE(says(report, "LEAKED 100,320 bytes in 107 blocks; possibly 8 bytes in 1 block\n"));
+}
+
+TEST(EndSummary, NamesTheVariableThatHoldsWhatIsReachable) {
+  Report report = clean_run();
+  report.leaks.reachable = {20, 1 << 20};
+  report.grows_to_the_end = true;
+  NamedRoot variable;
+  variable.kind = "global";
+  variable.name = "cache";
+  variable.file = "/src/grow.cc";
+  variable.line = 11;
+  report.globals = Globals{.entries = {{variable, {1, 24}, {19, 1 << 19}}}, .entry_count = 1, .held = {}, .shared = {}};
+  EXPECT_TRUE(says(report, "peak 2.9 KiB (at the end: it was still growing)"));
+  EXPECT_TRUE(says(report, "no leaks; 1.0 MiB still reachable, 512.0 KiB of them by global cache (grow.cc:11)\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show leaks --globals heaptap.app.7.htap"));
+  report.globals->entries[0].retained.bytes = 1000;
+  EXPECT_FALSE(says(report, "cache")) << "it holds hardly anything of it";
+}
+
+TEST(EndSummary, KnowsNothingOfLeaksWithoutAScan) {
+  Report report = clean_run();
+  report.leaks.scanned = false;
+  report.totals.live_bytes = 2048;
+  report.totals.live_blocks = 2;
+  EXPECT_TRUE(says(report, "2.0 KiB not freed in 2 blocks (no leak scan: leaks unknown)"));
+  EXPECT_FALSE(says(report, "no leaks"));
+}
+
+TEST(EndSummary, AddsUpBadReleasesOfOnePlace) {
+  Report report = clean_run();
+  report.frames = {frame("main", "/src/df.cc", 3), frame("main", "/src/df.cc", 1)};
+  ErrorEntry twice;
+  twice.kind = "double";
+  twice.function = "free";
+  twice.frames = {0};
+  twice.allocated = ErrorEntry::Origin{"malloc", "", 24, {1}};
+  report.errors = {twice, twice};
+  EXPECT_TRUE(says(report, "heaptap: 2 double frees at df.cc:3, allocated at df.cc:1\n"));
+}
+
 TEST(EndSummary, HasAtMostTwelveLines) {
   Report report = example();
   for (int count = 0; count < 50; ++count) {
     report.capture.notes.push_back({.name = "a note"});
-    report.hints.push_back("a hint");
+    report.symbol_hints.push_back({.path = "/lib/libodd.so", .finds_packages = true});
     report.stacks.push_back(report.stacks.front());
   }
   report.capture.truncated = true;
@@ -177,12 +306,13 @@ TEST(ShortName, LeavesOutParametersBeforeTemplateArguments) {
 }
 
 TEST(CallTree, WeighsEachBranchAsMuchAsItsChildrenTogether) {
-  const TreeNode root = build_tree(example(), Weight::kAllocatedBytes, false, 255);
+  const TreeNode root =
+      build_tree(example(), Weight::kAllocatedBytes, false, [](const FrameList& frames) { return frames.size(); });
   uint64_t sum = 0;
   for (const TreeNode& child : root.children) sum += child.weight;
   EXPECT_EQ(root.weight, sum);
   ASSERT_EQ(root.children.size(), 1u);
-  EXPECT_EQ(root.children[0].frame.function, "main");
+  EXPECT_EQ(example().frames[root.children[0].frame].function, "main");
   EXPECT_EQ(root.children[0].children.size(), 2u);
 }
 

@@ -366,7 +366,7 @@ TEST_F(TraceFile, IsBeingWrittenAsLongAsItsWriterLives) {
     EXPECT_EQ(collected.batches.size(), 1U);
     EXPECT_EQ(reader->capture().running, is_written);
     EXPECT_TRUE(reader->capture().truncated);
-    EXPECT_EQ(reader->capture().damage.find("is being written") != std::string::npos, is_written);
+    EXPECT_EQ(reader->capture().damage.find("still being recorded") != std::string::npos, is_written);
   }
 }
 

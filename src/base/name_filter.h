@@ -4,7 +4,7 @@
 #include <regex>
 #include <string>
 
-namespace heaptap::analysis {
+namespace heaptap::base {
 
 class NameFilter {
  public:
@@ -37,4 +37,4 @@ class NameFilter {
   std::optional<std::regex> expression_;
 };
 
-}  // namespace heaptap::analysis
+}  // namespace heaptap::base

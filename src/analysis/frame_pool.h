@@ -1,0 +1,54 @@
+// The frames of several reports in one table, each once, with what a comparison needs of each as numbers.
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/report.h"
+
+namespace heaptap::analysis {
+
+// Numbers of texts from 1 on; 0: the empty one.
+class TextNumbers {
+ public:
+  uint32_t operator()(std::string_view text);
+
+ private:
+  boost::unordered_flat_map<std::string, uint32_t> numbers_;
+};
+
+// A function's name without what differs between builds of the same source: "[clone .isra.0]", ".part.0", what it takes.
+std::string_view plain_name(std::string_view function);
+
+struct FrameFacts {
+  uint32_t binary = 0;    // number of its module's build-id; 0: it has none
+  uint32_t module = 0;    // of its module's file name
+  uint32_t function = 0;  // of its plain name
+  uint32_t file = 0;      // of its source file's name, without directories
+};
+
+using Binaries = boost::unordered_flat_set<uint32_t>;
+
+class FramePool {
+ public:
+  // Where the report's frames stand in the pool, in their order.
+  std::vector<report::FrameIndex> add(const report::Report& report);
+  // The numbers of the build-ids that the report's process had.
+  Binaries binaries_of(const report::Report& report);
+
+  [[nodiscard]] const model::Frame& frame(report::FrameIndex index) const { return frames_[index]; }
+  [[nodiscard]] const FrameFacts& facts(report::FrameIndex index) const { return facts_[index]; }
+  uint32_t number_of(std::string_view text) { return texts_(text); }
+  std::vector<model::Frame> take() { return std::move(frames_); }
+
+ private:
+  TextNumbers texts_;
+  std::vector<model::Frame> frames_;
+  std::vector<FrameFacts> facts_;
+  boost::unordered_flat_map<std::string, report::FrameIndex> places_;
+};
+
+}  // namespace heaptap::analysis

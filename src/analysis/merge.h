@@ -1,0 +1,67 @@
+// Reports of processes that were recorded together, made one: what can be summed is summed, and what can't is not known.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/sort_key.h"
+#include "report/report.h"
+
+namespace heaptap::analysis {
+
+// What of the merged report is listed. The parts have all of their stacks, with all frames.
+struct MergeOptions {
+  SortKey sort = SortKey::kUsage;
+  size_t limit = 0;         // stacks; 0: all
+  uint32_t depth = 0;       // frames of a stack; 0: all
+  bool leaks_only = false;  // where there was a scan, only stacks that leak by one
+};
+
+// Takes one report after the other, so that they are never in memory together.
+//
+// - Stacks of one function with equal frames are one stack. Frames are equal where all but the address is.
+// - The peak of several processes together is not known: they had theirs at different times. Programs that one process executed
+//   one after the other have one: the largest of theirs.
+// - Of a process without a scan it is not known what leaks: the others' leaks are then the least there is. What a program left
+//   behind as it executed another one is no leak.
+// - A thread gets a number that is its own among all processes; a note has its process.
+// - What is of single processes (times, sizes, lifetimes, blocks, who holds what) isn't there.
+class Merger {
+ public:
+  // The first one is the main program's, whose capture the merged report has.
+  void add(report::Report part);
+  // One whose trace couldn't be read.
+  void add_unread(report::ProcessEntry entry);
+  [[nodiscard]] report::Report finish(const MergeOptions& options) &&;
+
+ private:
+  void add_capture(const report::Report& part);
+  void add_totals(const report::Totals& part);
+  void add_leaks(const report::Report& part);
+  void add_known(const report::Report& part);
+  void add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places);
+  void add_errors(report::Report& part, const std::vector<report::FrameIndex>& places);
+  void add_threads(const report::Report& part);
+  void add_hints(const report::Report& part);
+  std::vector<report::FrameIndex> places_of(std::vector<model::Frame>& frames);
+  void settle_unscanned();
+  void settle_peak();
+  void list_stacks(const MergeOptions& options);
+  void keep_named_frames();
+
+  report::Report merged_;
+  bool is_first_ = true;
+  bool all_unmatched_ = true;
+  uint32_t threads_ = 0;  // numbered so far
+  uint64_t scanned_ = 0;
+  std::map<std::string, report::ModuleEntry> modules_;  // by path
+  std::unordered_map<std::string, report::FrameIndex> frame_places_;
+  std::unordered_map<std::string, size_t> stack_places_;
+  std::unordered_map<std::string, size_t> error_places_;
+};
+
+report::Report merge(std::vector<report::Report> parts, const MergeOptions& options);
+
+}  // namespace heaptap::analysis

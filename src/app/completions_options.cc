@@ -1,0 +1,22 @@
+// The options of `heaptap completions`, which installations call.
+#include "app/command_options.h"
+#include "app/completions.h"
+
+namespace heaptap::app {
+
+base::Result<Command> parse_completions(const Arguments& arguments) {
+  constexpr const char* kUsage = "heaptap completions bash|zsh|fish";
+  std::string shell;
+  CLI::App app("Print the completions for a shell: " + std::string(kUsage), "completions");
+  offer(app.add_option("SHELL", shell, "The shell: bash, zsh or fish"), {"bash", "zsh", "fish"});
+  const auto parsed = parse_with(app, kUsage, arguments);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (*parsed) return **parsed;
+  if (shell == "bash") return PrintText{bash_completions(known_commands())};
+  if (shell == "zsh") return PrintText{zsh_completions(known_commands())};
+  if (shell == "fish") return PrintText{fish_completions(known_commands())};
+  return base::fail_as(base::ErrorKind::kUsage, "completions: {}\nusage: {}",
+                       shell.empty() ? "no shell given" : fmt::format("unknown shell '{}'", shell), kUsage);
+}
+
+}  // namespace heaptap::app

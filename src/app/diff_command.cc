@@ -1,0 +1,112 @@
+#include "app/diff_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "app/moment.h"
+#include "app/trace_file.h"
+#include "base/exit_status.h"
+
+namespace heaptap::app {
+namespace {
+
+// All stacks with all frames, and nothing else.
+analysis::Query comparing(analysis::Query query) {
+  query.limit = query.depth = 0;
+  query.blocks = query.errors = query.statistics = query.lifetimes = false;
+  return query;
+}
+
+base::Result<report::Report> read_report(const std::string& trace, analysis::Query query) {
+  auto reader = open_trace(trace);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  ProgressLine progress;
+  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
+  auto report = analysis::analyze(*reader, query);
+  if (report) report->trace_path = trace;
+  return report;
+}
+
+struct Moment {
+  uint64_t time_ns = 0;
+  report::Report report;
+};
+
+// The recording as it was then.
+base::Result<Moment> read_moment(const DiffOptions& options, analysis::Query query, const std::string& text) {
+  const std::string& trace = options.traces.front();
+  const auto reader = open_trace(trace);
+  if (!reader) return std::unexpected(reader.error());
+  // Of a trace that was cut off the end is what can be read of it.
+  const NamedMoments named{.end_ns = reader->capture().ended ? reader->capture().duration_ns : ~uint64_t{0}};
+  const auto time = moment_of(text, named);
+  if (!time) return std::unexpected(time.error());
+  query.to_ns = *time;
+  auto report = read_report(trace, query);
+  if (!report) return std::unexpected(std::move(report).error());
+  return Moment{*time, *std::move(report)};
+}
+
+base::Result<report::Comparison> compare_moments(const DiffOptions& options, const analysis::Query& query) {
+  const auto from = read_moment(options, query, options.from);
+  if (!from) return std::unexpected(from.error());
+  const auto to = read_moment(options, query, options.to);
+  if (!to) return std::unexpected(to.error());
+  if (from->time_ns > to->time_ns) {
+    return base::fail_as(base::ErrorKind::kUsage, "diff: --from {} is later than --to {}", options.from, options.to);
+  }
+  analysis::CompareOptions compare = options.compare;
+  compare.same_trace = true;
+  return analysis::compare({{&from->report, from->time_ns}, {&to->report, to->time_ns}}, compare);
+}
+
+base::Result<report::Comparison> make_comparison(const DiffOptions& options) {
+  analysis::Query query = comparing(options.query);
+  auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.suppressions = *std::move(suppressions);
+  if (!options.from.empty()) return compare_moments(options, query);
+  const auto reports = read_for_comparison(options.traces, query);
+  if (!reports) return std::unexpected(reports.error());
+  std::vector<analysis::ComparedReport> compared;
+  for (const report::Report& report : *reports) compared.push_back({&report, {}});
+  return analysis::compare(compared, options.compare);
+}
+
+base::Result<> print(const DiffOptions& options, const report::Comparison& comparison) {
+  const report::ComparisonOptions render{
+      .color = use_color(options.color, STDOUT_FILENO), .limit = options.limit, .depth = options.depth};
+  if (!options.json) return print_output(report::render_comparison(comparison, render));
+  base::Result<> printed;
+  report::write_comparison_json(comparison, [&printed](std::string_view piece) {
+    if (printed) printed = write_output(piece);
+  });
+  return printed ? flush_output() : printed;
+}
+
+int complain(const base::Error& error) {
+  print_error(fmt::format("heaptap: {}\n", error.message));
+  return base::exit_status_of(error.kind);
+}
+
+}  // namespace
+
+base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<std::string>& traces,
+                                                              const analysis::Query& query) {
+  std::vector<report::Report> reports;
+  for (const std::string& trace : traces) {
+    auto report = read_report(trace, comparing(query));
+    if (!report) return std::unexpected(std::move(report).error());
+    reports.push_back(*std::move(report));
+  }
+  return reports;
+}
+
+int perform(const DiffOptions& options) {
+  const auto comparison = make_comparison(options);
+  if (!comparison) return complain(comparison.error());
+  const auto printed = print(options, *comparison);
+  return printed ? 0 : complain(printed.error());
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,88 @@
+// The options of `heaptap diff`.
+#include <charconv>
+
+#include "app/command_options.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr const char* kUsage =
+    "heaptap diff BEFORE AFTER [MORE...] [options]  or  heaptap diff TRACE --from TIME [--to TIME]";
+
+std::vector<std::string> figure_words() {
+  std::vector<std::string> words;
+  for (const report::FigureFacts& facts : report::figures()) words.emplace_back(facts.word);
+  return words;
+}
+
+void take_sort(const std::string& word, report::Figure& sort) {
+  for (const report::FigureFacts& facts : report::figures()) {
+    if (facts.word == word) sort = facts.figure;
+  }
+}
+
+void add_percent(CLI::App& app, double& percent) {
+  app.add_option_function<std::string>(
+         "--min-percent",
+         [&percent](const std::string& text) {
+           const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+           const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+           const bool is_number = error == std::errc() && end == number.data() + number.size();
+           if (!is_number || !(percent >= 0 && percent <= 100)) {
+             throw CLI::ValidationError("--min-percent", fmt::format("'{}' is no number from 0 to 100", text));
+           }
+         },
+         "List no change of less than N percent of the total")
+      ->type_name("N");
+}
+
+void add_list_options(CLI::App& app, DiffOptions& options) {
+  add_choice(
+      app, "--sort", figure_words(), [&options](const std::string& word) { take_sort(word, options.compare.sort); },
+      "Sort by the change of live (default), blocks, peak, allocated, allocations, freed, frees, temporary, leaked "
+      "or leaked-blocks")
+      ->type_name("FIGURE");
+  add_size(app, "--min-bytes", options.compare.min_bytes, "List no change of less than SIZE");
+  add_percent(app, options.compare.min_percent);
+  app.add_flag("--unchanged", options.compare.unchanged, "List stacks in which nothing changed, too");
+  add_number(app, "-n,--count", options.limit, "Show at most N stacks (default: 10; 0: all; JSON has all)");
+  add_number(app, "-d,--depth", options.depth, "Show at most N frames of a stack (default: 8; 0: all; JSON has all)");
+}
+
+base::Result<> check(DiffOptions& options) {
+  const bool is_of_moments = !options.from.empty() || !options.to.empty();
+  const auto wrong = [](const char* text) {
+    return base::fail_as(base::ErrorKind::kUsage, "diff: {}\nusage: {}", text, kUsage);
+  };
+  if (is_of_moments && options.traces.size() != 1) return wrong("--from and --to are moments of one trace");
+  if (!is_of_moments && options.traces.size() < 2) {
+    return wrong("expected two traces or more; or one, with --from and --to");
+  }
+  if (is_of_moments && options.from.empty()) options.from = "start";
+  if (is_of_moments && options.to.empty()) options.to = "end";
+  return {};
+}
+
+}  // namespace
+
+base::Result<Command> parse_diff(const Arguments& arguments) {
+  DiffOptions options;
+  CLI::App app("Compare recordings, or two moments of one: " + std::string(kUsage), "diff");
+  app.add_option("TRACE", options.traces, "The traces in order, the oldest first");
+  app.add_option("--from", options.from, "Compare what was live at this time, such as 1.5s, ...")->type_name("TIME");
+  app.add_option("--to", options.to, "... with what was live at this time (default: the end)")->type_name("TIME");
+  add_list_options(app, options);
+  add_name_filters(app, options.query);
+  add_suppressions(app, options.suppressions, options.query.carried_suppressions);
+  add_symbol_sources(app, options.query.symbols);
+  app.add_flag("--json", options.json, "As JSON");
+  add_color(app, options.color);
+  app.set_config("--config", "", "Read options from an INI or TOML file", false)->type_name("FILE");
+  const auto parsed = parse_with(app, kUsage, arguments);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (*parsed) return **parsed;
+  HEAPTAP_TRY(check(options));
+  return options;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,76 @@
+#include "app/doctor_command.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "app/agent_file.h"
+#include "app/doctor_checks.h"
+#include "app/doctor_target.h"
+#include "app/doctor_text.h"
+#include "app/output_check.h"
+#include "app/terminal.h"
+#include "base/exit_status.h"
+#include "collect/own_needs.h"
+#include "log/log_memory.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr int kExitPrevented = 1;
+
+base::Result<std::string> try_own_agent() {
+  auto file = find_agent();
+  if (!file) return file;
+  if (const auto loaded = collect::try_agent(*file); !loaded) {
+    return base::fail("the loader refuses it: {}", loaded.error().message);
+  }
+  return file;
+}
+
+Trials make_trials() {
+  std::error_code ignored;
+  const auto memory = log::LogMemory::create({});
+  return {.agent = try_own_agent(),
+          .cpu = collect::check_own_cpu(),
+          .own_needs = collect::check_own_needs(),
+          .log_memory = memory ? base::Result<>() : std::unexpected(memory.error()),
+          .tracing = collect::try_tracing(),
+          .output = check_output({}),
+          .clock = log::judge_clock(log::read_clock_facts()),
+          .own_path = std::filesystem::read_symlink("/proc/self/exe", ignored).string()};
+}
+
+// A number is a process; a file that is called so has a folder before its name.
+std::optional<pid_t> process_of(const std::string& target) {
+  pid_t process = 0;
+  const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), process);
+  if (error != std::errc() || end != target.data() + target.size() || process <= 0) return std::nullopt;
+  return process;
+}
+
+}  // namespace
+
+int perform(const DoctorOptions& options) {
+  const collect::MachineFacts facts = collect::read_machine_facts();
+  TargetChecks target{.checks = {}, .need = Need::kAnything};
+  std::string subject = options.target;
+  if (const auto process = process_of(options.target)) {
+    target = check_target_process(facts, *process);
+    subject = "process " + options.target;
+  } else if (!options.target.empty()) {
+    target = check_program(facts, options.target);
+  }
+  std::vector<CheckGroup> groups{{"this machine", check_machine(facts, make_trials(), target.need)}};
+  if (!options.target.empty()) groups.push_back({subject, std::move(target.checks)});
+  const auto printed = print_output(options.json ? render_checks_json(groups) : render_checks(groups));
+  if (!printed) {
+    print_error(fmt::format("heaptap: {}\n", printed.error().message));
+    return base::exit_status_of(printed.error().kind);
+  }
+  return has_failed(groups) ? kExitPrevented : 0;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,20 @@
+// What `heaptap doctor PROGRAM` and `heaptap doctor PID` find: what it is, how it is captured and why, what names there will be.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "app/doctor_checks.h"
+
+namespace heaptap::app {
+
+struct TargetChecks {
+  std::vector<Check> checks;
+  Need need = Need::kAgent;  // of the machine
+};
+
+TargetChecks check_program(const collect::MachineFacts& facts, const std::string& name);
+TargetChecks check_target_process(const collect::MachineFacts& facts, pid_t process);
+
+}  // namespace heaptap::app

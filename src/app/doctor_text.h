@@ -1,0 +1,21 @@
+// What `heaptap doctor` found, for people and as JSON.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "app/doctor_checks.h"
+
+namespace heaptap::app {
+
+struct CheckGroup {
+  std::string subject;  // "this machine", or the program's or process's name
+  std::vector<Check> checks;
+};
+
+bool has_failed(const std::vector<CheckGroup>& groups);
+
+// Lines of at most 80 columns, but for commands and words that are longer.
+std::string render_checks(const std::vector<CheckGroup>& groups);
+std::string render_checks_json(const std::vector<CheckGroup>& groups);
+
+}  // namespace heaptap::app

@@ -1,0 +1,149 @@
+#include "app/export_command.h"
+
+#include <fmt/format.h>
+
+#include "analysis/stack_index.h"
+#include "app/new_file.h"
+#include "app/numbered_files.h"
+#include "app/run_traces.h"
+#include "app/terminal.h"
+#include "app/trace_file.h"
+#include "base/exit_status.h"
+#include "exports/formats.h"
+
+namespace heaptap::app {
+namespace {
+
+base::Result<analysis::Query> query_of(const ExportOptions& options, const exports::Format& format) {
+  analysis::Query query = options.query;
+  query.blocks = format.needs.blocks;
+  query.errors = format.needs.errors;
+  query.statistics = format.needs.timeline;
+  auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.suppressions = *std::move(suppressions);
+  return query;
+}
+
+base::Result<report::Report> read_report(model::EventSource& source, const ExportOptions& options,
+                                         const exports::Format& format) {
+  ProgressLine progress;
+  auto query = query_of(options, format);
+  if (!query) return std::unexpected(std::move(query).error());
+  progress.follow(*query);
+  auto report = analysis::analyze(source, *query);
+  if (report) report->trace_path = options.trace;
+  return report;
+}
+
+base::Result<> write_to_output(const exports::Format& format, const exports::Input& input) {
+  base::Result<> printed;
+  HEAPTAP_TRY(exports::write(format, input, [&printed](std::string_view piece) {
+    if (printed) printed = write_output(piece);
+  }));
+  return printed ? flush_output() : printed;
+}
+
+base::Result<> write_to_file(const exports::Format& format, const exports::Input& input, const ExportOptions& options) {
+  auto file = NewFile::create(options.output, options.force);
+  if (!file) return std::unexpected(std::move(file).error());
+  HEAPTAP_TRY(exports::write(format, input, [&file](std::string_view piece) { file->write(piece); }));
+  return file->finish();
+}
+
+// Prints the file's name, which is found here.
+base::Result<> write_next_file(const exports::Format& format, const report::Report& report,
+                               const ExportOptions& options) {
+  const NumberedFiles files(options.output.empty() ? "." : options.output, format.numbered_name(report),
+                            std::string(format.extension));
+  const auto before = files.read();
+  if (!before) return std::unexpected(before.error());
+  const std::string path = files.next();
+  auto file = NewFile::create(path, false);
+  if (!file) return std::unexpected(std::move(file).error());
+  HEAPTAP_TRY(format.write_next(report, *before, [&file](std::string_view piece) { file->write(piece); }));
+  HEAPTAP_TRY(file->finish());
+  return print_output(path + "\n");
+}
+
+base::Result<> write_at_path(const exports::Format& format, const report::Report& report,
+                             const ExportOptions& options) {
+  auto file = NewFile::create(options.output, options.force);
+  if (!file) return std::unexpected(std::move(file).error());
+  HEAPTAP_TRY(format.write_path(report, file->temporary()));
+  return file->finish();
+}
+
+base::Result<> write_report(const exports::Format& format, const report::Report& report, model::EventSource& source,
+                            const ExportOptions& options) {
+  if (format.write_next != nullptr) return write_next_file(format, report, options);
+  if (format.write_path != nullptr) return write_at_path(format, report, options);
+  const analysis::StackIndex stacks(source.tables());
+  const exports::Input input{report, source, stacks.ids(), *exports::find_metric(options.metric)};
+  if (options.output.empty()) return write_to_output(format, input);
+  return write_to_file(format, input, options);
+}
+
+// In place of the trace where there are several.
+class NoEvents : public model::EventSource {
+ public:
+  explicit NoEvents(const model::Capture& capture) : capture_(capture) {}
+  base::Result<> replay(model::EventSink& /*sink*/, const model::ReplayOptions& /*options*/) override { return {}; }
+  [[nodiscard]] const model::Capture& capture() const override { return capture_; }
+  [[nodiscard]] const model::Tables& tables() const override { return tables_; }
+  [[nodiscard]] const std::vector<model::ScanSummary>& scans() const override { return scans_; }
+  [[nodiscard]] const std::vector<model::Note>& scan_notes() const override { return notes_; }
+  base::Result<model::HeapScan> load_scan(size_t number) override { return base::fail("no scan {}", number); }
+
+ private:
+  const model::Capture& capture_;
+  model::Tables tables_;
+  std::vector<model::ScanSummary> scans_;
+  std::vector<model::Note> notes_;
+};
+
+// What can't be had of several processes; null: nothing.
+const char* need_of_one_process(const ExportOptions& options, const exports::Format& format) {
+  if (format.needs.trace || format.needs.blocks || format.needs.timeline) return format.name.data();
+  return options.query.thread != 0 ? "--thread" : nullptr;
+}
+
+base::Result<> export_run(const ExportOptions& options, const exports::Format& format, const Run& run) {
+  if (const char* const need = need_of_one_process(options, format)) {
+    return base::fail_as(
+        base::ErrorKind::kUsage,
+        "{} needs a single process, and '{}' is the recording of several: name one of its traces, such "
+        "as '{}'",
+        need, options.trace, run.entries.front().trace);
+  }
+  const auto query = query_of(options, format);
+  if (!query) return std::unexpected(query.error());
+  const auto report = read_run(run, *query);
+  if (!report) return std::unexpected(report.error());
+  NoEvents source(report->capture);
+  return write_report(format, *report, source, options);
+}
+
+base::Result<> export_trace(const ExportOptions& options) {
+  const exports::Format& format = *exports::find_format(options.format);
+  const auto run = open_run(options.trace);
+  if (!run) return std::unexpected(run.error());
+  const bool is_run = *run && !(trace::is_one_process((*run)->entries) && need_of_one_process(options, format));
+  if (is_run) return export_run(options, format, **run);
+  auto source = open_trace(options.trace);
+  if (!source) return std::unexpected(std::move(source).error());
+  const auto report = read_report(*source, options, format);
+  if (!report) return std::unexpected(report.error());
+  return write_report(format, *report, *source, options);
+}
+
+}  // namespace
+
+int perform(const ExportOptions& options) {
+  const auto done = export_trace(options);
+  if (done) return 0;
+  print_error(fmt::format("heaptap: {}\n", done.error().message));
+  return base::exit_status_of(done.error().kind);
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,23 @@
+// `heaptap export`: writes a trace's report in the format of another tool.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/analyze.h"
+
+namespace heaptap::app {
+
+struct ExportOptions {
+  std::string format;
+  std::string trace;
+  std::string metric = "live";  // where the format shows one
+  std::string output;           // a file; empty: standard output
+  bool force = false;           // the file may be there already
+  analysis::Query query;
+  std::vector<std::string> suppressions;  // files
+};
+
+// Returns heaptap's exit status.
+int perform(const ExportOptions& options);
+
+}  // namespace heaptap::app

@@ -1,0 +1,79 @@
+#include "app/new_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+namespace heaptap::app {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{1} << 16;
+
+base::Error refusal(const std::string& path) {
+  return base::make_error("'{}' is there already: --force replaces it", path);
+}
+
+}  // namespace
+
+NewFile::NewFile(std::string path, std::string temporary, bool force, base::UniqueFd descriptor)
+    : path_(std::move(path)), temporary_(std::move(temporary)), force_(force), descriptor_(std::move(descriptor)) {}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      force_(other.force_),
+      descriptor_(std::move(other.descriptor_)),
+      kept_(std::move(other.kept_)),
+      error_(other.error_) {}
+
+NewFile::~NewFile() {
+  if (!temporary_.empty()) (void)unlink(temporary_.c_str());
+}
+
+base::Result<NewFile> NewFile::create(const std::string& path, bool force) {
+  struct stat status{};
+  const bool is_there = lstat(path.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) return base::fail("'{}' is a directory: name a file", path);
+  if (is_there && !force) return std::unexpected(refusal(path));
+  std::string temporary = path + ".XXXXXX";
+  base::UniqueFd descriptor(mkostemp(temporary.data(), O_CLOEXEC));
+  if (!descriptor) return base::fail("can't write '{}': {}", path, base::reason_of(errno));
+  const mode_t mask = umask(0);
+  umask(mask);
+  (void)fchmod(descriptor.get(), 0666 & ~mask);
+  return NewFile(path, std::move(temporary), force, std::move(descriptor));
+}
+
+void NewFile::write(std::string_view piece) {
+  kept_ += piece;
+  if (kept_.size() >= kPieceBytes) flush();
+}
+
+void NewFile::flush() {
+  for (size_t done = 0; done < kept_.size() && error_ == 0;) {
+    const ssize_t written = ::write(descriptor_.get(), kept_.data() + done, kept_.size() - done);
+    if (written > 0)
+      done += static_cast<size_t>(written);
+    else if (written == 0 || errno != EINTR)
+      error_ = written == 0 ? ENOSPC : errno;
+  }
+  kept_.clear();
+}
+
+base::Result<> NewFile::finish() {
+  flush();
+  if (error_ != 0) return base::fail("can't write '{}': {}", path_, base::reason_of(error_));
+  // A link fails where another process has made the file meanwhile.
+  const bool named = force_ ? rename(temporary_.c_str(), path_.c_str()) == 0
+                            : link(temporary_.c_str(), path_.c_str()) == 0 && unlink(temporary_.c_str()) == 0;
+  if (!named && errno == EEXIST) return std::unexpected(refusal(path_));
+  if (!named) return base::fail("can't write '{}': {}", path_, base::reason_of(errno));
+  temporary_.clear();
+  return {};
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,144 @@
+// The format of DHAT, version 2 (dh_view.html): stacks with what they allocated in all, at most at a time, at the peak and at
+// the end, and how long their blocks lived. Of a trace of totals only what was allocated is known.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/safe_text.h"
+#include "exports/block_events.h"
+#include "exports/frame_text.h"
+#include "exports/json_text.h"
+#include "exports/profile_writers.h"
+
+namespace heaptap::exports {
+namespace {
+
+constexpr uint64_t kNsPerUnit = 1000;
+constexpr uint64_t kShortLivedUnits = 500;
+
+struct Held {
+  uint64_t bytes = 0;
+  uint64_t blocks = 0;
+};
+
+// What the report doesn't have of each stack.
+class HeldBlocks : public BlockEvents {
+ public:
+  struct Counts {
+    Held live, peak, most;  // now; at the peak of all; at its own (most bytes, and how many blocks these were)
+    uint64_t lifetime_ns = 0;
+    uint64_t peak_id = 0;  // the peak that `peak` was taken at
+  };
+
+  HeldBlocks(size_t stacks, uint64_t end_ns) : counts_(stacks), end_ns_(end_ns) {}
+
+  void on_allocation(const LiveBlock& block) override {
+    Counts& counts = settled(block.stack);
+    counts.live.bytes += block.size_bytes;
+    ++counts.live.blocks;
+    if (counts.live.bytes > counts.most.bytes) counts.most = counts.live;
+    live_bytes_ += block.size_bytes;
+    if (live_bytes_ <= peak_bytes_) return;
+    peak_bytes_ = live_bytes_;
+    ++peak_id_;
+    counts.peak = counts.live;
+    counts.peak_id = peak_id_;
+  }
+  void on_release(const LiveBlock& block, uint64_t time_ns) override {
+    Counts& counts = settled(block.stack);
+    counts.live.bytes -= block.size_bytes;
+    --counts.live.blocks;
+    counts.lifetime_ns += time_ns - block.allocated_at_ns;
+    live_bytes_ -= block.size_bytes;
+  }
+  void on_end_of_life(const LiveBlock& block) override {
+    counts_[block.stack].lifetime_ns += end_ns_ > block.allocated_at_ns ? end_ns_ - block.allocated_at_ns : 0;
+  }
+  const Counts& of(size_t stack) { return settled(stack); }
+
+ private:
+  // At a new peak each stack holds there what it held then; that is noted when it changes.
+  Counts& settled(size_t stack) {
+    Counts& counts = counts_[stack];
+    if (counts.peak_id != peak_id_) counts.peak = counts.live;
+    counts.peak_id = peak_id_;
+    return counts;
+  }
+
+  std::vector<Counts> counts_;
+  uint64_t end_ns_;
+  uint64_t live_bytes_ = 0;
+  uint64_t peak_bytes_ = 0;
+  uint64_t peak_id_ = 0;
+};
+
+std::string text_of(const model::Frame& frame) {
+  std::string place;
+  if (!frame.file.empty())
+    place = fmt::format(" ({}:{})", file_of(frame), frame.line);
+  else if (!frame.module.empty())
+    place = fmt::format(" (in {})", module_of(frame));
+  return fmt::format("0x{:X}: {}{}", frame.address, name_of(frame), place);
+}
+
+// The report's frames, then the functions that were called.
+class FrameTable {
+ public:
+  size_t place_of_call(const report::StackEntry& stack, size_t frames) {
+    const auto found = std::ranges::find(called_, stack.function);
+    if (found != called_.end()) return frames + static_cast<size_t>(found - called_.begin());
+    called_.push_back(stack.function);
+    return frames + called_.size() - 1;
+  }
+  [[nodiscard]] const std::vector<std::string>& called() const { return called_; }
+
+ private:
+  std::vector<std::string> called_;
+};
+
+void write_head(const report::Report& report, const report::Write& write) {
+  const bool has_events = report.has_events;
+  write(fmt::format("{{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":{},\"bkacc\":false,\n",
+                    has_events));
+  write(fmt::format("\"tu\":\"µs\",\"Mtu\":\"s\",\"tuth\":{},\n\"cmd\":{},\"pid\":{},\n", kShortLivedUnits,
+                    json_text(command_of(report.capture)), report.capture.pid));
+  write(fmt::format("\"te\":{}", std::max<uint64_t>(report.capture.duration_ns / kNsPerUnit, 1)));
+  if (has_events) write(fmt::format(",\"tg\":{}", report.totals.peak_time_ns / kNsPerUnit));
+}
+
+}  // namespace
+
+base::Result<> write_dhat(const Input& input, const report::Write& write) {
+  const report::Report& report = input.report;
+  HEAPTAP_TRY(require(metric_of(MetricKind::kAllocations), report));
+  HeldBlocks held(report.stacks.size(), report.capture.duration_ns);
+  if (report.has_events) HEAPTAP_TRY(replay_blocks(input, held));
+  write_head(report, write);
+  write(",\n\"pps\":[");
+  FrameTable table;
+  bool first = true;
+  for (size_t place = 0; place < report.stacks.size(); ++place) {
+    const report::StackEntry& stack = report.stacks[place];
+    if (stack.mapping) continue;
+    write(fmt::format("{}\n{{\"tb\":{},\"tbk\":{}", std::exchange(first, false) ? "" : ",", stack.allocated_bytes,
+                      stack.allocations));
+    if (report.has_events) {
+      const HeldBlocks::Counts& counts = held.of(place);
+      write(fmt::format(",\"tl\":{},\"mb\":{},\"mbk\":{},\"gb\":{},\"gbk\":{},\"eb\":{},\"ebk\":{}",
+                        counts.lifetime_ns / kNsPerUnit, counts.most.bytes, counts.most.blocks, counts.peak.bytes,
+                        counts.peak.blocks, stack.live_bytes, stack.live_blocks));
+    }
+    std::string frames = fmt::format("{}", 1 + table.place_of_call(stack, report.frames.size()));
+    for (const report::FrameIndex frame : stack.frames) frames += fmt::format(",{}", 1 + frame);
+    write(fmt::format(",\"fs\":[{}]}}", frames));
+  }
+  write("\n],\n\"ftbl\":[\"[root]\"");
+  for (const model::Frame& frame : report.frames) write(fmt::format(",\n{}", json_text(text_of(frame))));
+  for (const std::string& called : table.called()) write(fmt::format(",\n{}", json_text(base::safe_text(called))));
+  write("\n]}\n");
+  return {};
+}
+
+}  // namespace heaptap::exports

@@ -1,0 +1,26 @@
+#include "exports/frame_text.h"
+
+#include <fmt/format.h>
+
+#include "base/safe_text.h"
+
+namespace heaptap::exports {
+
+std::string name_of(const model::Frame& frame) {
+  if (!frame.function.empty()) return base::safe_text(frame.function);
+  if (frame.module.empty()) return fmt::format("{:#x}", frame.address);
+  const std::string file = frame.module.substr(frame.module.rfind('/') + 1);
+  return fmt::format("{}+{:#x}", base::safe_text(file), frame.offset);
+}
+
+std::string file_of(const model::Frame& frame) { return base::safe_text(frame.file); }
+
+std::string module_of(const model::Frame& frame) { return base::safe_text(frame.module); }
+
+std::string command_of(const model::Capture& capture) {
+  std::string text;
+  for (const std::string& word : capture.command) text += (text.empty() ? "" : " ") + word;
+  return base::safe_text(text);
+}
+
+}  // namespace heaptap::exports

@@ -1,0 +1,18 @@
+// Names as files of other tools take them: valid UTF-8 on one line, whatever the target says.
+#pragma once
+#include <string>
+
+#include "model/capture.h"
+#include "model/frame.h"
+
+namespace heaptap::exports {
+
+// The function; where it has no name "libfoo.so+0x1234", or the address.
+std::string name_of(const model::Frame& frame);
+// The source file; empty where it isn't known.
+std::string file_of(const model::Frame& frame);
+std::string module_of(const model::Frame& frame);
+// The command with its arguments, separated by spaces.
+std::string command_of(const model::Capture& capture);
+
+}  // namespace heaptap::exports

@@ -1,0 +1,25 @@
+// memlog: text reports of what is not freed, one after the other in numbered files, each with the changes since the one before.
+//
+//     17222 (+1222)                 outstanding bytes, and the change
+//     +1200                         then a stack each, the largest change first: the change,
+//     <tab>make(int) (/opt/app)     and its frames, innermost first, with their objects
+#pragma once
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "report/render.h"
+#include "report/report.h"
+
+namespace heaptap::exports {
+
+// "app-4711-": behind it stand a file's number and ".memlog".
+std::string memlog_name(const report::Report& report);
+
+// `before`: the texts of all earlier files, whose changes sum up to what was outstanding then.
+base::Result<> write_next_memlog(const report::Report& report, std::span<const std::string> before,
+                                 const report::Write& write);
+// The first one.
+base::Result<> write_memlog(const report::Report& report, const report::Write& write);
+
+}  // namespace heaptap::exports

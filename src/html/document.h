@@ -1,0 +1,23 @@
+// The data of a report file: docs/report-data.md.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "html/sources.h"
+#include "report/render.h"
+#include "report/report.h"
+
+namespace heaptap::html {
+
+struct DocumentOptions {
+  std::string title;
+  size_t max_stacks = ~size_t{0};  // rows of their own
+  bool with_cells = true;
+  const Sources* sources = nullptr;  // null: none
+};
+
+// As JSON, in pieces.
+void write_document(const report::Report& report, const DocumentOptions& options, const report::Write& write);
+
+}  // namespace heaptap::html

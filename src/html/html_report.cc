@@ -1,0 +1,115 @@
+#include "html/html_report.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/safe_text.h"
+#include "html/document.h"
+#include "html/packed_text.h"
+#include "html/shell.h"
+#include "report/findings.h"
+
+namespace heaptap::html {
+namespace {
+
+std::string escaped(const std::string& text) {
+  std::string made;
+  for (const char character : base::safe_text(text)) {
+    switch (character) {
+      case '&':
+        made += "&amp;";
+        break;
+      case '<':
+        made += "&lt;";
+        break;
+      case '>':
+        made += "&gt;";
+        break;
+      case '"':
+        made += "&quot;";
+        break;
+      case '\'':
+        made += "&#39;";
+        break;
+      default:
+        made += character;
+    }
+  }
+  return made;
+}
+
+// What a browser without scripts shows: the verdict.
+std::string noscript_of(const report::Report& report, const HtmlOptions& options) {
+  std::string text = "<h1>" + escaped(options.title) + "</h1><ul>";
+  for (const report::Finding& finding : report::findings_of(report)) text += "<li>" + escaped(finding.text) + "</li>";
+  return text + "</ul><p>The rest of this report needs a browser that runs its scripts.</p>";
+}
+
+// Each place is there once, and what is put into one isn't looked at again.
+std::string fill(std::string_view shell, const std::vector<std::pair<std::string_view, std::string_view>>& values) {
+  std::string made;
+  while (true) {
+    const std::pair<std::string_view, std::string_view>* next = nullptr;
+    size_t at = shell.npos;
+    for (const auto& value : values) {
+      if (const size_t place = shell.find(value.first); place < at) {
+        at = place;
+        next = &value;
+      }
+    }
+    made += shell.substr(0, at);
+    if (next == nullptr) return made;
+    made += next->second;
+    shell.remove_prefix(at + next->first.size());
+  }
+}
+
+// About so many stacks can be rows of their own, going by what a cell and a stack with its frames come to when packed.
+size_t likely_to_fit(const report::Report& report, size_t room) {
+  constexpr size_t kBytesOfStack = 60;
+  constexpr size_t kBytesOfCell = 8;
+  const size_t cells = report.activity ? report.activity->cells.size() + report.activity->left.size() : 0;
+  const size_t all = report.stacks.size() * kBytesOfStack + cells * kBytesOfCell;
+  return all <= room ? report.stacks.size() : report.stacks.size() * (room / 1024) / (all / 1024);
+}
+
+std::string packed(const report::Report& report, const DocumentOptions& options) {
+  PackedText packed;
+  write_document(report, options, [&packed](std::string_view piece) { packed.write(piece); });
+  return packed.finish();
+}
+
+}  // namespace
+
+std::string make_html(const report::Report& report, const HtmlOptions& options) {
+  constexpr size_t kLeastStacks = 500;
+  constexpr size_t kRoomForText = size_t{64} << 10;
+  const size_t room = kMaxFileBytes - shell().size() - kRoomForText;
+  DocumentOptions document{.title = options.title};
+  Sources sources;
+  if (options.sources) sources = read_sources(report, options.sysroots);
+  document.sources = &sources;
+  std::string data;
+  size_t stacks = report.stacks.size();
+  if (!options.full) stacks = std::min(stacks, likely_to_fit(report, room));
+  document.max_stacks = stacks;
+  while (true) {
+    data = packed(report, document);
+    if (options.full || data.size() <= room) break;
+    if (stacks <= kLeastStacks && !document.with_cells) break;
+    if (stacks <= kLeastStacks) {
+      document.with_cells = false;
+      continue;
+    }
+    // Size goes with the number of stacks, roughly: some more are folded than that says.
+    const double share = 0.8 * static_cast<double>(room) / static_cast<double>(data.size());
+    stacks = std::max(kLeastStacks, static_cast<size_t>(static_cast<double>(stacks) * share));
+    document.max_stacks = stacks;
+  }
+  const std::string title = escaped(options.title);
+  const std::string noscript = noscript_of(report, options);
+  return fill(shell(), {{"{{title}}", title}, {"{{noscript}}", noscript}, {"{{data}}", data}});
+}
+
+}  // namespace heaptap::html

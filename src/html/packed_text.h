@@ -1,0 +1,27 @@
+// Text, compressed by gzip and written in base64, piece by piece.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/gzip.h"
+
+namespace heaptap::html {
+
+class PackedText {
+ public:
+  PackedText();
+  PackedText(const PackedText&) = delete;
+  PackedText& operator=(const PackedText&) = delete;
+
+  void write(std::string_view piece) { gzip_.write(piece); }
+  // All of it in base64; once.
+  std::string finish();
+
+ private:
+  std::string packed_;
+  std::function<void(std::string_view)> keep_;
+  base::GzipWriter gzip_;
+};
+
+}  // namespace heaptap::html

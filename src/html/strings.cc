@@ -1,0 +1,28 @@
+#include "html/strings.h"
+
+#include <nlohmann/json.hpp>
+
+namespace heaptap::html {
+
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+uint32_t Strings::number_of(std::string_view text) {
+  std::string kept(text.substr(0, kMaxLength));
+  if (kept.size() < text.size()) kept += "…";
+  const auto [known, is_new] = numbers_.try_emplace(std::move(kept), static_cast<uint32_t>(list_.size()));
+  if (is_new) list_.push_back(&known->first);
+  return known->second;
+}
+
+std::string Strings::json() const {
+  std::string text = "[";
+  for (const std::string* each : list_) {
+    if (text.size() != 1) text += ',';
+    text += json_text(*each);
+  }
+  return text + "]";
+}
+
+}  // namespace heaptap::html

@@ -1,0 +1,28 @@
+// The strings of a report file: each once, named by number.
+#pragma once
+#include <boost/unordered/unordered_map.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heaptap::html {
+
+// As a JSON string; what isn't UTF-8 becomes the replacement character.
+std::string json_text(std::string_view text);
+
+class Strings {
+ public:
+  Strings() { number_of(""); }  // 0
+
+  // Names of the target's may be of any length: what is beyond the bound is left out.
+  uint32_t number_of(std::string_view text);
+  [[nodiscard]] std::string json() const;
+
+ private:
+  static constexpr size_t kMaxLength = 4096;
+  boost::unordered_map<std::string, uint32_t> numbers_;
+  std::vector<const std::string*> list_;  // keys of `numbers_`, which stay where they are
+};
+
+}  // namespace heaptap::html

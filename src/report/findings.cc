@@ -1,0 +1,246 @@
+#include "report/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/safe_text.h"
+#include "base/units.h"
+#include "report/growth.h"
+#include "report/note_text.h"
+#include "report/outcome.h"
+#include "report/telling_frame.h"
+#include "report/text_parts.h"
+#include "report/text_safe.h"
+
+namespace heaptap::report {
+namespace {
+
+constexpr size_t kMaxStacks = 8;
+constexpr size_t kMaxErrors = 8;
+
+// "allocated in make_buffer (leak.cc:11)"
+std::string place_of(const Report& report, const std::vector<FrameIndex>& frames) {
+  const model::Frame* const frame = telling_frame(report.list(frames), report.skipped);
+  if (frame == nullptr) return "at an unknown place";
+  return base::safe_text(fmt::format("in {} ({})", function_of(*frame, kNameWidth), location_of(*frame)));
+}
+
+// Live bytes of each stack at the end of each interval.
+class StackGrowth {
+ public:
+  explicit StackGrowth(const Report& report) {
+    if (!report.activity) return;
+    bins_ = report.activity->bin_count;
+    live_.resize(report.stacks.size());
+    for (const ActivityCell& cell : report.activity->cells) {
+      std::vector<uint64_t>& live = live_[cell.stack];
+      if (live.empty()) live.resize(bins_);
+      live[cell.bin] += cell.allocated_bytes - cell.released_bytes;
+    }
+  }
+  [[nodiscard]] bool grows(uint32_t stack) {
+    if (stack >= live_.size() || live_[stack].empty()) return false;
+    std::vector<uint64_t> sums = live_[stack];
+    for (size_t i = 1; i < sums.size(); ++i) sums[i] += sums[i - 1];
+    return grows_to_the_end(sums);
+  }
+
+ private:
+  uint32_t bins_ = 0;
+  std::vector<std::vector<uint64_t>> live_;  // changes, by stack
+};
+
+class Findings {
+ public:
+  explicit Findings(const Report& report) : report_(report), growth_(report) {}
+
+  std::vector<Finding> make() {
+    ending();
+    peak();
+    leaks();
+    reachable();
+    bad_releases();
+    unseen();
+    return std::move(list_);
+  }
+
+ private:
+  void add(Severity severity, FindingKind kind, std::string text, std::optional<uint32_t> stack = {}) {
+    list_.push_back({severity, kind, std::move(text), stack});
+  }
+
+  void ending() {
+    const model::Capture& capture = report_.capture;
+    const std::string after = capture.ended ? " after " + base::format_duration(capture.duration_ns) : "";
+    const bool is_bad = capture.exit.signal.has_value();
+    add(is_bad ? Severity::kBad : Severity::kInfo, FindingKind::kEnding,
+        fmt::format("{} {}{}.", command_of(capture), ending_text(capture), after));
+  }
+
+  void peak() {
+    const Totals& totals = report_.totals;
+    std::string text;
+    if (totals.calls_known) text = counted(totals.allocations, "allocation");
+    if (totals.peak_known) {
+      text += fmt::format("{}at most {} live", text.empty() ? "" : ", ", base::format_bytes(totals.peak_live_bytes));
+      if (totals.peak_time_known) text += " (after " + base::format_duration(totals.peak_time_ns) + ")";
+    }
+    if (totals.live_known) text += fmt::format(", {} live at the end", base::format_bytes(totals.live_bytes));
+    if (!text.empty()) add(Severity::kInfo, FindingKind::kPeak, text + ".");
+    if (report_.grows_to_the_end) {
+      add(Severity::kWarning, FindingKind::kGrowth,
+          "Live memory grew through the whole run, and was still growing at its end.");
+    }
+  }
+
+  void leaks() {
+    const Leaks& leaks = report_.leaks;
+    if (!leaks.scanned) {
+      return add(Severity::kWarning, FindingKind::kLeaks, "No leak scan was made: what leaks is unknown.");
+    }
+    if (!leaks_at_all(leaks)) {
+      if (report_.known.leaks) return add(Severity::kGood, FindingKind::kLeaks, "No leaks.");
+      return add(Severity::kInfo, FindingKind::kLeaks, "No leaks found, but not all could be seen.");
+    }
+    add(leaks_for_certain(leaks) ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks, leaks_text(leaks) + ".");
+    for (const uint32_t stack :
+         largest([](const StackLeaks& each) { return each.definite.bytes + each.below.bytes; })) {
+      const StackLeaks& found = *report_.stacks[stack].leaks;
+      BlockCount lost = found.definite;
+      lost += found.below;
+      add(Severity::kBad, FindingKind::kLeak,
+          fmt::format("{}, allocated {}, {} lost{}.", exact_amount(lost),
+                      place_of(report_, report_.stacks[stack].frames), lost.blocks == 1 ? "is" : "are", growing(stack)),
+          stack);
+    }
+  }
+
+  void reachable() {
+    const Leaks& leaks = report_.leaks;
+    if (!leaks.scanned || leaks.reachable.blocks == 0) return;
+    if (report_.globals && !report_.globals->entries.empty()) {
+      const GlobalEntry& most = report_.globals->entries.front();
+      const std::string variable = variable_text(most.variable);
+      if (!variable.empty() && most.retained.bytes >= leaks.reachable.bytes / 10) {
+        add(Severity::kInfo, FindingKind::kReachable,
+            fmt::format("{} still reachable, {} of them only through {}.", base::format_bytes(leaks.reachable.bytes),
+                        base::format_bytes(most.retained.bytes), variable));
+      }
+    }
+    for (const uint32_t stack : largest([](const StackLeaks& each) { return each.reachable.bytes; })) {
+      const BlockCount& held = report_.stacks[stack].leaks->reachable;
+      if (held.bytes < leaks.reachable.bytes / 20 || report_.stacks[stack].purpose != Purpose::kProgram) continue;
+      const bool grows = growth_.grows(stack);
+      add(grows ? Severity::kWarning : Severity::kInfo, grows ? FindingKind::kGrowth : FindingKind::kReachable,
+          fmt::format("{} in {}, allocated {}, {} still reachable{}{}.", base::format_bytes(held.bytes),
+                      counted(held.blocks, "block"), place_of(report_, report_.stacks[stack].frames),
+                      held.blocks == 1 ? "is" : "are", holder(stack), growing(stack)),
+          stack);
+    }
+  }
+
+  void bad_releases() {
+    size_t count = 0;
+    for (const ErrorEntry& error : report_.errors) {
+      if (count++ == kMaxErrors) break;
+      const auto [noun, rest] = name_of(error);
+      std::string text = counted(error.count, noun) + rest + " " + place_of(report_, error.frames);
+      if (error.allocated) text += ", allocated " + place_of(report_, error.allocated->frames);
+      add(Severity::kBad, FindingKind::kBadFree, text + ".");
+    }
+    if (report_.errors.size() > kMaxErrors) {
+      add(Severity::kBad, FindingKind::kBadFree,
+          fmt::format("{} more places with bad frees.", report_.errors.size() - kMaxErrors));
+    }
+  }
+
+  void unseen() {
+    const model::Capture& capture = report_.capture;
+    if (capture.lost_events != 0) {
+      add(Severity::kWarning, FindingKind::kUnseen,
+          fmt::format("{} lost: the numbers are not exact.", counted(capture.lost_events, "event")));
+    }
+    if (capture.truncated) {
+      add(Severity::kWarning, FindingKind::kUnseen,
+          "The recording is incomplete: " + base::safe_text(capture.damage) + ".");
+    }
+    if (const std::string uncertainty = uncertainty_of(report_); !uncertainty.empty()) {
+      add(Severity::kWarning, FindingKind::kUnseen, uncertainty + ".");
+    }
+    for (const std::string& note : sentences_of(capture.notes)) {
+      add(Severity::kWarning, FindingKind::kUnseen, base::safe_text(note) + ".");
+    }
+  }
+
+  // The stacks with most bytes by a figure of their leaks.
+  template <typename Bytes>
+  std::vector<uint32_t> largest(Bytes bytes) {
+    std::vector<uint32_t> stacks;
+    for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
+      if (report_.stacks[i].leaks && bytes(*report_.stacks[i].leaks) != 0) stacks.push_back(i);
+    }
+    std::ranges::stable_sort(stacks, std::ranges::greater(),
+                             [&](uint32_t i) { return bytes(*report_.stacks[i].leaks); });
+    if (stacks.size() > kMaxStacks) stacks.resize(kMaxStacks);
+    return stacks;
+  }
+
+  std::string growing(uint32_t stack) { return growth_.grows(stack) ? ", growing through the whole run" : ""; }
+
+  // Where all of a stack's blocks are held from one variable.
+  [[nodiscard]] std::string holder(uint32_t stack) const {
+    const auto found = std::ranges::find(report_.stack_holders, stack, &StackHolders::stack);
+    if (found == report_.stack_holders.end()) return "";
+    const Holders& holders = found->holders;
+    if (!holders.held || !holders.held->root || holders.same_root.blocks != holders.of_stack.blocks) return "";
+    const std::string variable = variable_text(*holders.held->root);
+    return variable.empty() ? "" : " through " + variable;
+  }
+
+  const Report& report_;
+  StackGrowth growth_;
+  std::vector<Finding> list_;
+};
+
+}  // namespace
+
+const char* name_of(Severity severity) {
+  switch (severity) {
+    case Severity::kGood:
+      return "good";
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kBad:
+      break;
+  }
+  return "bad";
+}
+
+const char* name_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kEnding:
+      return "ending";
+    case FindingKind::kPeak:
+      return "peak";
+    case FindingKind::kLeaks:
+      return "leaks";
+    case FindingKind::kLeak:
+      return "leak";
+    case FindingKind::kReachable:
+      return "reachable";
+    case FindingKind::kGrowth:
+      return "growth";
+    case FindingKind::kBadFree:
+      return "bad-free";
+    case FindingKind::kUnseen:
+      break;
+  }
+  return "unseen";
+}
+
+std::vector<Finding> findings_of(const Report& report) { return Findings(report).make(); }
+
+}  // namespace heaptap::report

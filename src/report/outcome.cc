@@ -1,0 +1,78 @@
+#include "report/outcome.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/safe_text.h"
+#include "base/units.h"
+#include "report/text_parts.h"
+#include "report/text_safe.h"
+
+namespace heaptap::report {
+
+using base::format_count;
+
+std::string ending_text(const model::Capture& capture) {
+  if (capture.exit.signal) {
+    const char* const name = sigabbrev_np(*capture.exit.signal);
+    return name == nullptr ? fmt::format("killed by signal {}", *capture.exit.signal)
+                           : fmt::format("killed by SIG{}", name);
+  }
+  if (capture.exit.code) return fmt::format("exited with {}", *capture.exit.code);
+  if (capture.executed) return "executed another program";
+  if (capture.truncated) return "recording was interrupted";
+  if (capture.detached) return "detached, still running";
+  return capture.ended ? "ended, exit status unknown" : "recording did not end";
+}
+
+std::string command_of(const model::Capture& capture) {
+  constexpr size_t kMaxCommand = 32;
+  const std::string& command = capture.command.empty() ? capture.executable : capture.command.front();
+  return command.size() > kMaxCommand ? program_of(capture) : base::safe_text(command);
+}
+
+std::string exact_amount(const BlockCount& count) {
+  return fmt::format("{} in {}", counted(count.bytes, "byte"), counted(count.blocks, "block"));
+}
+
+bool leaks_for_certain(const Leaks& leaks) { return leaks.definite.blocks + leaks.indirect.blocks != 0; }
+bool leaks_at_all(const Leaks& leaks) {
+  return leaks.scanned && (leaks_for_certain(leaks) || leaks.possible.blocks != 0);
+}
+
+std::string leaks_text(const Leaks& leaks) {
+  std::string text;
+  if (leaks_for_certain(leaks)) {
+    BlockCount lost = leaks.definite;
+    text = "LEAKED " + exact_amount(lost += leaks.indirect);
+    if (leaks.indirect.blocks != 0) {
+      text += fmt::format(" ({} definitely, {} indirectly lost)", format_count(leaks.definite.bytes),
+                          format_count(leaks.indirect.bytes));
+    }
+  }
+  if (leaks.possible.blocks != 0) {
+    text += (text.empty() ? "POSSIBLY LEAKED " : "; possibly ") + exact_amount(leaks.possible);
+  }
+  return text;
+}
+
+std::string variable_text(const NamedRoot& variable) {
+  if (variable.name.empty()) return "";
+  std::string text = "global " + short_name(variable.name, kNameWidth);
+  if (!variable.file.empty()) {
+    text += fmt::format(" ({}:{})", variable.file.substr(variable.file.rfind('/') + 1), variable.line);
+  }
+  return base::safe_text(text);
+}
+
+ErrorName name_of(const ErrorEntry& error) {
+  if (error.kind == "double") return {"double free", ""};
+  if (error.kind == "interior") return {"invalid free", " (inside a block)"};
+  if (error.kind != "mismatched") return {"invalid free", ""};
+  std::string rest = " (" + function_text(error.function, error.variant);
+  if (error.allocated) rest += " of " + function_text(error.allocated->function, error.allocated->variant);
+  return {"mismatched free", rest + ")"};
+}
+
+}  // namespace heaptap::report

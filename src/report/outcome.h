@@ -1,0 +1,37 @@
+// The words for what a program did with its memory: the end of a recording and the verdict of a report say the same. Safe for a
+// terminal.
+#pragma once
+#include <string>
+
+#include "report/leak_counts.h"
+#include "report/leak_views.h"
+#include "report/report.h"
+
+namespace heaptap::report {
+
+// "exited with 0", "killed by SIGSEGV", "detached, still running".
+std::string ending_text(const model::Capture& capture);
+
+// As it was started, where that is short: "./leak".
+std::string command_of(const model::Capture& capture);
+
+// "101,956 bytes in 123 blocks"
+std::string exact_amount(const BlockCount& count);
+
+bool leaks_for_certain(const Leaks& leaks);
+bool leaks_at_all(const Leaks& leaks);  // at least possibly
+
+// "LEAKED 101,956 bytes in 123 blocks (100,320 definitely, 1,636 indirectly lost)"
+std::string leaks_text(const Leaks& leaks);
+
+// "global cache (grow.cc:11)"; empty where the variable has no name.
+std::string variable_text(const NamedRoot& variable);
+
+// What kind of release it is: a noun, and what stands behind it: "mismatched free", " (free of operator new)".
+struct ErrorName {
+  const char* noun;
+  std::string rest;
+};
+ErrorName name_of(const ErrorEntry& error);
+
+}  // namespace heaptap::report

@@ -1,0 +1,86 @@
+// The processes of a run: by process, or by program.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/safe_text.h"
+#include "base/units.h"
+#include "report/process_sums.h"
+#include "report/text_parts.h"
+
+namespace heaptap::report {
+namespace {
+
+using base::format_bytes;
+using base::format_count;
+
+constexpr size_t kRows = 10;
+
+std::string more_text(const TextContext& context, size_t shown, size_t all, const char* noun) {
+  if (shown == all) return "";
+  return context.ink.dim(fmt::format("  ({} more: -n N shows more)", counted(all - shown, noun))) + "\n";
+}
+
+BlockCount lost_of(const BlockCount& definite, const BlockCount& indirect) { return BlockCount(definite) += indirect; }
+
+std::vector<std::string> row_of(const ProcessEntry& process) {
+  const model::Capture& capture = process.capture;
+  std::vector<std::string> row{program_of(capture), fmt::format("{}", capture.pid)};
+  const std::string trace = base::safe_text(process.trace_path);
+  if (!process.failure.empty()) {
+    row.insert(row.end(), {"?", "?", "?", "can't be read", trace});
+    return row;
+  }
+  const BlockCount lost = lost_of(process.leaks.definite, process.leaks.indirect);
+  const bool has_leaks = process.leaks.scanned;
+  const char* const none = capture.executed ? "-" : "?";
+  row.insert(row.end(), {process.totals.peak_known ? format_bytes(process.totals.peak_live_bytes) : "?",
+                         has_leaks ? format_bytes(lost.bytes) : none, has_leaks ? format_count(lost.blocks) : none,
+                         exit_text(capture), trace});
+  return row;
+}
+
+std::vector<std::string> row_of(const ProgramEntry& program) {
+  const ProcessSums sums = sum_of(program.processes);
+  const BlockCount lost = lost_of(sums.definite, sums.indirect);
+  const char* const at_least = sums.unscanned + sums.failed != 0 ? ">= " : "";
+  return {base::safe_text(program.program),
+          format_count(program.processes.size()),
+          (sums.failed != 0 ? ">= " : "") + format_count(sums.allocations),
+          sums.largest_peak ? format_bytes(*sums.largest_peak) : "?",
+          at_least + format_bytes(lost.bytes),
+          at_least + format_count(lost.blocks)};
+}
+
+}  // namespace
+
+std::string processes_text(const TextContext& context) {
+  TextTable table({{"PROGRAM", Align::kLeft},
+                   {"PID"},
+                   {"PEAK"},
+                   {"LEAKED"},
+                   {"BLOCKS"},
+                   {"END", Align::kLeft},
+                   {"TRACE", Align::kLeft}},
+                  context.options.width);
+  const std::vector<const ProcessEntry*> processes = largest_first(context.report.processes);
+  const size_t shown = std::min(processes.size(), context.rows(kRows));
+  for (size_t i = 0; i < shown; ++i) table.add(row_of(*processes[i]));
+  return table.render(context.ink) + more_text(context, shown, processes.size(), "trace");
+}
+
+std::string text_processes(const TextContext& context) {
+  return title_of(context) + "\n" + processes_text(context) + remarks_of(context);
+}
+
+std::string text_programs(const TextContext& context) {
+  TextTable table({{"PROGRAM", Align::kLeft}, {"PROCESSES"}, {"ALLOCATIONS"}, {"LARGEST PEAK"}, {"LEAKED"}, {"BLOCKS"}},
+                  context.options.width);
+  const std::vector<ProgramEntry> programs = programs_of(context.report.processes);
+  const size_t shown = std::min(programs.size(), context.rows(kRows));
+  for (size_t i = 0; i < shown; ++i) table.add(row_of(programs[i]));
+  return title_of(context) + "\n" + table.render(context.ink) + more_text(context, shown, programs.size(), "program") +
+         remarks_of(context);
+}
+
+}  // namespace heaptap::report

@@ -1,0 +1,80 @@
+"""What README.md and the pages of docs/howto show is what is printed: their checked blocks are run on the programs of demo/."""
+import os
+import pathlib
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+import page_session
+from heaptap_test import HEAPTAP, run
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
+DEMOS = pathlib.Path(HEAPTAP).resolve().parent.parent / "demo"  # that were built
+
+
+class Pages(heaptap_test.TestCase):
+    def test_some_are_checked(self):
+        self.assertTrue(hasattr(self, "test_README"))
+
+    def check(self, page):
+        """Runs the page's commands in a directory that has demo/ and build/demo/ as a checkout has them."""
+        steps = page_session.steps_of(page.read_text())
+        (self.folder / "build").mkdir()
+        (self.folder / "build/demo").symlink_to(DEMOS)
+        shutil.copytree(ROOT / "demo", self.folder / "demo")
+        environment = {**os.environ, "PATH": f"{pathlib.Path(HEAPTAP).resolve().parent}:{os.environ['PATH']}",
+                       "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+        for step in steps:
+            outcome = run(["bash", "-c", f"exec 2>&1\n{step.command}"], cwd=self.folder, env=environment)
+            printed = outcome.stdout.decode(errors="replace").splitlines()
+            reason = page_session.difference(step.printed, printed)
+            self.assertIsNone(reason, f"{page.name}:{step.line}: {step.command}\n{reason}\n--- printed\n" + "\n".join(printed))
+        return len(steps)
+
+
+def add_page(page):
+    setattr(Pages, "test_" + page.stem.replace("-", "_"), lambda self: self.assertGreater(self.check(page), 0))
+
+
+for _page in PAGES:
+    if page_session.MARK in _page.read_text():
+        add_page(_page)
+
+
+class Matcher(unittest.TestCase):
+    """What is taken for equal, and what isn't."""
+
+    def differs(self, expected, printed):
+        return page_session.difference(expected.splitlines(), printed.splitlines()) is not None
+
+    def test_forms(self):
+        for expected, printed in [("exit code 0 after 2.9 ms", "exit code 0 after 31 us"), ("x (pid 12)", "x (pid 4567)"),
+                                  ("at 0x55a1, reachable", "at 0x7fff00, reachable"), ("heaptap.words.1.htap", "heaptap.words.22.htap"),
+                                  ("after 3.0 s: 5 blocks", "after 2 min 5 s: 5 blocks"), ("a [b] (c)*", "a [b] (c)*")]:
+            self.assertFalse(self.differs(expected, printed), expected)
+
+    def test_numbers_are_compared(self):
+        for expected, printed in [("202 B in 7 blocks", "203 B in 7 blocks"), ("after 2.9 ms: 5", "after 2.9 ms: 6"), ("a", "a\nb"),
+                                  ("a\nb", "a"), ("", "a"), ("a.c", "abc")]:
+            self.assertTrue(self.differs(expected, printed), expected)
+
+    def test_any_lines(self):
+        self.assertFalse(self.differs("a\n…\nb", "a\nx\ny\nb"))
+        self.assertFalse(self.differs("a\n…", "a"))
+        self.assertTrue(self.differs("a\n…\nb", "a\nx"))
+        self.assertTrue(self.differs("…\nb\nc", "b\nx\nc"))
+
+    def test_blocks(self):
+        page = "# x\n<!-- checked -->\n```\n$ one \\\n  two\nout\n$ three\n```\n```\n$ not checked\n```\n"
+        steps = page_session.steps_of(page)
+        self.assertEqual([(step.line, step.command, step.printed) for step in steps], [(4, "one \\\n  two", ["out"]), (7, "three", [])])
+        for wrong in ("<!-- checked -->\n\ntext\n", "<!-- checked -->\n```\nout\n```\n"):
+            with self.assertRaises(ValueError):
+                page_session.steps_of(wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()

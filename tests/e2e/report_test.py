@@ -1,0 +1,155 @@
+"""`heaptap report`: the data in the file are those of `show --json`, for programs that leak, grow, crash and free badly."""
+import base64
+import gzip
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from heaptap_test import built, heaptap
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DATA = re.compile(r'<script id="heaptap-data" type="application/octet-stream">([^<]*)</script>')
+
+
+def document_of(html):
+    return json.loads(gzip.decompress(base64.b64decode(DATA.search(html).group(1))))
+
+
+class Report(heaptap_test.TestCase):
+    def recorded(self, name, *options, status=0):
+        outcome = heaptap("run", "-q", "--force", "-o", self.trace, *options, "--", built(name), cwd=self.folder)
+        self.assertEqual(outcome.status, status, str(outcome))
+        return self.trace
+
+    def written(self, *options):
+        """The file as text, and its data."""
+        file = self.folder / "report.html"
+        outcome = heaptap("report", self.trace, "-o", file, "--force", *options, cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        html = file.read_text()
+        return html, document_of(html)
+
+    def assert_same_figures(self, document):
+        summary = heaptap_test.summary(self.trace)
+        self.assertEqual(document["summary"]["totals"], summary["totals"])
+        self.assertEqual(document["summary"]["leaks"], summary["leaks"])
+        stacks = document["stacks"]
+        by_id = {stack["id"]: stack for stack in summary["stacks"]}
+        self.assertEqual(set(stacks["id"]), set(by_id))
+        for row, number in enumerate(stacks["id"]):
+            stack = by_id[number]
+            for name in ("allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes", "peak_bytes", "temporary_allocations"):
+                self.assertEqual(stacks[name][row], stack[name], name)
+            for kind in ("definite", "indirect", "possible", "reachable", "below"):
+                self.assertEqual(stacks[kind + "_bytes"][row], stack["leaks"][kind]["bytes"], kind)
+            self.assertEqual([frame["function"] or "" for frame in stack["frames"]], self.functions(document, row))
+
+    def functions(self, document, row):
+        names, node = [], document["stacks"]["node"][row]
+        while node >= 0:
+            frame = document["nodes"]["frame"][node]
+            names.append(document["strings"][document["frames"]["function"][frame]])
+            node = document["nodes"]["parent"][node]
+        return names
+
+    def assert_cells_add_up(self, document):
+        """What was allocated and not freed, by stack, is what the stack holds; and so is what is left of it."""
+        stacks, cells, left = document["stacks"], document["cells"], document["left"]
+        live, remaining = [0] * len(stacks["id"]), [0] * len(stacks["id"])
+        for stack, allocated, freed in zip(cells["stack"], cells["allocated_bytes"], cells["freed_bytes"]):
+            live[stack] += allocated - freed
+        for stack, count in zip(left["stack"], left["bytes"]):
+            remaining[stack] += count
+        expected = [0 if mapping else held for mapping, held in zip(stacks["mapping"], stacks["live_bytes"])]
+        self.assertEqual(live, expected)
+        self.assertEqual(remaining, expected)
+        self.assertLess(max(cells["bin"], default=0), document["bins"]["count"])
+        lost = sum(count for state, count in zip(left["state"], left["bytes"]) if state in (2, 3))
+        leaks = document["summary"]["leaks"]
+        if leaks["scanned"]:
+            self.assertEqual(lost, leaks["definite"]["bytes"] + leaks["indirect"]["bytes"])
+
+    def test_figures_are_those_of_show(self):
+        for name in ("leak_shop", "leak_thread_rounds", "mismatched", "temporary", "realloc_rules"):
+            with self.subTest(name):
+                self.recorded(name)
+                _, document = self.written()
+                self.assert_same_figures(document)
+                self.assert_cells_add_up(document)
+
+    def test_the_verdict_names_leaks_and_places(self):
+        self.recorded("leak_shop")
+        html, document = self.written()
+        texts = [finding["text"] for finding in document["verdict"]]
+        self.assertTrue(any(text.startswith("LEAKED 224 bytes in 5 blocks") for text in texts), texts)
+        self.assertTrue(any("leak_shop.cc:" in text for text in texts), texts)
+        self.assertIn("LEAKED 224 bytes", html, "for browsers without scripts")
+        self.assertTrue(document["suppressions"])
+        self.assertTrue(document["holders"])
+        self.assertTrue(document["globals"])
+        self.assertTrue(document["graph"]["edges"]["from"])
+        self.assertTrue(document["address_space"]["pages"]["address"])
+
+    def test_bad_releases_have_their_stacks(self):
+        self.recorded("mismatched")
+        _, document = self.written()
+        self.assertTrue(document["errors"])
+        self.assertTrue(all(error["frames"] for error in document["errors"]))
+
+    def test_what_a_trace_does_not_have_is_null(self):
+        self.recorded("leak_shop", "--no-leak-scan")
+        _, document = self.written()
+        self.assertEqual(set(document["stacks"]["definite_bytes"]), {None})
+        self.assertIsNone(document["graph"])
+        self.recorded("leak_shop", "--aggregate")
+        _, document = self.written()
+        self.assertIsNone(document["timeline"])
+        self.assertEqual(document["cells"]["stack"], [])
+        self.assertEqual(set(document["stacks"]["peak_bytes"]), {None})
+
+    def test_source_lines_on_request(self):
+        # Built here: debug information of a cached object file may name the checkout of another build.
+        source = self.folder / "shop.cc"
+        source.write_text((ROOT / "demo/shop.cc").read_text())
+        subprocess.run(["g++", "-g", "-O1", "-o", self.folder / "shop", source], check=True)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.folder / "shop", cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        _, document = self.written()
+        self.assertEqual(document["sources"], {})
+        _, document = self.written("--source")
+        path = next(path for path in document["sources"] if path.endswith("/shop.cc"))
+        self.assertEqual(document["sources"][path], source.read_text().splitlines())
+        self.assertFalse([path for path in document["sources"] if path.startswith("/usr/")], "libraries' headers aren't in it")
+
+    def test_no_file_is_overwritten_and_none_is_left_half_written(self):
+        self.recorded("leak_shop")
+        file = self.folder / "there.html"
+        file.write_text("mine")
+        outcome = heaptap("report", self.trace, "-o", file)
+        self.assertEqual((outcome.status, file.read_text()), (125, "mine"), str(outcome))
+        self.assertIn(b"--force", outcome.stderr)
+        outcome = heaptap("report", self.trace, "-o", "/no/such/folder/x.html")
+        self.assertEqual(outcome.status, 125, str(outcome))
+        outcome = heaptap("report", self.folder / "missing.htap", cwd=self.folder)
+        self.assertEqual(outcome.status, 125, str(outcome))
+        self.assertFalse((self.folder / "missing.html").exists())
+
+    def test_the_file_is_named_after_the_trace(self):
+        self.recorded("leak_shop")
+        outcome = heaptap("report", self.trace, cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertTrue((self.folder / self.trace.with_suffix(".html").name).exists(), str(outcome))
+
+    def test_wrong_usage(self):
+        for arguments in ([], ["--nonsense", self.trace]):
+            outcome = heaptap("report", *arguments)
+            self.assertEqual(outcome.status, 2, str(outcome))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,135 @@
+"""How traces are shown: which one where none is named, how sites are named, and how it all fits a terminal."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import heaptap_test
+from heaptap_test import built, heaptap
+
+VIEWS = ("summary", "leaks", "top", "tree", "stats", "sizes", "lifetimes", "timeline", "blocks")
+
+
+def on_terminal(*arguments, columns=80, **environment):
+    """What heaptap prints on a terminal, with stderr elsewhere; and its exit status."""
+    inner, outer = pty.openpty()
+    fcntl.ioctl(outer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    variables = {name: value for name, value in os.environ.items() if name not in ("PAGER", "HEAPTAP_PAGER", "COLUMNS")}
+    process = subprocess.Popen([heaptap_test.HEAPTAP, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=outer,
+                               stderr=subprocess.PIPE, env={**variables, "TERM": "xterm", "NO_COLOR": "1", **environment})
+    os.close(outer)
+    text = b""
+    while True:
+        try:
+            piece = os.read(inner, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(inner)
+    errors = process.communicate()[1]
+    return text.decode().replace("\r\n", "\n"), errors.decode(), process.returncode
+
+
+class Shown(heaptap_test.TestCase):
+    def setUp(self):
+        super().setUp()
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.folder)
+        self.assertEqual(outcome.status, 0, outcome)
+
+    def text(self, *arguments):
+        outcome = heaptap("show", *arguments, self.trace)
+        self.assertEqual(outcome.status, 0, outcome)
+        return outcome.stdout.decode()
+
+    def test_the_summary_where_no_view_is_named(self):
+        summary = self.text("summary")
+        self.assertEqual(self.text(), summary)
+        self.assertEqual(heaptap(self.trace).stdout.decode(), summary)
+
+    def test_the_newest_where_no_trace_is_named(self):
+        os.unlink(self.folder / "heaptap.latest.htap")
+        missing = heaptap("show", "top", cwd=self.folder)
+        self.assertEqual((missing.status, missing.stdout), (2, b""))
+        self.assertIn(b"there is no heaptap.*.htap in the working directory", missing.stderr)
+        os.rename(self.trace, self.folder / "heaptap.b.2.htap")
+        self.trace = self.folder / "heaptap.b.2.htap"
+        (self.folder / "heaptap.a.1.htap").write_bytes(b"old")
+        os.utime(self.folder / "heaptap.a.1.htap", (1, 1))
+        self.assertEqual(heaptap("show", "top", cwd=self.folder).stdout.decode(), self.text("top"))
+        heaptap("run", "-q", "--", built("one_leak"), cwd=self.folder)
+        self.assertIn(b"one_leak", heaptap("show", cwd=self.folder).stdout)
+
+    def test_sites_are_named_by_what_is_no_machinery(self):
+        top = self.text("top")
+        self.assertRegex(top, r"print_receipt leak_shop\.cc:\d+ < main leak_shop\.cc:\d+\n")
+        self.assertNotIn("__libc_start", top + self.text("leaks") + self.text("tree"))
+        self.assertIn("__libc_start", self.text("leaks", "--full-stacks"))
+        self.assertNotIn(", std::allocator<", self.text("summary"))
+        self.assertIn(", std::allocator<", self.text("summary", "--full-names"))
+        self.assertRegex(self.text("leaks", "--full-paths"), r"  /\S*/leak_shop\.cc:\d+\n")
+
+    def test_a_function_can_be_skipped(self):
+        skipped = self.text("top", "--skip", "^print_rec")
+        self.assertNotIn("print_receipt", skipped)
+        file = self.folder / "config"
+        file.write_text("skip ^print_rec\n")
+        self.assertEqual(self.text("top", "--config", file), skipped)
+        verdict = heaptap("check", self.trace, "--max-leaked", "0", "--skip", "print_receipt")
+        self.assertEqual(verdict.status, 1)
+        self.assertNotIn(b"print_receipt", verdict.stdout)
+        self.assertRegex(heaptap("check", self.trace, "--max-leaked", "0").stdout, rb"\n      print_receipt leak_shop\.cc:\d+ < main")
+
+    def test_nothing_is_wider_than_the_terminal(self):
+        for columns in (80, 100, 132):
+            for view in VIEWS:
+                text, _, status = on_terminal("show", view, "--no-pager", self.trace, columns=columns)
+                self.assertEqual(status, 0)
+                # The title, the line above each whole stack, totals and remarks are sentences, which a terminal breaks.
+                lines = text.splitlines()[1:]
+                wide = [line for line in lines if len(line) > columns and not re.match("!|hint:|  (#|[a-z])", line)]
+                self.assertEqual(wide, [], f"{view}, {columns} columns")
+
+    def test_pager(self):
+        paged, _, _ = on_terminal("show", "top", self.trace, HEAPTAP_PAGER="sed s/^/paged:/", PAGER="false")
+        self.assertTrue(paged and all(line.startswith("paged:") for line in paged.splitlines()), paged)
+        for more in ({"HEAPTAP_PAGER": ""}, {"HEAPTAP_PAGER": "cat"}, {"HEAPTAP_PAGER": "no-such-pager"}):
+            plain, _, status = on_terminal("show", "top", self.trace, PAGER="sed s/^/paged:/", **more)
+            self.assertEqual((plain, status), (self.text("top"), 0), more)
+        plain, _, _ = on_terminal("show", "top", "--no-pager", self.trace, PAGER="sed s/^/paged:/")
+        self.assertEqual(plain, self.text("top"))
+        environment = {**os.environ, "HEAPTAP_PAGER": "sed s/^/paged:/"}
+        self.assertNotIn(b"paged:", heaptap("show", "top", self.trace, env=environment).stdout)
+
+    def test_a_pager_that_is_left_early_is_no_failure(self):
+        text, errors, status = on_terminal("show", "blocks", "-n", "100000", self.trace, HEAPTAP_PAGER="head -n 1")
+        self.assertEqual((text.count("\n"), errors, status), (1, "", 0))
+
+    def test_what_is_wrong_with_an_option(self):
+        for arguments in (("--function", "f("), ("--module", "[a"), ("--skip", "(("), ("--sort", "colour"), ("-n", "many"),
+                          ("--thread", "0"), ("--from", "soon"), ("--to", "never"), ("--depth", "-1"), ("--scan", "x"), ("--why", "?")):
+            outcome = heaptap("show", "leaks", *arguments, self.trace)
+            self.assertEqual((outcome.status, outcome.stdout), (2, b""), arguments)
+            self.assertIn(arguments[1], outcome.stderr.decode(), arguments)
+
+    def test_a_filter_that_matches_nothing_says_so(self):
+        for arguments in (("--function", "no_such_function"), ("--module", "no_such_module"), ("--thread", "77")):
+            self.assertIn("nothing in this trace matches", self.text("top", *arguments))
+
+    def test_interrupted(self):
+        cut = self.folder / "cut.htap"
+        cut.write_bytes(self.trace.read_bytes()[:-200])
+        text = heaptap("show", cut).stdout.decode()
+        self.assertRegex(text, r"! incomplete: ")
+        self.assertNotIn("still being recorded", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,203 @@
+"""docs/report.schema.json describes every key of every view, of golden files and of real traces, and nothing that isn't there."""
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import jsonschema
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import heaptap_test
+from heaptap_test import built, heaptap
+
+SCHEMA = json.loads((HERE.parent.parent / "docs/report.schema.json").read_text())
+DEFINITIONS = SCHEMA["$defs"]
+
+
+def validator(definition):
+    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": DEFINITIONS})
+
+
+def validate(document, where):
+    """By the definition of its own format, whose messages say more than those of `oneOf`."""
+    definition = "view_" + document["format"].removeprefix("heaptap-").replace("-", "_")
+    errors = [f"{'/'.join(map(str, error.path))}: {error.message[:300]}" for error in validator(definition).iter_errors(document)]
+    assert not errors, f"{where} isn't as docs/report.schema.json says:\n" + "\n".join(errors[:10])
+    check_places(document, len(document.get("frames", [])), where)
+
+
+def check_places(value, frames, where):
+    """Every frame that is named by its place is in the table."""
+    if isinstance(value, list):
+        for item in value:
+            check_places(item, frames, where)
+    elif isinstance(value, dict):
+        if "most" in value and "frames" in value:  # a limit of a verdict has a table of its own
+            frames = len(value["frames"])
+        for name, item in value.items():
+            places = item if name == "frames" and isinstance(item, list) else [item] if name in ("caller", "frame") else []
+            for place in places:
+                if isinstance(place, int):
+                    assert place < frames, f"{where}: frame {place} of {frames}"
+            check_places(item, frames, where)
+
+
+def walk(schema, path=()):
+    """All parts of the schema that are schemas of objects' members or of objects."""
+    if isinstance(schema, dict):
+        yield path, schema
+        for name, part in schema.items():
+            yield from walk(part, (*path, name))
+    elif isinstance(schema, list):
+        for number, part in enumerate(schema):
+            yield from walk(part, (*path, number))
+
+
+class Schema(unittest.TestCase):
+    def test_is_a_schema(self):
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+        views = [part["$ref"].rpartition("/")[2] for part in SCHEMA["oneOf"]]
+        self.assertEqual(sorted(views), sorted(name for name in DEFINITIONS if name.startswith("view_")))
+
+    def test_describes_each_key_and_allows_no_other(self):
+        for path, part in walk(SCHEMA):
+            if "properties" not in part or path[-1:] == ("properties",):
+                continue
+            self.assertIs(part.get("additionalProperties"), False, path)
+            for name, member in part["properties"].items():
+                target = DEFINITIONS[member["$ref"].rpartition("/")[2]] if "$ref" in member else {}
+                self.assertTrue(member.get("description") or target.get("description"), (*path, name))
+
+    def test_refuses_a_key_that_it_does_not_describe(self):
+        document = json.loads((HERE.parent / "golden/report_summary.json").read_text())
+        validate(document, "golden")
+        for change in ({"news": 1}, {"totals": {**document["totals"], "news": 1}}, {"version": 3}, {"stack_count": None}):
+            with self.assertRaises(AssertionError):
+                validate({**document, **change}, "changed")
+
+    def test_describes_the_golden_files(self):
+        files = sorted((HERE.parent / "golden").glob("*.json"))
+        self.assertGreater(len(files), 14)
+        for file in files:
+            validate(json.loads(file.read_text()), file.name)
+
+
+VIEWS = ("summary", "leaks", "top", "tree", "stats", "sizes", "lifetimes", "timeline", "blocks")
+QUESTIONS = (("--why", "#1"), ("--retained",), ("--retained=stack",), ("--retained=type",), ("--globals",), ("--scans",))
+
+
+class RealTraces(heaptap_test.TestCase):
+    def record(self, name, *options, statuses=(0,)):
+        outcome = heaptap("run", "-q", *options, "-o", self.trace, "--force", "--", built(name), cwd=self.folder)
+        self.assertIn(outcome.status, statuses, str(outcome))
+
+    def document(self, *arguments, statuses=(0,)):
+        outcome = heaptap(*arguments, cwd=self.folder)
+        self.assertIn(outcome.status, statuses, f"{arguments}: {outcome}")
+        document = json.loads(outcome.stdout)
+        validate(document, " ".join(map(str, arguments)))
+        jsonschema.Draft202012Validator(SCHEMA).validate(document)
+        return document
+
+    def show_all(self):
+        for view in VIEWS:
+            self.assertEqual(self.document("show", view, "--json", self.trace)["format"], f"heaptap-{view}")
+
+    def test_views_of_a_trace_with_leaks(self):
+        self.record("leak_shop")
+        self.show_all()
+        self.document("show", "tree", "--bottom-up", "--json", self.trace)
+        self.document("show", "summary", "--json", "--function", "there_is_none", self.trace)
+        for question in QUESTIONS:
+            self.document("show", "leaks", *question, "--json", self.trace)
+        limits = ("--max-leaked", "0", "--max-peak", "0", "--max-live", "1G", "--max-allocations", "0")
+        self.assertEqual(len(self.document("check", "--json", *limits, self.trace, statuses=(1,))["limits"]), 4)
+        again = self.folder / "again.htap"
+        again.write_bytes(self.trace.read_bytes())
+        broken = self.folder / "broken.htap"
+        broken.write_bytes(b"no trace")
+        self.assertEqual(len(self.document("check", "--json", *limits, self.trace, again, broken, statuses=(1,))["failed"]), 1)
+
+    def test_comparisons(self):
+        self.record("leak_shop")
+        other = self.folder / "other.htap"
+        other.write_bytes(self.trace.read_bytes())
+        self.record("leak_definite")
+        for traces in ((other, self.trace), (other, self.trace, other)):
+            self.assertTrue(self.document("diff", "--json", "--unchanged", *traces)["stacks"])
+        self.document("diff", "--json", self.trace, "--from", "start")
+        growth = ("--max-growth", "5%", "--max-growth", "stack-live=0,allocations=0")
+        self.assertEqual(len(self.document("check", "--json", "--baseline", other, *growth, self.trace, statuses=(0, 1))["growth"]), 5)
+
+    def test_suppressed_leaks(self):
+        self.record("leak_shop")
+        file = self.folder / "known.supp"
+        file.write_text("leak:reserve\nleak:there_is_none\nleak:*\n")
+        leaks = self.document("show", "leaks", "--json", "--suppressions", file, self.trace)["leaks"]
+        self.assertTrue(leaks["suppressions"] and leaks["unused_suppressions"])
+
+    def test_bad_releases(self):
+        self.record("mismatched", "--sanity")
+        self.assertTrue(self.document("show", "summary", "--sanity", "--json", self.trace)["errors"])
+        self.record("bad_free_double", "--sanity", statuses=(134,))
+        self.assertIsNotNone(self.document("show", "summary", "--sanity", "--json", self.trace)["errors"][0]["released"])
+
+    def test_totals_alone(self):
+        self.record("leak_shop", "--aggregate")
+        self.show_all()
+        self.document("check", "--json", "--max-leaked", "0", self.trace, statuses=(3,))
+
+    def test_a_trace_that_is_cut_off(self):
+        self.record("leak_shop", "--no-leak-scan")
+        self.show_all()
+        whole = self.trace.read_bytes()
+        self.trace.write_bytes(whole[:len(whole) - 60])
+        self.assertTrue(self.document("show", "summary", "--json", self.trace)["capture"]["truncated"])
+        self.show_all()
+
+    def test_processes(self):
+        file = self.folder / "report.json"
+        self.record("fork_followed", "-f", f"--json={file}")
+        report = json.loads(file.read_text())
+        validate(report, "run --json")
+        self.assertGreater(len(report["processes"]), 1)
+
+    def test_several_processes_as_one(self):
+        self.record("fork_followed", "-f")
+        run = self.trace.with_suffix(".run")
+        for view in ("summary", "leaks", "top", "tree"):
+            self.document("show", view, "--json", run)
+        for table in ("process", "program"):
+            self.assertTrue(self.document("show", "summary", "--by", table, "--json", run)["format"].startswith(f"heaptap-{table}"))
+        self.document("check", "--json", "--max-leaked", "0", "--max-peak", "0", run, statuses=(3,))
+
+    def test_scans_of_a_running_program(self):
+        target = subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", self.trace, "--", built("loses_on_demand")],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(heaptap_test.end, target)
+        target.stdout.readline()
+        pid = pathlib.Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text().split()[0]
+        for word in ("lose", "hold"):
+            target.stdin.write(word + "\n")
+            target.stdin.flush()
+            target.stdout.readline()
+            self.document("leaks", "--json", pid)
+        target.communicate()
+        self.assertEqual(len(self.document("show", "leaks", "--scans", "--json", self.trace)["scans"]), 3)
+        changes = self.document("show", "leaks", "--since", "1", "--json", self.trace)
+        self.assertTrue(changes["stacks"][0]["frames"] and changes["frames"])
+
+    def test_lines(self):
+        self.record("leak_shop")
+        for view, definition in (("blocks", "block_line"), ("timeline", "timeline_point")):
+            outcome = heaptap("show", view, "--ndjson", self.trace)
+            lines = outcome.stdout.decode().splitlines()
+            self.assertGreater(len(lines), 0, str(outcome))
+            for line in lines:
+                validator(definition).validate(json.loads(line))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+"""Sessions in pages: fenced blocks behind a line `<!-- checked -->`, with commands (`$ …`) and what they print.
+
+What differs from run to run is compared by its form: pids, times, addresses. A line `…` stands for any lines. A command may
+go on in the next lines where it ends with a backslash.
+"""
+import dataclasses
+import re
+
+MARK = "<!-- checked -->"
+BLOCK = re.compile(r"^" + re.escape(MARK) + r"\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DURATION = r"\d+(?:\.\d+)? (?:ns|us|µs|ms|s|min)(?: \d+ s)?"
+# What is looked for in a page's line, and what may stand there instead.
+FORMS = [
+    (re.compile(DURATION), DURATION),
+    (re.compile(r"0x[0-9a-f]+"), r"0x[0-9a-f]+"),
+    (re.compile(r"(?<=\(pid )\d+"), r"\d+"),
+    (re.compile(r"(?<=process )\d+"), r"\d+"),
+    (re.compile(r"(?<=\.)\d+(?=\.(?:htap|html|run))"), r"\d+"),
+    (re.compile(r"(?<=scanned )[\d.,]+ [KMG]?i?B"), r"[\d.,]+ [KMG]?i?B"),
+    (re.compile(r"(?<=\.html \()[\d.,]+ [KMG]?i?B"), r"[\d.,]+ [KMG]?i?B"),
+]
+
+
+@dataclasses.dataclass
+class Step:
+    line: int  # of the page
+    command: str
+    printed: list  # lines
+
+
+def steps_of(text):
+    """The commands of a page's checked blocks, in order."""
+    if text.count(MARK) != len(BLOCK.findall(text)):
+        raise ValueError(f"{MARK} has to stand right before a fenced block")
+    steps = []
+    for block in BLOCK.finditer(text):
+        first = text[: block.start(1)].count("\n") + 1
+        lines = iter(enumerate(block[1].splitlines(), first))
+        for number, line in lines:
+            if line.startswith("$ "):
+                command = line[2:]
+                while command.endswith("\\"):
+                    command += "\n" + next(lines)[1]
+                steps.append(Step(number, command, []))
+            elif not steps or steps[-1].line < first:
+                raise ValueError(f"line {number}: a checked block begins with a command")
+            else:
+                steps[-1].printed.append(line)
+    return steps
+
+
+def pattern_of(line):
+    """A regular expression of what a line of the page stands for."""
+    pattern, at = "", 0
+    while at < len(line):
+        found = [(match.start(), -match.end(), form) for wanted, form in FORMS if (match := wanted.search(line, at))]
+        if not found:
+            break
+        start, end, form = min(found)
+        pattern += re.escape(line[at:start]) + form
+        at = -end
+    return pattern + re.escape(line[at:])
+
+
+def difference(expected, printed):
+    """Why these lines aren't what the page's lines stand for; None: they are."""
+    if not expected:
+        return None if not printed else f"printed, but not in the page: {printed[0]!r}"
+    if expected[0] == "…":
+        reasons = [difference(expected[1:], printed[skipped:]) for skipped in range(len(printed) + 1)]
+        return None if None in reasons else reasons[0]
+    if not printed:
+        return f"in the page, but not printed: {expected[0]!r}"
+    if not re.fullmatch(pattern_of(expected[0]), printed[0]):
+        return f"in the page {expected[0]!r}, printed {printed[0]!r}"
+    return difference(expected[1:], printed[1:])

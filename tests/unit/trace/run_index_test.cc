@@ -1,0 +1,79 @@
+#include "trace/run_index.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace heaptap::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<RunEntry> kEntries{{12, 1, "heaptap.sh.12.htap", "sh"}, {13, 12, "sub/a b%\n\xff.htap", ""}};
+
+TEST(RunIndex, KeepsWhatIsWritten) {
+  const std::string text = encode_run_index({kEntries[0], {13, 12, "a b%\n\xff.htap", "my tool"}});
+  EXPECT_EQ(text, "heaptap-run 1\n12 1 heaptap.sh.12.htap sh\n13 12 a%20b%25%0A%FF.htap my%20tool\n");
+  const auto read = decode_run_index(encode_run_index(kEntries));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, kEntries);
+}
+
+TEST(RunIndex, PassesOverWhatALaterVersionAdds) {
+  const auto read = decode_run_index("heaptap-run 1\n12 1 a.htap sh more words\n");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, (std::vector<RunEntry>{{12, 1, "a.htap", "sh"}}));
+}
+
+TEST(RunIndex, RefusesWhatIsDamaged) {
+  for (const char* text : {"", "HEAPTAP\n", "heaptap-run 2\n1 1 a b\n", "heaptap-run 1\n", "heaptap-run 1\n1 1 a b",
+                           "heaptap-run 1\n1 1\n", "heaptap-run 1\n1 1 \n", "heaptap-run 1\n-1 1 a b\n",
+                           "heaptap-run 1\n4294967296 1 a b\n", "heaptap-run 1\n1 1 a%2 b\n",
+                           "heaptap-run 1\n1 1 a%00 b\n", "heaptap-run 1\n1 1 a%zz b\n", "heaptap-run 1\n\n"}) {
+    EXPECT_FALSE(decode_run_index(text)) << text;
+  }
+}
+
+class RunIndexFile : public testing::Test {
+ protected:
+  RunIndexFile() : folder_(fs::temp_directory_path() / ("run_index_" + std::to_string(getpid()))) {
+    fs::create_directories(folder_ / "links");
+  }
+  ~RunIndexFile() override { fs::remove_all(folder_); }
+  std::string write(const char* name, const std::string& text) {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+  const fs::path folder_;
+};
+
+TEST_F(RunIndexFile, NamesTheTracesBesideIt) {
+  const std::string path = write("x.run.htap", encode_run_index(kEntries));
+  EXPECT_TRUE(is_run_index(path));
+  const auto read = read_run_index(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->front().trace, (folder_ / "heaptap.sh.12.htap").string());
+}
+
+TEST_F(RunIndexFile, NamesThemAlsoBehindALink) {
+  write("x.run.htap", encode_run_index(kEntries));
+  fs::create_symlink("x.run.htap", folder_ / "beside.htap");
+  fs::create_symlink("../x.run.htap", folder_ / "links" / "far.htap");
+  for (const fs::path& link : {folder_ / "beside.htap", folder_ / "links" / "far.htap"}) {
+    const auto read = read_run_index(link.string());
+    ASSERT_TRUE(read) << link;
+    EXPECT_EQ(fs::weakly_canonical(read->front().trace), fs::weakly_canonical(folder_ / "heaptap.sh.12.htap")) << link;
+  }
+}
+
+TEST_F(RunIndexFile, IsNoOtherFile) {
+  EXPECT_FALSE(is_run_index(write("t.htap", "HEAPTAP\n....")));
+  EXPECT_FALSE(is_run_index(write("e.htap", "")));
+  EXPECT_FALSE(is_run_index(folder_.string()));
+  EXPECT_FALSE(is_run_index((folder_ / "missing").string()));
+}
+
+}  // namespace
+}  // namespace heaptap::trace

@@ -1,0 +1,141 @@
+// The whole page: header, views as tabs, one filter for all of them, the details of a stack, and the keyboard.
+import { h } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ReportContext } from './context.js';
+import { select } from './data/selection.js';
+import { FilterBar } from './parts/filter_bar.jsx';
+import { Header } from './parts/header.jsx';
+import { Help } from './parts/help.jsx';
+import { StackPanel } from './parts/stack_panel.jsx';
+import { fitState, formatState, parseState } from './state.js';
+import { viewsOf } from './views/views.js';
+
+// The state, kept in the address; a change of view or stack can be undone with the browser's "back".
+function useAddressState(model) {
+  const [state, setState] = useState(() => fitState(parseState(location.hash), model));
+  const latest = useRef(state);
+  latest.current = state;
+  useEffect(() => {
+    const read = () => setState(fitState(parseState(location.hash), model));
+    addEventListener('hashchange', read);
+    addEventListener('popstate', read);
+    return () => {
+      removeEventListener('hashchange', read);
+      removeEventListener('popstate', read);
+    };
+  }, [model]);
+  const change = useCallback((patch) => {
+    const next = { ...latest.current, ...patch };
+    const isStep = next.view !== latest.current.view || next.stack !== latest.current.stack;
+    latest.current = next;
+    const address = `#${formatState(next)}`;
+    if (isStep) history.pushState(null, '', address);
+    else history.replaceState(null, '', address);
+    setState(next);
+  }, []);
+  return [state, change];
+}
+
+function Tabs({ views, view, change }) {
+  const list = useRef(null);
+  const move = (event) => {
+    const index = views.findIndex(({ id }) => id === view);
+    const target = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: views.length - 1 }[event.key];
+    if (target === undefined) return;
+    event.preventDefault();
+    const next = (target + views.length) % views.length;
+    change({ view: views[next].id });
+    list.current.children[next].focus();
+  };
+  useEffect(() => {
+    list.current.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [view]);
+  return (
+    <div class="tabs" role="tablist" aria-label="Views" ref={list} onKeyDown={move}>
+      {views.map(({ id, label, badge }) => (
+        <button type="button" role="tab" id={`tab-${id}`} key={id} aria-selected={id === view} aria-controls="view"
+          tabIndex={id === view ? 0 : -1} onClick={() => change({ view: id })}>
+          {label}{badge ? <span class="badge">{badge}</span> : null}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const isTyping = (element) => ['INPUT', 'SELECT', 'TEXTAREA'].includes(element?.tagName);
+
+function useKeyboard({ views, state, change, setHelp }) {
+  useEffect(() => {
+    const press = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === 'Escape') {
+        if (isTyping(event.target)) event.target.blur();
+        else if (document.querySelector('dialog[open]')) setHelp(false);
+        else if (state.stack !== null) change({ stack: null });
+        else if (state.zoom !== null) change({ zoom: null });
+        return;
+      }
+      if (isTyping(event.target)) return;
+      const index = '123456789'.indexOf(event.key);
+      if (event.key === '/') document.getElementById('filter-text').focus();
+      else if (event.key === '?') setHelp((shown) => !shown);
+      else if (event.key === 't') change({ theme: nextTheme(state.theme) });
+      else if (index >= 0 && views[index]) change({ view: views[index].id });
+      else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  });
+}
+
+const prefersDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
+export const isDark = (theme) => (theme === null ? prefersDark() : theme === 'dark');
+export const nextTheme = (theme) => (isDark(theme) ? 'light' : 'dark');
+
+// 'light' or 'dark' as drawn now; changes with the system where the person chose none.
+function useTheme(theme) {
+  const [shown, setShown] = useState(isDark(theme) ? 'dark' : 'light');
+  // Before anything is drawn on a canvas with the theme's colours.
+  useLayoutEffect(() => {
+    const apply = () => {
+      const name = isDark(theme) ? 'dark' : 'light';
+      document.documentElement.dataset.theme = name;
+      setShown(name);
+    };
+    apply();
+    const query = matchMedia('(prefers-color-scheme: dark)');
+    query.addEventListener('change', apply);
+    return () => query.removeEventListener('change', apply);
+  }, [theme]);
+  return shown;
+}
+
+export function App({ model }) {
+  const [state, change] = useAddressState(model);
+  const [isHelpShown, setHelp] = useState(false);
+  const theme = useTheme(state.theme);
+  const { from, to, moment, thread, module, size, age, text, kind } = state;
+  const selection = useMemo(() => select(model, { from, to, moment, thread, module, size, age, text, kind }),
+    [model, from, to, moment, thread, module, size, age, text, kind]);
+  const views = useMemo(() => viewsOf(model), [model]);
+  const view = views.find(({ id }) => id === state.view) ?? views[0];
+  useKeyboard({ views, state, change, setHelp });
+  useEffect(() => { document.getElementById('view').scrollTop = 0; }, [view.id]);
+  const context = { model, selection, state, change, theme };
+  return (
+    <ReportContext.Provider value={context}>
+      <a class="skip" href="#view" onClick={(event) => { event.preventDefault(); document.getElementById('view').focus(); }}>Skip to the view</a>
+      <Header theme={theme} onTheme={() => change({ theme: nextTheme(state.theme) })} onHelp={() => setHelp(true)} />
+      <Tabs views={views} view={view.id} change={change} />
+      <FilterBar />
+      <div class={`body ${state.stack === null ? '' : 'with-panel'}`}>
+        <main id="view" role="tabpanel" aria-labelledby={`tab-${view.id}`} tabIndex={-1} class={`view view-${view.id}`}>
+          <view.Component />
+        </main>
+        {state.stack === null ? null : <StackPanel stack={state.stack} />}
+      </div>
+      {isHelpShown ? <Help onClose={() => setHelp(false)} /> : null}
+    </ReportContext.Provider>
+  );
+}

@@ -1,0 +1,66 @@
+// Names of frames and stacks, as text that may be shown.
+import { baseName, safeText, shortName } from '../format.js';
+
+export function functionOf(model, frame) {
+  if (frame < 0) return '(no call stack)';
+  const name = model.strings[model.frames.function[frame]];
+  if (name) return safeText(name);
+  const module = baseName(model.strings[model.frames.module[frame]] ?? '') || '(unknown code)';
+  return `${safeText(module)}+0x${model.frames.offset[frame].toString(16)}`;
+}
+
+export function placeOf(model, frame) {
+  if (frame < 0) return '';
+  const file = model.strings[model.frames.file[frame]];
+  if (!file) return '';
+  const line = model.frames.line[frame];
+  return line > 0 ? `${safeText(baseName(file))}:${line}` : safeText(baseName(file));
+}
+
+export function fullPlaceOf(model, frame) {
+  if (frame < 0) return '';
+  const file = model.strings[model.frames.file[frame]];
+  return file ? `${safeText(file)}${model.frames.line[frame] > 0 ? `:${model.frames.line[frame]}` : ''}` : '';
+}
+
+export const moduleOf = (model, frame) => (frame < 0 ? '' : safeText(baseName(model.strings[model.frames.module[frame]] ?? '')));
+
+// The frames of a stack, innermost first.
+export function framesOf(model, stack) {
+  const frames = [];
+  for (let node = model.stacks.node[stack]; node >= 0; node = model.nodes.parent[node]) frames.push(model.nodes.frame[node]);
+  return frames;
+}
+
+// The frame that says most about a stack: as the writer chose it, else the innermost one.
+export function tellingFrame(model, stack) {
+  const telling = model.stacks.telling[stack];
+  if (telling >= 0) return telling;
+  const node = model.stacks.node[stack];
+  return node >= 0 ? model.nodes.frame[node] : -1;
+}
+
+export const stackNumber = (model, stack) =>
+  model.stacks.folded[stack] > 0 ? `${model.stacks.folded[stack]} stacks` : `#${model.stacks.id[stack]}`;
+
+// "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19", beginning at the frame that tells most.
+export function pathText(model, stack, most = 3, nameLength = 48) {
+  const frames = framesOf(model, stack);
+  const telling = model.stacks.telling[stack];
+  const begin = Math.max(0, telling < 0 ? 0 : frames.indexOf(telling));
+  const parts = frames.slice(begin).filter((frame, index) => index === 0 || model.frames.kind[frame] === 0).slice(0, most)
+    .map((frame) => `${shortName(functionOf(model, frame), nameLength)} ${placeOf(model, frame)}`.trim());
+  return parts.length > 0 ? parts.join(' < ') : '(no call stack)';
+}
+
+export function allocatorOf(model, stack) {
+  const name = safeText(model.strings[model.stacks.function[stack]] ?? '');
+  const variant = safeText(model.strings[model.stacks.variant[stack]] ?? '');
+  return variant ? `${name} (${variant})` : name;
+}
+
+export function threadName(model, number) {
+  const thread = model.threads.find((one) => one.number === number);
+  const name = thread ? safeText(model.strings[thread.name] ?? '') : '';
+  return name ? `${number} ${name}` : `${number}`;
+}

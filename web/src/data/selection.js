@@ -1,0 +1,232 @@
+// A filter is a selection of rows of one fact table; every figure of every view is a sum over the rows selected.
+//
+// The facts are `cells`. Where the filter asks for an age or a leak kind, they are `left` (what is alive at the end): age and state are
+// known of these blocks alone, so all figures then speak of them: allocated in their bin, and never released.
+
+export const STATES = ['not scanned', 'still reachable', 'definitely lost', 'indirectly lost', 'possibly lost', 'suppressed', 'unknown'];
+const STATES_OF_KIND = {
+  leaked: [2, 3], definite: [2], indirect: [3], possible: [4], reachable: [1], suppressed: [5], unknown: [0, 6],
+};
+export const LEAK_KINDS = Object.keys(STATES_OF_KIND);
+
+// text: part of a function, file or module; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
+export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null };
+
+function factsOf(model, filter) {
+  if (filter.kind === null && filter.age === null) return model.cells;
+  const { left } = model;
+  const nothing = new Float64Array(left.count);
+  return { ...left, allocations: left.blocks, allocated_bytes: left.bytes, frees: nothing, freed_bytes: nothing, temporary: nothing };
+}
+
+function matchingFrames(model, text) {
+  const wanted = text.toLowerCase();
+  const strings = Uint8Array.from(model.strings, (string) => (string.toLowerCase().includes(wanted) ? 1 : 0));
+  const { frames } = model;
+  return Uint8Array.from({ length: frames.count }, (_, frame) =>
+    strings[frames.function[frame]] | strings[frames.file[frame]] | strings[frames.module[frame]]);
+}
+
+// For each stack whether one of its frames matches.
+export function stacksWithFrame(model, isWanted) {
+  const { nodes, stacks } = model;
+  const reached = new Uint8Array(nodes.count);
+  for (let node = 0; node < nodes.count; ++node) {
+    const parent = nodes.parent[node];
+    reached[node] = isWanted[nodes.frame[node]] | (parent < 0 ? 0 : reached[parent]);
+  }
+  return Uint8Array.from({ length: stacks.count }, (_, stack) => (stacks.node[stack] < 0 ? 0 : reached[stacks.node[stack]]));
+}
+
+// The module that a stack's allocation is counted for: of the frame that tells most.
+export function stackModules(model) {
+  return Int32Array.from({ length: model.stacks.count }, (_, stack) => {
+    const telling = model.stacks.telling[stack];
+    const frame = telling >= 0 ? telling : model.stacks.node[stack] < 0 ? -1 : model.nodes.frame[model.stacks.node[stack]];
+    return frame < 0 ? 0 : model.frames.module[frame];
+  });
+}
+
+function stackMask(model, filter) {
+  const mask = new Uint8Array(model.stacks.count).fill(1);
+  const text = filter.text.trim();
+  if (text.replace(/^-/, '')) {
+    const isExcluding = text.startsWith('-') ? 1 : 0;
+    const matches = stacksWithFrame(model, matchingFrames(model, isExcluding ? text.slice(1) : text));
+    mask.forEach((_, stack) => { mask[stack] = matches[stack] ^ isExcluding; });
+  }
+  if (filter.module !== null) {
+    stackModules(model).forEach((module, stack) => { mask[stack] &= model.strings[module] === filter.module ? 1 : 0; });
+  }
+  return mask;
+}
+
+// For each row of the facts whether it is selected, whatever its time.
+function rowMask(model, filter, facts, stackIsWanted) {
+  const wanted = filter.kind === null ? null : Uint8Array.from(STATES, (_, state) => (STATES_OF_KIND[filter.kind].includes(state) ? 1 : 0));
+  const oldest = model.bins.count - Math.abs(filter.age ?? 0); // bins below this one are at least so old
+  const mask = new Uint8Array(facts.count);
+  for (let row = 0; row < facts.count; ++row) {
+    if (!stackIsWanted[facts.stack[row]]) continue;
+    if (filter.thread !== null && facts.thread[row] !== filter.thread) continue;
+    if (filter.size !== null && facts.size[row] !== filter.size) continue;
+    if (wanted !== null && !wanted[facts.state[row]]) continue;
+    if (filter.age !== null && facts.bin[row] < oldest !== filter.age > 0) continue;
+    mask[row] = 1;
+  }
+  return mask;
+}
+
+function clampBin(value, fallback, limit) {
+  return value === null ? fallback : Math.max(0, Math.min(limit - 1, value));
+}
+
+function sumsByBin(count, facts, mask) {
+  const names = ['live_bytes', 'live_blocks', 'allocations', 'frees', 'allocated_bytes', 'freed_bytes', 'temporary'];
+  const sums = Object.fromEntries(names.map((name) => [name, new Float64Array(count)]));
+  for (const name of names.slice(2)) {
+    const [sum, values] = [sums[name], facts[name]];
+    for (let row = 0; row < facts.count; ++row) {
+      if (mask[row]) sum[facts.bin[row]] += values[row];
+    }
+  }
+  let [liveBytes, liveBlocks] = [0, 0];
+  for (let bin = 0; bin < count; ++bin) {
+    sums.live_bytes[bin] = liveBytes += sums.allocated_bytes[bin] - sums.freed_bytes[bin];
+    sums.live_blocks[bin] = liveBlocks += sums.allocations[bin] - sums.frees[bin];
+  }
+  return sums;
+}
+
+const MEASURES = ['live', 'live_blocks', 'peak', 'allocated', 'allocations', 'frees', 'temporary', 'change', 'change_blocks', 'before', 'before_blocks'];
+
+// The figures of each value of one key of the facts (a stack, a thread, a size class).
+export function sumsBy(selection, key, count) {
+  const { facts, mask, from, to, moment, peakBin } = selection;
+  const sums = Object.fromEntries(MEASURES.map((name) => [name, new Float64Array(count)]));
+  for (let row = 0; row < facts.count; ++row) {
+    const index = key === null ? 0 : facts[key][row];
+    if (!mask[row] || index < 0) continue;
+    const bin = facts.bin[row];
+    const net = facts.allocated_bytes[row] - facts.freed_bytes[row];
+    const netBlocks = facts.allocations[row] - facts.frees[row];
+    if (bin <= moment) {
+      sums.live[index] += net;
+      sums.live_blocks[index] += netBlocks;
+    }
+    if (bin <= peakBin) sums.peak[index] += net;
+    if (bin < from) {
+      sums.before[index] += net;
+      sums.before_blocks[index] += netBlocks;
+    } else if (bin <= to) {
+      sums.allocated[index] += facts.allocated_bytes[row];
+      sums.allocations[index] += facts.allocations[row];
+      sums.frees[index] += facts.frees[row];
+      sums.temporary[index] += facts.temporary[row];
+      sums.change[index] += net;
+      sums.change_blocks[index] += netBlocks;
+    }
+  }
+  return sums;
+}
+
+// What is alive at the end of each stack by state: bytes[state][stack], blocks[state][stack]; of the range's bins.
+function leftByState(model, selection, stackIsWanted) {
+  const { left } = model;
+  const { filter } = selection;
+  const make = () => STATES.map(() => new Float64Array(model.stacks.count));
+  const result = { bytes: make(), blocks: make(), firstBin: new Int32Array(model.stacks.count).fill(-1), lastBin: new Int32Array(model.stacks.count).fill(-1) };
+  const mask = selection.facts.state ? selection.mask : rowMask(model, filter, left, stackIsWanted);
+  for (let row = 0; row < left.count; ++row) {
+    const bin = left.bin[row];
+    if (!mask[row] || bin < selection.from || bin > selection.to) continue;
+    const stack = left.stack[row];
+    result.bytes[left.state[row]][stack] += left.bytes[row];
+    result.blocks[left.state[row]][stack] += left.blocks[row];
+    if (left.state[row] >= 2 && left.state[row] <= 4) {
+      if (result.firstBin[stack] < 0 || bin < result.firstBin[stack]) result.firstBin[stack] = bin;
+      if (bin > result.lastBin[stack]) result.lastBin[stack] = bin;
+    }
+  }
+  return result;
+}
+
+function highestBin(values, from, to) {
+  let best = from;
+  for (let bin = from; bin <= to; ++bin) {
+    if (values[bin] > values[best]) best = bin;
+  }
+  return best;
+}
+
+export function select(model, filter) {
+  const facts = factsOf(model, filter);
+  const stackIsWanted = stackMask(model, filter);
+  const mask = rowMask(model, filter, facts, stackIsWanted);
+  const from = clampBin(filter.from, 0, model.bins.count);
+  const to = Math.max(from, clampBin(filter.to, model.bins.count - 1, model.bins.count));
+  const moment = clampBin(filter.moment, to, model.bins.count);
+  const bins = sumsByBin(model.bins.count, facts, mask);
+  const selection = { filter, facts, mask, stackIsWanted, from, to, moment, bins, peakBin: highestBin(bins.live_bytes, from, to) };
+  selection.stacks = sumsBy(selection, 'stack', model.stacks.count);
+  selection.totals = Object.fromEntries(Object.entries(sumsBy(selection, null, 1)).map(([name, values]) => [name, values[0]]));
+  selection.left = leftByState(model, selection, stackIsWanted);
+  selection.isAll = ['thread', 'module', 'size', 'age', 'kind'].every((name) => filter[name] === null) && filter.text.trim() === '';
+  return selection;
+}
+
+// Live bytes of one stack at the end of each bin.
+export function growthOf(model, selection, stack) {
+  const growth = new Float64Array(model.bins.count);
+  const { facts, mask } = selection;
+  for (let row = 0; row < facts.count; ++row) {
+    if (mask[row] && facts.stack[row] === stack) growth[facts.bin[row]] += facts.allocated_bytes[row] - facts.freed_bytes[row];
+  }
+  for (let bin = 1; bin < growth.length; ++bin) growth[bin] += growth[bin - 1];
+  return growth;
+}
+
+// The same for several stacks in one pass: Map from stack to its line.
+export function growthsOf(model, selection, stacks) {
+  const growths = new Map(stacks.map((stack) => [stack, new Float64Array(model.bins.count)]));
+  const { facts, mask } = selection;
+  for (let row = 0; row < facts.count; ++row) {
+    const growth = mask[row] ? growths.get(facts.stack[row]) : undefined;
+    if (growth) growth[facts.bin[row]] += facts.allocated_bytes[row] - facts.freed_bytes[row];
+  }
+  for (const growth of growths.values()) {
+    for (let bin = 1; bin < growth.length; ++bin) growth[bin] += growth[bin - 1];
+  }
+  return growths;
+}
+
+// The size classes of which there is a block, as indexes.
+export const usedSizes = (model) => {
+  const isUsed = new Uint8Array(model.sizeClasses.length);
+  model.cells.size.forEach((size) => { if (size >= 0) isUsed[size] = 1; });
+  return Array.from(isUsed.keys()).filter((size) => isUsed[size]);
+};
+
+// The measures that a person can choose, in the order in which they are offered.
+export const METRICS = {
+  live: { label: 'Live bytes', unit: 'bytes', of: (selection) => selection.stacks.live, needs: 'releases' },
+  live_blocks: { label: 'Live blocks', unit: 'count', of: (selection) => selection.stacks.live_blocks, needs: 'releases' },
+  peak: { label: 'Live at the peak', unit: 'bytes', of: (selection) => selection.stacks.peak, needs: 'cells' },
+  allocated: { label: 'Allocated bytes', unit: 'bytes', of: (selection) => selection.stacks.allocated },
+  allocations: { label: 'Allocations', unit: 'count', of: (selection) => selection.stacks.allocations },
+  temporary: { label: 'Temporary allocations', unit: 'count', of: (selection) => selection.stacks.temporary, needs: 'temporary' },
+  leaked: {
+    label: 'Leaked bytes', unit: 'bytes', needs: 'scan',
+    of: ({ left }) => left.bytes[2].map((definite, stack) => definite + left.bytes[3][stack]),
+  },
+  change: { label: 'Change in the range', unit: 'bytes', of: (selection) => selection.stacks.change, needs: 'cells' },
+};
+
+export function isMetricKnown(model, name) {
+  const { needs } = METRICS[name];
+  if (needs === 'scan') return model.isScanned;
+  if (needs === 'releases') return model.knowsReleases;
+  if (needs === 'cells') return model.hasCells && model.knowsReleases;
+  if (needs === 'temporary') return !model.stacks.temporary_allocations.some(Number.isNaN);
+  return true;
+}

@@ -1,0 +1,125 @@
+// The one filter of all views, and the strip of time above them.
+import { h } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { endOfBin, timeOfBin, useReport } from '../context.js';
+import { LEAK_KINDS, NO_FILTER, stackModules, usedSizes } from '../data/selection.js';
+import { threadName } from '../data/names.js';
+import * as format from '../format.js';
+import { Choice } from './bar.jsx';
+import { TimeStrip } from './time_strip.jsx';
+
+const KIND_LABELS = {
+  leaked: 'leaked (definitely or indirectly)', definite: 'definitely lost', indirect: 'indirectly lost', possible: 'possibly lost',
+  reachable: 'still reachable', suppressed: 'suppressed', unknown: 'unknown',
+};
+
+// "33 … 64 B", "1.0 … 2.0 KiB".
+export function sizeLabel({ lowest, highest }) {
+  if (!format.isKnown(highest)) return `≥ ${format.bytes(lowest)}`;
+  if (lowest === highest) return format.bytes(lowest);
+  if (highest < 1024) return `${lowest} … ${highest} B`;
+  const [from, to] = [format.bytes(lowest), format.bytes(highest % 2 === 1 ? highest + 1 : highest)];
+  return from.endsWith(to.slice(-4)) ? `${from.slice(0, -4)} … ${to}` : `${from} … ${to}`;
+}
+
+function modulesOf(model) {
+  const counts = new Map();
+  stackModules(model).forEach((module) => counts.set(module, (counts.get(module) ?? 0) + 1));
+  return [...counts].sort((left, right) => right[1] - left[1]).map(([module]) => model.strings[module]).filter(Boolean);
+}
+
+// Ages that fall between bins, so that a block is on one side for certain.
+function agesOf({ bins }) {
+  const steps = [...new Set([0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9].map((part) => Math.round(part * bins.count)))];
+  return steps.filter((step) => step > 0 && step < bins.count);
+}
+
+function TextFilter({ value, change }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = setTimeout(() => change({ text }), 120);
+    return () => clearTimeout(timer);
+  }, [text, value]);
+  return (
+    <label class="choice text">
+      <input id="filter-text" type="search" placeholder="Function, file, module (/)" title="Part of a function, file or module of any frame; -part: stacks without it"
+        aria-label="Filter by text: function, file or module" spellcheck={false} autocomplete="off" value={text}
+        onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => change({ text: event.currentTarget.value })} />
+    </label>
+  );
+}
+
+function rangeText(model, selection) {
+  const { from, to, moment } = selection;
+  const whole = from === 0 && to === model.bins.count - 1;
+  const range = whole ? 'whole recording' : `${format.duration(timeOfBin(model, from))} … ${format.duration(endOfBin(model, to))}`;
+  return `${range}${moment === to ? '' : `, live at ${format.duration(endOfBin(model, moment))}`}`;
+}
+
+function Totals({ model, selection }) {
+  const { totals } = selection;
+  const live = model.knowsReleases ? format.bytes(totals.live) : format.UNKNOWN;
+  const blocks = model.knowsReleases ? format.count(totals.live_blocks) : format.UNKNOWN;
+  return (
+    <p class="totals" role="status" aria-live="polite">
+      <b id="total-live">{live}</b> live in <b id="total-live-blocks">{blocks}</b> blocks · <b id="total-allocations">{format.count(totals.allocations)}</b> allocations
+      of <b id="total-allocated">{format.bytes(totals.allocated)}</b> · <span id="total-range">{rangeText(model, selection)}</span>
+    </p>
+  );
+}
+
+// For views of what has no time, thread, size or age: says so where such a filter is set. `stacks`: whether it is by stack.
+export function FilterLimit({ stacks = true }) {
+  const { state } = useReport();
+  const unknown = ['from', 'to', 'moment', 'thread', 'size', 'age', 'kind'].some((name) => state[name] !== null);
+  const ignored = !stacks && (state.text !== '' || state.module !== null);
+  if (!unknown && !ignored) return null;
+  return (
+    <p class="note filter-limit" role="note">
+      {stacks ? 'Of the whole recording: here only the filters by text and module hold.' : 'Of the whole recording: here no filter holds.'}
+    </p>
+  );
+}
+
+export function FilterBar() {
+  const { model, selection, state, change } = useReport();
+  const modules = useMemo(() => modulesOf(model), [model]);
+  const sizes = useMemo(() => usedSizes(model), [model]);
+  const number = (text) => (text === '' ? null : Number(text));
+  const any = (what) => ['', `Any ${what}`];
+  return (
+    <section class="filters" aria-label="Filter">
+      {model.hasCells ? <TimeStrip /> : null}
+      <div class="choices">
+        <TextFilter value={state.text} change={change} />
+        {model.hasCells && model.threads.length > 1 ? (
+          <Choice isBare id="filter-thread" label="Thread" value={state.thread === null ? '' : String(state.thread)} onChange={(text) => change({ thread: number(text) })}
+            options={[any('thread'), ...model.threads.map((thread) => [String(thread.number), format.clipped(threadName(model, thread.number), 40)])]} />
+        ) : null}
+        {modules.length > 1 ? (
+          <Choice isBare id="filter-module" label="Module" value={state.module ?? ''} onChange={(text) => change({ module: text || null })}
+            options={[any('module'), ...modules.map((module) => [module, format.clipped(format.safeText(format.baseName(module)), 40)])]} />
+        ) : null}
+        {model.hasCells && sizes.length > 1 ? (
+          <Choice isBare id="filter-size" label="Size" value={state.size === null ? '' : String(state.size)} onChange={(text) => change({ size: number(text) })}
+            options={[any('size'), ...sizes.map((index) => [String(index), sizeLabel(model.sizeClasses[index])])]} />
+        ) : null}
+        {model.left.count > 0 && model.bins.count > 1 ? (
+          <Choice isBare id="filter-age" label="Age" value={state.age === null ? '' : String(state.age)} onChange={(text) => change({ age: number(text) })}
+            options={[any('age'), ...agesOf(model).map((age) => [String(age), `older than ${format.duration(age * model.bins.width)}`]),
+              ...agesOf(model).map((age) => [String(-age), `younger than ${format.duration(age * model.bins.width)}`])]} />
+        ) : null}
+        {model.isScanned && model.left.count > 0 ? (
+          <Choice isBare id="filter-kind" label="Leak kind" value={state.kind ?? ''} onChange={(text) => change({ kind: text || null })}
+            options={[any('leak kind'), ...LEAK_KINDS.map((kind) => [kind, KIND_LABELS[kind]])]} />
+        ) : null}
+        {selection.isAll && state.from === null && state.to === null && state.moment === null ? null : (
+          <button type="button" id="filter-reset" onClick={() => change({ ...NO_FILTER })}>Reset</button>
+        )}
+      </div>
+      <Totals model={model} selection={selection} />
+    </section>
+  );
+}

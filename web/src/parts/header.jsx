@@ -1,0 +1,41 @@
+// The top line: what was recorded, and how it ended.
+import { h } from 'preact';
+import { useReport } from '../context.js';
+import * as format from '../format.js';
+
+const SIGNALS = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 5: 'SIGTRAP', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM' };
+
+function exitText(exit) {
+  if (Number.isInteger(exit?.signal)) return `killed by signal ${exit.signal}${SIGNALS[exit.signal] ? ` (${SIGNALS[exit.signal]})` : ''}`;
+  if (Number.isInteger(exit?.code)) return exit.code === 0 ? 'exited with 0' : `exit code ${exit.code}`;
+  return null;
+}
+
+export function factsOfTarget({ target, capture }, title) {
+  const facts = [];
+  if (target?.pid && !title.includes(`pid ${target.pid}`)) facts.push(`pid ${target.pid}`);
+  if (target?.arch) facts.push(target.arch);
+  if (capture?.via) facts.push(capture.via === 'agent' ? 'recorded with the agent' : `recorded with ${capture.via}`);
+  if (capture?.duration_ns) facts.push(format.duration(capture.duration_ns));
+  const exit = exitText(target?.exit);
+  if (exit) facts.push(exit);
+  if (target?.host) facts.push(`on ${target.host}`);
+  return facts.map((fact) => format.safeText(String(fact)));
+}
+
+export function Header({ theme, onTheme, onHelp }) {
+  const { model } = useReport();
+  const title = format.safeText(model.title ?? '');
+  const command = format.safeText((model.summary.target?.command ?? []).join(' '));
+  return (
+    <header class="top">
+      <span class="brand">heaptap</span>
+      <h1 class="title" title={command || title}>{format.clipped(title, 200)}</h1>
+      <span class="facts">{factsOfTarget(model.summary, title).map((fact) => <span key={fact}>{format.clipped(fact, 80)}</span>)}</span>
+      <button type="button" class="quiet" onClick={onTheme} aria-label={`Use the ${theme === 'dark' ? 'light' : 'dark'} theme`} title="Theme (t)">
+        {theme === 'dark' ? '☀' : '☾'}
+      </button>
+      <button type="button" class="quiet" onClick={onHelp} aria-label="Help" title="Help (?)">?</button>
+    </header>
+  );
+}

@@ -1,0 +1,121 @@
+// The details of one stack, beside any view.
+import { h } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { timeOfBin, useReport } from '../context.js';
+import { STATES, growthOf } from '../data/selection.js';
+import { allocatorOf, framesOf, fullPlaceOf, functionOf, moduleOf, stackNumber } from '../data/names.js';
+import * as format from '../format.js';
+import { Sparkline } from './sparkline.jsx';
+
+export function CopyButton({ text, label }) {
+  const [isDone, setDone] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Pages from a file may not be given the clipboard: the old way needs no permission.
+      const field = document.createElement('textarea');
+      field.value = text;
+      field.className = 'offscreen';
+      document.body.append(field);
+      field.select();
+      document.execCommand('copy');
+      field.remove();
+    }
+    setDone(true);
+    setTimeout(() => setDone(false), 1500);
+  };
+  return <button type="button" class="copy" onClick={(event) => { event.stopPropagation(); copy(); }} title={format.safeText(text.trim())}>{isDone ? 'Copied' : label}</button>;
+}
+
+// A long list of frames begins with what tells most, and shows the rest on demand.
+const MOST_FRAMES = 60;
+
+export function Frames({ frames, telling = -1 }) {
+  const { model, change } = useReport();
+  const [isWhole, setWhole] = useState(false);
+  const [showAll, setShowAll] = useState(false);
+  const kinds = frames.map((frame) => model.frames.kind[frame]);
+  const shown = showAll || frames.every((_, index) => kinds[index] !== 0) ? frames : frames.filter((_, index) => kinds[index] === 0);
+  const part = isWhole ? shown : shown.slice(0, MOST_FRAMES);
+  return (
+    <div class="frames">
+      <ol>
+        {part.map((frame, index) => (
+          <li key={index} class={`kind-${model.frames.kind[frame]} ${frame === telling ? 'telling' : ''}`}>
+            <bdi class="function" title={functionOf(model, frame)}>{format.clipped(functionOf(model, frame), 2000)}</bdi>
+            {model.frames.inlined[frame] ? <span class="note"> (inlined)</span> : null}
+            <div class="place">
+              <SourceLink frame={frame} />
+              <bdi class="module">{moduleOf(model, frame)}</bdi>
+            </div>
+          </li>
+        ))}
+      </ol>
+      {shown.length > part.length ? <button type="button" onClick={() => setWhole(true)}>{`${shown.length - part.length} more frames`}</button> : null}
+      {shown.length < frames.length ? <button type="button" class="link" onClick={() => setShowAll(true)}>{`Show ${format.counted(frames.length - shown.length, 'library frame')}`}</button> : null}
+    </div>
+  );
+}
+
+function SourceLink({ frame }) {
+  const { model, change } = useReport();
+  const place = fullPlaceOf(model, frame);
+  const file = model.strings[model.frames.file[frame]];
+  if (!place) return null;
+  if (!Object.hasOwn(model.sources, file)) return <bdi title={place}>{place}</bdi>;
+  return <button type="button" class="link" onClick={() => change({ view: 'source', file: `${file}:${model.frames.line[frame]}` })}><bdi>{place}</bdi></button>;
+}
+
+function figuresOf({ model, selection }, stack) {
+  const { stacks } = model;
+  const sums = selection.stacks;
+  const figures = [
+    ['live', model.knowsReleases ? `${format.bytes(sums.live[stack])} in ${format.counted(sums.live_blocks[stack], 'block')}` : format.UNKNOWN],
+    ['allocated', `${format.bytes(sums.allocated[stack])} in ${format.counted(sums.allocations[stack], 'allocation')}`],
+    ['own peak', format.bytes(stacks.peak_bytes[stack])],
+    ['temporary', `${format.count(stacks.temporary_allocations[stack])}`],
+    ['mean lifetime', format.duration(stacks.lifetime_ns[stack])],
+  ];
+  selection.left.bytes.forEach((bytes, state) => {
+    if (state > 0 && bytes[stack] > 0) figures.push([STATES[state], `${format.bytes(bytes[stack])} in ${format.counted(selection.left.blocks[state][stack], 'block')}`]);
+  });
+  if (stacks.below_bytes[stack] > 0) figures.push(['held below it', `${format.bytes(stacks.below_bytes[stack])} in ${format.counted(stacks.below_blocks[stack], 'block')}`]);
+  const retained = model.retained.find((one) => one.stack === stack);
+  if (retained) figures.push(['retained', `${format.bytes(retained.retained_bytes)} in ${format.counted(retained.retained_blocks, 'block')}`]);
+  return figures;
+}
+
+export function StackPanel({ stack }) {
+  const report = useReport();
+  const { model, selection, state, change } = report;
+  const panel = useRef(null);
+  useEffect(() => { panel.current.scrollTop = 0; }, [stack]);
+  const growth = useMemo(() => growthOf(model, selection, stack), [model, selection, stack]);
+  const frames = framesOf(model, stack);
+  const { firstBin } = selection.left;
+  const node = model.stacks.node[stack];
+  const suppression = model.suppressions[stack];
+  const holders = model.holders.filter((holder) => holder.stack === stack);
+  return (
+    <aside class="panel" aria-label={`Stack ${stackNumber(model, stack)}`} ref={panel}>
+      <div class="panel-head">
+        <h2>{model.stacks.folded[stack] > 0 ? `${format.count(model.stacks.folded[stack])} smaller stacks` : `Stack ${stackNumber(model, stack)}`}</h2>
+        <span class="note">{model.stacks.mapping[stack] ? 'mapped by' : 'allocated by'} <bdi>{format.clipped(allocatorOf(model, stack), 60)}</bdi></span>
+        <button type="button" class="quiet" onClick={() => change({ stack: null })} aria-label="Close the details" title="Esc">✕</button>
+      </div>
+      <dl class="figures">{figuresOf(report, stack).map(([name, value]) => [<dt key={name}>{name}</dt>, <dd>{value}</dd>])}
+        {firstBin[stack] >= 0 ? [<dt>first lost block</dt>, <dd>{`allocated before ${format.duration(timeOfBin(model, firstBin[stack] + 1))}`}</dd>] : null}
+      </dl>
+      {model.hasCells && model.knowsReleases ? <Sparkline values={growth} label="Live bytes of this stack over time" width={360} height={48} /> : null}
+      <div class="actions">
+        {node >= 0 ? <button type="button" onClick={() => change({ view: 'flame', zoom: node, invert: false })}>Flame graph</button> : null}
+        {suppression ? <CopyButton text={suppression} label="Copy suppression" /> : null}
+      </div>
+      <h3>Call stack</h3>
+      {frames.length > 0 ? <Frames key={stack} frames={frames} telling={model.stacks.telling[stack]} /> : <p class="note">No frames are known.</p>}
+      {holders.length > 0 ? <h3>Held by</h3> : null}
+      {holders.map((holder, index) => <ol class="path" key={index}>{holder.text.map((line) => <li><bdi>{format.clipped(format.safeText(line), 2000)}</bdi></li>)}</ol>)}
+    </aside>
+  );
+}

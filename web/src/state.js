@@ -1,0 +1,55 @@
+// What a person has chosen, and its form in the address behind '#': the same text gives the same state.
+import { LEAK_KINDS, METRICS, NO_FILTER } from './data/selection.js';
+
+export const NO_STATE = {
+  ...NO_FILTER,
+  view: 'verdict', stack: null, metric: null,
+  find: '', invert: false, unfolded: false, startup: false, byLine: false, zoom: null,
+  group: 'stack', function: null, theme: null, file: null,
+};
+
+const KEYS = {
+  view: ['v', 'text'], from: ['from', 'number'], to: ['to', 'number'], moment: ['at', 'number'], thread: ['thread', 'number'],
+  module: ['module', 'text'], size: ['size', 'number'], age: ['age', 'number'], text: ['q', 'text'], kind: ['kind', 'text'],
+  stack: ['stack', 'number'], metric: ['metric', 'text'], find: ['find', 'text'], invert: ['invert', 'flag'],
+  unfolded: ['libraries', 'flag'], startup: ['startup', 'flag'], byLine: ['lines', 'flag'], zoom: ['zoom', 'number'],
+  group: ['by', 'text'], function: ['function', 'number'], theme: ['theme', 'text'], file: ['file', 'text'],
+};
+const CHOICES = { kind: LEAK_KINDS, metric: Object.keys(METRICS), theme: ['light', 'dark'] };
+
+function parseValue(name, kind, text) {
+  if (kind === 'flag') return text === '1';
+  if (kind === 'number') {
+    const value = Number(text);
+    return text !== '' && Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? value : NO_STATE[name];
+  }
+  return CHOICES[name] && !CHOICES[name].includes(text) ? NO_STATE[name] : text;
+}
+
+export function parseState(hash) {
+  const parameters = new URLSearchParams(hash.replace(/^#/, ''));
+  const state = { ...NO_STATE };
+  for (const [name, [key, kind]] of Object.entries(KEYS)) {
+    if (parameters.has(key)) state[name] = parseValue(name, kind, parameters.get(key));
+  }
+  return state;
+}
+
+export function formatState(state) {
+  const parameters = new URLSearchParams();
+  for (const [name, [key, kind]] of Object.entries(KEYS)) {
+    if (state[name] !== NO_STATE[name]) parameters.set(key, kind === 'flag' ? '1' : String(state[name]));
+  }
+  return parameters.toString();
+}
+
+// What of a state isn't in this report is left out of it: an address may be of another one.
+export function fitState(state, model) {
+  const fitted = { ...state };
+  if (fitted.stack !== null && !(fitted.stack >= 0 && fitted.stack < model.stacks.count)) fitted.stack = null;
+  if (fitted.zoom !== null && !(fitted.zoom >= 0 && fitted.zoom < model.nodes.count)) fitted.zoom = null;
+  if (fitted.size !== null && !(fitted.size >= 0 && fitted.size < model.sizeClasses.length)) fitted.size = null;
+  if (fitted.thread !== null && !model.threads.some(({ number }) => number === fitted.thread)) fitted.thread = null;
+  if (fitted.function !== null && !(fitted.function >= 0 && fitted.function < model.frames.count)) fitted.function = null;
+  return fitted;
+}

@@ -1,0 +1,123 @@
+// Pages that hold live blocks, as a map: how full each is, who pins it, and how much of the heap is holes.
+import { h } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useReport } from '../context.js';
+import { pathText, stackNumber } from '../data/names.js';
+import * as format from '../format.js';
+import { Bar, Card } from '../parts/bar.jsx';
+import { colour, fitCanvas } from '../parts/canvas.js';
+import { FilterLimit } from '../parts/filter_bar.jsx';
+import { useResize } from '../parts/resize.js';
+import { Table } from '../parts/table.jsx';
+import { Name } from '../parts/text.jsx';
+
+const CELL = 9;
+const BARELY = 0.25; // a page filled less than this is pinned by little
+
+// Pages in the order of their addresses; `gap` where one doesn't follow the page before.
+function pagesOf({ page_bytes: pageBytes, pages }) {
+  const list = pages.address.map((address, row) => ({ row, number: BigInt(address) / BigInt(pageBytes), bytes: pages.live_bytes[row], blocks: pages.blocks[row], stack: pages.stack[row], address }));
+  list.sort((left, right) => (left.number < right.number ? -1 : 1));
+  list.forEach((page, index) => { page.gap = index === 0 ? 0n : page.number - list[index - 1].number - 1n; });
+  return list;
+}
+
+// Where each page stands in the map: in rows, with one empty cell for a gap.
+function cellsOf(pages, columns) {
+  const cells = [];
+  for (const page of pages) {
+    if (page.gap > 0n && cells.length % columns !== 0) cells.push(null);
+    cells.push(page);
+  }
+  return cells;
+}
+
+function draw(canvas, { cells, columns, pageBytes, stack }) {
+  const { context, width, height } = fitCanvas(canvas);
+  context.clearRect(0, 0, width, height);
+  const [accent, bad, raised] = [colour('--accent'), colour('--bad'), colour('--raised')];
+  cells.forEach((page, index) => {
+    if (page === null) return;
+    const [x, y] = [(index % columns) * CELL, Math.floor(index / columns) * CELL];
+    context.globalAlpha = 1;
+    context.fillStyle = raised;
+    context.fillRect(x, y, CELL - 1, CELL - 1);
+    context.globalAlpha = 0.2 + 0.8 * Math.min(1, page.bytes / pageBytes);
+    context.fillStyle = stack !== null && page.stack === stack ? bad : accent;
+    context.fillRect(x, y, CELL - 1, CELL - 1);
+  });
+  context.globalAlpha = 1;
+}
+
+function PageMap({ pages, pageBytes }) {
+  const { model, state, change, theme } = useReport();
+  const canvas = useRef(null);
+  const [columns, setColumns] = useState(64);
+  const [told, setTold] = useState(null);
+  const cells = useMemo(() => cellsOf(pages, columns), [pages, columns]);
+  useResize(canvas, ({ clientWidth }) => setColumns(Math.max(8, Math.floor(clientWidth / CELL))));
+  const height = Math.max(1, Math.ceil(cells.length / columns)) * CELL;
+  useEffect(() => { draw(canvas.current, { cells, columns, pageBytes, stack: state.stack }); }, [cells, columns, state.stack, theme, height]);
+  const pageAt = (event) => {
+    const { left, top } = canvas.current.getBoundingClientRect();
+    const column = Math.floor((event.clientX - left) / CELL);
+    return column >= columns ? null : cells[Math.floor((event.clientY - top) / CELL) * columns + column] ?? null;
+  };
+  return (
+    <div class="page-map">
+      <div class="flame-status" role="status">{told ? `${format.safeText(told.address)}: ${format.bytes(told.bytes)} in ${format.counted(told.blocks, 'block')}, mostly ${told.stack >= 0 ? format.clipped(pathText(model, told.stack, 1), 120) : 'not known'}` : 'Each square is a page; the fuller, the darker. A gap: addresses without live blocks.'}</div>
+      <canvas ref={canvas} style={{ height: `${height}px` }} role="img" aria-label={`Map of ${pages.length} pages with live blocks; the table has the stacks that hold them`}
+        onMouseMove={(event) => setTold(pageAt(event))} onMouseLeave={() => setTold(null)} onClick={(event) => { const page = pageAt(event); if (page?.stack >= 0) change({ stack: page.stack }); }} />
+    </div>
+  );
+}
+
+function pinRows(pages, pageBytes, isWanted) {
+  const rows = new Map();
+  for (const page of pages) {
+    if (page.stack < 0 || !isWanted[page.stack]) continue;
+    const row = rows.get(page.stack) ?? { stack: page.stack, pages: 0, barely: 0, bytes: 0 };
+    ++row.pages;
+    row.bytes += page.bytes;
+    if (page.bytes < BARELY * pageBytes) ++row.barely;
+    rows.set(page.stack, row);
+  }
+  return [...rows.values()];
+}
+
+export function AddressSpaceView() {
+  const { model, selection, state, change } = useReport();
+  const { page_bytes: pageBytes, regions } = model.addressSpace;
+  const pages = useMemo(() => pagesOf(model.addressSpace), [model]);
+  const rows = useMemo(() => pinRows(pages, pageBytes, selection.stackIsWanted), [pages, pageBytes, selection]);
+  const live = pages.reduce((sum, page) => sum + page.bytes, 0);
+  const barely = pages.filter((page) => page.bytes < BARELY * pageBytes).length;
+  const most = rows.reduce((best, row) => Math.max(best, row.pages), 0);
+  const columns = useMemo(() => [
+    { key: 'stack', label: 'Stack with most bytes of the page', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] },
+    { key: 'pages', label: 'Pages', align: 'right', sort: (row) => row.pages, cell: (row) => <Bar part={row.pages} whole={most} text={format.count(row.pages)} /> },
+    { key: 'barely', label: 'Barely filled', title: 'Pages less than a quarter full', align: 'right', sort: (row) => row.barely, cell: (row) => format.count(row.barely) },
+    { key: 'pinned', label: 'Pinned', align: 'right', sort: (row) => row.pages * pageBytes, cell: (row) => format.bytes(row.pages * pageBytes) },
+    { key: 'fill', label: 'Filled', align: 'right', sort: (row) => row.bytes / row.pages, cell: (row) => format.percent(row.bytes, row.pages * pageBytes) },
+  ], [model, most, pageBytes]);
+  return (
+    <div class="page">
+      <FilterLimit stacks={false} />
+      <div class="cards">
+        <Card label="Pages with live blocks" value={format.count(pages.length)} detail={`${format.bytes(pages.length * pageBytes)} of memory`} />
+        <Card label="Live in them" value={format.bytes(live)} detail={`${format.percent(live, pages.length * pageBytes)} filled`} />
+        <Card label="Holes" value={format.bytes(Math.max(0, pages.length * pageBytes - live))} detail="in these pages, of no live block" />
+        <Card label="Barely filled" value={format.count(barely)} detail="pages less than a quarter full" kind={barely > pages.length / 2 ? 'warning' : ''} />
+      </div>
+      <PageMap pages={pages} pageBytes={pageBytes} />
+      <h2>Which stacks pin pages</h2>
+      <FilterLimit />
+      <Table label="Stacks that pin pages" columns={columns} rows={rows} initialSort="pages" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} />
+      {regions?.start?.length > 0 ? (
+        <details><summary>{format.counted(regions.start.length, 'mapped region')}</summary>
+          <ul class="regions">{regions.start.map((start, row) => <li key={row}><code>{format.safeText(start)}</code> {format.bytes(regions.length[row])} <Name text={model.strings[regions.kind[row]]} most={40} /> <Name text={model.strings[regions.name[row]]} most={120} /></li>)}</ul>
+        </details>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+// Releases that were wrong: double, invalid and mismatched.
+import { h } from 'preact';
+import { useReport } from '../context.js';
+import * as format from '../format.js';
+import { FilterLimit } from '../parts/filter_bar.jsx';
+import { Frames } from '../parts/stack_panel.jsx';
+
+const KINDS = { double: 'Double free', bad: 'Invalid free', interior: 'Free inside a block', mismatched: 'Mismatched free' };
+
+function Part({ title, frames }) {
+  return <div><h3><bdi>{title}</bdi></h3>{frames?.length > 0 ? <Frames frames={frames} /> : <p class="note">No frames are known.</p>}</div>;
+}
+
+export function ErrorsView() {
+  const { model } = useReport();
+  return (
+    <div class="page">
+      <FilterLimit stacks={false} />
+      <ol class="errors">
+        {model.errors.map((error, index) => (
+          <li key={index} class="error">
+            <h2><span class="sign bad">✕</span>{KINDS[error.kind] ?? format.safeText(error.kind ?? '')}
+              <span class="note">of <code>{format.safeText(String(error.address ?? ''))}</code>{error.count > 1 ? `, ${format.count(error.count)} times` : ''}</span></h2>
+            <div class="columns">
+              <Part title={`Released by ${format.clipped(format.safeText(error.function ?? ''), 100)}`} frames={error.frames} />
+              {error.allocated ? <Part title={`Allocated by ${format.clipped(format.safeText(error.allocated.function ?? ''), 100)}, ${format.bytes(error.allocated.size)}`} frames={error.allocated.frames} /> : null}
+              {error.released ? <Part title={`Released before by ${format.clipped(format.safeText(error.released.function ?? ''), 100)}`} frames={error.released.frames} /> : null}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}

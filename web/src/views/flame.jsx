@@ -1,0 +1,236 @@
+// The flame graph: callers above what they call (or inverted), as wide as their part of the metric.
+import { h } from 'preact';
+import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { currentMetric, metricText, useReport } from '../context.js';
+import { bottomUpTree, childrenOf, topDownShape, topDownTree, visibleKinds } from '../data/flame_tree.js';
+import { functionOf, fullPlaceOf, moduleOf } from '../data/names.js';
+import { METRICS, stacksWithFrame } from '../data/selection.js';
+import * as format from '../format.js';
+import { BOX_HEIGHT, boxAt, boxColour, layout, paint, placeOfBox } from '../flame/painter.js';
+import { Toggle } from '../parts/bar.jsx';
+import { colour, fitCanvas } from '../parts/canvas.js';
+import { useResize } from '../parts/resize.js';
+import { MetricChoice } from './sites.jsx';
+
+const ALL = 0;
+
+function useTree(report, metric) {
+  const { model, selection, state } = report;
+  const options = useMemo(() => ({ foldLibraries: !state.unfolded, showStartup: state.startup, byLine: state.byLine }), [state.unfolded, state.startup, state.byLine]);
+  const values = useMemo(() => METRICS[metric].of(selection), [selection, metric]);
+  const shape = useMemo(() => (state.invert ? null : topDownShape(model, options)), [model, options, state.invert]);
+  const tree = useMemo(() => (shape ? topDownTree(model, shape, values) : bottomUpTree(model, options, values)), [model, shape, options, values]);
+  return { tree, values, options };
+}
+
+// The first stack of the box, in the order of the data: where details are asked for.
+function stackOfBox(model, tree, box) {
+  if (!tree.boxOf) return null;
+  const isBelow = (node) => {
+    let at = tree.boxOf[node];
+    while (at > box) at = tree.parent[at];
+    return at === box;
+  };
+  let best = null;
+  for (let stack = 0; stack < model.stacks.count; ++stack) {
+    const node = model.stacks.node[stack];
+    if (node >= 0 && isBelow(node) && (best === null || model.stacks.allocated_bytes[stack] > model.stacks.allocated_bytes[best])) best = stack;
+  }
+  return best;
+}
+
+function nameOf(model, tree, box) {
+  if (box === ALL) return 'all';
+  if (tree.frame[box] < 0) return '(no frames of the program)';
+  return functionOf(model, tree.frame[box]);
+}
+
+function describe({ model }, tree, metric, box) {
+  const value = metricText(metric, tree.value[box]);
+  const lines = [nameOf(model, tree, box)];
+  const frame = box === ALL ? -1 : tree.frame[box];
+  if (frame >= 0) lines.push([fullPlaceOf(model, frame), moduleOf(model, frame), model.frames.inlined[frame] ? 'inlined' : ''].filter(Boolean).join(' · '));
+  lines.push(`${METRICS[metric].label}: ${value}${tree.weight[ALL] > 0 ? ` (${format.percent(tree.weight[box], tree.weight[ALL])})` : ''}`);
+  if (tree.self[box] !== 0) lines.push(`itself: ${metricText(metric, tree.self[box])}`);
+  return lines.filter(Boolean);
+}
+
+function Tooltip({ lines, at }) {
+  const element = useRef(null);
+  useEffect(() => {
+    const { width, height } = element.current.getBoundingClientRect();
+    element.current.style.left = `${Math.max(4, Math.min(at.x + 14, innerWidth - width - 8))}px`;
+    element.current.style.top = `${at.y + 18 + height > innerHeight ? Math.max(4, at.y - height - 10) : at.y + 18}px`;
+  });
+  return (
+    <div class="tooltip" role="tooltip" ref={element}>
+      {lines.map((line, index) => <div key={index} class={index === 0 ? 'function' : 'place'}><bdi>{format.clipped(line, 600)}</bdi></div>)}
+    </div>
+  );
+}
+
+function Legend({ metric }) {
+  const names = metric === 'change' ? [['grew', 'grew'], ['shrank', 'shrank']] : [['own', 'own code'], ['library', 'libraries']];
+  return <span class="legend">{names.map(([kind, text]) => <span key={kind}><i class={`swatch ${kind}`} />{text}</span>)}</span>;
+}
+
+// What is found by the search, and how much of the metric it is: of all stacks that have such a frame in sight.
+function useFound({ model, state }, tree, { values, options }) {
+  return useMemo(() => {
+    const wanted = state.find.trim().toLowerCase();
+    if (!wanted) return null;
+    const kinds = visibleKinds(options);
+    const matches = Uint8Array.from({ length: model.frames.count }, (_, frame) =>
+      (kinds[model.frames.kind[frame]] && `${functionOf(model, frame)}\n${fullPlaceOf(model, frame)}`.toLowerCase().includes(wanted) ? 1 : 0));
+    const weight = stacksWithFrame(model, matches).reduce((sum, isMatch, stack) => sum + (isMatch ? Math.abs(values[stack]) : 0), 0);
+    const isFound = (box) => tree.frame[box] >= 0 && matches[tree.frame[box]] === 1;
+    const boxes = tree.frame.reduce((sum, _, box) => sum + (isFound(box) ? 1 : 0), 0);
+    return { isFound, weight, boxes };
+  }, [model, tree, values, options, state.find]);
+}
+
+function Toolbar({ report, metric, tree, found }) {
+  const { state, change } = report;
+  return (
+    <div class="toolbar">
+      <MetricChoice />
+      <Toggle label="Inverted" title="What allocates on top, its callers below (i)" value={state.invert} onChange={(invert) => change({ invert, zoom: null })} />
+      <Toggle label="Libraries" title="Show frames of libraries and of the allocation's machinery" value={state.unfolded} onChange={(unfolded) => change({ unfolded, zoom: null })} />
+      <Toggle label="Start-up" title="Show frames below main and of thread starts" value={state.startup} onChange={(startup) => change({ startup, zoom: null })} />
+      <Toggle label="By line" title="Calls from other lines of a function are boxes of their own" value={state.byLine} onChange={(byLine) => change({ byLine, zoom: null })} />
+      <input type="search" id="flame-find" placeholder="Highlight…" aria-label="Highlight functions" value={state.find} spellcheck={false}
+        onInput={(event) => change({ find: event.currentTarget.value })} />
+      {found ? <span class="note" id="flame-found">{format.counted(found.boxes, 'box', 'boxes')}, {format.percent(found.weight, tree.weight[ALL])}</span> : null}
+      {state.zoom !== null ? <button type="button" onClick={() => change({ zoom: null })}>Reset zoom</button> : null}
+      <Legend metric={metric} />
+    </div>
+  );
+}
+
+// Zoom is kept as a node of the call tree; the inverted tree has none, so there it lasts as long as the tree does.
+function useZoom(report, tree) {
+  const { state, change } = report;
+  const [own, setOwn] = useState({ tree: null, box: ALL });
+  const nodeOf = useMemo(() => {
+    if (!tree.boxOf) return null;
+    const nodes = new Int32Array(tree.count).fill(-1);
+    tree.boxOf.forEach((box, node) => { if (nodes[box] < 0) nodes[box] = node; });
+    return nodes;
+  }, [tree]);
+  let zoomed = ALL;
+  if (tree.boxOf && state.zoom !== null) zoomed = tree.boxOf[state.zoom];
+  else if (!tree.boxOf && own.tree === tree && state.zoom !== null) zoomed = own.box;
+  if (!(tree.weight[zoomed] > 0)) zoomed = ALL;
+  const zoom = (box) => {
+    if (!nodeOf) setOwn({ tree, box });
+    change({ zoom: box === ALL ? null : nodeOf ? nodeOf[box] : 0 });
+  };
+  return [zoomed, zoom];
+}
+
+function neighbourOf(tree, drawn, box, key) {
+  if (key === 'ArrowUp') return tree.parent[box] >= 0 ? tree.parent[box] : box;
+  if (key === 'ArrowDown') return childrenOf(tree, box)[0] ?? box;
+  const siblings = tree.parent[box] < 0 ? [box] : childrenOf(tree, tree.parent[box]);
+  return siblings[siblings.indexOf(box) + (key === 'ArrowRight' ? 1 : -1)] ?? box;
+}
+
+export function FlameView() {
+  const report = useReport();
+  const { model, state, change, theme } = report;
+  const metric = currentMetric(report);
+  const drawing = useTree(report, metric);
+  const { tree } = drawing;
+  const found = useFound(report, tree, drawing);
+  const [zoomed, zoom] = useZoom(report, tree);
+  const [hover, setHover] = useState(null);
+  const [selected, setSelected] = useState(null);
+  const latest = useRef(null); // of `selected`: keys may come faster than drawings
+  latest.current = selected;
+  const [, redraw] = useReducer((number) => number + 1, 0);
+  const [{ width, height: sight }, setSize] = useState({ width: 0, height: 0 });
+  const scroller = useRef(null);
+  const canvas = useRef(null);
+  const colours = useMemo(() => new Map(), [model, theme]); // of frames
+  const drawn = useMemo(() => layout(tree, zoomed, width), [tree, zoomed, width]);
+  useEffect(() => { setSelected(null); setHover(null); }, [tree]);
+  useResize(scroller, ({ clientWidth, clientHeight }) => setSize({ width: clientWidth, height: clientHeight }));
+  useEffect(() => {
+    const began = performance.now();
+    const { context, width: wide, height } = fitCanvas(canvas.current);
+    const isDark = theme === 'dark';
+    const colourOf = (box) => {
+      const frame = tree.frame[box];
+      if (frame < 0) return colour('--raised');
+      if (metric === 'change') return boxColour({ name: nameOf(model, tree, box), isDark, net: tree.value[box] / (tree.weight[box] || 1) });
+      if (!colours.has(frame)) colours.set(frame, boxColour({ kind: model.frames.kind[frame], name: nameOf(model, tree, box), isDark }));
+      return colours.get(frame);
+    };
+    const painted = paint(context, wide, height, {
+      tree, drawn, scrollTop: scroller.current.scrollTop, hovered: hover?.box ?? null, selected,
+      nameOf: (box) => nameOf(model, tree, box),
+      colourOf,
+      isFound: found ? found.isFound : null,
+      colours: { text: colour('--text'), smaller: colour('--raised'), found: colour('--found'), foundText: colour('--found-text') },
+    });
+    Object.assign(canvas.current.dataset, { painted, boxes: tree.count, rows: drawn.depth, drawMs: (performance.now() - began).toFixed(1) });
+  });
+  // For tests and for the curious: which box is where.
+  useEffect(() => { canvas.current.flame = { tree, drawn }; }, [tree, drawn]);
+  const pointed = (event) => {
+    const { left, top } = canvas.current.getBoundingClientRect();
+    return boxAt(drawn, event.clientX - left, event.clientY - top + scroller.current.scrollTop);
+  };
+  const move = (event) => {
+    const box = pointed(event);
+    setHover(box === null ? null : { box, x: event.clientX, y: event.clientY });
+  };
+  const click = (event) => {
+    const box = pointed(event);
+    if (box === null) return;
+    setSelected(box);
+    if (event.shiftKey || box === zoomed) openDetails(box);
+    else zoom(box);
+  };
+  const openDetails = (box) => {
+    const stack = stackOfBox(model, tree, box);
+    if (stack !== null) change({ stack });
+  };
+  const key = (event) => {
+    const box = latest.current ?? zoomed;
+    if (event.key === 'i') change({ invert: !state.invert, zoom: null });
+    else if (event.key === 'Enter' && event.shiftKey) openDetails(box);
+    else if (event.key === 'Enter') zoom(box);
+    else if (event.key.startsWith('Arrow')) {
+      const next = neighbourOf(tree, drawn, box, event.key);
+      latest.current = next;
+      setSelected(next);
+      const place = placeOfBox(drawn, next);
+      if (place) scrollTo(place.row);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const scrollTo = (row) => {
+    const { scrollTop, clientHeight } = scroller.current;
+    if (row * BOX_HEIGHT < scrollTop) scroller.current.scrollTop = row * BOX_HEIGHT;
+    else if ((row + 2) * BOX_HEIGHT > scrollTop + clientHeight) scroller.current.scrollTop = (row + 2) * BOX_HEIGHT - clientHeight;
+  };
+  const told = describe(report, tree, metric, hover?.box ?? selected ?? zoomed);
+  return (
+    <div class="page wide fill-height">
+      <Toolbar report={report} metric={metric} tree={tree} found={found} />
+      <div class="flame-status" id="flame-status" role="status" aria-live="polite"><b><bdi>{format.clipped(told[0], 200)}</bdi></b> <bdi>{format.clipped(told.slice(1).join(' · '), 300)}</bdi></div>
+      {tree.weight[ALL] > 0 ? null : <p class="empty">Nothing is selected by the filter, or the metric is 0 everywhere.</p>}
+      <div class="flame" ref={scroller} onScroll={() => { setHover(null); redraw(); }}>
+        <div style={{ height: `${Math.max(sight, drawn.depth * BOX_HEIGHT)}px` }}>
+          <canvas ref={canvas} id="flame" style={{ height: `${sight}px` }} tabIndex={0} role="application" aria-roledescription="flame graph" aria-describedby="flame-status"
+            aria-label={`Flame graph of ${METRICS[metric].label.toLowerCase()}; arrows move, Enter zooms, Shift+Enter shows a stack`}
+            onMouseMove={move} onMouseLeave={() => setHover(null)} onClick={click} onKeyDown={key} />
+        </div>
+      </div>
+      {hover ? <Tooltip lines={describe(report, tree, metric, hover.box)} at={hover} /> : null}
+      <p class="note hint">Click a box to zoom, click it again (or Shift+click) for its largest stack.</p>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+// Who holds what is still reachable: paths from the root, global variables, what would be freed with a stack's blocks, and who points
+// to whom. These are of the scan as a whole; of the filters only those that choose stacks hold for them.
+import { h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { useReport } from '../context.js';
+import { pathText, stackNumber } from '../data/names.js';
+import * as format from '../format.js';
+import { Bar } from '../parts/bar.jsx';
+import { FilterLimit } from '../parts/filter_bar.jsx';
+import { Table } from '../parts/table.jsx';
+import { Name } from '../parts/text.jsx';
+import { GraphDrawing, MOST_DRAWN } from './graph.jsx';
+
+const highestOf = (rows, of) => rows.reduce((most, row) => Math.max(most, of(row) ?? 0), 0);
+const amount = (key, label, most, of, width = 'minmax(6rem, 1fr)') => ({
+  key, label, align: 'right', width, sort: (row) => of(row) ?? NaN, cell: (row) => <Bar part={of(row) ?? 0} whole={most} text={format.bytes(of(row))} />,
+});
+const number = (key, label, of) => ({ key, label, align: 'right', width: 'minmax(5rem, 0.6fr)', sort: (row) => of(row) ?? NaN, cell: (row) => format.count(of(row)) });
+
+function Paths({ holders }) {
+  const { model, change } = useReport();
+  return (
+    <section aria-labelledby="paths-title"><h2 id="paths-title">What leads to the largest stacks</h2>
+      <ol class="holders">{holders.map((holder, index) => (
+        <li key={index}>
+          <button type="button" class="link" onClick={() => change({ stack: holder.stack })}>
+            <b>{format.bytes(holder.bytes)}</b> in {format.counted(holder.blocks, 'block')} <span class="id">{stackNumber(model, holder.stack)}</span> <Name text={pathText(model, holder.stack, 2)} />
+          </button>
+          <ol class="path">{holder.text.map((line, step) => <li key={step}><Name text={line.trim()} /></li>)}</ol>
+        </li>
+      ))}</ol>
+    </section>
+  );
+}
+
+function Globals({ globals }) {
+  const columns = useMemo(() => [
+    { key: 'name', label: 'Global variable', width: 'minmax(12rem, 2fr)', sort: (row) => row.name, cell: (row) => <Name text={row.name} /> },
+    { key: 'place', label: 'Place', width: 'minmax(8rem, 1fr)', sort: (row) => row.file ?? '', cell: (row) => <Name text={row.file ? `${format.baseName(row.file)}${row.line ? `:${row.line}` : ''}` : format.UNKNOWN} title={format.safeText(row.file ?? '')} /> },
+    amount('retained', 'Retained', highestOf(globals, (row) => row.retained_bytes), (row) => row.retained_bytes), number('retained_blocks', 'Blocks', (row) => row.retained_blocks),
+    amount('direct', 'Points to', highestOf(globals, (row) => row.direct_bytes), (row) => row.direct_bytes), number('direct_blocks', 'Blocks', (row) => row.direct_blocks),
+  ], [globals]);
+  return <section><h2>Retained by global variables</h2><Table label="Global variables" columns={columns} rows={globals} initialSort="retained" height="20rem" /></section>;
+}
+
+function Retained({ rows }) {
+  const { model, state, change } = useReport();
+  const columns = useMemo(() => [
+    { key: 'stack', label: 'Stack', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] },
+    amount('retained', 'Retained', highestOf(rows, (row) => row.retained_bytes), (row) => row.retained_bytes), number('retained_blocks', 'Blocks', (row) => row.retained_blocks),
+    amount('own', 'Own', highestOf(rows, (row) => row.own_bytes), (row) => row.own_bytes), number('own_blocks', 'Blocks', (row) => row.own_blocks),
+  ], [model, rows]);
+  return <section><h2>Retained size by stack</h2><Table label="Retained size by stack" columns={columns} rows={rows} initialSort="retained" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} /></section>;
+}
+
+function GraphTable({ graph }) {
+  const { model, change } = useReport();
+  const rows = useMemo(() => graph.nodes.label.map((label, node) => ({
+    node, label: model.strings[label], stack: graph.nodes.stack[node], bytes: graph.nodes.bytes[node], retained: graph.nodes.retained_bytes[node], blocks: graph.nodes.blocks[node],
+    pointers: graph.edges.from.reduce((sum, from, edge) => sum + (from === node ? graph.edges.count[edge] : 0), 0),
+  })), [graph, model]);
+  const columns = useMemo(() => [
+    { key: 'label', label: 'Who', width: 'minmax(14rem, 3fr)', sort: (row) => row.label, cell: (row) => <Name text={row.label} /> },
+    amount('bytes', 'Own', highestOf(rows, (row) => row.bytes), (row) => row.bytes), number('blocks', 'Blocks', (row) => row.blocks),
+    amount('retained', 'Retained', highestOf(rows, (row) => row.retained), (row) => row.retained), number('pointers', 'Pointers', (row) => row.pointers),
+  ], [rows]);
+  return <Table label="Who points to whom" columns={columns} rows={rows} initialSort="bytes" height="24rem" onOpen={(row) => row.stack >= 0 && change({ stack: row.stack })} />;
+}
+
+export function HoldersView() {
+  const { model, selection } = useReport();
+  const isWanted = ({ stack }) => selection.stackIsWanted[stack] === 1;
+  const holders = useMemo(() => model.holders.filter(isWanted), [model, selection]);
+  const retained = useMemo(() => model.retained.filter(isWanted), [model, selection]);
+  const { graph } = model;
+  return (
+    <div class="page">
+      <FilterLimit />
+      {model.globals.length > 0 ? <Globals globals={model.globals} /> : null}
+      {holders.length > 0 ? <Paths holders={holders} /> : null}
+      {graph ? (
+        <section aria-labelledby="graph-title"><h2 id="graph-title">Who points to whom</h2>
+          {graph.nodes.label.length <= MOST_DRAWN ? <GraphDrawing graph={graph} /> : <p class="note">{format.count(graph.nodes.label.length)} nodes are too many to draw.</p>}
+          {graph.nodes.label.length <= MOST_DRAWN ? <details><summary>As a table</summary><GraphTable graph={graph} /></details> : <GraphTable graph={graph} />}
+        </section>
+      ) : null}
+      {retained.length > 0 ? <Retained rows={retained} /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+// Where allocations are made: by stack, place, function, file, module or thread; and who calls whom.
+import { h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { currentMetric, metricText, useReport } from '../context.js';
+import { neighboursOf, functionsOf, sumsByFunction } from '../data/functions.js';
+import { functionOf, placeOf, pathText, stackNumber, tellingFrame, threadName } from '../data/names.js';
+import { METRICS, isMetricKnown, stackModules, sumsBy } from '../data/selection.js';
+import * as format from '../format.js';
+import { Bar, Choice } from '../parts/bar.jsx';
+import { Table } from '../parts/table.jsx';
+import { FrameLine, Name } from '../parts/text.jsx';
+
+const GROUPS = [['stack', 'Stack'], ['place', 'Place (file:line)'], ['function', 'Function'], ['file', 'File'], ['module', 'Module'], ['thread', 'Thread']];
+const MEASURES = [
+  ['live', 'Live', 'bytes'], ['live_blocks', 'Blocks', 'count'], ['peak', 'At peak', 'bytes'], ['allocated', 'Allocated', 'bytes'],
+  ['allocations', 'Count', 'count'], ['temporary', 'Temporary', 'count'], ['change', 'Change', 'bytes'],
+];
+
+// Rows {title, stack?, sums…} of stacks that have the same key.
+function groupStacks(model, sums, wanted, keyOf, titleOf) {
+  const groups = new Map();
+  for (let stack = 0; stack < model.stacks.count; ++stack) {
+    if (!wanted[stack]) continue;
+    const key = keyOf(stack);
+    let group = groups.get(key);
+    if (!group) {
+      group = { key, stack, stacks: 0, title: titleOf(stack) };
+      MEASURES.forEach(([name]) => { group[name] = 0; });
+      groups.set(key, group);
+    }
+    ++group.stacks;
+    MEASURES.forEach(([name]) => { group[name] += sums[name][stack]; });
+  }
+  return [...groups.values()].filter((group) => MEASURES.some(([name]) => group[name] !== 0));
+}
+
+function threadRows(model, selection) {
+  const count = model.threads.reduce((most, { number }) => Math.max(most, number), 0) + 1;
+  const sums = sumsBy(selection, 'thread', count);
+  return model.threads.map(({ number }) => ({
+    key: number, stack: null, title: <Name text={`thread ${threadName(model, number)}`} />, sort: String(number),
+    ...Object.fromEntries(MEASURES.map(([name]) => [name, sums[name][number]])),
+  }));
+}
+
+function functionRows(model, selection, functions) {
+  const tables = MEASURES.map(([name]) => [name, sumsByFunction(model, functions, selection.stacks[name])]);
+  return Array.from({ length: functions.count }, (_, number) => ({
+    key: number, function: number, stack: null, title: <FrameLine model={model} frame={functions.first[number]} />,
+    ...Object.fromEntries(tables.map(([name, { total }]) => [name, total[number]])),
+    self: tables[3][1].self[number],
+  })).filter((row) => MEASURES.some(([name]) => row[name] !== 0));
+}
+
+function rowsOf(model, selection, group, functions) {
+  const { frames, strings } = model;
+  const telling = (stack) => tellingFrame(model, stack);
+  const file = (stack) => (telling(stack) < 0 ? 0 : frames.file[telling(stack)]);
+  const grouped = (keyOf, titleOf) => groupStacks(model, selection.stacks, selection.stackIsWanted, keyOf, titleOf);
+  if (group === 'thread') return threadRows(model, selection);
+  if (group === 'function') return functionRows(model, selection, functions);
+  if (group === 'place') return grouped((stack) => `${functionOf(model, telling(stack))} ${placeOf(model, telling(stack))}`, (stack) => <FrameLine model={model} frame={telling(stack)} />);
+  if (group === 'file') return grouped(file, (stack) => <Name text={strings[file(stack)] || '(file not known)'} />);
+  if (group === 'module') {
+    const modules = stackModules(model);
+    return grouped((stack) => modules[stack], (stack) => <Name text={strings[modules[stack]] || '(module not known)'} />);
+  }
+  return grouped((stack) => stack, (stack) => [<span class="id">{stackNumber(model, stack)}</span>, ' ', <Name text={pathText(model, stack)} />]);
+}
+
+function columnsOf(model, group, rows) {
+  const isKnown = { live: 'live', live_blocks: 'live_blocks', peak: 'peak', temporary: 'temporary', change: 'change' };
+  const highest = (name) => rows.reduce((best, row) => Math.max(best, Math.abs(row[name])), 0);
+  const title = { key: 'title', label: GROUPS.find(([name]) => name === group)[1], width: 'minmax(14rem, 3fr)', cell: (row) => row.title };
+  return [title, ...MEASURES.map(([name, label, unit]) => {
+    const most = highest(name);
+    const known = !isKnown[name] || isMetricKnown(model, isKnown[name]);
+    const text = (value) => (known ? format.signed(unit === 'bytes' ? format.bytes(value) : format.count(value), name === 'change' ? value : 0) : format.UNKNOWN);
+    return {
+      key: name, label, align: 'right', width: 'minmax(5.5rem, 1fr)', title: group === 'function' ? `${label}, with what the function calls` : METRICS[name].label,
+      sort: (row) => (known ? row[name] : NaN),
+      cell: (row) => <Bar part={known ? row[name] : 0} whole={most} text={text(row[name])} kind={name === 'change' && row[name] < 0 ? 'less' : ''} />,
+    };
+  })];
+}
+
+function Neighbours({ title, list, total, metric, functions }) {
+  const { model, change } = useReport();
+  return (
+    <section class="neighbours" aria-label={title}><h3>{title}</h3>
+      <ul>{list.slice(0, 40).map(({ number, amount }) => (
+        <li key={number}>
+          <Bar part={amount} whole={total} text={metricText(metric, amount)} />
+          {number < 0 ? <span class="note">{title === 'Callers' ? '(outermost)' : '(allocates itself)'}</span>
+            : <button type="button" class="link" onClick={() => change({ function: number })}><FrameLine model={model} frame={functions.first[number]} most={70} /></button>}
+        </li>
+      ))}</ul>
+      {list.length > 40 ? <p class="note">{list.length - 40} more</p> : null}
+    </section>
+  );
+}
+
+function FunctionDetails({ functions, number }) {
+  const report = useReport();
+  const { model, selection, change } = report;
+  const metric = currentMetric(report);
+  const values = METRICS[metric].of(selection);
+  const { callers, callees } = useMemo(() => neighboursOf(model, functions, values, number), [model, functions, values, number]);
+  const total = useMemo(() => sumsByFunction(model, functions, values).total[number], [model, functions, values, number]);
+  const frame = functions.first[number];
+  return (
+    <section class="function-details" aria-label="Callers and callees">
+      <div class="panel-head"><h2><FrameLine model={model} frame={frame} /></h2>
+        <b>{metricText(metric, total)}</b><span class="note">{METRICS[metric].label.toLowerCase()}</span>
+        <button type="button" class="quiet" aria-label="Close callers and callees" onClick={() => change({ function: null })}>✕</button></div>
+      <div class="columns">
+        <Neighbours title="Callers" list={callers} total={total} metric={metric} functions={functions} />
+        <Neighbours title="Callees" list={callees} total={total} metric={metric} functions={functions} />
+      </div>
+    </section>
+  );
+}
+
+export function MetricChoice() {
+  const report = useReport();
+  const { model, change } = report;
+  return <Choice id="metric" label="Metric" value={currentMetric(report)} onChange={(metric) => change({ metric })}
+    options={Object.entries(METRICS).map(([name, { label }]) => [name, isMetricKnown(model, name) ? label : `${label} (unknown)`, !isMetricKnown(model, name)])} />;
+}
+
+export function SitesView() {
+  const report = useReport();
+  const { model, selection, state, change } = report;
+  const group = GROUPS.some(([name]) => name === state.group) ? state.group : 'stack';
+  const functions = useMemo(() => functionsOf(model), [model]);
+  const rows = useMemo(() => rowsOf(model, selection, group, functions), [model, selection, group, functions]);
+  const columns = useMemo(() => columnsOf(model, group, rows), [model, group, rows]);
+  const number = state.function !== null && state.function < functions.count ? state.function : null;
+  const open = (row) => (group === 'function' ? change({ function: row.function }) : group === 'stack' || row.stacks === 1 ? change({ stack: row.stack })
+    : group === 'thread' ? change({ thread: row.key }) : change({ stack: row.stack }));
+  return (
+    <div class="page wide fill-height">
+      <div class="toolbar">
+        <Choice id="sites-group" label="By" value={group} onChange={(by) => change({ group: by, function: null })} options={GROUPS} />
+        {group === 'function' ? <MetricChoice /> : null}
+        <span class="note">{format.counted(rows.length, 'row')}</span>
+      </div>
+      {group === 'function' && number !== null ? <FunctionDetails functions={functions} number={number} /> : null}
+      <Table label={`Sites by ${group}`} columns={columns} rows={rows} initialSort={model.knowsReleases && selection.totals.live > 0 ? 'live' : 'allocated'} onOpen={open} keyOf={(row) => row.key}
+        isOpen={(row) => (group === 'function' ? row.function === number : row.stack !== null && row.stack === state.stack)} />
+    </div>
+  );
+}

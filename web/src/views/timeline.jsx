@@ -1,0 +1,147 @@
+// Live bytes, blocks and the rate of allocations over time, by uPlot. Dragging chooses a range, a click a moment.
+import { h } from 'preact';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { endOfBin, useReport } from '../context.js';
+import * as format from '../format.js';
+import { colour } from '../parts/canvas.js';
+import { useResize } from '../parts/resize.js';
+
+const LEAST_DRAG = 4;
+const POWERS_OF_TWO = Array.from({ length: 52 }, (_, power) => 2 ** power);
+
+// Points of the charts: the timeline where nothing is filtered, since it is finer; else the sums of the bins selected.
+export function seriesOf(model, selection) {
+  const { timeline } = model;
+  if (selection.isAll && timeline) {
+    const times = timeline.live_bytes.map((_, index) => (timeline.start_ns + (index + 1) * timeline.width_ns) / 1e9);
+    return { times, width: timeline.width_ns, live: timeline.live_bytes, peak: timeline.peak_live_bytes, blocks: timeline.live_blocks,
+      allocations: timeline.allocations, frees: timeline.frees, mapped: timeline.mapped_bytes };
+  }
+  const { bins } = selection;
+  const times = Array.from(bins.live_bytes, (_, bin) => endOfBin(model, bin) / 1e9);
+  const list = (values) => Array.from(values);
+  return { times, width: model.bins.width, live: list(bins.live_bytes), peak: null, blocks: list(bins.live_blocks),
+    allocations: list(bins.allocations), frees: list(bins.frees), mapped: null };
+}
+
+const rate = (values, width) => values.map((value) => (value === null ? null : (value * 1e9) / width));
+
+function chartsOf(series) {
+  const line = (label, values, stroke, more) => ({ label, values, stroke, ...more });
+  return [
+    { title: 'Live bytes', text: format.bytes, height: 220, lines: [
+      line('live', series.live, '--accent', { fill: '--area' }),
+      ...(series.peak ? [line('highest in the interval', series.peak, '--bad', { dash: [3, 3] })] : []),
+      ...(series.mapped?.some((value) => value > 0) ? [line('mapped', series.mapped, '--muted')] : []),
+    ] },
+    { title: 'Live blocks', text: format.count, height: 150, lines: [line('blocks', series.blocks, '--second', { fill: '--second-area' })] },
+    { title: 'Allocations and releases per second', text: format.count, height: 150, lines: [
+      line('allocations', rate(series.allocations, series.width), '--accent'), line('releases', rate(series.frees, series.width), '--good'),
+    ] },
+  ];
+}
+
+// What lies under and over the lines: the range, the moment, and the marks with their names.
+function drawSelection(plot, { model, selection }, isFirst) {
+  const { ctx: context, bbox } = plot;
+  const x = (nanoseconds) => plot.valToPos(nanoseconds / 1e9, 'x', true);
+  const { width, start, count } = model.bins;
+  context.save();
+  context.beginPath();
+  context.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  context.clip();
+  if (selection.from > 0 || selection.to < count - 1) {
+    context.fillStyle = colour('--select');
+    context.fillRect(x(start + selection.from * width), bbox.top, x(start + (selection.to + 1) * width) - x(start + selection.from * width), bbox.height);
+  }
+  context.fillStyle = colour('--text');
+  context.fillRect(x(start + (selection.moment + 1) * width) - 1, bbox.top, 1.5 * devicePixelRatio, bbox.height);
+  context.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  model.marks.forEach(({ name, time_ns: time }, index) => {
+    context.textAlign = 'left';
+    context.fillStyle = colour('--warn');
+    context.fillRect(x(time), bbox.top, devicePixelRatio, bbox.height);
+    if (isFirst) context.fillText(format.clipped(format.safeText(name), 24), x(time) + 4, bbox.top + (12 + 13 * (index % 4)) * devicePixelRatio);
+  });
+  context.restore();
+}
+
+function plotOptions(chart, { width, isFirst, latest, onSelect }) {
+  const axis = { stroke: colour('--muted'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line'), width: 1 }, font: '11px system-ui, sans-serif' };
+  return {
+    width,
+    height: chart.height,
+    scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } },
+    legend: { live: true },
+    cursor: { drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG }, sync: { key: 'heaptap' }, points: { size: 6 } },
+    axes: [
+      { ...axis, size: 30, space: 80, values: (_, splits) => splits.map((seconds) => format.duration(seconds * 1e9)) },
+      { ...axis, size: 78, incrs: chart.text === format.bytes ? POWERS_OF_TWO : undefined, values: (_, splits) => splits.map((value) => chart.text(value)) },
+    ],
+    series: [
+      { label: 'time', value: (_, seconds) => (seconds === null ? '–' : format.duration(seconds * 1e9)) },
+      ...chart.lines.map(({ label, stroke, fill, dash }) => ({
+        label, stroke: colour(stroke), fill: fill ? colour(fill) : undefined, dash, width: 1.5, points: { show: false },
+        value: (_, value) => (value === null || value === undefined ? '–' : chart.text(value)),
+      })),
+    ],
+    hooks: {
+      draw: [(plot) => drawSelection(plot, latest.current, isFirst)],
+      setSelect: [(plot) => {
+        const { left, width: dragged } = plot.select;
+        if (dragged < LEAST_DRAG) return;
+        onSelect(plot.posToVal(left, 'x') * 1e9, plot.posToVal(left + dragged, 'x') * 1e9);
+        plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+      }],
+    },
+  };
+}
+
+function Chart({ chart, times, isFirst }) {
+  const { model, selection, change, theme } = useReport();
+  const place = useRef(null);
+  const plot = useRef(null);
+  const latest = useRef(null);
+  latest.current = { model, selection };
+  const bin = (nanoseconds) => Math.max(0, Math.min(model.bins.count - 1, Math.floor((nanoseconds - model.bins.start) / model.bins.width)));
+  useEffect(() => {
+    const onSelect = (from, to) => change({ from: bin(from), to: bin(to), moment: null });
+    const options = plotOptions(chart, { width: place.current.clientWidth, isFirst, latest, onSelect });
+    plot.current = new uPlot(options, [times, ...chart.lines.map(({ values }) => Array.from(values))], place.current);
+    const { over } = plot.current;
+    let down = null;
+    over.addEventListener('mousedown', (event) => { down = event.clientX; });
+    over.addEventListener('click', (event) => {
+      if (down !== null && Math.abs(event.clientX - down) >= LEAST_DRAG) return;
+      change({ moment: bin(plot.current.posToVal(event.clientX - over.getBoundingClientRect().left, 'x') * 1e9) });
+    });
+    return () => {
+      plot.current.destroy();
+      plot.current = null;
+    };
+  }, [chart, times, theme]);
+  useResize(place, ({ clientWidth }) => plot.current?.setSize({ width: clientWidth, height: chart.height }), [chart]);
+  useEffect(() => { plot.current?.redraw(false); }, [selection.from, selection.to, selection.moment]);
+  return <figure class="chart"><figcaption>{chart.title}</figcaption><div ref={place} role="img" aria-label={chart.title} /></figure>;
+}
+
+export function TimelineView() {
+  const { model, selection } = useReport();
+  const { bins, isAll } = selection;
+  const series = useMemo(() => seriesOf(model, selection), [model, isAll, bins]);
+  const charts = useMemo(() => chartsOf(series), [series]);
+  const highest = bins.live_bytes[selection.peakBin];
+  return (
+    <div class="page wide">
+      <p class="lead">
+        Highest at the end of an interval in the range: <b>{format.bytes(highest)}</b> at {format.duration(endOfBin(model, selection.peakBin))}.
+        Drag to choose a range, click to choose a moment, double-click the strip above to reset.
+      </p>
+      {charts.map((chart, index) => <Chart key={chart.title} chart={chart} times={series.times} isFirst={index === 0} />)}
+      {model.marks.length > 0 ? (
+        <section><h2>Marks</h2><ul class="marks">{model.marks.map((mark, index) => <li key={index}><b>{format.duration(mark.time_ns)}</b> <bdi>{format.clipped(format.safeText(mark.name), 300)}</bdi></li>)}</ul></section>
+      ) : null}
+    </div>
+  );
+}

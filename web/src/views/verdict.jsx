@@ -1,0 +1,130 @@
+// The first page: what is wrong, in sentences, and what could not be seen.
+import { h } from 'preact';
+import { timeOfBin, useReport } from '../context.js';
+import { pathText, stackNumber } from '../data/names.js';
+import { isMetricKnown } from '../data/selection.js';
+import * as format from '../format.js';
+import { Card } from '../parts/bar.jsx';
+import { Name } from '../parts/text.jsx';
+import { Sparkline } from '../parts/sparkline.jsx';
+
+const SIGNS = { bad: ['✕', 'Problem'], warning: ['!', 'Warning'], info: ['i', 'Note'], good: ['✓', 'Good'] };
+
+function Sentence({ sentence, isFirst }) {
+  const { model, change } = useReport();
+  const [sign, word] = SIGNS[sentence.severity] ?? SIGNS.info;
+  const stack = sentence.stack ?? null;
+  const text = format.safeText(sentence.text ?? '');
+  const content = [
+    <span class="sign" role="img" aria-label={word}>{sign}</span>,
+    <span class="sentence-text"><bdi title={text}>{format.clipped(text, 600)}</bdi>
+      {stack !== null && stack < model.stacks.count ? (
+        <span class="where"><Name text={pathText(model, stack)} /><span class="number">{stackNumber(model, stack)}</span></span>
+      ) : null}
+    </span>,
+  ];
+  const kind = `sentence ${sentence.severity} ${isFirst ? 'first' : ''}`;
+  return (
+    <li class={kind}>
+      {stack === null ? <div class="sentence-body">{content}</div>
+        : <button type="button" class="sentence-body" onClick={() => change({ stack })}>{content}<span class="go" aria-hidden="true">›</span></button>}
+    </li>
+  );
+}
+
+// The sentence that matters most comes first, the others in their order.
+const SEVERITIES = ['bad', 'warning', 'good', 'info'];
+
+function withHeadlineFirst(verdict) {
+  const rank = (sentence) => (SEVERITIES.includes(sentence.severity) ? SEVERITIES.indexOf(sentence.severity) : SEVERITIES.length);
+  const headline = verdict.reduce((best, sentence, index) => (rank(sentence) < rank(verdict[best]) ? index : best), 0);
+  return [...verdict.slice(headline, headline + 1), ...verdict.filter((_, index) => index !== headline)];
+}
+
+function leakedOf({ leaks }) {
+  if (!leaks?.scanned) return { text: format.UNKNOWN, detail: 'no leak scan was made', kind: '' };
+  const [definite, indirect] = [leaks.definite?.bytes, leaks.indirect?.bytes];
+  const total = format.isKnown(definite) && format.isKnown(indirect) ? definite + indirect : null;
+  const blocks = format.isKnown(leaks.definite?.blocks) && format.isKnown(leaks.indirect?.blocks) ? leaks.definite.blocks + leaks.indirect.blocks : null;
+  return { text: format.bytes(total), detail: `in ${format.counted(blocks, 'block')}`, kind: total > 0 ? 'bad' : total === 0 ? 'good' : '' };
+}
+
+function Cards({ model }) {
+  const { change } = useReport();
+  const { totals = {}, leaks } = model.summary;
+  const leaked = leakedOf({ leaks });
+  const errors = ['double_frees', 'bad_frees', 'mismatched_frees'].map((name) => totals[name]);
+  const errorText = ['double', 'invalid', 'mismatched'].map((word, index) => (errors[index] > 0 ? `${format.count(errors[index])} ${word}` : '')).filter(Boolean).join(', ');
+  const errorCount = errors.every(format.isKnown) ? errors.reduce((sum, number) => sum + number, 0) : null;
+  const opens = (isThere, state) => (isThere ? () => change(state) : undefined);
+  const hasStacks = model.stacks.count > 0;
+  const figure = (name, text) => <span id={`figure-${name}`}>{text}</span>;
+  return (
+    <div class="cards" id="figures">
+      <Card label="Leaked" value={figure('leaked', leaked.text)} detail={leaked.detail} kind={leaked.kind} onOpen={opens(model.left.count > 0, { view: 'leaks' })} />
+      <Card label={leaks?.scanned ? 'Live at the end' : 'Not freed at the end'} value={figure('live', format.bytes(totals.live_bytes))} detail={`in ${format.counted(totals.live_blocks, 'block')}`}
+        onOpen={opens(hasStacks && model.knowsReleases, { view: 'flame', metric: 'live' })} />
+      <Card label="Peak" value={figure('peak', format.bytes(totals.peak_live_bytes))} detail={format.isKnown(totals.peak_time_ns) ? `after ${format.duration(totals.peak_time_ns)}` : ''}
+        onOpen={opens(model.hasCells && model.knowsReleases, { view: 'flame', metric: 'peak' })} />
+      <Card label="Allocations" value={figure('allocations', format.count(totals.allocations))} detail={`${format.bytes(totals.allocated_bytes)} in total`} onOpen={opens(hasStacks, { view: 'flame', metric: 'allocated' })} />
+      <Card label="Temporary" value={figure('temporary', format.percent(totals.temporary_allocations, totals.allocations))} detail={`${format.count(totals.temporary_allocations)} allocations`}
+        onOpen={opens(hasStacks && isMetricKnown(model, 'temporary'), { view: 'flame', metric: 'temporary' })} />
+      {errorCount === 0 ? null : <Card label="Bad releases" value={figure('errors', format.count(errorCount))} detail={errorText} kind={errorCount > 0 ? 'bad' : ''} onOpen={opens(model.errors.length > 0, { view: 'errors' })} />}
+    </div>
+  );
+}
+
+function Overview({ model, change }) {
+  const values = model.timeline?.live_bytes;
+  if (!values || values.length < 2 || !values.every(format.isKnown)) return null;
+  return (
+    <button type="button" class="overview" onClick={() => change({ view: 'timeline' })}>
+      <span>Live bytes over {format.duration(model.summary.capture?.duration_ns ?? timeOfBin(model, model.bins.count))}</span>
+      <Sparkline values={values} label="Live bytes over time" width={900} height={72} />
+    </button>
+  );
+}
+
+// What limits the report: what isn't certain, what was not recorded, and the notes.
+function limitsOf({ capture = {}, leaks = {}, notes = [] }) {
+  const limits = [];
+  const uncertain = [leaks.scanned && capture.known?.leaks === false ? 'which blocks are lost' : '', capture.known?.releases === false ? 'which releases are bad' : ''].filter(Boolean);
+  if (uncertain.length > 0) limits.push(`Not known for certain: ${uncertain.join(', ')}`);
+  if (leaks.scanned === false) limits.push('No leak scan was made: which blocks are lost is unknown');
+  if (capture.events_kept === false) limits.push('Recorded as totals (--aggregate): when something happened, and in which thread, is unknown');
+  if (capture.lost_events > 0) limits.push(`${format.counted(capture.lost_events, 'event')} lost: the numbers are not exact`);
+  if (capture.truncated || capture.damage) limits.push(`The recording is incomplete${capture.damage ? `: ${capture.damage}` : ': it was interrupted'}`);
+  if (capture.from_start === false) limits.push('Recorded from the middle: what was allocated before is unknown');
+  return [...limits, ...notes.map((note) => note.text ?? note.kind ?? '')];
+}
+
+function Notes({ notes }) {
+  if (notes.length === 0) return <p class="note" id="notes">Nothing is noted that could not be seen.</p>;
+  return (
+    <section class="notes" id="notes" aria-labelledby="notes-title">
+      <h2 id="notes-title">What could not be seen <span class="badge">{notes.length}</span></h2>
+      <ul>{notes.map((note, index) => <li key={index}><bdi>{format.clipped(format.safeText(note), 2000)}</bdi></li>)}</ul>
+    </section>
+  );
+}
+
+export function VerdictView() {
+  const { model, change } = useReport();
+  const { summary, folded } = model;
+  const notes = limitsOf(summary);
+  const command = (summary.target?.command ?? []).join(' ');
+  return (
+    <div class="page">
+      {command ? <p class="command"><bdi title={format.safeText(command)}>{format.clipped(format.safeText(command), 300)}</bdi></p> : null}
+      <ol class="sentences" aria-label="Verdict">
+        {withHeadlineFirst(model.verdict).map((sentence, index) => <Sentence key={index} sentence={sentence} isFirst={index === 0} />)}
+        {model.verdict.length === 0 ? <li class="sentence info"><div class="sentence-body">No verdict was written.</div></li> : null}
+      </ol>
+      <Cards model={model} />
+      <Overview model={model} change={change} />
+      <Notes notes={notes} />
+      {folded ? <p class="note">To keep this file small, {format.counted(folded.stacks, 'small stack')} with {format.bytes(folded.bytes)} are folded into their callers{folded.cells ? ', and small changes are joined' : ''}; <code>--full</code> writes all.</p> : null}
+      {summary.filter ? <p class="note">The report was written with a filter; what it left out isn't in this file.</p> : null}
+    </div>
+  );
+}

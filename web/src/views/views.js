@@ -1,0 +1,30 @@
+// The views, in the order of their tabs. A view whose data the report doesn't have isn't offered.
+import { AddressSpaceView } from './address_space.jsx';
+import { DifferenceView } from './difference.jsx';
+import { ErrorsView } from './errors.jsx';
+import { FlameView } from './flame.jsx';
+import { HoldersView } from './holders.jsx';
+import { LeaksView } from './leaks.jsx';
+import { ProcessesView } from './processes.jsx';
+import { SitesView } from './sites.jsx';
+import { SizesView } from './sizes.jsx';
+import { SourceView } from './source.jsx';
+import { TimelineView } from './timeline.jsx';
+import { VerdictView } from './verdict.jsx';
+
+const VIEWS = [
+  { id: 'verdict', label: 'Verdict', Component: VerdictView, has: () => true },
+  { id: 'timeline', label: 'Timeline', Component: TimelineView, has: (model) => model.timeline !== null || model.hasCells },
+  { id: 'flame', label: 'Flame graph', Component: FlameView, has: (model) => model.stacks.count > 0 },
+  { id: 'leaks', label: 'Leaks', Component: LeaksView, has: (model) => model.left.count > 0 },
+  { id: 'errors', label: 'Errors', Component: ErrorsView, has: (model) => model.errors.length > 0, badge: (model) => model.errors.length },
+  { id: 'holders', label: 'Who holds it', Component: HoldersView, has: (model) => model.holders.length + model.globals.length + model.retained.length > 0 || model.graph !== null },
+  { id: 'sites', label: 'Sites', Component: SitesView, has: (model) => model.stacks.count > 0 },
+  { id: 'sizes', label: 'Sizes & lifetimes', Component: SizesView, has: (model) => model.sizeClasses.length > 0 || model.lifetimes !== null },
+  { id: 'address', label: 'Address space', Component: AddressSpaceView, has: (model) => model.addressSpace !== null },
+  { id: 'difference', label: 'Difference', Component: DifferenceView, has: (model) => model.difference !== null || (model.hasCells && model.bins.count > 1 && model.knowsReleases) },
+  { id: 'processes', label: 'Processes', Component: ProcessesView, has: (model) => model.processes.length > 1, badge: (model) => model.processes.length },
+  { id: 'source', label: 'Source', Component: SourceView, has: (model) => Object.keys(model.sources).length > 0 },
+];
+
+export const viewsOf = (model) => VIEWS.filter(({ has }) => has(model)).map((view) => ({ ...view, badge: view.badge?.(model) }));

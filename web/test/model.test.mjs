@@ -1,0 +1,203 @@
+// The model without a browser: numbers as text, filters as sums, trees, state in the address.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decode } from '../src/data/decode.js';
+import { bottomUpTree, childrenOf, topDownShape, topDownTree } from '../src/data/flame_tree.js';
+import { functionsOf, neighboursOf, sumsByFunction } from '../src/data/functions.js';
+import { placeNodes } from '../src/data/layers.js';
+import { functionOf } from '../src/data/names.js';
+import { NO_FILTER, select } from '../src/data/selection.js';
+import * as format from '../src/format.js';
+import { NO_STATE, fitState, formatState, parseState } from '../src/state.js';
+import { figures, framesOfStack } from './expected.mjs';
+import { emptyDocument, nullsDocument, shopDocument } from './make_document.mjs';
+
+const document = shopDocument();
+const model = decode(document);
+const chosen = (filter) => select(model, { ...NO_FILTER, ...filter });
+
+test('numbers are written as heaptap writes them', () => {
+  const cases = [[0, '0 B'], [1023, '1023 B'], [1024, '1.0 KiB'], [1280, '1.2 KiB'], [1792, '1.8 KiB'], [22439526, '21.4 MiB'], [1048524, '1023.9 KiB'], [1048525, '1.0 MiB'],
+    [-1280, '-1.2 KiB'], [null, 'unknown'], [NaN, 'unknown'], [2 ** 52, '4.0 PiB']];
+  for (const [number, text] of cases) assert.equal(format.bytes(number), text);
+  for (const [number, text] of [[0, '0'], [999, '999'], [1234, '1,234'], [1234567, '1,234,567'], [-1234, '-1,234'], [null, 'unknown']]) assert.equal(format.count(number), text);
+  for (const [number, text] of [[999, '999 ns'], [1250, '1.2 us'], [1e6, '1.0 ms'], [12340000000, '12.34 s'], [1125000000, '1.12 s'], [61e9, '1 min 1 s'], [null, 'unknown']]) assert.equal(format.duration(number), text);
+  assert.equal(format.percent(42, 600), '7.0%');
+  assert.equal(format.percent(0, 0), '-');
+  assert.equal(format.percent(null, 3), 'unknown');
+});
+
+test('text that controls something is made visible', () => {
+  assert.equal(format.safeText('a\u001b[31m\u202eb\n'), 'a\\x1b[31m\\xe2\\x80\\xaeb\\x0a');
+  assert.equal(format.safeText('größe 漢'), 'größe 漢');
+});
+
+test('names are shortened as in the text', () => {
+  assert.equal(format.shortName('std::vector<shop::Order, std::allocator<shop::Order> >::push_back(shop::Order const&)', 60), 'std::vector<…>::push_back(…)');
+  assert.equal(format.shortName('operator<<(std::ostream&, shop::Order const&)', 20), 'operator<<(…)');
+  assert.equal(format.shortName('short(int)', 20), 'short(int)');
+  assert.equal(format.clipped('0123456789', 5), '01…89');
+  assert.equal(format.tightName('engine::part15::step_15915(engine::Context&, unsigned long)', 60), 'engine::part15::step_15915(engine::Context&, unsigned long)');
+  assert.equal(format.tightName('engine::part15::step_15915(engine::Context&, unsigned long)', 20), 'part15::step_15915');
+  assert.equal(format.tightName('engine::part15::step_15915(engine::Context&, unsigned long)', 6), 'step_…');
+});
+
+const FILTERS = [
+  {}, { from: 30, to: 60 }, { from: 30, to: 60, moment: 45 }, { thread: 2 }, { size: 2 }, { module: '/opt/shop/lib/libpack.so' }, { text: 'Session' }, { text: '-session' },
+  { kind: 'leaked' }, { kind: 'definite', from: 20 }, { age: 30 }, { age: -30 }, { age: 12, kind: 'reachable', thread: 1 },
+  { from: 10, to: 90, moment: 50, thread: 1, size: 3, text: 'parse' }, { from: 5, to: 100, thread: 2, text: 'rules', kind: 'reachable', age: 12, size: 1 }, { text: 'no such name' },
+];
+
+for (const filter of FILTERS) {
+  test(`a filter selects exactly what a plain sum does: ${JSON.stringify(filter)}`, () => {
+    const { moment, ...rest } = filter;
+    const wanted = figures(document, Object.fromEntries(Object.entries({ ...rest, at: moment }).filter(([, value]) => value !== undefined)));
+    const selection = chosen(filter);
+    const { totals } = selection;
+    assert.deepEqual([totals.live, totals.live_blocks, totals.allocations, totals.allocated, totals.temporary, totals.before],
+      [wanted.live, wanted.liveBlocks, wanted.allocations, wanted.allocated, wanted.temporary, wanted.before]);
+    for (let stack = 0; stack < model.stacks.count; ++stack) assert.equal(selection.stacks.live[stack], wanted.byStack.get(stack) ?? 0);
+  });
+}
+
+test('what was allocated less what was released is what is left, of each stack and in all', () => {
+  const selection = chosen({});
+  const left = selection.left.bytes.reduce((total, values) => total + values.reduce((sum, value) => sum + value, 0), 0);
+  assert.equal(selection.totals.live, left);
+  assert.deepEqual(Array.from(selection.stacks.live), document.stacks.live_bytes);
+});
+
+test('parts of a filter add up to the whole', () => {
+  const sum = (filters) => filters.reduce((total, filter) => total + chosen(filter).totals.allocated, 0);
+  const whole = chosen({}).totals.allocated;
+  assert.equal(sum(document.threads.number.map((thread) => ({ thread }))), whole);
+  assert.equal(sum(document.size_classes.lowest.map((_, size) => ({ size }))), whole);
+  assert.equal(sum([{ text: 'parse' }, { text: '-parse' }]), whole);
+  assert.equal(sum([{ to: 40 }, { from: 41 }]), whole);
+  assert.equal(chosen({ age: 30 }).totals.live + chosen({ age: -30 }).totals.live, chosen({}).totals.live);
+});
+
+test('a flame tree keeps every byte, folded or not, and inverted', () => {
+  const values = chosen({}).stacks.allocated;
+  const whole = values.reduce((sum, value) => sum + value, 0);
+  for (const options of [{ foldLibraries: true }, { foldLibraries: false, showStartup: true }, { byLine: true, foldLibraries: true }]) {
+    const tree = topDownTree(model, topDownShape(model, options), values);
+    assert.equal(tree.value[0], whole);
+    assert.equal(tree.self[0], 0); // what has no frame in sight is a box, too
+    assert.equal(tree.self.reduce((sum, value) => sum + value, 0), whole);
+    for (let box = 0; box < tree.count; ++box) {
+      const below = childrenOf(tree, box).reduce((sum, child) => sum + tree.value[child], 0);
+      assert.equal(tree.value[box], below + tree.self[box]);
+    }
+    assert.equal(bottomUpTree(model, options, values).value[0], whole);
+  }
+});
+
+// Path of functions from the outermost in -> bytes, of the frames of these kinds.
+function bytesByPath(kinds) {
+  const paths = new Map([['', 0]]);
+  document.stacks.node.forEach((_, stack) => {
+    const names = framesOfStack(document, stack).reverse().filter((frame) => kinds.includes(document.frames.kind[frame])).map((frame) => functionOf(model, frame));
+    if (names.length === 0) names.push(functionOf(model, -1));
+    for (let depth = 0; depth <= names.length; ++depth) {
+      const path = names.slice(0, depth).join('<');
+      paths.set(path, (paths.get(path) ?? 0) + document.stacks.allocated_bytes[stack]);
+    }
+  });
+  return paths;
+}
+
+test('every box has the sum of the stacks that go through its path', () => {
+  const values = chosen({}).stacks.allocated;
+  for (const [kinds, options] of [[[0], { foldLibraries: true }], [[0, 1], {}], [[0, 1, 2], { showStartup: true }]]) {
+    const tree = topDownTree(model, topDownShape(model, options), values);
+    const pathOf = (box) => (box === 0 ? [] : [...pathOf(tree.parent[box]), functionOf(model, tree.frame[box])]);
+    const shown = new Map();
+    for (let box = 0; box < tree.count; ++box) if (tree.weight[box] > 0) shown.set(pathOf(box).join('<'), tree.value[box]);
+    assert.deepEqual(shown, new Map([...bytesByPath(kinds)].filter(([path]) => shown.has(path) || path !== '')));
+  }
+});
+
+test('a function that calls itself has each stack once', () => {
+  const functions = functionsOf(model);
+  const number = functions.first.findIndex((frame) => functionOf(model, frame) === 'shop::walk(int)');
+  const stack = document.stacks.node.findIndex((_, row) => framesOfStack(document, row).some((frame) => functionOf(model, frame) === 'shop::walk(int)'));
+  assert.equal(sumsByFunction(model, functions, chosen({}).stacks.allocated).total[number], document.stacks.allocated_bytes[stack]);
+});
+
+test('start-up frames are hidden and libraries are folded unless asked for', () => {
+  const values = chosen({}).stacks.allocated;
+  const names = (options) => { const tree = topDownTree(model, topDownShape(model, options), values); return new Set(Array.from(tree.frame, (frame) => (frame < 0 ? '' : functionOf(model, frame)))); };
+  assert.ok(!names({ foldLibraries: true }).has('_start') && !names({ foldLibraries: true }).has('strdup'));
+  assert.ok(names({ foldLibraries: false, showStartup: true }).has('_start') && names({ foldLibraries: false }).has('strdup'));
+});
+
+test('lines of a function are one box, or one each', () => {
+  const values = chosen({}).stacks.allocated;
+  const boxes = (byLine) => { const tree = topDownTree(model, topDownShape(model, { byLine, foldLibraries: true }), values); return Array.from(tree.frame).filter((frame) => frame >= 0 && functionOf(model, frame) === 'shop::format_price(long)').length; };
+  assert.deepEqual([boxes(false), boxes(true)], [1, 2]);
+});
+
+test('an inverted tree begins with what allocates', () => {
+  const values = chosen({}).stacks.allocated;
+  const tree = bottomUpTree(model, { foldLibraries: false, showStartup: true }, values);
+  const wanted = new Map();
+  document.stacks.node.forEach((node, stack) => {
+    const name = functionOf(model, document.nodes.frame[node]);
+    wanted.set(name, (wanted.get(name) ?? 0) + document.stacks.allocated_bytes[stack]);
+  });
+  for (const box of childrenOf(tree, 0)) assert.equal(tree.value[box], wanted.get(functionOf(model, tree.frame[box])));
+});
+
+test('callers and callees of a function', () => {
+  const values = chosen({}).stacks.allocated;
+  const functions = functionsOf(model);
+  const number = functions.first.findIndex((frame) => functionOf(model, frame).startsWith('shop::parse_order'));
+  const { callers, callees } = neighboursOf(model, functions, values, number);
+  const byName = (list) => Object.fromEntries(list.map((one) => [one.number < 0 ? '' : functionOf(model, functions.first[one.number]), one.amount]));
+  const through = (other) => document.stacks.node.reduce((sum, _, stack) => {
+    const names = framesOfStack(document, stack).map((frame) => functionOf(model, frame));
+    const at = names.findIndex((name) => name.startsWith('shop::parse_order'));
+    return at >= 0 && names[at + 1] === other ? sum + document.stacks.allocated_bytes[stack] : sum;
+  }, 0);
+  assert.equal(byName(callers)['shop::Worker::run()'], through('shop::Worker::run()'));
+  assert.equal(byName(callers)['shop::handle(shop::Request const&)'], through('shop::handle(shop::Request const&)'));
+  const total = sumsByFunction(model, functions, values).total[number];
+  assert.equal(callers.reduce((sum, { amount }) => sum + amount, 0), total);
+  assert.equal(callees.reduce((sum, { amount }) => sum + amount, 0), total);
+});
+
+test('layers: who points stands left of what it points to, cycles end', () => {
+  const { layer, layers } = placeNodes(5, [{ from: 0, to: 1 }, { from: 1, to: 2 }, { from: 2, to: 1 }, { from: 0, to: 3 }, { from: 3, to: 2 }, { from: 4, to: 4 }]);
+  assert.ok(layer[0] < layer[1] && layer[1] < layer[2] && layer[0] < layer[3] && layer[3] < layer[2]);
+  assert.equal(layers, 3);
+});
+
+test('a state is the same after a round trip through the address', () => {
+  const state = { ...NO_STATE, view: 'flame', from: 3, to: 70, moment: 20, thread: 2, module: '/opt/a b&c=#.so', size: 3, age: -12, text: '-é <&#%', kind: 'definite', stack: 4,
+    metric: 'peak', find: 'x y', invert: true, unfolded: true, startup: true, byLine: true, zoom: 5, group: 'function', function: 3, theme: 'dark', file: '/a/b.cc:12' };
+  assert.deepEqual(parseState(`#${formatState(state)}`), state);
+  assert.deepEqual(parseState(''), NO_STATE);
+  assert.equal(formatState(NO_STATE), '');
+});
+
+test('an address that means nothing here changes nothing', () => {
+  const state = fitState(parseState('#stack=9999999&zoom=-1&thread=77&size=99&kind=no&metric=no&theme=no&from=x&function=1e9&at=1.5'), model);
+  assert.deepEqual(state, NO_STATE);
+});
+
+test('what is not known stays unknown', () => {
+  const unknown = decode(nullsDocument());
+  assert.equal(unknown.knowsReleases, false);
+  assert.equal(unknown.hasCells, false);
+  assert.ok(Number.isNaN(unknown.stacks.live_bytes[0]));
+  assert.equal(select(unknown, NO_FILTER).totals.allocations, unknown.stacks.allocations.reduce((sum, value) => sum + value, 0));
+  assert.equal(decode(emptyDocument()).stacks.count, 0);
+});
+
+test('data that is not of a report, of another version or damaged is refused', () => {
+  assert.throws(() => decode({ format: 'other' }), /not of a heaptap report/);
+  assert.throws(() => decode({ ...document, version: 2 }), /version 2/);
+  assert.throws(() => decode({ ...document, nodes: { parent: [0], frame: [0] } }), /damaged/);
+  assert.throws(() => decode({ ...document, left: { ...document.left, stack: document.left.stack.map(() => 1e6) } }), /damaged/);
+});

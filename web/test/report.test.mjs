@@ -1,0 +1,364 @@
+// The report in a browser: figures, filters, state, keys, themes, hostile text.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { go, noFaults, openBrowser, settled, text } from './browser.mjs';
+import { bytesText, countText, figures } from './expected.mjs';
+import { HOSTILE, emptyDocument, hostileDocument, nullsDocument, shopDocument } from './make_document.mjs';
+
+let browser;
+before(async () => { browser = await openBrowser(); });
+after(() => browser.close());
+
+const document = shopDocument();
+const { totals, leaks } = document.summary;
+const VIEWS = ['verdict', 'timeline', 'flame', 'leaks', 'errors', 'holders', 'sites', 'sizes', 'address', 'difference', 'processes', 'source'];
+
+test('no view asks for anything, and the policy refuses nothing that it needs', async () => {
+  const page = await browser.show(document);
+  for (const view of VIEWS) {
+    await go(page, `v=${view}&stack=2`);
+    assert.equal(await page.locator(`#tab-${view}`).getAttribute('aria-selected'), 'true');
+    assert.ok((await page.locator('#view').innerText()).length > 50, view);
+  }
+  noFaults(page);
+});
+
+test('the verdict page has the sentences, the figures of the summary, and what could not be seen', async () => {
+  const page = await browser.show(document);
+  const sentences = await page.locator('.sentence').allInnerTexts();
+  assert.equal(sentences.length, document.verdict.length);
+  document.verdict.forEach((sentence, index) => assert.ok(sentences[index].includes(sentence.text)));
+  const ordered = structuredClone(document);
+  ordered.verdict.unshift({ severity: 'info', kind: 'ending', text: 'It ended well', stack: null });
+  const other = await browser.show(ordered, { isBeside: true });
+  assert.deepEqual((await other.locator('.sentence-text > bdi:first-child').allInnerTexts()).slice(0, 2), [document.verdict[0].text, 'It ended well']);
+  assert.match(sentences[0], /make_buffer\s+leak\.cc:11/);
+  assert.equal(await text(page, '#figure-leaked'), bytesText(leaks.definite.bytes + leaks.indirect.bytes));
+  assert.equal(await text(page, '#figure-live'), bytesText(totals.live_bytes));
+  assert.equal(await text(page, '#figure-peak'), bytesText(totals.peak_live_bytes));
+  assert.equal(await text(page, '#figure-allocations'), countText(totals.allocations));
+  for (const note of document.summary.notes) assert.ok((await text(page, '#notes')).includes(note.text));
+  await page.locator('.sentence button').first().click();
+  await settled(page);
+  assert.equal(await text(page, '.panel h2'), 'Stack #1');
+  assert.match(await text(page, '.panel .frames'), /make_buffer\s+\/src\/shop\/leak\.cc:11/);
+  noFaults(page);
+});
+
+async function shownTotals(page) {
+  const names = { live: 'total-live', liveBlocks: 'total-live-blocks', allocations: 'total-allocations', allocated: 'total-allocated' };
+  return Object.fromEntries(await Promise.all(Object.entries(names).map(async ([name, id]) => [name, await text(page, `#${id}`)])));
+}
+
+const wantedTotals = (wanted) => ({ live: bytesText(wanted.live), liveBlocks: countText(wanted.liveBlocks), allocations: countText(wanted.allocations), allocated: bytesText(wanted.allocated) });
+
+test('filters compose: what is shown is the sum of the rows that all of them select', async () => {
+  const page = await browser.show(document);
+  const steps = [
+    ['#filter-thread', '2', { thread: 2 }],
+    ['#filter-size', '3', { thread: 2, size: 3 }],
+    ['#filter-module', '/opt/shop/bin/shop', { thread: 2, size: 3, module: '/opt/shop/bin/shop' }],
+    ['#filter-kind', 'reachable', { thread: 2, size: 3, module: '/opt/shop/bin/shop', kind: 'reachable' }],
+    ['#filter-age', '12', { thread: 2, size: 3, module: '/opt/shop/bin/shop', kind: 'reachable', age: 12 }],
+  ];
+  for (const [field, value, filter] of steps) {
+    await page.locator(field).selectOption(value);
+    await settled(page);
+    assert.deepEqual(await shownTotals(page), wantedTotals(figures(document, filter)), JSON.stringify(filter));
+  }
+  const all = { thread: 2, size: 3, module: '/opt/shop/bin/shop', kind: 'reachable', age: 12, text: 'parse_order' };
+  await page.locator('#filter-text').fill('parse_order');
+  await page.waitForFunction(() => location.hash.includes('q=parse_order'));
+  await settled(page);
+  assert.deepEqual(await shownTotals(page), wantedTotals(figures(document, all)));
+  assert.ok(figures(document, all).allocations > 0);
+  await page.locator('#filter-reset').click();
+  await settled(page);
+  assert.deepEqual(await shownTotals(page), wantedTotals(figures(document)));
+  assert.equal(await page.locator('#filter-text').inputValue(), '');
+  noFaults(page);
+});
+
+test('a drag over the strip chooses a range, a click a moment, and both are in the address', async () => {
+  const page = await browser.show(document);
+  const box = await page.locator('#time-strip').boundingBox();
+  const x = (bin) => box.x + ((bin + 0.5) * box.width) / document.bins.count;
+  await page.mouse.move(x(30), box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(x(50), box.y + 20);
+  await page.mouse.move(x(60), box.y + 20);
+  await page.mouse.up();
+  await settled(page);
+  assert.equal(new URL(page.url()).hash, '#from=30&to=60');
+  assert.deepEqual(await shownTotals(page), wantedTotals(figures(document, { from: 30, to: 60 })));
+  await page.mouse.click(x(45), box.y + 20);
+  await settled(page);
+  assert.equal(new URL(page.url()).hash, '#from=30&to=60&at=45');
+  assert.deepEqual(await shownTotals(page), wantedTotals(figures(document, { from: 30, to: 60, at: 45 })));
+  await page.locator('#time-strip').focus();
+  await page.keyboard.press('ArrowRight');
+  await settled(page);
+  assert.equal(new URL(page.url()).hash, '#from=30&to=60&at=46');
+  noFaults(page);
+});
+
+test('dragging in the timeline chooses a range', async () => {
+  const page = await browser.show(document, { hash: 'v=timeline' });
+  const box = await page.locator('.u-over').first().boundingBox();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 50, { steps: 4 });
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 50, { steps: 4 });
+  await page.mouse.up();
+  await settled(page);
+  const { from, to } = Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+  assert.ok(Math.abs(from - 30) <= 1 && Math.abs(to - 60) <= 1, `${from} ${to}`);
+  await page.mouse.click(box.x + box.width * 0.75, box.y + 50);
+  await settled(page);
+  const { at } = Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+  assert.ok(Math.abs(at - 90) <= 1, at);
+  noFaults(page);
+});
+
+const HEAD = { live: 'live_bytes', live_blocks: 'live_blocks', allocated: 'allocated_bytes', allocations: 'allocations', temporary: 'temporary_allocations' };
+
+test('the table of sites has the figures of the stacks, is sorted, and draws only what is in sight', async () => {
+  const page = await browser.show(document, { hash: 'v=sites' });
+  const stacks = document.stacks.id.map((id, row) => ({ id, ...Object.fromEntries(Object.entries(HEAD).map(([name, key]) => [name, document.stacks[key][row]])) }));
+  stacks.sort((one, other) => other.live - one.live || one.id - other.id);
+  const rows = await page.locator('.table .rows [role=row]').evaluateAll((elements) => elements.slice(0, 10).map((element) => [...element.children].map((cell) => cell.innerText)));
+  rows.forEach((cells, index) => {
+    const stack = stacks[index];
+    assert.ok(cells[0].startsWith(`#${stack.id} `), cells[0]);
+    assert.deepEqual([cells[1], cells[2], cells[4], cells[5], cells[6]],
+      [bytesText(stack.live), countText(stack.live_blocks), bytesText(stack.allocated), countText(stack.allocations), countText(stack.temporary)]);
+  });
+  assert.equal(await page.locator('.table').getAttribute('aria-rowcount'), String(document.stacks.id.length + 1));
+  assert.ok(await page.locator('.table .rows [role=row]').count() < document.stacks.id.length);
+  await page.getByRole('button', { name: 'Count' }).click();
+  await settled(page);
+  const most = Math.max(...document.stacks.allocations);
+  assert.equal(await page.locator('.rows [role=row]').first().locator('[role=gridcell]').nth(5).innerText(), countText(most));
+  await page.locator('.table').focus();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await settled(page);
+  const least = document.stacks.allocations.indexOf(Math.min(...document.stacks.allocations));
+  assert.equal(document.stacks.allocations[Number(new URLSearchParams(new URL(page.url()).hash.slice(1)).get('stack'))], document.stacks.allocations[least]);
+  noFaults(page);
+});
+
+test('leaks: kinds and groups have the figures of what is left', async () => {
+  const page = await browser.show(document, { hash: 'v=leaks' });
+  for (const [state, name] of [[2, 'definite'], [3, 'indirect'], [4, 'possible'], [1, 'reachable']]) {
+    assert.equal(await text(page, `#left-${state}`), bytesText(leaks[name].bytes));
+  }
+  const { stacks } = document;
+  for (const stack of [0, 1, 9]) {
+    const bytes = stacks.definite_bytes[stack] + stacks.indirect_bytes[stack] + stacks.possible_bytes[stack];
+    assert.ok((await text(page, `.leak[data-stack="${stack}"] .leak-size`)).startsWith(bytesText(bytes)));
+  }
+  const shown = await page.locator('.leak').evaluateAll((elements) => elements.map((element) => Number(element.dataset.stack)));
+  const wanted = stacks.id.map((_, row) => row).filter((row) => stacks.definite_blocks[row] + stacks.indirect_blocks[row] + stacks.possible_blocks[row] > 0);
+  assert.deepEqual([...shown].sort((one, other) => one - other), wanted);
+  noFaults(page);
+});
+
+test('a suppression is copied as it is in the data', async () => {
+  const page = await browser.show(document, { hash: 'v=leaks', permissions: ['clipboard-read', 'clipboard-write'] });
+  await page.locator('.leak[data-stack="0"] .copy').click();
+  await page.getByText('Copied').waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), document.suppressions[0]);
+  assert.equal(new URL(page.url()).hash, '#v=leaks');
+});
+
+test('the difference of two moments, and of two traces', async () => {
+  const page = await browser.show(document, { hash: 'v=difference&from=40&to=80' });
+  const { difference, stacks } = document;
+  const sum = (values) => values.reduce((total, value) => total + value, 0);
+  assert.equal(await text(page, '#difference-before'), bytesText(sum(difference.before_live_bytes)));
+  assert.equal(await text(page, '#difference-after'), bytesText(sum(stacks.live_bytes)));
+  await page.locator('#difference-mode').selectOption('moments');
+  await settled(page);
+  assert.equal(await text(page, '#difference-before'), bytesText(figures(document, { to: 39 }).live));
+  assert.equal(await text(page, '#difference-after'), bytesText(figures(document, { to: 80 }).live));
+  noFaults(page);
+});
+
+test('sizes: what glibc adds to live blocks', async () => {
+  const page = await browser.show(document, { hash: 'v=sizes' });
+  const { size, live_blocks: live } = document.sizes;
+  const waste = size.reduce((sum, bytes, row) => sum + (Math.max(32, (bytes + 8 + 15) & ~15) - bytes) * live[row], 0);
+  assert.equal(await text(page, '#waste'), bytesText(waste));
+});
+
+test('the state is the same after a reload, and "back" returns to the view before', async () => {
+  const hash = 'v=flame&from=20&to=90&thread=1&q=shop&metric=allocated&invert=1';
+  const page = await browser.show(document, { hash });
+  const wanted = figures(document, { from: 20, to: 90, thread: 1, text: 'shop' });
+  assert.deepEqual(await shownTotals(page), wantedTotals(wanted));
+  const status = await text(page, '#flame-status');
+  await page.reload();
+  await page.waitForSelector('#flame');
+  await settled(page);
+  assert.equal(await text(page, '#flame-status'), status);
+  assert.ok(status.includes(bytesText(wanted.allocated)), status);
+  assert.deepEqual(await shownTotals(page), wantedTotals(wanted));
+  await page.locator('#tab-leaks').click();
+  await settled(page);
+  await page.goBack();
+  await settled(page);
+  assert.equal(await page.locator('#tab-flame').getAttribute('aria-selected'), 'true');
+  noFaults(page);
+});
+
+test('keys: tabs, filter, help, theme, details', async () => {
+  const page = await browser.show(document, { colorScheme: 'light' });
+  const selected = () => page.locator('[role=tab][aria-selected=true]').getAttribute('id');
+  await page.locator('#tab-verdict').focus();
+  await page.keyboard.press('ArrowRight');
+  await settled(page);
+  assert.equal(await selected(), 'tab-timeline');
+  await page.keyboard.press('End');
+  await settled(page);
+  assert.equal(await selected(), 'tab-source');
+  assert.equal(await page.evaluate(() => globalThis.document.activeElement.id), 'tab-source');
+  await page.keyboard.press('4');
+  await settled(page);
+  assert.equal(await selected(), 'tab-leaks');
+  await page.keyboard.press('/');
+  assert.equal(await page.evaluate(() => globalThis.document.activeElement.id), 'filter-text');
+  await page.keyboard.type('t?4');
+  assert.equal(await page.locator('#filter-text').inputValue(), 't?4');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('?');
+  await page.locator('dialog[open]').waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('dialog[open]').waitFor({ state: 'detached' });
+  await page.keyboard.press('t');
+  await settled(page);
+  assert.equal(await page.evaluate(() => globalThis.document.documentElement.dataset.theme), 'dark');
+  await go(page, 'v=leaks&stack=0');
+  assert.equal(await page.locator('.panel').count(), 1);
+  await page.keyboard.press('Escape');
+  await settled(page);
+  assert.equal(await page.locator('.panel').count(), 0);
+  noFaults(page);
+});
+
+test('light and dark follow the system until one is chosen', async () => {
+  const background = (page) => page.evaluate(() => getComputedStyle(globalThis.document.body).backgroundColor);
+  const dark = await browser.show(document, { colorScheme: 'dark' });
+  const light = await browser.show(document, { colorScheme: 'light', isBeside: true });
+  const [darkColour, lightColour] = [await background(dark), await background(light)];
+  assert.notEqual(darkColour, lightColour);
+  await dark.getByRole('button', { name: 'Use the light theme' }).click();
+  await settled(dark);
+  assert.equal(await background(dark), lightColour);
+  await light.emulateMedia({ colorScheme: 'dark' });
+  await settled(light);
+  assert.equal(await background(light), darkColour);
+});
+
+test('hostile text stays text in every view', async () => {
+  const hostile = hostileDocument();
+  const page = await browser.show(hostile);
+  for (const view of VIEWS) {
+    await go(page, `v=${view}&stack=3`);
+    assert.equal(await page.evaluate(() => globalThis.broken), undefined, view);
+    assert.equal(await page.locator('#app img, #app script, #app iframe').count(), 0, view);
+    const body = await page.evaluate(() => globalThis.document.body.innerText + [...globalThis.document.querySelectorAll('[title]')].map((one) => one.title.replace(/\n/g, '')).join(''));
+    assert.doesNotMatch(body, /[\u001b\u0007\u202e\u2066]/, view);
+    const lengths = await page.locator('#view .name').evaluateAll((elements) => elements.map((element) => element.textContent.length));
+    assert.ok(Math.max(0, ...lengths) <= 300, `${view} shows ${Math.max(...lengths)} letters of a name`);
+    const width = await page.evaluate(() => globalThis.document.documentElement.scrollWidth);
+    assert.ok(width <= 1280, `${view} is ${width} wide`);
+  }
+  await go(page, 'v=verdict');
+  assert.equal(await text(page, 'h1'), HOSTILE.html);
+  assert.equal(await page.title(), HOSTILE.html);
+  assert.ok((await text(page, '.sentences')).includes('evil\\x1b[31m\\x07name'));
+  const long = page.locator('.sentence').nth(3).locator('bdi').first();
+  assert.equal((await long.innerText()).length, 600);
+  assert.equal(await long.getAttribute('title'), HOSTILE.long);
+  noFaults(page);
+});
+
+test('what is unknown is never shown as 0', async () => {
+  const page = await browser.show(nullsDocument());
+  for (const id of ['leaked', 'live', 'peak', 'temporary', 'errors']) assert.equal(await text(page, `#figure-${id}`), 'unknown', id);
+  assert.equal(await text(page, '#total-live'), 'unknown');
+  const tabs = await page.locator('[role=tab]').evaluateAll((elements) => elements.map(({ id }) => id.slice(4)));
+  assert.ok(!tabs.includes('leaks') && !tabs.includes('timeline') && !tabs.includes('difference'), tabs.join());
+  await go(page, 'v=sites');
+  const cells = await page.locator('.rows [role=row]').first().locator('[role=gridcell]').allInnerTexts();
+  assert.deepEqual([cells[1], cells[2], cells[3], cells[6], cells[7]], ['unknown', 'unknown', 'unknown', 'unknown', 'unknown']);
+  await go(page, 'v=flame');
+  assert.equal(await page.locator('#metric option[value=live]').getAttribute('disabled'), '');
+  await go(page, 'v=verdict&stack=0');
+  assert.match(await text(page, '.panel .figures'), /live\s+unknown/);
+  noFaults(page);
+});
+
+test('a report of nothing says so', async () => {
+  const page = await browser.show(emptyDocument());
+  assert.match(await text(page, '.sentences'), /No allocation was seen/);
+  noFaults(page);
+});
+
+test('data that cannot be read is said, not drawn', async () => {
+  const page = await browser.show({ ...document, version: 9 });
+  assert.match(await text(page, '.failure'), /version 9/);
+});
+
+test('every control has a name, and the page no sideways scrolling on a narrow screen', async () => {
+  const page = await browser.show(document, { viewport: { width: 400, height: 800 } });
+  for (const view of VIEWS) {
+    await go(page, `v=${view}`);
+    const unnamed = await page.evaluate(() => [...globalThis.document.querySelectorAll('button, input, select, canvas, [role=img], [role=grid]')]
+      .filter((one) => !(one.closest('[aria-label]') || one.innerText?.trim() || one.title)).map((one) => one.outerHTML.slice(0, 100)));
+    assert.deepEqual(unnamed, [], view);
+    assert.ok(await page.evaluate(() => globalThis.document.documentElement.scrollWidth) <= 400, view);
+    assert.equal(await page.evaluate(() => { const main = globalThis.document.getElementById('view'); return main.scrollWidth - main.clientWidth; }), 0, view);
+  }
+  noFaults(page);
+});
+
+test('without scripts there is the summary, and nothing that waits for them', async () => {
+  const page = await browser.show(document, { javaScriptEnabled: false, wanted: 'noscript p' });
+  assert.equal((await page.locator('body').innerText()).trim(), 'summary');
+});
+
+test('lost events and a cut recording stand under what could not be seen', async () => {
+  const cut = structuredClone(document);
+  Object.assign(cut.summary.capture, { lost_events: 1234, truncated: true, damage: 'a frame is cut off' });
+  const page = await browser.show(cut);
+  const notes = await text(page, '#notes');
+  assert.match(notes, /1,234 events lost: the numbers are not exact/);
+  assert.match(notes, /incomplete: a frame is cut off/);
+});
+
+test('what a recording of totals, or one without a scan, does not know stands there too', async () => {
+  const limited = nullsDocument();
+  Object.assign(limited.summary.capture, { events_kept: false, known: { leaks: false, releases: false } });
+  limited.summary.notes = [];
+  const page = await browser.show(limited);
+  const notes = await text(page, '#notes');
+  for (const wanted of [/which blocks are lost is unknown/, /Not known for certain: which releases are bad/, /when something happened, and in which thread, is unknown/]) assert.match(notes, wanted);
+  limited.summary = { ...document.summary, notes: [] };
+  assert.match(await text(await browser.show(limited), '#notes'), /Nothing is noted/);
+});
+
+test('on paper there is the whole view without its controls', async () => {
+  const page = await browser.show(document, { hash: 'v=leaks' });
+  await page.emulateMedia({ media: 'print' });
+  await settled(page);
+  assert.equal(await page.locator('[role=tablist]').isVisible(), false);
+  assert.equal(await page.locator('#filter-text').isVisible(), false);
+  assert.equal(await page.locator('.copy').first().isVisible(), false);
+  const last = await page.locator('.leak').last().boundingBox();
+  const height = await page.evaluate(() => globalThis.document.documentElement.scrollHeight);
+  assert.ok(last.y + last.height <= height);
+  const main = await page.evaluate(() => { const view = globalThis.document.getElementById('view'); return view.scrollHeight - view.clientHeight; });
+  assert.equal(main, 0);
+});

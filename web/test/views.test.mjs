@@ -1,0 +1,139 @@
+// The views whose figures stand on tables of their own: holders, graph, sizes, address space, processes, source, functions.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { go, noFaults, openBrowser, settled, text } from './browser.mjs';
+import { bytesText, countText, figures, framesOfStack } from './expected.mjs';
+import { shopDocument } from './make_document.mjs';
+
+let browser;
+before(async () => { browser = await openBrowser(); });
+after(() => browser.close());
+
+const document = shopDocument();
+const cellsOf = (page, label) => page.getByRole('grid', { name: label, exact: true }).locator('.rows [role=row]')
+  .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.innerText)));
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const stackOf = (page) => new URLSearchParams(new URL(page.url()).hash.slice(1)).get('stack');
+
+test('global variables stand by what they retain; what is not known is said', async () => {
+  const page = await browser.show(document, { hash: 'v=holders' });
+  const wanted = [...document.globals].sort((one, other) => other.retained_bytes - one.retained_bytes).map((one) => [
+    one.name, one.file ? `${one.file.split('/').at(-1)}:${one.line}` : 'unknown', bytesText(one.retained_bytes), countText(one.retained_blocks),
+    one.direct_bytes === null ? 'unknown' : bytesText(one.direct_bytes), one.direct_blocks === null ? 'unknown' : countText(one.direct_blocks)]);
+  assert.deepEqual(await cellsOf(page, 'Global variables'), wanted);
+  const paths = await page.locator('.holders > li').allInnerTexts();
+  document.holders.forEach((holder, index) => holder.text.forEach((line) => assert.ok(paths[index].includes(line), line)));
+  noFaults(page);
+});
+
+test('the graph draws who points to whom, up to 300 nodes, and is a table beyond', async () => {
+  const page = await browser.show(document, { hash: 'v=holders' });
+  assert.equal(await page.locator('.graph .node').count(), document.graph.nodes.label.length);
+  assert.equal(await page.locator('.graph .edge').count(), document.graph.edges.from.length);
+  await page.locator('.graph .node').nth(3).click();
+  await settled(page);
+  assert.equal(stackOf(page), String(document.graph.nodes.stack[3]));
+  const large = structuredClone(document);
+  const repeat = (values) => Array.from({ length: 301 }, (_, index) => values[index % values.length]);
+  Object.keys(large.graph.nodes).forEach((name) => { large.graph.nodes[name] = repeat(large.graph.nodes[name]); });
+  const other = await browser.show(large, { hash: 'v=holders' });
+  assert.equal(await other.locator('.graph').count(), 0);
+  assert.equal(await other.getByRole('grid', { name: 'Who points to whom' }).getAttribute('aria-rowcount'), '302');
+  noFaults(other);
+});
+
+test('sizes are those of the cells that the filter selects, and a click on one filters for it', async () => {
+  const page = await browser.show(document, { hash: 'v=sizes&thread=2&from=10&to=80' });
+  const shown = await page.getByRole('region', { name: 'Allocations by size', exact: true }).locator('li').evaluateAll((rows) => rows.map((row) => [row.children[1].innerText, row.children[2].innerText]));
+  const used = [...new Set(document.cells.size)].sort((one, other) => one - other);
+  assert.deepEqual(shown, used.map((size) => { const { allocations, allocated } = figures(document, { thread: 2, from: 10, to: 80, size }); return [countText(allocations), bytesText(allocated)]; }));
+  await page.getByRole('region', { name: 'Allocations by size', exact: true }).getByRole('button').nth(2).click();
+  await settled(page);
+  assert.equal(await text(page, '#total-allocations'), countText(figures(document, { thread: 2, from: 10, to: 80, size: used[2] }).allocations));
+  noFaults(page);
+});
+
+test('lifetimes have their blocks', async () => {
+  const page = await browser.show(document, { hash: 'v=sizes' });
+  const shown = await page.getByRole('region', { name: 'Lifetimes of released blocks', exact: true }).locator('li').allInnerTexts();
+  document.lifetimes.blocks.forEach((blocks, row) => assert.ok(shown[row].includes(countText(blocks)) && shown[row].includes(bytesText(document.lifetimes.bytes[row])), shown[row]));
+});
+
+test('pages: how full, how barely, and which one is under the pointer', async () => {
+  const page = await browser.show(document, { hash: 'v=address' });
+  const { page_bytes: size, pages } = document.address_space;
+  const values = await page.locator('#view .card-value').allInnerTexts();
+  const live = sum(pages.live_bytes);
+  assert.deepEqual(values, [countText(pages.address.length), bytesText(live), bytesText(pages.address.length * size - live), countText(pages.live_bytes.filter((bytes) => bytes < size / 4).length)]);
+  const counts = new Map();
+  pages.stack.forEach((stack) => counts.set(stack, (counts.get(stack) ?? 0) + 1));
+  const [[first, ...rest]] = await cellsOf(page, 'Stacks that pin pages');
+  const stack = document.stacks.id.indexOf(Number(/^#(\d+)/.exec(first)[1]));
+  assert.equal(Math.max(...counts.values()), counts.get(stack));
+  const barely = pages.live_bytes.filter((bytes, row) => pages.stack[row] === stack && bytes < size / 4).length;
+  assert.deepEqual(rest.slice(0, 3), [countText(counts.get(stack)), countText(barely), bytesText(counts.get(stack) * size)]);
+  const box = await page.locator('.page-map canvas').boundingBox();
+  await page.mouse.move(box.x + 9 * 4 + 4, box.y + 4);
+  await settled(page);
+  const status = await text(page, '.page-map .flame-status');
+  assert.ok(status.startsWith(`${pages.address[4]}: ${bytesText(pages.live_bytes[4])} in `), status);
+  await page.mouse.click(box.x + 9 * 4 + 4, box.y + 4);
+  await settled(page);
+  assert.equal(stackOf(page), String(pages.stack[4]));
+  noFaults(page);
+});
+
+test('processes stand side by side', async () => {
+  const page = await browser.show(document, { hash: 'v=processes' });
+  const bytes = (value) => (value === null ? 'unknown' : bytesText(value));
+  const wanted = document.processes.map((one) => [one.program, String(one.pid), one.exit, bytes(one.peak_live_bytes), bytes(one.live_bytes), bytes(one.definite_bytes), one.definite_blocks === null ? 'unknown' : countText(one.definite_blocks), one.trace]);
+  assert.deepEqual(await cellsOf(page, 'Processes'), wanted);
+});
+
+test('a source line has what all stacks through it have, once each', async () => {
+  const page = await browser.show(document, { hash: 'v=source&metric=allocated&from=20&to=60' });
+  const through = (line, file = '/src/shop/leak.cc') => {
+    const facts = document.cells;
+    return sum(facts.stack.map((stack, row) => (facts.bin[row] >= 20 && facts.bin[row] <= 60 &&
+      framesOfStack(document, stack).some((frame) => document.strings[document.frames.file[frame]] === file && document.frames.line[frame] === line) ? facts.allocated_bytes[row] : 0)));
+  };
+  for (const line of [11, 12, 29]) assert.equal(await page.locator('.source li').nth(line - 1).locator('.amount').innerText(), bytesText(through(line)));
+  assert.equal(await page.locator('.source li').nth(0).locator('.amount').innerText(), '');
+  await go(page, `v=source&metric=allocated&from=20&to=60&file=${encodeURIComponent('/src/shop/walk.cc')}`);
+  assert.equal(await page.locator('.source li').nth(90).locator('.amount').innerText(), bytesText(through(91, '/src/shop/walk.cc')));
+  await go(page, 'v=leaks&stack=0');
+  await page.getByRole('button', { name: '/src/shop/leak.cc:11' }).click();
+  await settled(page);
+  assert.equal(await page.locator('.source li.chosen .line-number').innerText(), '11');
+  noFaults(page);
+});
+
+test('sites by function, and its callers and callees', async () => {
+  const page = await browser.show(document, { hash: 'v=sites&by=function&metric=allocated' });
+  const nameOf = (frame) => document.strings[document.frames.function[frame]];
+  const through = (name) => sum(document.stacks.allocated_bytes.filter((_, stack) => framesOfStack(document, stack).some((frame) => nameOf(frame) === name)));
+  const name = 'shop::handle(shop::Request const&)';
+  await page.locator('.rows [role=row]').filter({ hasText: name }).click();
+  await settled(page);
+  const details = page.locator('.function-details');
+  assert.ok((await details.innerText()).includes(bytesText(through(name))));
+  assert.match(await page.getByRole('region', { name: 'Callers', exact: true }).innerText(), /shop::Server::serve\(int\)/);
+  const callees = await page.getByRole('region', { name: 'Callees', exact: true }).locator('li').allInnerTexts();
+  const session = document.strings.find((one) => one.startsWith('shop::Session::Session'));
+  assert.ok(callees.some((one) => one.includes('Session::Session') && one.includes(bytesText(through(session)))), callees.join('\n'));
+  await go(page, 'v=sites&by=thread');
+  const threads = await cellsOf(page, 'Sites by thread');
+  assert.equal(threads.length, document.threads.number.length);
+  for (const [title, live] of threads) assert.equal(live, bytesText(figures(document, { thread: Number(/thread (\d+)/.exec(title)[1]) }).live));
+  noFaults(page);
+});
+
+test('a view that a filter does not hold for says so, and only then', async () => {
+  const page = await browser.show(document);
+  for (const [view, withThread, withText] of [['holders', 1, 0], ['address', 2, 1], ['difference', 1, 0], ['errors', 1, 1], ['leaks', 0, 0], ['flame', 0, 0]]) {
+    for (const [filter, wanted] of [['', 0], ['&thread=2', withThread], ['&q=shop', withText]]) {
+      await go(page, `v=${view}${filter}`);
+      assert.equal(await page.locator('.filter-limit').count(), wanted, `${view}${filter}`);
+    }
+  }
+});
