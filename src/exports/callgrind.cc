@@ -42,7 +42,7 @@ struct Calls {
 
 class Program {
  public:
-  Program(const report::Report& report, std::vector<const Metric*> shown) : report_(report), shown_(std::move(shown)) {
+  Program(const report::Report& report, std::vector<const Metric*> shown) : shown_(std::move(shown)) {
     for (const model::Frame& frame : report.frames)
       of_frame_.push_back({intern({module_of(frame), file_of(frame), name_of(frame)}), frame.line});
     root_ = intern({"", "", "(all stacks)"});
@@ -82,7 +82,6 @@ class Program {
     return line + "\n";
   }
 
-  const report::Report& report_;
   std::vector<const Metric*> shown_;
   std::map<Function, FunctionId> ids_;
   std::map<std::pair<std::string, std::string>, FunctionId> merged_;

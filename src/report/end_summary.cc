@@ -146,15 +146,16 @@ Lines error_lines(const Report& report, size_t most) {
   };
   std::vector<Line> equal;
   for (const ErrorEntry& error : report.errors) {
-    auto [noun, rest] = name_of(error);
-    rest += " at " + place_of(report, error.frames);
-    if (error.allocated) rest += ", allocated at " + place_of(report, error.allocated->frames);
-    const auto same = std::ranges::find_if(
-        equal, [&, noun = noun](const Line& line) { return line.rest == rest && std::string_view(line.noun) == noun; });
+    const ErrorName name = name_of(error);
+    Line named{name.noun, name.rest + " at " + place_of(report, error.frames), error.count};
+    if (error.allocated) named.rest += ", allocated at " + place_of(report, error.allocated->frames);
+    const auto same = std::ranges::find_if(equal, [&named](const Line& line) {
+      return line.rest == named.rest && std::string_view(line.noun) == named.noun;
+    });
     if (same != equal.end())
-      same->count += error.count;
+      same->count += named.count;
     else
-      equal.push_back({noun, rest, error.count});
+      equal.push_back(std::move(named));
   }
   Lines lines;
   for (const Line& line : equal) {
