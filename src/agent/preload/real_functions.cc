@@ -58,10 +58,20 @@ void widen(CodeExtent& around, const CodeExtent& code) {
   around.bytes = (end > known_end ? end : known_end) - around.start;
 }
 
+bool is_libc(const SymbolTable& symbols) {
+  uintptr_t bytes = 0;
+  return symbols.find("__libc_start_main", bytes) != nullptr && symbols.find("gnu_get_libc_version", bytes) != nullptr;
+}
+
+// A name that any library may have for something else. No hook stands in front of it, the agent itself calls it: libc's alone.
+constexpr bool is_free_name(size_t other) { return other == static_cast<size_t>(Other::kOnExit); }
+
 void search_others(const SymbolTable& symbols) {
+  const bool in_libc = is_libc(symbols);
   for (size_t i = 0; i < kOtherCount; ++i) {
     uintptr_t bytes = 0;
-    if (g_real.other[i] == nullptr) g_real.other[i] = symbols.find(kOtherNames[i], bytes);
+    if (g_real.other[i] != nullptr || (is_free_name(i) && !in_libc)) continue;
+    g_real.other[i] = symbols.find(kOtherNames[i], bytes);
   }
 }
 
