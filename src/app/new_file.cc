@@ -13,6 +13,13 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{1} << 16;
 
+// Fails where another process has made the file meanwhile. Not all file systems can rename so; those have links.
+bool rename_to_new(const char* from, const char* to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  return link(from, to) == 0 && unlink(from) == 0;
+}
+
 base::Error refusal(const std::string& path) {
   return base::make_error("'{}' is there already: --force replaces it", path);
 }
@@ -35,6 +42,14 @@ NewFile::~NewFile() {
 }
 
 base::Result<NewFile> NewFile::create(const std::string& path, bool force) {
+  // Renaming would put a file in the place of /dev/null. A pipe nobody reads yet is waited for, as by any other program.
+  struct stat target{};
+  const bool leads_to_file = stat(path.c_str(), &target) != 0 || S_ISREG(target.st_mode) || S_ISDIR(target.st_mode);
+  if (!leads_to_file) {
+    base::UniqueFd descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!descriptor) return base::fail("can't write '{}': {}", path, base::reason_of(errno));
+    return NewFile(path, "", force, std::move(descriptor));
+  }
   struct stat status{};
   const bool is_there = lstat(path.c_str(), &status) == 0;
   if (is_there && S_ISDIR(status.st_mode)) return base::fail("'{}' is a directory: name a file", path);
@@ -67,9 +82,9 @@ void NewFile::flush() {
 base::Result<> NewFile::finish() {
   flush();
   if (error_ != 0) return base::fail("can't write '{}': {}", path_, base::reason_of(error_));
-  // A link fails where another process has made the file meanwhile.
-  const bool named = force_ ? rename(temporary_.c_str(), path_.c_str()) == 0
-                            : link(temporary_.c_str(), path_.c_str()) == 0 && unlink(temporary_.c_str()) == 0;
+  if (temporary_.empty()) return {};
+  const bool named =
+      force_ ? rename(temporary_.c_str(), path_.c_str()) == 0 : rename_to_new(temporary_.c_str(), path_.c_str());
   if (!named && errno == EEXIST) return std::unexpected(refusal(path_));
   if (!named) return base::fail("can't write '{}': {}", path_, base::reason_of(errno));
   temporary_.clear();

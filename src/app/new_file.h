@@ -1,4 +1,5 @@
-// A file that a command makes: it appears whole, under its name, or not at all.
+// A file that a command makes: it appears whole, under its name, or not at all. What is there and no file, a pipe or a device,
+// is written to and stays what it is.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ class NewFile {
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile();  // without `finish` nothing is left
 
-  // For a writer that needs a path: the file that gets its name by `finish`.
+  // For a writer that needs a path: the file that gets its name by `finish`. Empty: it goes to a pipe or a device.
   [[nodiscard]] const std::string& temporary() const { return temporary_; }
   // What fails is said by `finish`.
   void write(std::string_view piece);
@@ -28,7 +29,7 @@ class NewFile {
   void flush();
 
   std::string path_;
-  std::string temporary_;  // empty: finished, or moved from
+  std::string temporary_;  // empty: finished, moved from, or nothing to be named
   bool force_;
   base::UniqueFd descriptor_;
   std::string kept_;  // not written so far

@@ -215,7 +215,8 @@ std::string process_line(const ProcessEntry& process) {
     text += !leaks.scanned               ? ", leaks unknown"
             : leaks_for_certain(leaks)   ? ", leaked " + exact_amount(lost += leaks.indirect)
             : leaks.possible.blocks != 0 ? ", possibly leaked " + exact_amount(leaks.possible)
-                                         : ", no leaks";
+            : process.leaks_known        ? ", no leaks"
+                                         : ", no leaks found";
   }
   if (const std::string errors = error_counts(totals); !errors.empty()) text += ", " + errors;
   return text + ": " + base::safe_text(process.trace_path);
@@ -230,12 +231,17 @@ std::string all_processes_line(const Report& report) {
   text += ": " + counted(sums.allocations, "allocation");
   BlockCount lost = sums.definite;
   lost += sums.indirect;
-  if (lost.blocks != 0) text += ", leaked " + exact_amount(lost);
-  if (lost.blocks == 0 && sums.unscanned == 0) text += ", no leaks";
+  if (lost.blocks != 0)
+    text += ", leaked " + exact_amount(lost);
+  else if (sums.possible.blocks != 0)
+    text += ", possibly leaked " + exact_amount(sums.possible);
+  else if (sums.unscanned == 0 && sums.failed == 0)
+    text += sums.uncertain == 0 ? ", no leaks" : ", no leaks found";
   if (sums.errors() != 0) text += ", " + counted(sums.errors(), "bad free");
   if (sums.unscanned != 0)
     text += fmt::format("; leaks of {} unknown",
                         sums.unscanned == 1 ? "1 process" : format_count(sums.unscanned) + " processes");
+  if (sums.failed != 0) text += fmt::format("; {} can't be read", counted(sums.failed, "trace"));
   return text;
 }
 

@@ -26,34 +26,24 @@ std::string place_of(const Report& report, const std::vector<FrameIndex>& frames
   return base::safe_text(fmt::format("in {} ({})", function_of(*frame, kNameWidth), location_of(*frame)));
 }
 
-// Live bytes of each stack at the end of each interval.
-class StackGrowth {
- public:
-  explicit StackGrowth(const Report& report) {
-    if (!report.activity) return;
-    bins_ = report.activity->bin_count;
-    live_.resize(report.stacks.size());
-    for (const ActivityCell& cell : report.activity->cells) {
-      std::vector<uint64_t>& live = live_[cell.stack];
-      if (live.empty()) live.resize(bins_);
-      live[cell.bin] += cell.allocated_bytes - cell.released_bytes;
-    }
+// Whether live bytes of a stack grew through the whole run; false where no intervals were counted.
+bool grows(const Report& report, uint32_t stack) {
+  if (!report.activity) return false;
+  std::vector<uint64_t> live(report.activity->bin_count);  // at the end of each interval
+  bool is_there = false;
+  for (const ActivityCell& cell : report.activity->cells) {
+    if (cell.stack != stack) continue;
+    is_there = true;
+    live[cell.bin] += cell.allocated_bytes - cell.released_bytes;
   }
-  [[nodiscard]] bool grows(uint32_t stack) {
-    if (stack >= live_.size() || live_[stack].empty()) return false;
-    std::vector<uint64_t> sums = live_[stack];
-    for (size_t i = 1; i < sums.size(); ++i) sums[i] += sums[i - 1];
-    return grows_to_the_end(sums);
-  }
-
- private:
-  uint32_t bins_ = 0;
-  std::vector<std::vector<uint64_t>> live_;  // changes, by stack
-};
+  if (!is_there) return false;
+  for (size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
+  return grows_to_the_end(live);
+}
 
 class Findings {
  public:
-  explicit Findings(const Report& report) : report_(report), growth_(report) {}
+  explicit Findings(const Report& report) : report_(report) {}
 
   std::vector<Finding> make() {
     ending();
@@ -131,8 +121,9 @@ class Findings {
     for (const uint32_t stack : largest([](const StackLeaks& each) { return each.reachable.bytes; })) {
       const BlockCount& held = report_.stacks[stack].leaks->reachable;
       if (held.bytes < leaks.reachable.bytes / 20 || report_.stacks[stack].purpose != Purpose::kProgram) continue;
-      const bool grows = growth_.grows(stack);
-      add(grows ? Severity::kWarning : Severity::kInfo, grows ? FindingKind::kGrowth : FindingKind::kReachable,
+      const bool is_growing = grows(report_, stack);
+      add(is_growing ? Severity::kWarning : Severity::kInfo,
+          is_growing ? FindingKind::kGrowth : FindingKind::kReachable,
           fmt::format("{} in {}, allocated {}, {} still reachable{}{}.", base::format_bytes(held.bytes),
                       counted(held.blocks, "block"), place_of(report_, report_.stacks[stack].frames),
                       held.blocks == 1 ? "is" : "are", holder(stack), growing(stack)),
@@ -186,7 +177,9 @@ class Findings {
     return stacks;
   }
 
-  std::string growing(uint32_t stack) { return growth_.grows(stack) ? ", growing through the whole run" : ""; }
+  [[nodiscard]] std::string growing(uint32_t stack) const {
+    return grows(report_, stack) ? ", growing through the whole run" : "";
+  }
 
   // Where all of a stack's blocks are held from one variable.
   [[nodiscard]] std::string holder(uint32_t stack) const {
@@ -199,7 +192,6 @@ class Findings {
   }
 
   const Report& report_;
-  StackGrowth growth_;
   std::vector<Finding> list_;
 };
 

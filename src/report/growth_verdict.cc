@@ -29,7 +29,9 @@ Figure figure_of(LimitKind kind) {
 // In whole bytes, rounded down: half a byte more is beyond the limit.
 uint64_t most_of(const GrowthLimit& limit, const std::optional<uint64_t>& before) {
   if (!limit.percent) return limit.most;
-  return static_cast<uint64_t>(static_cast<double>(before.value_or(0)) * *limit.percent / 100);
+  const double most = static_cast<double>(before.value_or(0)) * *limit.percent / 100;
+  constexpr double kEnd = 18446744073709551616.0;  // 2^64
+  return most < kEnd ? static_cast<uint64_t>(most) : ~uint64_t{0};
 }
 
 // The stacks that grew most.

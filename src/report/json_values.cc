@@ -233,7 +233,8 @@ Json json_of(const ProcessEntry& process) {
           {"lost_events", known(is_read, process.capture.lost_events)},
           {"truncated", process.capture.truncated},
           {"totals", is_read ? json_of(process.totals) : Json(nullptr)},
-          {"leaks", is_read ? json_of(process.leaks) : Json(nullptr)}};
+          {"leaks", is_read ? json_of(process.leaks) : Json(nullptr)},
+          {"leaks_known", is_read && process.leaks.scanned && process.leaks_known}};
 }
 
 Json sum_json(const std::vector<ProcessEntry>& processes) {
@@ -242,6 +243,7 @@ Json sum_json(const std::vector<ProcessEntry>& processes) {
           {"largest_peak_live_bytes", known(sums.largest_peak.has_value(), sums.largest_peak.value_or(0))},
           {"failed", sums.failed},
           {"unscanned", sums.unscanned},
+          {"uncertain", sums.uncertain},
           {"allocations", sums.allocations},
           {"allocated_bytes", sums.allocated_bytes},
           {"definite", count_json(sums.definite)},

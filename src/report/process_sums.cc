@@ -25,6 +25,7 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
       if (!process.capture.executed) ++sums.unscanned;
       continue;
     }
+    if (!process.leaks_known) ++sums.uncertain;
     sums.definite += process.leaks.definite;
     sums.indirect += process.leaks.indirect;
     sums.possible += process.leaks.possible;
@@ -38,7 +39,8 @@ ProcessEntry entry_of(const Report& report) {
                      .trace_path = report.trace_path,
                      .failure = "",
                      .totals = report.totals,
-                     .leaks = report.leaks};
+                     .leaks = report.leaks,
+                     .leaks_known = report.known.leaks};
   entry.capture.suppressions.clear();
   return entry;
 }

@@ -13,6 +13,7 @@ namespace heaptap::report {
 struct ProcessSums {
   uint64_t failed = 0;     // that couldn't be read
   uint64_t unscanned = 0;  // whose leaks aren't known, but for those that became another program
+  uint64_t uncertain = 0;  // that had a scan, but may leak more than it found
   uint64_t allocations = 0;
   uint64_t allocated_bytes = 0;
   BlockCount definite;

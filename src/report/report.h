@@ -176,6 +176,7 @@ struct ProcessEntry {
   std::string failure;  // why the trace can't be read; then the numbers mean nothing
   Totals totals;
   Leaks leaks;
+  bool leaks_known = true;  // false: there may be more leaks than `leaks` has
 };
 
 // A file of code that the process had mapped.

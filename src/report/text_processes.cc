@@ -33,17 +33,18 @@ std::vector<std::string> row_of(const ProcessEntry& process) {
   }
   const BlockCount lost = lost_of(process.leaks.definite, process.leaks.indirect);
   const bool has_leaks = process.leaks.scanned;
+  const std::string at_least = process.leaks_known ? "" : ">= ";
   const char* const none = capture.executed ? "-" : "?";
   row.insert(row.end(), {process.totals.peak_known ? format_bytes(process.totals.peak_live_bytes) : "?",
-                         has_leaks ? format_bytes(lost.bytes) : none, has_leaks ? format_count(lost.blocks) : none,
-                         exit_text(capture), trace});
+                         has_leaks ? at_least + format_bytes(lost.bytes) : none,
+                         has_leaks ? at_least + format_count(lost.blocks) : none, exit_text(capture), trace});
   return row;
 }
 
 std::vector<std::string> row_of(const ProgramEntry& program) {
   const ProcessSums sums = sum_of(program.processes);
   const BlockCount lost = lost_of(sums.definite, sums.indirect);
-  const char* const at_least = sums.unscanned + sums.failed != 0 ? ">= " : "";
+  const char* const at_least = sums.unscanned + sums.uncertain + sums.failed != 0 ? ">= " : "";
   return {base::safe_text(program.program),
           format_count(program.processes.size()),
           (sums.failed != 0 ? ">= " : "") + format_count(sums.allocations),

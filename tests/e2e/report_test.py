@@ -2,6 +2,7 @@
 import base64
 import gzip
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -138,6 +139,22 @@ class Report(heaptap_test.TestCase):
         outcome = heaptap("report", self.folder / "missing.htap", cwd=self.folder)
         self.assertEqual(outcome.status, 125, str(outcome))
         self.assertFalse((self.folder / "missing.html").exists())
+
+    def test_a_pipe_stays_a_pipe(self):
+        self.recorded("temporary")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for force in ((), ("--force",)):
+            with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+                outcome = heaptap("report", self.trace, "-o", pipe, *force)
+                self.assertEqual(outcome.status, 0, str(outcome))
+                self.assertTrue(document_of(reader.stdout.read()))
+            self.assertTrue(pipe.is_fifo())
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True):
+            outcome = heaptap("export", self.trace, "--to", "sqlite", "-o", pipe, "--force")
+        self.assertEqual(outcome.status, 125, str(outcome))
+        self.assertIn(b"needs a file", outcome.stderr)
+        self.assertTrue(pipe.is_fifo())
 
     def test_the_file_is_named_after_the_trace(self):
         self.recorded("leak_shop")

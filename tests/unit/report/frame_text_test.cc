@@ -18,7 +18,7 @@ const SkippedNames kNone;
 
 std::string site_of(const Frames& frames, size_t width = 0, const SkippedNames& skipped = kNone,
                     FrameTextOptions options = {}) {
-  return FrameText(frames, skipped, options).describe_site(frames, width);
+  return FrameText(frames, skipped, options).describe_site(FrameList(frames), width);
 }
 
 const Frames kStack = {frame("operator new(unsigned long)"),
@@ -74,13 +74,13 @@ TEST(Frames, HaveNamesAndPathsInFullWhereAskedFor) {
 }
 
 TEST(Frames, BelowMainAreListedWhereAskedFor) {
-  EXPECT_EQ(FrameText(kStack, kNone, {}).listed(kStack), 6u);
-  EXPECT_EQ(FrameText(kStack, kNone, {.full_stacks = true}).listed(kStack), 8u);
+  EXPECT_EQ(FrameText(kStack, kNone, {}).listed(FrameList(kStack)), 6u);
+  EXPECT_EQ(FrameText(kStack, kNone, {.full_stacks = true}).listed(FrameList(kStack)), 8u);
   const Frames start = {frame("_start")};
-  EXPECT_EQ(FrameText(start, kNone, {}).listed(start), 1u) << "there are no others";
+  EXPECT_EQ(FrameText(start, kNone, {}).listed(FrameList(start)), 1u) << "there are no others";
   const Frames thread = {frame("work", "/a.cc", 1), frame("std::thread::_State_impl<int>::_M_run()"),
                          frame("execute_native_thread_routine"), frame("start_thread"), frame("clone3")};
-  EXPECT_EQ(FrameText(thread, kNone, {}).listed(thread), 1u);
+  EXPECT_EQ(FrameText(thread, kNone, {}).listed(FrameList(thread)), 1u);
 }
 
 TEST(Files, KeepTheDirectoriesThatTellThemApart) {

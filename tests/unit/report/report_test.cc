@@ -274,6 +274,32 @@ TEST(EndSummary, AddsUpBadReleasesOfOnePlace) {
   EXPECT_TRUE(says(report, "heaptap: 2 double frees at df.cc:3, allocated at df.cc:1\n"));
 }
 
+ProcessEntry child_of_clean_run(uint32_t pid) {
+  ProcessEntry process;
+  process.capture = clean_run().capture;
+  process.capture.pid = pid;
+  process.leaks.scanned = true;
+  process.trace_path = "heaptap.child.htap";
+  return process;
+}
+
+TEST(EndSummary, SaysThatProcessesLeakNothingOnlyWhereThatIsKnown) {
+  Report report = clean_run();
+  report.processes = {child_of_clean_run(7), child_of_clean_run(8)};
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations, no leaks\n"));
+  EXPECT_TRUE(says(report, "app (pid 8) exited with 0, peak 0 B, no leaks: heaptap.child.htap\n"));
+  report.processes[1].leaks_known = false;
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations, no leaks found\n"));
+  EXPECT_TRUE(says(report, "peak 0 B, no leaks found: heaptap.child.htap\n"));
+  report.processes[1].leaks.possible = {1, 8};
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations, possibly leaked 8 bytes in 1 block\n"));
+  report.processes[1].failure = "it is gone";
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations; 1 trace can't be read\n"));
+  report.processes[1].failure.clear();
+  report.processes[1].leaks.scanned = false;
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations; leaks of 1 process unknown\n"));
+}
+
 TEST(EndSummary, HasAtMostTwelveLines) {
   Report report = example();
   for (int count = 0; count < 50; ++count) {

@@ -43,8 +43,9 @@ test('the sums of its cells are the totals', async () => {
   await go(page, 'kind=leaked');
   assert.equal(await text(page, '#total-live'), bytesText(leaks.definite.bytes + leaks.indirect.bytes));
   const middle = Math.floor(document.bins.count / 2);
-  await go(page, `from=3&to=${middle}&q=words.cc`);
-  const wanted = figures(document, { from: 3, to: middle, text: 'words.cc' });
+  const from = Math.min(3, middle); // a fast run has few bins
+  await go(page, `from=${from}&to=${middle}&q=words.cc`);
+  const wanted = figures(document, { from, to: middle, text: 'words.cc' });
   assert.equal(await text(page, '#total-live'), bytesText(wanted.live));
   assert.equal(await text(page, '#total-allocations'), countText(wanted.allocations));
   noFaults(page);
