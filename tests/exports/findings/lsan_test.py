@@ -45,6 +45,7 @@ class Lsan(findings.TestCase):
 
     def test_nothing_is_printed_where_nothing_is_lost_and_nothing_is_written_where_that_is_not_known(self):
         self.assertEqual(self.hostile("lsan", "clean"), b"")
+        self.assertIn(b"==WARNING: heaptap: not all leaks are known: ", self.hostile("lsan", "uncertain"))
         self.record("leak_shop", "--no-leak-scan")
         self.assertIn("no leak scan", self.refusal("lsan"))
 
