@@ -146,6 +146,46 @@ class PageSums {
   std::map<uint64_t, Sum> sums_;  // by page
 };
 
+struct Extent {
+  uint64_t address;
+  uint64_t size_bytes;
+};
+
+std::vector<Extent> extents_of(const ledger::Ledger& ledger, const StackRows& rows) {
+  std::vector<Extent> extents;
+  ledger.blocks().for_each([&](model::BlockNumber /*number*/, const ledger::Block& block) {
+    if (rows.of(block.site) != StackRows::kNoRow)
+      extents.push_back({block.address, std::max<uint64_t>(block.size_bytes, 1)});
+  });
+  std::ranges::sort(extents, {}, &Extent::address);
+  return extents;
+}
+
+// Of blocks in order of their addresses. A trace may claim any address and size: ends that are beyond all addresses are cut.
+std::vector<report::BlockSpan> spans_of(const std::vector<Extent>& extents, uint64_t page_bytes, uint64_t max_gap) {
+  std::vector<report::BlockSpan> spans;
+  uint64_t end = 0;        // of the last span
+  uint64_t next_page = 0;  // the first one that isn't counted
+  for (const Extent& extent : extents) {
+    const uint64_t last = extent.address + std::min(extent.size_bytes - 1, ~extent.address);
+    if (spans.empty() || (extent.address > end && extent.address - end > max_gap)) {
+      spans.push_back({.address = extent.address});
+      end = extent.address;
+    }
+    end = std::max(end, last);
+    report::BlockSpan& span = spans.back();
+    span.length = std::max(end - span.address, end - span.address + 1);
+    span.live_bytes += extent.size_bytes;
+    ++span.blocks;
+    const uint64_t first_page = std::max(extent.address / page_bytes, next_page);
+    const uint64_t last_page = last / page_bytes;
+    if (last_page < first_page) continue;
+    span.touched_bytes += (last_page - first_page + 1) * page_bytes;
+    next_page = last_page + 1;
+  }
+  return spans;
+}
+
 }  // namespace
 
 StackRows::StackRows(const report::Report& report, const StackIndex& index)
@@ -162,15 +202,33 @@ report::Activity activity_view(const ledger::Ledger& ledger, const StackRows& ro
           .left = left_of(ledger, rows, BlockStates(judged))};
 }
 
+namespace {
+
+void fill_spans(report::AddressSpace& space, const std::vector<Extent>& extents, uint64_t page_bytes) {
+  constexpr uint64_t kGap = uint64_t{1} << 20;
+  constexpr size_t kMaxSpans = 2048;
+  for (space.max_gap_bytes = kGap;; space.max_gap_bytes *= 4) {
+    space.spans = spans_of(extents, page_bytes, space.max_gap_bytes);
+    if (space.spans.size() <= kMaxSpans || space.max_gap_bytes > (~uint64_t{0} >> 3)) return;
+  }
+}
+
+}  // namespace
+
 report::AddressSpace address_space_view(const ledger::Ledger& ledger, const StackRows& rows, uint64_t page_bytes,
                                         size_t limit) {
+  const uint64_t cpu_page_bytes = page_bytes;
   for (;; page_bytes *= 4) {
     PageSums sums(page_bytes);
     ledger.blocks().for_each([&](model::BlockNumber /*number*/, const ledger::Block& block) {
       const uint32_t stack = rows.of(block.site);
       if (stack != StackRows::kNoRow && sums.size() <= limit) sums.add(block, stack);
     });
-    if (sums.size() <= limit) return {page_bytes, sums.pages()};
+    if (sums.size() <= limit) {
+      report::AddressSpace space{.page_bytes = page_bytes, .pages = sums.pages()};
+      fill_spans(space, extents_of(ledger, rows), cpu_page_bytes);
+      return space;
+    }
   }
 }
 

@@ -78,11 +78,12 @@ base::Result<> check_totals(const model::Totals& totals, const Query& query) {
 
 ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names,
                                      bool addresses) {
-  ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns,
-                                .page_bytes = capture.page_bytes,
-                                .statistics = query.statistics,
-                                .details = query.lifetimes || query.sort == SortKey::kTime || addresses,
-                                .activity = query.from_all_sides};
+  ledger::LedgerOptions options{
+      .time_resolution_ns = capture.time_resolution_ns,
+      .page_bytes = capture.page_bytes,
+      .statistics = query.statistics,
+      .details = query.lifetimes || query.sort == SortKey::kTime || query.activity || addresses,
+      .activity = query.activity || query.from_all_sides};
   options.filter.thread = query.thread;
   options.filter.from_ns = query.from_ns;
   options.filter.to_ns = query.to_ns;
@@ -244,9 +245,11 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   const Listing listing(ledger, source.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
   listing.list_stacks(report);
   if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ledger, index, *leaks));
+  if ((query.activity || query.from_all_sides) && report.has_events) {
+    report.activity = activity_view(ledger, StackRows(report, index), leaks.get());
+  }
   if (query.from_all_sides && report.has_events) {
     const StackRows rows(report, index);
-    report.activity = activity_view(ledger, rows, leaks.get());
     report.address_space = address_space_view(ledger, rows, report.capture.page_bytes, kMaxPages);
   }
   if (query.generate) listing.generate_suppressions(report);

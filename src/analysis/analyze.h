@@ -59,6 +59,7 @@ struct Query {
   std::optional<BlockQuestion> why = {};           // who holds this block
   std::optional<RetainedBy> retained = {};         // what would go if this went
   bool globals = false;                            // what only global variables hold
+  bool activity = false;                           // what happened when, by stack
   bool from_all_sides = false;        // activity, address space, who points to whom: for a report to explore
   bool leaks_else_reachable = false;  // list what leaks; where nothing does, what is reachable, and globals
   bool scan_list = false;             // what each scan found

@@ -123,6 +123,19 @@ uint32_t last_thread_of(const Report& part) {
   return last;
 }
 
+constexpr uint32_t kNotListed = ~uint32_t{0};
+
+// The most live bytes in each of at most so many equal parts.
+std::vector<uint64_t> course_of(const std::vector<report::TimelinePoint>& timeline) {
+  constexpr size_t kParts = 64;
+  std::vector<uint64_t> course(std::min(kParts, timeline.size()));
+  for (size_t i = 0; i < timeline.size(); ++i) {
+    uint64_t& most = course[i * course.size() / timeline.size()];
+    most = std::max({most, timeline[i].peak_live_bytes, timeline[i].live_bytes});
+  }
+  return course;
+}
+
 bool leaks(const report::StackEntry& stack) {
   return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
 }
@@ -144,7 +157,9 @@ void Merger::add(Report part) {
   add_known(part);
   const std::vector<FrameIndex> places = places_of(part.frames);
   const uint32_t threads = last_thread_of(part);
-  add_stacks(part, places);
+  const std::vector<uint32_t> stacks = add_stacks(part, places);
+  add_activity(part, stacks);
+  add_suppressions_of_stacks(part, stacks);
   add_errors(part, places);
   add_threads(part);
   threads_ += threads;
@@ -158,6 +173,7 @@ void Merger::add(Report part) {
   all_unmatched_ = all_unmatched_ && part.unmatched;
   if (all_unmatched_) merged_.unmatched = part.unmatched;
   merged_.processes.push_back(report::entry_of(part));
+  merged_.processes.back().live_bytes = course_of(part.timeline);
   is_first_ = false;
 }
 
@@ -262,7 +278,8 @@ std::vector<FrameIndex> Merger::places_of(std::vector<model::Frame>& frames) {
   return places;
 }
 
-void Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places) {
+std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places) {
+  std::vector<uint32_t> made;
   std::unordered_map<uint64_t, uint64_t> ids;  // of the merged stack, by the part's
   for (report::StackEntry& stack : part.stacks) {
     move_frames(stack.frames, places);
@@ -271,6 +288,7 @@ void Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places) {
     stack.id = found->second + 1;
   }
   for (report::StackEntry& stack : part.stacks) {
+    made.push_back(static_cast<uint32_t>(stack.id - 1));
     for (uint32_t& thread : stack.threads) thread += threads_;
     stack.peak_bytes = 0;
     stack.times_known = false;
@@ -283,6 +301,34 @@ void Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places) {
     else
       add_stack(merged_.stacks[stack.id - 1], stack);
   }
+  return made;
+}
+
+// Times of several processes can't be compared: all of it is one interval.
+void Merger::add_activity(const Report& part, const std::vector<uint32_t>& stacks) {
+  all_have_activity_ = all_have_activity_ && part.activity.has_value();
+  if (!all_have_activity_) return;
+  const auto process = static_cast<uint32_t>(merged_.processes.size());
+  const auto add_cells = [&](auto cells, auto& sum) {
+    for (auto& cell : cells) {
+      cell.stack = stacks[cell.stack];
+      cell.thread += threads_;
+      cell.process = process;
+      cell.bin = 0;
+    }
+    report::unite(cells);
+    sum.insert(sum.end(), cells.begin(), cells.end());
+  };
+  if (!merged_.activity)
+    merged_.activity = report::Activity{.start_ns = 0, .width_ns = 1, .bin_count = 1, .cells = {}, .left = {}};
+  merged_.activity->width_ns = std::max(merged_.activity->width_ns, part.capture.duration_ns);
+  add_cells(part.activity->cells, merged_.activity->cells);
+  add_cells(part.activity->left, merged_.activity->left);
+}
+
+void Merger::add_suppressions_of_stacks(const Report& part, const std::vector<uint32_t>& stacks) {
+  for (const auto& [stack, text] : part.stack_suppressions)
+    merged_.stack_suppressions.emplace_back(stacks[stack], text);
 }
 
 void Merger::add_errors(Report& part, const std::vector<FrameIndex>& places) {
@@ -304,6 +350,7 @@ void Merger::add_threads(const Report& part) {
   for (report::ThreadEntry thread : part.threads) {
     thread.number += threads_;
     thread.pid = part.capture.pid;
+    thread.process = static_cast<uint32_t>(merged_.processes.size());
     merged_.threads.push_back(std::move(thread));
   }
 }
@@ -348,6 +395,9 @@ void Merger::list_stacks(const MergeOptions& options) {
   merged_.sort_key = name_of(options.sort);
   std::ranges::sort(stacks, {}, [&](const report::StackEntry& stack) { return place_of(stack, options.sort); });
   if (options.limit != 0 && stacks.size() > options.limit) stacks.resize(options.limit);
+  std::vector<uint32_t> places(stack_places_.size(), kNotListed);
+  for (uint32_t place = 0; place < stacks.size(); ++place) places[stacks[place].id - 1] = place;
+  move_activity(places);
   for (report::StackEntry& stack : stacks) {
     std::ranges::sort(stack.threads);
     const auto equal = std::ranges::unique(stack.threads);
@@ -355,6 +405,22 @@ void Merger::list_stacks(const MergeOptions& options) {
     if (options.depth != 0 && stack.frames.size() > options.depth) stack.frames.resize(options.depth);
   }
   std::ranges::stable_sort(merged_.errors, std::greater<>(), &report::ErrorEntry::count);
+}
+
+// To where the stacks are now.
+void Merger::move_activity(const std::vector<uint32_t>& places) {
+  const auto move = [&](auto& cells) {
+    std::erase_if(cells, [&](const auto& cell) { return places[cell.stack] == kNotListed; });
+    for (auto& cell : cells) cell.stack = places[cell.stack];
+    report::unite(cells);
+  };
+  if (!all_have_activity_) merged_.activity.reset();
+  if (merged_.activity) {
+    move(merged_.activity->cells);
+    move(merged_.activity->left);
+  }
+  std::erase_if(merged_.stack_suppressions, [&](const auto& entry) { return places[entry.first] == kNotListed; });
+  for (auto& [stack, text] : merged_.stack_suppressions) stack = places[stack];
 }
 
 // Those that a stack or an error names, in the order in which they do.

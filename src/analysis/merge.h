@@ -27,7 +27,8 @@ struct MergeOptions {
 // - Of a process without a scan it is not known what leaks: the others' leaks are then the least there is. What a program left
 //   behind as it executed another one is no leak.
 // - A thread gets a number that is its own among all processes; a note has its process.
-// - What is of single processes (times, sizes, lifetimes, blocks, who holds what) isn't there.
+// - What is of single processes (times, sizes, lifetimes, blocks, who holds what) isn't there. Of what happened when
+//   (Report::activity) it stays what happened at all, by process, if all parts have it; and of each process how its live bytes went.
 class Merger {
  public:
   // The first one is the main program's, whose capture the merged report has.
@@ -41,19 +42,24 @@ class Merger {
   void add_totals(const report::Totals& part);
   void add_leaks(const report::Report& part);
   void add_known(const report::Report& part);
-  void add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places);
+  // Their places among the merged ones, before these are sorted.
+  std::vector<uint32_t> add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_errors(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_threads(const report::Report& part);
   void add_hints(const report::Report& part);
+  void add_activity(const report::Report& part, const std::vector<uint32_t>& stacks);
+  void add_suppressions_of_stacks(const report::Report& part, const std::vector<uint32_t>& stacks);
   std::vector<report::FrameIndex> places_of(std::vector<model::Frame>& frames);
   void settle_unscanned();
   void settle_peak();
   void list_stacks(const MergeOptions& options);
+  void move_activity(const std::vector<uint32_t>& places);
   void keep_named_frames();
 
   report::Report merged_;
   bool is_first_ = true;
   bool all_unmatched_ = true;
+  bool all_have_activity_ = true;
   uint32_t threads_ = 0;  // numbered so far
   uint64_t scanned_ = 0;
   std::map<std::string, report::ModuleEntry> modules_;  // by path

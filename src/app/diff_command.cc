@@ -6,6 +6,7 @@
 #include "app/moment.h"
 #include "app/trace_file.h"
 #include "base/exit_status.h"
+#include "html/html_report.h"
 
 namespace heaptap::app {
 namespace {
@@ -73,6 +74,29 @@ base::Result<report::Comparison> make_comparison(const DiffOptions& options) {
   return analysis::compare(compared, options.compare);
 }
 
+// "before.htap → after.htap"
+std::string title_of(const DiffOptions& options) {
+  const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  if (!options.from.empty())
+    return fmt::format("{}: {} \u2192 {}", name_of(options.traces.front()), options.from, options.to);
+  std::string title = name_of(options.traces.front());
+  if (options.traces.size() > 2) title += fmt::format(" \u2192 {} more", options.traces.size() - 2);
+  return title + " \u2192 " + name_of(options.traces.back());
+}
+
+base::Result<> write_html(const DiffOptions& options) {
+  std::string path = options.file.output;
+  if (path.empty()) {
+    path = html_name_of(options.traces.back());
+    path.insert(path.size() - std::string(".html").size(), ".diff");
+  }
+  return write_html_file(options.file, path, [&options]() -> base::Result<std::string> {
+    const auto comparison = make_comparison(options);
+    if (!comparison) return std::unexpected(comparison.error());
+    return html::make_html(*comparison, {.title = title_of(options), .full = options.file.full});
+  });
+}
+
 base::Result<> print(const DiffOptions& options, const report::Comparison& comparison) {
   const report::ComparisonOptions render{
       .color = use_color(options.color, STDOUT_FILENO), .limit = options.limit, .depth = options.depth};
@@ -103,6 +127,10 @@ base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<
 }
 
 int perform(const DiffOptions& options) {
+  if (options.html) {
+    const auto written = write_html(options);
+    return written ? 0 : complain(written.error());
+  }
   const auto comparison = make_comparison(options);
   if (!comparison) return complain(comparison.error());
   const auto printed = print(options, *comparison);

@@ -5,6 +5,7 @@
 
 #include "analysis/analyze.h"
 #include "analysis/compare.h"
+#include "app/html_file.h"
 #include "app/terminal.h"
 
 namespace heaptap::app {
@@ -19,6 +20,8 @@ struct DiffOptions {
   size_t limit = 10;                      // stacks in text; 0: all
   size_t depth = 8;                       // frames in text; 0: all
   bool json = false;
+  bool html = false;  // a file, as `file` says
+  HtmlFileOptions file;
   ColorMode color = ColorMode::kAuto;
 };
 

@@ -49,6 +49,15 @@ void add_list_options(CLI::App& app, DiffOptions& options) {
   add_number(app, "-d,--depth", options.depth, "Show at most N frames of a stack (default: 8; 0: all; JSON has all)");
 }
 
+void add_html_options(CLI::App& app, DiffOptions& options) {
+  app.add_flag("--html", options.html, "As a report to explore in a browser, one HTML file: ...");
+  app.add_option("-o,--output", options.file.output, "... its name (default: the last trace's with .diff.html)")
+      ->type_name("FILE");
+  app.add_flag("--force", options.file.force, "... which is replaced if it exists");
+  app.add_flag("--open", options.file.open, "... opened in a browser");
+  app.add_flag("--full", options.file.full, "... with all stacks, however large it becomes (default: at most 5 MB)");
+}
+
 base::Result<> check(DiffOptions& options) {
   const bool is_of_moments = !options.from.empty() || !options.to.empty();
   const auto wrong = [](const char* text) {
@@ -58,6 +67,10 @@ base::Result<> check(DiffOptions& options) {
   if (!is_of_moments && options.traces.size() < 2) {
     return wrong("expected two traces or more; or one, with --from and --to");
   }
+  const HtmlFileOptions& file = options.file;
+  if (!options.html && (!file.output.empty() || file.force || file.open || file.full))
+    return wrong("--output, --force, --open and --full are for --html");
+  if (options.html && options.json) return wrong("--html and --json are two forms: choose one");
   if (is_of_moments && options.from.empty()) options.from = "start";
   if (is_of_moments && options.to.empty()) options.to = "end";
   return {};
@@ -76,6 +89,7 @@ base::Result<Command> parse_diff(const Arguments& arguments) {
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(app, options.query.symbols);
   app.add_flag("--json", options.json, "As JSON");
+  add_html_options(app, options);
   add_color(app, options.color);
   app.set_config("--config", "", "Read options from an INI or TOML file", false)->type_name("FILE");
   const auto parsed = parse_with(app, kUsage, arguments);

@@ -1,31 +1,30 @@
 #include "app/report_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <filesystem>
-
-#include "app/new_file.h"
+#include "app/run_traces.h"
 #include "app/terminal.h"
 #include "app/trace_file.h"
 #include "base/exit_status.h"
-#include "base/safe_text.h"
-#include "base/units.h"
 #include "html/html_report.h"
 #include "report/text_parts.h"
 
 namespace heaptap::app {
 namespace {
 
-base::Result<report::Report> read_report(const ReportOptions& options) {
+base::Result<analysis::Query> query_of(const ReportOptions& options) {
+  analysis::Query query = options.query;
+  query.errors = true;
+  auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.suppressions = *std::move(suppressions);
+  return query;
+}
+
+base::Result<report::Report> read_trace(const ReportOptions& options, analysis::Query query) {
   auto reader = open_trace(options.trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
-  analysis::Query query = options.query;
-  query.errors = true;
   query.from_all_sides = true;
   if (!reader->scans().empty()) {
     query.generate = analysis::SuppressionSyntax::kLsan;
@@ -33,58 +32,51 @@ base::Result<report::Report> read_report(const ReportOptions& options) {
     query.globals = true;
   }
   query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
-  auto suppressions = analysis::read_suppressions(options.suppressions);
-  if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  query.suppressions = *std::move(suppressions);
   auto report = analysis::analyze(*reader, query);
   if (report) report->trace_path = options.trace;
   return report;
 }
 
-// "heaptap.app.12.htap" becomes "heaptap.app.12.html", in the working directory; of a link the trace that it leads to.
-std::string name_of_file(const std::string& trace) {
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(trace, error);
-  std::string name = error ? trace.substr(trace.rfind('/') + 1) : real.filename().string();
-  if (name.ends_with(".htap")) name.resize(name.size() - 5);
-  return name + ".html";
+// Times and threads are of one process.
+base::Result<> check_run_options(const ReportOptions& options, const Run& run) {
+  const analysis::Query& query = options.query;
+  if (query.from_ns == 0 && query.to_ns == ~uint64_t{0} && query.thread == 0) return {};
+  return base::fail_as(base::ErrorKind::kUsage,
+                       "report: --from, --to and --thread are of one process, and '{}' is of {}: name one of its "
+                       "traces, such as '{}'",
+                       run.path, run.entries.size(), run.entries.front().trace);
 }
 
-// The program that opens files for the user's desktop. It goes on by itself.
-base::Result<> open_in_browser(const std::string& path) {
-  const std::string name = path.starts_with("-") ? "./" + path : path;
-  const char* const arguments[] = {"xdg-open", name.c_str(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
-  }
-  pid_t process = 0;
-  const int error =
-      posix_spawnp(&process, arguments[0], &actions, nullptr, const_cast<char* const*>(arguments), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == 0) return {};
-  return base::fail("--open: can't start xdg-open: {}. Open {} in a browser", base::reason_of(error),
-                    base::safe_text(path));
+base::Result<report::Report> read_all(const ReportOptions& options, const Run& run, analysis::Query query) {
+  HEAPTAP_TRY(check_run_options(options, run));
+  query.activity = true;
+  query.generate = analysis::SuppressionSyntax::kLsan;
+  return read_run(run, query);
+}
+
+std::string title_of(const report::Report& report) {
+  const std::string main = fmt::format("{} (pid {})", report::program_of(report.capture), report.capture.pid);
+  if (!report.of_run || report.processes.size() < 2) return main;
+  const size_t others = report.processes.size() - 1;
+  return fmt::format("{} and {} more {}", main, others, others == 1 ? "process" : "processes");
+}
+
+base::Result<std::string> make_report(const ReportOptions& options) {
+  const auto query = query_of(options);
+  if (!query) return std::unexpected(query.error());
+  const auto run = open_run(options.trace);
+  if (!run) return std::unexpected(run.error());
+  const auto report = *run ? read_all(options, **run, *query) : read_trace(options, *query);
+  if (!report) return std::unexpected(report.error());
+  return html::make_html(*report, {.title = title_of(*report),
+                                   .full = options.file.full,
+                                   .sources = options.sources,
+                                   .sysroots = options.query.symbols.sysroots});
 }
 
 base::Result<> write_report(const ReportOptions& options) {
-  const std::string path = options.output.empty() ? name_of_file(options.trace) : options.output;
-  auto file = NewFile::create(path, options.force);
-  if (!file) return std::unexpected(std::move(file).error());
-  const auto report = read_report(options);
-  if (!report) return std::unexpected(report.error());
-  const std::string title = fmt::format("{} (pid {})", report::program_of(report->capture), report->capture.pid);
-  const std::string html = html::make_html(
-      *report,
-      {.title = title, .full = options.full, .sources = options.sources, .sysroots = options.query.symbols.sysroots});
-  file->write(html);
-  HEAPTAP_TRY(file->finish());
-  if (!options.quiet) {
-    print_error(fmt::format("heaptap: {} ({}): open it in a browser\n", base::safe_text(path),
-                            base::format_bytes(html.size())));
-  }
-  return options.open ? open_in_browser(path) : base::Result<>();
+  const std::string path = options.file.output.empty() ? html_name_of(options.trace) : options.file.output;
+  return write_html_file(options.file, path, [&options] { return make_report(options); });
 }
 
 }  // namespace

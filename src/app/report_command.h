@@ -1,20 +1,17 @@
-// `heaptap report`: writes a trace's report as one HTML file.
+// `heaptap report`: writes the report of a trace, or of a recording of several processes, as one HTML file.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "analysis/analyze.h"
+#include "app/html_file.h"
 
 namespace heaptap::app {
 
 struct ReportOptions {
   std::string trace;
-  std::string output;  // a file; empty: beside the working directory's traces, named after the trace
-  bool force = false;  // the file may be there already
-  bool open = false;   // in a browser
-  bool full = false;   // however large it becomes
+  HtmlFileOptions file;
   bool sources = false;
-  bool quiet = false;
   analysis::Query query;
   std::vector<std::string> suppressions;  // files
 };

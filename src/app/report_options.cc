@@ -11,13 +11,14 @@ constexpr const char* kUsage = "heaptap report TRACE [-o FILE] [--open] [options
 base::Result<Command> parse_report(const Arguments& arguments) {
   ReportOptions options;
   CLI::App app("Write a report to explore in a browser, one HTML file: " + std::string(kUsage), "report");
-  app.add_option("TRACE", options.trace, "The trace");
-  app.add_option("-o,--output", options.output, "The file (default: the trace's name with .html)")->type_name("FILE");
-  app.add_flag("--force", options.force, "Replace FILE if it exists");
-  app.add_flag("--open", options.open, "Open it in a browser");
-  app.add_flag("--full", options.full, "All stacks, however large the file becomes (default: at most 5 MB)");
+  app.add_option("TRACE", options.trace, "The trace, or the index of a recording of several processes");
+  app.add_option("-o,--output", options.file.output, "The file (default: the trace's name with .html)")
+      ->type_name("FILE");
+  app.add_flag("--force", options.file.force, "Replace FILE if it exists");
+  app.add_flag("--open", options.file.open, "Open it in a browser");
+  app.add_flag("--full", options.file.full, "All stacks, however large the file becomes (default: at most 5 MB)");
   app.add_flag("--source", options.sources, "With the lines of the source files that are on this machine");
-  app.add_flag("-q,--quiet", options.quiet, "Print nothing");
+  app.add_flag("-q,--quiet", options.file.quiet, "Print nothing");
   add_name_filters(app, options.query);
   add_time_filters(app, options.query);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);

@@ -6,7 +6,9 @@
 #include <span>
 
 #include "html/columns.h"
+#include "html/difference.h"
 #include "html/folding.h"
+#include "html/process_rows.h"
 #include "html/strings.h"
 #include "report/findings.h"
 #include "report/json_values.h"
@@ -30,7 +32,11 @@ std::string hex_text(uint64_t value) { return fmt::format("\"{:#x}\"", value); }
 class Document {
  public:
   Document(const Report& report, const DocumentOptions& options, const report::Write& write)
-      : report_(report), options_(options), write_(write), rows_(choose_rows(report, options.max_stacks)) {}
+      : report_(report),
+        options_(options),
+        write_(write),
+        rows_(choose_rows(report, options.max_stacks, options.weights)),
+        processes_(choose_processes(report, options.max_processes)) {}
 
   void make() {
     ObjectWriter document(text_);
@@ -38,6 +44,7 @@ class Document {
     document.number("version", 1);
     document.json("title", json_text(options_.title));
     document.json("summary", summary());
+    document.json("of_run", report_.of_run ? "true" : "false");
     verdict(document);
     frames(document);
     nodes(document);
@@ -57,6 +64,7 @@ class Document {
     address_space(document);
     processes(document);
     sources(document);
+    difference(document);
     suppressions(document);
     folded(document);
     document.json("strings", strings_.json());
@@ -97,7 +105,9 @@ class Document {
   }
 
   void verdict(ObjectWriter& document) {
-    list(document, "verdict", report::findings_of(report_), [&](ObjectWriter& object, const report::Finding& finding) {
+    const auto findings =
+        options_.comparison != nullptr ? report::findings_of(*options_.comparison) : report::findings_of(report_);
+    list(document, "verdict", findings, [&](ObjectWriter& object, const report::Finding& finding) {
       object.json("severity", json_text(name_of(finding.severity)));
       object.json("kind", json_text(name_of(finding.kind)));
       object.json("text", json_text(finding.text));
@@ -194,6 +204,10 @@ class Document {
     table.column("kernel_id", all,
                  [](const report::ThreadEntry& thread) { return known(thread.kernel_id != 0, thread.kernel_id); });
     table.column("name", all, [&](const report::ThreadEntry& thread) { return strings_.number_of(thread.name); });
+    if (report_.of_run) {
+      table.column("process", all,
+                   [&](const report::ThreadEntry& thread) { return processes_.of_process[thread.process]; });
+    }
     table.column("allocations", all, [](const report::ThreadEntry& thread) { return thread.allocations; });
     table.column("frees", all, [](const report::ThreadEntry& thread) { return thread.releases; });
     table.column("allocated_bytes", all, [](const report::ThreadEntry& thread) { return thread.allocated_bytes; });
@@ -234,9 +248,13 @@ class Document {
 
   // With rows in place of stacks: cells of folded stacks are added up.
   [[nodiscard]] report::Activity by_row(report::Activity activity) const {
-    for (report::ActivityCell& cell : activity.cells) cell.stack = rows_.of_stack[cell.stack];
-    for (report::LeftCell& cell : activity.left) cell.stack = rows_.of_stack[cell.stack];
-    if (rows_.folded_stacks != 0) {
+    const auto move = [&](auto& cell) {
+      cell.stack = rows_.of_stack[cell.stack];
+      if (report_.of_run) cell.process = processes_.of_process[cell.process];
+    };
+    std::ranges::for_each(activity.cells, move);
+    std::ranges::for_each(activity.left, move);
+    if (rows_.folded_stacks != 0 || processes_.folded != 0) {
       report::unite(activity.cells);
       report::unite(activity.left);
     }
@@ -247,6 +265,7 @@ class Document {
   void keys(ObjectWriter& table, const Cells& cells) {
     table.column("stack", cells, [&](const auto& cell) { return cell.stack; });
     table.column("thread", cells, [](const auto& cell) { return cell.thread; });
+    if (report_.of_run) table.column("process", cells, [](const auto& cell) { return cell.process; });
     table.column("size", cells, [](const auto& cell) { return uint32_t{std::min<uint8_t>(cell.size_class, 52)}; });
     table.column("bin", cells, [](const auto& cell) { return cell.bin; });
   }
@@ -291,7 +310,7 @@ class Document {
   }
 
   void lifetimes(ObjectWriter& document) {
-    if (!report_.has_events) return document.json("lifetimes", "null");
+    if (!report_.has_events || report_.of_run) return document.json("lifetimes", "null");
     using Class = report::LifetimeClass;
     document.member("lifetimes");
     ObjectWriter table(text_);
@@ -427,25 +446,61 @@ class Document {
       table.column("blocks", pages, [](const report::PageUse& page) { return page.blocks; });
       table.column("stack", pages, [&](const report::PageUse& page) { return rows_.of_stack[page.stack]; });
     }
-    value.json("regions", R"({"start":[],"length":[],"kind":[],"name":[]})");
+    value.number("max_gap_bytes", report_.address_space->max_gap_bytes);
+    const std::vector<report::BlockSpan>& spans = report_.address_space->spans;
+    value.member("spans");
+    ObjectWriter table(text_);
+    table.column("start", spans, [](const report::BlockSpan& span) { return hex_text(span.address); });
+    table.column("length", spans, [](const report::BlockSpan& span) { return span.length; });
+    table.column("live_bytes", spans, [](const report::BlockSpan& span) { return span.live_bytes; });
+    table.column("blocks", spans, [](const report::BlockSpan& span) { return span.blocks; });
+    table.column("touched_bytes", spans, [](const report::BlockSpan& span) { return span.touched_bytes; });
   }
 
   void processes(ObjectWriter& document) {
-    list(document, "processes", report_.processes, [&](ObjectWriter& object, const report::ProcessEntry& process) {
-      const bool is_read = process.failure.empty();
-      const bool scanned = is_read && process.leaks.scanned;
-      const auto number = [&](const char* name, bool is_known, uint64_t value) {
-        object.json(name, is_known ? fmt::format("{}", value) : "null");
-      };
-      object.json("program", json_text(report::program_of(process.capture)));
-      object.number("pid", process.capture.pid);
-      object.json("exit", json_text(is_read ? report::exit_text(process.capture) : process.failure));
-      number("peak_live_bytes", is_read && process.totals.peak_known, process.totals.peak_live_bytes);
-      number("live_bytes", is_read && process.totals.live_known, process.totals.live_bytes);
-      number("definite_bytes", scanned, process.leaks.definite.bytes);
-      number("definite_blocks", scanned, process.leaks.definite.blocks);
-      object.json("trace", json_text(process.trace_path));
+    list(document, "processes", processes_.rows, [&](ObjectWriter& object, const ProcessRow& row) {
+      if (row.folded != 0)
+        others(object, row.folded);
+      else
+        process(object, report_.processes[row.process]);
     });
+  }
+
+  static void process(ObjectWriter& object, const report::ProcessEntry& process) {
+    constexpr size_t kMaxName = 200;
+    const bool is_read = process.failure.empty();
+    const bool scanned = is_read && process.leaks.scanned;
+    const auto number = [&](const char* name, bool is_known, uint64_t value) {
+      object.json(name, is_known ? fmt::format("{}", value) : "null");
+    };
+    object.json("program", json_text(report::short_name(report::program_of(process.capture), kMaxName)));
+    object.number("pid", process.capture.pid);
+    number("parent_pid", process.capture.parent_pid != 0, process.capture.parent_pid);
+    object.json("exit", json_text(is_read ? report::exit_text(process.capture) : process.failure));
+    number("duration_ns", is_read && process.capture.ended, process.capture.duration_ns);
+    number("allocations", is_read && process.totals.calls_known, process.totals.allocations);
+    number("peak_live_bytes", is_read && process.totals.peak_known, process.totals.peak_live_bytes);
+    number("live_bytes", is_read && process.totals.live_known, process.totals.live_bytes);
+    number("definite_bytes", scanned, process.leaks.definite.bytes);
+    number("definite_blocks", scanned, process.leaks.definite.blocks);
+    number("indirect_bytes", scanned, process.leaks.indirect.bytes);
+    number("indirect_blocks", scanned, process.leaks.indirect.blocks);
+    if (process.live_bytes.empty())
+      object.json("course", "null");
+    else
+      object.column("course", process.live_bytes, [](uint64_t bytes) { return bytes; });
+    object.json("trace", json_text(process.trace_path));
+    object.number("folded", 0);
+  }
+
+  // A row that stands for the processes that have none.
+  static void others(ObjectWriter& object, uint64_t count) {
+    object.json("program", json_text(fmt::format("{} smaller processes", count)));
+    for (const char* name : {"pid", "parent_pid", "exit", "duration_ns", "allocations", "peak_live_bytes", "live_bytes",
+                             "definite_bytes", "definite_blocks", "indirect_bytes", "indirect_blocks", "course"})
+      object.json(name, "null");
+    object.json("trace", "\"\"");
+    object.number("folded", count);
   }
 
   void sources(ObjectWriter& document) {
@@ -458,8 +513,12 @@ class Document {
     }
   }
 
+  void difference(ObjectWriter& document) {
+    if (options_.comparison == nullptr) return document.json("difference", "null");
+    write_difference(*options_.comparison, rows_, document.member("difference"));
+  }
+
   void suppressions(ObjectWriter& document) {
-    document.json("difference", "null");
     document.member("suppressions");
     ObjectWriter table(text_);
     std::vector<bool> done(rows_.rows.size());
@@ -473,11 +532,12 @@ class Document {
 
   void folded(ObjectWriter& document) {
     const bool without_cells = report_.activity && !options_.with_cells;
-    if (rows_.folded_stacks == 0 && !without_cells) return document.json("folded", "null");
+    if (rows_.folded_stacks == 0 && processes_.folded == 0 && !without_cells) return document.json("folded", "null");
     document.member("folded");
     ObjectWriter value(text_);
     value.number("stacks", rows_.folded_stacks);
     value.number("bytes", rows_.folded_bytes);
+    value.number("processes", processes_.folded);
     value.json("cells", without_cells ? "true" : "false");
   }
 
@@ -485,6 +545,7 @@ class Document {
   const DocumentOptions& options_;
   const report::Write& write_;
   Rows rows_;
+  ProcessRows processes_;
   Strings strings_;
   boost::unordered_flat_map<uint64_t, uint32_t> rows_by_id_;
   std::string text_;

@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "html/folding.h"
 #include "html/sources.h"
+#include "report/comparison.h"
 #include "report/render.h"
 #include "report/report.h"
 
@@ -13,8 +15,11 @@ namespace heaptap::html {
 struct DocumentOptions {
   std::string title;
   size_t max_stacks = ~size_t{0};  // rows of their own
+  size_t max_processes = ~size_t{0};
   bool with_cells = true;
-  const Sources* sources = nullptr;  // null: none
+  const Sources* sources = nullptr;                // null: none
+  const report::Comparison* comparison = nullptr;  // that the report was made of (html/difference.h); null: of none
+  const Weights* weights = nullptr;                // of its stacks
 };
 
 // As JSON, in pieces.

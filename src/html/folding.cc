@@ -80,17 +80,23 @@ class Tree {
   boost::unordered_flat_map<uint64_t, uint32_t> children_;
 };
 
+std::vector<double> shares_of(const report::Report& report) {
+  const Importance importance(report);
+  std::vector<double> shares;
+  shares.reserve(report.stacks.size());
+  for (const StackEntry& stack : report.stacks) shares.push_back(importance.of(stack));
+  return shares;
+}
+
 }  // namespace
 
-Rows choose_rows(const report::Report& report, size_t limit) {
+Rows choose_rows(const report::Report& report, size_t limit, const Weights* weights) {
   Rows made;
   made.of_stack.resize(report.stacks.size());
   std::vector<uint32_t> order(report.stacks.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   if (order.size() > limit) {
-    const Importance importance(report);
-    std::vector<double> shares;
-    for (const StackEntry& stack : report.stacks) shares.push_back(importance.of(stack));
+    const std::vector<double> shares = weights == nullptr ? shares_of(report) : weights->shares;
     std::ranges::sort(order,
                       [&](uint32_t a, uint32_t b) { return std::pair(-shares[a], a) < std::pair(-shares[b], b); });
   }
@@ -102,12 +108,13 @@ Rows choose_rows(const report::Report& report, size_t limit) {
     made.rows.push_back({.stack = order[i], .node = tree.add(report.stacks[order[i]]), .folded = 0});
   }
   // Those that called the same function below the same node are one row.
-  std::map<std::tuple<uint32_t, std::string, bool>, uint32_t> folded;
+  std::map<std::tuple<uint32_t, std::string, bool, uint8_t>, uint32_t> folded;
   for (size_t i = kept; i < order.size(); ++i) {
     const StackEntry& stack = report.stacks[order[i]];
     const uint32_t node = tree.find(stack);
-    const auto [known, is_new] =
-        folded.try_emplace({node, stack.function, stack.mapping}, static_cast<uint32_t>(made.rows.size()));
+    const auto [known, is_new] = folded.try_emplace(
+        {node, stack.function, stack.mapping, weights == nullptr ? uint8_t{0} : weights->kinds[order[i]]},
+        static_cast<uint32_t>(made.rows.size()));
     if (is_new) made.rows.push_back({.stack = order[i], .node = node, .folded = 0});
     made.of_stack[order[i]] = known->second;
     ++made.rows[known->second].folded;

@@ -30,7 +30,13 @@ struct Rows {
   uint64_t folded_bytes = 0;  // that they allocated
 };
 
-// At most `limit` stacks stay rows of their own: those that matter most by any of their figures.
-Rows choose_rows(const report::Report& report, size_t limit);
+// What says how much each stack matters where the report's figures don't.
+struct Weights {
+  std::vector<double> shares;  // by place in Report::stacks
+  std::vector<uint8_t> kinds;  // only stacks of one kind are folded into one row
+};
+
+// At most `limit` stacks stay rows of their own: those that matter most by any of their figures, or by the weights.
+Rows choose_rows(const report::Report& report, size_t limit, const Weights* weights = nullptr);
 
 }  // namespace heaptap::html

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/safe_text.h"
+#include "html/difference.h"
 #include "html/document.h"
 #include "html/packed_text.h"
 #include "html/shell.h"
@@ -40,9 +41,9 @@ std::string escaped(const std::string& text) {
 }
 
 // What a browser without scripts shows: the verdict.
-std::string noscript_of(const report::Report& report, const HtmlOptions& options) {
+std::string noscript_of(const std::vector<report::Finding>& findings, const HtmlOptions& options) {
   std::string text = "<h1>" + escaped(options.title) + "</h1><ul>";
-  for (const report::Finding& finding : report::findings_of(report)) text += "<li>" + escaped(finding.text) + "</li>";
+  for (const report::Finding& finding : findings) text += "<li>" + escaped(finding.text) + "</li>";
   return text + "</ul><p>The rest of this report needs a browser that runs its scripts.</p>";
 }
 
@@ -80,24 +81,25 @@ std::string packed(const report::Report& report, const DocumentOptions& options)
   return packed.finish();
 }
 
-}  // namespace
-
-std::string make_html(const report::Report& report, const HtmlOptions& options) {
+// The document, small enough: folded as far as that needs.
+std::string data_that_fits(const report::Report& report, DocumentOptions document, bool full) {
   constexpr size_t kLeastStacks = 500;
+  constexpr size_t kMaxProcesses = 2000;
+  constexpr size_t kLeastProcesses = 100;
   constexpr size_t kRoomForText = size_t{64} << 10;
   const size_t room = kMaxFileBytes - shell().size() - kRoomForText;
-  DocumentOptions document{.title = options.title};
-  Sources sources;
-  if (options.sources) sources = read_sources(report, options.sysroots);
-  document.sources = &sources;
-  std::string data;
   size_t stacks = report.stacks.size();
-  if (!options.full) stacks = std::min(stacks, likely_to_fit(report, room));
+  if (!full) stacks = std::min(stacks, likely_to_fit(report, room));
   document.max_stacks = stacks;
+  if (!full) document.max_processes = kMaxProcesses;
   while (true) {
-    data = packed(report, document);
-    if (options.full || data.size() <= room) break;
-    if (stacks <= kLeastStacks && !document.with_cells) break;
+    std::string data = packed(report, document);
+    if (full || data.size() <= room) return data;
+    if (stacks <= kLeastStacks && !document.with_cells) {
+      if (document.max_processes <= kLeastProcesses) return data;
+      document.max_processes /= 4;
+      continue;
+    }
     if (stacks <= kLeastStacks) {
       document.with_cells = false;
       continue;
@@ -107,9 +109,28 @@ std::string make_html(const report::Report& report, const HtmlOptions& options) 
     stacks = std::max(kLeastStacks, static_cast<size_t>(static_cast<double>(stacks) * share));
     document.max_stacks = stacks;
   }
+}
+
+std::string html_of(const std::string& data, const std::vector<report::Finding>& findings, const HtmlOptions& options) {
   const std::string title = escaped(options.title);
-  const std::string noscript = noscript_of(report, options);
+  const std::string noscript = noscript_of(findings, options);
   return fill(shell(), {{"{{title}}", title}, {"{{noscript}}", noscript}, {"{{data}}", data}});
+}
+
+}  // namespace
+
+std::string make_html(const report::Report& report, const HtmlOptions& options) {
+  Sources sources;
+  if (options.sources) sources = read_sources(report, options.sysroots);
+  const DocumentOptions document{.title = options.title, .sources = &sources};
+  return html_of(data_that_fits(report, document, options.full), report::findings_of(report), options);
+}
+
+std::string make_html(const report::Comparison& comparison, const HtmlOptions& options) {
+  const report::Report report = report_of(comparison);
+  const Weights weights = weights_of(comparison);
+  const DocumentOptions document{.title = options.title, .comparison = &comparison, .weights = &weights};
+  return html_of(data_that_fits(report, document, options.full), report::findings_of(comparison), options);
 }
 
 }  // namespace heaptap::html

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "report/comparison.h"
 #include "report/render.h"
 #include "report/report.h"
 
@@ -21,5 +22,7 @@ inline constexpr size_t kMaxFileBytes = size_t{5} << 20;
 // At most kMaxFileBytes, unless it is wanted in full: the smaller stacks are folded until it is so small, and the file says
 // how many. Where even that doesn't suffice, what happened when is left out.
 std::string make_html(const report::Report& report, const HtmlOptions& options);
+// The same of recordings that are compared.
+std::string make_html(const report::Comparison& comparison, const HtmlOptions& options);
 
 }  // namespace heaptap::html

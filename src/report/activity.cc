@@ -6,8 +6,12 @@
 namespace heaptap::report {
 namespace {
 
-auto key_of(const ActivityCell& cell) { return std::tuple(cell.bin, cell.stack, cell.thread, cell.size_class); }
-auto key_of(const LeftCell& cell) { return std::tuple(cell.bin, cell.stack, cell.thread, cell.size_class, cell.state); }
+auto key_of(const ActivityCell& cell) {
+  return std::tuple(cell.bin, cell.stack, cell.process, cell.thread, cell.size_class);
+}
+auto key_of(const LeftCell& cell) {
+  return std::tuple(cell.bin, cell.stack, cell.process, cell.thread, cell.size_class, cell.state);
+}
 
 void add(ActivityCell& sum, const ActivityCell& cell) {
   sum.allocations += cell.allocations;

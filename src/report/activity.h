@@ -13,6 +13,7 @@ namespace heaptap::report {
 struct ActivityCell {
   uint32_t stack = 0;
   uint32_t thread = 0;
+  uint32_t process = 0;  // of a run: place in Report::processes
   uint32_t bin = 0;
   uint8_t size_class = 0;
   uint64_t allocations = 0;
@@ -29,6 +30,7 @@ enum class LeftState : uint8_t { kNoScan, kReachable, kDefinite, kIndirect, kPos
 struct LeftCell {
   uint32_t stack = 0;
   uint32_t thread = 0;
+  uint32_t process = 0;  // of a run: place in Report::processes
   uint32_t bin = 0;
   uint8_t size_class = 0;
   LeftState state = LeftState::kNoScan;
@@ -56,9 +58,21 @@ struct PageUse {
   uint32_t stack = 0;   // that has most bytes there
 };
 
+// Addresses from a live block to another one, with none further than `max_gap_bytes` from the next: what blocks show of the heap's
+// parts. A trace doesn't have the mappings themselves.
+struct BlockSpan {
+  uint64_t address = 0;
+  uint64_t length = 0;
+  uint64_t live_bytes = 0;
+  uint64_t blocks = 0;
+  uint64_t touched_bytes = 0;  // of the CPU's pages that live blocks lie in
+};
+
 struct AddressSpace {
   uint64_t page_bytes = 0;  // may be several of the CPU's
   std::vector<PageUse> pages;
+  uint64_t max_gap_bytes = 0;
+  std::vector<BlockSpan> spans = {};
 };
 
 // Which stacks' blocks point to which.

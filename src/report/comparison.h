@@ -112,7 +112,17 @@ struct Comparison {
 std::vector<std::string> missing_of(const Recording& recording, bool leaks);
 std::vector<std::string> doubts_of(const Recording& recording, bool leaks);
 
+// What makes any of the recordings doubtful, and what of them couldn't be matched: a sentence each.
+std::vector<std::string> remarks_of(const Comparison& comparison);
+
 std::optional<int64_t> change_of(const std::optional<uint64_t>& before, const std::optional<uint64_t>& after);
+
+// For people: "1.0 KiB", "unknown"; "+1.0 KiB"; "+12.5%", of nothing there is no part.
+std::string value_text(Figure figure, const std::optional<uint64_t>& value);
+std::string change_text(Figure figure, const std::optional<int64_t>& change);
+std::string percent_text(const std::optional<int64_t>& change, const std::optional<uint64_t>& before);
+// "before", "after"; of a series "1", "2", …
+std::string label_of(const Comparison& comparison, size_t number);
 
 struct ComparisonOptions {
   bool color = false;

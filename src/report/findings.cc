@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/safe_text.h"
 #include "base/units.h"
 #include "report/growth.h"
 #include "report/note_text.h"
 #include "report/outcome.h"
+#include "report/process_sums.h"
 #include "report/telling_frame.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
@@ -24,6 +26,11 @@ std::string place_of(const Report& report, const std::vector<FrameIndex>& frames
   const model::Frame* const frame = telling_frame(report.list(frames), report.skipped);
   if (frame == nullptr) return "at an unknown place";
   return base::safe_text(fmt::format("in {} ({})", function_of(*frame, kNameWidth), location_of(*frame)));
+}
+
+// "3,412 blocks, 1.2 MiB"
+std::string amount_text(const BlockCount& count) {
+  return counted(count.blocks, "block") + ", " + base::format_bytes(count.bytes);
 }
 
 // Whether live bytes of a stack grew through the whole run; false where no intervals were counted.
@@ -47,10 +54,12 @@ class Findings {
 
   std::vector<Finding> make() {
     ending();
-    peak();
+    endings_of_others();
     leaks();
-    reachable();
+    growth();
     bad_releases();
+    peak();
+    reachable();
     unseen();
     return std::move(list_);
   }
@@ -63,7 +72,7 @@ class Findings {
   void ending() {
     const model::Capture& capture = report_.capture;
     const std::string after = capture.ended ? " after " + base::format_duration(capture.duration_ns) : "";
-    const bool is_bad = capture.exit.signal.has_value();
+    const bool is_bad = capture.exit.signal.has_value() || capture.truncated;
     add(is_bad ? Severity::kBad : Severity::kInfo, FindingKind::kEnding,
         fmt::format("{} {}{}.", command_of(capture), ending_text(capture), after));
   }
@@ -77,10 +86,44 @@ class Findings {
       if (totals.peak_time_known) text += " (after " + base::format_duration(totals.peak_time_ns) + ")";
     }
     if (totals.live_known) text += fmt::format(", {} live at the end", base::format_bytes(totals.live_bytes));
+    if (report_.of_run && !totals.peak_known) {
+      const std::optional<uint64_t> largest = sum_of(report_.processes).largest_peak;
+      if (largest) text += fmt::format(", at most {} live in one process", base::format_bytes(*largest));
+    }
     if (!text.empty()) add(Severity::kInfo, FindingKind::kPeak, text + ".");
+  }
+
+  // Of a run: how the processes besides the main one ended, where that isn't well.
+  void endings_of_others() {
+    constexpr size_t kMaxEndings = 4;
+    if (!report_.of_run) return;
+    size_t killed = 0, failed = 0;
+    for (const ProcessEntry& process :
+         std::span(report_.processes).subspan(std::min<size_t>(1, report_.processes.size()))) {
+      const std::string name =
+          base::safe_text(fmt::format("{} (pid {})", program_of(process.capture), process.capture.pid));
+      if (!process.failure.empty()) {
+        if (failed++ < kMaxEndings)
+          add(Severity::kWarning, FindingKind::kEnding, fmt::format("The trace of {} can't be read.", name));
+      } else if (process.capture.exit.signal && killed++ < kMaxEndings) {
+        add(Severity::kBad, FindingKind::kEnding, fmt::format("{} {}.", name, ending_text(process.capture)));
+      }
+    }
+    std::string rest = counted(report_.processes.size(), "process");
+    if (report_.processes.size() != 1) rest = base::format_count(report_.processes.size()) + " processes";
+    if (killed > kMaxEndings) rest += fmt::format(", {} killed by signals", base::format_count(killed));
+    if (failed > kMaxEndings) rest += fmt::format(", {} whose traces can't be read", base::format_count(failed));
+    add(Severity::kInfo, FindingKind::kEnding, rest + " together.");
+  }
+
+  // What was still growing at the end: all of it, and stacks whose blocks something holds.
+  void growth() {
     if (report_.grows_to_the_end) {
       add(Severity::kWarning, FindingKind::kGrowth,
           "Live memory grew through the whole run, and was still growing at its end.");
+    }
+    for (const uint32_t stack : largest([](const StackLeaks& each) { return each.reachable.bytes; })) {
+      if (is_worth_a_sentence(stack) && grows(report_, stack)) add_reachable(stack);
     }
   }
 
@@ -100,8 +143,8 @@ class Findings {
       BlockCount lost = found.definite;
       lost += found.below;
       add(Severity::kBad, FindingKind::kLeak,
-          fmt::format("{}, allocated {}, {} lost{}.", exact_amount(lost),
-                      place_of(report_, report_.stacks[stack].frames), lost.blocks == 1 ? "is" : "are", growing(stack)),
+          fmt::format("{}, allocated {}, lost{}{}.", amount_text(lost), place_of(report_, report_.stacks[stack].frames),
+                      found.below.blocks == 0 ? "" : " with all that only they lead to", growing(stack)),
           stack);
     }
   }
@@ -119,16 +162,21 @@ class Findings {
       }
     }
     for (const uint32_t stack : largest([](const StackLeaks& each) { return each.reachable.bytes; })) {
-      const BlockCount& held = report_.stacks[stack].leaks->reachable;
-      if (held.bytes < leaks.reachable.bytes / 20 || report_.stacks[stack].purpose != Purpose::kProgram) continue;
-      const bool is_growing = grows(report_, stack);
-      add(is_growing ? Severity::kWarning : Severity::kInfo,
-          is_growing ? FindingKind::kGrowth : FindingKind::kReachable,
-          fmt::format("{} in {}, allocated {}, {} still reachable{}{}.", base::format_bytes(held.bytes),
-                      counted(held.blocks, "block"), place_of(report_, report_.stacks[stack].frames),
-                      held.blocks == 1 ? "is" : "are", holder(stack), growing(stack)),
-          stack);
+      if (is_worth_a_sentence(stack) && !grows(report_, stack)) add_reachable(stack);
     }
+  }
+
+  bool is_worth_a_sentence(uint32_t stack) const {
+    const BlockCount& held = report_.stacks[stack].leaks->reachable;
+    return held.bytes >= report_.leaks.reachable.bytes / 20 && report_.stacks[stack].purpose == Purpose::kProgram;
+  }
+
+  void add_reachable(uint32_t stack) {
+    const bool is_growing = grows(report_, stack);
+    add(is_growing ? Severity::kWarning : Severity::kInfo, is_growing ? FindingKind::kGrowth : FindingKind::kReachable,
+        fmt::format("{}, allocated {}, {}{}.", amount_text(report_.stacks[stack].leaks->reachable),
+                    place_of(report_, report_.stacks[stack].frames), holder(stack), growing(stack)),
+        stack);
   }
 
   void bad_releases() {
@@ -181,14 +229,15 @@ class Findings {
     return grows(report_, stack) ? ", growing through the whole run" : "";
   }
 
-  // Where all of a stack's blocks are held from one variable.
+  // By whom a stack's blocks are held, where it is one variable for all of them.
   [[nodiscard]] std::string holder(uint32_t stack) const {
+    const std::string anyone = "still reachable";
     const auto found = std::ranges::find(report_.stack_holders, stack, &StackHolders::stack);
-    if (found == report_.stack_holders.end()) return "";
+    if (found == report_.stack_holders.end()) return anyone;
     const Holders& holders = found->holders;
-    if (!holders.held || !holders.held->root || holders.same_root.blocks != holders.of_stack.blocks) return "";
+    if (!holders.held || !holders.held->root || holders.same_root.blocks != holders.of_stack.blocks) return anyone;
     const std::string variable = variable_text(*holders.held->root);
-    return variable.empty() ? "" : " through " + variable;
+    return variable.empty() ? anyone : "reachable only from " + variable;
   }
 
   const Report& report_;
@@ -227,6 +276,10 @@ const char* name_of(FindingKind kind) {
       return "growth";
     case FindingKind::kBadFree:
       return "bad-free";
+    case FindingKind::kTotal:
+      return "total";
+    case FindingKind::kChange:
+      return "change";
     case FindingKind::kUnseen:
       break;
   }

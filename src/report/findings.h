@@ -6,12 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "report/comparison.h"
 #include "report/report.h"
 
 namespace heaptap::report {
 
 enum class Severity : uint8_t { kGood, kInfo, kWarning, kBad };
-enum class FindingKind : uint8_t { kEnding, kPeak, kLeaks, kLeak, kReachable, kGrowth, kBadFree, kUnseen };
+enum class FindingKind : uint8_t {
+  kEnding,
+  kPeak,
+  kLeaks,
+  kLeak,
+  kReachable,
+  kGrowth,
+  kBadFree,
+  kUnseen,
+  kTotal,
+  kChange
+};
 
 struct Finding {
   Severity severity = Severity::kInfo;
@@ -25,5 +37,8 @@ const char* name_of(FindingKind kind);   // "leak", …
 
 // In the order in which one wants to read them. Of a list that would be long the first ones.
 std::vector<Finding> findings_of(const Report& report);
+// Of recordings that are compared: what became of the totals, which stacks changed most, what is doubtful. `stack` is a place
+// in Comparison::stacks.
+std::vector<Finding> findings_of(const Comparison& comparison);
 
 }  // namespace heaptap::report

@@ -155,7 +155,8 @@ struct ThreadEntry {
   uint64_t allocations = 0;
   uint64_t releases = 0;  // made by this thread, of whosever blocks
   uint64_t allocated_bytes = 0;
-  uint32_t pid = 0;  // of a run: its process
+  uint32_t pid = 0;      // of a run: its process,
+  uint32_t process = 0;  // and that one's place in Report::processes
 };
 
 struct BlockEntry {
@@ -177,6 +178,7 @@ struct ProcessEntry {
   Totals totals;
   Leaks leaks;
   bool leaks_known = true;  // false: there may be more leaks than `leaks` has
+  std::vector<uint64_t> live_bytes = {};  // the most in each of some equal parts of its time; empty: not known
 };
 
 // A file of code that the process had mapped.

@@ -19,24 +19,6 @@ constexpr size_t kColumns = 80;
 constexpr size_t kMaxValueColumns = 5;  // of a series: the first recording and the last ones
 constexpr size_t kFrameIndent = 6;
 
-std::string value_text(Figure figure, const std::optional<uint64_t>& value) {
-  if (!value) return "unknown";
-  return facts_of(figure).is_bytes ? base::format_bytes(*value) : base::format_count(*value);
-}
-
-std::string change_text(Figure figure, const std::optional<int64_t>& change) {
-  if (!change) return "unknown";
-  const uint64_t size = *change < 0 ? 0 - static_cast<uint64_t>(*change) : static_cast<uint64_t>(*change);
-  const char* const sign = *change < 0 ? "-" : *change > 0 ? "+" : "";
-  return fmt::format("{}{}", sign, value_text(figure, size));
-}
-
-// "+12.5%"; of nothing there is no part.
-std::string percent_text(const std::optional<int64_t>& change, const std::optional<uint64_t>& before) {
-  if (!change || !before || *before == 0 || *change == 0) return "";
-  return fmt::format("{:+.1f}%", 100.0 * static_cast<double>(*change) / static_cast<double>(*before));
-}
-
 // Parts, with commas between them, in lines of at most 80 columns.
 std::string wrapped(const std::vector<std::string>& parts, size_t indent) {
   std::string text, line(indent, ' ');
@@ -69,12 +51,6 @@ std::string filled(const std::string& sentence, size_t indent) {
     begin = end + 1;
   }
   return text + line + "\n";
-}
-
-// "before", "after"; of a series "1", "2", …
-std::string label_of(const Comparison& comparison, size_t number) {
-  if (comparison.recordings.size() == 2) return number == 0 ? "before" : "after";
-  return fmt::format("{}", number + 1);
 }
 
 std::string title_text(const Comparison& comparison, size_t number) {
@@ -257,20 +233,10 @@ std::string series_text(const Comparison& comparison, size_t shown, const Ink& i
 
 std::string remarks_text(const Comparison& comparison, const Ink& ink) {
   std::string text;
-  const auto warn = [&](const std::string& line) {
-    std::string lines = filled(fmt::format("! {}", base::safe_text(line)), 2);
+  for (const std::string& remark : remarks_of(comparison)) {
+    std::string lines = filled(fmt::format("! {}", base::safe_text(remark)), 2);
     lines.pop_back();
     text += ink.yellow(lines) + "\n";
-  };
-  for (size_t number = 0; number < comparison.recordings.size(); ++number) {
-    for (const std::string& doubt : doubts_of(comparison.recordings[number], true)) {
-      warn(label_of(comparison, number) + ": " + doubt);
-    }
-  }
-  for (const std::string& module : comparison.unmatched_modules) {
-    warn(module +
-         " differs between the recordings and its functions have no names: stacks through it are shown as gone "
-         "and new; --symbols DIR names them");
   }
   return text.empty() ? text : fmt::format("\n{}", text);
 }
@@ -284,6 +250,43 @@ std::string rest_text(const Comparison& comparison, size_t shown, const Ink& ink
 }
 
 }  // namespace
+
+std::string value_text(Figure figure, const std::optional<uint64_t>& value) {
+  if (!value) return "unknown";
+  return facts_of(figure).is_bytes ? base::format_bytes(*value) : base::format_count(*value);
+}
+
+std::string change_text(Figure figure, const std::optional<int64_t>& change) {
+  if (!change) return "unknown";
+  const uint64_t size = *change < 0 ? 0 - static_cast<uint64_t>(*change) : static_cast<uint64_t>(*change);
+  const char* const sign = *change < 0 ? "-" : *change > 0 ? "+" : "";
+  return fmt::format("{}{}", sign, value_text(figure, size));
+}
+
+std::string percent_text(const std::optional<int64_t>& change, const std::optional<uint64_t>& before) {
+  if (!change || !before || *before == 0 || *change == 0) return "";
+  return fmt::format("{:+.1f}%", 100.0 * static_cast<double>(*change) / static_cast<double>(*before));
+}
+
+std::string label_of(const Comparison& comparison, size_t number) {
+  if (comparison.recordings.size() == 2) return number == 0 ? "before" : "after";
+  return fmt::format("{}", number + 1);
+}
+
+std::vector<std::string> remarks_of(const Comparison& comparison) {
+  std::vector<std::string> remarks;
+  for (size_t number = 0; number < comparison.recordings.size(); ++number) {
+    for (const std::string& doubt : doubts_of(comparison.recordings[number], true)) {
+      remarks.push_back(label_of(comparison, number) + ": " + doubt);
+    }
+  }
+  for (const std::string& module : comparison.unmatched_modules) {
+    remarks.push_back(module +
+                      " differs between the recordings and its functions have no names: stacks through it are shown as "
+                      "gone and new; --symbols DIR names them");
+  }
+  return remarks;
+}
 
 std::vector<std::string> missing_of(const Recording& recording, bool leaks) {
   const Totals& totals = recording.report.totals;

@@ -356,6 +356,66 @@ class Diff(heaptap_test.TestCase):
                 self.text("check", trace, *options, status=2) if options[0] != trace.parent else None
         self.assertEqual(heaptap("check", trace, "--baseline", "none.htap", "--max-growth", "0", cwd=self.folder).status, 125)
 
+    def html(self, *arguments):
+        """The data of the file that is written, and its text."""
+        file = self.folder / "diff.html"
+        outcome = heaptap("diff", *arguments, "--html", "-o", file, "--force", cwd=self.folder)
+        self.assertEqual((outcome.status, outcome.stdout), (0, b""), str(outcome))
+        text = file.read_text()
+        return heaptap_test.document_of(text), text
+
+    def assert_same_numbers(self, document, comparison):
+        """All that `diff --json` says of each stack, of the totals and of how many there are."""
+        difference, strings = document["difference"], document["strings"]
+        count = len(comparison["recordings"])
+        for index, recording in enumerate(difference["recordings"]):
+            totals = (comparison["totals"].get("values") or [comparison["totals"]["before"], comparison["totals"]["after"]])[index]
+            self.assertEqual(recording["totals"], totals)
+            self.assertEqual(recording["at_ns"], comparison["recordings"][index]["at_ns"])
+        self.assertEqual(difference["stack_count"], comparison["stack_count"])
+        self.assertEqual(difference["unmatched_modules"], comparison["unmatched_modules"])
+        self.assertEqual(len(difference["state"]), len(comparison["stacks"]))
+        for row, stack in enumerate(comparison["stacks"]):
+            sides = stack.get("values") or [stack["before"], stack["after"]]
+            for index in range(count):
+                own = {"ids": difference["ids"][index][row], **{key: values[row] for key, values in difference["values"][index].items()}}
+                self.assertEqual(own, sides[index])
+            self.assertEqual((difference["state"][row], difference["moved"][row]), (stack["state"], int(stack["moved"])))
+            self.assertEqual(difference["growing"][row], int(stack.get("growing", False)))
+            self.assertEqual(difference["frames_before"].get(str(row)), stack.get("frames_before"))
+            self.assertEqual(strings[document["stacks"]["function"][row]], stack["function"])
+            frames, node = [], document["stacks"]["node"][row]
+            while node >= 0:
+                frames.append(document["nodes"]["frame"][node])
+                node = document["nodes"]["parent"][node]
+            self.assertEqual(frames, stack["frames"])
+
+    def test_the_html_file_has_the_numbers_of_the_json(self):
+        before = self.record(self.build("one"), "20")
+        after = self.record(self.build("two", {**NEW_LEAK, **MOVED}), "50")
+        last = self.record(self.build("three", NEW_LEAK), "70")
+        for arguments in ([before, after], [before, after, last], [before, after, "--sort", "allocations", "--min-bytes", "1K"],
+                          [before, after, "--unchanged"], [before, before], [after, "--from", "start", "--to", "end"]):
+            comparison = json.loads(self.text("diff", "--json", *arguments))
+            document, html = self.html(*arguments)
+            self.assert_same_numbers(document, comparison)
+            self.assertIn("default-src 'none'", html)
+        document, html = self.html(before, after)
+        texts = [finding["text"] for finding in document["verdict"]]
+        self.assertRegex(texts[0], r"^live: .* before, .* after: \+")
+        self.assertTrue(any("leak_more" in text and "new" in text for text in texts), texts)
+        self.assertIn("leak_more", html, "for browsers without scripts")
+
+    def test_the_html_file_is_named_after_the_last_trace_and_replaces_nothing(self):
+        before, after = self.record(self.build("one"), "20"), self.record(self.build("two"), "30")
+        self.text("diff", before, after, "--html")
+        self.assertTrue((self.folder / "two.diff.html").exists())
+        outcome = heaptap("diff", before, after, "--html", cwd=self.folder)
+        self.assertEqual(outcome.status, 125, str(outcome))
+        self.assertIn(b"--force", outcome.stderr)
+        self.assertIn("--html", self.text("diff", before, after, "-o", "x.html", status=2))
+        self.assertIn("--json", self.text("diff", before, after, "--json", "--html", status=2))
+
     def test_what_is_no_comparison_is_refused(self):
         self.assertIn("expected two traces", self.text("diff", status=2))
         self.assertIn("expected two traces", self.text("diff", "one.htap", status=2))

@@ -1,24 +1,15 @@
 """`heaptap report`: the data in the file are those of `show --json`, for programs that leak, grow, crash and free badly."""
-import base64
-import gzip
-import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
-from heaptap_test import built, heaptap
+from heaptap_test import built, document_of, heaptap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DATA = re.compile(r'<script id="heaptap-data" type="application/octet-stream">([^<]*)</script>')
-
-
-def document_of(html):
-    return json.loads(gzip.decompress(base64.b64decode(DATA.search(html).group(1))))
 
 
 class Report(heaptap_test.TestCase):
@@ -95,6 +86,62 @@ class Report(heaptap_test.TestCase):
         self.assertTrue(document["globals"])
         self.assertTrue(document["graph"]["edges"]["from"])
         self.assertTrue(document["address_space"]["pages"]["address"])
+
+    def test_the_verdict_begins_with_what_matters(self):
+        order = ["ending", "leaks", "leak", "growth", "bad-free", "peak", "reachable", "unseen"]
+        source = self.folder / "killed.c"
+        source.write_text("#include <stdlib.h>\nint main(void) { return malloc(10) ? raise_it() : 0; }\n".replace("raise_it()", "(abort(), 1)"))
+        subprocess.run(["gcc", "-g", "-w", "-O0", "-o", self.folder / "killed", source], check=True)
+        for program, status, wanted in ((built("leak_shop"), 0, "leak"), (built("mismatched"), 0, "bad-free"), (self.folder / "killed", 134, "ending")):
+            with self.subTest(program):
+                outcome = heaptap("run", "-q", "--force", "-o", self.trace, "--", program, cwd=self.folder)
+                self.assertEqual(outcome.status, status, str(outcome))
+                _, document = self.written()
+                kinds = [finding["kind"] for finding in document["verdict"]]
+                self.assertIn(wanted, kinds)
+                self.assertEqual(kinds, sorted(kinds, key=order.index))
+        self.assertEqual(document["verdict"][0]["severity"], "bad")
+        self.assertIn("killed by SIGABRT", document["verdict"][0]["text"])
+
+    def test_leaks_are_said_largest_first_by_blocks_bytes_and_place(self):
+        self.recorded("leak_shop")
+        _, document = self.written()
+        texts = [finding["text"] for finding in document["verdict"] if finding["kind"] == "leak"]
+        for text in texts:
+            self.assertRegex(text, r"^[\d,]+ blocks?, [\d.]+ \w+, allocated in .+ \(.+:\d+\), lost")
+
+    def test_what_something_holds_and_grows_is_growth(self):
+        source = self.folder / "cache.cc"
+        source.write_text("""
+            #include <cstdlib>
+            #include <ctime>
+            struct Node { Node* next; char text[1000]; };
+            Node* cache_;
+            __attribute__((noinline)) void remember() { Node* node = (Node*)calloc(1, sizeof(Node)); node->next = cache_; cache_ = node; }
+            int main() { for (int i = 0; i < 300; ++i) { remember(); timespec pause{0, 1000000}; nanosleep(&pause, nullptr); } }""")
+        subprocess.run(["g++", "-g", "-O1", "-fno-builtin", "-o", self.folder / "cache", source], check=True)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.folder / "cache", cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        _, document = self.written()
+        texts = [finding["text"] for finding in document["verdict"] if finding["kind"] == "growth"]
+        self.assertTrue(any(text.startswith("300 blocks, ") and "allocated in remember() (cache.cc:6)" in text and
+                            "reachable only from global cache_" in text and text.endswith("growing through the whole run.") for text in texts), texts)
+
+    def test_spans_of_live_blocks_add_up(self):
+        for name in ("leak_shop", "leak_thread_rounds"):
+            self.recorded(name)
+            _, document = self.written()
+            space = document["address_space"]
+            spans = space["spans"]
+            self.assertEqual(sum(spans["live_bytes"]), document["summary"]["totals"]["live_bytes"])
+            self.assertEqual(sum(spans["blocks"]), document["summary"]["totals"]["live_blocks"])
+            starts = [int(start, 16) for start in spans["start"]]
+            self.assertEqual(starts, sorted(starts))
+            for start, length, after in zip(starts, spans["length"], starts[1:]):
+                self.assertGreater(after - start - length, space["max_gap_bytes"] - 2)
+            for live, touched in zip(spans["live_bytes"], spans["touched_bytes"]):
+                self.assertEqual(touched % 4096, 0)
+                self.assertLessEqual(live, touched)
 
     def test_bad_releases_have_their_stacks(self):
         self.recorded("mismatched")

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
-from heaptap_test import built, heaptap, read_report, summary
+from heaptap_test import built, document_of, heaptap, read_report, summary
 
 TREE = '"$0"; "$0"; "$1"; exit 0'
 
@@ -219,6 +219,55 @@ class Together(Run):
         outcome = heaptap("check", self.folder, "--max-leaked", "0")
         self.assertEqual(outcome.stdout.count(b"leaked"), len(self.singles), str(outcome))
 
+    def report(self, *options):
+        file = self.folder / "run.html"
+        outcome = heaptap("report", self.index(), "-o", file, "--force", *options, cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        return document_of(file.read_text())
+
+    def test_the_report_has_the_figures_of_all_and_of_each(self):
+        document = self.report()
+        self.assertTrue(document["of_run"])
+        self.assertEqual(document["summary"]["totals"], self.all["totals"])
+        self.assertEqual(document["summary"]["leaks"], self.all["leaks"])
+        stacks, by_id = document["stacks"], {stack["id"]: stack for stack in self.all["stacks"]}
+        self.assertEqual(set(stacks["id"]), set(by_id))
+        for row, number in enumerate(stacks["id"]):
+            for name in ("allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes", "peak_bytes", "temporary_allocations"):
+                self.assertEqual(stacks[name][row], by_id[number][name], name)
+        # A process is what its own trace says; its cells add up to that.
+        by_trace = {pathlib.Path(single["trace"]).name: single for single in self.singles}
+        cells, left = document["cells"], document["left"]
+        for row, process in enumerate(document["processes"]):
+            single = by_trace[pathlib.Path(process["trace"]).name]
+            self.assertEqual((process["pid"], process["parent_pid"]), (single["target"]["pid"], single["target"]["parent_pid"]))
+            for name in ("allocations", "peak_live_bytes", "live_bytes"):
+                self.assertEqual(process[name], single["totals"][name], name)
+            scanned = single["leaks"]["scanned"]
+            self.assertEqual(process["definite_bytes"], single["leaks"]["definite"]["bytes"] if scanned else None)
+            self.assertEqual(max(process["course"]), single["totals"]["peak_live_bytes"])
+            mine = [place for place, owner in enumerate(cells["process"]) if owner == row and not stacks["mapping"][cells["stack"][place]]]
+            self.assertEqual(sum(cells["allocations"][place] for place in mine), single["totals"]["allocations"])
+            self.assertEqual(sum(cells["allocated_bytes"][place] - cells["freed_bytes"][place] for place in mine), single["totals"]["live_bytes"])
+            lost = sum(left["bytes"][place] for place, owner in enumerate(left["process"]) if owner == row and left["state"][place] in (2, 3))
+            if scanned:
+                self.assertEqual(lost, single["leaks"]["definite"]["bytes"] + single["leaks"]["indirect"]["bytes"])
+            threads = {cells["thread"][place] for place in mine}
+            owners = {document["threads"]["process"][document["threads"]["number"].index(thread)] for thread in threads}
+            self.assertLessEqual(owners, {row})
+        self.assertTrue(document["suppressions"])
+
+    def test_the_report_makes_up_nothing_that_is_of_one_process(self):
+        document = self.report()
+        for name in ("timeline", "sizes", "lifetimes", "address_space", "graph"):
+            self.assertIsNone(document[name], name)
+        self.assertEqual(document["bins"]["count"], 1)
+        self.assertEqual(set(document["stacks"]["peak_bytes"]), {None})
+        outcome = heaptap("report", self.index(), "-o", self.folder / "x.html", "--thread", "1")
+        self.assertEqual(outcome.status, 2, str(outcome))
+        self.assertIn(b"name one of its traces", outcome.stderr)
+        self.assertFalse((self.folder / "x.html").exists())
+
     def test_export_takes_all(self):
         def folded(trace):
             outcome = heaptap("export", "--to", "folded", trace)
@@ -256,6 +305,30 @@ class Others(Run):
         for trace in self.traces():
             trace.unlink()
         self.show("summary", self.index(), status=125)
+
+    def test_a_report_says_what_it_could_not_read_and_has_no_cells_of_totals(self):
+        self.record_tree("-q", "--aggregate")
+        outcome = heaptap("report", self.index(), "-o", self.folder / "run.html")
+        self.assertEqual(outcome.status, 0, str(outcome))
+        document = document_of((self.folder / "run.html").read_text())
+        self.assertEqual(document["cells"]["stack"], [])
+        next(trace for trace in self.traces() if "aligned" in trace.name).unlink()
+        outcome = heaptap("report", self.index(), "-o", self.folder / "run.html", "--force")
+        self.assertEqual(outcome.status, 0, str(outcome))
+        document = document_of((self.folder / "run.html").read_text())
+        self.assertTrue(any("there is no such file" in process["exit"] and process["live_bytes"] is None for process in document["processes"]))
+        self.assertTrue(any("can't be read" in finding["text"] for finding in document["verdict"]))
+
+    def test_hostile_names_of_programs_stay_text(self):
+        program = self.folder / "<script>x=1<\\script>\x1b[31m\udcff"
+        program.symlink_to(built("leak_shop"))
+        self.record("-q", "-f", "sh", "-c", '"$0"; "$0"; exit 0', str(program))
+        outcome = heaptap("report", self.index(), "-o", self.folder / "run.html")
+        self.assertEqual(outcome.status, 0, str(outcome))
+        html = (self.folder / "run.html").read_text()
+        self.assertNotIn("<script>x=1", html)
+        self.assertNotIn("\x1b", html)
+        self.assertTrue(any(process["program"].startswith("<script>x=1") for process in document_of(html)["processes"]))
 
     def test_programs_one_after_the_other_are_one_process(self):
         self.record("-q", "sh", "-c", 'exec "$0"', built("leak_shop"))

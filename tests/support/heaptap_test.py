@@ -3,10 +3,13 @@
 Where things are comes from the environment: HEAPTAP (the program), TARGETS (folder of the built target programs),
 ORACLE (the counting library).
 """
+import base64
 import dataclasses
+import gzip
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -187,3 +190,11 @@ class TestCase(unittest.TestCase):
         self.assertIn(outcome.status, allowed, str(outcome))
         for word in (b"terminate called", b"Sanitizer", b"runtime error", b"CHECK failed", b"Assertion"):
             self.assertNotIn(word, outcome.stderr, str(outcome))
+
+
+DATA = re.compile(r'<script id="heaptap-data" type="application/octet-stream">([^<]*)</script>')
+
+
+def document_of(html):
+    """The data of an HTML report."""
+    return json.loads(gzip.decompress(base64.b64decode(DATA.search(html).group(1))))

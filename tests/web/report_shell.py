@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the tests of web/ in a copy below the build directory, with the npm packages that web/package-lock.json names; and builds the
-shell anew, which has to be the one that is committed. Last, a browser opens what `heaptap report` writes of a program that leaks.
+shell anew, which has to be the one that is committed. Last, a browser opens what `heaptap report` and `heaptap diff --html` write of a program that leaks.
   report_shell.py FOLDER [TEST…]      HEAPTAP and WORDS in the environment: heaptap, and the program
 """
 
@@ -42,8 +42,14 @@ def record(folder):
 
     run("run", "-q", "-o", "words.htap", os.environ["WORDS"], str(ROOT / "demo/words.cc"), stdout=subprocess.DEVNULL)
     run("report", "words.htap", "-o", "words.html", "-q")
-    with (folder / "summary.json").open("w", encoding="utf-8") as file:
-        run("show", "summary", "words.htap", "--json", stdout=file)
+    run("run", "-q", "-o", "later.htap", os.environ["WORDS"], str(ROOT / "README.md"), stdout=subprocess.DEVNULL)
+    run("diff", "words.htap", "later.htap", "--html", "-o", "diff.html")
+    run("run", "-q", "-f", "-o", "all.htap", "sh", "-c", '"$0" "$1"; "$0" "$2"; exit 0', os.environ["WORDS"], str(ROOT / "demo/words.cc"),
+        str(ROOT / "README.md"), stdout=subprocess.DEVNULL)
+    run("report", "all.run", "-o", "run.html", "-q")
+    for name, command in (("summary", ("show", "summary", "words.htap")), ("diff", ("diff", "words.htap", "later.htap")), ("run", ("show", "summary", "all.run"))):
+        with (folder / f"{name}.json").open("w", encoding="utf-8") as file:
+            run(*command, "--json", stdout=file)
 
 
 def main():

@@ -1,8 +1,8 @@
 // The whole page: header, views as tabs, one filter for all of them, the details of a stack, and the keyboard.
-import { h } from 'preact';
+import { h, options } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ReportContext } from './context.js';
-import { select } from './data/selection.js';
+import { NO_FILTER, select } from './data/selection.js';
 import { FilterBar } from './parts/filter_bar.jsx';
 import { Header } from './parts/header.jsx';
 import { Help } from './parts/help.jsx';
@@ -93,13 +93,37 @@ const prefersDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
 export const isDark = (theme) => (theme === null ? prefersDark() : theme === 'dark');
 export const nextTheme = (theme) => (isDark(theme) ? 'light' : 'dark');
 
-// 'light' or 'dark' as drawn now; changes with the system where the person chose none.
+// Calls `changed` at once and with true before the page is printed, with false when it is over.
+function onPrint(changed) {
+  const query = matchMedia('print');
+  // What is printed is taken when the handler returns: all that follows of it is done before, and not in a later frame.
+  const atOnce = (isPrinting) => {
+    const kept = [options.debounceRendering, options.requestAnimationFrame];
+    [options.debounceRendering, options.requestAnimationFrame] = [(render) => render(), (draw) => draw()];
+    changed(isPrinting);
+    [options.debounceRendering, options.requestAnimationFrame] = kept;
+  };
+  const before = () => atOnce(true);
+  const after = () => atOnce(query.matches);
+  addEventListener('beforeprint', before);
+  addEventListener('afterprint', after);
+  query.addEventListener('change', after);
+  return () => {
+    removeEventListener('beforeprint', before);
+    removeEventListener('afterprint', after);
+    query.removeEventListener('change', after);
+  };
+}
+
+// 'light' or 'dark' as drawn now; changes with the system where the person chose none. On paper it is light.
 function useTheme(theme) {
   const [shown, setShown] = useState(isDark(theme) ? 'dark' : 'light');
+  const [isPrinted, setPrinted] = useState(matchMedia('print').matches);
+  useEffect(() => onPrint(setPrinted), []);
   // Before anything is drawn on a canvas with the theme's colours.
   useLayoutEffect(() => {
     const apply = () => {
-      const name = isDark(theme) ? 'dark' : 'light';
+      const name = isDark(theme) && !isPrinted ? 'dark' : 'light';
       document.documentElement.dataset.theme = name;
       setShown(name);
     };
@@ -107,7 +131,7 @@ function useTheme(theme) {
     const query = matchMedia('(prefers-color-scheme: dark)');
     query.addEventListener('change', apply);
     return () => query.removeEventListener('change', apply);
-  }, [theme]);
+  }, [theme, isPrinted]);
   return shown;
 }
 
@@ -115,9 +139,9 @@ export function App({ model }) {
   const [state, change] = useAddressState(model);
   const [isHelpShown, setHelp] = useState(false);
   const theme = useTheme(state.theme);
-  const { from, to, moment, thread, module, size, age, text, kind } = state;
-  const selection = useMemo(() => select(model, { from, to, moment, thread, module, size, age, text, kind }),
-    [model, from, to, moment, thread, module, size, age, text, kind]);
+  const { figure } = state;
+  const filter = Object.keys(NO_FILTER).map((name) => state[name]);
+  const selection = useMemo(() => select(model, { ...state, figure }), [model, figure, ...filter]);
   const views = useMemo(() => viewsOf(model), [model]);
   const view = views.find(({ id }) => id === state.view) ?? views[0];
   useKeyboard({ views, state, change, setHelp });

@@ -9,12 +9,19 @@ export const useReport = () => useContext(ReportContext);
 
 // The metric that is chosen, or the first that says something of this report.
 export function currentMetric({ model, selection, state }) {
+  if (model.difference) return 'change';
   if (state.metric !== null && isMetricKnown(model, state.metric)) return state.metric;
   const isUseful = (name) => isMetricKnown(model, name) && METRICS[name].of(selection).some((value) => value > 0);
   return ['live', 'peak', 'allocated'].find(isUseful) ?? 'allocated';
 }
 
-export const metricText = (name, value) => (METRICS[name].unit === 'bytes' ? format.bytes(value) : format.count(value));
+// `selection`: of recordings that are compared the figure is in it.
+export function metricText(name, value, selection) {
+  const unit = selection?.compared?.figure.unit ?? METRICS[name].unit;
+  const text = unit === 'bytes' ? format.bytes(value) : format.count(value);
+  return name === 'change' ? format.signed(text, value) : text;
+}
+export const metricLabel = (name, selection) => (selection?.compared ? `Change of ${selection.compared.figure.word}` : METRICS[name].label);
 
 export const timeOfBin = (model, bin) => model.bins.start + bin * model.bins.width;
 export const endOfBin = (model, bin) => timeOfBin(model, bin + 1);

@@ -1,11 +1,11 @@
 // What a person has chosen, and its form in the address behind '#': the same text gives the same state.
-import { LEAK_KINDS, METRICS, NO_FILTER } from './data/selection.js';
+import { CHANGES, LEAK_KINDS, METRICS, NO_FILTER } from './data/selection.js';
 
 export const NO_STATE = {
   ...NO_FILTER,
   view: 'verdict', stack: null, metric: null,
   find: '', invert: false, unfolded: false, startup: false, byLine: false, zoom: null,
-  group: 'stack', function: null, theme: null, file: null,
+  group: 'stack', function: null, theme: null, file: null, figure: null,
 };
 
 const KEYS = {
@@ -14,8 +14,9 @@ const KEYS = {
   stack: ['stack', 'number'], metric: ['metric', 'text'], find: ['find', 'text'], invert: ['invert', 'flag'],
   unfolded: ['libraries', 'flag'], startup: ['startup', 'flag'], byLine: ['lines', 'flag'], zoom: ['zoom', 'number'],
   group: ['by', 'text'], function: ['function', 'number'], theme: ['theme', 'text'], file: ['file', 'text'],
+  process: ['process', 'number'], change: ['change', 'text'], floor: ['floor', 'number'], figure: ['figure', 'text'],
 };
-const CHOICES = { kind: LEAK_KINDS, metric: Object.keys(METRICS), theme: ['light', 'dark'] };
+const CHOICES = { kind: LEAK_KINDS, metric: Object.keys(METRICS), theme: ['light', 'dark'], change: CHANGES };
 
 function parseValue(name, kind, text) {
   if (kind === 'flag') return text === '1';
@@ -50,6 +51,8 @@ export function fitState(state, model) {
   if (fitted.zoom !== null && !(fitted.zoom >= 0 && fitted.zoom < model.nodes.count)) fitted.zoom = null;
   if (fitted.size !== null && !(fitted.size >= 0 && fitted.size < model.sizeClasses.length)) fitted.size = null;
   if (fitted.thread !== null && !model.threads.some(({ number }) => number === fitted.thread)) fitted.thread = null;
+  if (fitted.process !== null && !(model.isRun && model.cells.process && fitted.process >= 0 && fitted.process < model.processes.length)) fitted.process = null;
+  if (!model.difference) Object.assign(fitted, { change: null, floor: null, figure: null });
   if (fitted.function !== null && !(fitted.function >= 0 && fitted.function < model.frames.count)) fitted.function = null;
   return fitted;
 }

@@ -322,16 +322,86 @@ function decorate(document, frames, isScanned) {
   };
   const random = randomOf(3);
   const pages = Array.from({ length: 900 }, (_, page) => ({ address: `0x${(0x555500000000 + (page + (page > 300 ? 40 : 0) + (page > 700 ? 9000 : 0)) * 4096).toString(16)}`, live_bytes: random.below(page % 5 === 0 ? 4096 : 900) + 16, blocks: 1 + random.below(20), stack: random.below(12) }));
-  const region = (start, length, kind, name) => ({ start, length, kind: label(kind), name: label(name) });
-  document.address_space = { page_bytes: 4096, pages: toColumns(pages, ['address', 'live_bytes', 'blocks', 'stack']), regions: toColumns([region('0x555500000000', 4 << 20, 'heap', '[heap]'), region('0x7f0000000000', 64 << 20, 'arena', '')], ['start', 'length', 'kind', 'name']) };
+  const span = (start, length, live_bytes, blocks, touched_bytes) => ({ start, length, live_bytes, blocks, touched_bytes });
+  document.address_space = {
+    page_bytes: 4096, pages: toColumns(pages, ['address', 'live_bytes', 'blocks', 'stack']), max_gap_bytes: 1 << 20,
+    spans: toColumns([span('0x555500000000', 3_800_000, 600_000, 812, 2_867_200), span('0x7f0000000000', 64 << 20, 60 << 20, 40, 64 << 20)], ['start', 'length', 'live_bytes', 'blocks', 'touched_bytes']),
+  };
   document.processes = [
     { program: 'shop', pid: 4711, exit: 'exited with 0', peak_live_bytes: document.summary.totals.peak_live_bytes, live_bytes: document.summary.totals.live_bytes, definite_bytes: definite.definite.bytes, definite_blocks: definite.definite.blocks, trace: 'heaptap.shop.4711.htap' },
     { program: 'shop-worker', pid: 4712, exit: 'killed by SIGKILL', peak_live_bytes: 1 << 20, live_bytes: 900_000, definite_bytes: null, definite_blocks: null, trace: 'heaptap.shop-worker.4712.htap' },
     { program: 'sh', pid: 4713, exit: 'exited with 0', peak_live_bytes: null, live_bytes: null, definite_bytes: null, definite_blocks: null, trace: 'heaptap.sh.4713.htap' },
   ];
-  const earlier = stacks.id.map((_, row) => row).filter((row) => row % 3 !== 1);
-  document.difference = { before: 'shop 1.3 (pid 4600)', after: document.title, stack: earlier, before_live_bytes: earlier.map((row) => Math.floor(stacks.live_bytes[row] * 0.7)), before_live_blocks: earlier.map((row) => Math.floor(stacks.live_blocks[row] * 0.7)), before_allocations: earlier.map((row) => Math.floor(stacks.allocations[row] * 0.7)), before_allocated_bytes: earlier.map((row) => Math.floor(stacks.allocated_bytes[row] * 0.7)) };
   return document;
+}
+
+const FIGURES = [['live_bytes', 'live', 'bytes'], ['live_blocks', 'blocks', 'count'], ['peak_bytes', 'peak', 'bytes'], ['allocated_bytes', 'allocated', 'bytes'],
+  ['allocations', 'allocations', 'count'], ['freed_bytes', 'freed', 'bytes'], ['frees', 'frees', 'count'], ['temporary_allocations', 'temporary', 'count'],
+  ['leaked_bytes', 'leaked', 'bytes'], ['leaked_blocks', 'leaked-blocks', 'count']].map(([key, word, unit]) => ({ key, word, unit }));
+
+// Recordings that are compared: each later one has more of some stacks and less of others. The peak isn't known of the first one.
+export function differenceDocument({ seed = 7, recordings: count = 2 } = {}) {
+  const document = shopDocument({ seed });
+  const { stacks } = document;
+  const random = randomOf(seed + count);
+  const base = stacks.id.map((_, row) => ({
+    live_bytes: stacks.live_bytes[row], live_blocks: stacks.live_blocks[row], peak_bytes: stacks.peak_bytes[row], allocated_bytes: stacks.allocated_bytes[row], allocations: stacks.allocations[row],
+    freed_bytes: stacks.allocated_bytes[row] - stacks.live_bytes[row], frees: stacks.frees[row], temporary_allocations: stacks.temporary_allocations[row],
+    leaked_bytes: stacks.definite_bytes[row] + stacks.indirect_bytes[row], leaked_blocks: stacks.definite_blocks[row] + stacks.indirect_blocks[row],
+  }));
+  const kinds = stacks.id.map((_, row) => ['grown', 'shrunk', 'new', 'gone', 'same'][row % 5]);
+  const factor = (row, index) => ({ grown: 1 + index, shrunk: count - index, new: index === 0 ? 0 : 1, gone: index === count - 1 ? 0 : 1, same: 1 }[kinds[row]]);
+  const values = Array.from({ length: count }, (_, index) => Object.fromEntries(FIGURES.map(({ key }) => [key, base.map((figures, row) =>
+    (key === 'peak_bytes' && index === 0 ? null : figures[key] * factor(row, index)))])));
+  const sums = values.map((one) => Object.fromEntries(FIGURES.map(({ key }) => [key, one[key].includes(null) ? null : one[key].reduce((sum, value) => sum + value, 0)])));
+  const state = kinds.map((kind, row) => { const change = values.at(-1).live_bytes[row] - values[0].live_bytes[row]; return ['new', 'gone'].includes(kind) ? kind : change > 0 ? 'grown' : change < 0 ? 'shrunk' : 'same'; });
+  const counts = Object.fromEntries(['new', 'gone', 'grown', 'shrunk', 'same', 'unknown'].map((name) => [name, state.filter((one) => one === name).length]));
+  const nothing = (table) => Object.fromEntries(Object.keys(table).map((key) => [key, []]));
+  return {
+    ...document, title: 'monday.htap \u2192 tuesday.htap', of_run: false,
+    verdict: [{ severity: 'warning', kind: 'total', text: 'live: grew', stack: null }, { severity: 'warning', kind: 'change', text: '+1.0 KiB live, new, allocated in make_buffer (leak.cc:11).', stack: 2 }],
+    cells: nothing(document.cells), left: nothing(document.left), bins: { start_ns: 0, width_ns: 0, count: 0 },
+    timeline: null, sizes: null, lifetimes: null, marks: [], errors: [], holders: [], globals: [], retained: [], graph: null, address_space: null, processes: [], suppressions: {}, sources: {},
+    difference: {
+      recordings: sums.map((totals, index) => ({ name: `day${index}.htap`, program: 'shop', pid: 4600 + index, end: 'exited with 0', trace: `/var/day${index}.htap`, at_ns: null, totals })),
+      figures: FIGURES, sort: 'live_bytes',
+      stack_count: { all: stacks.id.length + 20, ...counts, moved: 2, listed: stacks.id.length, unchanged: 13, below_floor: 7 },
+      unmatched_modules: ['/opt/shop/lib/libpack.so'], remarks: ['before: 3 events were lost: the numbers are not exact'],
+      state, moved: state.map((one, row) => (one === 'grown' && row < 11 ? 1 : 0)), growing: kinds.map((kind, row) => (count > 2 && kind === 'grown' && base[row].live_bytes > 0 ? 1 : 0)),
+      ids: values.map((_, index) => kinds.map((kind, row) => (factor(row, index) === 0 ? [] : row === 5 ? [row + 1, row + 101] : [row + 1 + 10 * index + random.below(1)]))),
+      values, frames_before: Object.fromEntries(state.flatMap((one, row) => (one === 'grown' && row < 11 ? [[row, framesOf(document, row).map((frame) => Math.max(0, frame - 1))]] : []))),
+    },
+  };
+}
+
+function framesOf(document, stack) {
+  const frames = [];
+  for (let node = document.stacks.node[stack]; node >= 0; node = document.nodes.parent[node]) frames.push(document.nodes.frame[node]);
+  return frames;
+}
+
+// Several processes together: what shop does, done by three of them (the last one's trace can't be read); threads belong to processes.
+export function runDocument({ seed = 7 } = {}) {
+  const document = shopDocument({ seed });
+  const ofThread = { 1: 0, 2: 1, 3: 1, 4: 2 };
+  const process = ({ thread }) => thread.map((number) => ofThread[number]);
+  const live = [0, 1, 2].map((index) => document.left.bytes.reduce((sum, bytes, row) => sum + (ofThread[document.left.thread[row]] === index ? bytes : 0), 0));
+  const course = (scale) => Array.from({ length: 40 }, (_, part) => Math.floor(scale * Math.abs(Math.sin(part / 9))));
+  const made = (program, pid, index, more) => ({
+    program, pid, parent_pid: 4700, exit: 'exited with 0', duration_ns: 2e9, allocations: 1000 * (index + 1), peak_live_bytes: live[index] + 4096, live_bytes: live[index],
+    definite_bytes: 1000 * index, definite_blocks: index, indirect_bytes: 10 * index, indirect_blocks: index, course: course(live[index]), trace: `heaptap.${program}.${pid}.htap`, folded: 0, ...more });
+  const unread = Object.fromEntries(['duration_ns', 'allocations', 'peak_live_bytes', 'live_bytes', 'definite_bytes', 'definite_blocks', 'indirect_bytes', 'indirect_blocks', 'course'].map((key) => [key, null]));
+  return {
+    ...document, title: 'sh (pid 4711) and 3 more processes', of_run: true,
+    bins: { start_ns: 0, width_ns: 2e9, count: 1 },
+    cells: { ...document.cells, bin: document.cells.bin.map(() => 0), process: process(document.cells) },
+    left: { ...document.left, bin: document.left.bin.map(() => 0), process: process(document.left) },
+    threads: { ...document.threads, process: document.threads.number.map((number) => ofThread[number]) },
+    stacks: { ...document.stacks, peak_bytes: document.stacks.id.map(() => null), lifetime_ns: document.stacks.id.map(() => null) },
+    summary: { ...document.summary, totals: { ...document.summary.totals, peak_live_bytes: null, peak_live_blocks: null, peak_time_ns: null } },
+    processes: [made('sh', 4711, 0, { parent_pid: null }), made('shop', 4712, 1, { exit: 'killed by SIGKILL' }), made('pack', 4713, 2), made('lost', 4714, 0, { ...unread, exit: 'there is no such file' })],
+    timeline: null, sizes: null, lifetimes: null, marks: [], holders: [], globals: [], retained: [], graph: null, address_space: null,
+  };
 }
 
 // So many nodes as the call tree of a large program has.
@@ -381,7 +451,6 @@ export function hostileDocument() {
   document.holders.forEach((holder) => { holder.text = texts; });
   document.globals.forEach((one, index) => { one.name = texts[index]; one.file = HOSTILE.html; });
   document.processes.forEach((one) => { one.program = HOSTILE.html; one.exit = HOSTILE.bidi; one.trace = HOSTILE.long; });
-  document.difference.before = HOSTILE.html;
   document.suppressions = { 0: `leak:${HOSTILE.html}\n` };
   document.sources = { [document.strings[document.frames.file[2]]]: texts };
   return document;
@@ -404,7 +473,7 @@ export function emptyDocument() {
   return { ...document, verdict: [{ severity: 'good', kind: 'nothing', text: 'No allocation was seen', stack: null }], suppressions: {} };
 }
 
-const KINDS = { shop: shopDocument, large: largeDocument, hostile: hostileDocument, nulls: nullsDocument, empty: emptyDocument };
+const KINDS = { shop: shopDocument, difference: differenceDocument, series: () => differenceDocument({ recordings: 4 }), run: runDocument, large: largeDocument, hostile: hostileDocument, nulls: nullsDocument, empty: emptyDocument };
 
 const escaped = (text) => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 

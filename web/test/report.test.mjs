@@ -31,7 +31,8 @@ test('the verdict page has the sentences, the figures of the summary, and what c
   const ordered = structuredClone(document);
   ordered.verdict.unshift({ severity: 'info', kind: 'ending', text: 'It ended well', stack: null });
   const other = await browser.show(ordered, { isBeside: true });
-  assert.deepEqual((await other.locator('.sentence-text > bdi:first-child').allInnerTexts()).slice(0, 2), [document.verdict[0].text, 'It ended well']);
+  assert.deepEqual((await other.locator('.sentence-text > bdi:first-child').allInnerTexts()).slice(0, 2), ['It ended well', document.verdict[0].text]);
+  assert.equal(await text(other, '.sentence.first bdi'), document.verdict[0].text);
   assert.match(sentences[0], /make_buffer\s+leak\.cc:11/);
   assert.equal(await text(page, '#figure-leaked'), bytesText(leaks.definite.bytes + leaks.indirect.bytes));
   assert.equal(await text(page, '#figure-live'), bytesText(totals.live_bytes));
@@ -172,14 +173,8 @@ test('a suppression is copied as it is in the data', async () => {
   assert.equal(new URL(page.url()).hash, '#v=leaks');
 });
 
-test('the difference of two moments, and of two traces', async () => {
+test('the difference of two moments', async () => {
   const page = await browser.show(document, { hash: 'v=difference&from=40&to=80' });
-  const { difference, stacks } = document;
-  const sum = (values) => values.reduce((total, value) => total + value, 0);
-  assert.equal(await text(page, '#difference-before'), bytesText(sum(difference.before_live_bytes)));
-  assert.equal(await text(page, '#difference-after'), bytesText(sum(stacks.live_bytes)));
-  await page.locator('#difference-mode').selectOption('moments');
-  await settled(page);
   assert.equal(await text(page, '#difference-before'), bytesText(figures(document, { to: 39 }).live));
   assert.equal(await text(page, '#difference-after'), bytesText(figures(document, { to: 80 }).live));
   noFaults(page);
@@ -347,6 +342,45 @@ test('what a recording of totals, or one without a scan, does not know stands th
   for (const wanted of [/which blocks are lost is unknown/, /Not known for certain: which releases are bad/, /when something happened, and in which thread, is unknown/]) assert.match(notes, wanted);
   limited.summary = { ...document.summary, notes: [] };
   assert.match(await text(await browser.show(limited), '#notes'), /Nothing is noted/);
+});
+
+// The lightest and the darkest of a canvas's points that are drawn, as sums of red, green and blue.
+const shades = (page, selector) => page.evaluate((name) => {
+  const canvas = globalThis.document.querySelector(name);
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let sum = 0;
+  let count = 0;
+  for (let place = 0; place < data.length; place += 4) {
+    if (data[place + 3] < 200) continue;
+    sum += data[place] + data[place + 1] + data[place + 2];
+    ++count;
+  }
+  return sum / count;
+}, selector);
+
+test('on paper canvases are light, whatever the theme', async () => {
+  const page = await browser.show(document, { hash: 'v=flame&metric=allocated&theme=dark' });
+  await settled(page);
+  const dark = await shades(page, '#flame');
+  await page.emulateMedia({ media: 'print' });
+  await settled(page);
+  const light = await shades(page, '#flame');
+  assert.ok(light > dark + 150, `${dark} on the screen, ${light} on paper`);
+  await page.emulateMedia({ media: 'screen' });
+  await settled(page);
+  assert.ok(Math.abs(await shades(page, '#flame') - dark) < 20);
+  // What a browser prints is taken at once, before another frame is drawn.
+  const printed = await page.evaluate(() => {
+    dispatchEvent(new Event('beforeprint'));
+    const { theme } = globalThis.document.documentElement.dataset;
+    const [red, green, blue] = globalThis.document.getElementById('flame').getContext('2d').getImageData(40, 9, 1, 1).data;
+    dispatchEvent(new Event('afterprint'));
+    return { theme, shade: red + green + blue, after: globalThis.document.documentElement.dataset.theme };
+  });
+  assert.equal(printed.theme, 'light');
+  assert.equal(printed.after, 'dark');
+  assert.ok(printed.shade > 400, printed.shade);
+  assert.deepEqual(page.faults.filter((fault) => !fault.includes('willReadFrequently')), []); // the test's own reading
 });
 
 test('on paper there is the whole view without its controls', async () => {

@@ -95,6 +95,52 @@ std::vector<std::string> functions_of(const Report& report, const std::vector<Fr
   return names;
 }
 
+report::ActivityCell cell(uint32_t stack, uint32_t bin, uint64_t bytes) {
+  report::ActivityCell made;
+  made.stack = stack;
+  made.thread = 1;
+  made.bin = bin;
+  made.allocations = 1;
+  made.allocated_bytes = bytes;
+  return made;
+}
+
+TEST(Merge, KeepsWhatHappenedByProcessAndNotWhen) {
+  Report one = part(1, 0);
+  Report other = part(2, 0x1000);
+  one.activity = report::Activity{0, 10, 4, {cell(0, 0, 5), cell(0, 3, 6), cell(1, 1, 100)}, {}};
+  other.activity = report::Activity{0, 99, 4, {cell(0, 2, 7)}, {}};
+  other.timeline = {{.time_ns = 1, .live_bytes = 3, .peak_live_bytes = 9}, {.time_ns = 2, .live_bytes = 4}};
+  const Report all = merged({one, other}, {.sort = SortKey::kUsage});
+  ASSERT_TRUE(all.activity);
+  EXPECT_EQ(all.activity->bin_count, 1U);
+  ASSERT_EQ(all.activity->cells.size(), 3U);
+  uint64_t of_malloc[2] = {0, 0};
+  for (const report::ActivityCell& each : all.activity->cells) {
+    EXPECT_EQ(each.bin, 0U);
+    EXPECT_EQ(all.threads[each.thread - 1].process, each.process);
+    if (all.stacks[each.stack].function == "malloc") of_malloc[each.process] += each.allocated_bytes;
+  }
+  EXPECT_EQ(of_malloc[0], 11U);
+  EXPECT_EQ(of_malloc[1], 7U);
+  EXPECT_EQ(all.processes[1].live_bytes, (std::vector<uint64_t>{9, 4}));
+}
+
+TEST(Merge, KnowsNothingByProcessWhereOneHasTotalsOnly) {
+  Report one = part(1, 0);
+  one.activity = report::Activity{0, 10, 4, {cell(0, 0, 5)}, {}};
+  EXPECT_FALSE(merged({one, part(2, 0)}).activity);
+  EXPECT_FALSE(merged({part(2, 0), one}).activity);
+}
+
+TEST(Merge, SuppressionsFollowTheirStacks) {
+  Report one = part(1, 0);
+  one.stack_suppressions = {{1, "leak:make"}};
+  const Report all = merged({part(2, 0), one}, {.sort = SortKey::kUsage});
+  ASSERT_EQ(all.stack_suppressions.size(), 1U);
+  EXPECT_EQ(all.stacks[all.stack_suppressions[0].first].function, "calloc");
+}
+
 TEST(Merge, SumsTotals) {
   const Report report = merged({part(1, 0), part(2, 0x1000)});
   EXPECT_TRUE(report.of_run);

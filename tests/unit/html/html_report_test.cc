@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "golden.h"
+#include "html/difference.h"
 #include "html/document.h"
 #include "html/folding.h"
 #include "html/packed_text.h"
@@ -144,6 +146,144 @@ TEST(Document, KeepsAllSumsWhereStacksAreFolded) {
   EXPECT_EQ(sum(folded["cells"]["allocated_bytes"]), sum(whole["cells"]["allocated_bytes"]));
   EXPECT_EQ(sum(folded["left"]["bytes"]), sum(whole["left"]["bytes"]));
   EXPECT_LT(folded["cells"]["stack"].size(), 20U) << "cells of folded stacks are one";
+}
+
+// Two recordings with `count` stacks each; every third one is only in the last one.
+report::Comparison with_changes(uint32_t count) {
+  report::Comparison comparison;
+  comparison.frames = {frame("main", "/src/app.cc", 1)};
+  comparison.recordings.resize(2);
+  for (const char* trace : {"a.htap", "dir/b.htap"}) {
+    report::Recording& recording = comparison.recordings[trace[0] == 'a' ? 0 : 1];
+    recording.report.trace_path = trace;
+    recording.report.capture.command = {kHostile};
+    recording.totals[report::Figure::kLiveBytes] = trace[0] == 'a' ? 1000 : 3000;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    comparison.frames.push_back(frame("function_" + std::to_string(i), "/src/app.cc", 10 + i));
+    report::ComparedStack& stack = comparison.stacks.emplace_back();
+    stack.function = "malloc";
+    stack.frames = {i + 1, 0};
+    stack.sides.resize(2);
+    stack.state = i % 3 == 0 ? report::StackState::kNew : report::StackState::kGrown;
+    const bool is_new = stack.state == report::StackState::kNew;
+    if (!is_new) stack.sides[0].ids = {i + 1};
+    stack.sides[1].ids = {i + 1, i + 5000};
+    stack.sides[0].figures[report::Figure::kLiveBytes] = is_new ? 0 : i;
+    stack.sides[1].figures[report::Figure::kLiveBytes] = 2 * i + 1;
+    ++comparison.states[static_cast<size_t>(stack.state)];
+  }
+  comparison.stack_count = count;
+  return comparison;
+}
+
+nlohmann::json data_of(const std::string& html) {
+  const std::string before = "id=\"heaptap-data\" type=\"application/octet-stream\">";
+  const size_t begin = html.find(before) + before.size();
+  return nlohmann::json::parse(unpacked(html.substr(begin, html.find('<', begin) - begin)));
+}
+
+TEST(Difference, HasTheFiguresOfEachRecordingAndNullWhereNoneIsKnown) {
+  const auto document = data_of(make_html(with_changes(4), {.title = "a and b"}));
+  const auto& difference = document["difference"];
+  EXPECT_EQ(difference["recordings"][1]["name"], "b.htap");
+  EXPECT_EQ(difference["recordings"][0]["totals"]["live_bytes"], 1000);
+  EXPECT_TRUE(difference["recordings"][0]["totals"]["allocations"].is_null());
+  EXPECT_EQ(difference["state"], (nlohmann::json{"new", "grown", "grown", "new"}));
+  EXPECT_EQ(difference["values"][0]["live_bytes"], (nlohmann::json{0, 1, 2, 0}));
+  EXPECT_EQ(difference["values"][1]["live_bytes"], (nlohmann::json{1, 3, 5, 7}));
+  EXPECT_TRUE(difference["values"][1]["leaked_bytes"][0].is_null());
+  EXPECT_EQ(difference["ids"][0][0], nlohmann::json::array());
+  EXPECT_EQ(difference["ids"][1][1], (nlohmann::json{2, 5001}));
+  EXPECT_TRUE(document_of(with_stacks(1))["difference"].is_null());
+}
+
+TEST(Difference, KeepsAllSumsWhereStacksAreFoldedAndFoldsOneStateAtATime) {
+  const report::Comparison comparison = with_changes(1000);
+  const Report report = report_of(comparison);
+  const Weights weights = weights_of(comparison);
+  const auto folded =
+      document_of(report, {.title = "app", .max_stacks = 10, .comparison = &comparison, .weights = &weights});
+  EXPECT_EQ(folded["stacks"]["id"].size(), 12U) << "the others have main in common, and are new or grown";
+  const auto whole = document_of(report, {.title = "app", .comparison = &comparison, .weights = &weights});
+  for (const size_t side : {0, 1}) {
+    EXPECT_EQ(sum(folded["difference"]["values"][side]["live_bytes"]),
+              sum(whole["difference"]["values"][side]["live_bytes"]));
+  }
+  uint64_t before_of_new = 0;
+  for (size_t row = 0; row < folded["stacks"]["id"].size(); ++row) {
+    if (folded["difference"]["state"][row] == "new")
+      before_of_new += folded["difference"]["values"][0]["live_bytes"][row].get<uint64_t>();
+  }
+  EXPECT_EQ(before_of_new, 0U) << "what is new has nothing before";
+  EXPECT_EQ(folded["difference"]["values"][1]["live_bytes"][9], 1999) << "the largest changes stay";
+}
+
+TEST(Difference, EscapesNamesAndFitsItsSizeWhateverTheTraces) {
+  report::Comparison comparison = with_changes(200'000);
+  comparison.stacks[0].function = kHostile;
+  comparison.unmatched_modules = {kHostile, std::string(10'000, 'm')};
+  comparison.frames[1].function = std::string(10'000, 'x') + kHostile;
+  const std::string html = make_html(comparison, {.title = kHostile});
+  EXPECT_LE(html.size(), kMaxFileBytes);
+  EXPECT_EQ(html.find("alert(1)</script>"), html.npos);
+  EXPECT_EQ(html.find('\x1b'), html.npos);
+  EXPECT_EQ(data_of(html)["difference"]["unmatched_modules"].size(), 2U);
+}
+
+// A run of `count` processes that share one stack; the last one lost most.
+Report with_processes(uint32_t count) {
+  Report report = with_stacks(1);
+  report.of_run = true;
+  report.activity->bin_count = 1;
+  report.activity->cells.clear();
+  report.activity->left.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    report::ProcessEntry& process = report.processes.emplace_back();
+    process.capture.pid = 100 + i;
+    process.capture.command = {kHostile + std::to_string(i)};
+    process.leaks.scanned = true;
+    process.leaks.definite = {1, i};
+    process.live_bytes = {1, i, 2};
+    report.threads.push_back({.number = i + 1, .process = i});
+    report::ActivityCell& cell = report.activity->cells.emplace_back();
+    cell.thread = i + 1;
+    cell.process = i;
+    cell.allocations = 1;
+    cell.allocated_bytes = i;
+  }
+  return report;
+}
+
+TEST(Run, HasAProcessARowAndItsCells) {
+  const auto document = document_of(with_processes(3));
+  EXPECT_TRUE(document["of_run"]);
+  EXPECT_EQ(document["cells"]["process"], (nlohmann::json{0, 1, 2}));
+  EXPECT_EQ(document["threads"]["process"], (nlohmann::json{0, 1, 2}));
+  EXPECT_EQ(document["processes"][2]["pid"], 102);
+  EXPECT_EQ(document["processes"][2]["course"], (nlohmann::json{1, 2, 2}));
+  EXPECT_FALSE(document_of(with_stacks(1))["cells"].contains("process"));
+}
+
+TEST(Run, FoldsTheSmallestProcessesIntoOneRow) {
+  const auto document = document_of(with_processes(10), {.title = "run", .max_processes = 3});
+  EXPECT_EQ(document["processes"].size(), 4U);
+  EXPECT_EQ(document["processes"][0]["pid"], 100) << "the main one stays";
+  EXPECT_EQ(document["processes"][1]["pid"], 108);
+  EXPECT_EQ(document["processes"][3]["folded"], 7);
+  EXPECT_TRUE(document["processes"][3]["live_bytes"].is_null());
+  EXPECT_EQ(document["folded"]["processes"], 7);
+  EXPECT_EQ(sum(document["cells"]["allocated_bytes"]), 45U);
+  EXPECT_EQ(*std::max_element(document["cells"]["process"].begin(), document["cells"]["process"].end()), 3);
+}
+
+TEST(Run, FitsItsSizeWhateverItsProcesses) {
+  Report report = with_processes(30'000);
+  for (report::ProcessEntry& process : report.processes) {
+    process.trace_path = "/tmp/" + std::to_string(process.capture.pid * 7919);
+    process.live_bytes.assign(64, process.capture.pid * 104'729);
+  }
+  EXPECT_LE(make_html(report, {.title = "run"}).size(), kMaxFileBytes);
 }
 
 TEST(Html, IsTheShellWithItsPlacesFilled) {

@@ -30,7 +30,7 @@ const STACKS = {
     'definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes ' +
     'suppressed_blocks suppressed_bytes below_blocks below_bytes'),
 };
-const KEYS = { stack: INTEGERS, thread: INTEGERS, size: INTEGERS, bin: INTEGERS };
+const KEYS = { stack: INTEGERS, thread: INTEGERS, size: INTEGERS, bin: INTEGERS, process: INTEGERS };
 const CELLS = { ...KEYS, ...numbers('allocations allocated_bytes frees freed_bytes temporary') };
 const LEFT = { ...KEYS, state: Uint8Array, ...numbers('blocks bytes') };
 
@@ -51,6 +51,16 @@ function cellsOfTotals(stacks) {
     frees: each((row) => known(stacks.allocations[row] - stacks.live_blocks[row])),
     freed_bytes: each((row) => known(stacks.allocated_bytes[row] - stacks.live_bytes[row])),
     temporary: each((row) => known(stacks.temporary_allocations[row])),
+  };
+}
+
+// Of recordings that are compared: the figures of each row in each of them.
+function decodeDifference(difference) {
+  if (!difference) return null;
+  const figures = difference.figures ?? [];
+  return {
+    ...difference, figures,
+    values: difference.values.map((values) => Object.fromEntries(figures.map(({ key }) => [key, column(values[key])]))),
   };
 }
 
@@ -76,6 +86,8 @@ function checkIndexes(model) {
     ['stacks.node', model.stacks.node, model.nodes.count], ['cells.stack', model.cells.stack, model.stacks.count],
     ['left.stack', model.left.stack, model.stacks.count], ['cells.bin', model.cells.bin, model.bins.count],
     ['left.bin', model.left.bin, model.bins.count],
+    ...(model.isRun ? [['cells.process', model.cells.process ?? [], model.processes.length], ['left.process', model.left.process, model.processes.length]] : []),
+    ...Object.values(model.difference?.frames_before ?? {}).map((frames) => ['frames_before', frames, model.frames.count]),
   ];
   for (const [name, values, limit] of limits) {
     for (let row = 0; row < values.length; ++row) {
@@ -100,13 +112,14 @@ export function decode(document) {
     threads: rows(document.threads),
     sizeClasses: rows(document.size_classes),
     hasCells: bins !== null,
+    hasTimes: bins !== null && document.of_run !== true, // of several processes nobody compared the times
     bins: bins ?? { start: 0, width: duration, count: 1 },
     cells: bins ? cells : cellsOfTotals(stacks),
     left: columns(document.left, LEFT),
     timeline: document.timeline ?? null, marks: document.marks ?? [],
     sizes: document.sizes ?? null, lifetimes: document.lifetimes ?? null, errors: document.errors ?? [],
     holders: document.holders ?? [], globals: document.globals ?? [], retained: document.retained ?? [], graph: document.graph ?? null,
-    addressSpace: document.address_space ?? null, processes: document.processes ?? [], difference: document.difference ?? null,
+    addressSpace: document.address_space ?? null, processes: document.processes ?? [], difference: decodeDifference(document.difference), isRun: document.of_run === true,
     suppressions: document.suppressions ?? {}, sources: document.sources ?? {}, folded: document.folded ?? null,
     isScanned: document.summary?.leaks?.scanned === true,
     knowsReleases: !stacks.live_bytes.some(Number.isNaN),

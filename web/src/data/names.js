@@ -40,8 +40,16 @@ export function tellingFrame(model, stack) {
   return node >= 0 ? model.nodes.frame[node] : -1;
 }
 
-export const stackNumber = (model, stack) =>
-  model.stacks.folded[stack] > 0 ? `${model.stacks.folded[stack]} stacks` : `#${model.stacks.id[stack]}`;
+// Of recordings that are compared the numbers that the first and the last one have for it: "#3 → #5".
+function comparedNumber({ difference }, stack) {
+  const parts = [difference.ids[0][stack], difference.ids.at(-1)[stack]].map((ids) => (ids.length === 0 ? '' : `#${ids[0]}${ids.length > 1 ? '…' : ''}`));
+  return parts[0] && parts[1] && parts[0] !== parts[1] ? parts.join(' → ') : parts[0] || parts[1];
+}
+
+export function stackNumber(model, stack) {
+  if (model.stacks.folded[stack] > 0) return `${model.stacks.folded[stack]} stacks`;
+  return model.difference ? comparedNumber(model, stack) : `#${model.stacks.id[stack]}`;
+}
 
 // "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19", beginning at the frame that tells most.
 export function pathText(model, stack, most = 3, nameLength = 48) {

@@ -9,8 +9,10 @@ const STATES_OF_KIND = {
 };
 export const LEAK_KINDS = Object.keys(STATES_OF_KIND);
 
+// process: row of the processes of a run. change: what became of a stack, floor: bytes, of recordings that are compared.
 // text: part of a function, file or module; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
-export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null };
+export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null,
+  process: null, change: null, floor: null };
 
 function factsOf(model, filter) {
   if (filter.kind === null && filter.age === null) return model.cells;
@@ -70,12 +72,38 @@ function rowMask(model, filter, facts, stackIsWanted) {
     if (!stackIsWanted[facts.stack[row]]) continue;
     if (filter.thread !== null && facts.thread[row] !== filter.thread) continue;
     if (filter.size !== null && facts.size[row] !== filter.size) continue;
+    if (filter.process !== null && facts.process && facts.process[row] !== filter.process) continue;
     if (wanted !== null && !wanted[facts.state[row]]) continue;
     if (filter.age !== null && facts.bin[row] < oldest !== filter.age > 0) continue;
     mask[row] = 1;
   }
   return mask;
 }
+
+// What became of a stack, by a figure: as the writer says of new and gone ones, the others by how the figure went.
+function stateOf(state, change) {
+  if (state === 'new' || state === 'gone') return state;
+  return Number.isNaN(change) ? 'unknown' : change > 0 ? 'grown' : change < 0 ? 'shrunk' : 'same';
+}
+
+export const figureOf = (model, filter) => model.difference.figures.find(({ key }) => key === filter.figure) ?? model.difference.figures.find(({ key }) => key === model.difference.sort);
+
+// Of recordings that are compared: a figure in the first and the last one, by row. What the filter doesn't want is taken out of the mask.
+function compare(model, filter, stackIsWanted) {
+  const { difference } = model;
+  const figure = figureOf(model, filter);
+  const before = difference.values[0][figure.key];
+  const after = difference.values.at(-1)[figure.key];
+  const change = after.map((value, stack) => value - before[stack]);
+  const states = Array.from(change, (value, stack) => stateOf(difference.state[stack], value));
+  states.forEach((state, stack) => {
+    if (filter.change !== null && state !== filter.change) stackIsWanted[stack] = 0;
+    if (filter.floor !== null && Math.abs(change[stack]) < filter.floor) stackIsWanted[stack] = 0;
+  });
+  return { figure, before, after, change, states };
+}
+
+export const CHANGES = ['new', 'grown', 'shrunk', 'gone', 'same', 'unknown'];
 
 function clampBin(value, fallback, limit) {
   return value === null ? fallback : Math.max(0, Math.min(limit - 1, value));
@@ -162,6 +190,7 @@ function highestBin(values, from, to) {
 export function select(model, filter) {
   const facts = factsOf(model, filter);
   const stackIsWanted = stackMask(model, filter);
+  const compared = model.difference ? compare(model, filter, stackIsWanted) : null;
   const mask = rowMask(model, filter, facts, stackIsWanted);
   const from = clampBin(filter.from, 0, model.bins.count);
   const to = Math.max(from, clampBin(filter.to, model.bins.count - 1, model.bins.count));
@@ -171,7 +200,11 @@ export function select(model, filter) {
   selection.stacks = sumsBy(selection, 'stack', model.stacks.count);
   selection.totals = Object.fromEntries(Object.entries(sumsBy(selection, null, 1)).map(([name, values]) => [name, values[0]]));
   selection.left = leftByState(model, selection, stackIsWanted);
-  selection.isAll = ['thread', 'module', 'size', 'age', 'kind'].every((name) => filter[name] === null) && filter.text.trim() === '';
+  if (compared) {
+    selection.compared = compared;
+    selection.stacks.change = compared.change.map((value, stack) => (stackIsWanted[stack] && !Number.isNaN(value) ? value : 0));
+  }
+  selection.isAll = ['thread', 'module', 'size', 'age', 'kind', 'process', 'change', 'floor'].every((name) => filter[name] === null) && filter.text.trim() === '';
   return selection;
 }
 
@@ -222,8 +255,11 @@ export const METRICS = {
   change: { label: 'Change in the range', unit: 'bytes', of: (selection) => selection.stacks.change, needs: 'cells' },
 };
 
+// Of recordings that are compared only the change; of several processes, whose times differ, nothing of a moment before the end.
 export function isMetricKnown(model, name) {
   const { needs } = METRICS[name];
+  if (model.difference) return name === 'change';
+  if (model.isRun && needs === 'cells') return false;
   if (needs === 'scan') return model.isScanned;
   if (needs === 'releases') return model.knowsReleases;
   if (needs === 'cells') return model.hasCells && model.knowsReleases;

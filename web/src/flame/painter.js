@@ -127,12 +127,31 @@ function paintSmaller(context, { colours }, { x, y, wide, smaller }) {
   context.globalAlpha = 1;
 }
 
+// Lines from the lower left to the upper right.
+function hatch(context, { x, y, wide, colour }) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, wide, BOX_HEIGHT - 1);
+  context.clip();
+  context.globalAlpha = 0.16;
+  context.strokeStyle = colour;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  for (let at = x - BOX_HEIGHT; at < x + wide; at += 8) {
+    context.moveTo(at, y + BOX_HEIGHT);
+    context.lineTo(at + BOX_HEIGHT, y);
+  }
+  context.stroke();
+  context.restore();
+}
+
 function paintBox(context, scene, { box, x, y, wide, letter }) {
   const { colours } = scene;
   const isFound = scene.isFound === null || box === 0 || scene.isFound(box);
   context.globalAlpha = isFound ? 1 : 0.28;
   context.fillStyle = scene.isFound !== null && isFound && box !== 0 ? colours.found : scene.colourOf(box);
   context.fillRect(x, y, Math.max(0.5, wide - (wide > 3 ? 1 : 0)), BOX_HEIGHT - 1);
+  if (scene.isHatched?.(box)) hatch(context, { x, y, wide, colour: colours.text });
   if (wide >= LEAST_TEXT) {
     const room = Math.floor((wide - 8) / letter);
     const text = tightName(scene.nameOf(box), Math.max(room, 2));

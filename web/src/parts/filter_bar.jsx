@@ -2,7 +2,7 @@
 import { h } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { endOfBin, timeOfBin, useReport } from '../context.js';
-import { LEAK_KINDS, NO_FILTER, stackModules, usedSizes } from '../data/selection.js';
+import { CHANGES, LEAK_KINDS, NO_FILTER, stackModules, usedSizes } from '../data/selection.js';
 import { threadName } from '../data/names.js';
 import * as format from '../format.js';
 import { Choice } from './bar.jsx';
@@ -51,6 +51,10 @@ function TextFilter({ value, change }) {
   );
 }
 
+export const processName = ({ program, pid, folded }) => (folded > 0 ? program : `${format.clipped(format.safeText(program ?? ''), 60)} (pid ${pid ?? format.UNKNOWN})`);
+
+const processText = (model, { filter }) => (filter.process === null ? `all ${format.counted(model.processes.length, 'process', 'processes')}` : processName(model.processes[filter.process]));
+
 function rangeText(model, selection) {
   const { from, to, moment } = selection;
   const whole = from === 0 && to === model.bins.count - 1;
@@ -58,14 +62,28 @@ function rangeText(model, selection) {
   return `${range}${moment === to ? '' : `, live at ${format.duration(endOfBin(model, moment))}`}`;
 }
 
+// Of recordings that are compared: what is selected, in the first and in the last one.
+function ComparedTotals({ selection }) {
+  const { figure, before, after, change } = selection.compared;
+  const sum = (values) => values.reduce((total, value, stack) => total + (selection.stackIsWanted[stack] ? value : 0), 0);
+  const text = figure.unit === 'bytes' ? format.bytes : format.count;
+  const count = selection.stackIsWanted.reduce((total, wanted) => total + wanted, 0);
+  return (
+    <p class="totals" role="status" aria-live="polite">
+      {figure.word}: <b id="selected-before">{text(sum(before))}</b> before, <b id="selected-after">{text(sum(after))}</b> after, <b id="selected-change">{format.signed(text(sum(change)), sum(change))}</b> in <b id="selected-rows">{format.count(count)}</b> rows
+    </p>
+  );
+}
+
 function Totals({ model, selection }) {
   const { totals } = selection;
+  if (selection.compared) return <ComparedTotals selection={selection} />;
   const live = model.knowsReleases ? format.bytes(totals.live) : format.UNKNOWN;
   const blocks = model.knowsReleases ? format.count(totals.live_blocks) : format.UNKNOWN;
   return (
     <p class="totals" role="status" aria-live="polite">
       <b id="total-live">{live}</b> live in <b id="total-live-blocks">{blocks}</b> blocks · <b id="total-allocations">{format.count(totals.allocations)}</b> allocations
-      of <b id="total-allocated">{format.bytes(totals.allocated)}</b> · <span id="total-range">{rangeText(model, selection)}</span>
+      of <b id="total-allocated">{format.bytes(totals.allocated)}</b> · <span id="total-range">{model.isRun ? processText(model, selection) : rangeText(model, selection)}</span>
     </p>
   );
 }
@@ -73,7 +91,7 @@ function Totals({ model, selection }) {
 // For views of what has no time, thread, size or age: says so where such a filter is set. `stacks`: whether it is by stack.
 export function FilterLimit({ stacks = true }) {
   const { state } = useReport();
-  const unknown = ['from', 'to', 'moment', 'thread', 'size', 'age', 'kind'].some((name) => state[name] !== null);
+  const unknown = ['from', 'to', 'moment', 'thread', 'size', 'age', 'kind', 'process'].some((name) => state[name] !== null);
   const ignored = !stacks && (state.text !== '' || state.module !== null);
   if (!unknown && !ignored) return null;
   return (
@@ -81,6 +99,26 @@ export function FilterLimit({ stacks = true }) {
       {stacks ? 'Of the whole recording: here only the filters by text and module hold.' : 'Of the whole recording: here no filter holds.'}
     </p>
   );
+}
+
+const FLOORS = [1 << 10, 1 << 12, 1 << 16, 1 << 20, 1 << 24];
+const FLOORS_OF_COUNTS = [10, 100, 1000, 10_000];
+const CHANGE_LABELS = { new: '+ new', grown: '▲ grown', shrunk: '▼ shrunk', gone: '− gone', same: '= same', unknown: '? unknown' };
+export const changeLabel = (state) => CHANGE_LABELS[state] ?? state;
+
+// Of recordings that are compared: by which figure, what became of a stack, and how much at least.
+function ComparedChoices() {
+  const { model, selection, state, change } = useReport();
+  const { figure } = selection.compared;
+  const [floors, text] = figure.unit === 'bytes' ? [FLOORS, format.bytes] : [FLOORS_OF_COUNTS, format.count];
+  return [
+    <Choice label="By" id="filter-figure" value={figure.key} onChange={(key) => change({ figure: key === model.difference.sort ? null : key, floor: null })}
+      options={model.difference.figures.map(({ key, word }) => [key, word])} />,
+    <Choice isBare id="filter-change" label="Change" value={state.change ?? ''} onChange={(value) => change({ change: value || null })}
+      options={[['', 'Any change'], ...CHANGES.map((one) => [one, changeLabel(one)])]} />,
+    <Choice isBare id="filter-floor" label="At least" value={state.floor === null ? '' : String(state.floor)} onChange={(value) => change({ floor: value === '' ? null : Number(value) })}
+      options={[['', 'Any amount'], ...[...new Set([...floors, ...(state.floor === null ? [] : [state.floor])])].sort((one, other) => one - other).map((floor) => [String(floor), `at least ${text(floor)}`])]} />,
+  ];
 }
 
 export function FilterBar() {
@@ -91,12 +129,18 @@ export function FilterBar() {
   const any = (what) => ['', `Any ${what}`];
   return (
     <section class="filters" aria-label="Filter">
-      {model.hasCells ? <TimeStrip /> : null}
+      {model.hasTimes ? <TimeStrip /> : null}
       <div class="choices">
         <TextFilter value={state.text} change={change} />
+        {model.difference ? <ComparedChoices /> : null}
+        {model.isRun && model.cells.process && model.processes.length > 1 ? (
+          <Choice isBare id="filter-process" label="Process" value={state.process === null ? '' : String(state.process)} onChange={(text) => change({ process: number(text), thread: null })}
+            options={[any('process'), ...model.processes.map((process, row) => [String(row), processName(process)])]} />
+        ) : null}
         {model.hasCells && model.threads.length > 1 ? (
           <Choice isBare id="filter-thread" label="Thread" value={state.thread === null ? '' : String(state.thread)} onChange={(text) => change({ thread: number(text) })}
-            options={[any('thread'), ...model.threads.map((thread) => [String(thread.number), format.clipped(threadName(model, thread.number), 40)])]} />
+            options={[any('thread'), ...model.threads.filter(({ process }) => state.process === null || process === undefined || process === state.process)
+              .map((thread) => [String(thread.number), format.clipped(threadName(model, thread.number), 40)])]} />
         ) : null}
         {modules.length > 1 ? (
           <Choice isBare id="filter-module" label="Module" value={state.module ?? ''} onChange={(text) => change({ module: text || null })}
@@ -106,7 +150,7 @@ export function FilterBar() {
           <Choice isBare id="filter-size" label="Size" value={state.size === null ? '' : String(state.size)} onChange={(text) => change({ size: number(text) })}
             options={[any('size'), ...sizes.map((index) => [String(index), sizeLabel(model.sizeClasses[index])])]} />
         ) : null}
-        {model.left.count > 0 && model.bins.count > 1 ? (
+        {model.hasTimes && model.left.count > 0 && model.bins.count > 1 ? (
           <Choice isBare id="filter-age" label="Age" value={state.age === null ? '' : String(state.age)} onChange={(text) => change({ age: number(text) })}
             options={[any('age'), ...agesOf(model).map((age) => [String(age), `older than ${format.duration(age * model.bins.width)}`]),
               ...agesOf(model).map((age) => [String(-age), `younger than ${format.duration(age * model.bins.width)}`])]} />

@@ -31,7 +31,7 @@ export function Header({ theme, onTheme, onHelp }) {
     <header class="top">
       <span class="brand">heaptap</span>
       <h1 class="title" title={command || title}>{format.clipped(title, 200)}</h1>
-      <span class="facts">{factsOfTarget(model.summary, title).map((fact) => <span key={fact}>{format.clipped(fact, 80)}</span>)}</span>
+      <span class="facts">{(model.difference ? [] : factsOfTarget(model.summary, title)).map((fact) => <span key={fact}>{format.clipped(fact, 80)}</span>)}</span>
       <button type="button" class="quiet" onClick={onTheme} aria-label={`Use the ${theme === 'dark' ? 'light' : 'dark'} theme`} title="Theme (t)">
         {theme === 'dark' ? '☀' : '☾'}
       </button>

@@ -67,6 +67,25 @@ function SourceLink({ frame }) {
   return <button type="button" class="link" onClick={() => change({ view: 'source', file: `${file}:${model.frames.line[frame]}` })}><bdi>{place}</bdi></button>;
 }
 
+// In each of the recordings that are compared.
+function ComparedFigures({ model: { difference }, stack }) {
+  const number = (index) => (difference.recordings.length === 2 ? ['before', 'after'][index] : String(index + 1));
+  return (
+    <div class="totals-table"><table>
+      <thead><tr><th scope="col" />{difference.recordings.map((_, index) => <th scope="col" key={index}>{number(index)}</th>)}<th scope="col">change</th></tr></thead>
+      <tbody>
+        {difference.figures.map(({ key, word, unit }) => {
+          const values = difference.values.map((one) => one[key][stack]);
+          const text = unit === 'bytes' ? format.bytes : format.count;
+          const change = values.at(-1) - values[0];
+          return <tr key={key} data-figure={key}><th scope="row">{word}</th>{values.map((value, index) => <td key={index}>{text(value)}</td>)}<td>{format.signed(text(change), change)}</td></tr>;
+        })}
+        <tr><th scope="row">stack</th>{difference.ids.map((ids, index) => <td key={index}>{ids[stack].length > 0 ? format.clipped(ids[stack].map((id) => `#${id}`).join(' '), 60) : '–'}</td>)}<td>{difference.state[stack]}{difference.moved[stack] ? ', moved' : ''}</td></tr>
+      </tbody>
+    </table></div>
+  );
+}
+
 function figuresOf({ model, selection }, stack) {
   const { stacks } = model;
   const sums = selection.stacks;
@@ -75,7 +94,7 @@ function figuresOf({ model, selection }, stack) {
     ['allocated', `${format.bytes(sums.allocated[stack])} in ${format.counted(sums.allocations[stack], 'allocation')}`],
     ['own peak', format.bytes(stacks.peak_bytes[stack])],
     ['temporary', `${format.count(stacks.temporary_allocations[stack])}`],
-    ['mean lifetime', format.duration(stacks.lifetime_ns[stack])],
+    ['mean lifetime', stacks.frees[stack] > 0 ? format.duration(stacks.lifetime_ns[stack] / stacks.frees[stack]) : Number.isNaN(stacks.frees[stack]) ? format.UNKNOWN : '-'],
   ];
   selection.left.bytes.forEach((bytes, state) => {
     if (state > 0 && bytes[stack] > 0) figures.push([STATES[state], `${format.bytes(bytes[stack])} in ${format.counted(selection.left.blocks[state][stack], 'block')}`]);
@@ -96,6 +115,7 @@ export function StackPanel({ stack }) {
   const { firstBin } = selection.left;
   const node = model.stacks.node[stack];
   const suppression = model.suppressions[stack];
+  const before = model.difference?.frames_before[stack];
   const holders = model.holders.filter((holder) => holder.stack === stack);
   return (
     <aside class="panel" aria-label={`Stack ${stackNumber(model, stack)}`} ref={panel}>
@@ -104,16 +124,17 @@ export function StackPanel({ stack }) {
         <span class="note">{model.stacks.mapping[stack] ? 'mapped by' : 'allocated by'} <bdi>{format.clipped(allocatorOf(model, stack), 60)}</bdi></span>
         <button type="button" class="quiet" onClick={() => change({ stack: null })} aria-label="Close the details" title="Esc">✕</button>
       </div>
-      <dl class="figures">{figuresOf(report, stack).map(([name, value]) => [<dt key={name}>{name}</dt>, <dd>{value}</dd>])}
-        {firstBin[stack] >= 0 ? [<dt>first lost block</dt>, <dd>{`allocated before ${format.duration(timeOfBin(model, firstBin[stack] + 1))}`}</dd>] : null}
-      </dl>
-      {model.hasCells && model.knowsReleases ? <Sparkline values={growth} label="Live bytes of this stack over time" width={360} height={48} /> : null}
+      {model.difference ? <ComparedFigures model={model} stack={stack} /> : <dl class="figures">{figuresOf(report, stack).map(([name, value]) => [<dt key={name}>{name}</dt>, <dd>{value}</dd>])}
+        {model.hasTimes && firstBin[stack] >= 0 ? [<dt>first lost block</dt>, <dd>{`allocated before ${format.duration(timeOfBin(model, firstBin[stack] + 1))}`}</dd>] : null}
+      </dl>}
+      {model.hasTimes && model.knowsReleases ? <Sparkline values={growth} label="Live bytes of this stack over time" width={360} height={48} /> : null}
       <div class="actions">
         {node >= 0 ? <button type="button" onClick={() => change({ view: 'flame', zoom: node, invert: false })}>Flame graph</button> : null}
         {suppression ? <CopyButton text={suppression} label="Copy suppression" /> : null}
       </div>
       <h3>Call stack</h3>
       {frames.length > 0 ? <Frames key={stack} frames={frames} telling={model.stacks.telling[stack]} /> : <p class="note">No frames are known.</p>}
+      {before ? [<h3>Call stack before</h3>, <Frames key={`before${stack}`} frames={before} />] : null}
       {holders.length > 0 ? <h3>Held by</h3> : null}
       {holders.map((holder, index) => <ol class="path" key={index}>{holder.text.map((line) => <li><bdi>{format.clipped(format.safeText(line), 2000)}</bdi></li>)}</ol>)}
     </aside>

@@ -65,7 +65,7 @@ function PageMap({ pages, pageBytes }) {
   };
   return (
     <div class="page-map">
-      <div class="flame-status" role="status">{told ? `${format.safeText(told.address)}: ${format.bytes(told.bytes)} in ${format.counted(told.blocks, 'block')}, mostly ${told.stack >= 0 ? format.clipped(pathText(model, told.stack, 1), 120) : 'not known'}` : 'Each square is a page; the fuller, the darker. A gap: addresses without live blocks.'}</div>
+      <div class="flame-status" role="status">{told ? `${format.safeText(told.address)}: ${format.bytes(told.bytes)} in ${format.counted(told.blocks, 'block')}, mostly ${told.stack >= 0 ? format.clipped(pathText(model, told.stack, 1), 120) : 'not known'}` : 'Each square is a page; the fuller, the stronger its colour. A gap: addresses without live blocks.'}</div>
       <canvas ref={canvas} style={{ height: `${height}px` }} role="img" aria-label={`Map of ${pages.length} pages with live blocks; the table has the stacks that hold them`}
         onMouseMove={(event) => setTold(pageAt(event))} onMouseLeave={() => setTold(null)} onClick={(event) => { const page = pageAt(event); if (page?.stack >= 0) change({ stack: page.stack }); }} />
     </div>
@@ -76,18 +76,47 @@ function pinRows(pages, pageBytes, isWanted) {
   const rows = new Map();
   for (const page of pages) {
     if (page.stack < 0 || !isWanted[page.stack]) continue;
-    const row = rows.get(page.stack) ?? { stack: page.stack, pages: 0, barely: 0, bytes: 0 };
+    const row = rows.get(page.stack) ?? { stack: page.stack, pages: 0, barely: 0, held: 0, bytes: 0 };
     ++row.pages;
     row.bytes += page.bytes;
-    if (page.bytes < BARELY * pageBytes) ++row.barely;
+    if (page.bytes < BARELY * pageBytes) {
+      ++row.barely;
+      row.held += pageBytes - page.bytes;
+    }
     rows.set(page.stack, row);
   }
   return [...rows.values()];
 }
 
+function spansOf(table) {
+  const { start = [], length, live_bytes: live, blocks, touched_bytes: touched } = table ?? {};
+  return start.map((address, row) => ({ address, place: Number(address), length: length[row], live: live[row], blocks: blocks[row], touched: touched[row] }));
+}
+
+// Parts of the address space, as far as live blocks show them.
+function Spans({ spans, maxGap }) {
+  const most = spans.reduce((best, { touched }) => Math.max(best, touched), 0);
+  const columns = useMemo(() => [
+    { key: 'start', label: 'From', width: 'minmax(9rem, 1fr)', sort: ({ place }) => place, cell: ({ address }) => <code>{format.safeText(address)}</code> },
+    { key: 'length', label: 'Length', align: 'right', sort: ({ length }) => length, cell: ({ length }) => format.bytes(length) },
+    { key: 'touched', label: 'In pages', title: 'Pages that live blocks lie in', align: 'right', sort: ({ touched }) => touched, cell: ({ touched }) => <Bar part={touched} whole={most} text={format.bytes(touched)} /> },
+    { key: 'live', label: 'Live', align: 'right', sort: ({ live }) => live, cell: ({ live }) => format.bytes(live) },
+    { key: 'filled', label: 'Filled', title: 'Live bytes of these pages', align: 'right', sort: ({ live, touched }) => live / touched, cell: ({ live, touched }) => format.percent(live, touched) },
+    { key: 'holes', label: 'Holes', title: 'In these pages, of no live block', align: 'right', sort: ({ live, touched }) => touched - live, cell: ({ live, touched }) => format.bytes(Math.max(0, touched - live)) },
+    { key: 'blocks', label: 'Blocks', align: 'right', sort: ({ blocks }) => blocks, cell: ({ blocks }) => format.count(blocks) },
+  ], [most]);
+  return (
+    <section><h2>Spans of live blocks</h2>
+      <p class="note">A trace doesn't have the mappings: these are the addresses that live blocks show, with gaps of less than {format.bytes(maxGap)} in them. Large blocks count with all of their pages.</p>
+      <Table label="Spans of live blocks" columns={columns} rows={spans} initialSort="touched" height="20rem" keyOf={({ address }) => address} />
+    </section>
+  );
+}
+
 export function AddressSpaceView() {
   const { model, selection, state, change } = useReport();
-  const { page_bytes: pageBytes, regions } = model.addressSpace;
+  const { page_bytes: pageBytes } = model.addressSpace;
+  const spans = useMemo(() => spansOf(model.addressSpace.spans), [model]);
   const pages = useMemo(() => pagesOf(model.addressSpace), [model]);
   const rows = useMemo(() => pinRows(pages, pageBytes, selection.stackIsWanted), [pages, pageBytes, selection]);
   const live = pages.reduce((sum, page) => sum + page.bytes, 0);
@@ -97,6 +126,7 @@ export function AddressSpaceView() {
     { key: 'stack', label: 'Stack with most bytes of the page', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] },
     { key: 'pages', label: 'Pages', align: 'right', sort: (row) => row.pages, cell: (row) => <Bar part={row.pages} whole={most} text={format.count(row.pages)} /> },
     { key: 'barely', label: 'Barely filled', title: 'Pages less than a quarter full', align: 'right', sort: (row) => row.barely, cell: (row) => format.count(row.barely) },
+    { key: 'held', label: 'Empty in them', title: 'What is empty in the barely filled pages: free again, were they not pinned', align: 'right', sort: (row) => row.held, cell: (row) => format.bytes(row.held) },
     { key: 'pinned', label: 'Pinned', align: 'right', sort: (row) => row.pages * pageBytes, cell: (row) => format.bytes(row.pages * pageBytes) },
     { key: 'fill', label: 'Filled', align: 'right', sort: (row) => row.bytes / row.pages, cell: (row) => format.percent(row.bytes, row.pages * pageBytes) },
   ], [model, most, pageBytes]);
@@ -112,12 +142,8 @@ export function AddressSpaceView() {
       <PageMap pages={pages} pageBytes={pageBytes} />
       <h2>Which stacks pin pages</h2>
       <FilterLimit />
-      <Table label="Stacks that pin pages" columns={columns} rows={rows} initialSort="pages" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} />
-      {regions?.start?.length > 0 ? (
-        <details><summary>{format.counted(regions.start.length, 'mapped region')}</summary>
-          <ul class="regions">{regions.start.map((start, row) => <li key={row}><code>{format.safeText(start)}</code> {format.bytes(regions.length[row])} <Name text={model.strings[regions.kind[row]]} most={40} /> <Name text={model.strings[regions.name[row]]} most={120} /></li>)}</ul>
-        </details>
-      ) : null}
+      <Table label="Stacks that pin pages" columns={columns} rows={rows} initialSort="held" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} />
+      {spans.length > 0 ? <Spans spans={spans} maxGap={model.addressSpace.max_gap_bytes} /> : null}
     </div>
   );
 }

@@ -1,15 +1,16 @@
 // What changed, by stack: between two moments of the recording (the ends of the range), or against an earlier trace.
 import { h } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { endOfBin, timeOfBin, useReport } from '../context.js';
 import { pathText, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
-import { Bar, Card, Choice } from '../parts/bar.jsx';
-import { FilterLimit } from '../parts/filter_bar.jsx';
+import { CHANGES } from '../data/selection.js';
+import { Bar, Card } from '../parts/bar.jsx';
+import { DifferenceTotals, MatchingNotes } from '../parts/difference_totals.jsx';
+import { changeLabel } from '../parts/filter_bar.jsx';
+import { Sparkline } from '../parts/sparkline.jsx';
 import { Table } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
-
-const FIGURES = ['before', 'after', 'before_blocks', 'after_blocks', 'before_count', 'after_count'];
 
 function momentRows(model, { stacks }) {
   const rows = [];
@@ -18,40 +19,59 @@ function momentRows(model, { stacks }) {
       stack, before: stacks.before[stack], after: stacks.before[stack] + stacks.change[stack],
       before_blocks: stacks.before_blocks[stack], after_blocks: stacks.before_blocks[stack] + stacks.change_blocks[stack],
     };
-    if (row.before !== 0 || row.after !== 0) rows.push(row);
+    if (row.before !== 0 || row.after !== 0) rows.push({ ...row, change: row.after - row.before, blocks: row.after_blocks - row.before_blocks });
   }
   return rows;
 }
 
-// Of stacks that the earlier trace doesn't have, its figures are 0: it was recorded, and they weren't in it.
-function traceRows(model, { stackIsWanted }) {
-  const { difference, stacks } = model;
-  const place = new Map(difference.stack.map((stack, row) => [stack, row]));
+// A row a stack that the filter wants, with its figures in all recordings.
+const PAIRS = { live_bytes: 'live_blocks', allocated_bytes: 'allocations', freed_bytes: 'frees', leaked_bytes: 'leaked_blocks' };
+
+function traceRows({ difference }, { compared, stackIsWanted }) {
   const rows = [];
-  for (let stack = 0; stack < stacks.count; ++stack) {
+  const pair = PAIRS[compared.figure.key];
+  const [first, last] = [difference.values[0][pair], difference.values.at(-1)[pair]];
+  for (let stack = 0; stack < stackIsWanted.length; ++stack) {
     if (!stackIsWanted[stack]) continue;
-    const row = place.get(stack);
-    const before = (name) => (row === undefined ? 0 : difference[name][row] ?? NaN);
-    const entry = {
-      stack, before: before('before_live_bytes'), after: stacks.live_bytes[stack], before_blocks: before('before_live_blocks'), after_blocks: stacks.live_blocks[stack],
-      before_count: before('before_allocations'), after_count: stacks.allocations[stack],
-    };
-    if (FIGURES.some((name) => entry[name] !== 0)) rows.push(entry);
+    rows.push({
+      stack, before: compared.before[stack], after: compared.after[stack], change: compared.change[stack], state: compared.states[stack],
+      blocks: pair ? last[stack] - first[stack] : NaN, values: difference.values.map((values) => values[compared.figure.key][stack]),
+    });
   }
   return rows;
 }
 
-function columnsOf(model, rows, hasCounts) {
-  const change = (row) => row.after - row.before;
-  const most = rows.reduce((best, row) => Math.max(best, Math.abs(change(row)) || 0), 0);
-  const figure = (key, label, of, text) => ({ key, label, align: 'right', width: 'minmax(5.5rem, 1fr)', sort: of, cell: (row) => text(of(row)) });
-  const signedCount = (value) => format.signed(format.count(value), value);
+const stackColumn = (model) => (
+  { key: 'stack', label: 'Stack', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] });
+
+function changeColumn(rows, text) {
+  const most = rows.reduce((best, { change }) => Math.max(best, Math.abs(change) || 0), 0);
+  return { key: 'change', label: 'Change', align: 'right', width: 'minmax(7rem, 1.2fr)', sort: (row) => row.change,
+    cell: ({ change }) => <Bar part={change || 0} whole={most} text={format.signed(text(change), change)} kind={change < 0 ? 'less' : 'more'} /> };
+}
+
+const figureColumn = (key, label, of, text) => ({ key, label, align: 'right', width: 'minmax(5.5rem, 1fr)', sort: of, cell: (row) => text(of(row)) });
+const signedCount = (value) => format.signed(format.count(value), value);
+
+const momentColumns = (model, rows) => [
+  stackColumn(model), changeColumn(rows, format.bytes), figureColumn('before', 'Before', (row) => row.before, format.bytes),
+  figureColumn('after', 'After', (row) => row.after, format.bytes), figureColumn('blocks', 'Blocks', (row) => row.blocks, signedCount),
+];
+
+function traceColumns(model, rows, { figure }) {
+  const text = figure.unit === 'bytes' ? format.bytes : format.count;
+  const { recordings } = model.difference;
+  const isSeries = recordings.length > 2;
+  const label = (index) => (isSeries ? String(index + 1) : ['Before', 'After'][index]);
   return [
-    { key: 'stack', label: 'Stack', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] },
-    { key: 'change', label: 'Change', align: 'right', width: 'minmax(7rem, 1.2fr)', sort: change, cell: (row) => <Bar part={change(row) || 0} whole={most} text={format.signed(format.bytes(change(row)), change(row))} kind={change(row) < 0 ? 'less' : 'more'} /> },
-    figure('before', 'Before', (row) => row.before, format.bytes), figure('after', 'After', (row) => row.after, format.bytes),
-    figure('blocks', 'Blocks', (row) => row.after_blocks - row.before_blocks, signedCount),
-    ...(hasCounts ? [figure('count', 'Allocations', (row) => row.after_count - row.before_count, signedCount)] : []),
+    stackColumn(model),
+    { key: 'state', label: 'What', width: '9.5rem', sort: (row) => CHANGES.indexOf(row.state), cell: ({ stack, state }) => <span class={`state ${state}`}>{changeLabel(state)}{model.difference.moved[stack] ? ', moved' : ''}</span> },
+    changeColumn(rows, text),
+    ...recordings.map((recording, index) => ({ ...figureColumn(`value-${index}`, label(index), (row) => row.values[index], text), title: format.safeText(recording.name) })),
+    ...(PAIRS[figure.key] ? [figureColumn('blocks', figure.key === 'live_bytes' || figure.key === 'leaked_bytes' ? 'Blocks' : 'Count', (row) => row.blocks, signedCount)] : []),
+    ...(isSeries ? [{ key: 'growth', label: 'Growth', width: '8.5rem', sort: ({ stack }) => model.difference.growing[stack], cell: ({ stack, values }) => (
+      <span class="growth">{values.some(Number.isNaN) ? format.UNKNOWN : <Sparkline values={values} width={76} height={20} label={`From recording to recording: ${values.map(text).join(', ')}`} kind={model.difference.growing[stack] ? 'bad' : ''} />}
+        {model.difference.growing[stack] ? <span class="note"> grows</span> : null}</span>) }] : []),
   ];
 }
 
@@ -69,27 +89,41 @@ function Moments() {
   );
 }
 
-export function DifferenceView() {
+function OfMoments() {
   const { model, selection, state, change } = useReport();
-  const canMoments = model.hasCells && model.bins.count > 1 && model.knowsReleases;
-  const [mode, setMode] = useState(model.difference ? 'traces' : 'moments');
-  const rows = useMemo(() => (mode === 'traces' ? traceRows(model, selection) : momentRows(model, selection)), [model, selection, mode]);
-  const columns = useMemo(() => columnsOf(model, rows, mode === 'traces'), [model, rows, mode]);
+  const rows = useMemo(() => momentRows(model, selection), [model, selection]);
+  const columns = useMemo(() => momentColumns(model, rows), [model, rows]);
   const sum = (name) => rows.reduce((total, row) => total + row[name], 0);
   const [before, after] = [sum('before'), sum('after')];
   return (
     <div class="page wide fill-height">
-      <div class="toolbar">
-        {model.difference && canMoments ? <Choice id="difference-mode" label="Compare" value={mode} onChange={setMode} options={[['traces', 'two traces'], ['moments', 'two moments']]} /> : null}
-        {mode === 'moments' ? <Moments /> : <span class="note"><Name text={model.difference.before} most={80} /> → <Name text={model.difference.after} most={80} /></span>}
-      </div>
-      {mode === 'traces' ? <FilterLimit /> : null}
+      <div class="toolbar"><Moments /></div>
       <div class="cards">
-        <Card label={mode === 'moments' ? 'Live at A' : 'Live before'} value={<span id="difference-before">{format.bytes(before)}</span>} detail={format.counted(sum('before_blocks'), 'block')} />
-        <Card label={mode === 'moments' ? 'Live at B' : 'Live after'} value={<span id="difference-after">{format.bytes(after)}</span>} detail={format.counted(sum('after_blocks'), 'block')} />
+        <Card label="Live at A" value={<span id="difference-before">{format.bytes(before)}</span>} detail={format.counted(sum('before_blocks'), 'block')} />
+        <Card label="Live at B" value={<span id="difference-after">{format.bytes(after)}</span>} detail={format.counted(sum('after_blocks'), 'block')} />
         <Card label="Change" value={<span id="difference-change">{format.signed(format.bytes(after - before), after - before)}</span>} detail={before > 0 ? `${format.signed(format.percent(after - before, before), after - before)} of before` : ''} kind={after > before ? 'warning' : ''} />
       </div>
       <Table label="Difference by stack" columns={columns} rows={rows} initialSort="change" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} keyOf={(row) => row.stack} />
     </div>
   );
+}
+
+function OfTraces() {
+  const { model, selection, state, change } = useReport();
+  const rows = useMemo(() => traceRows(model, selection), [model, selection]);
+  const columns = useMemo(() => traceColumns(model, rows, selection.compared), [model, rows, selection.compared]);
+  return (
+    <div class="page wide">
+      <DifferenceTotals difference={model.difference} />
+      <h2>{`Stacks by change of ${selection.compared.figure.word}`}</h2>
+      <Table label="Difference by stack" columns={columns} rows={rows} initialSort="change" height="max(20rem, 60vh)" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} keyOf={(row) => row.stack}
+        empty={model.stacks.count === 0 ? 'No stack changed.' : undefined} />
+      <MatchingNotes difference={model.difference} />
+    </div>
+  );
+}
+
+export function DifferenceView() {
+  const { model } = useReport();
+  return model.difference ? <OfTraces /> : <OfMoments />;
 }

@@ -1,7 +1,7 @@
 // The flame graph: callers above what they call (or inverted), as wide as their part of the metric.
 import { h } from 'preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import { currentMetric, metricText, useReport } from '../context.js';
+import { currentMetric, metricLabel, metricText, useReport } from '../context.js';
 import { bottomUpTree, childrenOf, topDownShape, topDownTree, visibleKinds } from '../data/flame_tree.js';
 import { functionOf, fullPlaceOf, moduleOf } from '../data/names.js';
 import { METRICS, stacksWithFrame } from '../data/selection.js';
@@ -45,15 +45,18 @@ function nameOf(model, tree, box) {
   return functionOf(model, tree.frame[box]);
 }
 
-function describe({ model }, tree, metric, box) {
-  const value = metricText(metric, tree.value[box]);
+function describe({ model, selection }, tree, metric, box) {
+  const value = metricText(metric, tree.value[box], selection);
   const lines = [nameOf(model, tree, box)];
   const frame = box === ALL ? -1 : tree.frame[box];
   if (frame >= 0) lines.push([fullPlaceOf(model, frame), moduleOf(model, frame), model.frames.inlined[frame] ? 'inlined' : ''].filter(Boolean).join(' · '));
-  lines.push(`${METRICS[metric].label}: ${value}${tree.weight[ALL] > 0 ? ` (${format.percent(tree.weight[box], tree.weight[ALL])})` : ''}`);
-  if (tree.self[box] !== 0) lines.push(`itself: ${metricText(metric, tree.self[box])}`);
+  lines.push(`${metricLabel(metric, selection)}: ${value}${tree.weight[ALL] > 0 ? ` (${format.percent(tree.weight[box], tree.weight[ALL])})` : ''}`);
+  if (tree.self[box] !== 0) lines.push(`itself: ${metricText(metric, tree.self[box], selection)}`);
   return lines.filter(Boolean);
 }
+
+// More than colour says whether a box grew.
+const signOf = (value) => (value > 0 ? '+ ' : value < 0 ? '− ' : '');
 
 function Tooltip({ lines, at }) {
   const element = useRef(null);
@@ -70,7 +73,7 @@ function Tooltip({ lines, at }) {
 }
 
 function Legend({ metric }) {
-  const names = metric === 'change' ? [['grew', 'grew'], ['shrank', 'shrank']] : [['own', 'own code'], ['library', 'libraries']];
+  const names = metric === 'change' ? [['grew', '+ new, grown'], ['shrank', '− gone, shrunk']] : [['own', 'own code'], ['library', 'libraries']];
   return <span class="legend">{names.map(([kind, text]) => <span key={kind}><i class={`swatch ${kind}`} />{text}</span>)}</span>;
 }
 
@@ -93,7 +96,7 @@ function Toolbar({ report, metric, tree, found }) {
   const { state, change } = report;
   return (
     <div class="toolbar">
-      <MetricChoice />
+      {report.model.difference ? null : <MetricChoice />}
       <Toggle label="Inverted" title="What allocates on top, its callers below (i)" value={state.invert} onChange={(invert) => change({ invert, zoom: null })} />
       <Toggle label="Libraries" title="Show frames of libraries and of the allocation's machinery" value={state.unfolded} onChange={(unfolded) => change({ unfolded, zoom: null })} />
       <Toggle label="Start-up" title="Show frames below main and of thread starts" value={state.startup} onChange={(startup) => change({ startup, zoom: null })} />
@@ -137,7 +140,7 @@ function neighbourOf(tree, drawn, box, key) {
 
 export function FlameView() {
   const report = useReport();
-  const { model, state, change, theme } = report;
+  const { model, selection, state, change, theme } = report;
   const metric = currentMetric(report);
   const drawing = useTree(report, metric);
   const { tree } = drawing;
@@ -168,8 +171,9 @@ export function FlameView() {
     };
     const painted = paint(context, wide, height, {
       tree, drawn, scrollTop: scroller.current.scrollTop, hovered: hover?.box ?? null, selected,
-      nameOf: (box) => nameOf(model, tree, box),
+      nameOf: (box) => `${metric === 'change' ? signOf(tree.value[box]) : ''}${nameOf(model, tree, box)}`,
       colourOf,
+      isHatched: (box) => metric === 'change' && tree.value[box] < 0,
       isFound: found ? found.isFound : null,
       colours: { text: colour('--text'), smaller: colour('--raised'), found: colour('--found'), foundText: colour('--found-text') },
     });
@@ -225,7 +229,7 @@ export function FlameView() {
       <div class="flame" ref={scroller} onScroll={() => { setHover(null); redraw(); }}>
         <div style={{ height: `${Math.max(sight, drawn.depth * BOX_HEIGHT)}px` }}>
           <canvas ref={canvas} id="flame" style={{ height: `${sight}px` }} tabIndex={0} role="application" aria-roledescription="flame graph" aria-describedby="flame-status"
-            aria-label={`Flame graph of ${METRICS[metric].label.toLowerCase()}; arrows move, Enter zooms, Shift+Enter shows a stack`}
+            aria-label={`Flame graph of ${metricLabel(metric, selection).toLowerCase()}; arrows move, Enter zooms, Shift+Enter shows a stack`}
             onMouseMove={move} onMouseLeave={() => setHover(null)} onClick={click} onKeyDown={key} />
         </div>
       </div>

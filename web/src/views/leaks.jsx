@@ -60,7 +60,7 @@ function kindText(model, group) {
 }
 
 function ageText(model, { firstBin, lastBin }, stack) {
-  if (firstBin[stack] < 0 || !model.hasCells) return null;
+  if (firstBin[stack] < 0 || !model.hasTimes) return null;
   const end = timeOfBin(model, model.bins.count);
   const age = (bin) => format.duration(Math.max(0, end - timeOfBin(model, bin)));
   return lastBin[stack] === model.bins.count - 1 ? `age up to ${age(firstBin[stack])}` : `age ${age(lastBin[stack] + 1)} … ${age(firstBin[stack])}`;
@@ -98,7 +98,7 @@ export function LeaksView() {
   const [shown, setShown] = useState(PAGE);
   const groups = useMemo(() => groupsOf(model, selection), [model, selection]);
   const page = groups.slice(0, shown);
-  const growths = useMemo(() => (model.hasCells && model.knowsReleases ? growthsOf(model, selection, page.map(({ stack }) => stack)) : new Map()), [model, selection, groups, shown]);
+  const growths = useMemo(() => (model.hasTimes && model.knowsReleases ? growthsOf(model, selection, page.map(({ stack }) => stack)) : new Map()), [model, selection, groups, shown]);
   const highest = groups.reduce((most, { bytes }) => Math.max(most, bytes), 0);
   return (
     <div class="page">

@@ -1,33 +1,54 @@
-// The processes of one recording, side by side.
+// The processes of one recording, side by side. Of a run a click shows one process in all views.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useReport } from '../context.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
+import { Sparkline } from '../parts/sparkline.jsx';
 import { Table } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
 
+const HIGHEST_FIRST = 'peak_live_bytes';
+
+const lostOf = (process, unit) => (process[`definite_${unit}`] ?? NaN) + (process[`indirect_${unit}`] ?? 0);
+
+function Course({ process }) {
+  if (!process.course) return <span class="note">{process.folded > 0 ? '' : format.UNKNOWN}</span>;
+  return <Sparkline values={process.course} width={110} height={22} label={`Live bytes of ${format.safeText(process.program ?? '')} from its start to its end`} />;
+}
+
+function columnsOf(rows) {
+  const bytes = (key, label, of, kind) => {
+    const most = rows.reduce((best, row) => Math.max(best, of(row) || 0), 0);
+    return { key, label, align: 'right', width: 'minmax(6.5rem, 1fr)', sort: of, cell: (row) => <Bar part={of(row) || 0} whole={most} text={format.bytes(of(row))} kind={of(row) > 0 ? kind : ''} /> };
+  };
+  const number = (key, label, of, width) => ({ key, label, align: 'right', width, sort: of, cell: (row) => format.count(of(row)) });
+  const pid = (key, label) => ({ key, label, align: 'right', width: '5rem', sort: (row) => row[key] ?? NaN, cell: (row) => String(row[key] ?? (row.folded > 0 ? '' : format.UNKNOWN)) });
+  return [
+    { key: 'program', label: 'Program', width: 'minmax(10rem, 2fr)', sort: (row) => row.program ?? '', cell: (row) => <Name text={row.program} most={120} /> },
+    pid('pid', 'PID'), pid('parent_pid', 'Parent'),
+    { key: 'exit', label: 'End', width: 'minmax(9rem, 1.6fr)', sort: (row) => row.exit ?? '', cell: (row) => <Name text={row.exit ?? (row.folded > 0 ? '' : format.UNKNOWN)} most={160} /> },
+    { key: 'course', label: 'Over time', title: 'Live bytes, from its start to its end', width: '8rem', cell: (row) => <Course process={row} /> },
+    bytes('peak_live_bytes', 'Peak', (row) => row.peak_live_bytes ?? NaN, ''), bytes('live_bytes', 'Live at the end', (row) => row.live_bytes ?? NaN, ''),
+    bytes('lost_bytes', 'Lost', (row) => lostOf(row, 'bytes'), 'bad'), number('lost_blocks', 'Blocks lost', (row) => lostOf(row, 'blocks'), '6rem'),
+    number('allocations', 'Allocations', (row) => row.allocations ?? NaN, '7rem'),
+    { key: 'trace', label: 'Trace', width: 'minmax(12rem, 2fr)', cell: (row) => <Name text={row.trace} most={160} /> },
+  ];
+}
+
 export function ProcessesView() {
-  const { model } = useReport();
-  const rows = model.processes;
-  const columns = useMemo(() => {
-    const bytes = (key, label, kind) => {
-      const most = rows.reduce((best, row) => Math.max(best, row[key] ?? 0), 0);
-      return { key, label, align: 'right', width: 'minmax(7rem, 1fr)', sort: (row) => row[key] ?? NaN, cell: (row) => <Bar part={row[key] ?? 0} whole={most} text={format.bytes(row[key])} kind={row[key] > 0 ? kind : ''} /> };
-    };
-    return [
-      { key: 'program', label: 'Program', width: 'minmax(10rem, 2fr)', sort: (row) => row.program ?? '', cell: (row) => <Name text={row.program} most={120} /> },
-      { key: 'pid', label: 'PID', align: 'right', width: '5rem', sort: (row) => row.pid, cell: (row) => String(row.pid ?? format.UNKNOWN) },
-      { key: 'exit', label: 'End', width: 'minmax(7rem, 1fr)', sort: (row) => row.exit ?? '', cell: (row) => <Name text={row.exit ?? format.UNKNOWN} most={60} /> },
-      bytes('peak_live_bytes', 'Peak', ''), bytes('live_bytes', 'Live at the end', ''), bytes('definite_bytes', 'Definitely lost', 'bad'),
-      { key: 'definite_blocks', label: 'Blocks lost', align: 'right', width: '7rem', sort: (row) => row.definite_blocks ?? NaN, cell: (row) => format.count(row.definite_blocks) },
-      { key: 'trace', label: 'Trace', width: 'minmax(10rem, 2fr)', cell: (row) => <Name text={row.trace} most={160} /> },
-    ];
-  }, [rows]);
+  const { model, state, change } = useReport();
+  const canFilter = model.isRun && model.cells.process;
+  const rows = useMemo(() => model.processes.map((process, index) => ({ ...process, index })), [model]);
+  const columns = useMemo(() => columnsOf(rows), [rows]);
+  const lead = !model.isRun ? 'All processes of this recording; the other views show one of them.'
+    : canFilter ? 'All processes of this recording, each with a time of its own. The other views show them together, or the one that is chosen here.'
+      : 'All processes of this recording. Recorded as totals: the other views show them together, and not by process.';
   return (
     <div class="page wide fill-height">
-      <p class="lead">All processes of this recording; the other views show one of them.</p>
-      <Table label="Processes" columns={columns} rows={rows} initialSort="peak_live_bytes" />
+      <p class="lead">{lead}</p>
+      <Table label="Processes" columns={columns} rows={rows} initialSort={HIGHEST_FIRST} keyOf={(row) => row.index}
+        onOpen={canFilter ? ({ index }) => change({ process: state.process === index ? null : index, thread: null }) : undefined} isOpen={(row) => canFilter && row.index === state.process} />
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { pathText, stackNumber } from '../data/names.js';
 import { isMetricKnown } from '../data/selection.js';
 import * as format from '../format.js';
 import { Card } from '../parts/bar.jsx';
+import { DifferenceTotals, MatchingNotes } from '../parts/difference_totals.jsx';
 import { Name } from '../parts/text.jsx';
 import { Sparkline } from '../parts/sparkline.jsx';
 
@@ -32,13 +33,12 @@ function Sentence({ sentence, isFirst }) {
   );
 }
 
-// The sentence that matters most comes first, the others in their order.
+// The writer's order is that of what matters; the sentence that weighs most is set large where it stands.
 const SEVERITIES = ['bad', 'warning', 'good', 'info'];
 
-function withHeadlineFirst(verdict) {
+function headlineOf(verdict) {
   const rank = (sentence) => (SEVERITIES.includes(sentence.severity) ? SEVERITIES.indexOf(sentence.severity) : SEVERITIES.length);
-  const headline = verdict.reduce((best, sentence, index) => (rank(sentence) < rank(verdict[best]) ? index : best), 0);
-  return [...verdict.slice(headline, headline + 1), ...verdict.filter((_, index) => index !== headline)];
+  return verdict.reduce((best, sentence, index) => (rank(sentence) < rank(verdict[best]) ? index : best), 0);
 }
 
 function leakedOf({ leaks }) {
@@ -112,18 +112,18 @@ export function VerdictView() {
   const { model, change } = useReport();
   const { summary, folded } = model;
   const notes = limitsOf(summary);
-  const command = (summary.target?.command ?? []).join(' ');
+  const command = model.difference ? '' : (summary.target?.command ?? []).join(' ');
+  const headline = headlineOf(model.verdict);
   return (
     <div class="page">
       {command ? <p class="command"><bdi title={format.safeText(command)}>{format.clipped(format.safeText(command), 300)}</bdi></p> : null}
       <ol class="sentences" aria-label="Verdict">
-        {withHeadlineFirst(model.verdict).map((sentence, index) => <Sentence key={index} sentence={sentence} isFirst={index === 0} />)}
+        {model.verdict.map((sentence, index) => <Sentence key={index} sentence={sentence} isFirst={index === headline} />)}
         {model.verdict.length === 0 ? <li class="sentence info"><div class="sentence-body">No verdict was written.</div></li> : null}
       </ol>
-      <Cards model={model} />
-      <Overview model={model} change={change} />
-      <Notes notes={notes} />
-      {folded ? <p class="note">To keep this file small, {format.counted(folded.stacks, 'small stack')} with {format.bytes(folded.bytes)} are folded into their callers{folded.cells ? ', and small changes are joined' : ''}; <code>--full</code> writes all.</p> : null}
+      {model.difference ? [<DifferenceTotals difference={model.difference} />, <MatchingNotes difference={model.difference} />]
+        : [<Cards model={model} />, <Overview model={model} change={change} />, <Notes notes={notes} />]}
+      {folded ? <p class="note">To keep this file small, {format.counted(folded.stacks, 'small stack')} with {format.bytes(folded.bytes)} are folded into their callers{folded.cells ? ', and what happened when is left out' : ''}{folded.processes > 0 ? `; ${format.count(folded.processes)} small processes are one row` : ''}; <code>--full</code> writes all.</p> : null}
       {summary.filter ? <p class="note">The report was written with a filter; what it left out isn't in this file.</p> : null}
     </div>
   );

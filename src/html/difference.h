@@ -1,0 +1,23 @@
+// The part of a report file about recordings that are compared: docs/report-data.md.
+#pragma once
+#include <string>
+
+#include "html/folding.h"
+#include "report/comparison.h"
+#include "report/report.h"
+
+namespace heaptap::html {
+
+// The comparison's stacks as a report, with the figures that the last recording has of them.
+report::Report report_of(const report::Comparison& comparison);
+
+// A stack matters by its share of any figure in any recording, and by its share of what changed.
+Weights weights_of(const report::Comparison& comparison);
+
+// As JSON. `rows` are those of report_of().
+void write_difference(const report::Comparison& comparison, const Rows& rows, std::string& text);
+
+// "a.htap at 1.5 s": where it is from, in few words.
+std::string name_of(const report::Recording& recording);
+
+}  // namespace heaptap::html

@@ -1,0 +1,30 @@
+// In place of a view that makes no sense for several processes: why, and where it is.
+import { h } from 'preact';
+import { useReport } from '../context.js';
+import { NO_FILTER } from '../data/selection.js';
+import * as format from '../format.js';
+import { processName } from '../parts/filter_bar.jsx';
+import { Name } from '../parts/text.jsx';
+
+const MOST = 40;
+
+function OneProcess({ why }) {
+  const { model, state, change } = useReport();
+  const wanted = state.process === null ? model.processes : [model.processes[state.process]];
+  const listed = wanted.filter(({ folded, trace }) => !(folded > 0) && trace).slice(0, MOST);
+  return (
+    <div class="page">
+      <p class="lead" id="one-process">{why}</p>
+      <p class="note">Reports of single processes have it:</p>
+      <ul class="commands">
+        {listed.map((process, index) => <li key={index}><span class="note">{processName(process)}</span> <code>heaptap report <Name text={process.trace} most={200} /></code></li>)}
+      </ul>
+      {wanted.length > listed.length ? <p class="note">{format.counted(wanted.length - listed.length, 'more process', 'more processes')}</p> : null}
+      {state.process !== null ? <button type="button" onClick={() => change({ ...NO_FILTER })}>All processes</button> : null}
+    </div>
+  );
+}
+
+export const NoTimeline = () => <OneProcess why="Each of these processes has a clock of its own, which nobody compared: there is no timeline of all of them together. The view Processes has that of each." />;
+export const NoAddressSpace = () => <OneProcess why="Each of these processes has an address space of its own: there is none of all of them together." />;
+export const NoHolders = () => <OneProcess why="Who holds a block is known within one process; of all of them together it isn't kept." />;
