@@ -221,6 +221,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.capture = source.capture();
   report.filter = filter_text(asked);
   report.totals = totals_of(ledger);
+  report.last_event_ns = ledger.now_ns();
   report.has_events = !ledger.gaps().events;
   report.sizes_known = !ledger.gaps().sizes;
   report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));

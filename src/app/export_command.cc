@@ -51,19 +51,17 @@ base::Result<> write_to_file(const exports::Format& format, const exports::Input
   return file->finish();
 }
 
-// Prints the file's name, which is found here.
-base::Result<> write_next_file(const exports::Format& format, const report::Report& report,
-                               const ExportOptions& options) {
-  const NumberedFiles files(options.output.empty() ? "." : options.output, format.numbered_name(report),
-                            std::string(format.extension));
-  const auto before = files.read();
-  if (!before) return std::unexpected(before.error());
-  const std::string path = files.next();
-  auto file = NewFile::create(path, false);
-  if (!file) return std::unexpected(std::move(file).error());
-  HEAPTAP_TRY(format.write_next(report, *before, [&file](std::string_view piece) { file->write(piece); }));
-  HEAPTAP_TRY(file->finish());
-  return print_output(path + "\n");
+// Prints the files' names, which are found here.
+base::Result<> write_series(const exports::Format& format, const exports::Input& input, const ExportOptions& options) {
+  const auto moments = moments_of(options.moments, {.end_ns = input.report.end_ns()});
+  if (!moments) return base::fail_as(moments.error().kind, "export: {}", moments.error().message);
+  NumberedFiles files(options.output.empty() ? "." : options.output, format.numbered_name(input.report),
+                      std::string(format.extension));
+  const auto done = format.write_series(input, *moments, files);
+  std::string names;
+  for (const std::string& path : files.written()) names += path + "\n";
+  HEAPTAP_TRY(print_output(names));
+  return done;
 }
 
 base::Result<> write_at_path(const exports::Format& format, const report::Report& report,
@@ -77,10 +75,10 @@ base::Result<> write_at_path(const exports::Format& format, const report::Report
 
 base::Result<> write_report(const exports::Format& format, const report::Report& report, model::EventSource& source,
                             const ExportOptions& options) {
-  if (format.write_next != nullptr) return write_next_file(format, report, options);
   if (format.write_path != nullptr) return write_at_path(format, report, options);
   const analysis::StackIndex stacks(source.tables());
-  const exports::Input input{report, source, stacks.ids(), *exports::find_metric(options.metric)};
+  const exports::Input input{report, source, stacks.ids(), *exports::find_metric(options.metric), options.query.thread};
+  if (format.write_series != nullptr) return write_series(format, input, options);
   if (options.output.empty()) return write_to_output(format, input);
   return write_to_file(format, input, options);
 }
@@ -106,6 +104,7 @@ class NoEvents : public model::EventSource {
 // What can't be had of several processes; null: nothing.
 const char* need_of_one_process(const ExportOptions& options, const exports::Format& format) {
   if (format.needs.trace || format.needs.blocks || format.needs.timeline) return format.name.data();
+  if (!options.moments.is_empty()) return options.moments.every_ns ? "--every" : "--at";
   return options.query.thread != 0 ? "--thread" : nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/analyze.h"
+#include "app/moment.h"
 
 namespace heaptap::app {
 
@@ -13,6 +14,7 @@ struct ExportOptions {
   std::string metric = "live";  // where the format shows one
   std::string output;           // a file; empty: standard output
   bool force = false;           // the file may be there already
+  MomentSeries moments;         // of a format in numbered files; none: the whole recording
   analysis::Query query;
   std::vector<std::string> suppressions;  // files
 };

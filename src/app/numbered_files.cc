@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "app/new_file.h"
+
 namespace heaptap::app {
 
 NumberedFiles::NumberedFiles(std::string directory, std::string name, std::string extension)
@@ -20,20 +22,25 @@ bool NumberedFiles::is_there(size_t number) const {
   return lstat(path_of(number).c_str(), &status) == 0;
 }
 
-base::Result<std::vector<std::string>> NumberedFiles::read() const {
-  std::vector<std::string> texts;
+base::Result<> NumberedFiles::read_earlier(const std::function<void(std::string_view text)>& take) const {
   for (size_t number = 1; is_there(number); ++number) {
     std::ifstream file(path_of(number), std::ios::binary);
-    texts.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (!file.good() && !file.eof()) return base::fail("can't read '{}'", path_of(number));
+    take(text);
   }
-  return texts;
+  return {};
 }
 
-std::string NumberedFiles::next() const {
-  size_t number = 1;
-  while (is_there(number)) ++number;
-  return path_of(number);
+base::Result<> NumberedFiles::write_next(const std::function<void(const report::Write& write)>& fill) {
+  while (is_there(next_)) ++next_;
+  const std::string path = path_of(next_);
+  auto file = NewFile::create(path, false);
+  if (!file) return std::unexpected(std::move(file).error());
+  fill([&file](std::string_view piece) { file->write(piece); });
+  HEAPTAP_TRY(file->finish());
+  written_.push_back(path);
+  return {};
 }
 
 }  // namespace heaptap::app

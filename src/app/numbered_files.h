@@ -1,20 +1,23 @@
 // Files of one name with a number each, in a directory: NAME1.ext, NAME2.ext, …
 #pragma once
+#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "exports/formats.h"
 
 namespace heaptap::app {
 
-class NumberedFiles {
+class NumberedFiles : public exports::NumberedOutput {
  public:
   NumberedFiles(std::string directory, std::string name, std::string extension);
 
-  // The texts of those that are there, from 1 up to the last one.
-  [[nodiscard]] base::Result<std::vector<std::string>> read() const;
-  // The path of the first one that isn't there.
-  [[nodiscard]] std::string next() const;
+  // From 1 up to the last one.
+  base::Result<> read_earlier(const std::function<void(std::string_view text)>& take) const override;
+  // At the first number that isn't there, and never in another's place.
+  base::Result<> write_next(const std::function<void(const report::Write& write)>& fill) override;
+  // The paths of those that were written here.
+  [[nodiscard]] const std::vector<std::string>& written() const { return written_; }
 
  private:
   [[nodiscard]] std::string path_of(size_t number) const;
@@ -23,6 +26,8 @@ class NumberedFiles {
   std::string directory_;
   std::string name_;
   std::string extension_;
+  size_t next_ = 1;  // those before are there
+  std::vector<std::string> written_;
 };
 
 }  // namespace heaptap::app

@@ -1,5 +1,6 @@
 #include "exports/block_events.h"
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <utility>
@@ -38,7 +39,7 @@ class UndoneReleases : public model::EventSink {
 class BlockReplay : public model::EventSink {
  public:
   BlockReplay(const Input& input, BlockEvents& events, const EventNumbers& undone)
-      : stack_ids_(input.stack_ids), events_(events), undone_(undone) {
+      : stack_ids_(input.stack_ids), thread_(input.thread), events_(events), undone_(undone) {
     for (size_t place = 0; place < input.report.stacks.size(); ++place) {
       const report::StackEntry& stack = input.report.stacks[place];
       if (!stack.mapping) places_.emplace(stack.id, place);
@@ -49,7 +50,8 @@ class BlockReplay : public model::EventSink {
     model::BlockNumber next = batch.first_block;
     auto mark = batch.time_marks.begin();
     for (uint32_t index = 0; index < batch.events.size(); ++index, ++number_) {
-      for (; mark != batch.time_marks.end() && mark->first_event <= index; ++mark) time_ns_ = mark->time_ns;
+      for (; mark != batch.time_marks.end() && mark->first_event <= index; ++mark)
+        time_ns_ = std::max(time_ns_, mark->time_ns);
       const Event& event = batch.events[index];
       const EventKind kind = tables.sites[event.site].kind;
       if (kind == EventKind::kAllocate) allocate(event, next++);
@@ -63,6 +65,7 @@ class BlockReplay : public model::EventSink {
 
  private:
   void allocate(const Event& event, model::BlockNumber number) {
+    if (thread_ != 0 && event.thread != thread_) return;
     const uint64_t id = event.site < stack_ids_.size() ? stack_ids_[event.site] : 0;
     const auto place = places_.find(id);
     if (place == places_.end()) return;  // the report leaves it out
@@ -79,6 +82,7 @@ class BlockReplay : public model::EventSink {
   }
 
   std::span<const uint32_t> stack_ids_;
+  model::ThreadId thread_;
   BlockEvents& events_;
   const EventNumbers& undone_;
   boost::unordered_flat_map<uint64_t, size_t> places_;  // by a stack's id

@@ -41,7 +41,7 @@ constexpr std::array kFormats{
            .write = write_memlog,
            .write_profile = nullptr,
            .write_path = nullptr,
-           .write_next = write_next_memlog,
+           .write_series = write_memlog_series,
            .numbered_name = memlog_name},
     Format{.name = "sqlite",
            .reader = "sqlite3, data tools",

@@ -2,6 +2,7 @@
 // (formats.cc).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,21 @@ struct Input {
   model::EventSource& source;           // that the report was made of
   std::span<const uint32_t> stack_ids;  // by site: of the report's stack; 0: it doesn't allocate
   const Metric& metric;                 // where one is shown
+  model::ThreadId thread = 0;           // whose blocks the report counts; 0: all
+};
+
+// A directory's numbered files of one name, of a format that is made in several.
+class NumberedOutput {
+ public:
+  NumberedOutput() = default;
+  NumberedOutput(const NumberedOutput&) = delete;
+  NumberedOutput& operator=(const NumberedOutput&) = delete;
+  virtual ~NumberedOutput() = default;
+
+  // The texts of those that are there, one after the other.
+  virtual base::Result<> read_earlier(const std::function<void(std::string_view text)>& take) const = 0;
+  // Makes the next one, of what `fill` writes.
+  virtual base::Result<> write_next(const std::function<void(const report::Write& write)>& fill) = 0;
 };
 
 struct Format {
@@ -42,9 +58,10 @@ struct Format {
   base::Result<> (*write_profile)(const Input& input, const report::Write& write) = nullptr;
   // Of a format that needs a file: all of it into an empty one.
   base::Result<> (*write_path)(const report::Report& report, const std::string& path) = nullptr;
-  // Of a format in numbered files: the next one, from the texts of those before, and the names of all without their numbers.
-  base::Result<> (*write_next)(const report::Report& report, std::span<const std::string> before,
-                               const report::Write& write) = nullptr;
+  // Of a format in numbered files: one of each moment, which ascend, or the next one of the whole report where there are none;
+  // and the names of all without their numbers.
+  base::Result<> (*write_series)(const Input& input, std::span<const uint64_t> moments_ns,
+                                 NumberedOutput& output) = nullptr;
   std::string (*numbered_name)(const report::Report& report) = nullptr;
 };
 

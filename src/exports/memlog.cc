@@ -6,16 +6,15 @@
 #include <charconv>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/safe_text.h"
+#include "exports/block_events.h"
 #include "exports/frame_text.h"
 
 namespace heaptap::exports {
 namespace {
-
-// Bytes by the lines of a stack's frames, which tell the same stack in another report of the process.
-using BytesByStack = std::map<std::string, int64_t, std::less<>>;
 
 std::string lines_of(const report::Report& report, const report::StackEntry& stack) {
   std::string text = fmt::format("\t{}\n", base::safe_text(stack.function));
@@ -25,17 +24,48 @@ std::string lines_of(const report::Report& report, const report::StackEntry& sta
   return text;
 }
 
-BytesByStack live_bytes(const report::Report& report) {
-  BytesByStack bytes;
-  for (const report::StackEntry& stack : report.stacks) {
-    if (!stack.mapping && stack.live_bytes != 0)
-      bytes[lines_of(report, stack)] += static_cast<int64_t>(stack.live_bytes);
-  }
-  return bytes;
-}
+// What stacks hold, and what of it is written. Numbers wrap around: a trace may say anything of sizes.
+class HeldByStack {
+ public:
+  explicit HeldByStack(const report::Report& report) : report_(report), places_(report.stacks.size()) {}
 
-// Adds the changes of a file. Lines that aren't of the format end it.
-void add_changes(std::string_view text, BytesByStack& bytes) {
+  // The changes of a file. Lines that aren't of the format end it.
+  void add_written(std::string_view text);
+  // Adds to what the stack at this place of the report holds.
+  void add(size_t place, uint64_t bytes) {
+    Entry*& entry = places_[place];
+    if (entry == nullptr) entry = entry_of(lines_of(report_, report_.stacks[place]));
+    entry->second.now += bytes;
+    now_ += bytes;
+    note_change(*entry);
+  }
+  void write_changes(const report::Write& write);
+
+ private:
+  struct Held {
+    uint64_t now = 0;
+    uint64_t written = 0;
+    bool changed = false;
+  };
+  // By the lines of a stack's frames, which tell the same stack in another report of the process.
+  using Stacks = std::map<std::string, Held>;
+  using Entry = Stacks::value_type;
+
+  static int64_t change_of(const Entry& entry) { return static_cast<int64_t>(entry.second.now - entry.second.written); }
+  Entry* entry_of(std::string lines) { return &*stacks_.try_emplace(std::move(lines)).first; }
+  void note_change(Entry& entry) {
+    if (!std::exchange(entry.second.changed, true)) changed_.push_back(&entry);
+  }
+
+  const report::Report& report_;
+  Stacks stacks_;
+  std::vector<Entry*> places_;   // by place in the report; null: not asked for so far
+  std::vector<Entry*> changed_;  // since the last file
+  uint64_t now_ = 0;
+  uint64_t written_ = 0;
+};
+
+void HeldByStack::add_written(std::string_view text) {
   const auto take_line = [&text] {
     const size_t end = std::min(text.find('\n'), text.size() - 1);
     const std::string_view line = text.substr(0, end + 1);
@@ -50,14 +80,78 @@ void add_changes(std::string_view text, BytesByStack& bytes) {
     if (std::from_chars(line.data(), line.data() + line.size(), change).ec != std::errc()) return;
     std::string lines;
     while (text.starts_with('\t')) lines += take_line();
-    bytes[lines] += change;
+    Entry& entry = *entry_of(std::move(lines));
+    entry.second.written += static_cast<uint64_t>(change);
+    written_ += static_cast<uint64_t>(change);
+    note_change(entry);
   }
 }
 
-int64_t sum_of(const BytesByStack& bytes) {
-  int64_t sum = 0;
-  for (const auto& [lines, value] : bytes) sum += value;
-  return sum;
+void HeldByStack::write_changes(const report::Write& write) {
+  std::erase_if(changed_, [](Entry* entry) {
+    entry->second.changed = change_of(*entry) != 0;
+    return !entry->second.changed;
+  });
+  std::ranges::sort(changed_, [](const Entry* one, const Entry* other) {
+    const int64_t change = change_of(*one);
+    const int64_t others = change_of(*other);
+    return change != others ? change > others : one->first < other->first;
+  });
+  write(fmt::format("{} ({:+})\n", static_cast<int64_t>(now_), static_cast<int64_t>(now_ - written_)));
+  for (Entry* const entry : changed_) {
+    write(fmt::format("{:+}\n{}", change_of(*entry), entry->first));
+    entry->second.written = entry->second.now;
+    entry->second.changed = false;
+  }
+  changed_.clear();
+  written_ = now_;
+}
+
+// Writes a file whenever a moment is over.
+class Series : public BlockEvents {
+ public:
+  Series(HeldByStack& held, std::span<const uint64_t> moments_ns, NumberedOutput& output)
+      : held_(held), moments_ns_(moments_ns), output_(output) {}
+
+  void on_allocation(const LiveBlock& block) override {
+    write_before(block.allocated_at_ns);
+    held_.add(block.stack, block.size_bytes);
+  }
+  void on_release(const LiveBlock& block, uint64_t time_ns) override {
+    write_before(time_ns);
+    held_.add(block.stack, -block.size_bytes);
+  }
+  // Those that no event comes after.
+  base::Result<> finish() {
+    while (!moments_ns_.empty() && written_) write_next();
+    return written_;
+  }
+
+ private:
+  void write_before(uint64_t time_ns) {
+    while (!moments_ns_.empty() && moments_ns_.front() < time_ns && written_) write_next();
+  }
+  void write_next() {
+    moments_ns_ = moments_ns_.subspan(1);
+    written_ = output_.write_next([this](const report::Write& write) { held_.write_changes(write); });
+  }
+
+  HeldByStack& held_;
+  std::span<const uint64_t> moments_ns_;
+  NumberedOutput& output_;
+  base::Result<> written_;
+};
+
+void add_live_bytes(const report::Report& report, HeldByStack& held) {
+  for (size_t place = 0; place < report.stacks.size(); ++place) {
+    const report::StackEntry& stack = report.stacks[place];
+    if (!stack.mapping && stack.live_bytes != 0) held.add(place, stack.live_bytes);
+  }
+}
+
+base::Result<> check(const report::Report& report) {
+  if (report.totals.live_known) return {};
+  return base::fail("what is not freed is not known of this trace");
 }
 
 }  // namespace
@@ -71,24 +165,25 @@ std::string memlog_name(const report::Report& report) {
   return fmt::format("{}-{}-", name.empty() ? "unknown" : name, capture.pid);
 }
 
-base::Result<> write_next_memlog(const report::Report& report, std::span<const std::string> before,
-                                 const report::Write& write) {
-  if (!report.totals.live_known) return base::fail("what is not freed is not known of this trace");
-  BytesByStack changes = live_bytes(report);
-  const int64_t outstanding = sum_of(changes);
-  BytesByStack earlier;
-  for (const std::string& text : before) add_changes(text, earlier);
-  for (const auto& [lines, bytes] : earlier) changes[lines] -= bytes;
-  std::vector<std::pair<std::string, int64_t>> sorted(changes.begin(), changes.end());
-  std::erase_if(sorted, [](const auto& entry) { return entry.second == 0; });
-  std::ranges::stable_sort(sorted, [](const auto& one, const auto& other) { return one.second > other.second; });
-  write(fmt::format("{} ({:+})\n", outstanding, outstanding - sum_of(earlier)));
-  for (const auto& [lines, change] : sorted) write(fmt::format("{:+}\n{}", change, lines));
-  return {};
+base::Result<> write_memlog_series(const Input& input, std::span<const uint64_t> moments_ns, NumberedOutput& output) {
+  HEAPTAP_TRY(check(input.report));
+  HeldByStack held(input.report);
+  HEAPTAP_TRY(output.read_earlier([&held](std::string_view text) { held.add_written(text); }));
+  if (moments_ns.empty()) {
+    add_live_bytes(input.report, held);
+    return output.write_next([&held](const report::Write& write) { held.write_changes(write); });
+  }
+  Series series(held, moments_ns, output);
+  HEAPTAP_TRY(replay_blocks(input, series));
+  return series.finish();
 }
 
 base::Result<> write_memlog(const report::Report& report, const report::Write& write) {
-  return write_next_memlog(report, {}, write);
+  HEAPTAP_TRY(check(report));
+  HeldByStack held(report);
+  add_live_bytes(report, held);
+  held.write_changes(write);
+  return {};
 }
 
 }  // namespace heaptap::exports

@@ -4,10 +4,12 @@
 //     +1200                         then a stack each, the largest change first: the change,
 //     <tab>make(int) (/opt/app)     and its frames, innermost first, with their objects
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 
 #include "base/result.h"
+#include "exports/formats.h"
 #include "report/render.h"
 #include "report/report.h"
 
@@ -16,10 +18,10 @@ namespace heaptap::exports {
 // "app-4711-": behind it stand a file's number and ".memlog".
 std::string memlog_name(const report::Report& report);
 
-// `before`: the texts of all earlier files, whose changes sum up to what was outstanding then.
-base::Result<> write_next_memlog(const report::Report& report, std::span<const std::string> before,
-                                 const report::Write& write);
-// The first one.
+// The first file is what changed since those that are there, whose changes sum up to what was outstanding then. Memory: the
+// stacks, and of moments the live blocks.
+base::Result<> write_memlog_series(const Input& input, std::span<const uint64_t> moments_ns, NumberedOutput& output);
+// The report as the first file.
 base::Result<> write_memlog(const report::Report& report, const report::Write& write);
 
 }  // namespace heaptap::exports

@@ -195,6 +195,7 @@ struct UnmatchedFilter {
 
 struct Report {
   model::Capture capture;
+  uint64_t last_event_ns = 0;  // when the last event of the trace was, also where it isn't counted
   bool has_events =
       true;  // false: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released
   bool sizes_known = true;
@@ -239,6 +240,8 @@ struct Report {
   SkippedNames skipped = {};                    // functions that the user calls machinery
 
   [[nodiscard]] FrameList list(const std::vector<FrameIndex>& indices) const { return {frames, indices}; }
+  // When the recording ended; of one that was cut off or goes on, as far as it is known.
+  [[nodiscard]] uint64_t end_ns() const { return std::max(capture.duration_ns, last_event_ns); }
 };
 
 }  // namespace heaptap::report

@@ -274,7 +274,21 @@ class Diff(heaptap_test.TestCase):
         self.assertEqual(whole["totals"]["after"]["live_bytes"], heaptap_test.summary(trace)["totals"]["live_bytes"])
         self.assertIn("-2.9 KiB live  shrunk", self.text("diff", trace, "--from", moment))
         self.assertIn("is later than", self.text("diff", trace, "--from", "end", "--to", "0", status=2))
-        self.assertIn("is no moment", self.text("diff", trace, "--from", "noon", status=2))
+        self.assertIn("is not a time of the recording", self.text("diff", trace, "--from", "noon", status=2))
+
+    def test_the_end_of_a_trace_that_was_cut_off_is_its_last_event(self):
+        trace = self.record(self.build("app"), "5000")
+        duration_ns = heaptap_test.summary(trace)["capture"]["duration_ns"]
+        trace.write_bytes(trace.read_bytes()[:-200])
+        cut = heaptap_test.summary(trace)
+        self.assertTrue(cut["capture"]["truncated"])
+        comparison = self.diff(trace, "--from", "0", "--to", "end")
+        end_ns = comparison["recordings"][1]["at_ns"]
+        self.assertTrue(0 < end_ns <= duration_ns, comparison["recordings"])
+        self.assertEqual(comparison["totals"]["after"]["live_bytes"], cut["totals"]["live_bytes"])
+        self.assertNotRegex(self.text("diff", trace, "--from", "0"), r"\d+ min|\d{3,}\.\d+ s")
+        self.assertIn("is later than", self.text("diff", trace, "--from", "100h", "--to", "end", status=2))
+        self.assertIn("the trace ends before, after", self.text("diff", trace, "--from", "0", "--to", "100h"))
 
     def test_a_real_program_with_two_scripts(self):
         script = "create table t(a, b); with recursive n(i) as (select 1 union all select i+1 from n where i < {}) insert into t select i, 'x' || i from n;"
