@@ -15,6 +15,7 @@
 #include "base/safe_text.h"
 #include "report/note_text.h"
 #include "report/process_sums.h"
+#include "report/fold.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
 #include "report/verdict.h"
@@ -300,7 +301,8 @@ int perform(const CheckOptions& options) {
     }
   }
   if (options.quiet) return status;
-  const auto printed = print_output(text_of(options, findings));
+  const size_t width = options.json ? 0 : fold_width(STDOUT_FILENO);
+  const auto printed = print_output(report::folded(text_of(options, findings), width));
   return printed ? status : complain(printed.error());
 }
 

@@ -7,6 +7,7 @@
 #include "app/trace_file.h"
 #include "base/exit_status.h"
 #include "html/html_report.h"
+#include "report/fold.h"
 
 namespace heaptap::app {
 namespace {
@@ -100,7 +101,8 @@ base::Result<> write_html(const DiffOptions& options) {
 base::Result<> print(const DiffOptions& options, const report::Comparison& comparison) {
   const report::ComparisonOptions render{
       .color = use_color(options.color, STDOUT_FILENO), .limit = options.limit, .depth = options.depth};
-  if (!options.json) return print_output(report::render_comparison(comparison, render));
+  if (!options.json)
+    return print_output(report::folded(report::render_comparison(comparison, render), fold_width(STDOUT_FILENO)));
   base::Result<> printed;
   report::write_comparison_json(comparison, [&printed](std::string_view piece) {
     if (printed) printed = write_output(piece);

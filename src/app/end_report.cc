@@ -15,6 +15,7 @@
 #include "app/two_at_once.h"
 #include "collect/trace_name.h"
 #include "report/process_sums.h"
+#include "report/fold.h"
 #include "report/render.h"
 #include "trace/trace_reader.h"
 
@@ -195,11 +196,13 @@ bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>&
   if (options.json || end.file.is_wanted()) print_json(end, written->path, report->processes);
   if (!options.quiet && !options.json) {
     if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), model::Note{.name = end.lead});
-    print_error(report::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),
-                                                     .limit = options.count,
-                                                     .all_processes = options.verbose,
-                                                     .width = terminal_width(STDERR_FILENO),
-                                                     .frames = options.frames}));
+    const size_t width = fold_width(STDERR_FILENO);
+    const std::string summary = report::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),
+                                                                     .limit = options.count,
+                                                                     .all_processes = options.verbose,
+                                                                     .width = width,
+                                                                     .frames = options.frames});
+    print_error(report::folded(summary, width, "heaptap: "));
   }
   return fails && options.error_exitcode.has_value();
 }

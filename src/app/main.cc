@@ -1,5 +1,6 @@
 // The heaptap command.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -10,13 +11,14 @@
 #include "base/exit_status.h"
 #include "base/own_limits.h"
 
+#include "report/fold.h"
 namespace {
 
 using namespace heaptap;
 using namespace heaptap::app;
 
 int perform(const PrintText& print) {
-  fmt::print("{}", print.text);
+  fmt::print("{}", report::folded(print.text, fold_width(STDOUT_FILENO)));
   return 0;
 }
 

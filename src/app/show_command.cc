@@ -9,6 +9,7 @@
 #include "app/terminal.h"
 #include "app/trace_file.h"
 #include "base/exit_status.h"
+#include "report/fold.h"
 
 namespace heaptap::app {
 namespace {
@@ -127,9 +128,11 @@ base::Result<> print(const ShowOptions& options, const report::Report& report, c
   const View view = options.table == RunTable::kProcesses  ? View::kProcesses
                     : options.table == RunTable::kPrograms ? View::kPrograms
                                                            : options.view;
+  report::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
   report::find_renderer(form)->write(report, view, render, [&](std::string_view piece) {
-    if (printed) printed = output.write(piece);
+    if (printed) printed = output.write(folder.add(piece));
   });
+  if (printed) printed = output.write(folder.rest());
   return printed ? output.finish() : printed;
 }
 

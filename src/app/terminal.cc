@@ -51,6 +51,12 @@ size_t terminal_width(int file_descriptor) {
 
 ProgressLine::ProgressLine() {
   if (isatty(STDERR_FILENO) != 1) return;
+size_t fold_width(int file_descriptor) {
+  const char* const columns = std::getenv("COLUMNS");
+  const bool is_said = columns != nullptr && *columns != '\0';
+  return is_said || isatty(file_descriptor) == 1 ? terminal_width(file_descriptor) : 0;
+}
+
   painter_ = std::jthread([this](const std::stop_token& stop) { show_now_and_then(stop); });
 }
 

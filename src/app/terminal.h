@@ -20,6 +20,10 @@ bool use_color(ColorMode mode, int file_descriptor);
 // How many characters a line has: of a terminal what it says, or else what $COLUMNS says, or else 80.
 size_t terminal_width(int file_descriptor);
 
+// The width that lines for people are folded at: of a terminal, or what $COLUMNS says; 0 elsewhere, where what reads them wants them
+// whole.
+size_t fold_width(int file_descriptor);
+
 // Writes to stderr; that it can't be written to is no error.
 void print_error(const std::string& text);
 

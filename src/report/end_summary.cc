@@ -33,6 +33,8 @@ using base::format_count;
 
 using Lines = std::vector<std::string>;
 
+constexpr std::string_view kPrefix = "heaptap: ";
+constexpr size_t kLeastRoom = 24;  // of a stack
 constexpr size_t kMaxLines = 12;
 constexpr size_t kMaxRemarks = 3;
 constexpr size_t kMaxStacks = 5;
@@ -110,7 +112,8 @@ BlockCount listed_of(const Report& report, const StackEntry& stack) {
                                            : stack.leaks->possible;
 }
 
-Lines stack_lines(const Report& report, const FrameText& text, size_t most) {
+// `width`: of the line; 0: any.
+Lines stack_lines(const Report& report, const FrameText& text, size_t most, size_t width) {
   Lines lines;
   const bool are_leaks = leaks_at_all(report.leaks);
   std::vector<SiteRow> rows = merge_sites(text, report.frames, report.stacks, report.sort_key);
@@ -125,9 +128,10 @@ Lines stack_lines(const Report& report, const FrameText& text, size_t most) {
     if (!are_leaks && count.bytes < report.totals.live_bytes / 20) continue;
     const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
     const std::string bytes = are_leaks ? counted(count.bytes, "byte") : format_bytes(count.bytes);
-    lines.push_back(fmt::format("  {} in {}{}  {}  {}", bytes, counted(count.blocks, "block"),
-                                possible ? " (possibly)" : "", ids_text(row),
-                                text.describe_site(report.list(stack.frames))));
+    std::string line = fmt::format("  {} in {}{}  {}  ", bytes, counted(count.blocks, "block"),
+                                   possible ? " (possibly)" : "", ids_text(row));
+    const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, line.size()));
+    lines.push_back(line + text.describe_site(report.list(stack.frames), room));
   }
   return lines;
 }
@@ -352,7 +356,7 @@ std::string render_end_summary(const Report& report, const RenderOptions& option
   const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
   const FrameText frames(report.frames, report.skipped, options.frames);
-  const Lines stacks = stack_lines(report, frames, kMaxStacks);
+  const Lines stacks = stack_lines(report, frames, kMaxStacks, options.width - std::min(options.width, kPrefix.size()));
   Lines errors = error_lines(report, kMaxErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
   enum Part : size_t { kErrors, kRemarks, kStacks, kProcesses };
@@ -369,7 +373,7 @@ std::string render_end_summary(const Report& report, const RenderOptions& option
   }
   lines.push_back(next_line(report));
   return std::accumulate(lines.begin(), lines.end(), std::string(), [](std::string text, const std::string& line) {
-    return std::move(text) + "heaptap: " + line + "\n";
+    return std::move(text) + std::string(kPrefix) + line + "\n";
   });
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "report/display_width.h"
+
 namespace heaptap::report {
 namespace {
 
@@ -251,23 +253,33 @@ std::string short_name(string_view name, size_t most) {
 }
 
 size_t shown_width(string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char byte) { return (byte & 0xc0) != 0x80; }));
+  size_t width = 0;
+  while (!text.empty()) {
+    const DisplayedCharacter character = first_character(text);
+    width += character.columns;
+    text.remove_prefix(character.bytes);
+  }
+  return width;
 }
 
 std::string cut_middle(string_view text, size_t most) {
   constexpr size_t kDots = 3;
-  if (most <= kDots || shown_width(text) <= most) return std::string(text);
+  const size_t whole = shown_width(text);
+  if (most <= kDots || whole <= most) return std::string(text);
   const size_t head = (most - kDots) / 2;
   const size_t tail = most - kDots - head;
-  size_t begin = 0;
-  for (size_t shown = 0; begin < text.size(); ++begin) {
-    if ((text[begin] & 0xc0) != 0x80 && shown++ == head) break;
+  std::string result;
+  std::string end;
+  size_t column = 0;  // of the character in the whole text
+  for (bool has_head = true; !text.empty();) {
+    const DisplayedCharacter character = first_character(text);
+    has_head = has_head && column + character.columns <= head;
+    if (has_head) result += text.substr(0, character.bytes);
+    if (column >= whole - tail) end += text.substr(0, character.bytes);
+    column += character.columns;
+    text.remove_prefix(character.bytes);
   }
-  size_t end = text.size();
-  for (size_t shown = 0; shown < tail && end > begin;) {
-    if ((text[--end] & 0xc0) != 0x80) ++shown;
-  }
-  return std::string(text.substr(0, begin)) + "..." + std::string(text.substr(end));
+  return result + "..." + end;
 }
 
 }  // namespace heaptap::report

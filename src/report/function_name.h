@@ -17,10 +17,10 @@ std::string plain_function(std::string_view function);
 // At most about `most` characters: parameters go first, then template arguments, then the middle.
 std::string short_name(std::string_view name, size_t most);
 
-// At most `most` characters (not bytes), the middle left out.
+// At most `most` columns of a terminal, the middle left out.
 std::string cut_middle(std::string_view text, size_t most);
 
-// How many characters a terminal shows.
+// How many columns it takes on a terminal, where colours take none.
 size_t shown_width(std::string_view text);
 
 // Replaces what is between the outermost `open` and `close`; nothing between them stays nothing.

@@ -117,7 +117,7 @@ TEST(Report, RendersEachViewAsItsGoldenFile) {
     expect_golden(std::string("report_") + each.name + ".json", render_json(example(), each.view, {}));
   }
   expect_golden("report_tree_bottom_up.txt", render_text(example(), View::kTree, {.bottom_up = true}));
-  expect_golden("report_end_summary.txt", render_end_summary(example(), {}));
+  expect_golden("report_end_summary.txt", render_end_summary(example(), {.width = 0}));
 }
 
 TEST(Report, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
@@ -204,11 +204,11 @@ Report clean_run() {
 }
 
 bool says(const Report& report, const std::string& words) {
-  return render_end_summary(report, {}).find(words) != std::string::npos;
+  return render_end_summary(report, {.width = 0}).find(words) != std::string::npos;
 }
 
 TEST(EndSummary, SaysThatNothingLeaksWithoutZeros) {
-  const std::string text = render_end_summary(clean_run(), {});
+  const std::string text = render_end_summary(clean_run(), {.width = 0});
   EXPECT_TRUE(says(clean_run(), "./app (pid 7) exited with 0 after 2.0 ms: 3 allocations, peak 2.9 KiB")) << text;
   EXPECT_TRUE(says(clean_run(), "heaptap: no leaks\n")) << text;
   EXPECT_EQ(text.find(" 0 B"), std::string::npos) << text;
@@ -308,7 +308,7 @@ TEST(EndSummary, HasAtMostTwelveLines) {
     report.stacks.push_back(report.stacks.front());
   }
   report.capture.truncated = true;
-  const std::string text = render_end_summary(report, {});
+  const std::string text = render_end_summary(report, {.width = 0});
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 12);
   EXPECT_NE(text.find("heaptap show summary heaptap.shop.4711.htap"), std::string::npos);
 }
