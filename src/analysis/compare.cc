@@ -27,6 +27,7 @@ report::Recording recording_of(const ComparedReport& compared) {
   const report::Report& whole = *compared.report;
   report::Recording recording;
   recording.report.capture = whole.capture;
+  recording.report.last_event_ns = whole.last_event_ns;
   recording.report.has_events = whole.has_events;
   recording.report.known = whole.known;
   recording.report.totals = whole.totals;

@@ -4,18 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <optional>
 
 #include "analysis/analyze.h"
+#include "app/baselines.h"
 #include "app/run_traces.h"
 #include "app/trace_file.h"
 #include "app/trace_list.h"
 #include "base/exit_status.h"
 #include "base/safe_text.h"
+#include "report/fold.h"
 #include "report/note_text.h"
 #include "report/process_sums.h"
-#include "report/fold.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
 #include "report/verdict.h"
@@ -232,8 +234,25 @@ base::Result<report::Verdict> judge_run(const CheckOptions& options, const analy
   return verdict;
 }
 
-base::Result<report::Verdict> judge_named(const CheckOptions& options, const analysis::Suppressions& suppressions,
-                                          const std::string& trace, Recorded& recorded) {
+// None where one trace is compared with one baseline, whatever their programs.
+base::Result<std::optional<Baselines>> baselines_of(const CheckOptions& options,
+                                                    const std::vector<std::string>& traces) {
+  std::error_code error;
+  const bool is_directory = std::filesystem::is_directory(options.baseline, error);
+  if (options.baseline.empty() || (traces.size() == 1 && !is_directory)) return std::nullopt;
+  auto baselines = Baselines::open(options.baseline);
+  if (!baselines) return std::unexpected(std::move(baselines).error());
+  return *std::move(baselines);
+}
+
+base::Result<report::Verdict> judge_named(CheckOptions options, const std::optional<Baselines>& baselines,
+                                          const analysis::Suppressions& suppressions, const std::string& trace,
+                                          Recorded& recorded) {
+  if (baselines) {
+    auto baseline = baselines->of(trace);
+    if (!baseline) return std::unexpected(std::move(baseline).error());
+    options.baseline = *std::move(baseline);
+  }
   const auto run = open_run(trace);
   if (!run) return std::unexpected(run.error());
   const bool is_process = *run && trace::is_one_process((*run)->entries) && !options.growth.empty();
@@ -283,15 +302,14 @@ int perform(const CheckOptions& options) {
   if (!suppressions) return complain(suppressions.error());
   const auto traces = list_traces(options.traces);
   if (!traces) return complain(traces.error());
-  if (traces->size() > 1 && !options.growth.empty()) {
-    return complain({"check: --baseline is compared with one trace, and here are several", base::ErrorKind::kUsage});
-  }
+  const auto baselines = baselines_of(options, *traces);
+  if (!baselines) return complain(baselines.error());
   Findings findings;
   findings.several = traces->size() > 1;
   Recorded recorded(*traces);
   int status = 0;
   for (const std::string& trace : *traces) {
-    auto verdict = judge_named(options, *suppressions, trace, recorded);
+    auto verdict = judge_named(options, *baselines, *suppressions, trace, recorded);
     if (verdict) {
       status = worse_of(status, status_of(*verdict));
       findings.verdicts.push_back(std::move(*verdict));

@@ -23,7 +23,7 @@ struct CheckOptions {
   std::optional<uint64_t> live_bytes;
   std::optional<uint64_t> allocations;
 
-  std::string baseline;                     // a trace; empty: growth isn't judged
+  std::string baseline;                     // a trace, or a directory of them; empty: growth isn't judged
   std::vector<report::GrowthLimit> growth;  // over it
 
   bool possible = false;  // what is possibly lost is leaked, too

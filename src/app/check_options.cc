@@ -34,7 +34,8 @@ void add_limits(CLI::App& app, CheckOptions& options) {
   add_limit(app, "--max-peak", options.peak_bytes, "Maximum bytes live at one time (peak)")->type_name("SIZE");
   add_limit(app, "--max-live", options.live_bytes, "Maximum bytes live at the end")->type_name("SIZE");
   add_number(app, "--max-allocations", options.allocations, "Maximum number of allocations", 0, ~uint64_t{0});
-  app.add_option("--baseline", options.baseline, "An earlier trace: --max-growth is the growth over it")
+  app.add_option("--baseline", options.baseline,
+                 "An earlier trace: --max-growth is the growth over it; or a directory with one for each program")
       ->type_name("TRACE");
   add_growth(app, options.growth);
   app.add_flag("--allow-incomplete", options.allow_incomplete,

@@ -39,14 +39,16 @@ base::Result<Moment> read_moment(const DiffOptions& options, analysis::Query que
   const std::string& trace = options.traces.front();
   const auto reader = open_trace(trace);
   if (!reader) return std::unexpected(reader.error());
-  // Of a trace that was cut off the end is what can be read of it.
-  const NamedMoments named{.end_ns = reader->capture().ended ? reader->capture().duration_ns : ~uint64_t{0}};
+  // Of a trace that was cut off the end is what can be read of it, and when that was is known then.
+  constexpr uint64_t kOpenEnd = ~uint64_t{0};
+  const NamedMoments named{.end_ns = reader->capture().ended ? reader->capture().duration_ns : kOpenEnd};
   const auto time = moment_of(text, named);
   if (!time) return std::unexpected(time.error());
   query.to_ns = *time;
   auto report = read_report(trace, query);
   if (!report) return std::unexpected(std::move(report).error());
-  return Moment{*time, *std::move(report)};
+  const uint64_t time_ns = *time == kOpenEnd ? report->end_ns() : *time;
+  return Moment{time_ns, *std::move(report)};
 }
 
 base::Result<report::Comparison> compare_moments(const DiffOptions& options, const analysis::Query& query) {

@@ -308,9 +308,11 @@ std::vector<std::string> doubts_of(const Recording& recording, bool leaks) {
     doubts.push_back("the trace is cut off or damaged, what stands before that is compared: " + report.capture.damage);
   if (!report.capture.from_start)
     doubts.emplace_back("the capture began while the program ran: earlier allocations are not in it");
-  if (recording.at_ns && report.capture.ended && *recording.at_ns > report.capture.duration_ns)
-    doubts.push_back("the trace ends before, after " + base::format_duration(report.capture.duration_ns));
-  if (report.unmatched) doubts.emplace_back("nothing passes the filter");
+  if (recording.at_ns && *recording.at_ns > report.end_ns())
+    doubts.push_back("the trace ends before, after " + base::format_duration(report.end_ns()));
+  // At a moment before the first allocation there is nothing, whatever passes.
+  const bool is_narrowed = report.unmatched && (report.unmatched->by_name || report.unmatched->by_thread);
+  if (is_narrowed) doubts.emplace_back("nothing passes the filter");
   return doubts;
 }
 

@@ -360,6 +360,27 @@ class Diff(heaptap_test.TestCase):
         self.assertIn("! program differs from the baseline's", text)
         self.check(before, after, "--max-growth", "live=10", status=0)
 
+    def test_several_traces_are_compared_with_one_baseline_or_with_that_of_their_program(self):
+        app, other = self.build("app"), self.build("other", NEW_LEAK)
+        other = other.rename(other.with_name("other"))
+        old = self.record(app, "50", name="old")
+        same, more = self.record(app, "50", name="same"), self.record(app, "900", name="more")
+        text = self.check(old, same, more, "--max-growth", "live=1K", status=1)
+        self.assertRegex(text, r"same\.htap:\nok: live: [\s\S]*more\.htap:\nFAIL: live: ")
+        another = self.record(other, "50", name="another")
+        outcome = heaptap("check", same, another, "--baseline", old, "--max-growth", "0", cwd=self.folder)
+        self.assertEqual(outcome.status, 125, str(outcome))
+        self.assertRegex(outcome.stderr.decode(), r"another\.htap' records other, of which '\S*old\.htap' has no baseline: record one there")
+        folder = self.folder / "baselines"
+        folder.mkdir()
+        for number, (program, count) in enumerate([(app, "50"), (app, "900"), (other, "50")]):
+            self.record(program, count, name=f"baselines/{number}")
+        self.check(folder, same, more, another, "--max-growth", "0", status=0)
+        self.check(folder, more, "--max-growth", "0", status=0)
+        outcome = heaptap("check", self.record(app, "60", name="sixty"), "--baseline", folder, "--max-growth", "0", cwd=self.folder)
+        self.assertEqual(outcome.status, 125, str(outcome))
+        self.assertIn(b"has 2 baselines: compare it with one of them, such as", outcome.stderr)
+
     def test_limits_of_growth_that_mean_nothing_are_refused(self):
         program = self.build("app")
         trace = self.record(program, "50")
