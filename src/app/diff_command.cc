@@ -23,7 +23,7 @@ base::Result<report::Report> read_report(const std::string& trace, analysis::Que
   auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
-  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
+  progress.follow(query);
   auto report = analysis::analyze(*reader, query);
   if (report) report->trace_path = trace;
   return report;

@@ -6,12 +6,13 @@
 #include <exception>
 
 #include "app/command_line.h"
+#include "app/interruption.h"
 #include "app/large_stack.h"
 #include "app/terminal.h"
 #include "base/exit_status.h"
 #include "base/own_limits.h"
-
 #include "report/fold.h"
+
 namespace {
 
 using namespace heaptap;
@@ -28,6 +29,8 @@ int perform_command(int argc, char** argv) try {
     print_error(fmt::format("heaptap: {}\n", command.error().message));
     return base::exit_status_of(command.error().kind);
   }
+  const bool records = std::holds_alternative<RunOptions>(*command) || std::holds_alternative<LeaksOptions>(*command);
+  if (!records) interruption::clean_up_first();
   return std::visit([](const auto& options) { return perform(options); }, *command);
 } catch (const std::exception& error) {
   print_error(fmt::format("heaptap: it failed: {}\n", error.what()));

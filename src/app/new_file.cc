@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/interruption.h"
+
 namespace heaptap::app {
 namespace {
 
@@ -27,11 +29,16 @@ base::Error refusal(const std::string& path) {
 }  // namespace
 
 NewFile::NewFile(std::string path, std::string temporary, bool force, base::UniqueFd descriptor)
-    : path_(std::move(path)), temporary_(std::move(temporary)), force_(force), descriptor_(std::move(descriptor)) {}
+    : path_(std::move(path)),
+      temporary_(std::move(temporary)),
+      place_(temporary_.empty() ? interruption::kNoPlace : interruption::remember_file(temporary_)),
+      force_(force),
+      descriptor_(std::move(descriptor)) {}
 
 NewFile::NewFile(NewFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
+      place_(std::exchange(other.place_, interruption::kNoPlace)),
       force_(other.force_),
       descriptor_(std::move(other.descriptor_)),
       kept_(std::move(other.kept_)),
@@ -39,6 +46,7 @@ NewFile::NewFile(NewFile&& other) noexcept
 
 NewFile::~NewFile() {
   if (!temporary_.empty()) (void)unlink(temporary_.c_str());
+  interruption::forget_file(place_);
 }
 
 base::Result<NewFile> NewFile::create(const std::string& path, bool force) {
@@ -88,6 +96,7 @@ base::Result<> NewFile::finish() {
   if (!named && errno == EEXIST) return std::unexpected(refusal(path_));
   if (!named) return base::fail("can't write '{}': {}", path_, base::reason_of(errno));
   temporary_.clear();
+  interruption::forget_file(std::exchange(place_, interruption::kNoPlace));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // A file that a command makes: it appears whole, under its name, or not at all. What is there and no file, a pipe or a device,
 // is written to and stays what it is.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,7 @@ class NewFile {
 
   std::string path_;
   std::string temporary_;  // empty: finished, moved from, or nothing to be named
+  size_t place_;           // among the files that an interruption removes
   bool force_;
   base::UniqueFd descriptor_;
   std::string kept_;  // not written so far

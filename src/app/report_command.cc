@@ -31,7 +31,7 @@ base::Result<report::Report> read_trace(const ReportOptions& options, analysis::
     query.retained = analysis::RetainedBy::kStack;
     query.globals = true;
   }
-  query.progress = [&progress](uint64_t done, uint64_t total) { progress.update(done, total); };
+  progress.follow(query);
   auto report = analysis::analyze(*reader, query);
   if (report) report->trace_path = options.trace;
   return report;

@@ -14,8 +14,10 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "app/interruption.h"
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/function_name.h"
 
 namespace heaptap::app {
 namespace {
@@ -49,14 +51,14 @@ size_t terminal_width(int file_descriptor) {
   return width == 0 ? kUsual : std::max(width, kLeast);
 }
 
-ProgressLine::ProgressLine() {
-  if (isatty(STDERR_FILENO) != 1) return;
 size_t fold_width(int file_descriptor) {
   const char* const columns = std::getenv("COLUMNS");
   const bool is_said = columns != nullptr && *columns != '\0';
   return is_said || isatty(file_descriptor) == 1 ? terminal_width(file_descriptor) : 0;
 }
 
+ProgressLine::ProgressLine() {
+  if (isatty(STDERR_FILENO) != 1) return;
   painter_ = std::jthread([this](const std::stop_token& stop) { show_now_and_then(stop); });
 }
 
@@ -65,6 +67,7 @@ ProgressLine::~ProgressLine() {
   painter_.request_stop();
   painter_.join();
   if (shown_) fmt::print(stderr, "\r\x1b[K");
+  interruption::set_line_shown(false);
 }
 
 void ProgressLine::update(uint64_t done, uint64_t total) {
@@ -116,7 +119,9 @@ void ProgressLine::show_now_and_then(const std::stop_token& stop) {
   auto wait = kQuietTime;
   while (!changed_.wait_for(lock, stop, wait, [&stop] { return stop.stop_requested(); })) {
     wait = kRefreshTime;
-    fmt::print(stderr, "\r\x1b[Kheaptap: {}", text());
+    const std::string line = report::cut_middle("heaptap: " + text(), terminal_width(STDERR_FILENO) - 1);
+    interruption::set_line_shown(true);
+    fmt::print(stderr, "\r\x1b[K{}", line);
     std::fflush(stderr);
     shown_ = true;
   }

@@ -1,12 +1,15 @@
 #include "symbols/debuginfod.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/unique_fd.h"
+#include "symbols/stop_transfer.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -36,6 +39,22 @@ struct Patience {
   const DownloadProgress* progress = nullptr;
 };
 
+// One transfer at a time is one that a signal may stop.
+std::atomic<bool> is_transferring = false;
+std::atomic<int> stopping_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+class Stoppable {
+ public:
+  Stoppable() { is_transferring = true; }
+  Stoppable(const Stoppable&) = delete;
+  Stoppable& operator=(const Stoppable&) = delete;
+  ~Stoppable() {
+    is_transferring = false;
+    if (const int number = stopping_signal.exchange(0); number != 0) (void)raise(number);
+  }
+};
+
 // Called by libdebuginfod again and again while it waits; anything but 0 ends the transfer.
 int on_progress(Client* client, long bytes, long total) {
   auto& patience = *static_cast<Patience*>(get_user_pointer(client));
@@ -47,10 +66,16 @@ int on_progress(Client* client, long bytes, long total) {
       (*patience.progress)(static_cast<uint64_t>(bytes), total > 0 ? static_cast<uint64_t>(total) : 0);
   }
   patience.is_lost = now - patience.last_byte > kSilenceLimit || now - patience.started > kTotalLimit;
-  return patience.is_lost ? 1 : 0;
+  return patience.is_lost || stopping_signal != 0 ? 1 : 0;
 }
 
 }  // namespace
+
+bool stop_transfer(int number) {
+  if (!is_transferring) return false;
+  int none = 0;
+  return stopping_signal.compare_exchange_strong(none, number);
+}
 
 class Debuginfod::Library {
  public:
@@ -112,6 +137,7 @@ base::Result<Debuginfod> Debuginfod::create() {
 
 base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id, const DownloadProgress& progress) {
   if (is_silent_) return base::fail("the debuginfod servers didn't answer before");
+  const Stoppable stoppable;
   Patience patience;
   patience.progress = &progress;
   library_->set_user_pointer(library_->client, &patience);
