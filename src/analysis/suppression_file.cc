@@ -74,7 +74,7 @@ class Parser {
           quoted(line_));
     }
     if (pattern->empty())
-      return wrong(number_, "leak: without a pattern: name a function, a file or a module behind it");
+      return wrong(number_, "leak: without a pattern: name a function, a file or a module after it");
     found_.push_back({.name = std::string(line_),
                       .file = file_,
                       .line = number_,

@@ -94,7 +94,7 @@ std::string cause_of(const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string option = message.substr(0, message.find(':'));
-    return message.find("required") != std::string::npos ? fmt::format("{} needs a value behind it", option)
+    return message.find("required") != std::string::npos ? fmt::format("{} needs a value", option)
                                                          : fmt::format("{} is given with too many values", option);
   }
   if (dynamic_cast<const CLI::FileError*>(&error) != nullptr) {

@@ -29,7 +29,7 @@ void add_percent(CLI::App& app, double& percent) {
            const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
            const bool is_number = error == std::errc() && end == number.data() + number.size();
            if (!is_number || !(percent >= 0 && percent <= 100)) {
-             throw CLI::ValidationError("--min-percent", fmt::format("'{}' is no number from 0 to 100", text));
+             throw CLI::ValidationError("--min-percent", fmt::format("'{}' is not a number from 0 to 100", text));
            }
          },
          "List no change of less than N percent of the total")

@@ -14,8 +14,8 @@
 #include "app/run_traces.h"
 #include "app/two_at_once.h"
 #include "collect/trace_name.h"
-#include "report/process_sums.h"
 #include "report/fold.h"
+#include "report/process_sums.h"
 #include "report/render.h"
 #include "trace/trace_reader.h"
 

@@ -18,7 +18,7 @@ constexpr std::string_view kStackPrefix = "stack-";
 
 std::unexpected<base::Error> wrong(const std::string& text) {
   return base::fail_as(base::ErrorKind::kUsage,
-                       "'{}' is no limit of growth: write it like 5%, 64K, peak=5%, leaked=0 or stack-live=64K", text);
+                       "'{}' is not a growth limit: write it like 5%, 64K, peak=5%, leaked=0 or stack-live=64K", text);
 }
 
 template <typename Number>

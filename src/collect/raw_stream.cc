@@ -187,7 +187,7 @@ bool ReceivedStream::pass_head() {
   const std::span<const uint8_t> head = unread();
   if (head.size() < kRawStreamHeadBytes) return false;
   if (std::memcmp(head.data(), kRawStreamMagic, 8) != 0 || wire::get_u32(head.data() + 8) != kRawStreamVersion) {
-    fail("this is no stream of events, or one of another version");
+    fail("not a stream of events, or one of another version");
     return false;
   }
   read_bytes_ += kRawStreamHeadBytes;

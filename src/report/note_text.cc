@@ -74,7 +74,7 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kStacksNotKept,
      "{0} allocations are counted as of other stacks: the memory of --aggregate was full when theirs came (a larger "
      "--aggregate-memory makes room)"},
-    {NoteKind::kExecNotFollowed, "the program executed another one, which was not recorded: -e goes on there"},
+    {NoteKind::kExecNotFollowed, "the program executed another one, which was not recorded: use -e to follow it"},
     {NoteKind::kExecRefused, "it executed a program that isn't recorded: {name}"},
     {NoteKind::kExecWhileLeaving, "it executed a program that isn't recorded: heaptap was detaching from it"},
     {NoteKind::kTracerLetGo, "the tracer had to detach from the process before its end: later events are missing"},

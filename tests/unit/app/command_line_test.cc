@@ -264,7 +264,7 @@ TEST(CommandLine, RefusesValuesWithCauseAndCure) {
       {{"run", "--on-overflow", "spill", "x"}, "--on-overflow: 'spill' is not one of wait, drop"},
       {{"run", "--error-exitcode", "256", "x"}, "--error-exitcode: '256' is not a number from 0 to 255"},
       {{"run", "-n", "-3", "x"}, "--count: '-3' is not a number"},
-      {{"run", "--depth"}, "--depth needs a value behind it"},
+      {{"run", "--depth"}, "--depth needs a value"},
       {{"run", "--config", "/no/such/file", "x"}, "--config: can't read the file /no/such/file"},
       {{"check", "a", "--max-allocations", "-1"}, "--max-allocations: '-1' is not a number"},
   };
