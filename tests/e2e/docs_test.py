@@ -21,7 +21,11 @@ class Pages(heaptap_test.TestCase):
 
     def check(self, page):
         """Runs the page's commands in a directory that has demo/ and build/demo/ as a checkout has them."""
-        steps = page_session.steps_of(page.read_text())
+        text = page.read_text()
+        for program in page_session.needs_of(text):
+            if shutil.which(program) is None:
+                self.skipTest(f"there is no {program} on this machine")
+        steps = page_session.steps_of(text)
         (self.folder / "build").mkdir()
         (self.folder / "build/demo").symlink_to(DEMOS)
         shutil.copytree(ROOT / "demo", self.folder / "demo")

@@ -1,12 +1,13 @@
 """Sessions in pages: fenced blocks behind a line `<!-- checked -->`, with commands (`$ …`) and what they print.
 
 What differs from run to run is compared by its form: pids, times, addresses. A line `…` stands for any lines. A command may
-go on in the next lines where it ends with a backslash.
+go on in the next lines where it ends with a backslash. `<!-- needs NAME -->`: a page is left out where there is no program NAME.
 """
 import dataclasses
 import re
 
 MARK = "<!-- checked -->"
+NEEDED = re.compile(r"^<!-- needs (\S+) -->$", re.MULTILINE)  # a program that not every machine has
 BLOCK = re.compile(r"^" + re.escape(MARK) + r"\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DURATION = r"\d+(?:\.\d+)? (?:ns|us|µs|ms|s|min)(?: \d+ s)?"
 # What is looked for in a page's line, and what may stand there instead.
@@ -16,6 +17,9 @@ FORMS = [
     (re.compile(r"(?<=\(pid )\d+"), r"\d+"),
     (re.compile(r"(?<=process )\d+"), r"\d+"),
     (re.compile(r"(?<=\.)\d+(?=\.(?:htap|html|run))"), r"\d+"),
+    (re.compile(r"(?<=-)\d+(?=-\d+\.memlog)"), r"\d+"),
+    (re.compile(r"(?<=/)\d+(?=\.htap)"), r"\d+"),
+    (re.compile(r"(?<= )\d+\.\d+ sec$"), r"\d+\.\d+ sec"),
     (re.compile(r"(?<=scanned )[\d.,]+ [KMG]?i?B"), r"[\d.,]+ [KMG]?i?B"),
     (re.compile(r"(?<=\.html \()[\d.,]+ [KMG]?i?B"), r"[\d.,]+ [KMG]?i?B"),
 ]
@@ -47,6 +51,10 @@ def steps_of(text):
             else:
                 steps[-1].printed.append(line)
     return steps
+
+
+def needs_of(text):
+    return NEEDED.findall(text)
 
 
 def pattern_of(line):
