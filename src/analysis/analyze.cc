@@ -15,6 +15,7 @@
 #include "analysis/likely_modules.h"
 #include "analysis/listing.h"
 #include "analysis/stack_names.h"
+#include "analysis/untold.h"
 #include "analysis/view_context.h"
 #include "base/command_search.h"
 #include "base/units.h"
@@ -260,6 +261,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.modules = modules_of(source.tables());
   report.skipped = names.skipped();
   report.symbol_hints = hints_for(report.frames, names);
+  leave_out_untold(report);
   if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations == 0) {
     report.unmatched = {.by_name = !query.function.empty() || !query.module.empty(), .by_thread = query.thread != 0};
   }
@@ -269,6 +271,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
 }  // namespace
 
 base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
+  HEAPTAP_TRY(check_untold(source.capture(), asked));
   const auto query = complete(asked, source.capture());
   if (!query) return std::unexpected(query.error());
   StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));

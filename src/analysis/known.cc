@@ -30,7 +30,8 @@ report::Known known_of(const report::Report& report) {
   report::Known known{.gaps = gaps_of(report)};
   known.saw_all = known.gaps.empty();
   known.leaks = known.saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
-  known.releases = known.saw_all && capture.from_start && capture.ended && !capture.truncated;
+  known.releases = known.saw_all && capture.from_start && capture.ended && !capture.truncated &&
+                   capture.import.tells(model::kUntoldReleaseErrors);
   if (capture.truncated) known.gaps.push_back(capture.running ? Gap::kRunning : Gap::kCutOff);
   return known;
 }

@@ -40,6 +40,12 @@ void keep_first(std::vector<Entry>& entries, size_t limit, Less less) {
   }
 }
 
+// Where a file of another tool doesn't tell which function was called.
+std::string called_name(wire::Function function) {
+  const char* const name = wire::facts_of(function).name;
+  return *name != '\0' ? name : "allocator";
+}
+
 }  // namespace
 
 bool Listing::is_mapping(uint64_t id) const {
@@ -127,7 +133,7 @@ std::vector<uint32_t> Listing::threads_of(uint64_t id) const {
 void Listing::name(report::StackEntry& stack) const {
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const wire::FunctionFacts& function = wire::facts_of(site.function);
-  stack.function = function.name;
+  stack.function = called_name(site.function);
   stack.variant = function.variant;
   stack.mapping = function.family == wire::Family::kMap;
   stack.frames = names_.list_frames(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxFrames);

@@ -37,8 +37,15 @@ std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, mod
   return frames;
 }
 
+const std::vector<model::Frame>& StackNames::frames_of_code(const model::Tables& tables, model::CodeId code) {
+  if (tables.names == nullptr) return resolver_.resolve(tables, tables.codes[code]);
+  const auto [found, is_new] = brought_.try_emplace(code);
+  if (is_new) found->second = tables.names->frames_of(code);
+  return found->second;
+}
+
 StackNames::CodeFrames StackNames::frames_at(const model::Tables& tables, model::StackId stack) {
-  const std::vector<model::Frame>& found = resolver_.resolve(tables, tables.codes[tables.stacks[stack].code]);
+  const std::vector<model::Frame>& found = frames_of_code(tables, tables.stacks[stack].code);
   if (is_agent(found.front())) return {};  // a signal came while heaptap itself was at work
   return {&found, is_called_by_signal(tables, stack)};
 }
@@ -89,7 +96,7 @@ StackNames::Match StackNames::match_of(const model::Tables& tables, model::CodeI
     return known->second;
   }
   Match match;
-  for (const model::Frame& frame : resolver_.resolve(tables, tables.codes[code])) {
+  for (const model::Frame& frame : frames_of_code(tables, code)) {
     match.function = match.function || function_.matches(frame.function);
     match.module = match.module || module_.matches(frame.module);
   }

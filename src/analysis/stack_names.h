@@ -1,6 +1,7 @@
 // Names for whole stacks, and whether a stack passes the filters by name.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <unordered_map>
 #include <vector>
 
 #include "base/name_filter.h"
@@ -44,6 +45,8 @@ class StackNames {
     bool function = false;
     bool module = false;
   };
+  // As the source names it, else as symbols do.
+  const std::vector<model::Frame>& frames_of_code(const model::Tables& tables, model::CodeId code);
   Match match_of(const model::Tables& tables, model::CodeId code);
   // The frames of one code of a stack; empty for heaptap's own. A handler's caller is the signal.
   struct CodeFrames {
@@ -53,6 +56,7 @@ class StackNames {
   CodeFrames frames_at(const model::Tables& tables, model::StackId stack);
 
   symbols::Resolver resolver_;
+  std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // by Tables::names
   base::NameFilter function_;
   base::NameFilter module_;
   report::SkippedNames skipped_;

@@ -86,12 +86,17 @@ std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, Limi
 std::vector<std::string> remarks_of(const CheckOptions& options, const report::Report& report,
                                     const std::vector<model::Note>& scan_notes) {
   std::vector<std::string> remarks;
-  if (options.leaked_bytes && !report.leaks.scanned) {
+  const std::string& tool = report.capture.import.tool;
+  if (options.leaked_bytes && !report.leaks.scanned && !tool.empty()) {
+    remarks.push_back(fmt::format("--max-leaked: {}'s file doesn't tell what leaks; use --max-live", tool));
+  } else if (options.leaked_bytes && !report.leaks.scanned) {
     std::string why;
     for (const std::string& note : report::sentences_of(scan_notes)) why += "; " + note;
     remarks.push_back("--max-leaked: the trace has no leak scan" + why +
                       "; record it again without --no-leak-scan and --aggregate, or use --max-live");
   }
+  if (options.allocations && !report.totals.calls_known)
+    remarks.push_back(fmt::format("--max-allocations: {}'s file doesn't tell calls; use --max-peak", tool));
   if ((options.peak_bytes && !peak_of(report) && !report.of_run) || (options.live_bytes && !report.totals.live_known)) {
     remarks.emplace_back("--aggregate didn't keep what --max-peak or --max-live asks for; record it again without");
   }
@@ -140,9 +145,9 @@ class Recorded {
       const auto reader = open_trace(trace);
       if (!reader) continue;
       model::Capture& known = captures.emplace_back();
-      known.pid = reader->capture().pid;
-      known.host_name = reader->capture().host_name;
-      known.start_unix_ns = reader->capture().start_unix_ns;
+      known.pid = (*reader)->capture().pid;
+      known.host_name = (*reader)->capture().host_name;
+      known.start_unix_ns = (*reader)->capture().start_unix_ns;
     }
     return captures;
   }
@@ -208,10 +213,11 @@ base::Result<report::Verdict> judge_trace(CheckOptions options, const analysis::
                                           const std::string& trace, Recorded& recorded) {
   auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
-  const bool is_wrapper = reader->capture().executed && reader->scans().empty() && recorded.went_on(reader->capture());
+  const bool is_wrapper =
+      (*reader)->capture().executed && (*reader)->scans().empty() && recorded.went_on((*reader)->capture());
   if (is_wrapper) options.leaked_bytes.reset();
-  auto verdict = judge(options, suppressions, trace, reader->scan_notes(),
-                       [&reader](const analysis::Query& query) { return analysis::analyze(*reader, query); });
+  auto verdict = judge(options, suppressions, trace, (*reader)->scan_notes(),
+                       [&reader](const analysis::Query& query) { return analysis::analyze(**reader, query); });
   if (verdict && is_wrapper)
     verdict->remarks.push_back("it executed another program: what was allocated before is not a leak");
   return verdict;

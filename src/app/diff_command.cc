@@ -24,7 +24,7 @@ base::Result<report::Report> read_report(const std::string& trace, analysis::Que
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
   progress.follow(query);
-  auto report = analysis::analyze(*reader, query);
+  auto report = analysis::analyze(**reader, query);
   if (report) report->trace_path = trace;
   return report;
 }
@@ -41,7 +41,7 @@ base::Result<Moment> read_moment(const DiffOptions& options, analysis::Query que
   if (!reader) return std::unexpected(reader.error());
   // Of a trace that was cut off the end is what can be read of it, and when that was is known then.
   constexpr uint64_t kOpenEnd = ~uint64_t{0};
-  const NamedMoments named{.end_ns = reader->capture().ended ? reader->capture().duration_ns : kOpenEnd};
+  const NamedMoments named{.end_ns = (*reader)->capture().ended ? (*reader)->capture().duration_ns : kOpenEnd};
   const auto time = moment_of(text, named);
   if (!time) return std::unexpected(time.error());
   query.to_ns = *time;

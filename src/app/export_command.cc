@@ -132,9 +132,9 @@ base::Result<> export_trace(const ExportOptions& options) {
   if (is_run) return export_run(options, format, **run);
   auto source = open_trace(options.trace);
   if (!source) return std::unexpected(std::move(source).error());
-  const auto report = read_report(*source, options, format);
+  const auto report = read_report(**source, options, format);
   if (!report) return std::unexpected(report.error());
-  return write_report(format, *report, *source, options);
+  return write_report(format, *report, **source, options);
 }
 
 }  // namespace

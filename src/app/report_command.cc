@@ -26,13 +26,13 @@ base::Result<report::Report> read_trace(const ReportOptions& options, analysis::
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
   query.from_all_sides = true;
-  if (!reader->scans().empty()) {
+  if (!(*reader)->scans().empty()) {
     query.generate = analysis::SuppressionSyntax::kLsan;
     query.retained = analysis::RetainedBy::kStack;
     query.globals = true;
   }
   progress.follow(query);
-  auto report = analysis::analyze(*reader, query);
+  auto report = analysis::analyze(**reader, query);
   if (report) report->trace_path = options.trace;
   return report;
 }
@@ -55,7 +55,7 @@ base::Result<report::Report> read_all(const ReportOptions& options, const Run& r
 }
 
 std::string title_of(const report::Report& report) {
-  const std::string main = fmt::format("{} (pid {})", report::program_of(report.capture), report.capture.pid);
+  const std::string main = report::program_of(report.capture) + report::process_of(report.capture);
   if (!report.of_run || report.processes.size() < 2) return main;
   const size_t others = report.processes.size() - 1;
   return fmt::format("{} and {} more {}", main, others, others == 1 ? "process" : "processes");

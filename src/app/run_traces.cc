@@ -27,9 +27,9 @@ Part read_part(const trace::RunEntry& entry, const analysis::Query& query) {
   auto reader = open_trace(entry.trace);
   if (!reader) return failed(reader.error());
   // A later recording may have put its traces in the place of some of this one.
-  if (reader->capture().pid != entry.pid)
+  if ((*reader)->capture().pid != entry.pid)
     return failed(base::make_error("'{}' is the trace of another process", entry.trace));
-  auto report = analysis::analyze(*reader, query);
+  auto report = analysis::analyze(**reader, query);
   if (!report) return failed(report.error());
   report->trace_path = entry.trace;
   return {.report = *std::move(report), .failure = ""};
@@ -90,7 +90,7 @@ base::Result<std::string> trace_of(const Run& run, uint32_t pid) {
   for (const trace::RunEntry& entry : run.entries) {
     if (entry.pid != pid) continue;
     const auto reader = open_trace(entry.trace);
-    const bool went_on = reader && reader->capture().executed;
+    const bool went_on = reader && (*reader)->capture().executed;
     if (found.empty() || !went_on) found = entry.trace;
   }
   if (!found.empty()) return found;

@@ -66,11 +66,11 @@ base::Result<report::Report> read_trace(const ShowOptions& options, const std::s
   if (!reader) {
     return std::unexpected(std::move(reader).error());
   }
-  if (options.process != 0 && reader->capture().pid != options.process) {
+  if (options.process != 0 && (*reader)->capture().pid != options.process) {
     return base::fail("--process {}: '{}' is the trace of process {} alone", options.process, trace,
-                      reader->capture().pid);
+                      (*reader)->capture().pid);
   }
-  auto report = analysis::analyze(*reader, query);
+  auto report = analysis::analyze(**reader, query);
   if (report) {
     report->trace_path = trace;
     if (options.running && !report->capture.ended) {

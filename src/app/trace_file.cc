@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "collect/trace_name.h"
+#include "imports/import.h"
 #include "trace/run_index.h"
+#include "trace/trace_reader.h"
 #include "wire/frame.h"
 
 namespace heaptap::app {
@@ -17,7 +19,7 @@ constexpr size_t kMagicBytes = 8;
 
 }  // namespace
 
-base::Result<trace::TraceReader> open_trace(const std::string& path) {
+base::Result<std::unique_ptr<model::EventSource>> open_trace(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
@@ -36,7 +38,10 @@ base::Result<trace::TraceReader> open_trace(const std::string& path) {
     if (trace::is_one_process(*entries) && !trace::is_run_index(main)) return open_trace(main);
     return base::fail("'{}' is the recording of several processes: name one of its traces, such as '{}'", path, main);
   }
-  return trace::TraceReader::open(path);
+  if (imports::is_import(path)) return imports::open_import(path);
+  auto reader = trace::TraceReader::open(path);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  return std::make_unique<trace::TraceReader>(*std::move(reader));
 }
 
 bool is_trace(const std::string& path) {
@@ -45,7 +50,8 @@ bool is_trace(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, error)) return false;
   std::array<char, kMagicBytes> head{};
   std::ifstream(path, std::ios::binary).read(head.data(), head.size());
-  return std::memcmp(head.data(), wire::kFileMagic, head.size()) == 0 || trace::is_run_index(path);
+  return std::memcmp(head.data(), wire::kFileMagic, head.size()) == 0 || trace::is_run_index(path) ||
+         imports::is_import(path);
 }
 
 base::Result<std::string> newest_trace() {

@@ -1,14 +1,15 @@
-// Opening the trace that a command names.
+// Opening the trace that a command names: heaptap's own, or a file of another tool.
 #pragma once
+#include <memory>
 #include <string>
 
 #include "base/result.h"
-#include "trace/trace_reader.h"
+#include "model/event_source.h"
 
 namespace heaptap::app {
 
 // An index stands for its main program's trace where all its programs were one process.
-base::Result<trace::TraceReader> open_trace(const std::string& path);
+base::Result<std::unique_ptr<model::EventSource>> open_trace(const std::string& path);
 
 // Whether a word of a command line is meant as a trace: it begins like one, or is named like one.
 bool is_trace(const std::string& path);

@@ -1,8 +1,10 @@
-// Compresses what is written, as gzip does, piece by piece.
+// Compresses what is written, as gzip does, and decompresses what was: both piece by piece, in bounded memory.
 #pragma once
 #include <zlib.h>
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string_view>
 
 namespace heaptap::base {
@@ -24,6 +26,33 @@ class GzipWriter {
   void put(std::string_view piece, int flush);
 
   const Write& write_;
+  z_stream stream_{};
+};
+
+// Several compressed pieces one behind the other are read as one, as gzip does.
+class GzipReader {
+ public:
+  enum class State {
+    kBetween,  // at the beginning, or behind a piece that was whole
+    kWithin,
+    kDamaged,  // and stays so
+  };
+  struct Progress {
+    size_t taken = 0;  // of the input
+    size_t made = 0;   // of the output
+  };
+
+  GzipReader();
+  GzipReader(const GzipReader&) = delete;
+  GzipReader& operator=(const GzipReader&) = delete;
+  ~GzipReader();
+
+  // Goes on until the input is used up or the output is full.
+  Progress read(std::string_view input, std::span<char> output);
+  [[nodiscard]] State state() const { return state_; }
+
+ private:
+  State state_ = State::kBetween;
   z_stream stream_{};
 };
 

@@ -94,6 +94,9 @@ class BlockReplay : public model::EventSink {
 }  // namespace
 
 base::Result<> replay_blocks(const Input& input, BlockEvents& events) {
+  if (!input.report.totals.calls_known) {
+    return base::fail("{}'s file has no single events, which this format needs", input.report.capture.import.tool);
+  }
   if (!input.report.has_events)
     return base::fail("a trace of totals has no single events, which this format needs: record without --aggregate");
   UndoneReleases undone;

@@ -130,6 +130,7 @@ class BlockText {
 }  // namespace
 
 base::Result<> write_blocks(const report::Report& report, const report::Write& write) {
+  if (!report.blocks_known) return base::fail("{}'s file doesn't tell single blocks", report.capture.import.tool);
   if (!report.has_events)
     return base::fail("the trace has totals only, without single blocks; record it again without --aggregate");
   write(fmt::format("{} (pid {}): {} bytes in {} blocks are not freed\n\n", command_of(report.capture),

@@ -109,7 +109,7 @@ void Program::add(const StackEntry& stack) {
     uint64_t& last = last_stack_[functions_[callee.function].merged];
     if (std::exchange(last, stacks_) != stacks_) {
       Calls& calls = calls_[{caller, callee}];
-      calls.count += stack.allocations;
+      calls.count += stack.calls_known ? stack.allocations : 1;  // one, where their number is not told
       add_to(calls.costs);
     }
     caller = callee;

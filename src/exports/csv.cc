@@ -56,7 +56,7 @@ std::string row_of(const report::Report& report, const report::StackEntry& stack
   row.number(stack.calls_known, stack.allocations);
   row.number(stack.live_known && stack.calls_known, stack.releases);
   row.number(stack.calls_known, stack.allocated_bytes);
-  row.number(stack.live_known, stack.live_blocks);
+  row.number(stack.live_known && stack.blocks_known, stack.live_blocks);
   row.number(stack.live_known, stack.live_bytes);
   row.number(stack.times_known, stack.peak_bytes);
   row.number(stack.temporary_known, stack.temporary_allocations);

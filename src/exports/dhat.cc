@@ -98,8 +98,11 @@ class FrameTable {
   std::vector<std::string> called_;
 };
 
+// A file of another tool doesn't say how long blocks lived.
+bool tells_lives(const report::Report& report) { return report.has_events && report.lifetimes_known; }
+
 void write_head(const report::Report& report, const report::Write& write) {
-  const bool has_events = report.has_events;
+  const bool has_events = tells_lives(report);
   write(fmt::format("{{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":{},\"bkacc\":false,\n",
                     has_events));
   write(fmt::format("\"tu\":\"µs\",\"Mtu\":\"s\",\"tuth\":{},\n\"cmd\":{},\"pid\":{},\n", kShortLivedUnits,
@@ -114,7 +117,7 @@ base::Result<> write_dhat(const Input& input, const report::Write& write) {
   const report::Report& report = input.report;
   HEAPTAP_TRY(require(metric_of(MetricKind::kAllocations), report));
   HeldBlocks held(report.stacks.size(), report.capture.duration_ns);
-  if (report.has_events) HEAPTAP_TRY(replay_blocks(input, held));
+  if (tells_lives(report)) HEAPTAP_TRY(replay_blocks(input, held));
   write_head(report, write);
   write(",\n\"pps\":[");
   FrameTable table;
@@ -124,7 +127,7 @@ base::Result<> write_dhat(const Input& input, const report::Write& write) {
     if (stack.mapping) continue;
     write(fmt::format("{}\n{{\"tb\":{},\"tbk\":{}", std::exchange(first, false) ? "" : ",", stack.allocated_bytes,
                       stack.allocations));
-    if (report.has_events) {
+    if (tells_lives(report)) {
       const HeldBlocks::Counts& counts = held.of(place);
       write(fmt::format(",\"tl\":{},\"mb\":{},\"mbk\":{},\"gb\":{},\"gbk\":{},\"eb\":{},\"ebk\":{}",
                         counts.lifetime_ns / kNsPerUnit, counts.most.bytes, counts.most.blocks, counts.peak.bytes,

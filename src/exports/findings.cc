@@ -83,6 +83,8 @@ std::string sentence_of(const report::ErrorEntry& error) {
 
 base::Result<> require_scan(const report::Report& report, std::string_view format) {
   if (report.leaks.scanned) return {};
+  if (const std::string& tool = report.capture.import.tool; !tool.empty())
+    return base::fail("{}'s file has no leak scan, so there is nothing to write as {}", tool, format);
   return base::fail(
       "the trace has no leak scan, so there is nothing to write as {}; record it again without --no-leak-scan and "
       "--aggregate",
@@ -100,6 +102,7 @@ std::string doubt_about_leaks(const report::Report& report) {
 }
 
 std::string doubt_about_releases(const report::Report& report) {
+  if (!report.capture.import.tool.empty()) return "which releases are bad is not told";
   if (!report.totals.bad_frees_known) return "which releases are double is not kept in totals";
   if (report.known.releases && report.capture.ended && !report.capture.truncated) return {};
   const std::string gaps = gaps_of(report);

@@ -33,6 +33,19 @@ void write_node(const FrameTree& node, const std::string& label, size_t depth, c
     write_node(caller->second, label_of(frames[caller->first]), depth + 1, frames, write);
 }
 
+// massif's own file may have counted something else.
+const char* unit_of(const model::Capture& capture) {
+  switch (capture.import.unit) {
+    case model::TimeUnit::kInstructions:
+      return "i";
+    case model::TimeUnit::kAllocatedBytes:
+      return "B";
+    case model::TimeUnit::kNanoseconds:
+      break;
+  }
+  return "ms";
+}
+
 class Snapshots {
  public:
   Snapshots(const report::Report& report, const report::Write& write) : report_(report), write_(write) {}
@@ -50,7 +63,7 @@ class Snapshots {
     write_(
         fmt::format("#-----------\nsnapshot={}\n#-----------\ntime={}\nmem_heap_B={}\nmem_heap_extra_B=0\n"
                     "mem_stacks_B=0\nheap_tree={}\n",
-                    count_++, time_ns_ / 1'000'000, bytes, kind));
+                    count_++, time_ns_ / (report_.capture.import.has_times() ? 1'000'000 : 1), bytes, kind));
   }
 
   const report::Report& report_;
@@ -67,7 +80,7 @@ base::Result<> write_massif(const Input& input, const report::Write& write) {
   const Metric& live = metric_of(MetricKind::kLive);
   HEAPTAP_TRY(require(peak, report));
   HEAPTAP_TRY(require(live, report));
-  write(fmt::format("desc: (none)\ncmd: {}\ntime_unit: ms\n", command_of(report.capture)));
+  write(fmt::format("desc: (none)\ncmd: {}\ntime_unit: {}\n", command_of(report.capture), unit_of(report.capture)));
   Snapshots snapshots(report, write);
   snapshots.add(0, 0);
   bool peak_written = false;

@@ -17,7 +17,7 @@ constexpr std::array<Metric, kMetricCount> kMetrics{{
      kAggregated},
     {MetricKind::kLiveBlocks, "live-blocks", "LiveBlocks", "live blocks", false,
      [](const StackEntry& stack) { return stack.live_blocks; },
-     [](const StackEntry& stack) { return stack.live_known; }, kAggregated},
+     [](const StackEntry& stack) { return stack.live_known && stack.blocks_known; }, kAggregated},
     {MetricKind::kPeak, "peak", "PeakBytes", "bytes at the peak", true,
      [](const StackEntry& stack) { return stack.peak_bytes; },
      [](const StackEntry& stack) { return stack.times_known; }, kAggregated},
@@ -42,8 +42,9 @@ constexpr std::array<Metric, kMetricCount> kMetrics{{
 bool is_recorded(const Metric& metric, const report::Report& report) {
   switch (metric.kind) {
     case MetricKind::kLive:
-    case MetricKind::kLiveBlocks:
       return report.totals.live_known;
+    case MetricKind::kLiveBlocks:
+      return report.totals.live_known && report.totals.blocks_known;
     case MetricKind::kPeak:
       return report.has_events && report.totals.peak_known;
     case MetricKind::kAllocated:
@@ -75,6 +76,8 @@ bool is_known(const Metric& metric, const report::Report& report) {
 
 base::Result<> require(const Metric& metric, const report::Report& report) {
   if (is_known(metric, report)) return {};
+  const std::string& tool = report.capture.import.tool;
+  if (!tool.empty()) return base::fail("the number of {} is not known: {}'s file doesn't tell it", metric.title, tool);
   return base::fail("the number of {} is not known of this trace: {}", metric.title, metric.cure);
 }
 

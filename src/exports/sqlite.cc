@@ -113,7 +113,7 @@ class Tables {
     };
     row.text("command").text(command_of(capture)).add();
     row.text("heaptap_version").text(capture.heaptap_version).add();
-    number("pid", true, capture.pid);
+    number("pid", capture.import.tool.empty(), capture.pid);
     number("lost_events", true, capture.lost_events);
     number("truncated", true, capture.truncated ? 1 : 0);
     number("leaks_known", true, report_.known.leaks && report_.leaks.scanned ? 1 : 0);
@@ -121,12 +121,12 @@ class Tables {
     number("allocations", totals.calls_known, totals.allocations);
     number("frees", totals.live_known && totals.calls_known, totals.releases);
     number("allocated_bytes", totals.calls_known, totals.allocated_bytes);
-    number("live_blocks", totals.live_known, totals.live_blocks);
+    number("live_blocks", totals.live_known && totals.blocks_known, totals.live_blocks);
     number("live_bytes", totals.live_known, totals.live_bytes);
     number("peak_live_bytes", totals.peak_known, totals.peak_live_bytes);
     number("double_frees", totals.bad_frees_known, totals.double_releases);
     number("bad_frees", totals.bad_frees_known, totals.bad_releases);
-    number("mismatched_frees", totals.calls_known, totals.mismatched_releases);
+    number("mismatched_frees", totals.calls_known && totals.mismatched_known, totals.mismatched_releases);
     finish(row);
   }
 
@@ -150,7 +150,8 @@ class Tables {
     for (const report::StackEntry& stack : report_.stacks) {
       row.number(stack.id).text(stack.function).text(stack.variant).number(stack.mapping ? 1 : 0);
       row.number(stack.calls_known, stack.allocations).number(stack.live_known && stack.calls_known, stack.releases);
-      row.number(stack.calls_known, stack.allocated_bytes).number(stack.live_known, stack.live_blocks);
+      row.number(stack.calls_known, stack.allocated_bytes)
+          .number(stack.live_known && stack.blocks_known, stack.live_blocks);
       row.number(stack.live_known, stack.live_bytes).number(stack.times_known, stack.peak_bytes);
       row.number(stack.temporary_known, stack.temporary_allocations);
       const bool scanned = stack.leaks.has_value();
@@ -203,8 +204,11 @@ class Tables {
   void write_timeline() {
     Row row(database_, "timeline", 7);
     for (const report::TimelinePoint& point : report_.timeline) {
-      row.number(point.time_ns).number(point.live_bytes).number(point.live_blocks).number(point.peak_live_bytes);
-      row.number(point.allocations).number(point.releases).number(point.mapped_bytes).add();
+      const report::Totals& totals = report_.totals;
+      row.number(report_.capture.import.has_times(), point.time_ns).number(point.live_bytes);
+      row.number(totals.blocks_known, point.live_blocks).number(point.peak_live_bytes);
+      row.number(totals.calls_known, point.allocations).number(totals.calls_known, point.releases);
+      row.number(totals.calls_known, point.mapped_bytes).add();
     }
     finish(row);
   }

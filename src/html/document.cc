@@ -174,12 +174,14 @@ class Document {
     column("frees",
            [](const StackEntry& stack) { return known(stack.calls_known && stack.live_known, stack.releases); });
     column("allocated_bytes", [](const StackEntry& stack) { return known(stack.calls_known, stack.allocated_bytes); });
-    column("live_blocks", [](const StackEntry& stack) { return known(stack.live_known, stack.live_blocks); });
+    column("live_blocks",
+           [](const StackEntry& stack) { return known(stack.live_known && stack.blocks_known, stack.live_blocks); });
     column("live_bytes", [](const StackEntry& stack) { return known(stack.live_known, stack.live_bytes); });
     column("peak_bytes", [](const StackEntry& stack) { return known(stack.times_known, stack.peak_bytes); });
     column("temporary_allocations",
            [](const StackEntry& stack) { return known(stack.temporary_known, stack.temporary_allocations); });
-    column("lifetime_ns", [](const StackEntry& stack) { return known(stack.times_known, stack.lifetime_ns); });
+    column("lifetime_ns",
+           [](const StackEntry& stack) { return known(stack.times_known && stack.lifetime_known, stack.lifetime_ns); });
     const auto leaks = [&](const char* blocks, const char* bytes, BlockCount report::StackLeaks::* which) {
       column(blocks, [&](const StackEntry& stack) {
         return stack.leaks ? std::optional(((*stack.leaks).*which).blocks) : std::nullopt;
@@ -242,7 +244,8 @@ class Document {
     keys(table, activity.left);
     table.column("state", activity.left,
                  [](const report::LeftCell& cell) { return static_cast<uint32_t>(cell.state); });
-    table.column("blocks", activity.left, [](const report::LeftCell& cell) { return cell.blocks; });
+    const bool has_blocks = report_.totals.blocks_known;
+    table.column("blocks", activity.left, [&](const report::LeftCell& cell) { return known(has_blocks, cell.blocks); });
     table.column("bytes", activity.left, [](const report::LeftCell& cell) { return cell.bytes; });
   }
 
@@ -264,9 +267,13 @@ class Document {
   template <typename Cells>
   void keys(ObjectWriter& table, const Cells& cells) {
     table.column("stack", cells, [&](const auto& cell) { return cell.stack; });
-    table.column("thread", cells, [](const auto& cell) { return cell.thread; });
+    const bool has_threads = report_.threads_known;
+    const bool has_sizes = report_.totals.blocks_known;
+    table.column("thread", cells, [&](const auto& cell) { return has_threads ? int64_t{cell.thread} : int64_t{-1}; });
+    table.column("size", cells, [&](const auto& cell) {
+      return has_sizes ? int64_t{std::min<uint8_t>(cell.size_class, 52)} : int64_t{-1};
+    });
     if (report_.of_run) table.column("process", cells, [](const auto& cell) { return cell.process; });
-    table.column("size", cells, [](const auto& cell) { return uint32_t{std::min<uint8_t>(cell.size_class, 52)}; });
     table.column("bin", cells, [](const auto& cell) { return cell.bin; });
   }
 
@@ -275,27 +282,32 @@ class Document {
     document.member("cells");
     ObjectWriter table(text_);
     keys(table, cells);
-    table.column("allocations", cells, [](const Cell& cell) { return cell.allocations; });
+    const bool calls = report_.totals.calls_known;
+    table.column("allocations", cells, [&](const Cell& cell) { return known(calls, cell.allocations); });
     table.column("allocated_bytes", cells, [](const Cell& cell) { return cell.allocated_bytes; });
-    table.column("frees", cells, [](const Cell& cell) { return cell.releases; });
+    table.column("frees", cells, [&](const Cell& cell) { return known(calls, cell.releases); });
     table.column("freed_bytes", cells, [](const Cell& cell) { return cell.released_bytes; });
-    table.column("temporary", cells, [](const Cell& cell) { return cell.temporary; });
+    table.column("temporary", cells, [&](const Cell& cell) { return known(calls, cell.temporary); });
   }
 
   void timeline(ObjectWriter& document) {
     const std::vector<report::TimelinePoint>& points = report_.timeline;
-    if (!report_.has_events || points.empty()) return document.json("timeline", "null");
+    if (!report_.has_events || points.empty() || !report_.capture.import.has_times())
+      return document.json("timeline", "null");
     document.member("timeline");
     ObjectWriter table(text_);
     table.number("start_ns", report_.timeline_start_ns);
     table.number("width_ns", points.front().time_ns - report_.timeline_start_ns);
     using Point = report::TimelinePoint;
     table.column("live_bytes", points, [](const Point& point) { return point.live_bytes; });
-    table.column("live_blocks", points, [](const Point& point) { return point.live_blocks; });
+    const report::Totals& totals = report_.totals;
+    table.column("live_blocks", points,
+                 [&](const Point& point) { return known(totals.blocks_known, point.live_blocks); });
     table.column("peak_live_bytes", points, [](const Point& point) { return point.peak_live_bytes; });
-    table.column("allocations", points, [](const Point& point) { return point.allocations; });
-    table.column("frees", points, [](const Point& point) { return point.releases; });
-    table.column("mapped_bytes", points, [](const Point& point) { return point.mapped_bytes; });
+    const bool calls = totals.calls_known;
+    table.column("allocations", points, [&](const Point& point) { return known(calls, point.allocations); });
+    table.column("frees", points, [&](const Point& point) { return known(calls, point.releases); });
+    table.column("mapped_bytes", points, [&](const Point& point) { return known(calls, point.mapped_bytes); });
   }
 
   void sizes(ObjectWriter& document) {
@@ -310,7 +322,7 @@ class Document {
   }
 
   void lifetimes(ObjectWriter& document) {
-    if (!report_.has_events || report_.of_run) return document.json("lifetimes", "null");
+    if (!report_.has_events || report_.of_run || !report_.lifetimes_known) return document.json("lifetimes", "null");
     using Class = report::LifetimeClass;
     document.member("lifetimes");
     ObjectWriter table(text_);

@@ -39,6 +39,26 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
+// What a file of another tool doesn't tell. Bits.
+enum Untold : uint32_t {
+  kUntoldThreads = 1,
+  kUntoldLifetimes = 2,      // which of several blocks a release was of
+  kUntoldReleaseErrors = 4,  // bad, double and mismatched releases
+  kUntoldCounts = 8,         // calls and blocks: bytes alone are told
+};
+
+// What a file of another tool measured time in. Where that isn't time, a number of nanoseconds is one of these.
+enum class TimeUnit : uint8_t { kNanoseconds, kInstructions, kAllocatedBytes };
+
+// Where it isn't heaptap's own recording.
+struct Import {
+  std::string tool;     // whose file it is: "heaptrack", "massif"; empty: heaptap's own
+  uint32_t untold = 0;  // bits of Untold
+  TimeUnit unit = TimeUnit::kNanoseconds;
+  [[nodiscard]] bool tells(Untold what) const { return (untold & what) == 0; }
+  [[nodiscard]] bool has_times() const { return unit == TimeUnit::kNanoseconds; }
+};
+
 struct Capture {
   // Known from the start.
   std::vector<std::string> command;
@@ -59,6 +79,7 @@ struct Capture {
   bool from_start = true;           // false: attached later, earlier allocations were not seen
   std::string heaptap_version;
   std::vector<SuppressionText> suppressions;
+  Import import;
 
   // Known at the end; empty or zero in a trace that was cut off.
   bool ended = false;

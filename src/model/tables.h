@@ -2,11 +2,13 @@
 // They grow while a trace is read; entries never change. Everything in them was bounds-checked by who made them.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "model/event.h"
+#include "model/frame.h"
 #include "wire/functions.h"
 #include "wire/log.h"
 
@@ -47,12 +49,24 @@ struct Thread {
   std::string name;  // empty where it was not seen
 };
 
+// Names that a source brings with it: those stand for its codes, and no symbols are asked.
+class CodeNames {
+ public:
+  CodeNames() = default;
+  CodeNames(const CodeNames&) = delete;
+  CodeNames& operator=(const CodeNames&) = delete;
+  virtual ~CodeNames() = default;
+  // Of one entry of Tables::codes: innermost first, at least one.
+  [[nodiscard]] virtual std::vector<Frame> frames_of(CodeId code) const = 0;
+};
+
 struct Tables {
   std::vector<Site> sites;
   std::vector<Stack> stacks;
   std::vector<Code> codes;
   std::vector<Module> modules;
   std::vector<Thread> threads;
+  std::shared_ptr<const CodeNames> names;  // null: symbols tell them
 
   // The module that holds this code, if one does. The last one that was loaded wins.
   [[nodiscard]] const Module* module_of(const Code& code) const;

@@ -52,13 +52,15 @@ Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan)
       return has_gaps || is_cut ? kAtLeast : kExact;
     case LimitKind::kPeak:
       if (report.of_run ? !sum_of(report.processes).largest_peak : !report.totals.peak_known) return kNone;
-      return has_gaps ? kUnknown : is_cut ? kAtLeast : kExact;
+      // Between massif's snapshots there may have been more.
+      return has_gaps ? kUnknown : is_cut || !report.totals.calls_known ? kAtLeast : kExact;
     case LimitKind::kLive:
       if (!report.totals.live_known) return kNone;
       return has_gaps || is_cut ? kUnknown : kExact;
     case LimitKind::kAllocations:
       break;
   }
+  if (!report.totals.calls_known) return kNone;
   return has_gaps || is_cut ? kAtLeast : kExact;
 }
 

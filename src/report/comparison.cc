@@ -45,7 +45,7 @@ std::optional<uint64_t> less(const std::optional<uint64_t>& whole, const std::op
 Figures figures_of(const StackEntry& stack) {
   Figures values;
   values[Figure::kLiveBytes] = if_known(stack.live_known, stack.live_bytes);
-  values[Figure::kLiveBlocks] = if_known(stack.live_known, stack.live_blocks);
+  values[Figure::kLiveBlocks] = if_known(stack.live_known && stack.blocks_known, stack.live_blocks);
   values[Figure::kPeakBytes] = if_known(stack.times_known, stack.peak_bytes);
   values[Figure::kAllocatedBytes] = if_known(stack.calls_known, stack.allocated_bytes);
   values[Figure::kAllocations] = if_known(stack.calls_known, stack.allocations);
@@ -63,7 +63,7 @@ Figures figures_of(const Report& report) {
   const Totals& totals = report.totals;
   Figures values;
   values[Figure::kLiveBytes] = if_known(totals.live_known, totals.live_bytes);
-  values[Figure::kLiveBlocks] = if_known(totals.live_known, totals.live_blocks);
+  values[Figure::kLiveBlocks] = if_known(totals.live_known && totals.blocks_known, totals.live_blocks);
   values[Figure::kPeakBytes] = if_known(totals.peak_known, totals.peak_live_bytes);
   values[Figure::kAllocatedBytes] = if_known(totals.calls_known, totals.allocated_bytes);
   values[Figure::kAllocations] = if_known(totals.calls_known, totals.allocations);

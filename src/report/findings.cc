@@ -71,7 +71,7 @@ class Findings {
 
   void ending() {
     const model::Capture& capture = report_.capture;
-    const std::string after = capture.ended ? " after " + base::format_duration(capture.duration_ns) : "";
+    const std::string after = capture.ended ? " after " + moment_text(capture, capture.duration_ns) : "";
     const bool is_bad = capture.exit.signal.has_value() || capture.truncated;
     add(is_bad ? Severity::kBad : Severity::kInfo, FindingKind::kEnding,
         fmt::format("{} {}{}.", command_of(capture), ending_text(capture), after));
@@ -83,9 +83,10 @@ class Findings {
     if (totals.calls_known) text = counted(totals.allocations, "allocation");
     if (totals.peak_known) {
       text += fmt::format("{}at most {} live", text.empty() ? "" : ", ", base::format_bytes(totals.peak_live_bytes));
-      if (totals.peak_time_known) text += " (after " + base::format_duration(totals.peak_time_ns) + ")";
+      if (is_peak_placed(report_)) text += " (after " + moment_text(report_.capture, totals.peak_time_ns) + ")";
     }
-    if (totals.live_known) text += fmt::format(", {} live at the end", base::format_bytes(totals.live_bytes));
+    if (totals.live_known)
+      text += fmt::format("{}{} live at the end", text.empty() ? "" : ", ", base::format_bytes(totals.live_bytes));
     if (report_.of_run && !totals.peak_known) {
       const std::optional<uint64_t> largest = sum_of(report_.processes).largest_peak;
       if (largest) text += fmt::format(", at most {} live in one process", base::format_bytes(*largest));

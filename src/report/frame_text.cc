@@ -51,7 +51,8 @@ std::string FrameText::place(const model::Frame& frame) const {
     const std::string file = options_.full_paths ? frame.file : files_.of(frame.file);
     return base::safe_text(frame.line == 0 ? file : fmt::format("{}:{}", file, frame.line));
   }
-  if (frame.module.empty()) return fmt::format("{:#x}", frame.address);
+  const bool stands_for_no_code = frame.address == 0 && !frame.function.empty();  // as massif's "below threshold"
+  if (frame.module.empty()) return stands_for_no_code ? "" : fmt::format("{:#x}", frame.address);
   return base::safe_text(
       fmt::format("{}+{:#x}", options_.full_paths ? frame.module : base_name(frame.module), frame.offset));
 }

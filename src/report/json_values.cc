@@ -141,13 +141,14 @@ std::string text_of(const StackEntry& stack) {
   object.number("allocations", stack.calls_known, stack.allocations);
   object.number("frees", stack.live_known && stack.calls_known, stack.releases);
   object.number("allocated_bytes", stack.calls_known, stack.allocated_bytes);
-  object.number("live_blocks", stack.live_known, stack.live_blocks);
+  object.number("live_blocks", stack.live_known && stack.blocks_known, stack.live_blocks);
   object.number("live_bytes", stack.live_known, stack.live_bytes);
   object.number("peak_bytes", stack.times_known, stack.peak_bytes);
   object.number("temporary_allocations", stack.temporary_known, stack.temporary_allocations);
-  if (!stack.calls_known || stack.mismatched_releases != 0)
-    object.number("mismatched_frees", stack.calls_known, stack.mismatched_releases);
-  object.number("lifetime_ns", stack.times_known, stack.lifetime_ns);
+  const bool mismatched_known = stack.calls_known && stack.mismatched_known;
+  if (!mismatched_known || stack.mismatched_releases != 0)
+    object.number("mismatched_frees", mismatched_known, stack.mismatched_releases);
+  object.number("lifetime_ns", stack.times_known && stack.lifetime_known, stack.lifetime_ns);
   object.numbers("threads", stack.threads_known, stack.threads);
   object.raw("leaks", text_of(stack.leaks));
   object.numbers("frames", true, stack.frames);
@@ -177,16 +178,16 @@ Json json_of(const Totals& totals) {
           {"frees", known(totals.live_known && totals.calls_known, totals.releases)},
           {"allocated_bytes", known(totals.calls_known, totals.allocated_bytes)},
           {"temporary_allocations", known(totals.temporary_known, totals.temporary_allocations)},
-          {"live_blocks", known(totals.live_known, totals.live_blocks)},
+          {"live_blocks", known(totals.live_known && totals.blocks_known, totals.live_blocks)},
           {"live_bytes", known(totals.live_known, totals.live_bytes)},
           {"peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes)},
-          {"peak_live_blocks", known(totals.peak_known, totals.peak_live_blocks)},
+          {"peak_live_blocks", known(totals.peak_known && totals.blocks_known, totals.peak_live_blocks)},
           {"peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns)},
           {"mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes)},
           {"peak_mapped_bytes", known(totals.calls_known && totals.mapped_peak_known, totals.peak_mapped_bytes)},
           {"bad_frees", known(totals.bad_frees_known, totals.bad_releases)},
           {"double_frees", known(totals.bad_frees_known, totals.double_releases)},
-          {"mismatched_frees", known(totals.calls_known, totals.mismatched_releases)},
+          {"mismatched_frees", known(totals.calls_known && totals.mismatched_known, totals.mismatched_releases)},
           {"unknown_frees", known(totals.calls_known, totals.unknown_releases)},
           {"unseen_frees", known(totals.calls_known, totals.unseen_releases)}};
 }
@@ -215,10 +216,11 @@ Json target_json(const model::Capture& capture) {
   } else if (capture.exit.signal) {
     exit = {{"signal", *capture.exit.signal}};
   }
+  const bool is_own = capture.import.tool.empty();
   return {{"command", capture.command},
           {"executable", or_null(capture.executable)},
-          {"pid", capture.pid},
-          {"parent_pid", capture.parent_pid},
+          {"pid", known(is_own, capture.pid)},
+          {"parent_pid", known(is_own, capture.parent_pid)},
           {"host", or_null(capture.host_name)},
           {"arch", capture.architecture},
           {"exit", exit}};
@@ -302,22 +304,43 @@ Json warnings_json(const Report& report) {
   return list;
 }
 
+namespace {
+
+// Where another tool counted something else in place of time; else null.
+const char* unit_of(const model::Capture& capture) {
+  switch (capture.import.unit) {
+    case model::TimeUnit::kInstructions:
+      return "instructions";
+    case model::TimeUnit::kAllocatedBytes:
+      return "allocated_bytes";
+    case model::TimeUnit::kNanoseconds:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Json capture_json(const Report& report) {
   const model::Capture& capture = report.capture;
-  return {{"via", capture.via},
-          {"complete",
-           capture.ended && !capture.truncated && capture.lost_events == 0 && capture.gaps == 0 && capture.from_start},
-          {"known", {{"leaks", report.known.leaks}, {"releases", report.known.releases}}},
-          {"from_start", capture.from_start},
-          {"start_unix_ns", capture.start_unix_ns},
-          {"duration_ns", capture.ended ? Json(capture.duration_ns) : Json(nullptr)},
-          {"time_resolution_ns", capture.time_resolution_ns},
-          {"events", capture.ended ? Json(capture.event_count) : Json(nullptr)},
-          {"events_kept", report.has_events},
-          {"lost_events", capture.lost_events},
-          {"truncated", capture.truncated},
-          {"damage", or_null(capture.damage)},
-          {"heaptap_version", capture.heaptap_version}};
+  const bool is_own = capture.import.tool.empty();
+  Json json{{"via", capture.via},
+            {"complete", capture.ended && !capture.truncated && capture.lost_events == 0 && capture.gaps == 0 &&
+                             capture.from_start},
+            {"known", {{"leaks", report.known.leaks}, {"releases", report.known.releases}}},
+            {"from_start", capture.from_start},
+            {"start_unix_ns", known(is_own, capture.start_unix_ns)},
+            {"duration_ns", known(capture.ended && capture.import.has_times(), capture.duration_ns)},
+            {"time_resolution_ns", known(capture.import.has_times(), capture.time_resolution_ns)},
+            {"events", known(capture.ended && capture.import.tells(model::kUntoldCounts), capture.event_count)},
+            {"events_kept", report.has_events},
+            {"lost_events", capture.lost_events},
+            {"truncated", capture.truncated},
+            {"damage", or_null(capture.damage)},
+            {"heaptap_version", capture.heaptap_version}};
+  if (!is_own) json["imported_from"] = capture.import.tool;
+  if (const char* const unit = unit_of(capture)) json["unit_of_times"] = unit;
+  return json;
 }
 
 JsonDocument::JsonDocument(const char* format, int version, const Write& write) : write_(write) {

@@ -120,6 +120,20 @@ constexpr Sentence kSentences[] = {
      "not all blocks are known: what else is in the heap counts as roots, so leaks may be missed"},
     {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
     {NoteKind::kCommandCut, "the command line is longer than what is shown of it"},
+    {NoteKind::kImportedHeaptrack,
+     "heaptrack's file doesn't tell which function was called, by which thread, which releases are bad, how long "
+     "blocks "
+     "lived, or whether what was not freed is lost"},
+    {NoteKind::kImportedMassif,
+     "massif's file tells what was alive at {0} moments, and of which stacks at {1} of them (as [not detailed] at the "
+     "others): what was between is not known, nor are blocks, calls, threads, or whether what was not freed is lost"},
+    {NoteKind::kImportedPages, "with --pages-as-heap massif counts pages that the program mapped, not blocks"},
+    {NoteKind::kImportedPeak,
+     "massif's snapshot of the peak has {0} bytes; another one, of which it didn't keep the stacks, has {1}"},
+    {NoteKind::kImportedExtra, "not counted: up to {0} bytes that the allocator needed for itself (mem_heap_extra_B)"},
+    {NoteKind::kImportedStacks, "not counted: up to {0} bytes of threads' stacks (mem_stacks_B)"},
+    {NoteKind::kImportedTrees, "the sums of {0} snapshots are wrong: their stacks were left out"},
+    {NoteKind::kImportedLinesSkipped, "{0} lines of the file can't be understood, and were left out"},
     {NoteKind::kSuppressionsCut, "the trace has more suppressions than are read: some are left out"},
 };
 

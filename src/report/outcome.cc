@@ -22,6 +22,7 @@ std::string ending_text(const model::Capture& capture) {
   if (capture.exit.code) return fmt::format("exited with {}", *capture.exit.code);
   if (capture.executed) return "executed another program";
   if (capture.truncated) return "recording was interrupted";
+  if (!capture.import.tool.empty()) return "ended in a way that is not known";
   if (capture.detached) return "detached, still running";
   return capture.ended ? "ended, exit status unknown" : "recording did not end";
 }

@@ -64,15 +64,16 @@ void stack_list(const char* view, const Report& report, const Write& write) {
 }
 
 // `frame` is null of the function that was called, which has a name alone.
-void add_node(const TreeNode& node, std::string& text) {
+void add_node(const TreeNode& node, const Totals& totals, std::string& text) {
+  const auto number = [](bool is_known, uint64_t value) { return is_known ? fmt::format("{}", value) : "null"; };
   const bool is_called = node.frame == kNoFrame;
-  text +=
-      fmt::format(R"({{"frame":{},"function":{},"weight":{},"allocations":{},"live_blocks":{},"children":[)",
-                  is_called ? "null" : fmt::format("{}", node.frame), is_called ? to_text(Json(node.function)) : "null",
-                  node.weight, node.allocations, node.live_blocks);
+  text += fmt::format(R"({{"frame":{},"function":{},"weight":{},"allocations":{},"live_blocks":{},"children":[)",
+                      is_called ? "null" : fmt::format("{}", node.frame),
+                      is_called ? to_text(Json(node.function)) : "null", node.weight,
+                      number(totals.calls_known, node.allocations), number(totals.blocks_known, node.live_blocks));
   for (const TreeNode& child : node.children) {
     if (&child != node.children.data()) text += ',';
-    add_node(child, text);
+    add_node(child, totals, text);
   }
   text += "]}";
 }
@@ -88,7 +89,7 @@ void tree(const Report& report, bool bottom_up, const Write& write) {
   document.begin_list("children");
   for (const TreeNode& child : root.children) {
     std::string text;
-    add_node(child, text);
+    add_node(child, report.totals, text);
     document.add(text);
   }
   document.end_list();
@@ -99,17 +100,21 @@ void stats(const Report& report, const Write& write) {
   JsonDocument document("stats", report, write);
   document.member("totals", json_of(report.totals));
   document.member("stack_count", report.stack_count);
-  document.list("threads", report.threads, [](const ThreadEntry& thread) -> Json {
-    return {{"number", thread.number},
-            {"kernel_id", thread.kernel_id == 0 ? Json(nullptr) : Json(thread.kernel_id)},
-            {"name", thread.name.empty() ? Json(nullptr) : Json(thread.name)},
-            {"allocations", thread.allocations},
-            {"frees", thread.releases},
-            {"allocated_bytes", thread.allocated_bytes}};
-  });
-  document.member("collector", {{"cpu_ns", report.capture.collector_cpu_ns},
-                                {"peak_rss_bytes", report.capture.collector_peak_rss_bytes},
-                                {"log_bytes_used", report.capture.log_bytes_used},
+  if (!report.threads_known)
+    document.member("threads", nullptr);
+  else
+    document.list("threads", report.threads, [](const ThreadEntry& thread) -> Json {
+      return {{"number", thread.number},
+              {"kernel_id", thread.kernel_id == 0 ? Json(nullptr) : Json(thread.kernel_id)},
+              {"name", thread.name.empty() ? Json(nullptr) : Json(thread.name)},
+              {"allocations", thread.allocations},
+              {"frees", thread.releases},
+              {"allocated_bytes", thread.allocated_bytes}};
+    });
+  const bool is_own = report.capture.import.tool.empty();
+  document.member("collector", {{"cpu_ns", known(is_own, report.capture.collector_cpu_ns)},
+                                {"peak_rss_bytes", known(is_own, report.capture.collector_peak_rss_bytes)},
+                                {"log_bytes_used", known(is_own, report.capture.log_bytes_used)},
                                 {"trace_bytes", report.capture.trace_bytes}});
 }
 
@@ -137,7 +142,7 @@ void sizes(const Report& report, const Write& write) {
 
 void lifetimes(const Report& report, const Write& write) {
   JsonDocument document("lifetimes", report, write);
-  if (!report.has_events)
+  if (!report.has_events || !report.lifetimes_known)
     document.member("lifetimes", nullptr);
   else
     document.list("lifetimes", report.lifetimes, [](const LifetimeClass& lifetime) -> Json {
@@ -146,15 +151,23 @@ void lifetimes(const Report& report, const Write& write) {
               {"blocks", lifetime.blocks},
               {"bytes", lifetime.bytes}};
     });
-  document.member("live_blocks", known(report.totals.live_known, report.totals.live_blocks));
+  document.member("live_blocks",
+                  known(report.totals.live_known && report.totals.blocks_known, report.totals.live_blocks));
   document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
 }
 
-Json point_json(const TimelinePoint& point) {
-  return {{"time_ns", point.time_ns},          {"live_bytes", point.live_bytes},
-          {"live_blocks", point.live_blocks},  {"peak_live_bytes", point.peak_live_bytes},
-          {"allocations", point.allocations},  {"frees", point.releases},
-          {"mapped_bytes", point.mapped_bytes}};
+Json point_json(const TimelinePoint& point, const Report& report) {
+  const Totals& totals = report.totals;
+  const bool has_times = report.capture.import.has_times();
+  Json json{{"time_ns", known(has_times, point.time_ns)},
+            {"live_bytes", point.live_bytes},
+            {"live_blocks", known(totals.blocks_known, point.live_blocks)},
+            {"peak_live_bytes", point.peak_live_bytes},
+            {"allocations", known(totals.calls_known, point.allocations)},
+            {"frees", known(totals.calls_known, point.releases)},
+            {"mapped_bytes", known(totals.calls_known, point.mapped_bytes)}};
+  if (!has_times) json["time"] = point.time_ns;
+  return json;
 }
 
 Json block_json(const BlockEntry& block, const Json& caller) {
@@ -166,18 +179,20 @@ Json block_json(const BlockEntry& block, const Json& caller) {
 
 void timeline(const Report& report, const Write& write) {
   JsonDocument document("timeline", report, write);
-  document.member("start_ns", report.timeline_start_ns);
+  document.member("start_ns", known(report.capture.import.has_times(), report.timeline_start_ns));
   if (!report.has_events)
     document.member("points", nullptr);
   else
-    document.list("points", report.timeline, point_json);
+    document.list("points", report.timeline,
+                  [&report](const TimelinePoint& point) { return point_json(point, report); });
 }
 
 void blocks(const Report& report, const Write& write) {
   JsonDocument document("blocks", report, write);
-  document.member("live_blocks", known(report.totals.live_known, report.totals.live_blocks));
+  document.member("live_blocks",
+                  known(report.totals.live_known && report.totals.blocks_known, report.totals.live_blocks));
   document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
-  if (!report.has_events)
+  if (!report.has_events || !report.blocks_known)
     document.member("blocks", nullptr);
   else
     document.list("blocks", report.blocks, [](const BlockEntry& block) {
@@ -235,7 +250,7 @@ bool has_ndjson(View view) { return view == View::kBlocks || view == View::kTime
 
 void write_ndjson(const Report& report, View view, const RenderOptions& /*options*/, const Write& write) {
   if (view == View::kTimeline) {
-    for (const TimelinePoint& point : report.timeline) write(to_text(point_json(point)) + "\n");
+    for (const TimelinePoint& point : report.timeline) write(to_text(point_json(point, report)) + "\n");
   } else if (view == View::kBlocks) {
     for (const BlockEntry& block : report.blocks) {
       const Json caller = block.caller == kNoFrame ? Json(nullptr) : json_of(report.frames[block.caller]);

@@ -11,6 +11,8 @@ std::string render_text(const Report& report, View view, const RenderOptions& op
     if (view == View::kTimeline) return text_not_kept(context, "the timeline");
     if (view == View::kBlocks) return text_not_kept(context, "single blocks");
   }
+  if (view == View::kLifetimes && !report.lifetimes_known) return text_not_kept(context, "lifetimes");
+  if (view == View::kBlocks && !report.blocks_known) return text_not_kept(context, "single blocks");
   switch (view) {
     case View::kSummary:
       return text_summary(context);

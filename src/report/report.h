@@ -44,6 +44,8 @@ struct Totals {
   bool peak_time_known = true;
   bool temporary_known = true;
   bool bad_frees_known = true;  // which are double, and which bad
+  bool mismatched_known = true;
+  bool blocks_known = true;  // live_blocks, peak_live_blocks
 };
 
 // Whom a library has blocks for, where they are for itself.
@@ -69,6 +71,9 @@ struct StackEntry {
   bool live_known = true;           // releases, live_blocks, live_bytes
   bool calls_known = true;          // allocations, releases, allocated_bytes, mismatched_releases
   bool times_known = true;          // peak_bytes, lifetime_ns
+  bool lifetime_known = true;       // lifetime_ns
+  bool blocks_known = true;         // live_blocks
+  bool mismatched_known = true;
   bool threads_known = true;
   bool temporary_known = true;
   wire::StackEnd end = wire::StackEnd::kComplete;  // why there are no further frames
@@ -199,6 +204,9 @@ struct Report {
   bool has_events =
       true;  // false: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released
   bool sizes_known = true;
+  bool lifetimes_known = true;
+  bool blocks_known = true;  // single blocks: where each is, and since when
+  bool threads_known = true;
   Known known;
   Totals totals;
   Leaks leaks;

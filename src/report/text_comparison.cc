@@ -57,7 +57,7 @@ std::string title_text(const Comparison& comparison, size_t number) {
   const Recording& recording = comparison.recordings[number];
   std::string text = base::safe_text(short_name(recording.report.trace_path, kColumns - 8));
   if (recording.at_ns) text += " at " + base::format_duration(*recording.at_ns);
-  text += fmt::format("  {} (pid {}): {}", program_of(recording.report.capture), recording.report.capture.pid,
+  text += fmt::format("  {}{}: {}", program_of(recording.report.capture), process_of(recording.report.capture),
                       exit_text(recording.report.capture));
   return filled(fmt::format("{:<7} {}", label_of(comparison, number), text), 8);
 }

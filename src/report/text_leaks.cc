@@ -48,9 +48,10 @@ std::string leaks_of_stack(const TextContext& context, const StackEntry& stack) 
 }
 
 std::string live_stack(const TextContext& context, const StackEntry& stack) {
+  const std::string blocks = stack.blocks_known ? " in " + counted(stack.live_blocks, "block") : "";
   std::string text =
-      "  " + context.ink.bold(fmt::format("#{}  {} in {} not freed", stack.id, format_bytes(stack.live_bytes),
-                                          counted(stack.live_blocks, "block")));
+      "  " + context.ink.bold(fmt::format("#{}  {}{} not freed", stack.id, format_bytes(stack.live_bytes), blocks));
+  if (!stack.calls_known) return text + "\n" + frames_text(context, stack);
   text += fmt::format(" of {} by {}", counted(stack.allocations, "allocation"),
                       function_text(stack.function, stack.variant));
   return text + "\n" + frames_text(context, stack);
@@ -120,7 +121,7 @@ std::string text_leaks(const TextContext& context) {
         context.ink.yellow("No leak scan was made: this was not freed, whether something still points to it or not.");
     text += '\n';
     text += row_text("not freed", or_unknown(report.totals.live_known, format_bytes(report.totals.live_bytes)),
-                     "in " + counted(report.totals.live_blocks, "block"));
+                     report.totals.blocks_known ? "in " + counted(report.totals.live_blocks, "block") : "");
   }
   return text + stacks_text(context, context.rows(20), stack_with_leaks) + remarks_of(context);
 }

@@ -23,6 +23,7 @@ std::string program_of(const model::Capture& capture) {
 std::string exit_text(const model::Capture& capture) {
   if (capture.running) return "still being recorded";
   if (capture.truncated) return "incomplete";
+  if (!capture.import.tool.empty()) return "how it ended is not known";
   if (capture.exit.signal) {
     const char* const name = sigabbrev_np(*capture.exit.signal);
     return fmt::format("killed by signal {}{}", *capture.exit.signal,
@@ -46,6 +47,19 @@ std::string run_text(const Report& report) {
   return fmt::format("and {}: all {} processes together", counted(ids.size() - 1, "other"), ids.size());
 }
 
+std::string filter_text(const TextContext& context) {
+  const std::string& filter = context.report.filter;
+  return filter.empty() ? "" : context.ink.yellow("only: " + base::safe_text(filter)) + "\n";
+}
+
+std::string title_of_import(const TextContext& context, const std::string& command) {
+  const model::Capture& capture = context.report.capture;
+  std::string text = command.empty() ? "" : context.ink.bold(base::safe_text(command)) + ": ";
+  text += fmt::format("{} file, imported: {}", capture.import.tool, exit_text(capture));
+  if (capture.duration_ns != 0) text += ", after " + moment_text(capture, capture.duration_ns);
+  return text + "\n" + filter_text(context);
+}
+
 }  // namespace
 
 std::string late_start_of(const Report& report) {
@@ -54,6 +68,26 @@ std::string late_start_of(const Report& report) {
              ? "some processes began with blocks of their parent, or were attached to: what they had then is not in "
                "their traces"
              : "recording began while the program ran: earlier allocations are not in it";
+}
+
+std::string moment_text(const model::Capture& capture, uint64_t time_ns) {
+  switch (capture.import.unit) {
+    case model::TimeUnit::kInstructions:
+      return counted(time_ns, "instruction");
+    case model::TimeUnit::kAllocatedBytes:
+      return base::format_bytes(time_ns) + " allocated";
+    case model::TimeUnit::kNanoseconds:
+      break;
+  }
+  return base::format_duration(time_ns);
+}
+
+bool is_peak_placed(const Report& report) {
+  return report.totals.peak_time_known || !report.capture.import.has_times();
+}
+
+std::string process_of(const model::Capture& capture) {
+  return capture.import.tool.empty() ? fmt::format(" (pid {})", capture.pid) : "";
 }
 
 std::string title_of(const TextContext& context) {
@@ -69,6 +103,7 @@ std::string title_of(const TextContext& context) {
   if (command.size() > kLongestCommand) {
     command = command.substr(0, kLongestCommand) + "...";
   }
+  if (!capture.import.tool.empty()) return title_of_import(context, command);
   std::string text = context.ink.bold(base::safe_text(command)) + ": " + exit_text(capture);
   if (capture.ended) text += " after " + base::format_duration(capture.duration_ns);
   if (capture.detached && capture.ended) text += ", still running";
@@ -80,10 +115,7 @@ std::string title_of(const TextContext& context) {
   if (!capture.architecture.empty()) text += ", " + base::safe_text(capture.architecture);
   text += ")\n";
   if (context.report.of_run) text += run_text(context.report) + "\n";
-  if (!context.report.filter.empty()) {
-    text += context.ink.yellow("only: " + base::safe_text(context.report.filter)) + "\n";
-  }
-  return text;
+  return text + filter_text(context);
 }
 
 std::string uncertainty_of(const Report& report) {
@@ -115,7 +147,9 @@ std::string remarks_of(const TextContext& context) {
     warn(fmt::format("{} counted but not listed: too many different ones",
                      counted(context.report.errors_dropped, "bad release")));
   }
-  if (!context.report.totals.bad_frees_known && context.report.totals.calls_known && context.report.filter.empty()) {
+  const bool is_own = capture.import.tool.empty();
+  if (is_own && !context.report.totals.bad_frees_known && context.report.totals.calls_known &&
+      context.report.filter.empty()) {
     warn("of some bad releases it is not known whether they were double: --aggregate forgets released blocks");
   }
   for (const std::string& note : sentences_of(capture.notes)) {
@@ -165,9 +199,10 @@ std::string function_text(const std::string& function, const std::string& varian
 }
 
 std::string text_not_kept(const TextContext& context, const char* what) {
-  return title_of(context) + "\n" +
-         context.ink.yellow(fmt::format("{}: not recorded with --aggregate (record again without it)", what)) + "\n" +
-         remarks_of(context);
+  const std::string& tool = context.report.capture.import.tool;
+  const std::string why = tool.empty() ? "not recorded with --aggregate (record again without it)"
+                                       : fmt::format("{}'s file doesn't tell", tool);
+  return title_of(context) + "\n" + context.ink.yellow(fmt::format("{}: {}", what, why)) + "\n" + remarks_of(context);
 }
 
 std::string percent(uint64_t part, uint64_t whole) {

@@ -20,6 +20,12 @@ inline constexpr size_t kNameWidth = 72;
 
 // "./app --flag: exited with 0 after 3.2 s, recorded with the agent (pid 12, x86_64)"
 std::string title_of(const TextContext& context);
+// "3.2 s"; of another tool's file in what that counted in place of time.
+std::string moment_text(const model::Capture& capture, uint64_t time_ns);
+// Whether moment_text() of its peak means something.
+bool is_peak_placed(const Report& report);
+// " (pid 12)"; empty where it is not known.
+std::string process_of(const model::Capture& capture);
 // "app" of a program that was started as /usr/bin/app.
 std::string program_of(const model::Capture& capture);
 std::string exit_text(const model::Capture& capture);

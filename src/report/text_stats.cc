@@ -46,24 +46,26 @@ std::string text_stats(const TextContext& context) {
   const Totals& totals = context.report.totals;
   const model::Capture& capture = context.report.capture;
   std::string text = title_of(context) + "\n";
-  text += fact("allocations", format_count(totals.allocations));
-  text += fact("releases", or_unknown(totals.live_known, format_count(totals.releases)));
-  text += fact("allocated",
-               fmt::format("{} ({})", format_bytes(totals.allocated_bytes), counted(totals.allocated_bytes, "byte")));
-  text += fact("average size", per(totals.allocated_bytes, totals.allocations) + " bytes");
+  const bool calls = totals.calls_known;
+  text += fact("allocations", or_unknown(calls, format_count(totals.allocations)));
+  text += fact("releases", or_unknown(totals.live_known && calls, format_count(totals.releases)));
+  text += fact("allocated", or_unknown(calls, fmt::format("{} ({})", format_bytes(totals.allocated_bytes),
+                                                          counted(totals.allocated_bytes, "byte"))));
+  text += fact("average size", or_unknown(calls, per(totals.allocated_bytes, totals.allocations) + " bytes"));
   text += fact("temporary", or_unknown(totals.temporary_known,
                                        fmt::format("{} ({})", format_count(totals.temporary_allocations),
                                                    percent(totals.temporary_allocations, totals.allocations))));
   const double seconds = static_cast<double>(capture.duration_ns) / 1e9;
   text += fact("allocations a second",
-               seconds <= 0 ? "-" : fmt::format("{:.0f}", static_cast<double>(totals.allocations) / seconds));
-  const std::string after = totals.peak_time_known ? " after " + format_duration(totals.peak_time_ns) : "";
+               seconds <= 0 || !calls ? "-" : fmt::format("{:.0f}", static_cast<double>(totals.allocations) / seconds));
+  const std::string after = is_peak_placed(context.report) ? " after " + moment_text(capture, totals.peak_time_ns) : "";
   text += fact("peak", or_unknown(totals.peak_known, fmt::format("{} ({}){}", format_bytes(totals.peak_live_bytes),
                                                                  counted(totals.peak_live_bytes, "byte"), after)));
-  text += fact("most blocks at one time", or_unknown(totals.peak_known, format_count(totals.peak_live_blocks)));
-  text += fact("not freed", or_unknown(totals.live_known, fmt::format("{} ({}) in {}", format_bytes(totals.live_bytes),
-                                                                      counted(totals.live_bytes, "byte"),
-                                                                      counted(totals.live_blocks, "block"))));
+  text += fact("most blocks at one time",
+               or_unknown(totals.peak_known && totals.blocks_known, format_count(totals.peak_live_blocks)));
+  const std::string blocks = totals.blocks_known ? " in " + counted(totals.live_blocks, "block") : "";
+  text += fact("not freed", or_unknown(totals.live_known, fmt::format("{} ({}){}", format_bytes(totals.live_bytes),
+                                                                      counted(totals.live_bytes, "byte"), blocks)));
   if (totals.peak_mapped_bytes != 0) {
     text += fact("mapped at the end", format_bytes(totals.mapped_live_bytes));
     text += fact("mapped at most", format_bytes(totals.peak_mapped_bytes));
@@ -73,13 +75,15 @@ std::string text_stats(const TextContext& context) {
   };
   error("invalid frees", totals.bad_frees_known, totals.bad_releases);
   error("double frees", totals.bad_frees_known, totals.double_releases);
-  error("mismatched frees", true, totals.mismatched_releases);
+  error("mismatched frees", totals.mismatched_known, totals.mismatched_releases);
   error("frees of unknown blocks", true, totals.unknown_releases);
   text += fact("different stacks", format_count(context.report.stack_count));
-  text += fact("events", fmt::format("{} recorded, {} lost", format_count(capture.event_count),
-                                     format_count(capture.lost_events)));
+  if (calls)
+    text += fact("events", fmt::format("{} recorded, {} lost", format_count(capture.event_count),
+                                       format_count(capture.lost_events)));
   text += fact("trace", fmt::format("{}, resolution of times {}", format_bytes(capture.trace_bytes),
-                                    format_duration(capture.time_resolution_ns)));
+                                    moment_text(capture, capture.time_resolution_ns)));
+  if (!capture.import.tool.empty()) return text + remarks_of(context);
   text +=
       fact("collector",
            fmt::format("{} of CPU, {} of memory, {} of the log used at most", format_duration(capture.collector_cpu_ns),
@@ -146,6 +150,7 @@ std::string text_lifetimes(const TextContext& context) {
 std::string text_timeline(const TextContext& context) {
   const Report& report = context.report;
   constexpr size_t kRows = 32;
+  const bool calls = report.totals.calls_known;
   const size_t rows = std::min(context.rows(kRows), std::max<size_t>(report.timeline.size(), 1));
   TextTable table({{"UNTIL"}, {"NOT FREED"}, {"BLOCKS"}, {"ALLOCS"}, {"FREES"}, {"MAPPED"}, {"PEAK"}},
                   context.options.width);
@@ -159,9 +164,10 @@ std::string text_timeline(const TextContext& context) {
       sum.allocations += report.timeline[index].allocations;
       sum.releases += report.timeline[index].releases;
     }
-    table.add({format_duration(sum.time_ns), format_bytes(sum.live_bytes), format_count(sum.live_blocks),
-               format_count(sum.allocations), format_count(sum.releases), format_bytes(sum.mapped_bytes),
-               format_bytes(sum.peak_live_bytes)},
+    table.add({moment_text(report.capture, sum.time_ns), format_bytes(sum.live_bytes),
+               report.totals.blocks_known ? format_count(sum.live_blocks) : "?",
+               calls ? format_count(sum.allocations) : "?", calls ? format_count(sum.releases) : "?",
+               calls ? format_bytes(sum.mapped_bytes) : "?", format_bytes(sum.peak_live_bytes)},
               sum.peak_live_bytes);
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);

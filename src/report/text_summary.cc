@@ -31,9 +31,23 @@ std::string peak_text(const Totals& totals) {
                               counted(totals.peak_live_blocks, "block")));
 }
 
+// Where bytes alone are told.
+std::string bytes_text(const TextContext& context) {
+  const Totals& totals = context.report.totals;
+  const std::string after = is_peak_placed(context.report)
+                                ? " after " + moment_text(context.report.capture, totals.peak_time_ns)
+                                : std::string();
+  return row_text("allocations", "unknown", "") +
+         row_text("peak", or_unknown(totals.peak_known, format_bytes(totals.peak_live_bytes)),
+                  totals.peak_known ? counted(totals.peak_live_bytes, "byte") + after : "") +
+         row_text("not freed", or_unknown(totals.live_known, format_bytes(totals.live_bytes)),
+                  totals.live_known ? counted(totals.live_bytes, "byte") : "");
+}
+
 std::string totals_text(const TextContext& context) {
   const Totals& totals = context.report.totals;
   std::string text;
+  if (!totals.calls_known) return bytes_text(context);
   text += row_text("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
   if (!totals.temporary_known) {
     text += row_text("temporary", "unknown", "threads were not kept apart (a larger --aggregate-memory does)");
@@ -72,15 +86,20 @@ std::string totals_text(const TextContext& context) {
   return text + leak_totals_text(context);
 }
 
+std::string live_text(const StackEntry& stack) {
+  if (!stack.live_known) return "not freed: unknown";
+  if (stack.live_bytes == 0 && (stack.live_blocks == 0 || !stack.blocks_known)) return "all freed";
+  const std::string blocks = stack.blocks_known ? " in " + counted(stack.live_blocks, "block") : "";
+  return fmt::format("{}{} not freed", format_bytes(stack.live_bytes), blocks);
+}
+
 std::string stack_text(const TextContext& context, const StackEntry& stack) {
   const std::string function = function_text(stack.function, stack.variant);
-  const std::string live = !stack.live_known        ? "not freed: unknown"
-                           : stack.live_blocks == 0 ? "all freed"
-                                                    : fmt::format("{} in {} not freed", format_bytes(stack.live_bytes),
-                                                                  counted(stack.live_blocks, "block"));
-  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, live));
-  text += fmt::format("  of {} in {} of {}", format_bytes(stack.allocated_bytes), counted(stack.allocations, "call"),
-                      function);
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, live_text(stack)));
+  if (stack.calls_known) {
+    text += fmt::format("  of {} in {} of {}", format_bytes(stack.allocated_bytes), counted(stack.allocations, "call"),
+                        function);
+  }
   if (stack.times_known) text += fmt::format(", {} at the peak", format_bytes(stack.peak_bytes));
   if (stack.temporary_known && stack.temporary_allocations != 0) {
     text += fmt::format(", {} temporary", format_count(stack.temporary_allocations));
@@ -117,10 +136,11 @@ std::string text_top(const TextContext& context) {
                                         all.first(std::min(all.size(), context.rows(20))), context.report.sort_key)) {
     const StackEntry& stack = row.sum;
     table.add({stack.live_known ? format_bytes(stack.live_bytes) : "?",
-               stack.live_known ? format_count(stack.live_blocks) : "?",
-               stack.times_known ? format_bytes(stack.peak_bytes) : "-", format_bytes(stack.allocated_bytes),
-               format_count(stack.allocations), stack.temporary_known ? format_count(stack.temporary_allocations) : "?",
-               stack.function,
+               stack.live_known && stack.blocks_known ? format_count(stack.live_blocks) : "?",
+               stack.times_known ? format_bytes(stack.peak_bytes) : "-",
+               stack.calls_known ? format_bytes(stack.allocated_bytes) : "?",
+               stack.calls_known ? format_count(stack.allocations) : "?",
+               stack.temporary_known ? format_count(stack.temporary_allocations) : "?", stack.function,
                site_line(context.text, context.report.frames, row, TextTable::room_below(context.options.width))});
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);

@@ -149,6 +149,16 @@ class RealTraces(heaptap_test.TestCase):
         self.show_all()
         self.document("check", "--json", "--max-leaked", "0", self.trace, statuses=(3,))
 
+    def test_files_of_other_tools(self):
+        files = sorted((HERE.parent / "fuzz/corpus/import").iterdir())
+        self.assertGreater(len(files), 7)
+        for self.trace in files:
+            self.show_all()
+            for line in heaptap("show", "timeline", "--ndjson", self.trace).stdout.decode().splitlines():
+                validator("timeline_point").validate(json.loads(line))
+            self.document("diff", "--json", self.trace, self.trace)
+            self.document("check", "--json", "--max-peak", "0", "--max-allocations", "0", self.trace, statuses=(1, 3))
+
     def test_a_trace_that_is_cut_off(self):
         self.record("leak_shop", "--no-leak-scan")
         self.show_all()

@@ -1,0 +1,33 @@
+// The fields of a line: numbers and words that single spaces part.
+#pragma once
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace heaptap::imports {
+
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : rest_(text) {}
+
+  // The next number, if there is one that fits.
+  std::optional<uint64_t> hex() { return number(16); }
+  std::optional<uint64_t> decimal() { return number(10); }
+  [[nodiscard]] std::string_view rest() const { return rest_; }
+  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+
+ private:
+  std::optional<uint64_t> number(int base) {
+    uint64_t value = 0;
+    const char* const end = rest_.data() + rest_.size();
+    const auto [next, error] = std::from_chars(rest_.data(), end, value, base);
+    if (error != std::errc() || (next != end && *next != ' ')) return std::nullopt;
+    rest_.remove_prefix(static_cast<size_t>(next - rest_.data()) + (next != end ? 1 : 0));
+    return value;
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace heaptap::imports

@@ -1,0 +1,49 @@
+// From a file of another tool to what is shown of it: every view, as text and as JSON.
+#include <cstdint>
+
+#include "analysis/analyze.h"
+#include "fuzz/support/expect.h"
+#include "fuzz/support/memory_file.h"
+#include "imports/import.h"
+#include "report/render.h"
+
+using namespace heaptap;
+
+namespace {
+
+using report::View;
+
+analysis::Query query_for(unsigned variant) {
+  analysis::Query query;
+  query.blocks = query.errors = true;
+  query.from_all_sides = (variant & 1) != 0;
+  if ((variant & 2) != 0) query.function = "main";
+  if ((variant & 4) != 0) query.to_ns = 20'000'000;
+  if ((variant & 8) != 0) query.limit = 3;
+  return query;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
+  const fuzz::MemoryFile file({bytes, size_bytes});
+  const bool is_import = imports::is_import(file.path());
+  auto source = imports::open_import(file.path());
+  if (!source) return 0;
+  FUZZ_EXPECT(is_import);
+  const unsigned variant = size_bytes != 0 ? bytes[size_bytes / 2] : 0;
+  const auto report = analysis::analyze(**source, query_for(variant));
+  if (!report) return 0;
+  FUZZ_EXPECT(!report->capture.import.tool.empty());
+  FUZZ_EXPECT(report->threads.empty() && report->blocks.empty() && report->lifetimes.empty());
+  uint64_t live_bytes = 0;
+  for (const report::StackEntry& stack : report->stacks) live_bytes += stack.live_bytes;
+  if (report->stacks.size() == report->stack_count) FUZZ_EXPECT(live_bytes == report->totals.live_bytes);
+  for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
+                          View::kLifetimes, View::kTimeline, View::kBlocks}) {
+    const report::RenderOptions options{.bottom_up = (variant & 64) != 0};
+    FUZZ_EXPECT(!report::render_text(*report, view, options).empty());
+    FUZZ_EXPECT(report::render_json(*report, view, options).starts_with("{"));
+  }
+  return 0;
+}
