@@ -159,9 +159,10 @@ class MassifSource : public model::EventSource {
     HEAPTAP_TRY(take_facts(*file));
     tables_ = {};
     Differences differences(tables_, options.events ? &sink : nullptr);
-    while (const auto snapshot = file->next()) {
+    for (uint64_t number = 1; const auto snapshot = file->next(); ++number) {
       if (options.progress) options.progress(file->text().read_bytes(), file->text().file_bytes());
-      if (hides_peak(*snapshot, survey_)) continue;
+      // The last one says what is alive at the end.
+      if (number != survey_.snapshots && hides_peak(*snapshot, survey_)) continue;
       if (!differences.add(*snapshot, time_of(*snapshot)))
         return base::fail("'{}' names more stacks than heaptap keeps of one file", path_);
     }

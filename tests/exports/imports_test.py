@@ -32,15 +32,15 @@ def wrongly_temporary(lines):
     return wrong
 
 
-def names_of(stack):
-    """Its functions, outermost first; the nameless ones as their modules."""
-    return tuple(frame["function"] or frame["module"] or frame["address"] for frame in reversed(stack["frames"]))
+def names_of(stack, nameless=lambda frame: frame["module"]):
+    """Its functions, outermost first."""
+    return tuple(frame["function"] or nameless(frame) for frame in reversed(stack["frames"]))
 
 
-def by_names(stacks, key):
+def by_names(stacks, key, *nameless):
     sums = collections.Counter()
     for stack in stacks:
-        sums[names_of(stack)] += stack[key]
+        sums[names_of(stack, *nameless)] += stack[key]
     return {names: count for names, count in sums.items() if count}
 
 
@@ -123,13 +123,16 @@ class Heaptrack(Imports):
         for view in ("lifetimes", "blocks"):
             self.assertIn("heaptrack's file doesn't tell", self.text("show", view, data))
         self.assertIn("doesn't tell threads", self.text("show", "summary", "--thread", "1", data, status=2))
-        self.assertIn("no leak scan", self.text("show", "leaks", "--globals", data, status=1))
+        self.assertIn("no leak scan", self.text("show", "leaks", "--globals", data, status=125))
 
     def test_a_file_that_is_cut_off_is_told_as_that(self):
         data = self.under_heaptrack(built("leak_shop"))
-        cut = self.folder / "cut.zst"
-        cut.write_bytes(data.read_bytes()[:-100])
-        self.assertIn("the file is cut off", self.text("show", "summary", cut))
+        text = "\n".join(lines_of(data)).encode()
+        cut = self.folder / "cut"
+        for whole in (text, gzip.compress(text)):
+            cut.write_bytes(whole[:-len(whole) // 4])
+            self.assertIn("the file is cut off", self.text("show", "summary", cut))
+            self.assertTrue(self.report(cut)["capture"]["truncated"])
 
     def test_round_trip(self):
         for target, arguments in (("leak_shop", ()), ("recursion", ("30", "1")), ("inlined_frames", ())):
@@ -152,10 +155,10 @@ class Heaptrack(Imports):
         self.text("check", "--max-peak", "1G", data)
         self.text("check", "--max-live", "0", data, status=1)
         self.assertIn("doesn't tell what leaks", self.text("check", "--max-leaked", "0", data, status=3))
-        self.assertIn("heaptrack", self.text("diff", data, data))
+        self.assertIn("how it ended is not", self.text("diff", data, data))
         self.text("report", "-q", "-o", self.folder / "page.html", data)
         self.assertIn(";main", self.text("export", "--to", "folded", "--metric", "peak", data))
-        self.assertIn("no leak scan", self.text("export", "--to", "lsan", data, status=1))
+        self.assertIn("no leak scan", self.text("export", "--to", "lsan", data, status=125))
         self.assertIn("imported", self.text(data))
 
 
@@ -181,8 +184,11 @@ class Massif(Imports):
     def check_peak(self, file):
         report, snapshots = self.report(file), snapshots_of(file)
         peak = next(snapshot for snapshot in snapshots if snapshot["heap_tree"] == "peak")
-        self.assertEqual(report["totals"]["peak_live_bytes"], peak["mem_heap_B"])
         self.assertEqual(report["totals"]["live_bytes"], snapshots[-1]["mem_heap_B"])
+        if snapshots[-1]["mem_heap_B"] > peak["mem_heap_B"]:  # as where nothing is given back
+            self.assertEqual(report["totals"]["peak_live_bytes"], snapshots[-1]["mem_heap_B"])
+            return report
+        self.assertEqual(report["totals"]["peak_live_bytes"], peak["mem_heap_B"])
         wanted = collections.Counter()  # by the innermost function
         for line in peak["tree"]:
             matched = re.match(r" n\d+: (\d+) (?:0x[0-9A-F]+: (.*) \([^()]*\)|in \d+ places?, .*)$", line)
@@ -242,7 +248,7 @@ class Massif(Imports):
             of_own = [stack for stack in own["stacks"] if stack["function"] not in exported.MAPPING and stack["frames"]]
             of_import = [stack for stack in imported["stacks"] if stack["frames"]]
             for key in ("live_bytes", "peak_bytes"):
-                self.assertEqual(by_names(of_import, key), by_names(of_own, key), key)
+                self.assertEqual(by_names(of_import, key), by_names(of_own, key, exported.name_of), key)
 
     def test_other_commands_take_it(self):
         file = self.under_massif(built("leak_shop"))
@@ -251,7 +257,7 @@ class Massif(Imports):
         self.text("diff", file, file)
         self.text("report", "-q", "-o", self.folder / "page.html", file)
         self.text("export", "--to", "folded", "--metric", "peak", file)
-        self.assertIn("doesn't tell", self.text("export", "--to", "heaptrack", "-o", self.folder / "x", file, status=1))
+        self.assertIn("no single events", self.text("export", "--to", "heaptrack", "-o", self.folder / "x", file, status=125))
         self.assertIn("doesn't tell", self.text("show", "summary", "--sort", "allocations", file, status=2))
         for view in ("top", "tree", "stats", "leaks", "timeline"):
             self.assertIn("massif", self.text("show", view, file))
