@@ -10,6 +10,7 @@ namespace heaptap::report {
 namespace {
 
 constexpr size_t kHanging = 2;
+constexpr size_t kColumn = 20;  // what is indented by so much stands in a column already
 constexpr std::string_view kNextCommand = "next:  ";
 
 // Spaces, and what stands behind them up to the next ones.
@@ -35,19 +36,20 @@ std::vector<Word> words_of(std::string_view line) {
   return words;
 }
 
-// Where further lines of this one begin: at its last column in the first half of the width. Columns are wide apart, but those
+// Where further lines of this one begin: at its last column that leaves two fifths of the width. Columns are wide apart, but those
 // behind an option or a short number.
 size_t hanging_indent(const std::vector<Word>& words, size_t width) {
   const bool is_option = words.front().text.starts_with('-');
+  const size_t most = width * 3 / 5;
   size_t column = 0;
-  size_t indent = words.front().spaces + kHanging;
+  size_t indent = words.front().spaces + (words.front().spaces < kColumn ? kHanging : 0);
   for (size_t i = 0; i < words.size(); ++i) {
     column += words[i].spaces;
     const bool is_near = is_option || column <= width / 8;
-    if (i != 0 && words[i].spaces >= (is_near ? 2 : 3) && column <= width / 2) indent = column;
+    if (i != 0 && words[i].spaces >= (is_near ? 2 : 3) && column <= most) indent = column;
     column += shown_width(words[i].text);
   }
-  return std::min(indent, width / 2);
+  return std::min(indent, most);
 }
 
 std::string fold_line(std::string_view line, size_t width, std::string_view prefix) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "report/function_name.h"
 
 namespace heaptap::report {
@@ -16,6 +18,10 @@ TEST(Fold, LeavesWhatFits) {
 TEST(Fold, FoldsBelowTheText) {
   EXPECT_EQ(folded("  one two three four\n", 12), "  one two\n    three\n    four\n");
   EXPECT_EQ(folded("--option  what it does\nnext\n", 20), "--option  what it\n          does\nnext\n");
+  EXPECT_EQ(folded("  command [OPTION]   what it does and more\n", 38),
+            "  command [OPTION]   what it does and\n                     more\n");
+  EXPECT_EQ(folded(std::string(21, ' ') + "what it does and more\n", 38),
+            std::string(21, ' ') + "what it does and\n" + std::string(21, ' ') + "more\n");
 }
 
 TEST(Fold, EachLineBeginsWithThePrefix) {
