@@ -1,11 +1,11 @@
 #include "app/interruption.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <climits>
+#include <csignal>
 #include <cstring>
 #include <string_view>
 
@@ -31,7 +31,9 @@ constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 void on_signal(int number) {
   if (symbols::stop_transfer(number)) return;  // it raises the signal again
   constexpr std::string_view kWipe = "\r\x1b[K";
-  if (line_shown) (void)!write(STDERR_FILENO, kWipe.data(), kWipe.size());
+  if (line_shown) {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kWipe.data(), kWipe.size());
+  }
   for (const File& file : files) {
     if (file.used) (void)unlink(file.path.data());
   }

@@ -99,12 +99,14 @@ base::Result<std::string> trace_of(const Run& run, uint32_t pid) {
 }
 
 base::Result<report::Report> read_run(const Run& run, const analysis::Query& query) {
-  const analysis::Query each = part_query(query);
+  ProgressLine progress;
+  analysis::Query each = part_query(query);
+  if (!each.symbols.progress)
+    each.symbols.progress = [&progress](const symbols::SymbolWork& work) { progress.tell(work); };
   analysis::Merger merger;
   std::string failure;
   size_t read = 0;
   size_t done = 0;
-  ProgressLine progress;
   two_at_once(
       std::span<const trace::RunEntry>(run.entries),
       [&each](const trace::RunEntry& entry) { return read_part(entry, each); },

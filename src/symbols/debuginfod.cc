@@ -1,10 +1,10 @@
 #include "symbols/debuginfod.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
