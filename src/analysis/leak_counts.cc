@@ -49,7 +49,7 @@ void LeakCounts::find_behind_headers(const model::HeapScan& scan, const leaks::L
   }
 }
 
-// What is lost below a suppressed leak is suppressed with it: it would be found again if that were mended.
+// What is lost below a suppressed leak is suppressed with it: it would be found again if that were fixed.
 void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
   constexpr uint32_t kNotAsked = kNotSuppressed - 1;
   std::array<uint32_t, leaks::kBlockStateCount> none_asked{};

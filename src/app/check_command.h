@@ -15,7 +15,7 @@
 namespace heaptap::app {
 
 struct CheckOptions {
-  std::vector<std::string> traces;  // or folders of traces; each is judged by itself
+  std::vector<std::string> traces;  // or directories of traces; each is judged by itself
 
   // The most that is allowed; empty: anything.
   std::optional<uint64_t> leaked_bytes;  // definitely and indirectly lost

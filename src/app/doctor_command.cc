@@ -43,7 +43,7 @@ Trials make_trials() {
           .own_path = std::filesystem::read_symlink("/proc/self/exe", ignored).string()};
 }
 
-// A number is a process; a file that is called so has a folder before its name.
+// A number is a process; a file that is called so has a directory before its name.
 std::optional<pid_t> process_of(const std::string& target) {
   pid_t process = 0;
   const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), process);

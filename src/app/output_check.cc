@@ -15,7 +15,7 @@ namespace heaptap::app {
 namespace fs = std::filesystem;
 namespace {
 
-// Only making a file tells whether one can be made. Never one that is there, nor where a link leads: the folder may be one
+// Only making a file tells whether one can be made. Never one that is there, nor where a link leads: the directory may be one
 // that others write into.
 base::Result<> try_to_make(const fs::path& path, const fs::path& shown) {
   base::UniqueFd probe(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));

@@ -120,7 +120,7 @@ void watch(collect::Supervisor& supervisor, collect::RecordedProcesses& processe
 } catch (const std::exception& error) {
   collect::StartedProgram& program = processes.program();
   if (!program.runs()) throw;
-  source.accept_no_more();  // a tracer lets go of it: it may stand still and wait for an answer
+  source.accept_no_more();  // a tracer detaches: the process may be stopped and wait for an answer
   print_error(fmt::format("heaptap: the recording ended before the program: {}\n", error.what()));
   while (waitpid(program.process, &program.status, 0) < 0 && errno == EINTR) {
   }

@@ -1,6 +1,6 @@
 // What the agent needs of its CPU. Freestanding. To be included by arch/native.h only.
 //
-// Besides what stands here a folder has three pieces of assembly, which the agent links: signal_return.S (what a handler of its own
+// Besides what stands here a directory has three pieces of assembly, which the agent links: signal_return.S (what a handler of its own
 // returns to), guarded_call.S and ending.S (calls that keep all registers as they are).
 #pragma once
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// The CPUs whose stacks are walked from outside: a new one is a line here, and its folder's signal_frames.h.
+// The CPUs whose stacks are walked from outside: a new one is a line here, and its directory's signal_frames.h.
 #pragma once
 #include "arch/i386/signal_frames.h"
 #include "arch/x86_64/signal_frames.h"

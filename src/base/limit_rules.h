@@ -41,7 +41,7 @@ bool raise_limit(const LimitRule& rule, rlimit& before);
 // Of the text of /proc/PID/status: whether the process may go beyond hard limits (CAP_SYS_RESOURCE).
 bool may_go_beyond_limits(std::string_view status);
 
-// Of the guardian's processor time. It needs some of it to take its breakpoints out and let go of all.
+// Of the guardian's processor time. It needs some of it to take its breakpoints out and detach from all.
 inline constexpr rlim_t kSecondsToLetGo = 2;
 bool is_time_enough(const rlimit& seconds, bool may_go_beyond);
 // So that it is told before it is ended. None: it is never ended for that.

@@ -30,7 +30,7 @@ class UniqueFd {
     const int old = std::exchange(descriptor_, descriptor);
     if (old < 0) return;
     const int reason = errno;
-    ::close(old);  // not again after EINTR: Linux has let go of the number then
+    ::close(old);  // not again after EINTR: Linux has freed the number then
     errno = reason;
   }
   // Another one of the same open file, not inherited through exec; none where there is none to be had.

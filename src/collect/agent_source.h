@@ -36,7 +36,7 @@ class AgentSource : public RecordingSource {
   RecordedProcesses& processes_;
   AgentServer& server_;
   log::LogWaker bell_;
-  std::map<pid_t, process::ProcessWatch> watches_;  // of those that weren't let go
+  std::map<pid_t, process::ProcessWatch> watches_;  // of those that weren't detached
 };
 
 }  // namespace heaptap::collect

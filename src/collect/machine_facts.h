@@ -1,4 +1,4 @@
-// What this machine and this process's surroundings allow, as the kernel and the file system tell it: data, without a verdict.
+// What this machine and this process's environment allow, as the kernel and the file system tell it: data, without a verdict.
 #pragma once
 #include <cstdint>
 #include <optional>

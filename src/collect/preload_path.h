@@ -1,5 +1,5 @@
 // A path by which the loader finds the agent. LD_PRELOAD is a list, divided at blanks and colons, in which $ begins a name: where
-// heaptap lives in a folder with one of these, this is a link in a folder of its own, which goes with this object.
+// heaptap lives in a directory with one of these, this is a link in a directory of its own, which goes with this object.
 #pragma once
 #include <string>
 

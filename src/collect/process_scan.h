@@ -1,4 +1,4 @@
-// A look at the memory of a recorded process, for leaks: from a process that stands still to a scan as data.
+// A look at the memory of a recorded process, for leaks: from a process that is stopped to a scan as data.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace heaptap::collect {
 
-// How a process is made to stand still, and let go at its end: that depends on who records it.
+// How a process is stopped, and released at its end: that depends on who records it.
 struct ScanAccess {
   std::function<base::Result<process::StoppedProcess>()> stop;
   // Lets it end. False: it did without waiting, so that what was read of its memory can't be relied on.
@@ -42,7 +42,7 @@ struct Recorded {
   const model::Tables& tables;
 };
 
-// The steps of one look, in this order. Between stop() and let_go() the process stands still.
+// The steps of one look, in this order. Between stop() and let_go() the process is stopped.
 class ProcessScan {
  public:
   // The target's parts outlive it.

@@ -89,7 +89,7 @@ base::Result<> Recording::finish(const model::ExitStatus& exit) {
 
 base::Result<uint32_t> Recording::scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) {
   end_was_seen_ = end_was_seen_ || ending.has_value();
-  poll();  // so that little is left to be done while it stands still
+  poll();  // so that little is left to be done while it is stopped
   auto scan = look_at_memory(access, ending);
   if (!scan) {
     if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
@@ -110,7 +110,7 @@ base::Result<model::HeapScan> Recording::look_at_memory(const ScanAccess& access
                           .log = log_->parts(),
                           .heap_is_complete = capture_.from_start && saw_all(),
                           .tells_other_numbers = stream_.tells_other_numbers()};
-  auto look = ProcessScan::stop(target);  // from here on it stands still
+  auto look = ProcessScan::stop(target);  // from here on it is stopped
   if (!look) return std::unexpected(std::move(look).error());
   maker_.take_all();
   maker_.take_tables();

@@ -40,7 +40,7 @@ class Recording {
   base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   // The process goes on as another program.
   void note_exec() { capture_.executed = true; }
-  // It is let go of.
+  // It is detached.
   void note_detached() { capture_.detached = true; }
   // What couldn't be seen, for the trace.
   void note(model::Note note);

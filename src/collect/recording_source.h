@@ -30,7 +30,7 @@ class RecordingSource {
   virtual bool has_left(const RecordedProcess& process) = 0;
   // Lets one go on unrecorded: soon it has left.
   virtual void let_go(RecordedProcess& process) = 0;
-  // From now on no recording begins, and a tracer lets go of all that it traces.
+  // From now on no recording begins, and a tracer detaches from all that it traces.
   virtual void accept_no_more() = 0;
 };
 

@@ -1,5 +1,5 @@
 // Watches over what is recorded: drains the logs, has scans made for who asks, ends each recording when its process is
-// gone, and lets go of the processes when it is time.
+// gone, and detaches from the processes when it is time.
 #pragma once
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@
 namespace heaptap::collect {
 
 struct SupervisorOptions {
-  std::optional<std::chrono::nanoseconds> duration;  // then all are let go
+  std::optional<std::chrono::nanoseconds> duration;  // then it detaches from all
   bool scan_before_letting_go = false;
 };
 
@@ -26,7 +26,7 @@ class Supervisor {
   void settle();
   // Lets go of all at once, and waits until they are gone.
   void abandon();
-  // Stays until the program, if there is one, and all that is recorded have ended or were let go.
+  // Stays until the program, if there is one, and all that is recorded have ended or were detached.
   void watch(std::optional<Launched> launched);
 
  private:

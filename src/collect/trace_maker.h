@@ -23,7 +23,7 @@ class TraceMaker {
 
   // Takes what came meanwhile, a bounded part of it. Returns how many bytes of records that was.
   uint64_t take_next();
-  // All of a process that is gone, or stands still.
+  // All of a process that is gone, or is stopped.
   void take_all();
   // The tables as they are now.
   void take_tables();

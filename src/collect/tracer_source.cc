@@ -22,7 +22,7 @@ ScanAccess access_to(tracer::TracerClient& line, pid_t process) {
           true};
 }
 
-// However the look at a process at its end ends: it doesn't stand still for longer.
+// However the look at a process at its end ends: it isn't stopped for longer.
 class EndGoesOn {
  public:
   EndGoesOn(tracer::TracerClient& line, pid_t process) : line_(line), process_(process) {}

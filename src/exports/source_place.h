@@ -8,7 +8,7 @@
 
 namespace heaptap::exports {
 
-// The file relative to the folder `root`, with slashes; nothing where it lies elsewhere. A relative path of line information
+// The file relative to the directory `root`, with slashes; nothing where it lies elsewhere. A relative path of line information
 // counts where `root` has that file.
 std::optional<std::string> path_below(const std::string& root, const std::string& file);
 

@@ -110,7 +110,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   }
   has_unread_ = unread_until != UINT64_MAX;
   if (!last && is_alone()) busy_until = UINT64_MAX;
-  // A thread that stands still in the middle of a hook holds the others up, but not for ever.
+  // A thread that is stopped in the middle of a hook holds the others up, but not for ever.
   if (!last) busy_until = std::max(busy_until, now - kStallTicks);
   merge(events, std::min(busy_until, unread_until));
   complete_until_ = std::min({busy_until, unread_until, settled_});

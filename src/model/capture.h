@@ -84,7 +84,7 @@ struct Capture {
   // Known at the end; empty or zero in a trace that was cut off.
   bool ended = false;
   bool executed = false;  // the process went on as another program, so that this one has no exit status
-  bool detached = false;  // it was let go of, and ran on
+  bool detached = false;  // and ran on
   ExitStatus exit;
   uint64_t duration_ns = 0;
   uint64_t ticks_per_second = 0;  // of the clock that ordered the events, as measured; 0: not told

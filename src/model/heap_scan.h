@@ -59,7 +59,7 @@ struct HeapScan {
   ScanReason reason = ScanReason::kEnd;
   uint64_t time_ns = 0;        // since the start of the capture
   uint64_t events_before = 0;  // events of the trace that came before it
-  uint64_t stopped_ns = 0;     // how long the target stood still
+  uint64_t stopped_ns = 0;     // how long the target was stopped
   uint64_t total_ns = 0;
   uint64_t read_bytes = 0;
   uint64_t skipped_bytes = 0;        // writable memory that was never touched, or is as its file has it

@@ -27,7 +27,7 @@ std::optional<uint64_t> number_of(std::string_view text, std::string_view name) 
   return std::nullopt;
 }
 
-// What the group at this folder may still take. Pages of files that nobody used lately are given back first.
+// What the group at this directory may still take. Pages of files that nobody used lately are given back first.
 uint64_t room_in_group(const std::string& folder, const char* limit_file, const char* usage_file) {
   const auto limit = number_in(read_proc_file(folder + "/" + limit_file));  // "max": none
   const auto used = number_in(read_proc_file(folder + "/" + usage_file));

@@ -1,4 +1,4 @@
-// The memory of another process, which should stand still meanwhile. Reads only; makes no pages in the target.
+// The memory of another process, which should be stopped meanwhile. Reads only; makes no pages in the target.
 #pragma once
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-// A process that stands still: all its threads are held by ptrace, and their registers are known. It goes on as if nothing
+// A process that is stopped: all its threads are held by ptrace, and their registers are known. It goes on as if nothing
 // had been when this object ends, when the process that owns the object ends, and when release() is called: no signal is
 // lost, a process that was stopped (SIGSTOP) stays stopped, system calls that the stop interrupted start again.
 //

@@ -15,7 +15,7 @@ class ThreadStopper {
  public:
   ThreadStopper(pid_t process, const StopLimits& limits) : process_(process), limits_(limits) {}
 
-  // With an error everything has been let go.
+  // With an error all threads go on.
   base::Result<> stop_all();
   void let_go();
 

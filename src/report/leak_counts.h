@@ -27,7 +27,7 @@ struct ScanFacts {
   uint32_t number = 0;  // counts the trace's scans from 1
   bool at_end = false;  // of the program; else it was asked for meanwhile
   uint64_t time_ns = 0;
-  uint64_t stopped_ns = 0;  // how long the target stood still
+  uint64_t stopped_ns = 0;  // how long the target was stopped
   uint64_t total_ns = 0;
   uint64_t read_bytes = 0;
   uint64_t skipped_bytes = 0;  // never touched, or as its file has it

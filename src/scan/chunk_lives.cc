@@ -18,7 +18,7 @@ constexpr uint64_t kFlags = 7;
 constexpr uint64_t kPreviousInUse = 1;
 constexpr uint64_t kIsMapped = 2;
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMaxHeapBytes = uint64_t{16} << 30;  // in all: the target stands still meanwhile
+constexpr uint64_t kMaxHeapBytes = uint64_t{16} << 30;  // in all: the target is stopped meanwhile
 
 // Where chunks begin that threads' caches are in: counts and lists for 64 sizes, as 2.30 and later have them, and as before.
 constexpr unsigned kFastBins = 10;
@@ -307,7 +307,7 @@ class ChunkLives {
     for (size_t i = 0; i < kCacheLists; ++i) {
       uint64_t count = 0;
       std::memcpy(&count, bytes.data() + i * count_bytes, count_bytes);
-      // A thread that stands still in the middle of a change may have one more in the list than it counted.
+      // A thread that is stopped in the middle of a change may have one more in the list than it counted.
       any = (lists[i] == 0 || take_out_list(lists[i], 0, count + 1)) && any;
     }
     const auto first = std::ranges::find_if(lists, [](uint64_t list) { return list != 0; });
@@ -326,7 +326,7 @@ class ChunkLives {
   std::vector<base::AddressRange> walked_;
   bool all_walked_ = true;
   uint64_t chunks_walked_ = 0;
-  uint64_t steps_left_ = uint64_t{4} << 20;  // along all lists: the target stands still meanwhile
+  uint64_t steps_left_ = uint64_t{4} << 20;  // along all lists: the target is stopped meanwhile
   bool is_too_long_ = false;                 // a list is longer than it can be, or all of them are
   std::vector<Arena> arenas_;
   std::vector<uint64_t> marks_;   // of blocks in caches

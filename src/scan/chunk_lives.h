@@ -26,7 +26,7 @@ enum class ChunkLife : uint8_t {
   kUnknown,  // of an allocator that isn't known here, or in a heap that doesn't make sense
 };
 
-// For each of `blocks`, which ascend and are as long as was asked for. The process stands still.
+// For each of `blocks`, which ascend and are as long as was asked for. The process is stopped.
 std::vector<ChunkLife> find_chunk_lives(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
                                         std::span<const base::AddressRange> blocks);
 

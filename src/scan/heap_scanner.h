@@ -1,7 +1,7 @@
-// Finds out which word of a target's memory points to which of its blocks, in two steps, so that the target stands still
+// Finds out which word of a target's memory points to which of its blocks, in two steps, so that the target is stopped
 // only as long as its memory is being read:
 //
-//   collect()   while it stands still: reads each piece of memory once and keeps the words that may be pointers
+//   collect()   while it is stopped: reads each piece of memory once and keeps the words that may be pointers
 //   resolve()   when it goes on: which block each of them points to, and how
 //
 // Roots in memory of blocks: a word of kGlobal or kMapping that lies in a block counts as the block's, not as a root.
@@ -24,7 +24,7 @@ struct ScanLimits {
 
 class HeapScanner {
  public:
-  // Makes the index of blocks. May be done before the target stands still, if the blocks are known by then.
+  // Makes the index of blocks. May be done before the target is stopped, if the blocks are known by then.
   explicit HeapScanner(ScanInput input, ScanLimits limits = {});
   HeapScanner(HeapScanner&&) noexcept;
   HeapScanner& operator=(HeapScanner&&) noexcept;

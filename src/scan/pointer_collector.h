@@ -1,4 +1,4 @@
-// The first half of a scan, while the target stands still: reads memory, and keeps words that may be pointers and what
+// The first half of a scan, while the target is stopped: reads memory, and keeps words that may be pointers and what
 // blocks begin with. Private to scan/.
 #pragma once
 #include <cstdint>

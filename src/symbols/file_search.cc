@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kDebugRoot = "/usr/lib/debug";
 constexpr size_t kFolderLimit = 64;
 
-// Which of them a path would be: the whole of it first, then without its leading folders.
+// Which of them a path would be: the whole of it first, then without its leading directories.
 std::vector<std::string> tails_of(std::string_view path) {
   std::vector<std::string> tails;
   while (path.starts_with('/')) path.remove_prefix(1);

@@ -34,7 +34,7 @@ using TellWork = std::function<void(const SymbolWork& work)>;
 
 struct ResolverOptions {
   std::vector<std::string>
-      symbol_directories;  // --symbols: a path is tried below it, then with its leading folders taken away one by one
+      symbol_directories;  // --symbols: a path is tried below it, then with its leading directories taken away one by one
   std::vector<std::string> sysroots;  // --sysroot
   bool debuginfod = false;            // ask the servers of $DEBUGINFOD_URLS
   TellWork progress = {};             // called in the thread that asks for names

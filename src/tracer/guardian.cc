@@ -72,7 +72,7 @@ base::Result<pid_t> start_guardian(base::UniqueFd socket, base::UniqueFd& other_
   } catch (const std::exception&) {
     _exit(1);  // this is a copy of heaptap, to which nothing may return
   }
-  // What waits in system calls is let go by the kernel, without being stopped.
+  // What waits in system calls is detached by the kernel, without being stopped.
   _exit(0);
 }
 

@@ -7,7 +7,7 @@ namespace heaptap::tracer {
 // Of the calling process, before it forks. The error says why its guardian would be ended soon.
 base::Result<> check_guardian();
 
-// In the guardian: terminal, folder, standard streams, signals, limits, its place in the kernel's choice when memory runs out, and
+// In the guardian: terminal, directory, standard streams, signals, limits, its place in the kernel's choice when memory runs out, and
 // its name. `wake` is a signal that interrupts its waiting.
 void protect_guardian(int wake);
 

@@ -1,4 +1,4 @@
-// Walks the stacks of a process that stands still, from outside: the walk of all (unwind/last_stack.h) over a copy of its stack
+// Walks the stacks of a process that is stopped, from outside: the walk of all (unwind/last_stack.h) over a copy of its stack
 // and the rules of its objects. `CpuType` is an arch's TracedUnwinding.
 #pragma once
 #include <cstdint>

@@ -15,9 +15,9 @@ namespace heaptap::tracer {
 
 enum class Phase : uint8_t {
   kBeforeExec,   // it runs ours, until it executes the program
-  kWaitsForLog,  // then it stands still, if it wasn't running already
+  kWaitsForLog,  // then it is stopped, if it wasn't running already
   kTraced,
-  kLeaving,  // breakpoints are out; threads are let go as they stop
+  kLeaving,  // breakpoints are out; threads are detached as they stop
 };
 
 class TracedProcess {
@@ -53,7 +53,7 @@ class TracedProcess {
   bool is_stopping = false;  // held, but not all threads have stopped
   Clock::time_point asked_at{};
 
-  // Whether it stands still until heaptap says something. While it is looked at it does, too: but then nobody may interfere.
+  // Whether it is stopped until heaptap says something. While it is looked at it is, too: but then nobody may interfere.
   [[nodiscard]] bool awaits_heaptap() const {
     const bool awaits_log = phase == Phase::kWaitsForLog && reason != LogWanted::Reason::kAttach;
     return !is_held && (awaits_log || ending != nullptr);

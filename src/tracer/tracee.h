@@ -71,7 +71,7 @@ class Tracee {
   bool was_asked = false;       // to stop, only to see where it stands
   bool group_stopped = false;   // by SIGSTOP and the like
   bool at_end = false;          // it has come to its own end, with its memory and its registers as they were
-  bool left_in_kernel = false;  // let go as soon as it comes out of a system call, or the tracer ends
+  bool left_in_kernel = false;  // detached as soon as it comes out of a system call, or the tracer ends
   int signal = 0;               // that it was about to get
   uint64_t met_address =
       0;  // of the breakpoint that it stands behind: the instruction there is still to be executed; 0: none

@@ -151,7 +151,7 @@ class Tracer {
   int socket_;
   TracerOptions options_;
   RequestSignal& bell_;
-  // Given back when there is no memory any more: so much it takes to let go of all.
+  // Given back when there is no memory any more: so much it takes to detach from all.
   std::vector<std::unique_ptr<char[]>> reserve_;
   pid_t answered_ = 0;  // whose stop is being answered; 0: nobody's
   int answered_status_ = 0;

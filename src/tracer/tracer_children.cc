@@ -35,7 +35,7 @@ void Tracer::answer_child(Tracee& clone_parent, int event) {
   if (ptrace(PTRACE_GETEVENTMSG, clone_parent.id(), nullptr, &made) != 0) return;
   try {
     take_child(clone_parent, static_cast<pid_t>(made), event);
-  } catch (const std::exception&) {  // all is let go then, as far as it is known
+  } catch (const std::exception&) {  // all is detached then, as far as it is known
     process::TracedMemory memory(static_cast<pid_t>(made));
     if (const AddressSpace* space = clone_parent.process().space.get()) space->breakpoints().lift_all(memory);
     throw;
@@ -46,7 +46,7 @@ void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
   if (threads_.contains(id)) return;
   TracedProcess& process = clone_parent.process();
   const auto status = process::read_thread_status(id);
-  if (!status || status->tracer != getpid()) {  // it has ended, or was let go
+  if (!status || status->tracer != getpid()) {  // it has ended, or was detached
     early_.erase(id);
     return;
   }
@@ -177,7 +177,7 @@ std::optional<Tracer::CloneParent> Tracer::find_clone_parent(pid_t child, bool a
   return clone_parent != clone_parents.end() ? std::optional(*clone_parent) : std::nullopt;
 }
 
-// Without a clone parent: what has no breakpoints is let go as it is.
+// Without a clone parent: what has no breakpoints is detached as it is.
 void Tracer::adopt(pid_t id, int status, const std::optional<CloneParent>& clone_parent) {
   early_.erase(id);
   TracedProcess& added =

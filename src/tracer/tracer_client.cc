@@ -87,7 +87,7 @@ base::Result<std::unique_ptr<TracerClient>> TracerClient::start(const TracerOpti
 TracerClient::TracerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 TracerClient::~TracerClient() {
-  state_->socket.reset();  // it lets go of everything, then ends
+  state_->socket.reset();  // it detaches from everything, then ends
   waitpid(state_->guardian, nullptr, 0);
 }
 

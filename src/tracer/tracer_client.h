@@ -29,7 +29,7 @@ struct TracerOptions {
   bool scan_at_end = false;
 };
 
-// A process wants a log. Answer with give_log or refuse_log: it stands still until then.
+// A process wants a log. Answer with give_log or refuse_log: it is stopped until then.
 struct LogWanted {
   enum class Reason : uint32_t { kStart, kAttach, kFork, kExec };
   pid_t process = 0;
@@ -74,7 +74,7 @@ class TracerClient {
  public:
   // Makes the tracer's process: to be called while this one has a single thread.
   static base::Result<std::unique_ptr<TracerClient>> start(const TracerOptions& options);
-  // Everything that is still traced is let go first; bounded.
+  // Everything that is still traced is detached first; bounded.
   ~TracerClient();
   TracerClient(const TracerClient&) = delete;
   TracerClient& operator=(const TracerClient&) = delete;

@@ -31,7 +31,7 @@ void keep_registers_at_end(const TracedProcess& process, process::StoppedThread&
 
 }  // namespace
 
-// First the breakpoints, in memory that runs on; then each thread, as soon as it stands where it can be let go. One that
+// First the breakpoints, in memory that runs on; then each thread, as soon as it is stopped where it can be detached. One that
 // waits in a system call is left there: it can't have met a breakpoint, and there is none any more that it could meet. The
 // kernel lets it go when this process ends.
 void Tracer::leave(TracedProcess& process, Left::Reason reason) {
@@ -100,7 +100,7 @@ void Tracer::run_out_of_time() {
 void Tracer::break_off(const char* why) {
   for (const auto& [id, process] : processes_) leave_memory(*process);
   for (const auto& [id, thread] : threads_) put_back(*thread);
-  if (std::exchange(broke_off_, true)) _exit(EXIT_FAILURE);  // the kernel lets go of what is left
+  if (std::exchange(broke_off_, true)) _exit(EXIT_FAILURE);  // the kernel detaches from what is left
   reserve_.clear();
   for (const auto& [id, process] : processes_) {
     if (!process->was_recorded || process->phase == Phase::kLeaving) continue;
@@ -112,7 +112,7 @@ void Tracer::break_off(const char* why) {
   if (unknown != 0) answer(unknown, answered_status_);  // its stop isn't told again
 }
 
-// Of processes that were being left already: what was to let go of such a thread didn't come to its end.
+// Of processes that were being left already: what was to detach such a thread didn't come to its end.
 void Tracer::let_go_of_stopped() {
   std::vector<pid_t> stopped;
   for (const auto& [id, thread] : threads_) {

@@ -238,7 +238,7 @@ void Tracer::send_unsent() {
   while (!unsent_.empty() && send_packet(socket_, unsent_.front(), false) != Sent::kLater) unsent_.pop_front();
 }
 
-// Whether anything stands still until heaptap has said something.
+// Whether anything is stopped until heaptap has said something.
 bool Tracer::awaits_heaptap() const {
   return std::ranges::any_of(processes_, [](const auto& known) { return known.second->awaits_heaptap(); });
 }

@@ -10,7 +10,7 @@ struct ExecFile {
   int folder;  // relative to which `path` is; with an empty path it is the file itself
   const char* path;
   bool searched;   // where it has no slash: along $PATH, and run by the shell if it is no program
-  bool elsewhere;  // in a working folder that isn't known yet
+  bool elsewhere;  // in a working directory that isn't known yet
 };
 
 // kHandedOn: yes. Makes system calls; changes nothing.

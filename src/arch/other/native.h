@@ -1,4 +1,4 @@
-// A CPU without a folder of its own: what every program can do. Traces are read on it; nothing is recorded.
+// A CPU without a directory of its own: what every program can do. Traces are read on it; nothing is recorded.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
