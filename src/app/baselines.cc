@@ -27,7 +27,7 @@ base::Result<Baselines> Baselines::open(const std::string& path) {
   for (const std::string& trace : *traces) {
     const auto reader = open_trace(trace);
     if (!reader) return std::unexpected(reader.error());
-    baselines.entries_.push_back({trace, reader->capture()});
+    baselines.entries_.push_back({trace, (*reader)->capture()});
   }
   return baselines;
 }
@@ -46,9 +46,9 @@ std::vector<const Baselines::Entry*> Baselines::matching(const model::Capture& c
 base::Result<std::string> Baselines::of(const std::string& trace) const {
   const auto reader = open_trace(trace);
   if (!reader) return std::unexpected(reader.error());
-  const std::vector<const Entry*> found = matching(reader->capture());
+  const std::vector<const Entry*> found = matching((*reader)->capture());
   if (found.size() == 1) return found.front()->path;
-  const std::string program = report::program_of(reader->capture());
+  const std::string program = report::program_of((*reader)->capture());
   if (found.empty()) {
     return base::fail(
         "check: '{}' records {}, of which '{}' has no baseline: record one there, or check it without --baseline",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "app/run_traces.h"
 #include "app/terminal.h"
 #include "app/trace_file.h"
@@ -55,9 +57,11 @@ base::Result<report::Report> read_all(const ReportOptions& options, const Run& r
 }
 
 std::string title_of(const report::Report& report) {
-  const std::string main = report::program_of(report.capture) + report::process_of(report.capture);
-  if (!report.of_run || report.processes.size() < 2) return main;
-  const size_t others = report.processes.size() - 1;
+  std::string main = report::program_of(report.capture) + report::process_of(report.capture);
+  std::set<uint32_t> pids;
+  for (const report::ProcessEntry& process : report.processes) pids.insert(process.capture.pid);
+  if (!report.of_run || pids.size() < 2) return main;
+  const size_t others = pids.size() - 1;
   return fmt::format("{} and {} more {}", main, others, others == 1 ? "process" : "processes");
 }
 

@@ -22,13 +22,14 @@ struct Part {
   std::string failure;
 };
 
-Part read_part(const trace::RunEntry& entry, const analysis::Query& query) {
+Part read_part(const trace::RunEntry& entry, analysis::Query query) {
   const auto failed = [](const base::Error& error) { return Part{.report = {}, .failure = error.message}; };
   auto reader = open_trace(entry.trace);
   if (!reader) return failed(reader.error());
   // A later recording may have put its traces in the place of some of this one.
   if ((*reader)->capture().pid != entry.pid)
     return failed(base::make_error("'{}' is the trace of another process", entry.trace));
+  if ((*reader)->scans().empty()) query.generate.reset();  // there are no leaks to write suppressions for
   auto report = analysis::analyze(**reader, query);
   if (!report) return failed(report.error());
   report->trace_path = entry.trace;

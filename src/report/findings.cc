@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "base/safe_text.h"
@@ -56,6 +57,7 @@ class Findings {
     ending();
     endings_of_others();
     leaks();
+    if (report_.leaks.scanned) possible_leaks();
     growth();
     bad_releases();
     peak();
@@ -110,11 +112,27 @@ class Findings {
         add(Severity::kBad, FindingKind::kEnding, fmt::format("{} {}.", name, ending_text(process.capture)));
       }
     }
-    std::string rest = counted(report_.processes.size(), "process");
-    if (report_.processes.size() != 1) rest = base::format_count(report_.processes.size()) + " processes";
+    std::set<uint32_t> pids;
+    for (const ProcessEntry& process : report_.processes) pids.insert(process.capture.pid);
+    std::string rest = base::format_count(pids.size()) + (pids.size() == 1 ? " process" : " processes");
+    if (pids.size() != report_.processes.size())
+      rest += fmt::format(", which were {} programs", base::format_count(report_.processes.size()));
     if (killed > kMaxEndings) rest += fmt::format(", {} killed by signals", base::format_count(killed));
     if (failed > kMaxEndings) rest += fmt::format(", {} whose traces can't be read", base::format_count(failed));
-    add(Severity::kInfo, FindingKind::kEnding, rest + " together.");
+    add(Severity::kInfo, FindingKind::kEnding, rest + ", all together.");
+  }
+
+  // The largest of them, where pointers that may be chance are all that leads there.
+  void possible_leaks() {
+    constexpr uint64_t kLeastShare = 20;
+    for (const uint32_t stack : largest([](const StackLeaks& each) { return each.possible.bytes; })) {
+      const BlockCount& possible = report_.stacks[stack].leaks->possible;
+      if (possible.bytes < report_.leaks.possible.bytes / kLeastShare) continue;
+      add(Severity::kWarning, FindingKind::kLeak,
+          fmt::format("{}, allocated {}, possibly lost{}.", amount_text(possible),
+                      place_of(report_, report_.stacks[stack].frames), growing(stack)),
+          stack);
+    }
   }
 
   // What was still growing at the end: all of it, and stacks whose blocks something holds.
@@ -232,7 +250,7 @@ class Findings {
 
   // By whom a stack's blocks are held, where it is one variable for all of them.
   [[nodiscard]] std::string holder(uint32_t stack) const {
-    const std::string anyone = "still reachable";
+    std::string anyone = "still reachable";
     const auto found = std::ranges::find(report_.stack_holders, stack, &StackHolders::stack);
     if (found == report_.stack_holders.end()) return anyone;
     const Holders& holders = found->holders;

@@ -236,7 +236,7 @@ class Together(Run):
             for name in ("allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes", "peak_bytes", "temporary_allocations"):
                 self.assertEqual(stacks[name][row], by_id[number][name], name)
         # A process is what its own trace says; its cells add up to that.
-        by_trace = {pathlib.Path(single["trace"]).name: single for single in self.singles}
+        by_trace = dict(zip((trace.name for trace in self.traces()), self.singles))
         cells, left = document["cells"], document["left"]
         for row, process in enumerate(document["processes"]):
             single = by_trace[pathlib.Path(process["trace"]).name]

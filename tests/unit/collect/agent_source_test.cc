@@ -85,7 +85,7 @@ TEST_F(AgentSourceTest, AProgramWhoseSuccessorIsGoneBeforeItsAnswerKeepsItsTrace
   EXPECT_EQ(traces[0].path, (folder_ / "trace.htap").string());
   EXPECT_TRUE(traces[0].executed);
   ASSERT_TRUE(app::open_trace(traces[0].path));
-  EXPECT_TRUE((*app::open_trace(traces[0].path)).capture().ended);
+  EXPECT_TRUE((*app::open_trace(traces[0].path))->capture().ended);
   close(first);
 }
 

@@ -88,7 +88,7 @@ class TracerSourceTest : public testing::Test {
     EXPECT_TRUE(found != nullptr && source_.has_left(*found));
     const std::string path = found->recording->path();
     processes_.end(process, found->exit);
-    return app::open_trace(path)->capture();
+    return (*app::open_trace(path))->capture();
   }
   static bool has_note(const model::Capture& capture, const std::string& word) {
     return std::ranges::any_of(capture.notes,

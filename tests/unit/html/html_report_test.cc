@@ -245,9 +245,9 @@ Report with_processes(uint32_t count) {
     process.leaks.scanned = true;
     process.leaks.definite = {1, i};
     process.live_bytes = {1, i, 2};
-    report.threads.emplace_back();
-    report.threads.back().number = i + 1;
-    report.threads.back().process = i;
+    report::ThreadEntry& thread = report.threads.emplace_back();
+    thread.number = i + 1;
+    thread.process = i;
     report::ActivityCell& cell = report.activity->cells.emplace_back();
     cell.thread = i + 1;
     cell.process = i;

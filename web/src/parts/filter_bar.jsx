@@ -53,7 +53,7 @@ function TextFilter({ value, change }) {
 
 export const processName = ({ program, pid, folded }) => (folded > 0 ? program : `${format.clipped(format.safeText(program ?? ''), 60)} (pid ${pid ?? format.UNKNOWN})`);
 
-const processText = (model, { filter }) => (filter.process === null ? `all ${format.counted(model.processes.length, 'process', 'processes')}` : processName(model.processes[filter.process]));
+const processText = (model, { filter }) => (filter.process === null ? 'all processes' : processName(model.processes[filter.process]));
 
 function rangeText(model, selection) {
   const { from, to, moment } = selection;
