@@ -24,8 +24,8 @@ inline model::Tables scan_tables(uint32_t site_count) {
 
 // Objects of `site_count` types, each with a size and a few places for pointers of its own; lists, trees, arrays of
 // pointers; between the live blocks there are gaps, since others were released.
-// (Inlined with a constant `site_count`, GCC 12 warns of an index that it can't have.)
-[[gnu::noinline]] inline model::HeapScan heap_like_scan(uint32_t block_count, uint32_t site_count, uint32_t seed = 1) {
+// (Where it sees a constant `site_count`, GCC 12 warns of an index that it can't have.)
+[[gnu::noipa]] inline model::HeapScan heap_like_scan(uint32_t block_count, uint32_t site_count, uint32_t seed = 1) {
   std::mt19937 generator(seed);
   const auto random = [&generator] { return static_cast<uint32_t>(generator()); };
   model::HeapScan scan;
