@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import subprocess
+import time
 
 import exported
 import node_packages
@@ -24,15 +25,16 @@ class Firefox(exported.TestCase):
         return self.read_by("node", self.program, *words, "--session", SESSION, env=self.environment)
 
     def load(self, file):
-        """Starts what holds the profile. (`profiler-cli load` starts it as well, and gives it half a second: too little where others
-        keep the machine busy.)"""
+        """Starts what holds the profile, and waits until its log says that it does. (`profiler-cli load` starts it as well, and gives
+        it half a second: too little where others keep the machine busy. Asking a session that isn't ready removes its files.)"""
         holder = subprocess.Popen(["node", self.program, "--daemon", file, "--session", SESSION], env=self.environment,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(holder.wait)
         self.addCleanup(heaptap_test.end, holder)  # first
-        asked = ["node", self.program, "thread", "list", "--session", SESSION]
-        while subprocess.run(asked, env=self.environment, capture_output=True, timeout=120).returncode != 0:
+        log = self.folder / "sessions" / f"{SESSION}.log"
+        while not (log.is_file() and "Profile loaded" in log.read_text()):
             self.assertIsNone(holder.poll(), "the profile is not loaded")
+            time.sleep(0.02)
 
     def functions(self, thread):
         listed = json.loads(self.cli("thread", "functions", "--thread", thread, "--limit", "0", "--json"))
