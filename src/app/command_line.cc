@@ -21,14 +21,14 @@ constexpr std::string_view kHelp =
   heaptap leaks PID [--json] [options]          scan a process for leaks now, while it is being recorded
   heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
   heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
-  heaptap report TRACE [--open]                 write a report to explore in a browser, one HTML file
-  heaptap export --to FORMAT TRACE [-o FILE]    write a trace in the format of another tool
+  heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
+  heaptap export --to FORMAT [TRACE] [-o FILE]  write a trace in the format of another tool
   heaptap doctor [PROGRAM|PID]                  check what prevents recording, and how to fix it
   heaptap help [COMMAND]                        this text, or the options of a command
   heaptap --version
 
 The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FILE says otherwise;
-heaptap.latest.htap links to the newest one, which `show` takes where none is named.
+heaptap.latest.htap links to the newest one, which show, report and export take where none is named.
 )";
 
 constexpr std::array<std::string_view, 5> kPlanned{"connect", "discover", "console", "top", "serve"};

@@ -57,7 +57,7 @@ base::Result<> write_series(const exports::Format& format, const exports::Input&
   if (!moments) return base::fail_as(moments.error().kind, "export: {}", moments.error().message);
   NumberedFiles files(options.output.empty() ? "." : options.output, format.numbered_name(input.report),
                       std::string(format.extension));
-  const auto done = format.write_series(input, *moments, files);
+  auto done = format.write_series(input, *moments, files);
   std::string names;
   for (const std::string& path : files.written()) names += path + "\n";
   HEAPTAP_TRY(print_output(names));
@@ -124,7 +124,10 @@ base::Result<> export_run(const ExportOptions& options, const exports::Format& f
   return write_report(format, *report, source, options);
 }
 
-base::Result<> export_trace(const ExportOptions& options) {
+base::Result<> export_trace(ExportOptions options) {
+  auto trace = named_or_newest(options.trace);
+  if (!trace) return std::unexpected(std::move(trace).error());
+  options.trace = *std::move(trace);
   const exports::Format& format = *exports::find_format(options.format);
   const auto run = open_run(options.trace);
   if (!run) return std::unexpected(run.error());

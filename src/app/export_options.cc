@@ -5,7 +5,7 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage = "heaptap export --to FORMAT TRACE [-o FILE] [options]";
+constexpr const char* kUsage = "heaptap export --to FORMAT [TRACE] [-o FILE] [options]";
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
@@ -53,7 +53,7 @@ base::Result<Command> parse_export(const Arguments& arguments) {
   ExportOptions options;
   uint64_t every_ns = 0;
   CLI::App app("Write a trace in the format of another tool: " + std::string(kUsage), "export");
-  app.add_option("TRACE", options.trace, "The trace");
+  app.add_option("TRACE", options.trace, "The trace (default: the newest one here)");
   add_choice(app, "--to", format_names(), [&options](const std::string& name) { options.format = name; }, "The format");
   add_choice(
       app, "--metric", metric_names(), [&options](const std::string& name) { options.metric = name; },
@@ -86,9 +86,6 @@ base::Result<Command> parse_export(const Arguments& arguments) {
   HEAPTAP_TRY(check_moments(options));
   if (exports::find_format(options.format)->write_path != nullptr && options.output.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "export: --to {} needs -o FILE\nusage: {}", options.format, kUsage);
-  }
-  if (options.trace.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "export: no trace given\nusage: {}", kUsage);
   }
   return options;
 }

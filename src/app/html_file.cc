@@ -51,7 +51,7 @@ base::Result<> write_html_file(const HtmlFileOptions& options, const std::string
   if (!html) return std::unexpected(html.error());
   file->write(*html);
   HEAPTAP_TRY(file->finish());
-  if (!options.quiet) {
+  if (!options.quiet && path != "-") {
     print_error(fmt::format("heaptap: {} ({}): open it in a browser\n", base::safe_text(path),
                             base::format_bytes(html->size())));
   }

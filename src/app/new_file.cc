@@ -51,6 +51,11 @@ NewFile::~NewFile() {
 
 base::Result<NewFile> NewFile::create(const std::string& path, bool force) {
   // Renaming would put a file in the place of /dev/null. A pipe nobody reads yet is waited for, as by any other program.
+  if (path == "-") {
+    base::UniqueFd output(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!output) return base::fail("can't write to the standard output: {}", base::reason_of(errno));
+    return NewFile(path, "", force, std::move(output));
+  }
   struct stat target{};
   const bool leads_to_file = stat(path.c_str(), &target) != 0 || S_ISREG(target.st_mode) || S_ISDIR(target.st_mode);
   if (!leads_to_file) {

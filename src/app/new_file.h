@@ -1,5 +1,5 @@
 // A file that a command makes: it appears whole, under its name, or not at all. What is there and no file, a pipe or a device,
-// is written to and stays what it is.
+// is written to and stays what it is; - is the standard output.
 #pragma once
 #include <cstddef>
 #include <string>

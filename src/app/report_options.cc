@@ -4,7 +4,7 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage = "heaptap report TRACE [-o FILE] [--open] [options]";
+constexpr const char* kUsage = "heaptap report [TRACE] [-o FILE] [--open] [options]";
 
 }  // namespace
 
@@ -26,9 +26,6 @@ base::Result<Command> parse_report(const Arguments& arguments) {
   const auto parsed = parse_with(app, kUsage, arguments);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
-  if (options.trace.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "report: no trace given\nusage: {}", kUsage);
-  }
   return options;
 }
 

@@ -62,7 +62,7 @@ base::Result<std::string> write_run(const std::vector<collect::FinishedTrace>& t
     if (!trace.path.empty()) written.push_back(&trace);
   }
   if (written.size() < 2) return std::string();
-  const std::string path = collect::run_path(written.front()->path);
+  std::string path = collect::run_path(written.front()->path);
   const fs::path folder = fs::path(path).parent_path();
   std::vector<trace::RunEntry> entries;
   for (const collect::FinishedTrace* trace : written) {

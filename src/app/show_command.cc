@@ -145,11 +145,9 @@ int complain(const base::Error& error) {
 
 int perform(const ShowOptions& asked) {
   ShowOptions options = asked;
-  if (options.trace.empty()) {
-    auto newest = newest_trace();
-    if (!newest) return complain(newest.error());
-    options.trace = *std::move(newest);
-  }
+  auto trace = named_or_newest(asked.trace);
+  if (!trace) return complain(trace.error());
+  options.trace = *std::move(trace);
   const auto report = read_report(options);
   if (!report) {
     return complain(report.error());

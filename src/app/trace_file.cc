@@ -76,4 +76,8 @@ base::Result<std::string> newest_trace() {
       "with `heaptap run PROGRAM`");
 }
 
+base::Result<std::string> named_or_newest(const std::string& trace) {
+  return trace.empty() ? newest_trace() : base::Result<std::string>(trace);
+}
+
 }  // namespace heaptap::app

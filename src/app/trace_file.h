@@ -16,5 +16,7 @@ bool is_trace(const std::string& path);
 
 // In the working directory: what heaptap.latest.htap links to, else the newest heaptap.*.htap.
 base::Result<std::string> newest_trace();
+// The one that a command names; empty: the newest.
+base::Result<std::string> named_or_newest(const std::string& trace);
 
 }  // namespace heaptap::app

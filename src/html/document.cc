@@ -36,7 +36,8 @@ class Document {
         options_(options),
         write_(write),
         rows_(choose_rows(report, options.max_stacks, options.weights)),
-        processes_(choose_processes(report, options.max_processes)) {}
+        processes_(choose_processes(report, options.max_processes)),
+        strings_(options.max_name_bytes) {}
 
   void make() {
     ObjectWriter document(text_);
@@ -115,8 +116,30 @@ class Document {
     });
   }
 
+  // Those that nothing in the file names are empty: so all keep their places.
+  std::vector<model::Frame> named_frames() const {
+    std::vector<bool> is_named(report_.frames.size());
+    const auto name = [&](const std::vector<report::FrameIndex>& frames) {
+      for (const report::FrameIndex frame : frames) is_named[frame] = true;
+    };
+    name(rows_.nodes.frames);
+    for (const report::ErrorEntry& error : report_.errors) {
+      name(error.frames);
+      if (error.allocated) name(error.allocated->frames);
+      if (error.released) name(error.released->frames);
+    }
+    if (options_.comparison != nullptr) {
+      for (const report::ComparedStack& stack : options_.comparison->stacks) name(stack.frames_before);
+    }
+    std::vector<model::Frame> frames(report_.frames.size());
+    for (size_t i = 0; i < frames.size(); ++i) {
+      if (is_named[i]) frames[i] = report_.frames[i];
+    }
+    return frames;
+  }
+
   void frames(ObjectWriter& document) {
-    const std::vector<model::Frame>& all = report_.frames;
+    const std::vector<model::Frame> all = named_frames();
     document.member("frames");
     ObjectWriter table(text_);
     table.column("function", all, [&](const model::Frame& frame) { return strings_.number_of(frame.function); });
@@ -533,6 +556,7 @@ class Document {
   void suppressions(ObjectWriter& document) {
     document.member("suppressions");
     ObjectWriter table(text_);
+    if (!options_.with_suppressions) return;
     std::vector<bool> done(rows_.rows.size());
     for (const auto& [stack, text] : report_.stack_suppressions) {
       const uint32_t row = rows_.of_stack[stack];
@@ -544,13 +568,17 @@ class Document {
 
   void folded(ObjectWriter& document) {
     const bool without_cells = report_.activity && !options_.with_cells;
-    if (rows_.folded_stacks == 0 && processes_.folded == 0 && !without_cells) return document.json("folded", "null");
+    const bool without_suppressions = !report_.stack_suppressions.empty() && !options_.with_suppressions;
+    const bool is_whole = rows_.folded_stacks == 0 && processes_.folded == 0 && strings_.cut() == 0;
+    if (is_whole && !without_cells && !without_suppressions) return document.json("folded", "null");
     document.member("folded");
     ObjectWriter value(text_);
     value.number("stacks", rows_.folded_stacks);
     value.number("bytes", rows_.folded_bytes);
     value.number("processes", processes_.folded);
+    value.number("names", strings_.cut());
     value.json("cells", without_cells ? "true" : "false");
+    value.json("suppressions", without_suppressions ? "true" : "false");
   }
 
   const Report& report_;

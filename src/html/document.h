@@ -17,6 +17,8 @@ struct DocumentOptions {
   size_t max_stacks = ~size_t{0};  // rows of their own
   size_t max_processes = ~size_t{0};
   bool with_cells = true;
+  bool with_suppressions = true;
+  size_t max_name_bytes = 4096;
   const Sources* sources = nullptr;                // null: none
   const report::Comparison* comparison = nullptr;  // that the report was made of (html/difference.h); null: of none
   const Weights* weights = nullptr;                // of its stacks

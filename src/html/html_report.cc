@@ -81,33 +81,47 @@ std::string packed(const report::Report& report, const DocumentOptions& options)
   return packed.finish();
 }
 
+// What is given up so that the document becomes smaller, the least important first. False: there is nothing left to give up.
+bool make_smaller(DocumentOptions& document, size_t stacks, size_t bytes, size_t room) {
+  constexpr size_t kLongName = 1024;
+  constexpr size_t kShortName = 128;
+  constexpr size_t kLeastStacks = 500;
+  constexpr size_t kLeastProcesses = 100;
+  if (document.max_name_bytes > kLongName) {
+    document.max_name_bytes = kLongName;
+  } else if (stacks > kLeastStacks) {
+    // Size goes with the number of stacks, roughly: some more are folded than that says.
+    const double share = 0.8 * static_cast<double>(room) / static_cast<double>(bytes);
+    document.max_stacks = std::max(kLeastStacks, static_cast<size_t>(static_cast<double>(stacks) * share));
+  } else if (document.with_cells) {
+    document.with_cells = false;
+  } else if (document.max_name_bytes > kShortName) {
+    document.max_name_bytes = kShortName;
+  } else if (document.with_suppressions) {
+    document.with_suppressions = false;
+  } else if (document.max_processes > kLeastProcesses) {
+    document.max_processes /= 4;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // The document, small enough: folded as far as that needs.
 std::string data_that_fits(const report::Report& report, DocumentOptions document, bool full) {
-  constexpr size_t kLeastStacks = 500;
   constexpr size_t kMaxProcesses = 2000;
-  constexpr size_t kLeastProcesses = 100;
   constexpr size_t kRoomForText = size_t{64} << 10;
+  if (full) {
+    document.max_name_bytes = ~size_t{0};
+    return packed(report, document);
+  }
   const size_t room = kMaxFileBytes - shell().size() - kRoomForText;
-  size_t stacks = report.stacks.size();
-  if (!full) stacks = std::min(stacks, likely_to_fit(report, room));
-  document.max_stacks = stacks;
-  if (!full) document.max_processes = kMaxProcesses;
+  document.max_stacks = likely_to_fit(report, room);
+  document.max_processes = kMaxProcesses;
   while (true) {
     std::string data = packed(report, document);
-    if (full || data.size() <= room) return data;
-    if (stacks <= kLeastStacks && !document.with_cells) {
-      if (document.max_processes <= kLeastProcesses) return data;
-      document.max_processes /= 4;
-      continue;
-    }
-    if (stacks <= kLeastStacks) {
-      document.with_cells = false;
-      continue;
-    }
-    // Size goes with the number of stacks, roughly: some more are folded than that says.
-    const double share = 0.8 * static_cast<double>(room) / static_cast<double>(data.size());
-    stacks = std::max(kLeastStacks, static_cast<size_t>(static_cast<double>(stacks) * share));
-    document.max_stacks = stacks;
+    const size_t stacks = std::min(document.max_stacks, report.stacks.size());
+    if (data.size() <= room || !make_smaller(document, stacks, data.size(), room)) return data;
   }
 }
 

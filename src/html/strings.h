@@ -13,14 +13,16 @@ std::string json_text(std::string_view text);
 
 class Strings {
  public:
-  Strings() { number_of(""); }  // 0
+  // Names of the target's may be of any length: what is beyond so many bytes is left out.
+  explicit Strings(size_t max_bytes) : max_bytes_(max_bytes) { number_of(""); }  // 0
 
-  // Names of the target's may be of any length: what is beyond the bound is left out.
   uint32_t number_of(std::string_view text);
   [[nodiscard]] std::string json() const;
+  [[nodiscard]] uint64_t cut() const { return cut_; }  // how many are not whole
 
  private:
-  static constexpr size_t kMaxLength = 4096;
+  size_t max_bytes_;
+  uint64_t cut_ = 0;
   boost::unordered_map<std::string, uint32_t> numbers_;
   std::vector<const std::string*> list_;  // keys of `numbers_`, which stay where they are
 };

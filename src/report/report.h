@@ -182,7 +182,7 @@ struct ProcessEntry {
   std::string failure;  // why the trace can't be read; then the numbers mean nothing
   Totals totals;
   Leaks leaks;
-  bool leaks_known = true;  // false: there may be more leaks than `leaks` has
+  bool leaks_known = true;                // false: there may be more leaks than `leaks` has
   std::vector<uint64_t> live_bytes = {};  // the most in each of some equal parts of its time; empty: not known
 };
 

@@ -209,9 +209,18 @@ class Report(heaptap_test.TestCase):
         self.assertEqual(outcome.status, 0, str(outcome))
         self.assertTrue((self.folder / self.trace.with_suffix(".html").name).exists(), str(outcome))
 
+    def test_without_a_name_it_is_the_newest_trace_here(self):
+        self.assertEqual(heaptap("run", "-q", "--", built("temporary"), cwd=self.folder).status, 0)
+        outcome = heaptap("report", "-o", "-", cwd=self.folder)
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
+        self.assertIn("temporary", document_of(outcome.stdout.decode())["title"])
+        outcome = heaptap("export", "--to", "folded", cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertIn(b"main;", outcome.stdout)
+
     def test_wrong_usage(self):
         for arguments in ([], ["--nonsense", self.trace]):
-            outcome = heaptap("report", *arguments)
+            outcome = heaptap("report", *arguments, cwd=self.folder)
             self.assertEqual(outcome.status, 2, str(outcome))
 
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <random>
 
 #include "golden.h"
 #include "html/difference.h"
@@ -316,6 +317,25 @@ TEST(Html, FitsItsSizeWhateverTheTrace) {
   const std::string html = make_html(report, {.title = "app"});
   EXPECT_LE(html.size(), kMaxFileBytes);
   EXPECT_GT(make_html(with_stacks(300'000), {.title = "app", .full = true}).size(), html.size());
+}
+
+TEST(Html, FitsItsSizeWhateverTheNames) {
+  constexpr size_t kNameBytes = 3000;
+  std::mt19937 random(1);
+  Report report = with_stacks(6000);
+  report.frames.clear();
+  for (uint32_t i = 0; i < report.stacks.size(); ++i) {
+    std::string name;
+    for (size_t at = 0; at < kNameBytes; ++at) name += static_cast<char>('0' + random() % 75);
+    report.frames.push_back(frame(name, "/src/a.cc", i));
+    report.stacks[i].frames = {i};
+  }
+  const std::string html = make_html(report, {.title = "app"});
+  EXPECT_LE(html.size(), kMaxFileBytes);
+  EXPECT_GT(make_html(report, {.title = "app", .full = true}).size(), report.stacks.size() * kNameBytes * 3 / 4);
+  const auto few = document_of(report, {.title = "app", .max_stacks = 100, .max_name_bytes = 5});
+  EXPECT_EQ(few["folded"]["names"], 103) << "100 functions, a file, a module and malloc";
+  for (const std::string name : few["strings"]) EXPECT_LE(name.size(), 5 + std::string("…").size());
 }
 
 }  // namespace

@@ -108,6 +108,17 @@ function Notes({ notes }) {
   );
 }
 
+// What the file has not, so that it stays small; in the order of docs/report-data.md.
+function leftOut({ stacks, bytes, processes, names, cells, suppressions }) {
+  const parts = [];
+  if (stacks > 0) parts.push(`${format.counted(stacks, 'small stack')} with ${format.bytes(bytes)} ${stacks === 1 ? 'is' : 'are'} folded into their callers`);
+  if (processes > 0) parts.push(`${format.count(processes)} small processes are one row`);
+  if (names > 0) parts.push(`${format.counted(names, 'long name')} ${names === 1 ? 'is' : 'are'} cut`);
+  if (cells) parts.push('what happened when is left out');
+  if (suppressions) parts.push('suppressions are left out');
+  return parts.join(', ');
+}
+
 export function VerdictView() {
   const { model, change } = useReport();
   const { summary, folded } = model;
@@ -123,7 +134,7 @@ export function VerdictView() {
       </ol>
       {model.difference ? [<DifferenceTotals difference={model.difference} />, <MatchingNotes difference={model.difference} />]
         : [<Cards model={model} />, <Overview model={model} change={change} />, <Notes notes={notes} />]}
-      {folded ? <p class="note">To keep this file small, {format.counted(folded.stacks, 'small stack')} with {format.bytes(folded.bytes)} are folded into their callers{folded.cells ? ', and what happened when is left out' : ''}{folded.processes > 0 ? `; ${format.count(folded.processes)} small processes are one row` : ''}; <code>--full</code> writes all.</p> : null}
+      {folded ? <p class="note">To keep this file small, {leftOut(folded)}; <code>--full</code> writes all.</p> : null}
       {summary.filter ? <p class="note">The report was written with a filter; what it left out isn't in this file.</p> : null}
     </div>
   );
