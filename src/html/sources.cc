@@ -33,7 +33,7 @@ std::optional<std::string> read_file(const fs::path& path, size_t room) {
 
 std::optional<std::string> find_file(const std::string& name, const std::vector<std::string>& sysroots, size_t room) {
   for (const std::string& sysroot : sysroots) {
-    if (auto text = read_file(sysroot + "/" + name, room)) return text;
+    if (auto text = read_file(fs::path(sysroot).concat("/" + name), room)) return text;
   }
   return read_file(name, room);
 }

@@ -20,8 +20,8 @@ class Fields {
  private:
   std::optional<uint64_t> number(int base) {
     uint64_t value = 0;
+    const auto [next, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value, base);
     const char* const end = rest_.data() + rest_.size();
-    const auto [next, error] = std::from_chars(rest_.data(), end, value, base);
     if (error != std::errc() || (next != end && *next != ' ')) return std::nullopt;
     rest_.remove_prefix(static_cast<size_t>(next - rest_.data()) + (next != end ? 1 : 0));
     return value;

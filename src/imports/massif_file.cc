@@ -26,7 +26,7 @@ struct TreeLine {
 // "  n1: 4096 0x4B058CB: _IO_file_doallocate (filedoalloc.c:101)"
 std::optional<TreeLine> tree_line_of(std::string_view line) {
   const size_t depth = line.find_first_not_of(' ');
-  if (depth == line.npos || depth > kMaxDepth || line[depth] != 'n') return std::nullopt;
+  if (depth > kMaxDepth || line[depth] != 'n') return std::nullopt;  // npos: nothing but spaces
   const std::string_view rest = line.substr(depth + 1);
   const size_t colon = rest.find(": ");
   if (colon == rest.npos) return std::nullopt;

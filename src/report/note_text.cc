@@ -279,7 +279,7 @@ std::vector<std::string> sentences_of(const std::vector<Note>& notes) {
   }
   for (std::string& sentence : sentences) {
     if (const auto found = processes.find(sentence); found != processes.end())
-      sentence = processes_text(found->second) + ": " + sentence;
+      sentence.insert(0, processes_text(found->second) + ": ");
   }
   return sentences;
 }

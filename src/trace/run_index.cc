@@ -70,9 +70,9 @@ std::optional<RunEntry> decode_line(std::string_view line) {
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const fs::path named = path.parent_path();
+  fs::path named = path.parent_path();
   if (!fs::is_symlink(path, ignored)) return named;
-  const fs::path real = fs::weakly_canonical(path, ignored).parent_path();
+  fs::path real = fs::weakly_canonical(path, ignored).parent_path();
   return fs::equivalent(real, named.empty() ? "." : named, ignored) ? named : real;
 }
 

@@ -12,7 +12,6 @@ namespace heaptap::analysis {
 namespace {
 
 using report::Figure;
-using report::StackState;
 
 const std::string kApp = "/bin/app";
 const std::string kLibrary = "/lib/libc.so.6";

@@ -48,7 +48,7 @@ Report part(uint32_t pid, uint64_t bias) {
   made.capture.command = {"/bin/app"};
   made.capture.ended = true;
   made.capture.exit.code = 0;
-  made.capture.duration_ns = 1000 * pid;
+  made.capture.duration_ns = uint64_t{1000} * pid;
   made.capture.notes = {{.name = "seen"}};
   made.totals = {.allocations = 6,
                  .releases = 2,
