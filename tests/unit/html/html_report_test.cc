@@ -284,7 +284,7 @@ TEST(Run, FitsItsSizeWhateverItsProcesses) {
   Report report = with_processes(30'000);
   for (report::ProcessEntry& process : report.processes) {
     process.trace_path = "/tmp/" + std::to_string(process.capture.pid * 7919);
-    process.live_bytes.assign(64, process.capture.pid * 104'729);
+    process.live_bytes.assign(64, uint64_t{104'729} * process.capture.pid);
   }
   EXPECT_LE(make_html(report, {.title = "run"}).size(), kMaxFileBytes);
 }
