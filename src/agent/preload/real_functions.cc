@@ -67,11 +67,11 @@ bool is_libc(const SymbolTable& symbols) {
 constexpr bool is_free_name(size_t other) { return other == static_cast<size_t>(Other::kOnExit); }
 
 void search_others(const SymbolTable& symbols) {
-  const bool in_libc = is_libc(symbols);
   for (size_t i = 0; i < kOtherCount; ++i) {
     uintptr_t bytes = 0;
-    if (g_real.other[i] != nullptr || (is_free_name(i) && !in_libc)) continue;
-    g_real.other[i] = symbols.find(kOtherNames[i], bytes);
+    if (g_real.other[i] != nullptr) continue;
+    void* const found = symbols.find(kOtherNames[i], bytes);
+    if (found != nullptr && (!is_free_name(i) || is_libc(symbols))) g_real.other[i] = found;
   }
 }
 
