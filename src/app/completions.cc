@@ -65,10 +65,4 @@ std::string command_names(const std::vector<KnownCommand>& commands) {
   return names;
 }
 
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char letter : text) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return quoted + "'";
-}
-
 }  // namespace heaptap::app

@@ -35,9 +35,6 @@ std::string value_options(const std::vector<KnownCommand>& commands);
 // The names of all commands, with blanks between.
 std::string command_names(const std::vector<KnownCommand>& commands);
 
-// In single quotes, for bash and zsh.
-std::string shell_quoted(const std::string& text);
-
 std::string bash_completions(const std::vector<KnownCommand>& commands);
 std::string zsh_completions(const std::vector<KnownCommand>& commands);
 std::string fish_completions(const std::vector<KnownCommand>& commands);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "app/completions.h"
+#include "base/shell_word.h"
 
 namespace heaptap::app {
 namespace {
@@ -20,7 +21,7 @@ std::string calls_of(const KnownOption& option) {
   for (const Source source : sources_of(option)) {
     if (!calls.empty()) calls += "; ";
     calls += kCalls[static_cast<size_t>(source)];
-    if (source == Source::kWords) calls += shell_quoted(fmt::format("{}", fmt::join(option.words, " ")));
+    if (source == Source::kWords) calls += base::shell_quoted(fmt::format("{}", fmt::join(option.words, " ")));
   }
   return calls.empty() ? ":" : calls;
 }
@@ -32,7 +33,7 @@ std::string names_function(const std::vector<KnownCommand>& commands) {
     for (const KnownOption& option : command.options) {
       for (const std::string& name : option.names) names += (names.empty() ? "" : " ") + name;
     }
-    text += fmt::format("    {}) _heaptap_words {} ;;\n", command.name, shell_quoted(names));
+    text += fmt::format("    {}) _heaptap_words {} ;;\n", command.name, base::shell_quoted(names));
   }
   return text + "  esac\n}\n\n";
 }
@@ -154,8 +155,8 @@ complete -F _heaptap heaptap
 
 std::string bash_completions(const std::vector<KnownCommand>& commands) {
   std::string text = "# Completions of heaptap for bash, as `heaptap completions bash` prints them.\n";
-  text += fmt::format("_heaptap_commands={}\n", shell_quoted(command_names(commands)));
-  text += fmt::format("_heaptap_value_options={}\n\n", shell_quoted(value_options(commands)));
+  text += fmt::format("_heaptap_commands={}\n", base::shell_quoted(command_names(commands)));
+  text += fmt::format("_heaptap_value_options={}\n\n", base::shell_quoted(value_options(commands)));
   text += kSources;
   text += names_function(commands) + values_function(commands, true) + values_function(commands, false) +
           arguments_function(commands);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "app/completions.h"
+#include "base/shell_word.h"
 
 namespace heaptap::app {
 namespace {
@@ -51,7 +52,7 @@ std::string specification(const std::string& name, const KnownOption& option) {
   if (!option.value.empty()) {
     text += fmt::format("{}{}:{}", option.value_may_miss ? "::" : ":", escaped(option.value), action_of(option));
   }
-  return shell_quoted(text);
+  return base::shell_quoted(text);
 }
 
 std::string arguments_of(const KnownCommand& command) {
@@ -61,7 +62,7 @@ std::string arguments_of(const KnownCommand& command) {
     for (const std::string& name : option.names) text += " \\\n        " + specification(name, option);
   }
   if (const KnownOption* const option = positional_of(command)) {
-    text += " \\\n        " + shell_quoted("*:" + escaped(option->value) + ":" + action_of(*option));
+    text += " \\\n        " + base::shell_quoted("*:" + escaped(option->value) + ":" + action_of(*option));
   }
   if (starts_program(command)) {
     text += " \\\n        '(-)1:program:_command_names -e' '*::argument:_normal'";
@@ -84,7 +85,7 @@ std::string zsh_completions(const std::vector<KnownCommand>& commands) {
       "  local -a commands\n"
       "  commands=(\n";
   for (const KnownCommand& command : commands) {
-    text += "    " + shell_quoted(command.name + ":" + escaped(command.summary)) + "\n";
+    text += "    " + base::shell_quoted(command.name + ":" + escaped(command.summary)) + "\n";
   }
   text +=
       "  )\n"

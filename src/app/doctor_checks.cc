@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/shell_word.h"
 #include "base/units.h"
 
 namespace heaptap::app {
@@ -138,9 +139,7 @@ Check servers_check(const MachineFacts& facts) {
 std::string as_root(const MachineFacts& facts, const std::string& command) {
   if (facts.is_root) return command;
   if (facts.has_sudo) return "sudo " + command;
-  std::string quoted;
-  for (const char letter : command) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return "su -c '" + quoted + "'";
+  return "su -c " + base::shell_quoted(command);
 }
 
 std::vector<Check> check_machine(const MachineFacts& facts, const Trials& trials, Need need) {

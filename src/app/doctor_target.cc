@@ -7,6 +7,7 @@
 
 #include "app/run_plan.h"
 #include "base/safe_text.h"
+#include "base/shell_word.h"
 #include "collect/process_check.h"
 #include "collect/program_check.h"
 #include "collect/program_facts.h"
@@ -25,17 +26,6 @@ std::string libc_of(const ProgramFacts& program) {
   return loader.starts_with("ld-linux") ? "glibc" : loader.starts_with("ld-musl") ? "musl" : "loader " + loader;
 }
 
-// A name as a shell takes it.
-std::string quoted(const std::string& word) {
-  const bool is_plain = !word.empty() && word.find_first_not_of(
-                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                             "0123456789_-+=:@%,./") == std::string::npos;
-  if (is_plain) return word;
-  std::string text = "'";
-  for (const char letter : word) text += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return text + "'";
-}
-
 void add_names(const MachineFacts& facts, const ProgramFacts& program, const std::string& file,
                std::vector<Check>& checks) {
   if (program.has_lines) {
@@ -48,9 +38,9 @@ void add_names(const MachineFacts& facts, const ProgramFacts& program, const std
                   : "stripped: only exported functions have names; compile with -g, or use --symbols DIR"};
   const bool is_of_package = file.starts_with("/usr/") && !file.starts_with("/usr/local/");
   if (is_of_package && facts.package_tool == "dnf") {
-    check.fixes = {as_root(facts, "dnf debuginfo-install " + quoted(file))};
+    check.fixes = {as_root(facts, "dnf debuginfo-install " + base::shell_word(file))};
   } else if (is_of_package && !facts.debuginfod_servers.empty()) {
-    check.fixes = {"heaptap run --debuginfod -- " + quoted(file)};
+    check.fixes = {"heaptap run --debuginfod -- " + base::shell_word(file)};
   }
   checks.push_back(std::move(check));
 }
@@ -101,7 +91,7 @@ TargetChecks check_program(const MachineFacts& facts, const std::string& name) {
     target.checks.push_back({"program", Verdict::kFail, found.error().message});
     return target;
   }
-  const std::string shown = quoted(name);
+  const std::string shown = base::shell_word(name);
   std::error_code ignored;
   const std::string file = fs::canonical(found->file, ignored).string();
   const auto program = collect::read_program_facts(file);

@@ -10,6 +10,7 @@
 #include "app/trace_file.h"
 #include "base/exit_status.h"
 #include "exports/formats.h"
+#include "model/unscanned_source.h"
 
 namespace heaptap::app {
 namespace {
@@ -84,21 +85,16 @@ base::Result<> write_report(const exports::Format& format, const report::Report&
 }
 
 // In place of the trace where there are several.
-class NoEvents : public model::EventSource {
+class NoEvents : public model::UnscannedSource {
  public:
   explicit NoEvents(const model::Capture& capture) : capture_(capture) {}
   base::Result<> replay(model::EventSink& /*sink*/, const model::ReplayOptions& /*options*/) override { return {}; }
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
   [[nodiscard]] const model::Tables& tables() const override { return tables_; }
-  [[nodiscard]] const std::vector<model::ScanSummary>& scans() const override { return scans_; }
-  [[nodiscard]] const std::vector<model::Note>& scan_notes() const override { return notes_; }
-  base::Result<model::HeapScan> load_scan(size_t number) override { return base::fail("no scan {}", number); }
 
  private:
   const model::Capture& capture_;
   model::Tables tables_;
-  std::vector<model::ScanSummary> scans_;
-  std::vector<model::Note> notes_;
 };
 
 // What can't be had of several processes; null: nothing.

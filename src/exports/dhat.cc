@@ -74,15 +74,6 @@ class HeldBlocks : public BlockEvents {
   uint64_t peak_id_ = 0;
 };
 
-std::string text_of(const model::Frame& frame) {
-  std::string place;
-  if (!frame.file.empty())
-    place = fmt::format(" ({}:{})", file_of(frame), frame.line);
-  else if (!frame.module.empty())
-    place = fmt::format(" (in {})", module_of(frame));
-  return fmt::format("0x{:X}: {}{}", frame.address, name_of(frame), place);
-}
-
 // The report's frames, then the functions that were called.
 class FrameTable {
  public:
@@ -138,7 +129,7 @@ base::Result<> write_dhat(const Input& input, const report::Write& write) {
     write(fmt::format(",\"fs\":[{}]}}", frames));
   }
   write("\n],\n\"ftbl\":[\"[root]\"");
-  for (const model::Frame& frame : report.frames) write(fmt::format(",\n{}", json_text(text_of(frame))));
+  for (const model::Frame& frame : report.frames) write(fmt::format(",\n{}", json_text(valgrind_text(frame))));
   for (const std::string& called : table.called()) write(fmt::format(",\n{}", json_text(base::safe_text(called))));
   write("\n]}\n");
   return {};

@@ -17,6 +17,15 @@ std::string file_of(const model::Frame& frame) { return base::safe_text(frame.fi
 
 std::string module_of(const model::Frame& frame) { return base::safe_text(frame.module); }
 
+std::string valgrind_text(const model::Frame& frame) {
+  std::string place;
+  if (!frame.file.empty())
+    place = fmt::format(" ({}:{})", file_of(frame), frame.line);
+  else if (!frame.module.empty())
+    place = fmt::format(" (in {})", module_of(frame));
+  return fmt::format("0x{:X}: {}{}", frame.address, name_of(frame), place);
+}
+
 std::string command_of(const model::Capture& capture) {
   std::string text;
   for (const std::string& word : capture.command) text += (text.empty() ? "" : " ") + word;

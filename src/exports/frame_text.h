@@ -12,6 +12,8 @@ std::string name_of(const model::Frame& frame);
 // The source file; empty where it isn't known.
 std::string file_of(const model::Frame& frame);
 std::string module_of(const model::Frame& frame);
+// "0x401136: main (app.c:12)", "0x12F4: f (in /lib/libf.so)", as Valgrind's tools write a frame.
+std::string valgrind_text(const model::Frame& frame);
 // The command with its arguments, separated by spaces.
 std::string command_of(const model::Capture& capture);
 

@@ -14,15 +14,6 @@
 namespace heaptap::exports {
 namespace {
 
-std::string label_of(const model::Frame& frame) {
-  std::string place;
-  if (!frame.file.empty())
-    place = fmt::format(" ({}:{})", file_of(frame), frame.line);
-  else if (!frame.module.empty())
-    place = fmt::format(" (in {})", module_of(frame));
-  return fmt::format("0x{:X}: {}{}", frame.address, name_of(frame), place);
-}
-
 void write_node(const FrameTree& node, const std::string& label, size_t depth, const std::vector<model::Frame>& frames,
                 const report::Write& write) {
   write(fmt::format("{:{}}n{}: {} {}\n", "", depth, node.callers.size(), node.weight, label));
@@ -30,7 +21,7 @@ void write_node(const FrameTree& node, const std::string& label, size_t depth, c
   for (const auto& caller : node.callers) callers.push_back(&caller);
   std::ranges::stable_sort(callers, std::greater<>(), [](const auto* caller) { return caller->second.weight; });
   for (const auto* caller : callers)
-    write_node(caller->second, label_of(frames[caller->first]), depth + 1, frames, write);
+    write_node(caller->second, valgrind_text(frames[caller->first]), depth + 1, frames, write);
 }
 
 // massif's own file may have counted something else.

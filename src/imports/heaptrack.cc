@@ -8,6 +8,7 @@
 #include "imports/fields.h"
 #include "imports/name_table.h"
 #include "imports/text_file.h"
+#include "model/unscanned_source.h"
 
 namespace heaptap::imports {
 namespace {
@@ -317,7 +318,7 @@ class Pass {
   bool is_raw_ = false;
 };
 
-class HeaptrackSource : public model::EventSource {
+class HeaptrackSource : public model::UnscannedSource {
  public:
   explicit HeaptrackSource(std::string path) : path_(std::move(path)) {}
 
@@ -349,11 +350,6 @@ class HeaptrackSource : public model::EventSource {
 
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
   [[nodiscard]] const model::Tables& tables() const override { return tables_; }
-  [[nodiscard]] const std::vector<model::ScanSummary>& scans() const override { return no_scans_; }
-  [[nodiscard]] const std::vector<model::Note>& scan_notes() const override { return no_notes_; }
-  base::Result<model::HeapScan> load_scan(size_t index) override {
-    return base::fail("'{}' has no leak scan {}", path_, index);
-  }
 
  private:
   void reset(const TextFile& file) {
@@ -388,8 +384,6 @@ class HeaptrackSource : public model::EventSource {
   std::string path_;
   model::Capture capture_;
   model::Tables tables_;
-  std::vector<model::ScanSummary> no_scans_;
-  std::vector<model::Note> no_notes_;
 };
 
 }  // namespace

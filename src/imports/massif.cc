@@ -7,6 +7,7 @@
 #include "imports/command_words.h"
 #include "imports/massif_file.h"
 #include "imports/massif_stacks.h"
+#include "model/unscanned_source.h"
 
 namespace heaptap::imports {
 namespace {
@@ -136,7 +137,7 @@ class Differences {
   uint64_t unclear_trees_ = 0;
 };
 
-class MassifSource : public model::EventSource {
+class MassifSource : public model::UnscannedSource {
  public:
   explicit MassifSource(std::string path) : path_(std::move(path)) {}
 
@@ -175,11 +176,6 @@ class MassifSource : public model::EventSource {
 
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
   [[nodiscard]] const model::Tables& tables() const override { return tables_; }
-  [[nodiscard]] const std::vector<model::ScanSummary>& scans() const override { return no_scans_; }
-  [[nodiscard]] const std::vector<model::Note>& scan_notes() const override { return no_notes_; }
-  base::Result<model::HeapScan> load_scan(size_t index) override {
-    return base::fail("'{}' has no leak scan {}", path_, index);
-  }
 
  private:
   [[nodiscard]] uint64_t time_of(uint64_t time) const {
@@ -230,8 +226,6 @@ class MassifSource : public model::EventSource {
   Survey survey_;
   model::Capture capture_;
   model::Tables tables_;
-  std::vector<model::ScanSummary> no_scans_;
-  std::vector<model::Note> no_notes_;
 };
 
 }  // namespace

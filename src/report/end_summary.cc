@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <functional>
 #include <numeric>
 #include <set>
 #include <string_view>
 
 #include "base/safe_text.h"
+#include "base/shell_word.h"
 #include "base/units.h"
 #include "report/frame_text.h"
 #include "report/note_text.h"
@@ -184,22 +184,6 @@ std::string error_counts(const Totals& totals) {
   return text;
 }
 
-// A word for the shell.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char character) {
-    return std::isalnum(static_cast<unsigned char>(character)) != 0 ||
-           std::string_view("/._-+,:%@=").find(character) != std::string_view::npos;
-  });
-  if (plain) {
-    return word;
-  }
-  std::string text = "'";
-  for (const char character : word) {
-    text += character == '\'' ? std::string("'\\''") : std::string(1, character);
-  }
-  return text + "'";
-}
-
 // Others than the one whose summary it is.
 std::vector<const ProcessEntry*> other_processes(const Report& report) {
   return report.processes.empty() ? std::vector<const ProcessEntry*>()
@@ -294,8 +278,8 @@ Lines remark_lines(const Report& report, size_t most) {
   if (lines.size() > most) {
     const size_t more = lines.size() - (most - 1);
     lines.resize(most - 1);
-    lines.push_back(
-        fmt::format("! {} more warnings: heaptap show summary {}", more, base::safe_text(quoted(report.trace_path))));
+    lines.push_back(fmt::format("! {} more warnings: heaptap show summary {}", more,
+                                base::safe_text(base::shell_word(report.trace_path))));
   }
   return lines;
 }
@@ -341,7 +325,7 @@ std::string next_line(const Report& report) {
   } else if (report.totals.live_known && report.totals.live_bytes != 0) {
     view = "top";
   }
-  return fmt::format("next:  heaptap show {} {}", view, base::safe_text(quoted(path)));
+  return fmt::format("next:  heaptap show {} {}", view, base::safe_text(base::shell_word(path)));
 }
 
 }  // namespace
