@@ -77,7 +77,7 @@ std::vector<report::LeftCell> left_of(const ledger::Ledger& ledger, const StackR
   using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint8_t, LeftState>;
   std::map<Key, report::BlockCount> sums;
   const ledger::Activity& activity = *ledger.activity();
-  ledger.blocks().for_each([&](model::BlockNumber number, const ledger::Block& block) {
+  ledger.for_each_block([&](model::BlockNumber number, const ledger::Block& block) {
     const uint32_t stack = rows.of(block.site);
     if (stack == StackRows::kNoRow) return;
     sums[{activity.bin_at(block.allocated_at_ns), stack, block.thread, ledger::size_class_of(block.size_bytes),
@@ -153,7 +153,7 @@ struct Extent {
 
 std::vector<Extent> extents_of(const ledger::Ledger& ledger, const StackRows& rows) {
   std::vector<Extent> extents;
-  ledger.blocks().for_each([&](model::BlockNumber /*number*/, const ledger::Block& block) {
+  ledger.for_each_block([&](model::BlockNumber /*number*/, const ledger::Block& block) {
     if (rows.of(block.site) != StackRows::kNoRow)
       extents.push_back({block.address, std::max<uint64_t>(block.size_bytes, 1)});
   });
@@ -220,7 +220,7 @@ report::AddressSpace address_space_view(const ledger::Ledger& ledger, const Stac
   const uint64_t cpu_page_bytes = page_bytes;
   for (;; page_bytes *= 4) {
     PageSums sums(page_bytes);
-    ledger.blocks().for_each([&](model::BlockNumber /*number*/, const ledger::Block& block) {
+    ledger.for_each_block([&](model::BlockNumber /*number*/, const ledger::Block& block) {
       const uint32_t stack = rows.of(block.site);
       if (stack != StackRows::kNoRow && sums.size() <= limit) sums.add(block, stack);
     });

@@ -17,6 +17,7 @@
 #include "analysis/stack_names.h"
 #include "analysis/untold.h"
 #include "analysis/view_context.h"
+#include "analysis/window.h"
 #include "base/check.h"
 #include "base/command_search.h"
 #include "base/units.h"
@@ -64,7 +65,7 @@ class LedgerSink : public model::EventSink {
 
 // What can't be had from totals.
 base::Result<> check_totals(const model::Totals& totals, const Query& query) {
-  if (query.from_ns != 0 || query.to_ns != ~uint64_t{0}) {
+  if (query.has_window()) {
     return base::fail_as(base::ErrorKind::kUsage, "--from and --to need times, which are not kept with --aggregate");
   }
   const bool shared = std::any_of(totals.sites.begin(), totals.sites.end(),
@@ -87,8 +88,18 @@ ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query&
       .details = query.lifetimes || query.sort == SortKey::kTime || query.activity || addresses,
       .activity = query.activity || query.from_all_sides};
   options.filter.thread = query.thread;
-  options.filter.from_ns = query.from_ns;
-  options.filter.to_ns = query.to_ns;
+  options.filter.start_ns = query.from_ns;
+  // A mark's time is not exact, its place is.
+  if (query.from_event) {
+    options.filter.from_event = *query.from_event;
+  } else {
+    options.filter.from_ns = query.from_ns;
+  }
+  if (query.to_event) {
+    options.filter.to_event = *query.to_event;
+  } else {
+    options.filter.to_ns = query.to_ns;
+  }
   if (names.filters()) {
     options.filter.wants_site = [&names](const model::Tables& tables, model::SiteId site) {
       return names.passes(tables, tables.sites[site]);
@@ -103,8 +114,13 @@ std::string filter_text(const Query& query) {
   if (!query.function.empty()) append("function " + query.function);
   if (!query.module.empty()) append("module " + query.module);
   if (query.thread != 0) append(fmt::format("thread {}", query.thread));
-  if (query.from_ns != 0) append("from " + base::format_duration(query.from_ns));
-  if (query.to_ns != ~uint64_t{0}) append("to " + base::format_duration(query.to_ns));
+  const auto moment = [](const std::string& name, uint64_t time_ns, bool is_mark) {
+    const std::string time = base::format_duration(time_ns);
+    return is_mark ? fmt::format("mark {} ({})", name, time) : time;
+  };
+  if (query.from_ns != 0 || query.from_event)
+    append("from " + moment(query.from, query.from_ns, query.from_event.has_value()));
+  if (query.to_ns != ~uint64_t{0}) append("to " + moment(query.to, query.to_ns, query.to_event.has_value()));
   return text;
 }
 
@@ -178,8 +194,10 @@ base::Result<> fill_views(report::Report& report, model::EventSource& source, co
   return {};
 }
 
-// With the suppressions that the trace carries, where they count.
-base::Result<Query> complete(Query query, const model::Capture& capture) {
+// With the moments that its window names, and the suppressions that the trace carries, where they count.
+base::Result<Query> complete(Query query, const model::EventSource& source) {
+  const model::Capture& capture = source.capture();
+  HEAPTAP_TRY(resolve_window(query, source.marks()));
   if (!query.carried_suppressions) return query;
   if (const auto added = query.suppressions.add(capture.suppressions); !added) {
     return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
@@ -216,6 +234,20 @@ Query settled(Query query, const report::Leaks& leaks) {
   return query;
 }
 
+std::optional<report::Window> window_of(const Query& query, const ledger::Ledger& ledger) {
+  if (!query.has_window()) return std::nullopt;
+  const ledger::OlderReleases& older = ledger.older_releases();
+  return report::Window{.from = query.from,
+                        .to = query.to,
+                        .from_ns = query.from_ns,
+                        .to_ns = query.to_ns,
+                        .has_older = ledger.knows_older(),
+                        .older_released_blocks = older.blocks,
+                        .older_released_bytes = older.bytes,
+                        .growth = {.blocks = static_cast<int64_t>(ledger.totals().live_blocks() - older.blocks),
+                                   .bytes = static_cast<int64_t>(ledger.totals().live_bytes - older.bytes)}};
+}
+
 // Where the parts of a report come from that may have been made before.
 struct Makers {
   std::function<base::Result<std::shared_ptr<const JudgedLeaks>>()> judge;
@@ -229,6 +261,8 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.capture = source.capture();
   report.filter = filter_text(asked);
   report.totals = totals_of(ledger);
+  report.window = window_of(asked, ledger);
+  report.marks = source.marks();
   report.last_event_ns = ledger.now_ns();
   report.has_events = !ledger.gaps().events;
   report.sizes_known = !ledger.gaps().sizes;
@@ -295,16 +329,16 @@ bool is_same(const symbols::ResolverOptions& a, const symbols::ResolverOptions& 
 
 // The same allocations count.
 bool filters_alike(const Query& a, const Query& b) {
-  return a.function == b.function && a.module == b.module && a.thread == b.thread && a.from_ns == b.from_ns &&
-         a.to_ns == b.to_ns && a.events == b.events;
+  return a.function == b.function && a.module == b.module && a.thread == b.thread && !a.has_window() &&
+         !b.has_window() && a.events == b.events;
 }
 
 }  // namespace
 
 base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
-  HEAPTAP_TRY(check_untold(source.capture(), asked));
-  const auto query = complete(asked, source.capture());
+  const auto query = complete(asked, source);
   if (!query) return std::unexpected(query.error());
+  HEAPTAP_TRY(check_untold(source.capture(), *query));
   StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
   ScanAhead scan(source, *query);
   const auto ledger = replay_as_asked(source, *query, names);
@@ -369,7 +403,7 @@ bool Analysis::can_answer(const Query& query) const {
 
 base::Result<report::Report> Analysis::report(const Query& asked) {
   HEAPTAP_CHECK(can_answer(asked));
-  const auto query = complete(asked, source_.capture());
+  const auto query = complete(asked, source_);
   if (!query) return std::unexpected(query.error());
   StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
   ScanAhead scan(source_, *query);
@@ -379,7 +413,7 @@ base::Result<report::Report> Analysis::report(const Query& asked) {
 
 base::Result<report::Report> Analysis::glance(const Query& asked) {
   HEAPTAP_CHECK(can_answer(asked));
-  const auto query = complete(asked, source_.capture());
+  const auto query = complete(asked, source_);
   if (!query) return std::unexpected(query.error());
   if (kept_ == nullptr || !kept_->serves(*query)) kept_ = std::make_unique<Kept>(*query);
   Kept& kept = *kept_;

@@ -35,8 +35,13 @@ struct Query {
   std::string module = {};             // the same for the path of any frame's module
   std::vector<std::string> skip = {};  // functions that don't name a site, as `function`
   uint32_t thread = 0;                 // 0: all
-  uint64_t from_ns = 0;                // allocations from here on
-  uint64_t to_ns = ~uint64_t{0};       // what is alive then
+  // A window: only allocations in it, and what of them is alive at its end. As it was asked for, in words (analysis/window.h);
+  std::string from = {};
+  std::string to = {};
+  uint64_t from_ns = 0;  // and what these mean
+  uint64_t to_ns = ~uint64_t{0};
+  std::optional<uint64_t> from_event = {};  // where it begins at a mark: behind so many events; its time is about that
+  std::optional<uint64_t> to_event = {};
 
   // What of it is listed.
   SortKey sort = SortKey::kUsage;
@@ -67,6 +72,10 @@ struct Query {
 
   symbols::ResolverOptions symbols = {};
   std::function<void(uint64_t done, uint64_t total)> progress = {};
+
+  [[nodiscard]] bool has_window() const {
+    return !from.empty() || !to.empty() || from_ns != 0 || to_ns != ~uint64_t{0};
+  }
 };
 
 base::Result<report::Report> analyze(model::EventSource& source, const Query& query);

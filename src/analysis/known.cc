@@ -1,9 +1,16 @@
 #include "analysis/known.h"
 
+#include <algorithm>
+
 namespace heaptap::analysis {
 namespace {
 
 using report::Gap;
+
+// Of a recording that has no end yet its marks tell.
+bool was_switched_off(const std::vector<model::Mark>& marks) {
+  return std::ranges::find(marks, model::MarkKind::kStopped, &model::Mark::kind) != marks.end();
+}
 
 // Why calls of the program may be missing in what was recorded.
 std::vector<Gap> gaps_of(const report::Report& report) {
@@ -17,8 +24,9 @@ std::vector<Gap> gaps_of(const report::Report& report) {
   add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);
   add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
   add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0, Gap::kMissedReleases);
-  constexpr uint32_t kNamed =
-      model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks | model::kGapMissedReleases;
+  add((capture.gaps & model::kGapSwitchedOff) != 0 || was_switched_off(report.marks), Gap::kSwitchedOff);
+  constexpr uint32_t kNamed = model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks |
+                              model::kGapMissedReleases | model::kGapSwitchedOff;
   add((capture.gaps & ~kNamed) != 0, Gap::kLater);
   return gaps;
 }

@@ -35,8 +35,8 @@ std::unexpected<base::Error> no_scan(const model::EventSource& source) {
 // Numbers of the blocks that pass the ledger's own filters.
 std::vector<model::BlockNumber> numbers_of(const ledger::Ledger& ledger) {
   std::vector<model::BlockNumber> numbers;
-  numbers.reserve(ledger.blocks().live_blocks());
-  ledger.blocks().for_each([&](model::BlockNumber number, const ledger::Block&) { numbers.push_back(number); });
+  numbers.reserve(ledger.live_blocks());
+  ledger.for_each_block([&](model::BlockNumber number, const ledger::Block&) { numbers.push_back(number); });
   return numbers;
 }
 
@@ -140,7 +140,7 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& sourc
   }
   if (!query.suppressions.empty()) rules.suppressor = suppressor_of(query.suppressions, tables, names);
   std::vector<model::BlockNumber> numbers;
-  if (query.thread != 0 || query.from_ns != 0 || query.to_ns != ~uint64_t{0}) {
+  if (query.thread != 0 || query.has_window()) {
     numbers = numbers_of(ledger);
     rules.counts_block = [&](const model::ScannedBlock& block) {
       return std::binary_search(numbers.begin(), numbers.end(), block.number);

@@ -79,10 +79,24 @@ void Listing::count(uint64_t id, report::StackEntry& stack) const {
     stack.live_known = stack.live_known && !gaps.live;
     stack.threads_known = stack.threads_known && !gaps.threads;
   }
+  stack.growth.reset();
+  if (ledger_.knows_older() && !is_mapping(id)) stack.growth = growth_of(id, stack);
   stack.leaks.reset();
   if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
   stack.calls_known = query_.events;
   if (!query_.events && stack.leaks) take_from_scan(stack);
+}
+
+// What was allocated in the window and is live, less what was there before and isn't any more.
+report::Growth Listing::growth_of(uint64_t id, const report::StackEntry& stack) const {
+  report::Growth growth{.blocks = static_cast<int64_t>(stack.live_blocks),
+                        .bytes = static_cast<int64_t>(stack.live_bytes)};
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    const ledger::OlderReleases older = ledger_.older_releases_of(site);
+    growth.blocks -= static_cast<int64_t>(older.blocks);
+    growth.bytes -= static_cast<int64_t>(older.bytes);
+  }
+  return growth;
 }
 
 void Listing::take_from_scan(report::StackEntry& stack) {
@@ -111,7 +125,8 @@ report::StackLeaks Listing::leaks_of(uint64_t id) const {
 }
 
 bool Listing::is_listed(const report::StackEntry& stack) const {
-  if (stack.allocations == 0 && query_.events) return false;
+  const bool shrank = stack.growth && (stack.growth->bytes != 0 || stack.growth->blocks != 0);
+  if (stack.allocations == 0 && query_.events && !shrank) return false;
   if (!query_.leaks_only) return true;
   if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_mapping(stack.id);
   return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
@@ -248,8 +263,8 @@ void Listing::list_blocks(report::Report& report) const {
     ledger::Block block;
   };
   std::vector<Found> found;
-  found.reserve(ledger_.blocks().live_blocks());
-  ledger_.blocks().for_each(
+  found.reserve(ledger_.live_blocks());
+  ledger_.for_each_block(
       [&](model::BlockNumber number, const ledger::Block& block) { found.push_back({number, block}); });
   keep_first(found, query_.limit, [](const Found& a, const Found& b) {
     return a.block.size_bytes != b.block.size_bytes ? a.block.size_bytes > b.block.size_bytes : a.number < b.number;

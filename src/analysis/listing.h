@@ -27,6 +27,7 @@ class Listing {
   [[nodiscard]] bool is_mapping(uint64_t id) const;
   [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
   void count(uint64_t id, report::StackEntry& stack) const;  // sets its numbers
+  [[nodiscard]] report::Growth growth_of(uint64_t id, const report::StackEntry& stack) const;
   static void take_from_scan(report::StackEntry& stack);
   [[nodiscard]] report::StackLeaks leaks_of(uint64_t id) const;
   [[nodiscard]] std::vector<uint32_t> threads_of(uint64_t id) const;

@@ -7,9 +7,10 @@
 namespace heaptap::analysis {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SortKey>, 11> kNames{{{"allocations", SortKey::kAllocations},
+constexpr std::array<std::pair<std::string_view, SortKey>, 12> kNames{{{"allocations", SortKey::kAllocations},
                                                                        {"average", SortKey::kAverage},
                                                                        {"bad-frees", SortKey::kBadFrees},
+                                                                       {"growth", SortKey::kGrowth},
                                                                        {"leaked-bytes", SortKey::kLeakedBytes},
                                                                        {"leaks", SortKey::kLeaks},
                                                                        {"mismatched", SortKey::kMismatched},
@@ -32,6 +33,11 @@ uint64_t doubtful_bytes(const report::StackEntry& stack) {
   return stack.leaks ? stack.leaks->possible.bytes + stack.leaks->indirect.bytes : 0;
 }
 
+// In the same order without a sign.
+uint64_t ascending(int64_t value) {
+  return static_cast<uint64_t>(value) ^ uint64_t { 1 } << 63;
+}
+
 // What is compared first and, where that is equal, next.
 std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey key) {
   switch (key) {
@@ -42,6 +48,9 @@ std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey ke
     case SortKey::kBadFrees:
     case SortKey::kMismatched:
       return {stack.mismatched_releases, stack.allocations};
+    case SortKey::kGrowth:
+      return {ascending(stack.growth ? stack.growth->bytes : static_cast<int64_t>(stack.live_bytes)),
+              ascending(stack.growth ? stack.growth->blocks : static_cast<int64_t>(stack.live_blocks))};
     case SortKey::kLeakedBytes:
       return {leaked_bytes(stack), stack.leaks ? doubtful_bytes(stack) : leaked_blocks(stack)};
     case SortKey::kLeaks:

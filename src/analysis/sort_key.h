@@ -15,6 +15,7 @@ enum class SortKey {
   kAllocations,  // number of allocations
   kAverage,      // bytes an allocation
   kBadFrees,     // releases of its blocks that should not have been made
+  kGrowth,  // how much more of its blocks is live at a window's end than at its beginning; live bytes where there is none
   kLeakedBytes,  // definitely lost bytes; live ones where no scan was made
   kLeaks,        // the same in blocks
   kMismatched,

@@ -46,7 +46,7 @@ base::Result<> check_untold(const model::Capture& capture, const Query& query) {
       (query.sort == SortKey::kBadFrees || query.sort == SortKey::kMismatched)) {
     return refuse("--sort", "bad releases");
   }
-  if (!import.has_times() && (query.from_ns != 0 || query.to_ns != ~uint64_t{0})) {
+  if (!import.has_times() && query.has_window()) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "--from and --to: this file of {} has no times; make it with --time-unit=ms", import.tool);
   }

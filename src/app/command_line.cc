@@ -19,6 +19,7 @@ constexpr std::string_view kHelp =
   heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of
                                                 summary leaks top tree stats sizes lifetimes timeline blocks
   heaptap leaks PID [--json] [options]          scan a process for leaks now, while it is being recorded
+  heaptap mark PID NAME                         name this moment of a recording, for --from, --to, --since
   heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
   heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
   heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
@@ -41,17 +42,12 @@ struct NamedCommand {
   base::Result<Command> (*parse)(const Arguments& rest);
 };
 constexpr std::array kCommands{
-    NamedCommand{"run", parse_run},
-    NamedCommand{"attach", parse_attach},
-    NamedCommand{"show", parse_show},
-    NamedCommand{"leaks", parse_leaks},
-    NamedCommand{"check", parse_check},
-    NamedCommand{"export", parse_export},
-    NamedCommand{"report", parse_report},
-    NamedCommand{"doctor", parse_doctor},
-    NamedCommand{"completions", parse_completions},
-    NamedCommand{"diff", parse_diff},
-    NamedCommand{"help", parse_help},
+    NamedCommand{"run", parse_run},       NamedCommand{"attach", parse_attach},
+    NamedCommand{"show", parse_show},     NamedCommand{"leaks", parse_leaks},
+    NamedCommand{"mark", parse_mark},     NamedCommand{"check", parse_check},
+    NamedCommand{"export", parse_export}, NamedCommand{"report", parse_report},
+    NamedCommand{"doctor", parse_doctor}, NamedCommand{"completions", parse_completions},
+    NamedCommand{"diff", parse_diff},     NamedCommand{"help", parse_help},
 };
 
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest) {

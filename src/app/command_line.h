@@ -9,6 +9,7 @@
 #include "app/doctor_command.h"
 #include "app/export_command.h"
 #include "app/leaks_command.h"
+#include "app/mark_command.h"
 #include "app/report_command.h"
 #include "app/run_command.h"
 #include "app/show_command.h"
@@ -34,7 +35,7 @@ struct PrintText {
 };
 
 using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
-                             ReportOptions, DoctorOptions, DiffOptions>;
+                             ReportOptions, DoctorOptions, DiffOptions, MarkOptions>;
 
 // `arguments` without the program's own name.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);

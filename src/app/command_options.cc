@@ -208,6 +208,14 @@ CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& words) {
   return option->check(CLI::Validator(fmt::format("{}", fmt::join(words, " "))).active(false), kWords);
 }
 
+base::Result<pid_t> parse_pid(const std::string& word, const char* command, const char* usage) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
+  if (error == std::errc() && end == word.data() + word.size() && pid > 0) return pid;
+  return base::fail_as(base::ErrorKind::kUsage, "{}: {}\nusage: {}", command,
+                       word.empty() ? "which process? No PID given" : fmt::format("'{}' is not a PID", word), usage);
+}
+
 base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments) {
   app.set_help_flag("-h,--help", "Print this help");
   app.get_formatter()->column_width(34);

@@ -16,6 +16,7 @@ base::Result<Command> parse_attach(const Arguments& arguments);
 base::Result<Command> parse_show(const Arguments& arguments);
 base::Result<Command> parse_check(const Arguments& arguments);
 base::Result<Command> parse_leaks(const Arguments& arguments);
+base::Result<Command> parse_mark(const Arguments& arguments);
 base::Result<Command> parse_doctor(const Arguments& arguments);
 base::Result<Command> parse_completions(const Arguments& arguments);
 base::Result<Command> parse_export(const Arguments& arguments);
@@ -37,6 +38,9 @@ void add_config(CLI::App& app);
 // What `show` and `leaks` have in common.
 void add_leak_options(CLI::App& app, ShowOptions& options);
 void add_display_options(CLI::App& app, ShowOptions& options);
+
+// A word of `command` that is a process's number.
+base::Result<pid_t> parse_pid(const std::string& word, const char* command, const char* usage);
 
 // Lets CLI11 parse; gives help as text, and errors with the cause, a suggestion and the command's usage.
 // Nothing: parsed.

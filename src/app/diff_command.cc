@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "app/moment.h"
+#include "analysis/window.h"
 #include "app/trace_file.h"
 #include "base/exit_status.h"
 #include "html/html_report.h"
@@ -36,18 +36,13 @@ struct Moment {
 
 // The recording as it was then.
 base::Result<Moment> read_moment(const DiffOptions& options, analysis::Query query, const std::string& text) {
-  const std::string& trace = options.traces.front();
-  const auto reader = open_trace(trace);
-  if (!reader) return std::unexpected(reader.error());
-  // Of a trace that was cut off the end is what can be read of it, and when that was is known then.
-  constexpr uint64_t kOpenEnd = ~uint64_t{0};
-  const NamedMoments named{.end_ns = (*reader)->capture().ended ? (*reader)->capture().duration_ns : kOpenEnd};
-  const auto time = moment_of(text, named);
-  if (!time) return std::unexpected(time.error());
-  query.to_ns = *time;
-  auto report = read_report(trace, query);
+  query.to = text;
+  auto report = read_report(options.traces.front(), query);
   if (!report) return std::unexpected(std::move(report).error());
-  const uint64_t time_ns = *time == kOpenEnd ? report->end_ns() : *time;
+  // The moment is said in its own place.
+  if (query.function.empty() && query.module.empty() && query.thread == 0) report->filter.clear();
+  const uint64_t to_ns = report->window ? report->window->to_ns : analysis::kEndNs;
+  const uint64_t time_ns = to_ns == analysis::kEndNs ? report->end_ns() : to_ns;
   return Moment{time_ns, *std::move(report)};
 }
 

@@ -7,7 +7,7 @@ namespace heaptap::app {
 namespace {
 
 constexpr const char* kUsage =
-    "heaptap diff BEFORE AFTER [MORE...] [options]  or  heaptap diff TRACE --from TIME [--to TIME]";
+    "heaptap diff BEFORE AFTER [MORE...] [options]  or  heaptap diff TRACE --from MOMENT [--to MOMENT]";
 
 std::vector<std::string> figure_words() {
   std::vector<std::string> words;
@@ -82,8 +82,8 @@ base::Result<Command> parse_diff(const Arguments& arguments) {
   DiffOptions options;
   CLI::App app("Compare recordings, or two moments of one: " + std::string(kUsage), "diff");
   app.add_option("TRACE", options.traces, "The traces in order, the oldest first");
-  app.add_option("--from", options.from, "Compare what was live at this time, such as 1.5s, ...")->type_name("TIME");
-  app.add_option("--to", options.to, "... with what was live at this time (default: the end)")->type_name("TIME");
+  app.add_option("--from", options.from, "Compare what was live at this time (1.5s) or mark, ...")->type_name("MOMENT");
+  app.add_option("--to", options.to, "... with what was live at this one (default: the end)")->type_name("MOMENT");
   add_list_options(app, options);
   add_name_filters(app, options.query);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);

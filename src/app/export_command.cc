@@ -54,7 +54,7 @@ base::Result<> write_to_file(const exports::Format& format, const exports::Input
 
 // Prints the files' names, which are found here.
 base::Result<> write_series(const exports::Format& format, const exports::Input& input, const ExportOptions& options) {
-  const auto moments = moments_of(options.moments, {.end_ns = input.report.end_ns()});
+  const auto moments = moments_of(options.moments, input.report.end_ns(), input.report.marks);
   if (!moments) return base::fail_as(moments.error().kind, "export: {}", moments.error().message);
   NumberedFiles files(options.output.empty() ? "." : options.output, format.numbered_name(input.report),
                       std::string(format.extension));

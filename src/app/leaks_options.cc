@@ -1,6 +1,4 @@
 // The options of `heaptap leaks`.
-#include <charconv>
-
 #include "app/command_options.h"
 
 namespace heaptap::app {
@@ -20,12 +18,9 @@ base::Result<Command> parse_leaks(const Arguments& arguments) {
   const auto parsed = parse_with(app, kUsage, arguments);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
-  const auto [end, error] = std::from_chars(process.data(), process.data() + process.size(), options.process);
-  if (error != std::errc() || end != process.data() + process.size() || options.process <= 0) {
-    return base::fail_as(base::ErrorKind::kUsage, "leaks: {}\nusage: {}",
-                         process.empty() ? "which process? No PID given" : fmt::format("'{}' is not a PID", process),
-                         kUsage);
-  }
+  const auto pid = parse_pid(process, "leaks", kUsage);
+  if (!pid) return std::unexpected(pid.error());
+  options.process = *pid;
   options.show.sorted = app.count("--sort") > 0;
   return options;
 }

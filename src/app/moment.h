@@ -1,4 +1,4 @@
-// A moment of a recording, as it is given on the command line.
+// Moments of a recording, as they are given on the command line.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,18 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/mark.h"
 
 namespace heaptap::app {
 
-// The moments that have names.
-struct NamedMoments {
-  uint64_t end_ns = 0;
-};
-
-// Nanoseconds from the recording's beginning: "1.5s", "250ms", `start`, `end`.
-base::Result<uint64_t> moment_of(const std::string& text, const NamedMoments& named);
-
-// Several of them: single ones, and one every so often, with the recording's end.
+// Single ones (analysis/window.h), and one every so often, with the recording's end.
 struct MomentSeries {
   std::vector<std::string> at;
   std::optional<uint64_t> every_ns;
@@ -26,6 +19,7 @@ struct MomentSeries {
 };
 
 // Ascending, each once, and none later than the end.
-base::Result<std::vector<uint64_t>> moments_of(const MomentSeries& series, const NamedMoments& named);
+base::Result<std::vector<uint64_t>> moments_of(const MomentSeries& series, uint64_t end_ns,
+                                               const std::vector<model::Mark>& marks);
 
 }  // namespace heaptap::app

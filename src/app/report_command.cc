@@ -42,7 +42,7 @@ base::Result<report::Report> read_trace(const ReportOptions& options, analysis::
 // Times and threads are of one process.
 base::Result<> check_run_options(const ReportOptions& options, const Run& run) {
   const analysis::Query& query = options.query;
-  if (query.from_ns == 0 && query.to_ns == ~uint64_t{0} && query.thread == 0) return {};
+  if (!query.has_window() && query.thread == 0) return {};
   return base::fail_as(base::ErrorKind::kUsage,
                        "report: --from, --to and --thread are of one process, and '{}' is of {}: name one of its "
                        "traces, such as '{}'",

@@ -127,6 +127,11 @@ void watch(collect::Supervisor& supervisor, collect::RecordedProcesses& processe
   program.ended = true;
 }
 
+std::optional<std::chrono::nanoseconds> mark_every(const RunOptions& options) {
+  if (!options.mark_every_ns) return std::nullopt;
+  return std::chrono::nanoseconds(*options.mark_every_ns);
+}
+
 base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan) {
   const auto agent = find_agent();
   if (!agent) return std::unexpected(agent.error());
@@ -141,7 +146,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   // All that it takes is there before the program runs.
   collect::RecordedProcesses processes(recording_options(options, plan));
   collect::AgentSource source(processes, *server);
-  collect::Supervisor supervisor({}, processes, source);
+  collect::Supervisor supervisor({.duration = {}, .mark_every = mark_every(options)}, processes, source);
   auto launched = collect::launch(*launch);
   if (!launched) return std::unexpected(launched.error());
   watch(supervisor, processes, source, std::move(*launched));
@@ -190,8 +195,9 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   collect::TracerSource source(processes, **line, announcement(options));
   std::optional<std::chrono::nanoseconds> duration;
   if (options.duration_ns) duration = std::chrono::nanoseconds(*options.duration_ns);
-  collect::Supervisor supervisor({.duration = duration, .scan_before_letting_go = options.leak_scan}, processes,
-                                 source);
+  collect::Supervisor supervisor(
+      {.duration = duration, .scan_before_letting_go = options.leak_scan, .mark_every = mark_every(options)}, processes,
+      source);
   for (const pid_t process : options.processes) source.attach(process);
   std::optional<collect::Launched> launched;
   if (launch) {

@@ -30,10 +30,11 @@ struct RunOptions {
   bool follow_exec = false;
   std::string via;  // "agent", "ptrace", or empty: what is possible
   bool leak_scan = true;
-  std::vector<std::string> omit;  // objects whose calls are no events
-  bool no_cpp = false;            // malloc under operator new is the event
-  bool sanity = false;            // list mismatched and bad releases
-  bool aggregate = false;         // totals in the target, no event log
+  std::optional<uint64_t> mark_every_ns;  // marks of the name "every"
+  std::vector<std::string> omit;          // objects whose calls are no events
+  bool no_cpp = false;                    // malloc under operator new is the event
+  bool sanity = false;                    // list mismatched and bad releases
+  bool aggregate = false;                 // totals in the target, no event log
   uint64_t aggregate_memory_bytes = 16u << 20;
   bool drop_on_overflow = false;  // else wait
   uint64_t log_memory_bytes = 0;  // 0: by default

@@ -15,12 +15,14 @@ struct Words {
   std::vector<std::string> named;      // processes, behind `attach`
   std::vector<std::string> processes;  // and with -p
   uint64_t duration_ns = 0;
+  uint64_t mark_every_ns = 0;
   bool no_follow_exec = false;
   std::string json;  // "-": to stderr; else a file; empty: not asked for
 };
 
 void add_processes(CLI::App& app, Words& words) {
   add_list(app, "-p,--pid", words.processes, "Record this running process, too")->type_name("PID");
+  add_duration(app, "--mark-every", words.mark_every_ns, "Set a mark named `every` at this interval (10s)");
   add_duration(app, "--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
 }
 
@@ -113,6 +115,13 @@ base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Ar
   if (!processes) return std::unexpected(std::move(processes).error());
   options.processes = std::move(*processes);
   if (app.count("--duration") > 0) options.duration_ns = words.duration_ns;
+  if (app.count("--mark-every") > 0) {
+    constexpr uint64_t kLeastNs = 1'000'000;
+    if (words.mark_every_ns < kLeastNs) {
+      return base::fail_as(base::ErrorKind::kUsage, "--mark-every: 1ms is the least");
+    }
+    options.mark_every_ns = words.mark_every_ns;
+  }
   options.follow_exec =
       !words.no_follow_exec && (options.follow_exec || options.follow_fork || !options.command.empty());
   options.json = words.json == "-";

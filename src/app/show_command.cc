@@ -31,7 +31,7 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query.errors = query.errors && view == View::kSummary;
   query.leaks_only = view == View::kLeaks;
   // Of a program that runs, what is lost now is asked for again and again; what it called since its start takes longer each time.
-  const bool filters_events = query.thread != 0 || query.from_ns != 0 || query.to_ns != ~uint64_t{0};
+  const bool filters_events = query.thread != 0 || query.has_window();
   query.events = !options.running || !query.leaks_only || options.sorted || filters_events;
   if (query.leaks_only && !options.sorted) query.sort = analysis::SortKey::kLeakedBytes;
   if (!is_for_programs(options) && query.limit == 0 && view != View::kTree) {
@@ -55,7 +55,7 @@ const char* need_of_one_process(const ShowOptions& options) {
   if (view != View::kSummary && view != View::kLeaks && view != View::kTop && view != View::kTree) return "this view";
   if (query.generate) return "--gen-suppressions";
   if (query.thread != 0) return "--thread";
-  if (query.from_ns != 0 || query.to_ns != ~uint64_t{0}) return "--from and --to";
+  if (query.has_window()) return "--from and --to";
   if (query.scan != 0) return "--scan";
   return query.sort == analysis::SortKey::kPeak ? "--sort peak" : nullptr;
 }

@@ -1,6 +1,8 @@
 // The options of `heaptap show`.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 
 #include "app/command_options.h"
 #include "app/trace_file.h"
@@ -54,8 +56,9 @@ void add_name_filters(CLI::App& app, analysis::Query& query) {
 }
 
 void add_time_filters(CLI::App& app, analysis::Query& query) {
-  add_duration(app, "--from", query.from_ns, "Only allocations from this time on");
-  add_duration(app, "--to", query.to_ns, "State at this time");
+  app.add_option("--from", query.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
+      ->type_name("MOMENT");
+  app.add_option("--to", query.to, "State at this time or mark")->type_name("MOMENT");
 }
 
 void add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols) {
@@ -76,6 +79,7 @@ namespace {
 struct OptionTexts {
   std::string syntax;
   std::string retained_by;
+  std::string since;
 };
 
 // These show something else than the list of leaks.
@@ -99,7 +103,9 @@ void add_leak_views(CLI::App& app, ShowOptions& options, OptionTexts& texts) {
   offer(retained, {"block", "stack", "type"});
   app.add_flag("--globals", query.globals, "leaks: what only global variables retain, by variable");
   app.add_flag("--scans", query.scan_list, "leaks: the results of all scans of the trace");
-  add_number(app, "--since", query.since, "leaks: new, remaining and gone leaks since scan N", 1);
+  app.add_option("--since", texts.since,
+                 "Only allocations since this mark; leaks: new, remaining and gone leaks since scan N")
+      ->type_name("MARK|N");
 }
 
 void add_run_options(CLI::App& app, ShowOptions& options) {
@@ -114,11 +120,36 @@ void add_run_options(CLI::App& app, ShowOptions& options) {
   add_number(app, "--process", options.process, "Several processes: only this one (PID)", 1)->excludes(by);
 }
 
+bool is_number(const std::string& text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 // Options of `show leaks` were given, so that it needn't be named.
 bool asks_for_leaks(const ShowOptions& options, const OptionTexts& texts) {
   const analysis::Query& query = options.query;
-  return query.why || query.globals || query.scan_list || query.since != 0 || !texts.syntax.empty() ||
+  return query.why || query.globals || query.scan_list || is_number(texts.since) || !texts.syntax.empty() ||
          !texts.retained_by.empty();
+}
+
+// A number is a scan's.
+base::Result<> take_since(const std::string& text, analysis::Query& query) {
+  if (text.empty()) return {};
+  if (!is_number(text)) {
+    if (!query.from.empty()) {
+      return base::fail_as(base::ErrorKind::kUsage, "show: --since MARK is --from MARK: give one of them\nusage: {}",
+                           kUsage);
+    }
+    query.from = text;
+    return {};
+  }
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number == 0 || number > UINT32_MAX) {
+    return base::fail_as(base::ErrorKind::kUsage, "show: --since {}: scans have numbers from 1 on\nusage: {}", text,
+                         kUsage);
+  }
+  query.since = static_cast<uint32_t>(number);
+  return {};
 }
 
 base::Result<> take_texts(const OptionTexts& texts, analysis::Query& query) {
@@ -127,6 +158,7 @@ base::Result<> take_texts(const OptionTexts& texts, analysis::Query& query) {
   const auto wrong = [](const char* option, const std::string& text, const char* words) {
     return base::fail_as(base::ErrorKind::kUsage, "show: {}={}: it takes {}\nusage: {}", option, text, words, kUsage);
   };
+  HEAPTAP_TRY(take_since(texts.since, query));
   if (texts.syntax == "lsan") {
     query.generate = SuppressionSyntax::kLsan;
   } else if (texts.syntax == "valgrind") {
@@ -227,9 +259,6 @@ base::Result<Command> parse_show(const Arguments& arguments) {
   const auto view = leak_view(options, *named);
   if (!view) {
     return std::unexpected(view.error());
-  }
-  if (options.query.from_ns > options.query.to_ns) {
-    return base::fail_as(base::ErrorKind::kUsage, "show: --from is later than --to\nusage: {}", kUsage);
   }
   if (options.ndjson && !report::has_ndjson(*view)) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --ndjson is for `show blocks` and `show timeline`\nusage: {}",

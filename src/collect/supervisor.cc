@@ -50,6 +50,7 @@ void Supervisor::watch(std::optional<Launched> launched) {
     source_.take_news();
     adapt_pause(processes_.drain());
     if (options_.duration && !let_go_at_ && source_.is_settled()) let_go_at_ = Clock::now() + *options_.duration;
+    set_marks();
     control_.serve();
     look_after_program();
     end_those_that_left();
@@ -82,6 +83,17 @@ void Supervisor::adapt_pause(uint64_t drained_bytes) {
   } else {
     pause_ms_ = std::clamp(pause_ms_, 2, 8);
   }
+}
+
+// Of each process, at about the same time.
+void Supervisor::set_marks() {
+  if (!options_.mark_every || processes_.empty()) return;
+  const Clock::time_point now = Clock::now();
+  if (!mark_at_) mark_at_ = now + *options_.mark_every;
+  if (now < *mark_at_) return;
+  for (const RecordedProcess& process : processes_.all()) process.recording->mark(model::MarkKind::kNamed, "every");
+  // A collector that was held up doesn't make up for it.
+  while (*mark_at_ <= now) *mark_at_ += *options_.mark_every;
 }
 
 void Supervisor::look_after_program() {

@@ -16,6 +16,7 @@ namespace heaptap::collect {
 struct SupervisorOptions {
   std::optional<std::chrono::nanoseconds> duration;  // then it detaches from all
   bool scan_before_letting_go = false;
+  std::optional<std::chrono::nanoseconds> mark_every = {};
 };
 
 class Supervisor {
@@ -36,6 +37,7 @@ class Supervisor {
   [[nodiscard]] bool is_over() const;
   void wait_for_news();
   void adapt_pause(uint64_t drained_bytes);
+  void set_marks();
   void look_after_program();
   void end_those_that_left();
   [[nodiscard]] bool is_time_to_let_go() const;
@@ -45,7 +47,8 @@ class Supervisor {
   RecordedProcesses& processes_;
   RecordingSource& source_;
   ControlService control_;
-  std::optional<Clock::time_point> let_go_at_;     // planned
+  std::optional<Clock::time_point> let_go_at_;  // planned
+  std::optional<Clock::time_point> mark_at_;
   std::optional<Clock::time_point> let_go_since_;  // done
   int pause_ms_ = 1;
   // The program's end was told, but not its status: a tracer is to hear of that first.

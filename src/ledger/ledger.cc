@@ -21,13 +21,17 @@ Ledger::Ledger(LedgerOptions options)
       keep_(options.statistics ? Keep::kStatistics
             : options.details  ? Keep::kDetails
                                : Keep::kCounts),
-      filters_(filter_.thread != 0 || filter_.from_ns != 0 || filter_.to_ns != ~uint64_t{0} || filter_.wants_site),
-      within_(filter_.from_ns == 0),
+      filters_(filter_.thread != 0 || filter_.from_ns != 0 || filter_.to_ns != ~uint64_t{0} ||
+               filter_.from_event != 0 || filter_.to_event != ~uint64_t{0} || filter_.wants_site),
+      within_(filter_.from_ns == 0 && filter_.from_event == 0),
+      knows_older_(!within_),
+      first_counted_(within_ ? 0 : ~model::BlockNumber{0}),
       blocks_(keep_ != Keep::kCounts),
       mappings_(options.page_bytes),
       lifetimes_(options.time_resolution_ns),
-      timeline_(filter_.from_ns, options.time_resolution_ns) {
-  if (options.activity && keep_ == Keep::kStatistics) activity_.emplace(filter_.from_ns, options.time_resolution_ns);
+      timeline_(std::max(filter_.from_ns, filter_.start_ns), options.time_resolution_ns) {
+  if (options.activity && keep_ == Keep::kStatistics)
+    activity_.emplace(std::max(filter_.from_ns, filter_.start_ns), options.time_resolution_ns);
 }
 
 void Ledger::add(const EventBatch& batch, const model::Tables& tables) {
@@ -47,12 +51,16 @@ void Ledger::add(const EventBatch& batch, const model::Tables& tables) {
 template <Ledger::Keep kKeep>
 void Ledger::apply(const EventBatch& batch) {
   const auto count = static_cast<uint32_t>(batch.events.size());
+  const uint64_t before = events_;
+  events_ += count;
   size_t mark = 0;
   for (uint32_t index = 0; index < count;) {
+    if (filters_) set_event(before + index);
     while (mark < batch.time_marks.size() && batch.time_marks[mark].first_event <= index) {
       set_time(batch.time_marks[mark++].time_ns);
     }
-    const uint32_t end = mark < batch.time_marks.size() ? std::min(count, batch.time_marks[mark].first_event) : count;
+    uint32_t end = mark < batch.time_marks.size() ? std::min(count, batch.time_marks[mark].first_event) : count;
+    if (filters_) end = static_cast<uint32_t>(std::min<uint64_t>(end, next_limit(before + index) - before));
     while (index < end) {
       if constexpr (kKeep == Keep::kCounts) {
         if (!filters_) index = count_plain(batch, index, end);
@@ -87,10 +95,26 @@ void Ledger::learn_threads(model::ThreadId thread) {
   }
 }
 
+// Where the window begins or ends next, as a number of events.
+uint64_t Ledger::next_limit(uint64_t event) const {
+  return event < filter_.from_event ? filter_.from_event : event < filter_.to_event ? filter_.to_event : ~uint64_t{0};
+}
+
+// The next event is this one.
+void Ledger::set_event(uint64_t event) {
+  event_ = event;
+  update_window();
+}
+
+void Ledger::update_window() {
+  after_ = now_ns_ > filter_.to_ns || event_ >= filter_.to_event;
+  within_ = now_ns_ >= filter_.from_ns && event_ >= filter_.from_event && !after_;
+  if (within_) first_counted_ = std::min(first_counted_, next_block_);
+}
+
 void Ledger::set_time(uint64_t time_ns) {
   now_ns_ = std::max(now_ns_, time_ns);
-  after_ = now_ns_ > filter_.to_ns;
-  within_ = now_ns_ >= filter_.from_ns && !after_;
+  update_window();
   if (within_) {
     timeline_.advance(now_ns_, state());
     if (activity_) activity_->advance(now_ns_);
@@ -158,7 +182,7 @@ inline void Ledger::on_allocate(const Event& event) {
   ThreadState& thread = threads_[event.thread];
   thread.last_block = number;
   thread.undo = Undo::kNothing;
-  if (!wants(event)) {
+  if (!wants(event) && !keep_older(event, number)) {
     return;
   }
   blocks_.insert(number, {.size_bytes = event.size_bytes(),
@@ -166,7 +190,36 @@ inline void Ledger::on_allocate(const Event& event) {
                           .address = event.address,
                           .site = event.site,
                           .thread = event.thread});
-  count_block<kKeep>(event);
+  if (!is_older(number)) count_block<kKeep>(event);
+}
+
+// Whether it is a block from before the window that would count in it: what becomes of it there is told apart.
+bool Ledger::keep_older(const Event& event, model::BlockNumber number) {
+  return is_older(number) && !after_ && facts_[event.site].wanted &&
+         (filter_.thread == 0 || filter_.thread == event.thread);
+}
+
+void Ledger::count_older_release(const Event& event, const Block& block, LastRelease* undo_record) {
+  if (undo_record != nullptr) {
+    threads_[event.thread].undo = Undo::kBlock;
+    *undo_record = {
+        .block = block, .number = event.block(), .released_at_ns = now_ns_, .older = true, .counted = within_};
+  }
+  if (!within_) return;
+  site_older_releases_.resize(std::max<size_t>(site_older_releases_.size(), size_t{block.site} + 1));
+  for (OlderReleases* const count : {&older_releases_, &site_older_releases_[block.site]}) {
+    ++count->blocks;
+    count->bytes += block.size_bytes;
+  }
+}
+
+void Ledger::undo_older_release(const LastRelease& last) {
+  blocks_.restore(last.number, last.block);
+  if (!last.counted) return;
+  for (OlderReleases* const count : {&older_releases_, &site_older_releases_[last.block.site]}) {
+    --count->blocks;
+    count->bytes -= last.block.size_bytes;
+  }
 }
 
 template <Ledger::Keep kKeep>
@@ -274,7 +327,11 @@ inline void Ledger::on_release(const EventBatch& batch, uint32_t index) {
 template <Ledger::Keep kKeep>
 inline void Ledger::on_release_of_block(const Event& event, LastRelease* undo_record) {
   if (!after_) {
-    blocks_.take(event.block(), [&](const Block& block) { count_release<kKeep>(event, block, undo_record); });
+    blocks_.take(event.block(), [&](const Block& block) {
+      if (is_older(event.block())) [[unlikely]]
+        return count_older_release(event, block, undo_record);
+      count_release<kKeep>(event, block, undo_record);
+    });
   }
 }
 
@@ -324,6 +381,7 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
 
 // Puts back a block whose release did not happen.
 void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
+  if (last.older) return undo_older_release(last);
   const Block& block = last.block;
   const uint64_t lifetime_ns = last.released_at_ns - block.allocated_at_ns;
   blocks_.restore(last.number, block);

@@ -28,11 +28,14 @@
 namespace heaptap::ledger {
 
 // Which allocations are counted; releases count where their block's allocation did. Releases without a block count by
-// their own thread, time and site.
+// their own thread, time and site. A window begins and ends at a time, or behind so many events of the trace, which is exact.
 struct Filter {
   model::ThreadId thread = 0;  // 0: all
   uint64_t from_ns = 0;
   uint64_t to_ns = ~uint64_t{0};  // what is alive then is alive in the result
+  uint64_t from_event = 0;
+  uint64_t to_event = ~uint64_t{0};
+  uint64_t start_ns = 0;                                                     // where timelines begin
   std::function<bool(const model::Tables&, model::SiteId)> wants_site = {};  // empty: all; asked once for each site
 };
 
@@ -43,6 +46,12 @@ struct LedgerOptions {
   bool details = true;     // keep when, where and by which thread a block was allocated; goes with statistics
   bool activity = false;   // keep what happened when, by site, thread and size; goes with statistics
   Filter filter = {};
+};
+
+// Of a window with a beginning: blocks from before it that were released in it.
+struct OlderReleases {
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
 };
 
 class Ledger {
@@ -65,7 +74,20 @@ class Ledger {
   }
   [[nodiscard]] uint64_t mismatched_releases_of(model::SiteId site) const;
   [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
-  [[nodiscard]] const BlockTable& blocks() const { return blocks_; }
+  // Calls visit(number, block) for each block that is alive, in ascending order of numbers.
+  template <typename Visit>
+  void for_each_block(Visit visit) const {
+    blocks_.for_each([&](model::BlockNumber number, const Block& block) {
+      if (!is_older(number)) visit(number, block);
+    });
+  }
+  [[nodiscard]] uint64_t live_blocks() const { return blocks_.live_blocks(); }  // or a few more
+  // Whether the window has a beginning, so that what was there before it is known apart.
+  [[nodiscard]] bool knows_older() const { return knows_older_; }
+  [[nodiscard]] const OlderReleases& older_releases() const { return older_releases_; }
+  [[nodiscard]] OlderReleases older_releases_of(model::SiteId site) const {
+    return site < site_older_releases_.size() ? site_older_releases_[site] : OlderReleases{};
+  }
   [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
   [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // of the last event that was looked at
 
@@ -94,6 +116,8 @@ class Ledger {
     model::BadReleaseKind bad_kind = model::BadReleaseKind::kUnknown;
     bool has_error = false;
     bool temporary = false;
+    bool older = false;    // from before the window,
+    bool counted = false;  // but released in it
   };
   struct ThreadState {
     model::BlockNumber last_block = 0;
@@ -116,6 +140,13 @@ class Ledger {
   void learn(const model::Tables& tables);
   void learn_threads(model::ThreadId thread);
   void set_time(uint64_t time_ns);
+  void set_event(uint64_t event);
+  void update_window();
+  [[nodiscard]] uint64_t next_limit(uint64_t event) const;
+  [[nodiscard]] bool is_older(model::BlockNumber number) const { return number < first_counted_; }
+  bool keep_older(const model::Event& event, model::BlockNumber number);
+  void count_older_release(const model::Event& event, const Block& block, LastRelease* undo_record);
+  void undo_older_release(const LastRelease& last);
   // What is kept beside the counts. The functions for an event exist once for each.
   enum class Keep : uint8_t { kCounts, kDetails, kStatistics };
   template <Keep kKeep>
@@ -179,8 +210,14 @@ class Ledger {
   Filter filter_;
   Keep keep_;
   bool filters_;        // something is not counted
-  bool within_ = true;  // the time window
+  bool within_ = true;  // the window
   bool after_ = false;
+  bool knows_older_ = false;
+  uint64_t events_ = 0;                   // that were added
+  uint64_t event_ = 0;                    // the next one
+  model::BlockNumber first_counted_ = 0;  // the first block within the window; those before it are older
+  OlderReleases older_releases_;
+  std::vector<OlderReleases> site_older_releases_;  // by SiteId; empty where there is nothing older
   uint64_t now_ns_ = 0;
   uint64_t peak_id_ = 0;
   model::BlockNumber next_block_ = 1;

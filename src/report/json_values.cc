@@ -152,9 +152,33 @@ std::string text_of(const StackEntry& stack) {
   object.numbers("threads", stack.threads_known, stack.threads);
   object.raw("leaks", text_of(stack.leaks));
   object.numbers("frames", true, stack.frames);
+  if (stack.growth) {
+    object.raw("growth_bytes", std::to_string(stack.growth->bytes));
+    object.raw("growth_blocks", std::to_string(stack.growth->blocks));
+  }
   object.text_if_any("ends_early", ending_of(stack));
   object.text_if_any("purpose", words_of(stack.purpose));
   return object.finish();
+}
+
+Json json_of(const Window& window) {
+  Json json = {{"from_ns", window.from_ns}, {"to_ns", known(window.to_ns != ~uint64_t{0}, window.to_ns)}};
+  json["from"] = or_null(window.from);
+  json["to"] = or_null(window.to);
+  json["older_freed_blocks"] = known(window.has_older, window.older_released_blocks);
+  json["older_freed_bytes"] = known(window.has_older, window.older_released_bytes);
+  json["growth_blocks"] = window.growth.blocks;
+  json["growth_bytes"] = window.growth.bytes;
+  return json;
+}
+
+Json json_of(const model::Mark& mark) {
+  return {{"number", mark.number},
+          {"kind", words_of(mark.kind)},
+          {"name", mark.name},
+          {"time_ns", mark.time_ns},
+          {"events_before", mark.events_before},
+          {"thread", known(mark.thread != 0, mark.thread)}};
 }
 
 Json json_of(const ErrorEntry& error) {
@@ -354,6 +378,8 @@ JsonDocument::JsonDocument(const char* view, const Report& report, const Write& 
   member("notes", notes_json(report));
   member("warnings", warnings_json(report));
   member("filter", or_null(report.filter));
+  if (report.window) member("window", json_of(*report.window));
+  if (!report.marks.empty()) list("marks", report.marks, [](const model::Mark& mark) { return json_of(mark); });
 }
 
 JsonDocument::~JsonDocument() {

@@ -9,6 +9,7 @@
 
 #include "model/capture.h"
 #include "model/frame.h"
+#include "model/mark.h"
 #include "model/symbol_hint.h"
 #include "report/activity.h"
 #include "report/frame_list.h"
@@ -51,6 +52,24 @@ struct Totals {
 // Whom a library has blocks for, where they are for itself.
 enum class Purpose : uint8_t { kProgram, kEmergencyPool };
 
+// How much more is live at a window's end than at its beginning; less where it is negative.
+struct Growth {
+  int64_t blocks = 0;
+  int64_t bytes = 0;
+};
+
+// The part of the recording that is shown: what was allocated in it, and what of that is live at its end.
+struct Window {
+  std::string from;  // as it was asked for: a time or a mark; empty: the beginning
+  std::string to;    // empty: the end
+  uint64_t from_ns = 0;
+  uint64_t to_ns = ~uint64_t{0};
+  bool has_older = false;              // it has a beginning; else nothing is older
+  uint64_t older_released_blocks = 0;  // from before it, released in it
+  uint64_t older_released_bytes = 0;
+  Growth growth;
+};
+
 struct StackEntry {
   uint64_t id = 0;  // of this function called from this stack
   std::string function;
@@ -79,6 +98,7 @@ struct StackEntry {
   wire::StackEnd end = wire::StackEnd::kComplete;  // why there are no further frames
   uint64_t frames_in_all = 0;                      // where not all are listed; else 0
   Purpose purpose = Purpose::kProgram;
+  std::optional<Growth> growth = {};  // in a window that has a beginning; not known of mappings
 };
 
 // Why something wasn't seen.
@@ -88,6 +108,7 @@ enum class Gap : uint8_t {
   kOmittedObjects,
   kPastHooks,
   kMissedReleases,
+  kSwitchedOff,
   kLater,  // a reason that a later version knows
   kRunning,
   kCutOff,
@@ -228,6 +249,8 @@ struct Report {
   std::vector<ProcessEntry> processes;  // all of the recording, this one first; empty where it is the only one
   bool of_run = false;                  // the figures are those of all `processes` together (analysis/merge.h)
   std::string run_path;                 // the index of the recording; empty where there is none
+  std::optional<Window> window;         // empty: the whole recording
+  std::vector<model::Mark> marks;       // of the recording
   std::string filter;                   // what the report was narrowed down to, in words; empty where it is everything
   std::string sort_key;                 // of the stacks
   std::optional<Holders> holders;

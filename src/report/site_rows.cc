@@ -26,6 +26,8 @@ std::string others_text(const SiteRow& row) {
 // What a row is sorted by; 0 of keys that have no sum.
 uint64_t weight_of(const StackEntry& sum, std::string_view sort_key) {
   if (sort_key == "usage") return sum.live_bytes;
+  if (sort_key == "growth" && sum.growth) return static_cast<uint64_t>(sum.growth->bytes) ^ uint64_t { 1 } << 63;
+  if (sort_key == "growth") return sum.live_bytes;
   if (sort_key == "total") return sum.allocated_bytes;
   if (sort_key == "allocations") return sum.allocations;
   if (sort_key == "peak") return sum.peak_bytes;

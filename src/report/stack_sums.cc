@@ -26,6 +26,10 @@ void add_figures(StackEntry& sum, const StackEntry& part) {
     add_leaks(*sum.leaks, *part.leaks);
   else if (part.leaks)
     sum.leaks = part.leaks;
+  if (sum.growth && part.growth) {
+    sum.growth->blocks += part.growth->blocks;
+    sum.growth->bytes += part.growth->bytes;
+  }
   sum.live_known = sum.live_known && part.live_known;
   sum.calls_known = sum.calls_known && part.calls_known;
   sum.times_known = sum.times_known && part.times_known;

@@ -52,12 +52,24 @@ std::string filter_text(const TextContext& context) {
   return filter.empty() ? "" : context.ink.yellow("only: " + base::safe_text(filter)) + "\n";
 }
 
+// What became of a window's blocks, and of older ones in it.
+std::string window_text(const TextContext& context) {
+  const std::optional<Window>& window = context.report.window;
+  if (!window || !window->has_older || !context.report.totals.live_known) return "";
+  return fmt::format(
+      "in this window: {} ({})\n  {} in {} allocated and not freed, less {} in {} from before that {} freed\n",
+      signed_bytes(window->growth.bytes), signed_count(window->growth.blocks, "block"),
+      base::format_bytes(context.report.totals.live_bytes), counted(context.report.totals.live_blocks, "block"),
+      base::format_bytes(window->older_released_bytes), counted(window->older_released_blocks, "block"),
+      window->older_released_blocks == 1 ? "was" : "were");
+}
+
 std::string title_of_import(const TextContext& context, const std::string& command) {
   const model::Capture& capture = context.report.capture;
   std::string text = command.empty() ? "" : context.ink.bold(base::safe_text(command)) + ": ";
   text += fmt::format("{} file, imported: {}", capture.import.tool, exit_text(capture));
   if (capture.duration_ns != 0) text += ", after " + moment_text(capture, capture.duration_ns);
-  return text + "\n" + filter_text(context);
+  return text + "\n" + filter_text(context) + window_text(context);
 }
 
 }  // namespace
@@ -115,7 +127,7 @@ std::string title_of(const TextContext& context) {
   if (!capture.architecture.empty()) text += ", " + base::safe_text(capture.architecture);
   text += ")\n";
   if (context.report.of_run) text += run_text(context.report) + "\n";
-  return text + filter_text(context);
+  return text + filter_text(context) + window_text(context);
 }
 
 std::string uncertainty_of(const Report& report) {
@@ -207,6 +219,16 @@ std::string text_not_kept(const TextContext& context, const char* what) {
 
 std::string percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string signed_bytes(int64_t bytes) {
+  const uint64_t size = bytes < 0 ? uint64_t{0} - static_cast<uint64_t>(bytes) : static_cast<uint64_t>(bytes);
+  return fmt::format("{}{}", bytes < 0 ? "-" : bytes > 0 ? "+" : "", base::format_bytes(size));
+}
+
+std::string signed_count(int64_t count, const char* noun) {
+  const uint64_t number = count < 0 ? uint64_t{0} - static_cast<uint64_t>(count) : static_cast<uint64_t>(count);
+  return fmt::format("{}{}", count < 0 ? "-" : count > 0 ? "+" : "", counted(number, noun));
 }
 
 std::string counted(uint64_t count, const char* noun) {

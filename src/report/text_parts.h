@@ -73,6 +73,9 @@ std::string leak_totals_text(const TextContext& context);
 
 // "1 block", "2 blocks".
 std::string counted(uint64_t count, const char* noun);
+// With its sign: "+1.2 MiB", "-3 blocks".
+std::string signed_bytes(int64_t bytes);
+std::string signed_count(int64_t count, const char* noun);
 
 // One view each.
 std::string text_summary(const TextContext& context);

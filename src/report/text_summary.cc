@@ -101,6 +101,7 @@ std::string stack_text(const TextContext& context, const StackEntry& stack) {
                         function);
   }
   if (stack.times_known) text += fmt::format(", {} at the peak", format_bytes(stack.peak_bytes));
+  if (stack.growth) text += fmt::format(", {} in the window", signed_bytes(stack.growth->bytes));
   if (stack.temporary_known && stack.temporary_allocations != 0) {
     text += fmt::format(", {} temporary", format_count(stack.temporary_allocations));
   }
@@ -122,26 +123,32 @@ std::string text_summary(const TextContext& context) {
 }
 
 std::string text_top(const TextContext& context) {
-  TextTable table({{"NOT FREED"},
-                   {"BLOCKS"},
-                   {"AT PEAK"},
-                   {"TOTAL"},
-                   {"CALLS"},
-                   {"TEMPORARY"},
-                   {"FUNCTION", Align::kLeft},
-                   {"STACK AND SITE", Align::kLeft}},
-                  context.options.width);
+  std::vector<TextTable::Column> columns{{"NOT FREED"},
+                                         {"BLOCKS"},
+                                         {"AT PEAK"},
+                                         {"TOTAL"},
+                                         {"CALLS"},
+                                         {"TEMPORARY"},
+                                         {"FUNCTION", Align::kLeft},
+                                         {"STACK AND SITE", Align::kLeft}};
+  const bool has_growth = context.report.window && context.report.window->has_older;
+  if (has_growth) columns.insert(columns.begin(), {"GROWTH"});
+  TextTable table(std::move(columns), context.options.width);
   const std::span<const StackEntry> all(context.report.stacks);
   for (const SiteRow& row : merge_sites(context.text, context.report.frames,
                                         all.first(std::min(all.size(), context.rows(20))), context.report.sort_key)) {
     const StackEntry& stack = row.sum;
-    table.add({stack.live_known ? format_bytes(stack.live_bytes) : "?",
-               stack.live_known && stack.blocks_known ? format_count(stack.live_blocks) : "?",
-               stack.times_known ? format_bytes(stack.peak_bytes) : "-",
-               stack.calls_known ? format_bytes(stack.allocated_bytes) : "?",
-               stack.calls_known ? format_count(stack.allocations) : "?",
-               stack.temporary_known ? format_count(stack.temporary_allocations) : "?", stack.function,
-               site_line(context.text, context.report.frames, row, TextTable::room_below(context.options.width))});
+    std::vector<std::string> cells = {
+        stack.live_known ? format_bytes(stack.live_bytes) : "?",
+        stack.live_known && stack.blocks_known ? format_count(stack.live_blocks) : "?",
+        stack.times_known ? format_bytes(stack.peak_bytes) : "-",
+        stack.calls_known ? format_bytes(stack.allocated_bytes) : "?",
+        stack.calls_known ? format_count(stack.allocations) : "?",
+        stack.temporary_known ? format_count(stack.temporary_allocations) : "?",
+        stack.function,
+        site_line(context.text, context.report.frames, row, TextTable::room_below(context.options.width))};
+    if (has_growth) cells.insert(cells.begin(), stack.growth ? signed_bytes(stack.growth->bytes) : "-");
+    table.add(std::move(cells));
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }

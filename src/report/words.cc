@@ -16,6 +16,8 @@ std::string words_of(Gap gap) {
       return "calls of some objects are not seen";
     case Gap::kMissedReleases:
       return "some releases were not seen";
+    case Gap::kSwitchedOff:
+      return "recording was switched off for a while";
     case Gap::kRunning:
       return "still being recorded";
     case Gap::kCutOff:
@@ -58,6 +60,20 @@ std::string ending_of(const StackEntry& stack) {
 std::string words_of_error(const std::string& kind) {
   if (kind == "interior") return "invalid free (into the middle of a block)";
   return (kind == "bad" ? "invalid" : kind) + " free";
+}
+
+std::string words_of(model::MarkKind kind) {
+  switch (kind) {
+    case model::MarkKind::kStopped:
+      return "off";
+    case model::MarkKind::kStarted:
+      return "on";
+    case model::MarkKind::kReset:
+      return "reset";
+    case model::MarkKind::kNamed:
+      break;
+  }
+  return "mark";
 }
 
 std::string words_of(Purpose purpose) {

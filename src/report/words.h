@@ -14,6 +14,8 @@ std::string words_of(Gap gap);
 std::string ending_of(const StackEntry& stack);
 // "double free", of an ErrorEntry's kind.
 std::string words_of_error(const std::string& kind);
+// "mark", "off", "on", "reset".
+std::string words_of(model::MarkKind kind);
 // Whom blocks of a stack are for; empty where nothing is known.
 std::string words_of(Purpose purpose);
 // "libfoo.so.1 is stripped: …, or pass --symbols DIR": with the package or the option that would help.

@@ -1,0 +1,28 @@
+// The window of a recording that a query asks for, in the words of the command line: times and marks.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/analyze.h"
+#include "base/result.h"
+#include "model/mark.h"
+
+namespace heaptap::analysis {
+
+// A moment of a recording. At a mark the place among the events is known, too.
+struct Moment {
+  uint64_t time_ns = 0;
+  std::optional<uint64_t> event;  // that many came before it
+};
+
+// "1.5s", "250ms": since the start of the capture; `start`, `end` (which is kEndNs); "NAME": the last mark of that name,
+// "NAME:2": the second one; "#7": the mark with that number.
+inline constexpr uint64_t kEndNs = ~uint64_t{0};
+base::Result<Moment> moment_of(std::string_view text, const std::vector<model::Mark>& marks);
+
+// Puts the moments that the query names (Query::from, Query::to) into its times and events.
+base::Result<> resolve_window(Query& query, const std::vector<model::Mark>& marks);
+
+}  // namespace heaptap::analysis

@@ -1,0 +1,17 @@
+// `heaptap mark`: names this moment of a recording that goes on.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+
+namespace heaptap::app {
+
+struct MarkOptions {
+  pid_t process = 0;
+  std::string name;
+};
+
+// Returns heaptap's exit status.
+int perform(const MarkOptions& options);
+
+}  // namespace heaptap::app

@@ -1,0 +1,29 @@
+// The options of `heaptap mark`.
+#include "app/command_options.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr const char* kUsage = "heaptap mark PID NAME";
+
+}  // namespace
+
+base::Result<Command> parse_mark(const Arguments& arguments) {
+  MarkOptions options;
+  std::string process;
+  CLI::App app("Name this moment of a recording, for --from, --to and --since: " + std::string(kUsage), "mark");
+  app.add_option("PID", process, "The recorded process");
+  app.add_option("NAME", options.name, "The mark's name; there may be several of one name");
+  const auto parsed = parse_with(app, kUsage, arguments);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (*parsed) return **parsed;
+  const auto pid = parse_pid(process, "mark", kUsage);
+  if (!pid) return std::unexpected(pid.error());
+  options.process = *pid;
+  if (options.name.empty()) {
+    return base::fail_as(base::ErrorKind::kUsage, "mark: it needs a name\nusage: {}", kUsage);
+  }
+  return options;
+}
+
+}  // namespace heaptap::app
