@@ -8,6 +8,7 @@
 #include <regex>
 #include <sstream>
 
+#include "base/pattern.h"
 #include "base/units.h"
 #include "wire/heap_scan.h"
 
@@ -119,13 +120,11 @@ std::string cause_of(const CLI::ParseError& error) {
 // A part of a name is one, too.
 base::Result<> check_pattern(const std::string& text) {
   if (text.empty()) return base::fail("the name is empty");
-  try {
-    (void)std::regex(text, std::regex::ECMAScript);
-  } catch (const std::regex_error&) {
+  if (const auto pattern = base::Pattern::create(text); !pattern) {
     return base::fail(
         "'{}' is not a regular expression; put a backslash before each of ( ) [ ] {{ }} * + ? that means "
-        "itself, or leave it out: a part of the name is enough",
-        text);
+        "itself, or leave it out: a part of the name is enough ({})",
+        text, pattern.error().message);
   }
   return {};
 }
