@@ -45,6 +45,7 @@ void add_limits(CLI::App& app, CheckOptions& options) {
 }
 
 void add_rest(CLI::App& app, CheckOptions& options) {
+  add_ignore(app, options.ignores);
   add_suppressions(app, options.suppressions, options.carried_suppressions);
   add_number(app, "--scan", options.scan, "Leaks of the scan with this number (default: the last one)", 1);
   add_root_kinds(app, options.leaks.roots);

@@ -367,6 +367,22 @@ void add_skip(CLI::App& app, std::vector<std::string>& patterns) {
       ->type_name("FUNCTION");
 }
 
+void add_ignore(CLI::App& app, analysis::Ignores& ignores) {
+  app.add_option_function<std::vector<std::string>>(
+         "--ignore",
+         [&ignores](const std::vector<std::string>& words) {
+           for (const std::string& word : words) {
+             if (const auto added = ignores.add(word, "--ignore"); !added)
+               throw CLI::ValidationError("--ignore", added.error().message);
+           }
+         },
+         "Count, but don't list, stacks with this in a function, FILE:LINE FUNCTION or module: a part of a name, or a "
+         "regular expression (repeatable)")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("REGEX");
+}
+
 void add_frame_options(CLI::App& app, report::FrameTextOptions& frames) {
   app.add_flag("--full-names", frames.full_names, "Names with return types and all template arguments");
   app.add_flag("--full-paths", frames.full_paths, "Files with their directories");

@@ -29,6 +29,8 @@ void add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols);
 
 // --skip, repeatable: functions that don't name a site.
 void add_skip(CLI::App& app, std::vector<std::string>& patterns);
+// --ignore, repeatable: stacks that are counted and not listed.
+void add_ignore(CLI::App& app, analysis::Ignores& ignores);
 // --full-names, --full-paths, --full-stacks.
 void add_frame_options(CLI::App& app, report::FrameTextOptions& frames);
 // --config FILE: options as `depth=10`, and lines `skip FUNCTION`.

@@ -86,6 +86,7 @@ base::Result<Command> parse_diff(const Arguments& arguments) {
   app.add_option("--to", options.to, "... with what was live at this time (default: the end)")->type_name("TIME");
   add_list_options(app, options);
   add_name_filters(app, options.query);
+  add_ignore(app, options.query.ignores);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(app, options.query.symbols);
   app.add_flag("--json", options.json, "As JSON");

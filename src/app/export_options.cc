@@ -67,6 +67,7 @@ base::Result<Command> parse_export(const Arguments& arguments) {
   add_duration(app, "--every", every_ns,
                "Of memlog: a file each time this much of the recording is over, and of its end");
   add_name_filters(app, options.query);
+  add_ignore(app, options.query.ignores);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(app, options.query.symbols);
   app.footer(format_list());

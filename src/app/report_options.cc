@@ -21,6 +21,7 @@ base::Result<Command> parse_report(const Arguments& arguments) {
   app.add_flag("-q,--quiet", options.file.quiet, "Print nothing");
   add_name_filters(app, options.query);
   add_time_filters(app, options.query);
+  add_ignore(app, options.query.ignores);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(app, options.query.symbols);
   const auto parsed = parse_with(app, kUsage, arguments);

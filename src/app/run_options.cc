@@ -80,6 +80,7 @@ void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
   app.add_flag("-v,--verbose", options.verbose, "List all processes at the end");
   app.add_flag("--json{-}", words.json, "Print the summary as JSON at the end, or write it to a file (--json=FILE)");
   add_color(app, options.color);
+  add_ignore(app, options.ignores);
   add_skip(app, options.skip);
   add_frame_options(app, options.frames);
   add_config(app);

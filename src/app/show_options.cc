@@ -185,6 +185,7 @@ void add_display_options(CLI::App& app, ShowOptions& options) {
   app.add_flag("-q,--quiet", options.quiet, "Print no warnings");
   add_color(app, options.color);
   app.add_flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
+  add_ignore(app, options.query.ignores);
   add_skip(app, options.query.skip);
   add_frame_options(app, options.frames);
   add_config(app);
