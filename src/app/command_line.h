@@ -11,6 +11,7 @@
 #include "app/leaks_command.h"
 #include "app/report_command.h"
 #include "app/run_command.h"
+#include "app/settings.h"
 #include "app/show_command.h"
 #include "base/result.h"
 
@@ -36,7 +37,7 @@ struct PrintText {
 using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
                              ReportOptions, DoctorOptions, DiffOptions>;
 
-// `arguments` without the program's own name.
-base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);
+// `arguments` without the program's own name; options that count by default come from `defaults`.
+base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults = {});
 
 }  // namespace heaptap::app

@@ -102,9 +102,9 @@ base::Result<std::vector<pid_t>> parse_processes(const std::string& command, con
 
 // What stands before the traced program's command line is `own`; from `begin` on, it is that.
 base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Arguments& arguments, size_t begin,
-                                      Words& words, RunOptions& options) {
+                                      Words& words, RunOptions& options, const Defaults& defaults) {
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
-  const auto parsed = parse_with(app, usage, Arguments(arguments.begin(), split));
+  const auto parsed = parse_with(app, usage, Arguments(arguments.begin(), split), defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   options.command.assign(split, arguments.end());
@@ -123,7 +123,7 @@ base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Ar
 
 }  // namespace
 
-base::Result<Command> parse_run(const Arguments& arguments) {
+base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
   Words words;
   CLI::App app("Trace a program from its start: " + std::string(kRunUsage), "run");
@@ -131,7 +131,7 @@ base::Result<Command> parse_run(const Arguments& arguments) {
   add_environment(app, options);
   add_reporting(app, words, options);
   add_processes(app, words);
-  auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options);
+  auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options, defaults);
   if (!command) return command;
   if (options.command.empty() && options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "run: no program to trace\nusage: {}", kRunUsage);
@@ -139,7 +139,7 @@ base::Result<Command> parse_run(const Arguments& arguments) {
   return command;
 }
 
-base::Result<Command> parse_attach(const Arguments& arguments) {
+base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
   Words words;
   CLI::App app("Trace running processes; detach at Ctrl-C or after --duration: " + std::string(kAttachUsage), "attach");
@@ -149,7 +149,7 @@ base::Result<Command> parse_attach(const Arguments& arguments) {
   add_reporting(app, words, options);
   add_processes(app, words);
   const auto dashes = static_cast<size_t>(std::ranges::find(arguments, "--") - arguments.begin());
-  auto command = parse_recording(app, kAttachUsage, arguments, dashes, words, options);
+  auto command = parse_recording(app, kAttachUsage, arguments, dashes, words, options, defaults);
   if (!command) return command;
   if (options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "attach: which process? No PID given\nusage: {}", kAttachUsage);

@@ -191,7 +191,7 @@ void add_display_options(CLI::App& app, ShowOptions& options) {
   add_config(app);
 }
 
-base::Result<Command> parse_show(const Arguments& arguments) {
+base::Result<Command> parse_show(const Arguments& arguments, const Defaults& defaults) {
   ShowOptions options;
   OptionTexts texts;
   options.query.errors = true;
@@ -206,7 +206,7 @@ base::Result<Command> parse_show(const Arguments& arguments) {
   add_leak_views(app, options, texts);
   add_run_options(app, options);
   add_display_options(app, options);
-  const auto parsed = parse_with(app, kUsage, arguments);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) {
     return std::unexpected(parsed.error());
   }
