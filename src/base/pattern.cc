@@ -347,8 +347,10 @@ class Parser {
     ++at_;
     const auto high = byte_of_bracket();
     if (!high) return std::unexpected(high.error());
-    if (*high < *low) return fail("[ ] holds a range whose end comes before its beginning");
-    for (int byte = *low; byte <= *high; ++byte) set.set(static_cast<unsigned char>(byte));
+    if (static_cast<unsigned char>(*high) < static_cast<unsigned char>(*low))
+      return fail("[ ] holds a range whose end comes before its beginning");
+    const auto last = static_cast<unsigned char>(*high);
+    for (size_t byte = static_cast<unsigned char>(*low); byte <= last; ++byte) set.set(byte);
     return {};
   }
 

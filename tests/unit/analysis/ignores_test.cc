@@ -1,6 +1,7 @@
 // Stacks that are ignored: in the totals, in no list, and counted as such.
 #include "analysis/ignores.h"
 
+#include "analysis/merge.h"
 #include "report/render.h"
 #include "scan_script.h"
 
@@ -217,6 +218,28 @@ TEST_F(IgnoredStacks, AreNotInListsOfWhatIsRetained) {
     EXPECT_EQ(made.retained->entries[0].own.bytes, 2000u);
     EXPECT_EQ(made.retained->held.bytes, 3000u);
   }
+}
+
+// As of a program that runs, of which what it called isn't asked.
+TEST_F(IgnoredStacks, AreThoseOfTheScanWhereThereIsNothingElse) {
+  Query query = without({"noisy"});
+  query.events = false;
+  query.leaks_only = true;
+  const report::Report made = report(query);
+  ASSERT_EQ(made.stacks.size(), 1u);
+  EXPECT_EQ(made.totals.live_bytes, 3242u);
+  EXPECT_EQ(made.ignored.sum().stacks, 1u);
+  EXPECT_EQ(made.ignored.sum().live_bytes, 1205u);
+  EXPECT_EQ(made.leaks.ignored.bytes, 235u);
+}
+
+TEST_F(IgnoredStacks, OfSeveralProcessesAddUp) {
+  std::vector<report::Report> parts;
+  for (int i = 0; i < 2; ++i) parts.push_back(report(without({"nothing", "noisy"})));
+  const report::Report made = analysis::merge(std::move(parts), {});
+  ASSERT_EQ(made.ignored.rules.size(), 2u);
+  EXPECT_EQ(made.ignored.rules[1].count.live_bytes, 2 * 1205u);
+  EXPECT_EQ(made.leaks.ignored.bytes, 2 * 235u);
 }
 
 TEST_F(IgnoredStacks, AreNothingWhereThereIsNoRule) {
