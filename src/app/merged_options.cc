@@ -258,7 +258,8 @@ base::Result<MergedOptions> merge_options(const CLI::App& app, const std::vector
                                           const Defaults& defaults) {
   Given given = given_in(app, arguments);
   // Help is there whatever files hold.
-  if (given.help || app.get_option_no_throw("--config") == nullptr) return MergedOptions{.words = arguments, .settings = {}, .given = {}};
+  if (given.help || app.get_option_no_throw("--config") == nullptr)
+    return MergedOptions{.words = arguments, .settings = {}, .given = {}};
   AllCommands commands;
   auto environment = settings_of_environment(app, defaults.options, commands);
   if (!environment) return std::unexpected(std::move(environment).error());
