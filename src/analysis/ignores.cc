@@ -41,8 +41,9 @@ base::Result<> Ignores::add(const std::string& text, std::string place) {
   }
   size_ += pattern->size();
   if (rules_.size() == kMaxRules || size_ > kMaxSize) {
-    return base::fail_as(base::ErrorKind::kUsage,
-                         "these are too many rules, or too large ones, to ask them of each frame: leave some out");
+    return base::fail_as(
+        base::ErrorKind::kUsage,
+        "'{}' is one rule too many, or too large with the others, to ask all of each frame: leave some out", text);
   }
   rules_.push_back({base::NameFilter(text), std::move(place)});
   return {};
