@@ -10,6 +10,7 @@
 
 #include "analysis/activity_view.h"
 #include "analysis/entries.h"
+#include "analysis/ignored_stacks.h"
 #include "analysis/known.h"
 #include "analysis/leak_scan.h"
 #include "analysis/likely_modules.h"
@@ -33,11 +34,43 @@ constexpr size_t kMaxStackHolders = 60;
 constexpr size_t kMaxPages = 16384;
 constexpr size_t kMaxHints = 64;
 
+// What is counted: all that the filters let through, for the totals and the lists of stacks and blocks; and without the stacks
+// that are ignored, where there are some, for the other lists.
+class Ledgers {
+ public:
+  Ledgers(ledger::LedgerOptions options, IgnoredStacks& ignored) : whole_(options) {
+    if (!ignored.any() || !options.statistics) return;
+    options.activity = false;
+    options.filter.wants_site = [&ignored, filtered = options.filter.wants_site](const model::Tables& tables,
+                                                                                 model::SiteId site) {
+      const model::Site& entry = tables.sites[site];
+      const bool allocates = entry.kind == model::EventKind::kAllocate || entry.kind == model::EventKind::kMap;
+      return (!filtered || filtered(tables, site)) && !(allocates && ignored.contains(tables, entry.stack));
+    };
+    shown_ = std::make_unique<ledger::Ledger>(options);
+  }
+
+  void add(const model::EventBatch& batch, const model::Tables& tables) {
+    whole_.add(batch, tables);
+    if (shown_ != nullptr) shown_->add(batch, tables);
+  }
+  void add_totals(const model::Totals& totals, const model::Tables& tables) {
+    whole_.add_totals(totals, tables);
+    if (shown_ != nullptr) shown_->add_totals(totals, tables);
+  }
+
+  [[nodiscard]] const ledger::Ledger& whole() const { return whole_; }
+  [[nodiscard]] const ledger::Ledger& shown() const { return shown_ != nullptr ? *shown_ : whole_; }
+
+ private:
+  ledger::Ledger whole_;
+  std::unique_ptr<ledger::Ledger> shown_;
+};
+
 class LedgerSink : public model::EventSink {
  public:
   // `names`: whose files are opened while the ledger counts; null: none are. `all_over`: see Resolver::open_ahead.
-  LedgerSink(ledger::Ledger& ledger, StackNames* names, bool all_over)
-      : ledger_(ledger), names_(names), all_over_(all_over) {}
+  LedgerSink(Ledgers& ledger, StackNames* names, bool all_over) : ledger_(ledger), names_(names), all_over_(all_over) {}
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
     if (names_ != nullptr && ++batches_ == kTypicalAfter) {
       names_->resolver().open_ahead(modules_of_most_stacks(tables), all_over_ && tables.sites.size() > kManySites);
@@ -56,7 +89,7 @@ class LedgerSink : public model::EventSink {
   static constexpr size_t kTypicalAfter = 16;
   static constexpr size_t kManySites = 256;  // fewer don't come from all over a file
 
-  ledger::Ledger& ledger_;
+  Ledgers& ledger_;
   StackNames* names_;
   bool all_over_;
   size_t batches_ = 0;
@@ -141,9 +174,9 @@ bool leaves_little(const model::EventSource& source) {
   return !source.scans().empty() && source.scans().back().block_count < kLittle;
 }
 
-base::Result<std::unique_ptr<ledger::Ledger>> replay(model::EventSource& source, const Query& query, StackNames& names,
-                                                     bool addresses) {
-  auto ledger = std::make_unique<ledger::Ledger>(ledger_options(source.capture(), query, names, addresses));
+base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const Query& query, StackNames& names,
+                                              IgnoredStacks& ignored, bool addresses) {
+  auto ledger = std::make_unique<Ledgers>(ledger_options(source.capture(), query, names, addresses), ignored);
   // Where stacks are listed for certain, and whole.
   const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
   const bool opens_files = lists_stacks && !query.symbols.debuginfod;
@@ -155,13 +188,13 @@ base::Result<std::unique_ptr<ledger::Ledger>> replay(model::EventSource& source,
 }
 
 // Addresses cost time, and few traces have mismatched releases: those are read once more.
-base::Result<std::unique_ptr<ledger::Ledger>> replay_as_asked(model::EventSource& source, const Query& query,
-                                                              StackNames& names) {
+base::Result<std::unique_ptr<Ledgers>> replay_as_asked(model::EventSource& source, const Query& query,
+                                                       StackNames& names, IgnoredStacks& ignored) {
   const bool addresses = query.blocks || query.from_all_sides;
-  auto ledger = replay(source, query, names, addresses);
-  if (ledger && query.errors && !addresses && !(*ledger)->gaps().events &&
-      (*ledger)->totals().mismatched_releases != 0) {
-    return replay(source, query, names, true);
+  auto ledger = replay(source, query, names, ignored, addresses);
+  if (ledger && query.errors && !addresses && !(*ledger)->whole().gaps().events &&
+      (*ledger)->whole().totals().mismatched_releases != 0) {
+    return replay(source, query, names, ignored, true);
   }
   return ledger;
 }
@@ -175,12 +208,13 @@ base::Result<> store(base::Result<View> made, std::optional<View>& place) {
 
 // The views of a scan that were asked for.
 base::Result<> fill_views(report::Report& report, model::EventSource& source, const Query& query, StackNames& names,
-                          const ledger::Ledger& ledger, const StackIndex& index, const JudgedLeaks& judged) {
+                          IgnoredStacks& ignored, const ledger::Ledger& ledger, const StackIndex& index,
+                          const JudgedLeaks& judged) {
   const bool any =
       query.why || query.retained || query.globals || query.scan_list || query.since != 0 || query.from_all_sides;
   if (!any) return {};
   BlockNames blocks(source.capture(), source.tables(), index, names);
-  const ViewContext context{source, query, names, ledger, index, judged, blocks};
+  const ViewContext context{source, query, names, ignored, ledger, index, judged, blocks};
   if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
   if (query.retained) report.retained = retained_view(context);
   if (query.globals) report.globals = globals_view(context);
@@ -254,9 +288,10 @@ struct Makers {
   std::function<std::shared_ptr<const StackIndex>()> index;  // may be called in another thread
 };
 
-// `ledger`: of the source's events, all or so far.
+// `ledgers`: of the source's events, all or so far.
 base::Result<report::Report> make_report(model::EventSource& source, const Query& asked, StackNames& names,
-                                         const ledger::Ledger& ledger, const Makers& makers) {
+                                         IgnoredStacks& ignored, const Ledgers& ledgers, const Makers& makers) {
+  const ledger::Ledger& ledger = ledgers.whole();
   report::Report report;
   report.capture = source.capture();
   report.filter = filter_text(asked);
@@ -267,7 +302,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.has_events = !ledger.gaps().events;
   report.sizes_known = !ledger.gaps().sizes;
   report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));
-  if (asked.statistics) list_statistics(report, ledger, source.tables());
+  if (asked.statistics) list_statistics(report, ledgers.shown(), source.tables());
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
   auto indexed = std::async(when, makers.index);
   const auto judged = makers.judge();
@@ -286,9 +321,10 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.known = known_of(report);
   const std::shared_ptr<const StackIndex> grouped = indexed.get();
   const StackIndex& index = *grouped;
-  const Listing listing(ledger, source.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
+  const Listing listing(ledger, source.tables(), index, names, ignored, query,
+                        leaks != nullptr ? &leaks->counts : nullptr);
   listing.list_stacks(report);
-  if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ledger, index, *leaks));
+  if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ignored, ledger, index, *leaks));
   if ((query.activity || query.from_all_sides) && report.has_events) {
     report.activity = activity_view(ledger, StackRows(report, index), leaks.get());
   }
@@ -313,10 +349,10 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
 std::shared_ptr<const StackIndex> index_of(const model::Tables& tables) { return std::make_shared<StackIndex>(tables); }
 
 // All anew.
-Makers makers_for(model::EventSource& source, const Query& query, StackNames& names, const ledger::Ledger& ledger,
-                  ScanAhead& scan) {
+Makers makers_for(model::EventSource& source, const Query& query, StackNames& names, IgnoredStacks& ignored,
+                  const Ledgers& ledgers, ScanAhead& scan) {
   return {.judge = [&]() -> base::Result<std::shared_ptr<const JudgedLeaks>> {
-            auto judged = judge_leaks(source, query, names, ledger, scan);
+            auto judged = judge_leaks(source, query, names, ignored, ledgers.whole(), scan);
             if (!judged) return std::unexpected(std::move(judged).error());
             return *std::move(judged);
           },
@@ -340,20 +376,24 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
   if (!query) return std::unexpected(query.error());
   HEAPTAP_TRY(check_untold(source.capture(), *query));
   StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
+  IgnoredStacks ignored(query->ignores, names);
   ScanAhead scan(source, *query);
-  const auto ledger = replay_as_asked(source, *query, names);
-  if (!ledger) return std::unexpected(ledger.error());
-  return make_report(source, *query, names, **ledger, makers_for(source, *query, names, **ledger, scan));
+  const auto ledgers = replay_as_asked(source, *query, names, ignored);
+  if (!ledgers) return std::unexpected(ledgers.error());
+  return make_report(source, *query, names, ignored, **ledgers,
+                     makers_for(source, *query, names, ignored, **ledgers, scan));
 }
 
 // There is no second replay: what it would be for is kept from the start.
 struct Analysis::Counted {
   Counted(const model::Capture& capture, const Query& query)
       : names(query.symbols, query.function, query.module, report::SkippedNames(query.skip)),
-        ledger(ledger_options(capture, query, names, query.blocks || query.errors)) {}
+        ignored(query.ignores, names),
+        ledgers(ledger_options(capture, query, names, query.blocks || query.errors), ignored) {}
 
-  StackNames names;  // by which the ledger filters
-  ledger::Ledger ledger;
+  StackNames names;  // by which the ledgers filter
+  IgnoredStacks ignored;
+  Ledgers ledgers;
 };
 
 // From one glance to the next.
@@ -361,13 +401,19 @@ struct Analysis::Kept {
   explicit Kept(const Query& query)
       : options(query.symbols),
         skip(query.skip),
-        names(query.symbols, query.function, query.module, report::SkippedNames(query.skip)) {}
+        ignores(query.ignores),
+        names(query.symbols, query.function, query.module, report::SkippedNames(query.skip)),
+        ignored(ignores, names) {}
 
-  [[nodiscard]] bool serves(const Query& query) const { return is_same(options, query.symbols) && skip == query.skip; }
+  [[nodiscard]] bool serves(const Query& query) const {
+    return is_same(options, query.symbols) && skip == query.skip && ignores == query.ignores;
+  }
 
   symbols::ResolverOptions options;
   std::vector<std::string> skip;
+  Ignores ignores;
   StackNames names;
+  IgnoredStacks ignored;
   std::shared_ptr<const StackIndex> index;
   size_t indexed_sites = 0;
   size_t indexed_stacks = 0;
@@ -387,7 +433,7 @@ Analysis::Analysis(model::EventSource& source, Query counts)
 Analysis::~Analysis() = default;
 
 void Analysis::on_batch(const model::EventBatch& batch, const model::Tables& tables) {
-  if (counts_.events) counted_->ledger.add(batch, tables);
+  if (counts_.events) counted_->ledgers.add(batch, tables);
 }
 
 void Analysis::on_totals(const model::Totals& /*totals*/, const model::Tables& /*tables*/) { has_totals_ = true; }
@@ -396,6 +442,7 @@ bool Analysis::can_answer(const Query& query) const {
   const auto keeps = [](bool kept, bool asked) { return kept || !asked; };
   const bool sorts_by_time = query.sort == SortKey::kTime;
   return !has_totals_ && filters_alike(query, counts_) && keeps(counts_.statistics, query.statistics) &&
+         (!query.statistics || query.ignores == counts_.ignores) &&
          keeps(counts_.lifetimes, query.lifetimes || sorts_by_time) && keeps(counts_.blocks, query.blocks) &&
          keeps(counts_.blocks || counts_.errors, query.errors) && keeps(counts_.activity, query.activity) &&
          keeps(counts_.from_all_sides, query.from_all_sides);
@@ -406,9 +453,10 @@ base::Result<report::Report> Analysis::report(const Query& asked) {
   const auto query = complete(asked, source_);
   if (!query) return std::unexpected(query.error());
   StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
+  IgnoredStacks ignored(query->ignores, names);
   ScanAhead scan(source_, *query);
-  return make_report(source_, *query, names, counted_->ledger,
-                     makers_for(source_, *query, names, counted_->ledger, scan));
+  return make_report(source_, *query, names, ignored, counted_->ledgers,
+                     makers_for(source_, *query, names, ignored, counted_->ledgers, scan));
 }
 
 base::Result<report::Report> Analysis::glance(const Query& asked) {
@@ -429,13 +477,13 @@ base::Result<report::Report> Analysis::glance(const Query& asked) {
                               query->suppressions.list().size()};
     if (kept.judged != nullptr && kept.judged_for == wanted) return kept.judged;
     ScanAhead scan(source_, *query);
-    auto judged = judge_leaks(source_, *query, kept.names, counted_->ledger, scan);
+    auto judged = judge_leaks(source_, *query, kept.names, kept.ignored, counted_->ledgers.whole(), scan);
     if (!judged) return std::unexpected(std::move(judged).error());
     kept.judged = *std::move(judged);
     kept.judged_for = wanted;
     return kept.judged;
   };
-  return make_report(source_, *query, kept.names, counted_->ledger,
+  return make_report(source_, *query, kept.names, kept.ignored, counted_->ledgers,
                      {.judge = judge, .index = [&kept] { return kept.index; }});
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "analysis/ignores.h"
 #include "analysis/sort_key.h"
 #include "analysis/suppression_writer.h"
 #include "analysis/suppressions.h"
@@ -35,6 +36,7 @@ struct Query {
   std::string module = {};             // the same for the path of any frame's module
   std::vector<std::string> skip = {};  // functions that don't name a site, as `function`
   uint32_t thread = 0;                 // 0: all
+  Ignores ignores = {};                // stacks that are in the totals and in no list
   // A window: only allocations in it, and what of them is alive at its end. As it was asked for, in words (analysis/window.h);
   std::string from = {};
   std::string to = {};

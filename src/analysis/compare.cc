@@ -32,6 +32,7 @@ report::Recording recording_of(const ComparedReport& compared) {
   recording.report.known = whole.known;
   recording.report.totals = whole.totals;
   recording.report.leaks = whole.leaks;
+  recording.report.ignored = whole.ignored;
   recording.report.trace_path = whole.trace_path;
   recording.report.filter = whole.filter;
   recording.report.unmatched = whole.unmatched;

@@ -36,7 +36,7 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
 report::Totals totals_of(const report::Leaks& leaks) {
   report::BlockCount live = leaks.definite;
   for (const report::BlockCount& more :
-       {leaks.indirect, leaks.possible, leaks.reachable, leaks.suppressed, leaks.unknown})
+       {leaks.indirect, leaks.possible, leaks.reachable, leaks.suppressed, leaks.ignored, leaks.unknown})
     live += more;
   report::Totals totals;
   totals.live_blocks = live.blocks;

@@ -31,6 +31,7 @@ LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vec
     : classes_(leaks::classify_reached(scan, rules.options, std::move(reached))) {
   find_behind_headers(scan, rules.options);
   if (rules.suppressor) suppress(scan, rules);
+  if (rules.ignores) ignore(scan, rules);
   count(scan, rules);
 }
 
@@ -76,6 +77,19 @@ void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
   }
 }
 
+// What is lost below a block that is ignored goes with it: whoever doesn't want to see the one can't mend the other.
+void LeakCounts::ignore(const model::HeapScan& scan, const Rules& rules) {
+  ignored_.assign(scan.blocks.size(), 0);
+  for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
+    const BlockState state = classes_.states[i];
+    const bool is_leak = state != BlockState::kReachable && state != BlockState::kUnknown;
+    if (!is_leak || is_suppressed(i)) continue;
+    const uint32_t leader = classes_.leaders[i];
+    const bool is_below = leader != model::kNoBlock && rules.ignores(scan.blocks[leader].site);
+    ignored_[i] = is_below || rules.ignores(scan.blocks[i].site) ? 1 : 0;
+  }
+}
+
 void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
   const auto counts = [&](const model::ScannedBlock& block) {
     return (!rules.counts || rules.counts(block.site)) && (!rules.counts_block || rules.counts_block(block));
@@ -89,9 +103,10 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     const bool suppressed = is_suppressed(static_cast<uint32_t>(i));
     report::StackLeaks& site = counts_for(block.site);
     const BlockState state = classes_.states[i];
-    (suppressed ? site.suppressed : count_for(site, state)).add_block(block.size_bytes);
+    const bool ignored = is_ignored(static_cast<uint32_t>(i));
+    (suppressed ? site.suppressed : ignored ? site.ignored : count_for(site, state)).add_block(block.size_bytes);
     if (!behind_headers_.empty() && behind_headers_[i] != 0) site.behind_headers.add_block(block.size_bytes);
-    if (state != BlockState::kIndirect || suppressed) continue;
+    if (state != BlockState::kIndirect || suppressed || ignored) continue;
     const model::SiteId holder = scan.blocks[classes_.leaders[i]].site;
     note_holder(block.site, holder);
     counts_for(holder).below.add_block(block.size_bytes);
@@ -125,6 +140,7 @@ void LeakCounts::fill(report::Leaks& leaks) const {
   leaks.possible = sum.possible;
   leaks.reachable = sum.reachable;
   leaks.suppressed = sum.suppressed;
+  leaks.ignored = sum.ignored;
   leaks.unknown = sum.unknown;
   leaks.behind_headers = sum.behind_headers;
 }

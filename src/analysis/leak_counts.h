@@ -20,6 +20,7 @@ class LeakCounts {
     leaks::LeakOptions options;
     SitePredicate counts = nullptr;   // null: all
     Suppressor suppressor = nullptr;  // null: none. Asked once for each site and state of its leaks
+    SitePredicate ignores = nullptr;  // whose sites are not listed; null: none
     std::function<bool(const model::ScannedBlock&)> counts_block = nullptr;
   };
 
@@ -33,6 +34,8 @@ class LeakCounts {
   [[nodiscard]] bool is_suppressed(uint32_t block) const {
     return !suppressed_by_.empty() && suppressed_by_[block] != kNotSuppressed;
   }
+  // It is lost, not suppressed, and of a site that is ignored, or below such a block.
+  [[nodiscard]] bool is_ignored(uint32_t block) const { return !ignored_.empty() && ignored_[block] != 0; }
   [[nodiscard]] bool is_counted(uint32_t block) const { return counted_.empty() || counted_[block] != 0; }
   // What the suppression with this number hid, also of blocks that the rules don't count.
   [[nodiscard]] report::BlockCount hidden_by(uint32_t suppression) const {
@@ -59,6 +62,7 @@ class LeakCounts {
  private:
   void find_behind_headers(const model::HeapScan& scan, const leaks::LeakOptions& options);
   void suppress(const model::HeapScan& scan, const Rules& rules);
+  void ignore(const model::HeapScan& scan, const Rules& rules);
   void count(const model::HeapScan& scan, const Rules& rules);
   report::StackLeaks& counts_for(model::SiteId site);
   void note_holder(model::SiteId site, model::SiteId holder);
@@ -66,6 +70,7 @@ class LeakCounts {
   static constexpr uint32_t kNoPlace = 0xffffffff;
   leaks::Classification classes_;
   std::vector<uint32_t> suppressed_by_;     // by block; empty where nothing can be suppressed
+  std::vector<uint8_t> ignored_;            // by block, 1: it is; empty where nothing can be
   std::vector<uint8_t> behind_headers_;     // by block, 1: held by pointers behind headers alone; empty where none is
   std::vector<uint8_t> counted_;            // by block; empty where all are
   std::vector<report::BlockCount> hidden_;  // by suppression

@@ -119,8 +119,8 @@ ScanAhead::ScanAhead(model::EventSource& source, const Query& query) {
 base::Result<ScanAhead::Reached> ScanAhead::take() { return scan_.get(); }
 
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const Query& query,
-                                                       StackNames& names, const ledger::Ledger& ledger,
-                                                       ScanAhead& ahead) {
+                                                       StackNames& names, IgnoredStacks& ignored,
+                                                       const ledger::Ledger& ledger, ScanAhead& ahead) {
   if (source.scans().empty() && needs_scan(query)) return no_scan(source);
   if (source.scans().empty() && query.scan == 0) return nullptr;
   const auto index = index_of(source, query.scan);
@@ -139,6 +139,9 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& sourc
     rules.counts = [&](model::SiteId site) { return names.passes(tables, tables.sites[site]); };
   }
   if (!query.suppressions.empty()) rules.suppressor = suppressor_of(query.suppressions, tables, names);
+  if (ignored.any()) {
+    rules.ignores = [&](model::SiteId site) { return ignored.contains(tables, tables.sites[site].stack); };
+  }
   std::vector<model::BlockNumber> numbers;
   if (query.thread != 0 || query.has_window()) {
     numbers = numbers_of(ledger);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/analyze.h"
+#include "analysis/ignored_stacks.h"
 #include "analysis/leak_counts.h"
 #include "analysis/stack_names.h"
 #include "ledger/ledger.h"
@@ -40,8 +41,8 @@ bool needs_scan(const Query& query);
 // Null: the trace has no scan (an error where the query needs one, or names one that isn't there). `ledger` tells which blocks pass filters
 // that a scan knows nothing of.
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const Query& query,
-                                                       StackNames& names, const ledger::Ledger& ledger,
-                                                       ScanAhead& ahead);
+                                                       StackNames& names, IgnoredStacks& ignored,
+                                                       const ledger::Ledger& ledger, ScanAhead& ahead);
 
 report::ScanFacts facts_of(const model::ScanSummary& summary);
 

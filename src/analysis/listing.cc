@@ -102,7 +102,8 @@ report::Growth Listing::growth_of(uint64_t id, const report::StackEntry& stack) 
 void Listing::take_from_scan(report::StackEntry& stack) {
   const report::StackLeaks& leaks = *stack.leaks;
   report::BlockCount live = leaks.lost();
-  for (const report::BlockCount& more : {leaks.possible, leaks.reachable, leaks.suppressed, leaks.unknown})
+  for (const report::BlockCount& more :
+       {leaks.possible, leaks.reachable, leaks.suppressed, leaks.ignored, leaks.unknown})
     live += more;
   stack.live_blocks = live.blocks;
   stack.live_bytes = live.bytes;
@@ -158,14 +159,31 @@ void Listing::name(report::StackEntry& stack) const {
   stack.end = end_of(tables_, site.stack);
 }
 
+bool Listing::is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const {
+  if (!ignored_.any() || (query_.events ? stack.allocations : stack.live_blocks) == 0) return false;
+  const model::Site& site = tables_.sites[index_.first_site(stack.id)];
+  const uint32_t rule = ignored_.rule_of(tables_, site.stack);
+  if (rule == Ignores::kNone) return false;
+  const bool is_map = is_mapping(stack.id);
+  ignored.rules[rule].count += {.stacks = 1,
+                                .allocations = is_map ? 0 : stack.allocations,
+                                .allocated_bytes = is_map ? 0 : stack.allocated_bytes,
+                                .live_blocks = is_map ? 0 : stack.live_blocks,
+                                .live_bytes = is_map ? 0 : stack.live_bytes,
+                                .mapped_live_bytes = is_map ? stack.live_bytes : 0};
+  return true;
+}
+
 // Programs have many stacks, and few are shown: only those become entries.
 void Listing::list_stacks(report::Report& report) const {
+  for (const Ignores::Rule& rule : ignored_.rules().rules())
+    report.ignored.rules.push_back({rule.place, rule.filter.text(), {}});
   std::vector<SortPlace> places;
   places.reserve(index_.group_count());
   report::StackEntry stack;
   for (uint64_t id = 1; id <= index_.group_count(); ++id) {
     count(id, stack);
-    if (is_listed(stack)) places.push_back(place_of(stack, query_.sort));
+    if (!is_ignored(stack, report.ignored) && is_listed(stack)) places.push_back(place_of(stack, query_.sort));
   }
   report.stack_count = places.size();
   if (!query_.stacks) {
@@ -264,8 +282,9 @@ void Listing::list_blocks(report::Report& report) const {
   };
   std::vector<Found> found;
   found.reserve(ledger_.live_blocks());
-  ledger_.for_each_block(
-      [&](model::BlockNumber number, const ledger::Block& block) { found.push_back({number, block}); });
+  ledger_.for_each_block([&](model::BlockNumber number, const ledger::Block& block) {
+    if (!ignored_.contains(tables_, tables_.sites[block.site].stack)) found.push_back({number, block});
+  });
   keep_first(found, query_.limit, [](const Found& a, const Found& b) {
     return a.block.size_bytes != b.block.size_bytes ? a.block.size_bytes > b.block.size_bytes : a.number < b.number;
   });

@@ -1,6 +1,7 @@
 // The lists of a Report whose entries have names and stacks: stacks, bad releases, live blocks.
 #pragma once
 #include "analysis/analyze.h"
+#include "analysis/ignored_stacks.h"
 #include "analysis/leak_counts.h"
 #include "analysis/stack_index.h"
 #include "analysis/stack_names.h"
@@ -13,8 +14,14 @@ class Listing {
  public:
   // `leaks`: null where no scan was made.
   Listing(const ledger::Ledger& ledger, const model::Tables& tables, const StackIndex& index, StackNames& names,
-          const Query& query, const LeakCounts* leaks)
-      : ledger_(ledger), tables_(tables), names_(names), query_(query), leaks_(leaks), index_(index) {}
+          IgnoredStacks& ignored, const Query& query, const LeakCounts* leaks)
+      : ledger_(ledger),
+        tables_(tables),
+        names_(names),
+        ignored_(ignored),
+        query_(query),
+        leaks_(leaks),
+        index_(index) {}
 
   // Each fills its part of the report. Stacks that weren't asked for are counted only.
   void list_stacks(report::Report& report) const;
@@ -25,6 +32,8 @@ class Listing {
 
  private:
   [[nodiscard]] bool is_mapping(uint64_t id) const;
+  // Counts it with the rule that ignores it, where one does.
+  [[nodiscard]] bool is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const;
   [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
   void count(uint64_t id, report::StackEntry& stack) const;  // sets its numbers
   [[nodiscard]] report::Growth growth_of(uint64_t id, const report::StackEntry& stack) const;
@@ -39,6 +48,7 @@ class Listing {
   const ledger::Ledger& ledger_;
   const model::Tables& tables_;
   StackNames& names_;
+  IgnoredStacks& ignored_;
   const Query& query_;
   const LeakCounts* leaks_;
   const StackIndex& index_;

@@ -155,6 +155,7 @@ void Merger::add(Report part) {
   add_totals(part.totals);
   add_leaks(part);
   add_known(part);
+  add_ignored(part.ignored);
   const std::vector<FrameIndex> places = places_of(part.frames);
   const uint32_t threads = last_thread_of(part);
   const std::vector<uint32_t> stacks = add_stacks(part, places);
@@ -233,6 +234,7 @@ void Merger::add_leaks(const Report& part) {
   sum.possible += one.possible;
   sum.reachable += one.reachable;
   sum.suppressed += one.suppressed;
+  sum.ignored += one.ignored;
   sum.unknown += one.unknown;
   sum.behind_headers += one.behind_headers;
   sum.scan_count += one.scan_count;
@@ -249,6 +251,15 @@ void Merger::add_leaks(const Report& part) {
       return std::ranges::find(one.unused_suppressions, line) == one.unused_suppressions.end();
     });
   add_suppressions(sum, one);
+}
+
+// All parts are asked for with the same rules.
+void Merger::add_ignored(const report::Ignored& part) {
+  std::vector<report::IgnoreRule>& sum = merged_.ignored.rules;
+  if (is_first_)
+    sum = part.rules;
+  else
+    for (size_t i = 0; i < std::min(sum.size(), part.rules.size()); ++i) sum[i].count += part.rules[i].count;
 }
 
 void Merger::add_known(const Report& part) {

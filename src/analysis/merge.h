@@ -26,6 +26,7 @@ struct MergeOptions {
 //   one after the other have one: the largest of theirs.
 // - Of a process without a scan it is not known what leaks: the others' leaks are then the least there is. What a program left
 //   behind as it executed another one is no leak.
+// - A stack that is ignored counts in each process that has it.
 // - A thread gets a number that is its own among all processes; a note has its process.
 // - What is of single processes (times, sizes, lifetimes, blocks, who holds what) isn't there. Of what happened when
 //   (Report::activity) it stays what happened at all, by process, if all parts have it; and of each process how its live bytes went.
@@ -42,6 +43,7 @@ class Merger {
   void add_totals(const report::Totals& part);
   void add_leaks(const report::Report& part);
   void add_known(const report::Report& part);
+  void add_ignored(const report::Ignored& part);
   // Their places among the merged ones, before these are sorted.
   std::vector<uint32_t> add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_errors(report::Report& part, const std::vector<report::FrameIndex>& places);

@@ -26,9 +26,11 @@ std::vector<uint32_t> largest_first(std::vector<uint32_t> entries, size_t limit,
 
 void list_blocks(const ViewContext& context, const leaks::Dominators& dominators, report::Retained& made) {
   const model::HeapScan& scan = context.judged.scan;
+  const model::Tables& tables = context.source.tables();
   std::vector<uint32_t> held;
   for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
-    if (dominators.retained_blocks[i] != 0) held.push_back(i);
+    const bool is_ignored = context.ignored.contains(tables, tables.sites[scan.blocks[i].site].stack);
+    if (dominators.retained_blocks[i] != 0 && !is_ignored) held.push_back(i);
   }
   made.entry_count = held.size();
   const size_t limit = listed(context.query, held.size());
@@ -42,10 +44,10 @@ void list_blocks(const ViewContext& context, const leaks::Dominators& dominators
 }
 
 void list_groups(const ViewContext& context, const std::vector<leaks::GroupTotal>& totals, report::Retained& made,
-                 auto name) {
+                 auto is_ignored, auto name) {
   std::vector<uint32_t> held;
   for (uint32_t i = 0; i < totals.size(); ++i) {
-    if (totals[i].own.blocks != 0) held.push_back(i);
+    if (totals[i].own.blocks != 0 && !is_ignored(i)) held.push_back(i);
   }
   made.entry_count = held.size();
   const size_t limit = listed(context.query, held.size());
@@ -73,7 +75,11 @@ void list_stacks(const ViewContext& context, const leaks::Dominators& dominators
     entry.function = wire::facts_of(context.source.tables().sites[site].function).name;
     entry.caller = context.blocks.caller_of(site);
   };
-  list_groups(context, leaks::retained_by_groups(scan, dominators, groups, count), made, name);
+  const model::Tables& tables = context.source.tables();
+  const auto is_ignored = [&](uint32_t id) {
+    return id != 0 && context.ignored.contains(tables, tables.sites[context.index.first_site(id)].stack);
+  };
+  list_groups(context, leaks::retained_by_groups(scan, dominators, groups, count), made, is_ignored, name);
 }
 
 void list_types(const ViewContext& context, const leaks::Dominators& dominators, report::Retained& made) {
@@ -94,8 +100,9 @@ void list_types(const ViewContext& context, const leaks::Dominators& dominators,
     groups.push_back(place->second);
   }
   const auto name = [&](uint32_t type, report::RetainedEntry& entry) { entry.type = types[type]; };
-  list_groups(context, leaks::retained_by_groups(scan, dominators, groups, static_cast<uint32_t>(types.size())), made,
-              name);
+  list_groups(
+      context, leaks::retained_by_groups(scan, dominators, groups, static_cast<uint32_t>(types.size())), made,
+      [](uint32_t) { return false; }, name);
 }
 
 // The global variables of a scan, each with a number; and which one each root pointer is.

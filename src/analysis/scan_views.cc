@@ -14,7 +14,7 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge(const ViewContext& context, uin
   Query query = context.query;
   query.scan = number;
   ScanAhead scan(context.source, query);
-  return judge_leaks(context.source, query, context.names, context.ledger, scan);
+  return judge_leaks(context.source, query, context.names, context.ignored, context.ledger, scan);
 }
 
 class Changes {
@@ -24,7 +24,8 @@ class Changes {
   void add_lost(const JudgedLeaks& judged, const std::vector<uint32_t>& blocks,
                 report::BlockCount report::LossChange::* which) {
     for (const uint32_t block : blocks) {
-      if (judged.counts.is_suppressed(block) || !judged.counts.is_counted(block)) continue;
+      const bool is_hidden = judged.counts.is_suppressed(block) || judged.counts.is_ignored(block);
+      if (is_hidden || !judged.counts.is_counted(block)) continue;
       const model::ScannedBlock& lost = judged.scan.blocks[block];
       (total_.*which).add_block(lost.size_bytes);
       (stacks_[context_.index.id_of(lost.site)].*which).add_block(lost.size_bytes);
@@ -75,8 +76,8 @@ base::Result<std::vector<report::ScanEntry>> scan_list_view(const ViewContext& c
     if (!judged) return std::unexpected(judged.error());
     report::Leaks counts;
     (*judged)->counts.fill(counts);
-    made.push_back(
-        {facts_of(summary), counts.definite, counts.indirect, counts.possible, counts.reachable, counts.suppressed});
+    made.push_back({facts_of(summary), counts.definite, counts.indirect, counts.possible, counts.reachable,
+                    counts.suppressed, counts.ignored});
   }
   return made;
 }

@@ -20,6 +20,13 @@ class StackNames {
         module_(std::move(module)),
         skipped_(std::move(skipped)) {}
 
+  // The frames of a stack's innermost code; null for heaptap's own. A handler's caller is the signal.
+  struct CodeFrames {
+    const std::vector<model::Frame>* frames = nullptr;
+    bool is_called_by_signal = false;
+  };
+  CodeFrames frames_at(const model::Tables& tables, model::StackId stack);
+
   // Innermost first, inlined frames included; at most `depth` of them (0: all).
   std::vector<model::Frame> frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth);
 
@@ -48,12 +55,6 @@ class StackNames {
   // As the source names it, else as symbols do.
   const std::vector<model::Frame>& frames_of_code(const model::Tables& tables, model::CodeId code);
   Match match_of(const model::Tables& tables, model::CodeId code);
-  // The frames of one code of a stack; empty for heaptap's own. A handler's caller is the signal.
-  struct CodeFrames {
-    const std::vector<model::Frame>* frames = nullptr;
-    bool is_called_by_signal = false;
-  };
-  CodeFrames frames_at(const model::Tables& tables, model::StackId stack);
 
   symbols::Resolver resolver_;
   std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // by Tables::names

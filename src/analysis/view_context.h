@@ -13,6 +13,7 @@ struct ViewContext {
   model::EventSource& source;
   const Query& query;
   StackNames& names;
+  IgnoredStacks& ignored;
   const ledger::Ledger& ledger;
   const StackIndex& index;
   const JudgedLeaks& judged;  // the scan that the query asks for

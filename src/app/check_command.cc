@@ -113,6 +113,7 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
     remarks.emplace_back("--max-leaked: the last leak scan was made before the end: later leaks are not in it");
   }
   for (const std::string& note : report::sentences_of(report.capture.notes)) remarks.push_back(note);
+  if (std::string ignored = report::ignored_text(report); !ignored.empty()) remarks.push_back(std::move(ignored));
   for (const std::string& line : report.leaks.unused_suppressions) {
     remarks.push_back("a suppression that matched nothing: " + line);
   }
@@ -170,6 +171,7 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const analysis:
   query.carried_suppressions = options.carried_suppressions;
   query.symbols = options.symbols;
   query.skip = options.skip;
+  query.ignores = options.ignores;
   ProgressLine progress;
   progress.follow(query);
   const auto figures = read(query);

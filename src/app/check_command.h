@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/ignores.h"
 #include "analysis/suppressions.h"
 #include "app/terminal.h"
 #include "leaks/classify.h"
@@ -31,6 +32,7 @@ struct CheckOptions {
   leaks::LeakOptions leaks;
   std::vector<std::string> suppressions;  // files
   bool carried_suppressions = true;       // those that the trace carries count, too
+  analysis::Ignores ignores = {};         // stacks that don't count as leaked, and aren't listed
   symbols::ResolverOptions symbols;
   size_t stacks = 3;              // that are shown of each limit that was broken
   bool allow_incomplete = false;  // what isn't known for certain passes as it is

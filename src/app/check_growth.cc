@@ -15,6 +15,7 @@ base::Result<report::Report> read_one(const CheckOptions& options, const analysi
   query.suppressions = suppressions;
   query.carried_suppressions = options.carried_suppressions;
   query.symbols = options.symbols;
+  query.ignores = options.ignores;
   auto reports = read_for_comparison({trace}, query);
   if (!reports) return std::unexpected(std::move(reports).error());
   return std::move(reports->front());

@@ -45,6 +45,7 @@ void add_limits(CLI::App& app, CheckOptions& options) {
 }
 
 void add_rest(CLI::App& app, CheckOptions& options) {
+  add_ignore(app, options.ignores);
   add_suppressions(app, options.suppressions, options.carried_suppressions);
   add_number(app, "--scan", options.scan, "Leaks of the scan with this number (default: the last one)", 1);
   add_root_kinds(app, options.leaks.roots);
@@ -63,14 +64,14 @@ void add_rest(CLI::App& app, CheckOptions& options) {
 
 }  // namespace
 
-base::Result<Command> parse_check(const Arguments& arguments) {
+base::Result<Command> parse_check(const Arguments& arguments, const Defaults& defaults) {
   CheckOptions options;
   CLI::App app("Fail if a trace exceeds a limit: " + std::string(kUsage), "check");
   std::vector<std::string> words;
   app.add_option("TRACE", words, "Traces, or directories of traces; each is checked separately");
   add_limits(app, options);
   add_rest(app, options);
-  const auto parsed = parse_with(app, kUsage, arguments);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (words.empty()) {

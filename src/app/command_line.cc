@@ -34,12 +34,12 @@ heaptap.latest.htap links to the newest one, which show, report and export take 
 
 constexpr std::array<std::string_view, 5> kPlanned{"connect", "discover", "console", "top", "serve"};
 
-base::Result<Command> parse_help(const Arguments& arguments);
+base::Result<Command> parse_help(const Arguments& arguments, const Defaults& defaults);
 
 // Every command: its name, and what reads its options. What it then does is the overload of perform() for these options.
 struct NamedCommand {
   std::string_view name;
-  base::Result<Command> (*parse)(const Arguments& rest);
+  base::Result<Command> (*parse)(const Arguments& rest, const Defaults& defaults);
 };
 constexpr std::array kCommands{
     NamedCommand{"run", parse_run},       NamedCommand{"attach", parse_attach},
@@ -50,9 +50,9 @@ constexpr std::array kCommands{
     NamedCommand{"diff", parse_diff},     NamedCommand{"help", parse_help},
 };
 
-base::Result<Command> parse_named(const std::string& name, const Arguments& rest) {
+base::Result<Command> parse_named(const std::string& name, const Arguments& rest, const Defaults& defaults) {
   const auto* command = std::ranges::find(kCommands, name, &NamedCommand::name);
-  if (command != kCommands.end()) return command->parse(rest);
+  if (command != kCommands.end()) return command->parse(rest, defaults);
   return base::fail_as(base::ErrorKind::kUsage,
                        "`{}` is not available in this version of heaptap; `heaptap help` lists what is. (A program "
                        "of this name is traced with `heaptap run {}`)",
@@ -64,7 +64,7 @@ bool is_command(const std::string& name) {
          std::ranges::find(kPlanned, name) != kPlanned.end();
 }
 
-base::Result<Command> parse_help(const Arguments& arguments) {
+base::Result<Command> parse_help(const Arguments& arguments, const Defaults& defaults) {
   if (arguments.empty()) {
     return PrintText{std::string(kHelp)};
   }
@@ -75,7 +75,7 @@ base::Result<Command> parse_help(const Arguments& arguments) {
     return base::fail_as(base::ErrorKind::kUsage, "unknown command '{}': `heaptap help` lists the commands",
                          arguments.front());
   }
-  return parse_named(arguments.front(), {"--help"});
+  return parse_named(arguments.front(), {"--help"}, defaults);
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::vector<KnownCommand> known_commands() {
     // The one is what calls this, the other has no table of options.
     if (command.parse == parse_completions || command.parse == parse_help) continue;
     topics.words.emplace_back(command.name);
-    const auto help = command.parse({"--help"});
+    const auto help = command.parse({"--help"}, {});
     if (!help || !std::holds_alternative<PrintText>(*help)) continue;
     const auto& text = std::get<PrintText>(*help);
     known.push_back({std::string(command.name), text.summary, text.options});
@@ -96,7 +96,7 @@ std::vector<KnownCommand> known_commands() {
   return known;
 }
 
-base::Result<Command> parse_command_line(const std::vector<std::string>& arguments) {
+base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults) {
   if (arguments.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "nothing to do\n\n{}", kHelp);
   }
@@ -108,10 +108,10 @@ base::Result<Command> parse_command_line(const std::vector<std::string>& argumen
     return PrintText{"heaptap " HEAPTAP_VERSION "\n"};
   }
   if (is_command(first)) {
-    return parse_named(first, {arguments.begin() + 1, arguments.end()});
+    return parse_named(first, {arguments.begin() + 1, arguments.end()}, defaults);
   }
-  if (is_trace(first)) return parse_show(arguments);
-  return parse_run(arguments);
+  if (is_trace(first)) return parse_show(arguments, defaults);
+  return parse_run(arguments, defaults);
 }
 
 }  // namespace heaptap::app

@@ -12,6 +12,7 @@
 #include "app/mark_command.h"
 #include "app/report_command.h"
 #include "app/run_command.h"
+#include "app/settings.h"
 #include "app/show_command.h"
 #include "base/result.h"
 
@@ -37,7 +38,7 @@ struct PrintText {
 using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
                              ReportOptions, DoctorOptions, DiffOptions, MarkOptions>;
 
-// `arguments` without the program's own name.
-base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);
+// `arguments` without the program's own name; options that count by default come from `defaults`.
+base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults = {});
 
 }  // namespace heaptap::app

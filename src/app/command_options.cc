@@ -4,28 +4,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <regex>
-#include <sstream>
 
+#include "app/merged_options.h"
+#include "base/edit_distance.h"
+#include "base/pattern.h"
+#include "base/safe_text.h"
 #include "base/units.h"
 #include "wire/heap_scan.h"
 
 namespace heaptap::app {
 namespace {
-
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
-    }
-  }
-  return row[b.size()];
-}
 
 // " (did you mean --depth?)" for an option that is nearly one of ours.
 std::string suggestion(const CLI::App& app, const Arguments& arguments) {
@@ -38,7 +27,7 @@ std::string suggestion(const CLI::App& app, const Arguments& arguments) {
     }
     for (const CLI::Option* option : app.get_options()) {
       for (const std::string& known : option->get_lnames()) {
-        if (const size_t distance = edit_distance(name.substr(2), known); distance < least) {
+        if (const size_t distance = base::edit_distance(name.substr(2), known); distance < least) {
           least = distance;
           best = "--" + known;
         }
@@ -46,24 +35,6 @@ std::string suggestion(const CLI::App& app, const Arguments& arguments) {
     }
   }
   return best.empty() ? "" : fmt::format(" (did you mean {}?)", best);
-}
-
-bool takes_value(const CLI::App& app, const std::string& name) {
-  const CLI::Option* const option = app.get_option_no_throw(name);
-  return option != nullptr && option->get_items_expected_max() > 0;
-}
-
-// Whether the option `argument` has its value in the next argument.
-bool value_follows(const CLI::App& app, const std::string& argument) {
-  if (argument.starts_with("--")) {
-    return argument.find('=') == std::string::npos && takes_value(app, argument);
-  }
-  for (size_t index = 1; index < argument.size(); ++index) {
-    if (takes_value(app, std::string("-") + argument[index])) {
-      return index + 1 == argument.size();
-    }
-  }
-  return false;
 }
 
 template <typename Parse>
@@ -97,16 +68,6 @@ std::string cause_of(const CLI::ParseError& error) {
     return message.find("required") != std::string::npos ? fmt::format("{} needs a value", option)
                                                          : fmt::format("{} is given with too many values", option);
   }
-  if (dynamic_cast<const CLI::FileError*>(&error) != nullptr) {
-    return fmt::format("--config: can't read the file {}", message.substr(0, message.find(" was not readable")));
-  }
-  if (dynamic_cast<const CLI::ConfigError*>(&error) != nullptr) {
-    const size_t name = message.rfind(' ');
-    return fmt::format(
-        "--config: '{}' in the file is not an option of this command; options are written there without their "
-        "dashes, as in depth=10",
-        name == std::string::npos ? message : message.substr(name + 1));
-  }
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
     return fmt::format("{} takes no value, or another one",
                        message.substr(message.find("--") == std::string::npos ? 0 : message.find("--")));
@@ -119,41 +80,14 @@ std::string cause_of(const CLI::ParseError& error) {
 // A part of a name is one, too.
 base::Result<> check_pattern(const std::string& text) {
   if (text.empty()) return base::fail("the name is empty");
-  try {
-    (void)std::regex(text, std::regex::ECMAScript);
-  } catch (const std::regex_error&) {
+  if (const auto pattern = base::Pattern::create(text); !pattern) {
     return base::fail(
         "'{}' is not a regular expression; put a backslash before each of ( ) [ ] {{ }} * + ? that means "
-        "itself, or leave it out: a part of the name is enough",
-        text);
+        "itself, or leave it out: a part of the name is enough ({})",
+        text, pattern.error().message);
   }
   return {};
 }
-
-// An INI or TOML file, in which "skip FUNCTION" is an option as well.
-class ConfigLines : public CLI::ConfigTOML {
- public:
-  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    std::string others;
-    CLI::ConfigItem skip;
-    skip.name = "skip";
-    for (std::string line; std::getline(input, line);) {
-      const size_t begin = line.find_first_not_of(" \t");
-      const std::string text = begin == line.npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-      const size_t name = text.find_first_not_of(" \t", kSkip.size());
-      const bool is_skip = text.starts_with(kSkip) && name != text.npos && name > kSkip.size() && text[name] != '=';
-      if (is_skip) skip.inputs.push_back(text.substr(name));
-      others += is_skip ? "\n" : line + "\n";
-    }
-    std::istringstream rest(others);
-    std::vector<CLI::ConfigItem> found = CLI::ConfigTOML::from_config(rest);
-    if (!skip.inputs.empty()) found.push_back(std::move(skip));
-    return found;
-  }
-
- private:
-  static constexpr std::string_view kSkip = "skip";
-};
 
 base::Result<> store(base::Result<uint64_t> value, uint64_t& target) {
   if (!value) {
@@ -216,19 +150,26 @@ base::Result<pid_t> parse_pid(const std::string& word, const char* command, cons
                        word.empty() ? "which process? No PID given" : fmt::format("'{}' is not a PID", word), usage);
 }
 
-base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments) {
+base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments,
+                                                  const Defaults& defaults) {
   app.set_help_flag("-h,--help", "Print this help");
   app.get_formatter()->column_width(34);
-  app.allow_config_extras(CLI::config_extras_mode::error);
+  const auto merged = merge_options(app, arguments, defaults);
+  if (!merged) return std::unexpected(merged.error());
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
+    std::vector<std::string> reversed(merged->words.rbegin(), merged->words.rend());  // CLI11 takes them from the back
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     const std::string description = app.get_description();
     return PrintText{help_of(app), description.substr(0, description.find(": heaptap")), known_options(app)};
   } catch (const CLI::ParseError& error) {
+    const std::string cause = cause_of(error);
+    if (const std::string place = place_of(cause, *merged); !place.empty()) {
+      return base::fail_as(base::ErrorKind::kUsage, "{}: {}; `heaptap help {}` lists the options",
+                           base::safe_text(place), cause, app.get_name());
+    }
     return base::fail_as(base::ErrorKind::kUsage, "{}: {}{}\nusage: {}\n`heaptap help {}` lists the options",
-                         app.get_name(), cause_of(error), suggestion(app, arguments), usage, app.get_name());
+                         app.get_name(), cause, suggestion(app, arguments), usage, app.get_name());
   }
   return std::nullopt;
 }
@@ -376,6 +317,23 @@ void add_skip(CLI::App& app, std::vector<std::string>& patterns) {
       ->type_name("FUNCTION");
 }
 
+void add_ignore(CLI::App& app, analysis::Ignores& ignores) {
+  app.add_option_function<std::vector<std::string>>(
+         "--ignore",
+         [&ignores](const std::vector<std::string>& words) {
+           for (const std::string& word : words) {
+             const auto& [text, place] = value_and_place(word, "--ignore");
+             if (const auto added = ignores.add(text, place); !added)
+               throw CLI::ValidationError("--ignore", added.error().message);
+           }
+         },
+         "Count, but don't list, stacks with this in a function, FILE:LINE FUNCTION or module: a part of a name, or a "
+         "regular expression (repeatable)")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("REGEX");
+}
+
 void add_frame_options(CLI::App& app, report::FrameTextOptions& frames) {
   app.add_flag("--full-names", frames.full_names, "Names with return types and all template arguments");
   app.add_flag("--full-paths", frames.full_paths, "Files with their directories");
@@ -383,9 +341,12 @@ void add_frame_options(CLI::App& app, report::FrameTextOptions& frames) {
 }
 
 void add_config(CLI::App& app) {
-  app.config_formatter(std::make_shared<ConfigLines>());
-  app.set_config("--config", "", "Read options from an INI or TOML file; lines `skip FUNCTION` are --skip", false)
-      ->type_name("FILE");
+  // What they say is found before the others are taken apart: see merge_options().
+  const auto nothing = [](const std::string&) {};
+  CLI::Option* const config = app.add_option_function<std::string>(
+                                     "--config", nothing, "Read options from this file in place of the default one")
+                                  ->type_name("FILE");
+  app.add_flag_callback("--no-config", [] {}, "Read no file of options")->excludes(config);
 }
 
 CLI::Option* add_limit(CLI::App& app, const std::string& name, std::optional<uint64_t>& bytes,

@@ -11,17 +11,17 @@ namespace heaptap::app {
 
 using Arguments = std::vector<std::string>;
 
-base::Result<Command> parse_run(const Arguments& arguments);
-base::Result<Command> parse_attach(const Arguments& arguments);
-base::Result<Command> parse_show(const Arguments& arguments);
-base::Result<Command> parse_check(const Arguments& arguments);
-base::Result<Command> parse_leaks(const Arguments& arguments);
-base::Result<Command> parse_mark(const Arguments& arguments);
-base::Result<Command> parse_doctor(const Arguments& arguments);
-base::Result<Command> parse_completions(const Arguments& arguments);
-base::Result<Command> parse_export(const Arguments& arguments);
-base::Result<Command> parse_report(const Arguments& arguments);
-base::Result<Command> parse_diff(const Arguments& arguments);
+base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_show(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_check(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_mark(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_doctor(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_completions(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_export(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_report(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& defaults);
 
 // Which allocations count, by name and thread or by time, and where names come from: of commands that read traces.
 void add_name_filters(CLI::App& app, analysis::Query& query);
@@ -30,9 +30,11 @@ void add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols);
 
 // --skip, repeatable: functions that don't name a site.
 void add_skip(CLI::App& app, std::vector<std::string>& patterns);
+// --ignore, repeatable: stacks that are counted and not listed.
+void add_ignore(CLI::App& app, analysis::Ignores& ignores);
 // --full-names, --full-paths, --full-stacks.
 void add_frame_options(CLI::App& app, report::FrameTextOptions& frames);
-// --config FILE: options as `depth=10`, and lines `skip FUNCTION`.
+// --config FILE, --no-config: see app/settings.h.
 void add_config(CLI::App& app);
 
 // What `show` and `leaks` have in common.
@@ -42,9 +44,10 @@ void add_display_options(CLI::App& app, ShowOptions& options);
 // A word of `command` that is a process's number.
 base::Result<pid_t> parse_pid(const std::string& word, const char* command, const char* usage);
 
-// Lets CLI11 parse; gives help as text, and errors with the cause, a suggestion and the command's usage.
+// Lets CLI11 parse, with the options that count by default before the arguments; gives help as text, and errors with the cause, a suggestion and the command's usage.
 // Nothing: parsed.
-base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments);
+base::Result<std::optional<PrintText>> parse_with(CLI::App& app, const std::string& usage, const Arguments& arguments,
+                                                  const Defaults& defaults);
 
 // Where the traced program's own command line begins: behind the first "--", or at the first word that is neither an
 // option of `app` nor an option's value.

@@ -4,12 +4,12 @@
 
 namespace heaptap::app {
 
-base::Result<Command> parse_completions(const Arguments& arguments) {
+base::Result<Command> parse_completions(const Arguments& arguments, const Defaults& defaults) {
   constexpr const char* kUsage = "heaptap completions bash|zsh|fish";
   std::string shell;
   CLI::App app("Print the completions for a shell: " + std::string(kUsage), "completions");
   offer(app.add_option("SHELL", shell, "The shell: bash, zsh or fish"), {"bash", "zsh", "fish"});
-  const auto parsed = parse_with(app, kUsage, arguments);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (shell == "bash") return PrintText{bash_completions(known_commands())};

@@ -49,8 +49,8 @@ void add_list_options(CLI::App& app, DiffOptions& options) {
   add_number(app, "-d,--depth", options.depth, "Show at most N frames of a stack (default: 8; 0: all; JSON has all)");
 }
 
-void add_html_options(CLI::App& app, DiffOptions& options) {
-  app.add_flag("--html", options.html, "As a report to explore in a browser, one HTML file: ...");
+void add_html_options(CLI::App& app, DiffOptions& options, CLI::Option* json) {
+  app.add_flag("--html", options.html, "As a report to explore in a browser, one HTML file: ...")->excludes(json);
   app.add_option("-o,--output", options.file.output, "... its name (default: the last trace's with .diff.html)")
       ->type_name("FILE");
   app.add_flag("--force", options.file.force, "... which is replaced if it exists");
@@ -70,7 +70,6 @@ base::Result<> check(DiffOptions& options) {
   const HtmlFileOptions& file = options.file;
   if (!options.html && (!file.output.empty() || file.force || file.open || file.full))
     return wrong("--output, --force, --open and --full are for --html");
-  if (options.html && options.json) return wrong("--html and --json are two forms: choose one");
   if (is_of_moments && options.from.empty()) options.from = "start";
   if (is_of_moments && options.to.empty()) options.to = "end";
   return {};
@@ -78,7 +77,7 @@ base::Result<> check(DiffOptions& options) {
 
 }  // namespace
 
-base::Result<Command> parse_diff(const Arguments& arguments) {
+base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& defaults) {
   DiffOptions options;
   CLI::App app("Compare recordings, or two moments of one: " + std::string(kUsage), "diff");
   app.add_option("TRACE", options.traces, "The traces in order, the oldest first");
@@ -86,13 +85,14 @@ base::Result<Command> parse_diff(const Arguments& arguments) {
   app.add_option("--to", options.to, "... with what was live at this one (default: the end)")->type_name("MOMENT");
   add_list_options(app, options);
   add_name_filters(app, options.query);
+  add_ignore(app, options.query.ignores);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(app, options.query.symbols);
-  app.add_flag("--json", options.json, "As JSON");
-  add_html_options(app, options);
+  CLI::Option* const json = app.add_flag("--json", options.json, "As JSON");
+  add_html_options(app, options, json);
   add_color(app, options.color);
-  app.set_config("--config", "", "Read options from an INI or TOML file", false)->type_name("FILE");
-  const auto parsed = parse_with(app, kUsage, arguments);
+  add_config(app);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   HEAPTAP_TRY(check(options));

@@ -34,6 +34,7 @@ analysis::Query plain_query(const EndReport& end) {
   query.stacks = query.statistics = query.lifetimes = query.errors = false;
   query.suppressions = end.suppressions;
   query.skip = options.skip;
+  query.ignores = options.ignores;
   query.symbols = {options.symbols, options.sysroots, options.debuginfod};
   return query;
 }

@@ -49,7 +49,7 @@ base::Result<> check_moments(const ExportOptions& options) {
 
 }  // namespace
 
-base::Result<Command> parse_export(const Arguments& arguments) {
+base::Result<Command> parse_export(const Arguments& arguments, const Defaults& defaults) {
   ExportOptions options;
   uint64_t every_ns = 0;
   CLI::App app("Write a trace in the format of another tool: " + std::string(kUsage), "export");
@@ -67,10 +67,12 @@ base::Result<Command> parse_export(const Arguments& arguments) {
   add_duration(app, "--every", every_ns,
                "Of memlog: a file each time this much of the recording is over, and of its end");
   add_name_filters(app, options.query);
+  add_ignore(app, options.query.ignores);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(app, options.query.symbols);
+  add_config(app);
   app.footer(format_list());
-  const auto parsed = parse_with(app, kUsage, arguments);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   const bool has_metric = app.count("--metric") != 0;

@@ -8,14 +8,14 @@ constexpr const char* kUsage = "heaptap leaks PID [--json] [options]";
 
 }  // namespace
 
-base::Result<Command> parse_leaks(const Arguments& arguments) {
+base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& defaults) {
   LeaksOptions options;
   std::string process;
   CLI::App app("Scan a process for leaks now, while it is being recorded: " + std::string(kUsage), "leaks");
   app.add_option("PID", process, "The recorded process");
   add_leak_options(app, options.show);
   add_display_options(app, options.show);
-  const auto parsed = parse_with(app, kUsage, arguments);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   const auto pid = parse_pid(process, "leaks", kUsage);

@@ -24,7 +24,9 @@ int perform(const PrintText& print) {
 }
 
 int perform_command(int argc, char** argv) try {
-  const auto command = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+  Defaults defaults = Defaults::of_environment();
+  defaults.warn = [](const std::string& text) { print_error(fmt::format("heaptap: {}\n", text)); };
+  const auto command = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc}, defaults);
   if (!command) {
     print_error(fmt::format("heaptap: {}\n", command.error().message));
     return base::exit_status_of(command.error().kind);

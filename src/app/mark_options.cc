@@ -8,13 +8,13 @@ constexpr const char* kUsage = "heaptap mark PID NAME";
 
 }  // namespace
 
-base::Result<Command> parse_mark(const Arguments& arguments) {
+base::Result<Command> parse_mark(const Arguments& arguments, const Defaults& defaults) {
   MarkOptions options;
   std::string process;
   CLI::App app("Name this moment of a recording, for --from, --to and --since: " + std::string(kUsage), "mark");
   app.add_option("PID", process, "The recorded process");
   app.add_option("NAME", options.name, "The mark's name; there may be several of one name");
-  const auto parsed = parse_with(app, kUsage, arguments);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   const auto pid = parse_pid(process, "mark", kUsage);

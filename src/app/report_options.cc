@@ -8,7 +8,7 @@ constexpr const char* kUsage = "heaptap report [TRACE] [-o FILE] [--open] [optio
 
 }  // namespace
 
-base::Result<Command> parse_report(const Arguments& arguments) {
+base::Result<Command> parse_report(const Arguments& arguments, const Defaults& defaults) {
   ReportOptions options;
   CLI::App app("Write a report to explore in a browser, one HTML file: " + std::string(kUsage), "report");
   app.add_option("TRACE", options.trace, "The trace, or the index of a recording of several processes");
@@ -21,9 +21,11 @@ base::Result<Command> parse_report(const Arguments& arguments) {
   app.add_flag("-q,--quiet", options.file.quiet, "Print nothing");
   add_name_filters(app, options.query);
   add_time_filters(app, options.query);
+  add_ignore(app, options.query.ignores);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(app, options.query.symbols);
-  const auto parsed = parse_with(app, kUsage, arguments);
+  add_config(app);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   return options;

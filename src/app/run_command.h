@@ -54,6 +54,7 @@ struct RunOptions {
   analysis::SortKey sort = analysis::SortKey::kUsage;
   size_t count = 0;  // 0: by default
   std::vector<std::string> skip;
+  analysis::Ignores ignores;  // stacks that are counted and not listed at the end
   report::FrameTextOptions frames;
   bool quiet = false;
   bool verbose = false;

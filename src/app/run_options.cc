@@ -82,6 +82,7 @@ void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
   app.add_flag("-v,--verbose", options.verbose, "List all processes at the end");
   app.add_flag("--json{-}", words.json, "Print the summary as JSON at the end, or write it to a file (--json=FILE)");
   add_color(app, options.color);
+  add_ignore(app, options.ignores);
   add_skip(app, options.skip);
   add_frame_options(app, options.frames);
   add_config(app);
@@ -103,9 +104,9 @@ base::Result<std::vector<pid_t>> parse_processes(const std::string& command, con
 
 // What stands before the traced program's command line is `own`; from `begin` on, it is that.
 base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Arguments& arguments, size_t begin,
-                                      Words& words, RunOptions& options) {
+                                      Words& words, RunOptions& options, const Defaults& defaults) {
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
-  const auto parsed = parse_with(app, usage, Arguments(arguments.begin(), split));
+  const auto parsed = parse_with(app, usage, Arguments(arguments.begin(), split), defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   options.command.assign(split, arguments.end());
@@ -131,7 +132,7 @@ base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Ar
 
 }  // namespace
 
-base::Result<Command> parse_run(const Arguments& arguments) {
+base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
   Words words;
   CLI::App app("Trace a program from its start: " + std::string(kRunUsage), "run");
@@ -139,7 +140,7 @@ base::Result<Command> parse_run(const Arguments& arguments) {
   add_environment(app, options);
   add_reporting(app, words, options);
   add_processes(app, words);
-  auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options);
+  auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options, defaults);
   if (!command) return command;
   if (options.command.empty() && options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "run: no program to trace\nusage: {}", kRunUsage);
@@ -147,7 +148,7 @@ base::Result<Command> parse_run(const Arguments& arguments) {
   return command;
 }
 
-base::Result<Command> parse_attach(const Arguments& arguments) {
+base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
   Words words;
   CLI::App app("Trace running processes; detach at Ctrl-C or after --duration: " + std::string(kAttachUsage), "attach");
@@ -157,7 +158,7 @@ base::Result<Command> parse_attach(const Arguments& arguments) {
   add_reporting(app, words, options);
   add_processes(app, words);
   const auto dashes = static_cast<size_t>(std::ranges::find(arguments, "--") - arguments.begin());
-  auto command = parse_recording(app, kAttachUsage, arguments, dashes, words, options);
+  auto command = parse_recording(app, kAttachUsage, arguments, dashes, words, options, defaults);
   if (!command) return command;
   if (options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "attach: which process? No PID given\nusage: {}", kAttachUsage);

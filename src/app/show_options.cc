@@ -217,12 +217,13 @@ void add_display_options(CLI::App& app, ShowOptions& options) {
   app.add_flag("-q,--quiet", options.quiet, "Print no warnings");
   add_color(app, options.color);
   app.add_flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
+  add_ignore(app, options.query.ignores);
   add_skip(app, options.query.skip);
   add_frame_options(app, options.frames);
   add_config(app);
 }
 
-base::Result<Command> parse_show(const Arguments& arguments) {
+base::Result<Command> parse_show(const Arguments& arguments, const Defaults& defaults) {
   ShowOptions options;
   OptionTexts texts;
   options.query.errors = true;
@@ -237,7 +238,7 @@ base::Result<Command> parse_show(const Arguments& arguments) {
   add_leak_views(app, options, texts);
   add_run_options(app, options);
   add_display_options(app, options);
-  const auto parsed = parse_with(app, kUsage, arguments);
+  const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) {
     return std::unexpected(parsed.error());
   }

@@ -1,8 +1,10 @@
 // Matches names the way people write them: as a part of the name, or as a regular expression.
 #pragma once
 #include <optional>
-#include <regex>
 #include <string>
+#include <string_view>
+
+#include "base/pattern.h"
 
 namespace heaptap::base {
 
@@ -10,31 +12,27 @@ class NameFilter {
  public:
   // An empty pattern matches everything. What isn't a regular expression is a plain text.
   explicit NameFilter(std::string pattern) : pattern_(std::move(pattern)) {
-    try {
-      expression_.emplace(pattern_, std::regex::ECMAScript | std::regex::optimize);
-    } catch (const std::regex_error&) {
-      expression_.reset();
-    }
+    if (is_plain(pattern_)) return;
+    if (auto expression = Pattern::create(pattern_)) expression_ = *std::move(expression);
   }
 
   [[nodiscard]] bool empty() const { return pattern_.empty(); }
+  [[nodiscard]] const std::string& text() const { return pattern_; }
 
-  [[nodiscard]] bool matches(const std::string& name) const {
-    if (name.find(pattern_) != std::string::npos) {
-      return true;
-    }
-    try {
-      return expression_ && name.size() <= kLongestName && std::regex_search(name, *expression_);
-    } catch (const std::regex_error&) {  // too complex for this name
-      return false;
-    }
+  [[nodiscard]] bool matches(std::string_view name) const {
+    if (name.find(pattern_) != std::string_view::npos) return true;
+    return expression_ && name.size() <= kLongestName && expression_->matches(name);
   }
 
  private:
-  static constexpr size_t kLongestName = 4096;  // the standard library's matcher recurses with the length
+  static constexpr size_t kLongestName = 4096;
+
+  static bool is_plain(std::string_view pattern) {
+    return pattern.find_first_of(R"(\^$.[]|()*+?{})") == std::string_view::npos;
+  }
 
   std::string pattern_;
-  std::optional<std::regex> expression_;
+  std::optional<Pattern> expression_;
 };
 
 }  // namespace heaptap::base

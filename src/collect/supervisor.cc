@@ -56,6 +56,7 @@ void Supervisor::watch(std::optional<Launched> launched) {
     end_those_that_left();
     if (is_time_to_let_go()) let_all_go();
   }
+  control_.serve();  // of the last ends
 }
 
 bool Supervisor::is_over() const { return !processes_.program().runs() && processes_.empty() && source_.is_settled(); }

@@ -138,6 +138,7 @@ report::Report report_of(const Comparison& comparison) {
   made.totals = last.totals;
   made.leaks = last.leaks;
   made.filter = last.filter;
+  made.ignored = last.ignored;
   made.trace_path = last.trace_path;
   made.has_events = false;
   made.sizes_known = false;

@@ -85,6 +85,8 @@ class Document {
     value["target"] = report::target_json(report_.capture);
     value["capture"] = report::capture_json(report_);
     value["notes"] = report::notes_json(report_);
+    if (const std::string ignored = report::ignored_text(report_); !ignored.empty())
+      value["notes"].push_back({{"kind", "ignored"}, {"text", ignored}});
     value["filter"] = report_.filter.empty() ? report::Json(nullptr) : report::Json(report_.filter);
     value["totals"] = report::json_of(report_.totals);
     value["leaks"] = report::json_of(report_.leaks);

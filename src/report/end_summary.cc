@@ -102,6 +102,7 @@ std::string outcome_line(const Report& report) {
                      : leaks_at_all(leaks) ? leaks_text(leaks)
                                            : reachable_text(report);
   if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + exact_amount(leaks.suppressed);
+  if (leaks.scanned && leaks.ignored.blocks != 0) text += "; ignored " + exact_amount(leaks.ignored);
   return text;
 }
 
@@ -260,6 +261,7 @@ Lines process_lines(const Report& report, size_t most, bool all) {
 // What was lost, or could not be seen.
 Lines remark_lines(const Report& report, size_t most) {
   Lines lines;
+  if (std::string ignored = ignored_text(report); !ignored.empty()) lines.push_back(std::move(ignored));
   if (report.capture.lost_events != 0) {
     lines.push_back(fmt::format("! {} lost: the numbers are not exact", counted(report.capture.lost_events, "event")));
   }

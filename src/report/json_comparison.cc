@@ -53,12 +53,15 @@ std::string text_of(const ComparedStack& stack) {
 }
 
 Json recording_json(const Recording& recording) {
-  return {{"trace", recording.report.trace_path},
-          {"at_ns", recording.at_ns ? Json(*recording.at_ns) : Json(nullptr)},
-          {"target", target_json(recording.report.capture)},
-          {"capture", capture_json(recording.report)},
-          {"filter", recording.report.filter.empty() ? Json(nullptr) : Json(recording.report.filter)},
-          {"scanned", recording.totals[Figure::kLeakedBytes].has_value()}};
+  Json json{{"trace", recording.report.trace_path},
+            {"at_ns", recording.at_ns ? Json(*recording.at_ns) : Json(nullptr)},
+            {"target", target_json(recording.report.capture)},
+            {"capture", capture_json(recording.report)},
+            {"filter", recording.report.filter.empty() ? Json(nullptr) : Json(recording.report.filter)},
+            {"scanned", recording.totals[Figure::kLeakedBytes].has_value()}};
+  if (!recording.report.ignored.rules.empty())
+    json["ignored"] = json_of(recording.report.ignored, recording.report.totals);
+  return json;
 }
 
 Json counts_json(const Comparison& comparison) {

@@ -108,6 +108,7 @@ void json_scans(const Report& report, const Write& write) {
     value["possible"] = count_json(entry.possible);
     value["reachable"] = count_json(entry.reachable);
     value["suppressed"] = count_json(entry.suppressed);
+    value["ignored"] = count_json(entry.ignored);
     return value;
   });
 }

@@ -119,11 +119,9 @@ std::string text_of(const std::optional<StackLeaks>& leaks) {
   object.count("indirect", leaks ? std::optional(leaks->indirect) : std::nullopt);
   object.count("possible", leaks ? std::optional(leaks->possible) : std::nullopt);
   if (!leaks) return object.finish();
-  const std::pair<const char*, const BlockCount&> rest[] = {{"reachable", leaks->reachable},
-                                                            {"suppressed", leaks->suppressed},
-                                                            {"unknown", leaks->unknown},
-                                                            {"behind_headers", leaks->behind_headers},
-                                                            {"below", leaks->below}};
+  const std::pair<const char*, const BlockCount&> rest[] = {
+      {"reachable", leaks->reachable}, {"suppressed", leaks->suppressed},         {"ignored", leaks->ignored},
+      {"unknown", leaks->unknown},     {"behind_headers", leaks->behind_headers}, {"below", leaks->below}};
   for (const auto& [name, count] : rest) {
     if (count.blocks != 0) object.count(name, count);
   }
@@ -224,6 +222,7 @@ Json json_of(const Leaks& leaks) {
           {"possible", count(leaks.possible)},
           {"reachable", count(leaks.reachable)},
           {"suppressed", count(leaks.suppressed)},
+          {"ignored", count(leaks.ignored)},
           {"unknown", count(leaks.unknown)},
           {"behind_headers", count(leaks.behind_headers)},
           {"scan", leaks.scanned ? scan_json(leaks.scan) : Json(nullptr)},
@@ -231,6 +230,30 @@ Json json_of(const Leaks& leaks) {
           {"suppressions", suppressions_json(leaks.suppressions)},
           {"unused_suppressions", leaks.unused_suppressions},
           {"broad_suppressions", leaks.broad_suppressions}};
+}
+
+namespace {
+
+Json count_json(const IgnoredCount& count, const Totals& totals) {
+  return {{"stacks", count.stacks},
+          {"allocations", known(totals.calls_known, count.allocations)},
+          {"allocated_bytes", known(totals.calls_known, count.allocated_bytes)},
+          {"live_blocks", known(totals.live_known && totals.blocks_known, count.live_blocks)},
+          {"live_bytes", known(totals.live_known, count.live_bytes)},
+          {"mapped_live_bytes", known(totals.calls_known, count.mapped_live_bytes)}};
+}
+
+}  // namespace
+
+Json json_of(const Ignored& ignored, const Totals& totals) {
+  Json json = count_json(ignored.sum(), totals);
+  json["rules"] = Json::array();
+  for (const IgnoreRule& rule : ignored.rules) {
+    Json& entry = json["rules"].emplace_back(count_json(rule.count, totals));
+    entry["place"] = rule.place;
+    entry["pattern"] = rule.text;
+  }
+  return json;
 }
 
 Json target_json(const model::Capture& capture) {
@@ -380,6 +403,7 @@ JsonDocument::JsonDocument(const char* view, const Report& report, const Write& 
   member("filter", or_null(report.filter));
   if (report.window) member("window", json_of(*report.window));
   if (!report.marks.empty()) list("marks", report.marks, [](const model::Mark& mark) { return json_of(mark); });
+  if (!report.ignored.rules.empty()) member("ignored", json_of(report.ignored, report.totals));
 }
 
 JsonDocument::~JsonDocument() {

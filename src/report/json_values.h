@@ -26,6 +26,7 @@ Json json_of(const ProcessEntry& process);
 // What all of them did together.
 Json sum_json(const std::vector<ProcessEntry>& processes);
 Json json_of(const Leaks& leaks);
+Json json_of(const Ignored& ignored, const Totals& totals);
 Json count_json(const BlockCount& count);
 Json scan_json(const ScanFacts& scan);
 Json target_json(const model::Capture& capture);

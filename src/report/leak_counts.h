@@ -47,6 +47,7 @@ struct SuppressionEntry {
 struct Leaks {
   bool scanned = false;
   BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
+  BlockCount ignored;  // lost ones that aren't suppressed, of stacks that are ignored, and below these
   BlockCount unknown;  // nothing leads to them, and they may have been released without that having been seen
   BlockCount
       behind_headers;  // of the reachable ones: that would be possibly lost, weren't all of their stack or call held so
@@ -59,7 +60,7 @@ struct Leaks {
 
 // Of the blocks of one stack that were alive at the scan.
 struct StackLeaks {
-  BlockCount definite, indirect, possible, reachable, suppressed, unknown;
+  BlockCount definite, indirect, possible, reachable, suppressed, ignored, unknown;
   BlockCount behind_headers;  // as in Leaks
   BlockCount below;           // indirectly lost ones, of whatever stack, that this stack's definitely lost ones lead to
   uint64_t held_by = 0;       // another stack whose definitely lost blocks lead to `indirect`; 0: none, or not known
@@ -72,6 +73,7 @@ struct StackLeaks {
     possible += other.possible;
     reachable += other.reachable;
     suppressed += other.suppressed;
+    ignored += other.ignored;
     unknown += other.unknown;
     behind_headers += other.behind_headers;
     below += other.below;

@@ -97,7 +97,7 @@ struct Globals {
 
 struct ScanEntry {
   ScanFacts facts;
-  BlockCount definite, indirect, possible, reachable, suppressed;
+  BlockCount definite, indirect, possible, reachable, suppressed, ignored;
 };
 
 // Lost blocks, definitely or indirectly.

@@ -13,6 +13,7 @@
 #include "model/symbol_hint.h"
 #include "report/activity.h"
 #include "report/frame_list.h"
+#include "report/ignored.h"
 #include "report/leak_counts.h"
 #include "report/leak_views.h"
 #include "report/machinery.h"
@@ -231,11 +232,12 @@ struct Report {
   Known known;
   Totals totals;
   Leaks leaks;
+  Ignored ignored = {};  // what is in the totals, and in no list
   std::vector<ErrorEntry> errors;
   bool errors_requested = false;  // --sanity
   uint64_t errors_dropped = 0;    // releases that are counted but not listed: too many different ones
   std::vector<StackEntry> stacks;
-  uint64_t stack_count = 0;  // all that the filters let through, also those that are not listed
+  uint64_t stack_count = 0;  // all that the filters let through and no rule ignores, also those that are not listed
   std::vector<SizeClass> size_classes;
   std::vector<ExactSize> top_sizes;    // most allocations first
   uint64_t uncounted_allocations = 0;  // of sizes that are missing in top_sizes: too many different ones

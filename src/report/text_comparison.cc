@@ -323,6 +323,10 @@ std::string render_comparison(const Comparison& comparison, const ComparisonOpti
   if (const std::string& filter = comparison.recordings.front().report.filter; !filter.empty()) {
     text += ink.yellow("only: " + base::safe_text(filter)) + "\n";
   }
+  for (size_t number = 0; number < comparison.recordings.size(); ++number) {
+    if (const std::string ignored = ignored_text(comparison.recordings[number].report); !ignored.empty())
+      text += ink.dim(label_of(comparison, number) + ": " + ignored) + "\n";
+  }
   text += '\n';
   text += totals_text(comparison, ink) + counts_text(comparison, ink);
   const size_t count = comparison.stacks.size();

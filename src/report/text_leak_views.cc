@@ -88,21 +88,20 @@ std::string text_globals(const TextContext& context) {
 
 std::string text_scans(const TextContext& context) {
   if (!context.report.scans) return title_of(context);
-  TextTable table({{"SCAN"},
-                   {"WHEN", Align::kLeft},
-                   {"DEFINITE"},
-                   {"INDIRECT"},
-                   {"POSSIBLE"},
-                   {"REACHABLE"},
-                   {"SUPPRESSED"},
-                   {"BLOCKS"},
-                   {"PAUSE"}},
-                  context.options.width);
+  const bool ignores = !context.report.ignored.rules.empty();
+  std::vector<TextTable::Column> columns{{"SCAN"},     {"WHEN", Align::kLeft}, {"DEFINITE"},  {"INDIRECT"},
+                                         {"POSSIBLE"}, {"REACHABLE"},          {"SUPPRESSED"}};
+  if (ignores) columns.push_back({"IGNORED"});
+  columns.insert(columns.end(), {{"BLOCKS"}, {"PAUSE"}});
+  TextTable table(std::move(columns), context.options.width);
   for (const ScanEntry& scan : *context.report.scans) {
-    table.add({format_count(scan.facts.number), when_text(scan.facts), format_bytes(scan.definite.bytes),
-               format_bytes(scan.indirect.bytes), format_bytes(scan.possible.bytes), format_bytes(scan.reachable.bytes),
-               format_bytes(scan.suppressed.bytes), format_count(scan.facts.blocks),
-               base::format_duration(scan.facts.stopped_ns)});
+    std::vector<std::string> row{format_count(scan.facts.number),    when_text(scan.facts),
+                                 format_bytes(scan.definite.bytes),  format_bytes(scan.indirect.bytes),
+                                 format_bytes(scan.possible.bytes),  format_bytes(scan.reachable.bytes),
+                                 format_bytes(scan.suppressed.bytes)};
+    if (ignores) row.push_back(format_bytes(scan.ignored.bytes));
+    row.insert(row.end(), {format_count(scan.facts.blocks), base::format_duration(scan.facts.stopped_ns)});
+    table.add(std::move(row));
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }

@@ -107,6 +107,7 @@ std::string leak_totals_text(const TextContext& context) {
   // Where all blocks of a stack or call are pointed to at one offset, that is a header, not chance.
   kind("  by a header", leaks.behind_headers, false, ", reachable through a constant offset: header");
   kind("suppressed", leaks.suppressed, false);
+  kind("ignored", leaks.ignored, false, ", lost");
   kind("unknown", leaks.unknown, false, ": nothing points to them, but they may have been freed");
   return text;
 }

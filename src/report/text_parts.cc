@@ -149,6 +149,8 @@ std::string remarks_of(const TextContext& context) {
   const model::Capture& capture = context.report.capture;
   std::string text;
   const auto warn = [&](const std::string& line) { text += context.ink.yellow("! " + base::safe_text(line)) + "\n"; };
+  if (const std::string ignored = ignored_text(context.report); !ignored.empty())
+    text += context.ink.dim(ignored) + "\n";
   if (capture.lost_events != 0) {
     warn(fmt::format("{} were lost: the numbers are not exact", counted(capture.lost_events, "event")));
   }

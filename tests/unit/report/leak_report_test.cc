@@ -94,8 +94,8 @@ Report example() {
                            .entry_count = 2,
                            .held = {40, 9600},
                            .shared = {8, 536}};
-  report.scans = {{scan(1, false), {1, 24}, {}, {}, {10, 1000}, {}},
-                  {scan(2, true), {2, 48}, {1, 8}, {}, {9, 9}, {1, 24}}};
+  report.scans = {{scan(1, false), {1, 24}, {}, {}, {10, 1000}, {}, {}},
+                  {scan(2, true), {2, 48}, {1, 8}, {}, {9, 9}, {1, 24}, {3, 30}}};
   ChangedStack changed{.id = 2, .function = "malloc", .variant = "", .change = {}, .frames = {0}};
   changed.change = {.appeared = {1, 24}, .remained = {1, 24}, .gone = {}};
   ScanChanges changes{

@@ -1,0 +1,306 @@
+#include "app/merged_options.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "app/completions.h"
+#include "base/edit_distance.h"
+#include "base/safe_text.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr const char* kEnvironment = "$HEAPTAP_OPTIONS";
+constexpr std::string_view kIgnore = "--ignore";
+
+bool takes_value(const CLI::App& app, const std::string& name) {
+  const CLI::Option* const option = app.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+// A flag that may have a value behind a "=".
+bool may_have_value(const CLI::Option& option) {
+  return is_flag(option) && !option.get_lnames().empty() && option.check_fname(option.get_lnames().front());
+}
+bool is_list(const CLI::Option& option) {
+  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll && !is_flag(option);
+}
+
+// What the command line has.
+struct Given {
+  std::set<const CLI::Option*> options;
+  std::optional<std::string> config;
+  bool no_config = false;
+  bool help = false;
+};
+
+// The options in "-qn5", or the one in "--count=5".
+std::vector<std::string> names_in(const CLI::App& app, const std::string& argument) {
+  if (argument.starts_with("--")) return {argument.substr(0, argument.find('='))};
+  std::vector<std::string> names;
+  for (size_t index = 1; index < argument.size(); ++index) {
+    names.push_back({'-', argument[index]});
+    if (takes_value(app, names.back())) break;
+  }
+  return names;
+}
+
+Given given_in(const CLI::App& app, const std::vector<std::string>& arguments) {
+  Given given;
+  for (size_t index = 0; index < arguments.size() && arguments[index] != "--"; ++index) {
+    const std::string& argument = arguments[index];
+    if (argument.size() < 2 || argument[0] != '-') continue;
+    for (const std::string& name : names_in(app, argument)) {
+      if (const CLI::Option* const option = app.get_option_no_throw(name)) given.options.insert(option);
+      given.no_config = given.no_config || name == "--no-config";
+      given.help = given.help || name == "--help" || name == "-h";
+    }
+    const bool follows = value_follows(app, argument) && index + 1 < arguments.size();
+    if (argument == "--config" && follows) given.config = arguments[index + 1];
+    if (argument.starts_with("--config=")) given.config = argument.substr(argument.find('=') + 1);
+    index += follows ? 1 : 0;
+  }
+  return given;
+}
+
+// What other commands have is asked where it has to be.
+class AllCommands {
+ public:
+  [[nodiscard]] bool has(const std::string& command) {
+    return std::ranges::any_of(commands(), [&](const KnownCommand& known) { return known.name == command; });
+  }
+  // `command`: of this one; empty: of any.
+  [[nodiscard]] const KnownOption* find(const std::string& name, const std::string& command = "") {
+    for (const KnownCommand& known : commands()) {
+      if (!command.empty() && known.name != command) continue;
+      for (const KnownOption& option : known.options) {
+        if (std::ranges::find(option.names, name) != option.names.end()) return &option;
+      }
+    }
+    return nullptr;
+  }
+  // " (did you mean depth?)"
+  [[nodiscard]] std::string suggestion(const std::string& name) {
+    std::string best;
+    size_t least = 3;
+    for (const KnownCommand& known : commands()) {
+      for (const KnownOption& option : known.options) {
+        for (const std::string& other : option.names) {
+          const size_t distance = base::edit_distance(name, other);
+          if (!other.starts_with("--") || distance == 0 || distance >= least) continue;
+          least = distance;
+          best = other;
+        }
+      }
+    }
+    return best.empty() ? "" : fmt::format(" (did you mean {}?)", best);
+  }
+
+ private:
+  const std::vector<KnownCommand>& commands() {
+    if (commands_.empty()) commands_ = known_commands();
+    return commands_;
+  }
+  std::vector<KnownCommand> commands_;
+};
+
+std::unexpected<base::Error> wrong(const Setting& setting, const std::string& reason) {
+  return base::fail_as(base::ErrorKind::kUsage, "{}: {}", base::safe_text(setting.place), reason);
+}
+
+// What the words of a flag's value mean.
+std::optional<bool> truth_of(const std::string& value) {
+  constexpr std::array<std::string_view, 4> kTrue{"true", "yes", "on", "1"};
+  constexpr std::array<std::string_view, 4> kFalse{"false", "no", "off", "0"};
+  if (std::ranges::find(kTrue, value) != kTrue.end()) return true;
+  if (std::ranges::find(kFalse, value) != kFalse.end()) return false;
+  return std::nullopt;
+}
+
+// Each one that counts, in order, with its option.
+class Merger {
+ public:
+  Merger(const CLI::App& app, AllCommands& commands) : app_(app), commands_(commands) {}
+
+  // Settings of one origin; those of later ones, and `above`, count in place of earlier ones.
+  base::Result<> add(const std::vector<Setting>& settings) {
+    for (const Setting& setting : settings) HEAPTAP_TRY(add(setting));
+    return {};
+  }
+
+  void give_way(const std::set<const CLI::Option*>& above) {
+    for (const CLI::Option* const option : above) {
+      if (!is_list(*option)) drop([&](const Entry& entry) { return entry.option == option; });
+      drop_opposites(*option);
+    }
+  }
+
+  std::vector<Setting> take() {
+    std::vector<Setting> settings;
+    for (Entry& entry : entries_) settings.push_back(std::move(entry.setting));
+    return settings;
+  }
+
+ private:
+  struct Entry {
+    Setting setting;
+    const CLI::Option* option;
+  };
+
+  base::Result<> add(const Setting& setting) {
+    const CLI::Option* const option = app_.get_option_no_throw(setting.name);
+    const bool is_for_this = setting.command.empty() || setting.command == app_.get_name();
+    if (!setting.command.empty() && !is_for_this && !commands_.has(setting.command))
+      return wrong(setting, fmt::format("[{}]: there is no such command", setting.command));
+    if (setting.name == "--config" || setting.name == "--no-config" || setting.name == "--help" || setting.name == "-h")
+      return wrong(setting, setting.name + " is for the command line alone");
+    if (option == nullptr || !is_for_this) {
+      const KnownOption* const elsewhere = commands_.find(setting.name, setting.command);
+      if (elsewhere != nullptr) return {};
+      const std::string whose = setting.command.empty() ? "any command" : fmt::format("`heaptap {}`", setting.command);
+      return wrong(setting, fmt::format("{} is not an option of {}{}", base::safe_text(setting.name), whose,
+                                        commands_.suggestion(setting.name)));
+    }
+    return add(setting, *option);
+  }
+
+  base::Result<> add(Setting setting, const CLI::Option& option) {
+    if (!is_list(option)) drop([&](const Entry& entry) { return entry.option == &option; });
+    drop_opposites(option);
+    if (is_flag(option)) {
+      const auto truth = setting.value ? truth_of(*setting.value) : std::optional(true);
+      if (truth) setting.value.reset();
+      if (!truth && !may_have_value(option))
+        return wrong(setting, fmt::format("{} takes no value but true and false", setting.name));
+      if (truth == false) return {};
+    } else if (!setting.value) {
+      return wrong(setting, setting.name + " needs a value");
+    }
+    setting.name = "--" + option.get_lnames().front();
+    entries_.push_back({std::move(setting), &option});
+    return {};
+  }
+
+  void drop(auto matches) { std::erase_if(entries_, matches); }
+
+  // Those that the option excludes, and --no-NAME of the flag --NAME.
+  void drop_opposites(const CLI::Option& option) {
+    const std::set<CLI::Option*> excluded = option.get_excludes();
+    const std::string name = option.get_lnames().empty() ? "" : option.get_lnames().front();
+    const std::string opposite = name.starts_with("no-") ? "--" + name.substr(3) : "--no-" + name;
+    drop([&](const Entry& entry) {
+      const bool is_opposite = is_flag(option) && is_flag(*entry.option) && entry.setting.name == opposite;
+      return is_opposite ||
+             std::ranges::any_of(excluded, [&](const CLI::Option* each) { return each == entry.option; });
+    });
+  }
+
+  const CLI::App& app_;
+  AllCommands& commands_;
+  std::vector<Entry> entries_;
+};
+
+base::Result<std::vector<Setting>> settings_of_environment(const CLI::App& app, const std::string& text,
+                                                           AllCommands& commands) {
+  const auto words = split_words(text);
+  if (!words) return base::fail_as(base::ErrorKind::kUsage, "{}: {}", kEnvironment, words.error().message);
+  return settings_of_words(*words, kEnvironment, [&](const std::string& name) {
+    if (app.get_option_no_throw(name) != nullptr) return takes_value(app, name);
+    const KnownOption* const known = commands.find(name);
+    return known != nullptr && !known->value.empty() && !known->value_may_miss;
+  });
+}
+
+// Takes --config and --no-config out.
+void take_config(std::vector<Setting>& settings, Given& given) {
+  const bool is_said = given.config || given.no_config;
+  for (const Setting& setting : settings) {
+    if (is_said) break;
+    if (setting.name == "--config") given.config = setting.value.value_or("");
+    if (setting.name == "--no-config") given.no_config = true;
+  }
+  std::erase_if(settings,
+                [](const Setting& setting) { return setting.name == "--config" || setting.name == "--no-config"; });
+}
+
+std::string word_of(const Setting& setting) {
+  if (!setting.value) return setting.name;
+  return setting.name + "=" + (setting.name == kIgnore ? placed_value(setting) : *setting.value);
+}
+
+}  // namespace
+
+bool value_follows(const CLI::App& app, const std::string& argument) {
+  if (argument.starts_with("--")) {
+    return argument.find('=') == std::string::npos && takes_value(app, argument);
+  }
+  for (size_t index = 1; index < argument.size(); ++index) {
+    if (takes_value(app, std::string("-") + argument[index])) {
+      return index + 1 == argument.size();
+    }
+  }
+  return false;
+}
+
+// No word of a command line holds a byte that is 0, and no line of a file.
+std::string placed_value(const Setting& setting) { return *setting.value + '\0' + setting.place; }
+
+std::pair<std::string, std::string> value_and_place(const std::string& word, const std::string& by_default) {
+  const size_t end = word.find('\0');
+  if (end == word.npos) return {word, by_default};
+  return {word.substr(0, end), word.substr(end + 1)};
+}
+
+base::Result<MergedOptions> merge_options(const CLI::App& app, const std::vector<std::string>& arguments,
+                                          const Defaults& defaults) {
+  Given given = given_in(app, arguments);
+  // Help is there whatever files hold.
+  if (given.help || app.get_option_no_throw("--config") == nullptr)
+    return MergedOptions{.words = arguments, .settings = {}, .given = {}};
+  AllCommands commands;
+  auto environment = settings_of_environment(app, defaults.options, commands);
+  if (!environment) return std::unexpected(std::move(environment).error());
+  take_config(*environment, given);
+  base::Result<std::vector<Setting>> settings;
+  if (given.config)
+    settings = read_settings(*given.config);
+  else if (!given.no_config)
+    settings = read_default_settings(defaults);
+  if (!settings) return std::unexpected(std::move(settings).error());
+  Merger merger(app, commands);
+  HEAPTAP_TRY(merger.add(*settings));
+  HEAPTAP_TRY(merger.add(*environment));
+  merger.give_way(given.options);
+  MergedOptions merged;
+  merged.settings = merger.take();
+  for (const CLI::Option* const option : given.options) {
+    for (const std::string& name : option->get_lnames()) merged.given.push_back("--" + name);
+  }
+  for (const Setting& setting : merged.settings) merged.words.push_back(word_of(setting));
+  merged.words.insert(merged.words.end(), arguments.begin(), arguments.end());
+  return merged;
+}
+
+std::string place_of(const std::string& message, const MergedOptions& merged) {
+  const auto names = [&](const Setting& setting) {
+    const size_t at = message.find(setting.name);
+    if (at == message.npos) return false;
+    const char behind = at + setting.name.size() < message.size() ? message[at + setting.name.size()] : ' ';
+    return behind != '-' && (behind < 'a' || behind > 'z');
+  };
+  const auto quotes = [&](const Setting& setting) {
+    return setting.value && message.find("'" + *setting.value + "'") != message.npos;
+  };
+  const Setting* found = nullptr;
+  for (const Setting& setting : merged.settings) {
+    const bool is_given_too = std::ranges::find(merged.given, setting.name) != merged.given.end();
+    if (is_given_too && !quotes(setting)) continue;
+    if (names(setting) && (found == nullptr || (quotes(setting) && !quotes(*found)))) found = &setting;
+  }
+  return found == nullptr ? "" : found->place;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,50 @@
+// What the user's rules ignore: stacks that are counted, and not listed.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heaptap::report {
+
+struct Report;
+
+struct IgnoredCount {
+  uint64_t stacks = 0;  // also those that only map memory, which `mapped_live_bytes` is of
+  uint64_t allocations = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+  uint64_t mapped_live_bytes = 0;
+
+  IgnoredCount& operator+=(const IgnoredCount& other) {
+    stacks += other.stacks;
+    allocations += other.allocations;
+    allocated_bytes += other.allocated_bytes;
+    live_blocks += other.live_blocks;
+    live_bytes += other.live_bytes;
+    mapped_live_bytes += other.mapped_live_bytes;
+    return *this;
+  }
+};
+
+struct IgnoreRule {
+  std::string place;  // "heaptap.conf:3", "--ignore"
+  std::string text;   // the expression
+  IgnoredCount count;
+};
+
+// Each stack is counted with the first rule that matches it. Of leaks, Leaks::ignored says what of them is ignored.
+struct Ignored {
+  std::vector<IgnoreRule> rules;  // also those that matched nothing; empty: nothing is ignored
+
+  [[nodiscard]] IgnoredCount sum() const {
+    IgnoredCount sum;
+    for (const IgnoreRule& rule : rules) sum += rule.count;
+    return sum;
+  }
+};
+
+// "2 stacks with 1.2 KiB in 3 blocks are ignored (heaptap.conf:3)"; empty where none is.
+std::string ignored_text(const Report& report);
+
+}  // namespace heaptap::report

@@ -1,0 +1,151 @@
+#include "base/pattern.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <regex>
+#include <string>
+#include <tuple>
+
+#include "base/name_filter.h"
+
+namespace heaptap::base {
+namespace {
+
+bool matches(std::string_view pattern, std::string_view text) {
+  const auto made = Pattern::create(pattern);
+  EXPECT_TRUE(made.has_value()) << pattern << ": " << made.error().message;
+  return made && made->matches(text);
+}
+
+std::string refusal(std::string_view pattern) {
+  const auto made = Pattern::create(pattern);
+  EXPECT_FALSE(made.has_value()) << pattern;
+  return made ? "" : made.error().message;
+}
+
+TEST(Pattern, FindsWhatARegularExpressionSays) {
+  const std::tuple<const char*, const char*, bool> cases[] = {
+      {"", "", true},
+      {"", "abc", true},
+      {"b", "abc", true},
+      {"^b", "abc", false},
+      {"c$", "abc", true},
+      {"^abc$", "abc", true},
+      {"^$", "", true},
+      {"^$", "a", false},
+      {"a.c", "xabcx", true},
+      {"a.c", "ac", false},
+      {"ab*c", "ac", true},
+      {"ab*c", "abbbc", true},
+      {"ab+c", "ac", false},
+      {"ab?c", "abbc", false},
+      {"^(ab|cd)*$", "abcdab", true},
+      {"^(ab|cd)*$", "abcda", false},
+      {"^(?:a|b)c", "bc", true},
+      {"a|", "x", true},
+      {"^a{2}$", "aa", true},
+      {"^a{2}$", "aaa", false},
+      {"^a{2,}$", "aaaaa", true},
+      {"^a{2,}$", "a", false},
+      {"^a{1,3}$", "aaa", true},
+      {"^a{1,3}$", "aaaa", false},
+      {"^a{0,0}$", "", true},
+      {"^(a*)*$", "aaab", false},
+      {"^(a*)*b$", "aaab", true},
+      {"^(a?){3}$", "aa", true},
+      {"[a-c]x", "bx", true},
+      {"[^a-c]x", "bx", false},
+      {"[]a]", "]", true},
+      {"[a-]", "-", true},
+      {"[[:digit:]_]+$", "x_12", true},
+      {"^[[:alpha:]]+$", "ab1", false},
+      {"[\\d.]", ".", true},
+      {R"(\d\D\w\W\s\S)", "1a_- x", true},
+      {R"(\bmake\b)", "a make b", true},
+      {R"(\bmake\b)", "remake", false},
+      {R"(\Bake)", "make", true},
+      {R"(operator\(\))", "operator()(int)", true},
+      {R"(a\.c)", "abc", false},
+      {R"(\t)", "\t", true},
+      {"a+?b", "aab", true},
+      {"lib(ssl|crypto)\\.so", "/usr/lib/libcrypto.so.3", true},
+      {"^é{2}$", "éé", true},
+      {"a]b}", "a]b}", true},
+  };
+  for (const auto& [pattern, text, expected] : cases)
+    EXPECT_EQ(matches(pattern, text), expected) << pattern << " " << text;
+}
+
+TEST(Pattern, SaysWhatIsWrong) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"f(", "a ( has no )"},      {"f)", "a ) has no ("},       {"[a", "a [ has no ]"}, {"*a", "nothing stands"},
+      {"a**", "two repetitions"},  {"a\\", "last backslash"},    {"(a)\\1", "\\1"},      {"(?=a)", "(?:"},
+      {"a{", "repetitions"},       {"a{x}", "repetitions"},      {"a{3,2}", "larger"},   {"a{256}", "up to 255"},
+      {"[z-a]", "range"},          {"[[:nope:]]", "known name"}, {"\\q", "\\q"},         {"[é]", "ASCII"},
+      {"a{99999999999}", "up to"}, {"a{4294967295}", "up to"},
+  };
+  for (const auto& [pattern, message] : cases)
+    EXPECT_NE(refusal(pattern).find(message), std::string::npos) << pattern << ": " << refusal(pattern);
+}
+
+// As the standard library's, for expressions made at random of what both understand.
+TEST(Pattern, AgreesWithTheStandardLibrary) {
+  std::mt19937 random(7);
+  const auto pick = [&](size_t count) { return random() % count; };
+  const std::string atoms[] = {"a", "b", ".", "[ab]", "[^b]", "(a|b)", "(ab)", "(a|)", "^", "$", "(a*)", "(b?a)"};
+  const std::string repetitions[] = {"", "", "", "*", "+", "?", "{2}", "{1,2}", "{0,}"};
+  size_t found = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string pattern;
+    for (size_t i = 0, count = 1 + pick(5); i < count; ++i) {
+      const std::string& atom = atoms[pick(std::size(atoms))];
+      const bool is_anchor = atom == "^" || atom == "$";
+      pattern += atom + (is_anchor ? "" : repetitions[pick(std::size(repetitions))]);
+      if (pick(8) == 0) pattern += "|";
+    }
+    std::string text;
+    for (size_t i = 0, count = pick(7); i < count; ++i) text += "abc"[pick(3)];
+    const bool expected = std::regex_search(text, std::regex(pattern));
+    EXPECT_EQ(matches(pattern, text), expected) << pattern << " in " << text;
+    found += expected ? 1 : 0;
+  }
+  EXPECT_GT(found, 500u);
+  EXPECT_LT(found, 2900u);
+}
+
+// Where an expression tries all ways this takes longer than there is time.
+TEST(Pattern, TakesTimeInProportionToTheText) {
+  EXPECT_FALSE(matches("^(a*)*$", std::string(100000, 'a') + "b"));
+  EXPECT_FALSE(matches("(x+x+)+y", std::string(20000, 'x')));
+  EXPECT_TRUE(matches("^(a|aa)+$", std::string(100000, 'a')));
+}
+
+TEST(Pattern, BoundsWhatItIsMadeOf) {
+  EXPECT_NE(refusal("((a{255}){255}){255}").find("too large"), std::string::npos);
+  EXPECT_NE(refusal("(a|b){255}{2}").find("two repetitions"), std::string::npos);
+  EXPECT_NE(refusal("((a{30}){30}){30}").find("too large"), std::string::npos);
+  EXPECT_NE(refusal(std::string(400, '(') + std::string(400, ')')).find("nested"), std::string::npos);
+  EXPECT_NE(refusal(std::string(1001, 'a')).find("1000"), std::string::npos);
+  EXPECT_TRUE(Pattern::create("(((a{10}){10}){10})").has_value());
+}
+
+TEST(Pattern, TakesAnyBytes) {
+  std::mt19937 random(11);
+  const std::string bytes = "ab()[]{}*+?|\\^$.-,:0129é\xff\x80 dDwWsSbB";
+  for (int round = 0; round < 20000; ++round) {
+    std::string text;
+    for (size_t i = 0, count = random() % 14; i < count; ++i) text += bytes[random() % bytes.size()];
+    if (const auto pattern = Pattern::create(text)) (void)pattern->matches("aab(b)\xff-0");
+  }
+}
+
+TEST(NameFilter, IsAPartOrAnExpression) {
+  EXPECT_TRUE(NameFilter("").matches("any"));
+  EXPECT_TRUE(NameFilter("std::vector<int*>").matches("x<std::vector<int*>>"));
+  EXPECT_TRUE(NameFilter("new[]").matches("operator new[](unsigned long)"));
+  EXPECT_FALSE(NameFilter("plain").matches("other"));
+}
+
+}  // namespace
+}  // namespace heaptap::base
