@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/check_command.h"
+#include "app/console_command.h"
 #include "app/diff_command.h"
 #include "app/doctor_command.h"
 #include "app/export_command.h"
@@ -34,7 +35,7 @@ struct PrintText {
 };
 
 using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
-                             ReportOptions, DoctorOptions, DiffOptions>;
+                             ReportOptions, DoctorOptions, DiffOptions, ConsoleOptions>;
 
 // `arguments` without the program's own name.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);
