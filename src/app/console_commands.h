@@ -24,7 +24,9 @@ std::function<console::Words(const console::Words&, const std::string&)> pid_wor
 
 // The figures of all processes, or of the one that the settings name, for `status` and `monitor`.
 base::Result<std::string> status_text(ConsoleSession& session);
-// One view, of what is counted by now; without a pager.
-base::Result<> show_glance(ConsoleSession& session, const console::Words& arguments);
+// One stack, by its number.
+base::Result<> report_stack(ConsoleSession& session, const console::Words& arguments);
+// One view, of what is counted by now.
+base::Result<std::string> glance_text(ConsoleSession& session, const console::Words& arguments);
 
 }  // namespace heaptap::app

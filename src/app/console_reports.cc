@@ -1,6 +1,5 @@
 // Commands of the console that show reports: by the options of `heaptap show`, and short ones.
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "app/command_options.h"
@@ -78,47 +77,6 @@ base::Result<> dump(ConsoleSession& session, const Words& arguments) {
   if (!pid) return std::unexpected(pid.error());
   if (*pid != 0) words.insert(words.end(), {"--process", std::to_string(*pid)});
   return show_view(session, words);
-}
-
-// The number of a stack, as reports have it: "12" or "#12".
-base::Result<uint64_t> parse_stack(const Words& arguments) {
-  if (arguments.size() != 1)
-    return base::fail_as(base::ErrorKind::kUsage, "which stack? `report N`, as in `report 12`");
-  std::string_view text = arguments.front();
-  if (text.starts_with('#')) text.remove_prefix(1);
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number > 0) return number;
-  return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a stack's number: `show top` lists them",
-                       base::safe_text(arguments.front()));
-}
-
-// All that is known of one stack, and who holds its largest block.
-base::Result<> report_stack(ConsoleSession& session, const Words& arguments) {
-  const auto number = parse_stack(arguments);
-  if (!number) return std::unexpected(number.error());
-  ShowOptions options;
-  options.view = report::View::kTop;
-  fill_in(session.settings, {}, options);
-  options.query.depth = 0;
-  options.query.limit = ~uint32_t{0};
-  options.frames = {.full_names = true, .full_paths = true, .full_stacks = true};
-  bool has_holders = false;
-  HEAPTAP_TRY(show(options, [&](const analysis::Query& query) -> base::Result<report::Report> {
-    auto report = session.report_for(options, query);
-    if (!report) return report;
-    std::erase_if(report->stacks, [&](const report::StackEntry& stack) { return stack.id != *number; });
-    if (report->stacks.empty()) return base::fail("no stack #{}: `show top` lists stacks", *number);
-    report->stack_count = 1;
-    const auto& leaks = report->stacks.front().leaks;
-    has_holders = leaks && (leaks->lost().blocks != 0 || leaks->possible.blocks != 0 || leaks->reachable.blocks != 0);
-    return report;
-  }));
-  if (!has_holders) return {};
-  HEAPTAP_TRY(session.print("\n", false));
-  options.view = report::View::kHolders;
-  options.query.why = analysis::BlockQuestion{.by = analysis::BlockQuestion::By::kStack, .value = *number};
-  return show(options, [&](const analysis::Query& query) { return session.report_for(options, query); });
 }
 
 base::Result<> show_scan(ConsoleSession& session, uint32_t pid, uint32_t number) {
@@ -224,15 +182,14 @@ void fill_in(const ConsoleSettings& settings, const Words& arguments, ShowOption
   if (!settings.pager) options.no_pager = true;
 }
 
-base::Result<> show_glance(ConsoleSession& session, const Words& arguments) {
+base::Result<std::string> glance_text(ConsoleSession& session, const Words& arguments) {
   const auto recording = session.recording();
   if (!recording) return std::unexpected(recording.error());
   auto options = parse(session, arguments);
   if (!options) return std::unexpected(options.error());
-  if (!*options) return {};
-  (*options)->no_pager = true;
+  if (!*options) return std::string();
   const uint32_t pid = (*options)->process != 0 ? (*options)->process : session.settings.process;
-  return show(**options, [&](const analysis::Query& query) { return (*recording)->glance(pid, query); });
+  return shown_text(**options, [&](const analysis::Query& query) { return (*recording)->glance(pid, query); });
 }
 
 std::vector<console::Command> report_commands(ConsoleSession& session) {

@@ -16,6 +16,8 @@
 #include "base/safe_text.h"
 #include "base/units.h"
 #include "console/interrupts.h"
+#include "report/fold.h"
+#include "report/text_parts.h"
 #include "report/text_table.h"
 
 namespace heaptap::app {
@@ -69,7 +71,8 @@ base::Result<std::string> status_of(live::Recording& recording, const live::Proc
   text += fmt::format("  {}, trace {}{}\n", log_text(*figures), format_bytes(figures->trace_bytes),
                       freshness_text(recording, process.pid));
   if (figures->resident_bytes) text += fmt::format("  resident {}\n", format_bytes(*figures->resident_bytes));
-  return text + fmt::format("  {} marks, {} leak scans\n", figures->marks, figures->scans);
+  return text + fmt::format("  {}, {}\n", report::counted(figures->marks, "mark"),
+                            report::counted(figures->scans, "leak scan"));
 }
 
 // A table for a program that reads it has whole names.
@@ -234,11 +237,28 @@ bool rest(ConsoleSession& session, std::chrono::nanoseconds pause, bool ends_by_
   }
 }
 
+// As much of it as a terminal has room for, with a line left over.
+std::string first_screen(const std::string& text) {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2) return text;
+  size_t end = 0;
+  for (int row = 1; row < size.ws_row; ++row) {
+    const size_t newline = text.find('\n', end);
+    if (newline == text.npos) return text;
+    end = newline + 1;
+  }
+  return text.substr(0, end);
+}
+
 base::Result<> print_once(ConsoleSession& session, bool clears) {
   const auto status = status_text(session);
   if (!status) return std::unexpected(status.error());
-  HEAPTAP_TRY(session.print(fmt::format("{}{}\n", clears ? "\x1b[H\x1b[2J" : "", *status), false));
-  return show_glance(session, session.last_view);
+  const auto view = glance_text(session, session.last_view);
+  if (!view) return std::unexpected(view.error());
+  const std::string text = fmt::format("{}\n{}", report::folded(*status, fold_width(STDOUT_FILENO)), *view);
+  constexpr const char* kClear = "\x1b[H\x1b[2J";
+  HEAPTAP_TRY(print_output(clears ? kClear + first_screen(text) : text));
+  return {};
 }
 
 base::Result<> monitor(ConsoleSession& session, const Words& arguments) {

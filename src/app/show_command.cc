@@ -99,22 +99,32 @@ base::Result<report::Report> read_report(const ShowOptions& options, const analy
   return read_of_run(options, **run, query);
 }
 
-base::Result<> print(const ShowOptions& options, const report::Report& report, const report::RenderOptions& render) {
-  Output output(!options.no_pager && !is_for_programs(options));
-  if (options.query.generate) {
-    HEAPTAP_TRY(output.write(report.generated_suppressions));
-    return output.finish();
-  }
+report::RenderOptions render_options(const ShowOptions& options) {
+  return {.color = use_color(options.color, STDOUT_FILENO),
+          .bottom_up = options.bottom_up,
+          .limit = options.query.limit,
+          .width = terminal_width(STDOUT_FILENO),
+          .frames = options.frames};
+}
+
+void render(const ShowOptions& options, const report::Report& report, const report::Write& write) {
+  if (options.query.generate) return write(report.generated_suppressions);
   const char* const form = options.json ? "json" : options.ndjson ? "ndjson" : "text";
-  base::Result<> printed;
   const View view = options.table == RunTable::kProcesses  ? View::kProcesses
                     : options.table == RunTable::kPrograms ? View::kPrograms
                                                            : options.view;
   report::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
-  report::find_renderer(form)->write(report, view, render, [&](std::string_view piece) {
-    if (printed) printed = output.write(folder.add(piece));
+  report::find_renderer(form)->write(report, view, render_options(options),
+                                     [&](std::string_view piece) { write(folder.add(piece)); });
+  write(folder.rest());
+}
+
+base::Result<> print(const ShowOptions& options, const report::Report& report) {
+  Output output(!options.no_pager && !is_for_programs(options));
+  base::Result<> printed;
+  render(options, report, [&](std::string_view piece) {
+    if (printed) printed = output.write(piece);
   });
-  if (printed) printed = output.write(folder.rest());
   return printed ? output.finish() : printed;
 }
 
@@ -149,12 +159,15 @@ base::Result<> show(const ShowOptions& options, const ReportSource& source) {
   if (report->capture.truncated && !report->capture.running && !says_it && !options.quiet) {
     print_error(fmt::format("heaptap: warning: '{}' is incomplete: {}\n", report->trace_path, report->capture.damage));
   }
-  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
-                                     .bottom_up = options.bottom_up,
-                                     .limit = options.query.limit,
-                                     .width = terminal_width(STDOUT_FILENO),
-                                     .frames = options.frames};
-  return print(options, *report, render);
+  return print(options, *report);
+}
+
+base::Result<std::string> shown_text(const ShowOptions& options, const ReportSource& source) {
+  const auto report = report_of(options, source);
+  if (!report) return std::unexpected(report.error());
+  std::string text;
+  render(options, *report, [&text](std::string_view piece) { text += piece; });
+  return text;
 }
 
 base::Result<> show_trace(ShowOptions options) {

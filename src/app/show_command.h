@@ -36,6 +36,8 @@ struct ShowOptions {
 using ReportSource = std::function<base::Result<report::Report>(const analysis::Query& query)>;
 // Prints the view of the report that `source` gives, and warnings; what the trace is doesn't matter here.
 base::Result<> show(const ShowOptions& options, const ReportSource& source);
+// The same as text, folded to the terminal's width.
+base::Result<std::string> shown_text(const ShowOptions& options, const ReportSource& source);
 // Of the trace that is named, or the newest one here.
 base::Result<> show_trace(ShowOptions options);
 
