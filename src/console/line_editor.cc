@@ -316,6 +316,8 @@ LineEditor::Outcome LineEditor::read(std::string& line) {
     const WatchedSignals signals;
     terminal.signals = &signals;
     el_resize(terminal.edit);
+    // libedit does it when it waits for a key: what is typed as soon as the prompt is seen would come as a line of its own.
+    el_set(terminal.edit, EL_PREP_TERM, 1);
     typed = el_gets(terminal.edit, &count);
     if (typed != nullptr && count > 0) line.assign(typed, static_cast<size_t>(count));
   }
