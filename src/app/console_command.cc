@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <iostream>
+#include <set>
 #include <string_view>
 
 #include "app/console_commands.h"
@@ -37,6 +38,19 @@ std::string offers_text(const std::vector<live::Offer>& offers) {
   return text;
 }
 
+// Processes that are recorded together are one recording: the first of them stands for it.
+std::vector<live::Offer> one_of_each(const std::vector<live::Offer>& offers) {
+  std::vector<live::Offer> found;
+  std::set<uint32_t> collectors;
+  for (const live::Offer& offer : offers) {
+    const auto recording = offers.size() == 1 ? Connected(nullptr) : connect_to_pid(offer.pid);
+    if (!recording) continue;  // it has ended meanwhile
+    const auto settings = *recording ? (*recording)->settings() : base::Result<live::Settings>();
+    if (settings && collectors.insert(settings->collector_pid).second) found.push_back(offer);
+  }
+  return found;
+}
+
 // On a terminal, by its place in the list.
 base::Result<uint32_t> choose(const std::vector<live::Offer>& offers) {
   fmt::print("Several recordings go on:\n{}", offers_text(offers));
@@ -54,7 +68,7 @@ base::Result<uint32_t> choose(const std::vector<live::Offer>& offers) {
 
 // What goes on, where nothing was named; null: nothing does.
 Connected connect_to_offered(const ConsoleOptions& options) {
-  const std::vector<live::Offer> offers = offered_recordings();
+  const std::vector<live::Offer> offers = one_of_each(offered_recordings());
   if (offers.empty()) return nullptr;
   if (offers.size() == 1) return connect_to_pid(offers.front().pid);
   if (!is_typed(options)) {

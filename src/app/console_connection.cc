@@ -8,11 +8,9 @@
 
 namespace heaptap::app {
 
-base::Result<std::unique_ptr<live::Recording>> connect_to_pid(uint32_t pid) {
-  return base::fail("no connection to process {}", pid);
-}
+base::Result<std::unique_ptr<live::Recording>> connect_to_pid(uint32_t pid) { return live::connect_to_process(pid); }
 
-std::vector<live::Offer> offered_recordings() { return {}; }
+std::vector<live::Offer> offered_recordings() { return live::recordings_of_this_user(); }
 
 base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& target) {
   std::error_code error;
@@ -24,6 +22,7 @@ base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& tar
     if (!pid) return std::unexpected(pid.error());
     return connect_to_pid(*pid);
   }
+  if (std::filesystem::is_socket(status)) return live::connect_to_socket(target);
   return live::open_past(target, open_trace);
 }
 

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <utility>
 
 #include "app/console_news.h"
 #include "app/pager.h"
 #include "app/run_traces.h"
+#include "app/trace_file.h"
 #include "base/safe_text.h"
+#include "collect/trace_name.h"
 #include "console/interrupts.h"
 #include "report/fold.h"
 
@@ -40,7 +43,40 @@ base::Result<uint32_t> parse_pid(const std::string& word) {
                        base::safe_text(word));
 }
 
+void ConsoleSession::take(std::unique_ptr<live::Recording> recording) {
+  recording_ = std::move(recording);
+  ended_.reset();
+  main_trace_.clear();
+  if (!recording_ || !recording_->is_live()) return;
+  recording_->set_give_up(console::is_interrupted);
+  const auto processes = recording_->processes();
+  if (processes && !processes->empty()) main_trace_ = processes->front().trace;
+}
+
+void ConsoleSession::collect_news() {
+  if (!recording_) return;
+  for (const live::News& news : recording_->take_news()) news_ += news_text(news) + "\n";
+}
+
+// All processes, where the index of them is there; else the main one.
+void ConsoleSession::go_to_past() {
+  std::vector<std::string> traces;
+  if (!main_trace_.empty()) traces = {collect::run_path(main_trace_), main_trace_};
+  if (auto open = recording_->trace_file(0)) traces.push_back(*std::move(open));
+  main_trace_.clear();
+  for (const std::string& trace : traces) {
+    std::error_code error;
+    if (!std::filesystem::exists(trace, error)) continue;
+    auto past = live::open_past(trace, open_trace);
+    if (!past) continue;
+    ended_ = std::exchange(recording_, *std::move(past));
+    return;
+  }
+}
+
 base::Result<live::Recording*> ConsoleSession::recording() {
+  collect_news();
+  if (recording_ && !recording_->is_live() && !main_trace_.empty()) go_to_past();
   if (recording_) return recording_.get();
   return base::fail_as(
       base::ErrorKind::kUsage,
@@ -94,10 +130,8 @@ std::string ConsoleSession::prompt() const {
 }
 
 std::string ConsoleSession::take_news() {
-  if (!recording_) return "";
-  std::string text;
-  for (const live::News& news : recording_->take_news()) text += news_text(news) + "\n";
-  return text;
+  collect_news();
+  return std::exchange(news_, "");
 }
 
 int ConsoleSession::news_descriptor() const { return recording_ ? recording_->news_descriptor() : -1; }

@@ -35,7 +35,7 @@ class ConsoleSession {
   console::Words last_view{"summary"};  // as behind `show`; of `monitor`
 
   [[nodiscard]] bool has_recording() const { return recording_ != nullptr; }
-  void take(std::unique_ptr<live::Recording> recording) { recording_ = std::move(recording); }
+  void take(std::unique_ptr<live::Recording> recording);
   // Fails where there is none, with what makes one.
   base::Result<live::Recording*> recording();
 
@@ -57,8 +57,13 @@ class ConsoleSession {
 
  private:
   base::Result<report::Report> merged_report(const ShowOptions& options, const analysis::Query& query);
+  void collect_news();
+  void go_to_past();
 
   std::unique_ptr<live::Recording> recording_;
+  std::unique_ptr<live::Recording> ended_;  // went on before; the trace may be a file that only it has open
+  std::string main_trace_;                  // of one that goes on
+  std::string news_;                        // that wasn't told so far
 };
 
 // A pid; fails with what was meant to be one.

@@ -54,7 +54,7 @@ std::string live_text(live::Recording& recording, uint32_t pid) {
   return fmt::format("live {}, peak {}", live, totals.peak_known ? format_bytes(totals.peak_live_bytes) : "unknown");
 }
 
-std::string freshness_text(const live::Recording& recording, uint32_t pid) {
+std::string freshness_text(live::Recording& recording, uint32_t pid) {
   const live::Freshness fresh = recording.freshness(pid);
   if (!fresh.is_behind()) return "";
   return fmt::format(", {} of it not counted yet", format_bytes(fresh.written_bytes - fresh.read_bytes));

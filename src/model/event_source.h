@@ -36,6 +36,8 @@ struct ReplayOptions {
   // Frames are decoded by a thread of their own, ahead of the sink (which is always called in the caller's). Changes
   // nothing of what comes. Empty: where there is more than one processor.
   std::optional<bool> decoder_thread = {};
+  // Of a file that is followed: return when so many bytes of it were taken, though there is more; 0: never.
+  uint64_t pause_after_bytes = 0;
   // Called now and then with the bytes read so far and the file's size.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
 };

@@ -112,9 +112,12 @@ class TraceReader::Impl {
     HEAPTAP_TRY(begin_or_grow(options));
     const bool is_growing = is_being_written(file_.get());
     const size_t scan_frames = scan_frames_;
+    const uint64_t pause_at =
+        options.pause_after_bytes == 0 ? UINT64_MAX : decoder_->offset() + options.pause_after_bytes;
     const char* end = nullptr;
     while (end == nullptr && !decoder_->has_ended()) {
       if (!decoder_->is_within_frame()) {
+        if (decoder_->offset() >= pause_at) break;
         const NextFrame next = look_at_next(is_growing);
         if (next == NextFrame::kIncomplete) break;
         if (next == NextFrame::kTotals) {

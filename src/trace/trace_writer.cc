@@ -43,6 +43,10 @@ TraceWriter::TraceWriter(std::string path, base::UniqueFd descriptor)
       compressor_(kTableLevel),
       event_writer_(kEventLevel) {}
 
+base::UniqueFd TraceWriter::open_for_reading() const {
+  return base::UniqueFd(open(fmt::format("/proc/self/fd/{}", descriptor_.get()).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 base::Result<> TraceWriter::begin(const model::Capture& capture) {
   resolution_ns_ = capture.time_resolution_ns;
   uint8_t head[wire::kFileHeadBytes] = {};

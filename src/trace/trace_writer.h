@@ -52,6 +52,8 @@ class TraceWriter {
   [[nodiscard]] uint64_t events_written() const { return event_count_; }
   [[nodiscard]] uint64_t bytes_written() const { return offset_; }
   [[nodiscard]] const std::string& path() const { return path_; }
+  // Of its own, also where the file was renamed meanwhile; none where that isn't possible.
+  [[nodiscard]] base::UniqueFd open_for_reading() const;
 
  private:
   struct IndexEntry {

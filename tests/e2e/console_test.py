@@ -213,7 +213,7 @@ class OnATerminal(TraceCase):
         terminal = Terminal(self, self.trace)
         terminal.until(r"> $")
         terminal.type("show ti\t\r")
-        terminal.until("timeline")
+        terminal.until("UNTIL")
         terminal.until(r"\(past\)> $")
         terminal.type("sta\t")
         self.assertRegex(terminal.until(r"> sta$"), r"start +status")
@@ -317,6 +317,96 @@ class OnATerminal(TraceCase):
         terminal = Terminal(self, self.trace, XDG_STATE_HOME="/proc/nothing")
         terminal.until(r"> $")
         self.assertIn("no marks", terminal.ask("marks"))
+
+
+class GoingOn(heaptap_test.TestCase):
+    """A recording that goes on: cat, which allocates little and waits for its input."""
+
+    def setUp(self):
+        super().setUp()
+        self.recorder = subprocess.Popen([HEAPTAP, "run", "-q", "-o", self.trace, "--", "cat"], stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, cwd=self.folder)
+        self.addCleanup(self.end)
+        # What it answers says that it runs, and is recorded.
+        self.recorder.stdin.write(b"ready\n")
+        self.recorder.stdin.flush()
+        self.assertEqual(self.recorder.stdout.readline(), b"ready\n")
+        names = {pid: pathlib.Path(f"/proc/{pid}/comm").read_text() for pid in heaptap_test.descendants(self.recorder.pid)}
+        self.pid = next(pid for pid, name in names.items() if name == "cat\n")
+
+    def end(self):
+        heaptap_test.end(self.recorder)
+        self.recorder.communicate()
+
+    def script(self, *commands):
+        return heaptap("console", self.pid, *[word for command in commands for word in ("-x", command)], cwd=self.folder)
+
+    def said(self, *commands):
+        outcome = self.script(*commands)
+        self.assertEqual(outcome.status, 0, outcome)
+        return outcome.stdout.decode()
+
+    def test_it_is_looked_at(self):
+        self.assertIn(f"cat (pid {self.pid}): running", self.said("status"))
+        self.assertIn("still being recorded", self.said("show summary"))
+        self.assertIn("running", self.said("processes"))
+        self.assertRegex(self.said("info"), r"CPU of heaptap +\d")
+        self.assertEqual(self.said("monitor 0 2").count(f"cat (pid {self.pid}): running"), 2)
+        self.assertIn("frames", self.said("dump > all", "set"))
+        self.assertIn("NOT FREED", (self.folder / "all").read_text())
+        self.assertIn("malloc", self.said("export folded"))
+
+    def test_it_is_steered(self):
+        self.assertIn("warm", self.said("mark warm", "marks"))
+        self.assertIn("recording is off", self.said("stop", "status"))
+        self.assertIn("recording is on", self.said("start"))
+        self.assertIn("counts from here on", self.said("reset"))
+        self.assertRegex(self.said("scan"), r"Scan .* on request")
+        self.assertIn("lost since scan 1", self.said("scan new"))
+        self.assertIn("still lost", self.said("scan lost"))
+        self.assertIn("depth       5", self.said("set depth 5", "set"))
+
+    def test_it_ends_and_its_trace_is_shown(self):
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        terminal.type("mar")
+        terminal.until("mar")
+        self.recorder.stdin.close()
+        text = terminal.until(r"the recording has ended[^\n]*\n[^\n]*> mar")
+        self.assertIn(f"process {self.pid} exited with 0", text)
+        terminal.type("ks\r")
+        terminal.until("no marks")
+        terminal.until(r"\(past\)> $")
+        self.assertIn("exited with 0", terminal.ask("status"))
+
+    def test_detach_and_kill(self):
+        self.said(f"detach {self.pid}")
+        os.kill(self.pid, 0)  # it goes on
+
+    def test_a_signal_is_sent(self):
+        self.said("kill TERM")
+        self.recorder.wait(timeout=heaptap_test.TIMEOUT_S)
+
+    def test_ctrl_c_never_reaches_the_program(self):
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        terminal.type("monitor 100\r")
+        terminal.until("events")
+        terminal.type("\x03")
+        terminal.until(f"{self.pid}> $")
+        terminal.type("\x03\x04")
+        self.assertEqual(terminal.status(), 0)
+        self.assertIsNone(self.recorder.poll())
+
+    def test_a_program_is_run_in_the_background(self):
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        self.assertIn("connected", terminal.ask("run sleep 1000"))
+        other = re.search(r"\(pid (\d+)\)", terminal.ask("status"))[1]
+        self.assertNotEqual(int(other), self.pid)
+        terminal.ask("kill TERM")
+        terminal.type("quit\r")
+        self.assertEqual(terminal.status(), 0)
 
 
 if __name__ == "__main__":

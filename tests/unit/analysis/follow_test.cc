@@ -132,9 +132,11 @@ class FollowTest : public testing::Test {
     const std::vector<std::string> expected = views(analyze(*file, query));
     ASSERT_FALSE(expected.empty());
     follow();
-    EXPECT_EQ(views(analysis_->report()), expected);
+    EXPECT_EQ(views(analysis_->report(query)), expected);
+    EXPECT_EQ(views(analysis_->glance(query)), expected);
     follow();  // nothing new
-    EXPECT_EQ(views(analysis_->report()), expected);
+    EXPECT_EQ(views(analysis_->report(query)), expected);
+    EXPECT_EQ(views(analysis_->glance(query)), expected);
   }
 
   uint64_t pick(uint64_t below) { return random_() % below; }
@@ -189,18 +191,45 @@ TEST_F(FollowTest, ScansAreThereOnceTheyAreMade) {
   EXPECT_EQ(live_->scans().size(), 2u);
 }
 
-TEST_F(FollowTest, TheLastTotalsHold) {
+// What was counted for all that a view may ask for answers those that ask for less.
+TEST_F(FollowTest, OneLedgerAnswersViewsThatAskForLess) {
+  count({.blocks = true, .errors = true});
+  for (unsigned round = 0; round < 3; ++round) {
+    happen(400);
+    look();
+    expect_same({.blocks = true});
+    expect_same({.sort = SortKey::kTotal, .limit = 3, .depth = 2});
+    expect_same({.errors = true, .statistics = false});
+    expect_same({.leaks_only = true, .scan = round + 1});
+    expect_same({.leaks = {.roots = 1}});
+  }
+  EXPECT_FALSE(analysis_->can_answer({.thread = 2}));
+  EXPECT_FALSE(analysis_->can_answer({.from_ns = 1}));
+  EXPECT_FALSE(analysis_->can_answer({.activity = true}));
+}
+
+// Each later one stands in the place of the one before.
+TEST_F(FollowTest, TotalsAreGivenAsTheyChange) {
+  struct Sink : model::EventSink {
+    void on_batch(const model::EventBatch& /*batch*/, const model::Tables& /*tables*/) override {}
+    void on_totals(const model::Totals& totals, const model::Tables& /*tables*/) override {
+      peaks.push_back(totals.peak_bytes);
+    }
+    std::vector<uint64_t> peaks;
+  } sink;
   const model::SiteId site = script_.site(model::EventKind::kAllocate, Function::kMalloc, script_.stack({0x10}));
-  count(Query{});
-  for (uint64_t round = 1; round < 4; ++round) {
+  for (uint64_t round = 1; round < 6; ++round) {
     model::Totals totals;
     totals.peak_bytes = 1000 * round;
-    totals.peak_blocks = 10 * round;
     totals.sites.push_back({.site = site, .thread = 1, .allocations = 10 * round, .allocated_bytes = 1000 * round});
-    totals.live_sizes.push_back({100, 10 * round});
     EXPECT_TRUE(writer_->write_totals(totals, script_.tables));
-    expect_same({});
+    if (round % 2 == 0) happen(10);  // these stay
+    EXPECT_TRUE(live_->follow(sink, {}));
+    EXPECT_TRUE(live_->follow(sink, {}));
+    ASSERT_EQ(sink.peaks.size(), round);
+    EXPECT_EQ(sink.peaks.back(), 1000 * round);
   }
+  EXPECT_FALSE(live_->capture().truncated && !live_->capture().running) << live_->capture().damage;
 }
 
 TEST_F(FollowTest, MarksAreThereWithTheirPlaces) {

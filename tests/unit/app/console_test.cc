@@ -75,6 +75,10 @@ class FakeRecording : public live::Recording {
     if (query.since != 0) report.scan_changes = changes;
     return report;
   }
+  base::Result<report::Report> report_of_image(uint32_t pid, uint32_t /*image*/,
+                                               const analysis::Query& query) override {
+    return report(pid, query);
+  }
   base::Result<report::Report> glance(uint32_t pid, const analysis::Query& /*query*/) override {
     did += "glance " + std::to_string(pid) + ";";
     report::Report report;
@@ -82,7 +86,7 @@ class FakeRecording : public live::Recording {
     report.totals.live_blocks = 4;
     return report;
   }
-  [[nodiscard]] live::Freshness freshness(uint32_t /*pid*/) const override {
+  [[nodiscard]] live::Freshness freshness(uint32_t /*pid*/) override {
     return {.read_bytes = 1024, .written_bytes = 4096};
   }
   base::Result<std::string> trace_file(uint32_t /*pid*/) override { return std::string("none.htap"); }
@@ -99,6 +103,8 @@ class FakeRecording : public live::Recording {
   base::Result<> set_depth(uint32_t depth) override { return note("depth " + std::to_string(depth), 0); }
   base::Result<> detach(uint32_t pid) override { return note("detach", pid); }
   base::Result<> kill(uint32_t pid, const std::string& signal) override { return note("kill " + signal, pid); }
+
+  void set_give_up(std::function<bool()> /*give_up*/) override {}
 
   [[nodiscard]] int news_descriptor() const override { return -1; }
   std::vector<live::News> take_news() override { return std::exchange(news, {}); }
