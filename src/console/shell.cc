@@ -146,6 +146,7 @@ int Shell::interact(const HistoryFile& history) {
   while (!is_ended_) {
     std::string line;
     const LineEditor::Outcome outcome = editor.read(line);
+    forget_interrupt();  // one that came when nothing ran
     if (outcome == LineEditor::Outcome::kEnd) {
       (void)surroundings_.print("\n");
       break;
@@ -153,7 +154,6 @@ int Shell::interact(const HistoryFile& history) {
     if (outcome == LineEditor::Outcome::kInterrupted || line.find_first_not_of(" \t") == line.npos) continue;
     editor.remember(line);
     history.add(line);
-    forget_interrupt();
     (void)execute(line);
   }
   return 0;
