@@ -301,6 +301,7 @@ class OnATerminal(TraceCase):
                 terminal.until(r"> $")
                 terminal.type("marks\r")
                 terminal.until("no marks")
+                terminal.until(r"> $")
                 terminal.type("\x04")
                 self.assertEqual(terminal.status(), 0)
 
@@ -396,7 +397,9 @@ class GoingOn(heaptap_test.TestCase):
         terminal.until("events")
         terminal.type("\x03")
         terminal.until(f"{self.pid}> $")
-        terminal.type("\x03\x04")
+        terminal.type("\x03")
+        terminal.until(f"{self.pid}> $")
+        terminal.type("\x04")
         self.assertEqual(terminal.status(), 0)
         self.assertIsNone(self.recorder.poll())
 
