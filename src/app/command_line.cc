@@ -20,6 +20,7 @@ constexpr std::string_view kHelp =
                                                 summary leaks top tree stats sizes lifetimes timeline blocks
   heaptap leaks PID [--json] [options]          scan a process for leaks now, while it is being recorded
   heaptap mark PID NAME                         name this moment of a recording, for --from, --to, --since
+  heaptap console [PID|TRACE] [-x COMMAND]      look at a recording and steer it, by commands
   heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
   heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
   heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
@@ -32,7 +33,7 @@ The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FIL
 heaptap.latest.htap links to the newest one, which show, report and export take where none is named.
 )";
 
-constexpr std::array<std::string_view, 5> kPlanned{"connect", "discover", "console", "top", "serve"};
+constexpr std::array<std::string_view, 4> kPlanned{"connect", "discover", "top", "serve"};
 
 base::Result<Command> parse_help(const Arguments& arguments, const Defaults& defaults);
 
@@ -47,7 +48,8 @@ constexpr std::array kCommands{
     NamedCommand{"mark", parse_mark},     NamedCommand{"check", parse_check},
     NamedCommand{"export", parse_export}, NamedCommand{"report", parse_report},
     NamedCommand{"doctor", parse_doctor}, NamedCommand{"completions", parse_completions},
-    NamedCommand{"diff", parse_diff},     NamedCommand{"help", parse_help},
+    NamedCommand{"diff", parse_diff},     NamedCommand{"console", parse_console},
+    NamedCommand{"help", parse_help},
 };
 
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest, const Defaults& defaults) {

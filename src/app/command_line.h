@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/check_command.h"
+#include "app/console_command.h"
 #include "app/diff_command.h"
 #include "app/doctor_command.h"
 #include "app/export_command.h"
@@ -36,7 +37,7 @@ struct PrintText {
 };
 
 using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
-                             ReportOptions, DoctorOptions, DiffOptions, MarkOptions>;
+                             ReportOptions, DoctorOptions, DiffOptions, MarkOptions, ConsoleOptions>;
 
 // `arguments` without the program's own name; options that count by default come from `defaults`.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults = {});

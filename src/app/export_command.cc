@@ -120,6 +120,8 @@ base::Result<> export_run(const ExportOptions& options, const exports::Format& f
   return write_report(format, *report, source, options);
 }
 
+}  // namespace
+
 base::Result<> export_trace(ExportOptions options) {
   auto trace = named_or_newest(options.trace);
   if (!trace) return std::unexpected(std::move(trace).error());
@@ -135,8 +137,6 @@ base::Result<> export_trace(ExportOptions options) {
   if (!report) return std::unexpected(report.error());
   return write_report(format, *report, **source, options);
 }
-
-}  // namespace
 
 int perform(const ExportOptions& options) {
   const auto done = export_trace(options);

@@ -5,6 +5,7 @@
 
 #include "analysis/analyze.h"
 #include "app/moment.h"
+#include "base/result.h"
 
 namespace heaptap::app {
 
@@ -18,6 +19,9 @@ struct ExportOptions {
   analysis::Query query;
   std::vector<std::string> suppressions;  // files
 };
+
+// Of the trace that is named, or the newest one here.
+base::Result<> export_trace(ExportOptions options);
 
 // Returns heaptap's exit status.
 int perform(const ExportOptions& options);

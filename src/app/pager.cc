@@ -14,6 +14,7 @@
 #include "app/terminal.h"
 #include "base/command_search.h"
 #include "base/unique_fd.h"
+#include "console/interrupts.h"
 
 namespace heaptap::app {
 namespace {
@@ -64,6 +65,7 @@ bool Output::start(const char* command) {
 }
 
 base::Result<> Output::write(std::string_view piece) {
+  console::throw_if_interrupted();
   if (pipe_ < 0) return write_output(piece);
   while (!piece.empty() && !is_left_) {
     const ssize_t written = ::write(pipe_, piece.data(), piece.size());
@@ -83,9 +85,13 @@ Output::~Output() {
   if (pipe_ < 0) return;
   base::UniqueFd(pipe_).reset();
   // Ctrl-C is the pager's.
-  (void)std::signal(SIGINT, SIG_IGN);
+  struct sigaction ignored{};
+  struct sigaction before{};
+  ignored.sa_handler = SIG_IGN;
+  (void)sigaction(SIGINT, &ignored, &before);
   while (waitpid(pager_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  (void)sigaction(SIGINT, &before, nullptr);
 }
 
 }  // namespace heaptap::app

@@ -47,19 +47,6 @@ analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   return query;
 }
 
-// What of the options can't be had of several processes; null: nothing. They have no common time, and blocks, threads and scans
-// have the numbers of their process.
-const char* need_of_one_process(const ShowOptions& options) {
-  const analysis::Query& query = options.query;
-  const View view = options.view;
-  if (view != View::kSummary && view != View::kLeaks && view != View::kTop && view != View::kTree) return "this view";
-  if (query.generate) return "--gen-suppressions";
-  if (query.thread != 0) return "--thread";
-  if (query.has_window()) return "--from and --to";
-  if (query.scan != 0) return "--scan";
-  return query.sort == analysis::SortKey::kPeak ? "--sort peak" : nullptr;
-}
-
 base::Result<report::Report> read_trace(const ShowOptions& options, const std::string& trace,
                                         const analysis::Query& query) {
   auto reader = open_trace(trace);
@@ -101,12 +88,7 @@ base::Result<report::Report> read_of_run(const ShowOptions& options, const Run& 
       need, run.path, main.pid, run.path);
 }
 
-base::Result<report::Report> read_report(const ShowOptions& options) {
-  ProgressLine progress;
-  analysis::Query query = query_of(options, progress);
-  auto suppressions = analysis::read_suppressions(options.suppressions);
-  if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  query.suppressions = *std::move(suppressions);
+base::Result<report::Report> read_report(const ShowOptions& options, const analysis::Query& query) {
   const auto run = open_run(options.trace);
   if (!run) return std::unexpected(run.error());
   if (!*run && options.table != RunTable::kAll) {
@@ -117,55 +99,89 @@ base::Result<report::Report> read_report(const ShowOptions& options) {
   return read_of_run(options, **run, query);
 }
 
-base::Result<> print(const ShowOptions& options, const report::Report& report, const report::RenderOptions& render) {
-  Output output(!options.no_pager && !is_for_programs(options));
-  if (options.query.generate) {
-    HEAPTAP_TRY(output.write(report.generated_suppressions));
-    return output.finish();
-  }
+report::RenderOptions render_options(const ShowOptions& options) {
+  return {.color = use_color(options.color, STDOUT_FILENO),
+          .bottom_up = options.bottom_up,
+          .limit = options.query.limit,
+          .width = terminal_width(STDOUT_FILENO),
+          .frames = options.frames};
+}
+
+void render(const ShowOptions& options, const report::Report& report, const report::Write& write) {
+  if (options.query.generate) return write(report.generated_suppressions);
   const char* const form = options.json ? "json" : options.ndjson ? "ndjson" : "text";
-  base::Result<> printed;
   const View view = options.table == RunTable::kProcesses  ? View::kProcesses
                     : options.table == RunTable::kPrograms ? View::kPrograms
                                                            : options.view;
   report::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
-  report::find_renderer(form)->write(report, view, render, [&](std::string_view piece) {
-    if (printed) printed = output.write(folder.add(piece));
+  report::find_renderer(form)->write(report, view, render_options(options),
+                                     [&](std::string_view piece) { write(folder.add(piece)); });
+  write(folder.rest());
+}
+
+base::Result<> print(const ShowOptions& options, const report::Report& report) {
+  Output output(!options.no_pager && !is_for_programs(options));
+  base::Result<> printed;
+  render(options, report, [&](std::string_view piece) {
+    if (printed) printed = output.write(piece);
   });
-  if (printed) printed = output.write(folder.rest());
   return printed ? output.finish() : printed;
 }
 
-int complain(const base::Error& error) {
-  print_error(fmt::format("heaptap: {}\n", error.message));
-  return base::exit_status_of(error.kind);
+base::Result<report::Report> report_of(const ShowOptions& options, const ReportSource& source) {
+  ProgressLine progress;
+  analysis::Query query = query_of(options, progress);
+  auto suppressions = analysis::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.suppressions = *std::move(suppressions);
+  return source(query);
 }
 
 }  // namespace
 
-int perform(const ShowOptions& asked) {
-  ShowOptions options = asked;
-  auto trace = named_or_newest(asked.trace);
-  if (!trace) return complain(trace.error());
-  options.trace = *std::move(trace);
-  const auto report = read_report(options);
-  if (!report) {
-    return complain(report.error());
-  }
+// They have no common time, and blocks, threads and scans have the numbers of their process.
+const char* need_of_one_process(const ShowOptions& options) {
+  const analysis::Query& query = options.query;
+  const View view = options.view;
+  if (view != View::kSummary && view != View::kLeaks && view != View::kTop && view != View::kTree) return "this view";
+  if (query.generate) return "--gen-suppressions";
+  if (query.thread != 0) return "--thread";
+  if (query.has_window()) return "--from and --to";
+  if (query.scan != 0) return "--scan";
+  return query.sort == analysis::SortKey::kPeak ? "--sort peak" : nullptr;
+}
+
+base::Result<> show(const ShowOptions& options, const ReportSource& source) {
+  const auto report = report_of(options, source);
+  if (!report) return std::unexpected(report.error());
   // The text says it itself.
   const bool says_it = !is_for_programs(options);
   if (report->capture.truncated && !report->capture.running && !says_it && !options.quiet) {
     print_error(fmt::format("heaptap: warning: '{}' is incomplete: {}\n", report->trace_path, report->capture.damage));
   }
-  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
-                                     .bottom_up = options.bottom_up,
-                                     .limit = options.query.limit,
-                                     .width = terminal_width(STDOUT_FILENO),
-                                     .frames = options.frames};
-  if (const auto printed = print(options, *report, render); !printed) {
-    return complain(printed.error());
-  }
-  return 0;
+  return print(options, *report);
+}
+
+base::Result<std::string> shown_text(const ShowOptions& options, const ReportSource& source) {
+  const auto report = report_of(options, source);
+  if (!report) return std::unexpected(report.error());
+  std::string text;
+  render(options, *report, [&text](std::string_view piece) { text += piece; });
+  return text;
+}
+
+base::Result<> show_trace(ShowOptions options) {
+  auto trace = named_or_newest(options.trace);
+  if (!trace) return std::unexpected(std::move(trace).error());
+  options.trace = *std::move(trace);
+  return show(options, [&](const analysis::Query& query) { return read_report(options, query); });
+}
+
+int perform(const ShowOptions& options) {
+  const auto shown = show_trace(options);
+  if (shown) return 0;
+  print_error(fmt::format("heaptap: {}\n", shown.error().message));
+  return base::exit_status_of(shown.error().kind);
 }
 
 }  // namespace heaptap::app

@@ -1,7 +1,9 @@
 // `heaptap show`: reads a trace and prints one view of it.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis/analyze.h"
 #include "app/terminal.h"
@@ -29,6 +31,18 @@ struct ShowOptions {
   bool running = false;  // the trace is being written: that it has no end is no damage
   ColorMode color = ColorMode::kAuto;
 };
+
+// Where the report comes from that is shown.
+using ReportSource = std::function<base::Result<report::Report>(const analysis::Query& query)>;
+// Prints the view of the report that `source` gives, and warnings; what the trace is doesn't matter here.
+base::Result<> show(const ShowOptions& options, const ReportSource& source);
+// The same as text, folded to the terminal's width.
+base::Result<std::string> shown_text(const ShowOptions& options, const ReportSource& source);
+// Of the trace that is named, or the newest one here.
+base::Result<> show_trace(ShowOptions options);
+
+// What of the options can't be had of several processes; null: nothing.
+const char* need_of_one_process(const ShowOptions& options);
 
 // Returns heaptap's exit status.
 int perform(const ShowOptions& options);

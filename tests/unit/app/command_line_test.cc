@@ -206,7 +206,7 @@ TEST(CommandLine, SaysWhatIsWrong) {
 }
 
 TEST(CommandLine, SaysWhichCommandsAreNotThereYet) {
-  for (const char* name : {"connect", "discover", "console"}) {
+  for (const char* name : {"connect", "discover"}) {
     EXPECT_NE(refused({name, "x"}).find("not available"), std::string::npos) << name;
   }
 }
@@ -315,6 +315,13 @@ TEST(CommandLine, ReadsTheLimitsOfCheck) {
   EXPECT_NE(refused({"check", "a.htap"}).find("--max-leaked 0"), std::string::npos);
   EXPECT_NE(refused({"check", "--max-leaked", "0"}).find("no trace"), std::string::npos);
   refused({"check", "a.htap", "--max-peak", "much"});
+}
+
+TEST(CommandLine, ConsoleTakesATargetAndCommandsInOrder) {
+  const auto options = parsed<ConsoleOptions>({"console", "12", "-x", "scan new", "--execute", "show leaks"});
+  EXPECT_EQ(options.target, "12");
+  EXPECT_EQ(options.commands, (Words{"scan new", "show leaks"}));
+  EXPECT_NE(refused({"console", "12", "13"}).find("unexpected"), std::string::npos);
 }
 
 }  // namespace

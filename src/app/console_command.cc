@@ -1,0 +1,121 @@
+#include "app/console_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <iostream>
+#include <set>
+#include <string_view>
+
+#include "app/console_commands.h"
+#include "app/console_connection.h"
+#include "app/console_session.h"
+#include "base/exit_status.h"
+#include "base/safe_text.h"
+#include "console/shell.h"
+#include "report/fold.h"
+#include "symbols/stop_transfer.h"
+
+namespace heaptap::app {
+namespace {
+
+using Connected = base::Result<std::unique_ptr<live::Recording>>;
+
+void complain(std::string_view text) {
+  print_error(report::folded("heaptap: " + std::string(text), fold_width(STDERR_FILENO), "heaptap: "));
+}
+
+bool is_typed(const ConsoleOptions& options) {
+  return options.commands.empty() && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+}
+
+std::string offers_text(const std::vector<live::Offer>& offers) {
+  std::string text;
+  for (size_t i = 0; i < offers.size(); ++i) {
+    text += fmt::format("  {})  {}  {}\n", i + 1, offers[i].pid, base::safe_text(offers[i].program));
+  }
+  return text;
+}
+
+// Processes that are recorded together are one recording: the first of them stands for it.
+std::vector<live::Offer> one_of_each(const std::vector<live::Offer>& offers) {
+  std::vector<live::Offer> found;
+  std::set<uint32_t> collectors;
+  for (const live::Offer& offer : offers) {
+    const auto recording = offers.size() == 1 ? Connected(nullptr) : connect_to_pid(offer.pid);
+    if (!recording) continue;  // it has ended meanwhile
+    const auto settings = *recording ? (*recording)->settings() : base::Result<live::Settings>();
+    if (settings && collectors.insert(settings->collector_pid).second) found.push_back(offer);
+  }
+  return found;
+}
+
+// On a terminal, by its place in the list.
+base::Result<uint32_t> choose(const std::vector<live::Offer>& offers) {
+  fmt::print("Several recordings go on:\n{}", offers_text(offers));
+  while (true) {
+    fmt::print("Which one (1 to {})? ", offers.size());
+    (void)std::fflush(stdout);
+    std::string line;
+    if (!std::getline(std::cin, line)) return base::fail_as(base::ErrorKind::kUsage, "no recording was chosen");
+    size_t number = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+    const bool is_whole = error == std::errc() && end == line.data() + line.size();
+    if (is_whole && number >= 1 && number <= offers.size()) return offers[number - 1].pid;
+  }
+}
+
+// What goes on, where nothing was named; null: nothing does.
+Connected connect_to_offered(const ConsoleOptions& options) {
+  const std::vector<live::Offer> offers = one_of_each(offered_recordings());
+  if (offers.empty()) return nullptr;
+  if (offers.size() == 1) return connect_to_pid(offers.front().pid);
+  if (!is_typed(options)) {
+    return base::fail_as(base::ErrorKind::kUsage, "several recordings go on: name one, by its PID\n{}",
+                         offers_text(offers));
+  }
+  const auto pid = choose(offers);
+  if (!pid) return std::unexpected(pid.error());
+  return connect_to_pid(*pid);
+}
+
+std::string greeting(ConsoleSession& session) {
+  if (const auto recording = session.recording(); !recording) return recording.error().message + "\n";
+  const auto status = status_text(session);
+  return (status ? *status : status.error().message + "\n") + "`help` lists the commands.\n";
+}
+
+base::Result<int> run_console(const ConsoleOptions& options) {
+  ConsoleSession session;
+  session.settings.pager = !options.no_pager;
+  session.settings.color = options.color;
+  session.defaults = options.defaults;
+  auto recording = options.target.empty() ? connect_to_offered(options) : connect_to(options.target);
+  if (!recording) return std::unexpected(std::move(recording).error());
+  session.take(*std::move(recording));
+  console::Shell shell({.prompt = [&session] { return session.prompt(); },
+                        .print = [&session](std::string_view text) { return session.print(text); },
+                        .complain = complain,
+                        .news = {.descriptor = [&session] { return session.news_descriptor(); },
+                                 .take = [&session] { return session.take_news(); }},
+                        .on_interrupt = [](int number) { (void)symbols::stop_transfer(number); }});
+  for (const auto& group : {status_commands, report_commands, steering_commands, settings_commands, program_commands}) {
+    shell.commands().add(group(session));
+  }
+  if (!options.commands.empty()) return shell.run(options.commands);
+  if (!is_typed(options)) return shell.run_script(STDIN_FILENO);
+  HEAPTAP_TRY(session.print(greeting(session), false));
+  return shell.interact(console::HistoryFile(console::usual_history_path()));
+}
+
+}  // namespace
+
+int perform(const ConsoleOptions& options) {
+  const auto status = run_console(options);
+  if (status) return *status;
+  complain(status.error().message + "\n");
+  return base::exit_status_of(status.error().kind);
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,15 @@
+// The words for what happens to a recording by itself. Safe for a terminal.
+#pragma once
+#include <string>
+
+#include "live/recording.h"
+
+namespace heaptap::app {
+
+// "process 12 exited with 0"
+std::string news_text(const live::News& news);
+
+// "running", "exited with 0", "killed by SIGSEGV", "went on as another program", "ended".
+std::string state_text(const live::Process& process);
+
+}  // namespace heaptap::app

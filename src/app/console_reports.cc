@@ -1,0 +1,240 @@
+// Commands of the console that show reports: by the options of `heaptap show`, and short ones.
+#include <algorithm>
+#include <filesystem>
+
+#include "app/command_options.h"
+#include "app/console_commands.h"
+#include "base/safe_text.h"
+#include "base/units.h"
+#include "report/text_blocks.h"
+
+namespace heaptap::app {
+namespace {
+
+using console::Words;
+
+bool has_option(const Words& arguments, std::string_view letter, std::string_view name) {
+  return std::ranges::any_of(arguments, [&](const std::string& word) {
+    const bool is_short = word.starts_with(letter) && !word.starts_with("--");
+    return is_short || word == name || word.starts_with(std::string(name) + "=");
+  });
+}
+
+Words view_names() {
+  const auto help = parse_show({"--help"}, {});
+  if (!help || !std::holds_alternative<PrintText>(*help)) return {};
+  const auto& options = std::get<PrintText>(*help).options;
+  const auto views = std::ranges::find_if(options, [](const KnownOption& option) { return option.names.empty(); });
+  return views == options.end() ? Words() : views->words;
+}
+
+// A view may be abbreviated where it is the first word.
+base::Result<Words> with_whole_view(Words arguments) {
+  if (arguments.empty() || arguments.front().starts_with('-')) return arguments;
+  std::error_code error;
+  if (std::filesystem::exists(arguments.front(), error)) return arguments;
+  auto view = console::whole_name(arguments.front(), view_names(), "view");
+  if (!view) return std::unexpected(std::move(view).error());
+  arguments.front() = *std::move(view);
+  return arguments;
+}
+
+// Options, or help that is printed: none then.
+base::Result<std::optional<ShowOptions>> parse(ConsoleSession& session, const Words& words) {
+  const auto arguments = with_whole_view(words);
+  if (!arguments) return std::unexpected(arguments.error());
+  const auto parsed = parse_show(*arguments, session.defaults);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (const auto* const help = std::get_if<PrintText>(&*parsed)) {
+    HEAPTAP_TRY(session.print(help->text));
+    return std::nullopt;
+  }
+  auto options = std::get<ShowOptions>(*parsed);
+  fill_in(session.settings, *arguments, options);
+  return options;
+}
+
+base::Result<> show_view(ConsoleSession& session, const Words& arguments) {
+  const auto options = parse(session, arguments);
+  if (!options) return std::unexpected(options.error());
+  if (!*options) return {};
+  if (!(*options)->trace.empty()) return show_trace(**options);
+  HEAPTAP_TRY(show(**options, [&](const analysis::Query& query) { return session.report_for(**options, query); }));
+  session.last_view = arguments;
+  return {};
+}
+
+base::Result<> dump(ConsoleSession& session, const Words& arguments) {
+  Words words{"top", "--count", "4294967295"};
+  size_t place = 0;
+  if (!arguments.empty() && !parse_pid(arguments.front())) {
+    const auto key = console::whole_name(arguments.front(), analysis::sort_key_names(), "sort key");
+    if (!key) return std::unexpected(key.error());
+    words.insert(words.end(), {"--sort", *key});
+    place = 1;
+  }
+  const auto pid = session.pid_of(arguments, place);
+  if (!pid) return std::unexpected(pid.error());
+  if (*pid != 0) words.insert(words.end(), {"--process", std::to_string(*pid)});
+  return show_view(session, words);
+}
+
+base::Result<> show_scan(ConsoleSession& session, uint32_t pid, uint32_t number) {
+  ShowOptions options;
+  options.view = report::View::kLeaks;
+  fill_in(session.settings, {}, options);
+  options.process = pid;
+  options.query.scan = number;
+  options.query.limit = 3;
+  return show(options, [&](const analysis::Query& query) { return session.report_for(options, query); });
+}
+
+base::Result<> show_scan_change(ConsoleSession& session, uint32_t pid, const live::ScanResult& scan,
+                                live::ScanKind kind) {
+  ShowOptions options;
+  analysis::Query query;
+  query.stacks = query.statistics = query.lifetimes = false;
+  query.scan = scan.number;
+  query.since = scan.since;
+  options.process = pid;
+  const auto report = session.report_for(options, query);
+  if (!report) return std::unexpected(report.error());
+  if (!report->scan_changes) return show_scan(session, pid, scan.number);
+  const report::LossChange& change = report->scan_changes->total;
+  const std::string what =
+      kind == live::ScanKind::kNew
+          ? fmt::format("{} lost since scan {}", report::amount(change.appeared), scan.since)
+          : fmt::format("{} still lost, {} no longer", report::amount(change.remained), report::amount(change.gone));
+  const char* const doubt = report->known.leaks ? "" : " (there may be more: `status`)";
+  return session.print(
+      fmt::format("Scan {}: {}{}\n`show leaks --since {}` lists them\n", scan.number, what, doubt, scan.since));
+}
+
+base::Result<> scan(ConsoleSession& session, const Words& arguments) {
+  const auto recording = session.recording();
+  if (!recording) return std::unexpected(recording.error());
+  size_t place = 0;
+  auto kind = live::ScanKind::kAll;
+  if (!arguments.empty() && !parse_pid(arguments.front())) {
+    const auto word = console::whole_name(arguments.front(), {"all", "new", "lost"}, "kind of scan");
+    if (!word) return std::unexpected(word.error());
+    kind = *word == "all" ? live::ScanKind::kAll : *word == "new" ? live::ScanKind::kNew : live::ScanKind::kLost;
+    place = 1;
+  }
+  const auto pid = session.pid_of(arguments, place);
+  if (!pid) return std::unexpected(pid.error());
+  const auto result = (*recording)->scan(*pid, kind);
+  if (!result) return std::unexpected(result.error());
+  if (kind == live::ScanKind::kAll || result->since == 0) return show_scan(session, *pid, result->number);
+  return show_scan_change(session, *pid, *result, kind);
+}
+
+base::Result<> export_as(ConsoleSession& session, const Words& arguments) {
+  const auto recording = session.recording();
+  if (!recording) return std::unexpected(recording.error());
+  Words words = arguments;
+  if (!words.empty() && !words.front().starts_with('-')) words.insert(words.begin(), "--to");
+  const auto parsed = parse_export(words, session.defaults);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (const auto* const help = std::get_if<PrintText>(&*parsed)) return session.print(help->text);
+  auto options = std::get<ExportOptions>(*parsed);
+  if (options.trace.empty()) {
+    const auto trace = (*recording)->trace_file(session.settings.process);
+    if (!trace) return std::unexpected(trace.error());
+    options.trace = *trace;
+  }
+  const ConsoleSettings& settings = session.settings;
+  std::vector<std::string>& folders = options.query.symbols.symbol_directories;
+  folders.insert(folders.end(), settings.search_path.begin(), settings.search_path.end());
+  return export_trace(std::move(options));
+}
+
+Words export_words(const Words& arguments) {
+  if (!arguments.empty()) return {};
+  const auto help = parse_export({"--help"}, {});
+  if (!help || !std::holds_alternative<PrintText>(*help)) return {};
+  for (const KnownOption& option : std::get<PrintText>(*help).options) {
+    if (std::ranges::find(option.names, "--to") != option.names.end()) return option.words;
+  }
+  return {};
+}
+
+Words dump_words(ConsoleSession& session, const Words& arguments) {
+  Words words = session.pids();
+  if (arguments.empty()) std::ranges::copy(analysis::sort_key_names(), std::back_inserter(words));
+  return words;
+}
+
+}  // namespace
+
+void fill_in(const ConsoleSettings& settings, const Words& arguments, ShowOptions& options) {
+  analysis::Query& query = options.query;
+  if (settings.sort && !options.sorted) {
+    query.sort = *settings.sort;
+    options.sorted = true;
+  }
+  if (!has_option(arguments, "-n", "--count")) query.limit = settings.count;
+  if (!has_option(arguments, "-d", "--depth")) query.depth = settings.frames;
+  if (!has_option(arguments, "--color", "--color")) options.color = settings.color;
+  query.skip.insert(query.skip.end(), settings.skip.begin(), settings.skip.end());
+  std::vector<std::string>& folders = query.symbols.symbol_directories;
+  folders.insert(folders.end(), settings.search_path.begin(), settings.search_path.end());
+  if (!settings.pager) options.no_pager = true;
+}
+
+base::Result<std::string> glance_text(ConsoleSession& session, const Words& arguments) {
+  const auto recording = session.recording();
+  if (!recording) return std::unexpected(recording.error());
+  auto options = parse(session, arguments);
+  if (!options) return std::unexpected(options.error());
+  if (!*options) return std::string();
+  const uint32_t pid = (*options)->process != 0 ? (*options)->process : session.settings.process;
+  return shown_text(**options, [&](const analysis::Query& query) { return (*recording)->glance(pid, query); });
+}
+
+std::vector<console::Command> report_commands(ConsoleSession& session) {
+  return {
+      {.name = "show",
+       .usage = "show VIEW [OPTIONS]",
+       .summary = "a view of what was recorded so far, as `heaptap show` prints it",
+       .help =
+           "  Views: summary, leaks, top, tree, stats, sizes, lifetimes, timeline, blocks; the name may be "
+           "abbreviated.\n"
+           "  The options are those of the command line (`show --help`), --process PID among them; `set` has defaults\n"
+           "  for some. A trace may be named as well: `show leaks other.htap`.\n",
+       .run = [&session](const Words& words) { return show_view(session, words); },
+       .complete = [&session](const Words& words,
+                              const std::string& word) { return show_words(session, words, word); }},
+      {.name = "scan",
+       .usage = "scan [all|new|lost] [PID]",
+       .summary = "scan the memory for leaks now",
+       .help =
+           "  all: what is lost, with the largest leaks. new: what is lost among blocks that were allocated since the\n"
+           "  scan before. lost: what of that scan's losses is still lost. The process is paused meanwhile.\n"
+           "  `show leaks` lists what was found, `show leaks --scans` all scans.\n",
+       .run = [&session](const Words& words) { return scan(session, words); },
+       .complete = pid_words(session, {"all", "new", "lost"})},
+      {.name = "dump",
+       .usage = "dump [KEY] [PID]",
+       .summary = "all stacks, by one of the sort keys",
+       .help = "  Like `show top --sort KEY`, but of all stacks: mostly with `> FILE` behind it.\n"
+               "  Without KEY by what `set sort` says, else by usage.\n",
+       .run = [&session](const Words& words) { return dump(session, words); },
+       .complete = [&session](const Words& words, const std::string&) { return dump_words(session, words); }},
+      {.name = "report",
+       .usage = "report N",
+       .summary = "one stack: its figures, all frames, and who holds its blocks",
+       .help = "  N is the number that lists have before it, as in `report 12` or `report #12`.\n"
+               "  Who holds its blocks is known where a leak scan was made.\n",
+       .run = [&session](const Words& words) { return report_stack(session, words); }},
+      {.name = "export",
+       .usage = "export FORMAT [OPTIONS] [> FILE]",
+       .summary = "what was recorded so far, in the format of another tool",
+       .help = "  Formats and options are those of `heaptap export` (`export --help`); sqlite needs -o FILE.\n"
+               "  For example: `export pprof > now.pb.gz`, `export folded | flamegraph.pl > now.svg`.\n",
+       .run = [&session](const Words& words) { return export_as(session, words); },
+       .complete = [](const Words& words, const std::string&) { return export_words(words); }},
+  };
+}
+
+}  // namespace heaptap::app

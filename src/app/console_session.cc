@@ -1,0 +1,167 @@
+#include "app/console_session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "app/console_news.h"
+#include "app/pager.h"
+#include "app/run_traces.h"
+#include "app/trace_file.h"
+#include "base/safe_text.h"
+#include "collect/trace_name.h"
+#include "console/interrupts.h"
+#include "report/fold.h"
+
+namespace heaptap::app {
+namespace {
+
+// Lets Ctrl-C end what takes long. What was told of its progress before is told still.
+analysis::Query interruptible(analysis::Query query) {
+  query.progress = [tell = std::move(query.progress)](uint64_t done, uint64_t total) {
+    console::throw_if_interrupted();
+    if (tell) tell(done, total);
+  };
+  query.symbols.progress = [tell = std::move(query.symbols.progress)](const symbols::SymbolWork& work) {
+    console::throw_if_interrupted();
+    if (tell) tell(work);
+  };
+  return query;
+}
+
+}  // namespace
+
+base::Result<uint32_t> parse_pid(const std::string& word) {
+  uint32_t pid = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
+  if (error == std::errc() && end == word.data() + word.size() && pid > 0) return pid;
+  return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a PID; `processes` lists those that are recorded",
+                       base::safe_text(word));
+}
+
+void ConsoleSession::take(std::unique_ptr<live::Recording> recording) {
+  recording_ = std::move(recording);
+  ended_.reset();
+  main_trace_.clear();
+  if (!recording_ || !recording_->is_live()) return;
+  recording_->set_give_up(console::is_interrupted);
+  const auto processes = recording_->processes();
+  if (processes && !processes->empty()) main_trace_ = processes->front().trace;
+}
+
+void ConsoleSession::collect_news() {
+  if (!recording_) return;
+  for (const live::News& news : recording_->take_news()) news_ += news_text(news) + "\n";
+}
+
+// All processes, where the index of them is there; else the main one.
+void ConsoleSession::go_to_past() {
+  std::vector<std::string> traces;
+  if (!main_trace_.empty()) traces = {collect::run_path(main_trace_), main_trace_};
+  if (auto open = recording_->trace_file(0)) traces.push_back(*std::move(open));
+  main_trace_.clear();
+  for (const std::string& trace : traces) {
+    std::error_code error;
+    if (!std::filesystem::exists(trace, error)) continue;
+    auto past = live::open_past(trace, open_trace);
+    if (!past) continue;
+    ended_ = std::exchange(recording_, *std::move(past));
+    return;
+  }
+}
+
+base::Result<live::Recording*> ConsoleSession::recording() {
+  collect_news();
+  if (recording_ && !recording_->is_live() && !main_trace_.empty()) go_to_past();
+  if (recording_) return recording_.get();
+  return base::fail_as(
+      base::ErrorKind::kUsage,
+      "nothing is recorded here: `run PROGRAM` or `attach PID` makes a recording, and `heaptap console "
+      "TRACE` shows one of the past");
+}
+
+base::Result<uint32_t> ConsoleSession::pid_of(const console::Words& arguments, size_t place) {
+  if (arguments.size() <= place) return settings.process;
+  if (arguments.size() > place + 1) {
+    return base::fail_as(base::ErrorKind::kUsage, "unexpected argument '{}'", base::safe_text(arguments[place + 1]));
+  }
+  return parse_pid(arguments[place]);
+}
+
+base::Result<report::Report> ConsoleSession::report_for(const ShowOptions& options, const analysis::Query& asked) {
+  const auto recording = this->recording();
+  if (!recording) return std::unexpected(recording.error());
+  const analysis::Query query = interruptible(asked);
+  if (options.table != RunTable::kAll) return merged_report(options, query);
+  return (*recording)->report(options.process != 0 ? options.process : settings.process, query);
+}
+
+base::Result<report::Report> ConsoleSession::merged_report(const ShowOptions& options, const analysis::Query& query) {
+  if (const char* const need = need_of_one_process(options)) {
+    return base::fail_as(base::ErrorKind::kUsage, "{} needs a single process: leave --by out", need);
+  }
+  const auto processes = recording_->processes();
+  if (!processes) return std::unexpected(processes.error());
+  Run run{.path = recording_->name(), .entries = {}};
+  for (const live::Process& process : *processes) {
+    // Of a process that runs what there is by now.
+    const auto trace = process.runs ? recording_->trace_file(process.pid) : base::Result<std::string>(process.trace);
+    if (!trace) return std::unexpected(trace.error());
+    run.entries.push_back({.pid = process.pid,
+                           .parent_pid = process.parent_pid,
+                           .trace = *trace,
+                           .program = std::filesystem::path(process.program).filename().string()});
+  }
+  return read_run(run, query);
+}
+
+std::string ConsoleSession::prompt() const {
+  constexpr size_t kMaxName = 24;
+  constexpr size_t kNarrow = 50;
+  if (!recording_ || terminal_width(STDOUT_FILENO) < kNarrow) return "> ";
+  std::string name = std::filesystem::path(recording_->name()).filename().string();
+  std::ranges::replace_if(name, [](char letter) { return letter < ' ' || letter > '~'; }, '?');
+  if (name.size() > kMaxName) name = name.substr(0, kMaxName - 2) + "..";
+  return fmt::format("{}{}> ", name, recording_->is_live() ? "" : " (past)");
+}
+
+std::string ConsoleSession::take_news() {
+  collect_news();
+  return std::exchange(news_, "");
+}
+
+int ConsoleSession::news_descriptor() const { return recording_ ? recording_->news_descriptor() : -1; }
+
+base::Result<> ConsoleSession::print(std::string_view text, bool paged) const {
+  Output output(paged && settings.pager);
+  report::Folder folder(fold_width(STDOUT_FILENO));
+  HEAPTAP_TRY(output.write(folder.add(text)));
+  HEAPTAP_TRY(output.write(folder.rest()));
+  return output.finish();
+}
+
+console::Words ConsoleSession::pids() {
+  console::Words words;
+  if (!recording_) return words;
+  const auto processes = recording_->processes();
+  if (!processes) return words;
+  for (const live::Process& process : *processes) words.push_back(std::to_string(process.pid));
+  return words;
+}
+
+console::Words ConsoleSession::mark_names() {
+  console::Words words;
+  if (!recording_) return words;
+  const auto marks = recording_->marks(settings.process);
+  if (!marks) return words;
+  for (const model::Mark& mark : *marks) {
+    if (!mark.name.empty() && base::safe_text(mark.name) == mark.name) words.push_back(mark.name);
+  }
+  return words;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,41 @@
+// The commands that a console has, by names that may be abbreviated.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "console/words.h"
+
+namespace heaptap::console {
+
+struct Command {
+  std::string name;
+  std::string usage;    // "scan [all|new|lost] [PID]"
+  std::string summary;  // half a line
+  std::string help;     // further lines
+  std::function<base::Result<>(const Words& arguments)> run;
+  // What could stand in place of `word`, behind the command's arguments so far. May give others as well; null: nothing is known.
+  std::function<Words(const Words& arguments, const std::string& word)> complete = {};
+  Words aliases = {};
+};
+
+// The one of `names` that the word is, or is the beginning of; what others call it ("command") is for the message.
+base::Result<std::string> whole_name(std::string_view word, const Words& names, std::string_view what);
+
+class CommandTable {
+ public:
+  void add(Command command);
+  void add(std::vector<Command> commands);
+
+  // By its name, an alias, or what is the beginning of one command's names only.
+  [[nodiscard]] base::Result<const Command*> find(const std::string& word) const;
+  [[nodiscard]] const std::vector<Command>& commands() const { return commands_; }
+  [[nodiscard]] Words names() const;  // without aliases
+
+ private:
+  std::vector<Command> commands_;
+};
+
+}  // namespace heaptap::console

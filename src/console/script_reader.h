@@ -1,0 +1,29 @@
+// The lines of a script, as they come.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace heaptap::console {
+
+class ScriptReader {
+ public:
+  // Doesn't own the descriptor.
+  explicit ScriptReader(int descriptor) : descriptor_(descriptor) {}
+
+  // Waits for a line; nothing: the script has ended. While it waits, `on_other` is called whenever `other()` is readable (-1: none).
+  base::Result<std::optional<std::string>> next(const std::function<int()>& other,
+                                                const std::function<void()>& on_other);
+
+ private:
+  std::optional<std::string> take_line();
+  base::Result<> fill();
+
+  int descriptor_;
+  std::string kept_;
+  bool is_end_ = false;
+};
+
+}  // namespace heaptap::console

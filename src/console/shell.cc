@@ -1,0 +1,181 @@
+#include "console/shell.h"
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <utility>
+
+#include "base/exit_status.h"
+#include "console/file_names.h"
+#include "console/interrupts.h"
+#include "console/redirected_output.h"
+
+namespace heaptap::console {
+namespace {
+
+constexpr int kInterruptedStatus = 128 + SIGINT;
+
+// A command that was asked to write where nobody reads any more goes on without being ended by it.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    struct sigaction action{};
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &action, &before_);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+  ~NoPipeSignal() { (void)sigaction(SIGPIPE, &before_, nullptr); }
+
+ private:
+  struct sigaction before_{};
+};
+
+std::string help_of(const Command& command) {
+  std::string text = fmt::format("{}\n  {}\n", command.usage, command.summary);
+  if (!command.help.empty()) text += command.help;
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
+}
+
+std::string list_of(const std::vector<Command>& commands) {
+  size_t width = 0;
+  for (const Command& command : commands) width = std::max(width, command.name.size());
+  std::string text;
+  for (const Command& command : commands) text += fmt::format("  {:<{}}  {}\n", command.name, width, command.summary);
+  return text +
+         "\nNames may be abbreviated. Behind any command: > FILE, >> FILE, >| FILE (replaces it), | COMMAND.\n"
+         "`help COMMAND` says more about one.\n";
+}
+
+}  // namespace
+
+Shell::Shell(Surroundings surroundings) : surroundings_(std::move(surroundings)) {
+  commands_.add(help_command());
+  commands_.add(quit_command());
+}
+
+Command Shell::help_command() {
+  return {.name = "help",
+          .usage = "help [COMMAND]",
+          .summary = "what there is, or what a command does",
+          .help = "",
+          .run = [this](const Words& arguments) -> base::Result<> {
+            if (arguments.empty()) return surroundings_.print(list_of(commands_.commands()));
+            const auto command = commands_.find(arguments.front());
+            if (!command) return std::unexpected(command.error());
+            return surroundings_.print(help_of(**command));
+          },
+          .complete = [this](const Words&, const std::string&) { return commands_.names(); },
+          .aliases = {"?"}};
+}
+
+Command Shell::quit_command() {
+  return {.name = "quit",
+          .usage = "quit",
+          .summary = "end the console; recordings go on",
+          .help = "  So do `exit` and Ctrl-D.\n",
+          .run = [this](const Words&) -> base::Result<> {
+            is_ended_ = true;
+            return {};
+          },
+          .aliases = {"exit"}};
+}
+
+int Shell::failed(const base::Error& error) const {
+  surroundings_.complain(error.message + "\n");
+  return base::exit_status_of(error.kind);
+}
+
+void Shell::tell_news() const {
+  if (const std::string text = surroundings_.news.taken(); !text.empty()) surroundings_.complain(text);
+}
+
+int Shell::execute(std::string_view text) try {
+  const auto line = parse_line(text);
+  if (!line) return failed(line.error());
+  if (line->words.empty()) return 0;
+  const auto command = commands_.find(line->words.front());
+  if (!command) return failed(command.error());
+  return run_redirected(**command, *line);
+} catch (const Interrupted&) {
+  surroundings_.complain("interrupted\n");
+  return kInterruptedStatus;
+} catch (const std::exception& error) {
+  surroundings_.complain(fmt::format("it failed: {}\n", error.what()));
+  return base::kExitFailed;
+}
+
+int Shell::run_redirected(const Command& command, const Line& line) {
+  const NoPipeSignal no_signal;
+  auto output = RedirectedOutput::begin(line.redirection, line.target);
+  if (!output) return failed(output.error());
+  const base::Result<> ran = command.run({line.words.begin() + 1, line.words.end()});
+  const bool has_worked = ran || output->is_left();
+  const auto status = output->end(has_worked);
+  if (!has_worked) return failed(ran.error());
+  return status ? *status : failed(status.error());
+}
+
+int Shell::run(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    const int status = execute(line);
+    tell_news();
+    if (status != 0 || is_ended_) return status;
+  }
+  return 0;
+}
+
+int Shell::run_script(int descriptor) {
+  ScriptReader reader(descriptor);
+  while (!is_ended_) {
+    const auto line = reader.next([this] { return surroundings_.news.wait_for(); }, [this] { tell_news(); });
+    if (!line) return failed(line.error());
+    if (!*line) break;
+    if (const int status = run({**line}); status != 0) return status;
+  }
+  return 0;
+}
+
+int Shell::interact(const HistoryFile& history) {
+  const InterruptWatch watch(surroundings_.on_interrupt);
+  LineEditor editor({.prompt = surroundings_.prompt,
+                     .complete = [this](const std::string& before) { return complete(before); },
+                     .news = surroundings_.news});
+  for (const std::string& line : history.load()) editor.remember(line);
+  while (!is_ended_) {
+    std::string line;
+    const LineEditor::Outcome outcome = editor.read(line);
+    forget_interrupt();  // one that came when nothing ran
+    if (outcome == LineEditor::Outcome::kEnd) {
+      (void)surroundings_.print("\n");
+      break;
+    }
+    if (outcome == LineEditor::Outcome::kInterrupted || line.find_first_not_of(" \t") == line.npos) continue;
+    editor.remember(line);
+    history.add(line);
+    (void)execute(line);
+  }
+  return 0;
+}
+
+Completion Shell::complete(const std::string& before_cursor) const {
+  Completion completion{.line = partial_line(before_cursor), .words = {}};
+  const PartialLine& line = completion.line;
+  Words words;
+  if (line.redirection != Redirection::kNone) {
+    words = file_names(line.word);
+  } else if (line.words.empty()) {
+    words = commands_.names();
+  } else if (const auto command = commands_.find(line.words.front()); command && (*command)->complete) {
+    words = (*command)->complete({line.words.begin() + 1, line.words.end()}, line.word);
+  }
+  std::erase_if(words, [&](const std::string& word) { return !word.starts_with(line.word); });
+  std::ranges::sort(words);
+  const auto repeated = std::ranges::unique(words);
+  words.erase(repeated.begin(), repeated.end());
+  completion.words = std::move(words);
+  return completion;
+}
+
+}  // namespace heaptap::console

@@ -1,0 +1,418 @@
+"""heaptap console: scripts, a terminal, and a recording that goes on."""
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from heaptap_test import HEAPTAP, built, heaptap, run
+
+PROMPT = "> "
+
+
+class Terminal:
+    """The console on a terminal: what it prints, and keys that are typed."""
+
+    def __init__(self, test, *arguments, columns=100, rows=24, **environment):
+        self.read_end, outer = pty.openpty()
+        self.resize(columns, rows)
+        variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "HEAPTAP_PAGER")}
+        variables.update({"TERM": "xterm", "PAGER": "cat", "XDG_STATE_HOME": str(test.folder / "state"), "LC_ALL": "C.UTF-8"}, **environment)
+        self.process = subprocess.Popen([HEAPTAP, "console", *map(str, arguments)], stdin=outer, stdout=outer, stderr=outer,
+                                        cwd=test.folder, env=variables, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(outer)
+        self.text = ""
+        test.addCleanup(self.close)
+
+    def close(self):
+        heaptap_test.end(self.process)
+        self.process.wait()
+        os.close(self.read_end)
+
+    def resize(self, columns, rows=24):
+        fcntl.ioctl(self.read_end, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, keys):
+        os.write(self.read_end, keys.encode())
+
+    def until(self, wanted):
+        """What comes, to the end of `wanted`, a regular expression."""
+        end = time.monotonic() + heaptap_test.TIMEOUT_S
+        while (found := re.search(wanted, self.text)) is None:
+            if not select.select([self.read_end], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError(f"{wanted!r} didn't come: {self.text!r}")
+            try:
+                piece = os.read(self.read_end, 65536)
+            except OSError:
+                piece = b""
+            if not piece:
+                raise AssertionError(f"ended without {wanted!r}: {self.text!r}")
+            self.text += piece.decode(errors="replace")
+        before, self.text = self.text[: found.end()], self.text[found.end():]
+        return before.replace("\r", "")
+
+    def ask(self, line):
+        """A command, and what it prints up to the next prompt."""
+        self.type(line + "\r")
+        self.until(re.escape(line))
+        return self.until(r"> $")
+
+    def status(self):
+        return heaptap_test.shell_status(self.process.wait(timeout=heaptap_test.TIMEOUT_S))
+
+
+class TraceCase(heaptap_test.TestCase):
+    def setUp(self):
+        super().setUp()
+        ended = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.folder)
+        self.assertTrue(self.trace.exists(), ended)
+
+    def script(self, *commands, **options):
+        arguments = [word for command in commands for word in ("-x", command)]
+        return heaptap("console", self.trace, *arguments, cwd=self.folder, **options)
+
+    def said(self, *commands):
+        outcome = self.script(*commands)
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), outcome)
+        return outcome.stdout.decode()
+
+
+class Scripts(TraceCase):
+    def test_views_are_those_of_show(self):
+        for view in ("summary", "leaks", "top", "tree", "stats", "sizes", "lifetimes", "timeline", "blocks"):
+            with self.subTest(view=view):
+                shown = heaptap("show", view, self.trace).stdout.decode()
+                self.assertEqual(self.said(f"show {view}"), shown)
+                self.assertEqual(self.said(f"sh {view[:5]}"), shown)
+        for options in ("leaks --retained", "leaks --scans --json", "leaks --globals", "top --sort total -n 2", "summary --by process"):
+            with self.subTest(options=options):
+                shown = heaptap("show", *options.split(), self.trace)
+                if shown.status == 0:
+                    self.assertEqual(self.said("show " + options), shown.stdout.decode())
+
+    def test_each_command_of_the_past(self):
+        self.assertRegex(self.said("status"), r"leak_shop \(pid \d+\): exited with 0\n")
+        self.assertRegex(self.said("processes"), r"PID +PARENT +IMAGE +PROGRAM +BY +STATE +TRACE\n")
+        self.assertIn("CPU of heaptap", self.said("info"))
+        self.assertIn("no marks", self.said("marks"))
+        self.assertIn("NOT FREED", self.said("dump leaks"))
+        self.assertIn("sort        peak", self.said("set sort pe", "set"))
+        self.assertEqual(self.said("monitor 0 3").count("leak_shop (pid "), 3)
+        self.assertIn("\n  show ", self.said("help"))
+        self.assertIn("FORMAT", self.said("help export"))
+        self.assertEqual(self.said("export folded"), heaptap("export", "--to", "folded", self.trace).stdout.decode())
+
+    def test_help_of_each_command(self):
+        names = re.findall(r"^  ([a-z]+)  +\S", self.said("help"), re.MULTILINE)
+        self.assertGreater(len(names), 20)
+        page = (heaptap_test.HERE.parent.parent / "docs/man/heaptap-console.1.scd").read_text()
+        for name in names:
+            lines = self.said("help " + name).splitlines()
+            self.assertTrue(lines[0].startswith(name), lines)
+            self.assertGreaterEqual(len(lines), 2)
+            self.assertIn(f"*{name}*", page)
+
+    def test_one_stack(self):
+        number = re.search(r"#(\d+)  ", self.said("show leaks"))[1]
+        text = self.said(f"report {number}")
+        self.assertTrue(text.startswith(f"#{number}  by "), text)
+        self.assertIn("definitely lost", text)
+        self.assertIn(f"What points to #{number}?", text)
+        self.assertEqual(self.said(f"report '#{number}'"), text)
+        self.assertEqual(self.script("report 999999").status, 125)
+        self.assertEqual(self.script("report x").status, 2)
+
+    def test_what_goes_on_can_not_be_done_in_the_past(self):
+        for command in ("scan", "start", "stop", "reset", "mark x", "detach", "kill", "set depth 4"):
+            with self.subTest(command=command):
+                outcome = self.script(command)
+                self.assertEqual(outcome.status, 125, outcome)
+                self.assertIn(b"past", outcome.stderr)
+
+    def test_the_first_failure_ends_it_with_its_status(self):
+        outcome = self.script("marks", "nonsense", "status")
+        self.assertEqual((outcome.status, outcome.stdout), (2, b"no marks\n"), outcome)
+        self.assertIn(b"unknown command 'nonsense'", outcome.stderr)
+        self.assertEqual(self.script("marks | grep -q none").status, 1)
+        self.assertEqual(self.script("st").stderr, b"heaptap: 'st' is ambiguous: status, start, stop\n")
+
+    def test_commands_of_standard_input(self):
+        script = b"# what there is\nmarks\n\nshow top | head -1\nquit\nnonsense\n"
+        outcome = heaptap("console", self.trace, stdin=script)
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), outcome)
+        self.assertEqual(len(outcome.stdout.splitlines()), 2, outcome)
+        self.assertEqual(heaptap("console", self.trace, stdin=b"marks\nnonsense\nmarks").status, 2)
+
+    def test_output_into_files(self):
+        self.assertEqual(self.said("marks > out", "marks >> out"), "")
+        self.assertEqual((self.folder / "out").read_text(), "no marks\n" * 2)
+        outcome = self.script("marks > out")
+        self.assertEqual(outcome.status, 2, outcome)
+        self.assertIn(b">| replaces it", outcome.stderr)
+        self.said("marks >| out")
+        self.assertEqual((self.folder / "out").read_text(), "no marks\n")
+        self.said("export pprof > now.pb.gz")
+        self.assertTrue((self.folder / "now.pb.gz").read_bytes().startswith(b"\x1f\x8b"))
+
+    def test_who_reads_may_leave_early(self):
+        self.assertEqual(self.said("dump | head -1 | wc -l", "marks").split(), ["1", "no", "marks"])
+
+    def test_a_closed_output(self):
+        for command in (["show", "top"], ["dump"]):
+            outcome = run(["sh", "-c", 'exec "$0" "$@" >&-', HEAPTAP, "console", self.trace, "-x", " ".join(command)])
+            self.assert_no_crash(outcome, allowed=(0, 125))
+        outcome = run(["sh", "-c", '"$0" "$@" > /dev/full', HEAPTAP, "console", self.trace, "-x", "show top"])
+        self.assertEqual(outcome.status, 125, outcome)
+
+    def test_what_is_no_recording(self):
+        outcome = heaptap("console", self.folder / "none.htap", "-x", "status")
+        self.assertEqual(outcome.status, 125, outcome)
+        self.assertIn(b"none.htap", outcome.stderr)
+        self.trace.write_bytes(self.trace.read_bytes()[:1000])
+        self.assert_no_crash(self.script("show leaks"))
+        (self.folder / "random").write_bytes(os.urandom(2000))
+        self.assertEqual(heaptap("console", self.folder / "random", "-x", "status").status, 125)
+
+    def test_a_run_of_several_processes(self):
+        heaptap("run", "-q", "-f", "--", "sh", "-c", "/bin/true; /bin/true", cwd=self.folder)
+        index = next(self.folder.glob("*.run"))
+        outcome = heaptap("console", index, "-x", "processes", "-x", "status", "-x", "show summary --by process")
+        self.assertEqual(outcome.status, 0, outcome)
+        self.assertGreaterEqual(outcome.stdout.count(b"true"), 3)
+
+
+class OnATerminal(TraceCase):
+    def test_a_session(self):
+        terminal = Terminal(self, self.trace)
+        self.assertIn("exited with 0", terminal.until(r"\(past\)> $"))
+        self.assertIn("no marks", terminal.ask("marks"))
+        self.assertIn("ambiguous", terminal.ask("st"))
+        terminal.type("quit\r")
+        self.assertEqual(terminal.status(), 0)
+        history = self.folder / "state/heaptap/history"
+        self.assertEqual(history.read_text(), "marks\nst\nquit\n")
+        self.assertEqual(history.stat().st_mode & 0o777, 0o600)
+        # And the next one has it.
+        terminal = Terminal(self, self.trace)
+        terminal.until(r"> $")
+        terminal.type("\x1b[A\x1b[A\x1b[A\r")
+        self.assertIn("no marks", terminal.until(r"no marks"))
+
+    def test_completion(self):
+        terminal = Terminal(self, self.trace)
+        terminal.until(r"> $")
+        terminal.type("show ti\t\r")
+        terminal.until("UNTIL")
+        terminal.until(r"\(past\)> $")
+        terminal.type("sta\t")
+        self.assertRegex(terminal.until(r"> sta$"), r"start +status")
+        terminal.type("t\t\r")
+        terminal.until(r"events")
+        terminal.until(r"\(past\)> $")
+        (self.folder / "a file").touch()
+        terminal.type("marks >> a\t\r")
+        terminal.until(r"\(past\)> $")
+        self.assertEqual((self.folder / "a file").read_text(), "no marks\n")
+
+    def test_ctrl_c_clears_the_line_and_ctrl_d_ends(self):
+        terminal = Terminal(self, self.trace)
+        terminal.until(r"> $")
+        terminal.type("nonsense")
+        terminal.until("nonsense")
+        terminal.type("\x03")
+        terminal.until(r"> $")
+        self.assertIn("no marks", terminal.ask("marks"))
+        terminal.type("\x04")
+        self.assertEqual(terminal.status(), 0)
+
+    def test_ctrl_c_ends_what_runs_and_not_the_console(self):
+        terminal = Terminal(self, self.trace)
+        terminal.until(r"> $")
+        terminal.type("monitor 100\r")
+        terminal.until("events")
+        terminal.type("\x03")
+        terminal.until(r"\(past\)> $")
+        terminal.type("monitor 100\r")
+        terminal.until("events")
+        terminal.type("x")
+        terminal.until(r"\(past\)> $")
+        self.assertIn("no marks", terminal.ask("marks"))
+
+    def test_a_monitor_is_one_screen(self):
+        terminal = Terminal(self, self.trace, rows=10)
+        terminal.until(r"> $")
+        terminal.type("monitor 0 1\r")
+        self.assertLess(terminal.until(r"\(past\)> $").rpartition("\x1b[2J")[2].count("\n"), 10)
+
+    def test_a_pager_shows_long_output(self):
+        pager = self.folder / "pager"
+        pager.write_text("#!/bin/sh\nsed 's/^/paged: /'\n")
+        pager.chmod(0o755)
+        terminal = Terminal(self, self.trace, PAGER=str(pager))
+        terminal.until(r"> $")
+        self.assertIn("paged: ", terminal.ask("show leaks"))
+        self.assertNotIn("paged: ", terminal.ask("show leaks | cat"))
+        self.assertIn("off", terminal.ask("set pager off") + terminal.ask("set pager"))
+        self.assertNotIn("paged: ", terminal.ask("show leaks"))
+
+    def test_it_is_stopped_and_continued(self):
+        terminal = Terminal(self, self.trace)
+        terminal.until(r"> $")
+        terminal.type("mar")
+        terminal.until("mar")
+        terminal.type("\x1a")
+        # Without a shell nobody may stop it: its session has no parent in it. By force it is.
+        os.kill(terminal.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, terminal.process.pid, os.WSTOPPED | os.WNOWAIT)
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        terminal.until(r"> mar")
+        terminal.type("ks\r")
+        terminal.until("no marks")
+
+    def test_a_signal_leaves_the_terminal_as_it_was(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            terminal = Terminal(self, self.trace)
+            before = termios.tcgetattr(terminal.read_end)
+            terminal.until(r"> $")
+            self.assertNotEqual(termios.tcgetattr(terminal.read_end)[3], before[3])
+            terminal.process.send_signal(number)
+            self.assertEqual(terminal.status(), 128 + number)
+            self.assertEqual(termios.tcgetattr(terminal.read_end)[:4], before[:4])
+
+    def test_dumb_narrow_and_resized(self):
+        for columns, environment in ((100, {"TERM": "dumb"}), (20, {}), (20, {"TERM": ""}), (1, {})):
+            with self.subTest(columns=columns, environment=environment):
+                terminal = Terminal(self, self.trace, columns=columns, **environment)
+                terminal.until(r"> $")
+                terminal.type("marks and some words more than fit")
+                terminal.resize(30)
+                terminal.type("\x03")
+                terminal.until(r"> $")
+                terminal.type("marks\r")
+                terminal.until("no marks")
+                terminal.until(r"> $")
+                terminal.type("\x04")
+                self.assertEqual(terminal.status(), 0)
+
+    def test_a_terminal_that_goes_away(self):
+        terminal = Terminal(self, self.trace)
+        terminal.until(r"> $")
+        other = os.dup(terminal.read_end)
+        os.close(terminal.read_end)
+        os.close(other)
+        terminal.process.wait(timeout=heaptap_test.TIMEOUT_S)
+        terminal.read_end = os.open("/dev/null", os.O_RDONLY)
+
+    def test_no_home_for_a_history(self):
+        terminal = Terminal(self, self.trace, XDG_STATE_HOME="/proc/nothing")
+        terminal.until(r"> $")
+        self.assertIn("no marks", terminal.ask("marks"))
+
+
+class GoingOn(heaptap_test.TestCase):
+    """A recording that goes on: cat, which allocates little and waits for its input."""
+
+    def setUp(self):
+        super().setUp()
+        self.recorder = subprocess.Popen([HEAPTAP, "run", "-q", "-o", self.trace, "--", "cat"], stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, cwd=self.folder)
+        self.addCleanup(self.end)
+        # What it answers says that it runs, and is recorded.
+        self.recorder.stdin.write(b"ready\n")
+        self.recorder.stdin.flush()
+        self.assertEqual(self.recorder.stdout.readline(), b"ready\n")
+        names = {pid: pathlib.Path(f"/proc/{pid}/comm").read_text() for pid in heaptap_test.descendants(self.recorder.pid)}
+        self.pid = next(pid for pid, name in names.items() if name == "cat\n")
+
+    def end(self):
+        heaptap_test.end(self.recorder)
+        self.recorder.wait()
+        self.recorder.stdout.close()
+        if not self.recorder.stdin.closed:
+            self.recorder.stdin.close()
+
+    def script(self, *commands):
+        return heaptap("console", self.pid, *[word for command in commands for word in ("-x", command)], cwd=self.folder)
+
+    def said(self, *commands):
+        outcome = self.script(*commands)
+        self.assertEqual(outcome.status, 0, outcome)
+        return outcome.stdout.decode()
+
+    def test_it_is_looked_at(self):
+        self.assertIn(f"cat (pid {self.pid}): running", self.said("status"))
+        self.assertIn("still being recorded", self.said("show summary"))
+        self.assertIn("running", self.said("processes"))
+        self.assertRegex(self.said("info"), r"CPU of heaptap +\d")
+        self.assertEqual(self.said("monitor 0 2").count(f"cat (pid {self.pid}): running"), 2)
+        self.assertIn("frames", self.said("dump > all", "set"))
+        self.assertIn("NOT FREED", (self.folder / "all").read_text())
+        self.assertIn("malloc", self.said("export folded"))
+
+    def test_it_is_steered(self):
+        self.assertIn("warm", self.said("mark warm", "marks"))
+        self.assertIn("recording is off", self.said("stop", "status"))
+        self.assertIn("recording is on", self.said("start"))
+        self.assertIn("counts from here on", self.said("reset"))
+        self.assertRegex(self.said("scan"), r"Scan .*on request")
+        self.assertIn("lost since scan 1", self.said("scan new"))
+        self.assertIn("still lost", self.said("scan lost"))
+        self.assertIn("depth       5", self.said("set depth 5", "set"))
+
+    def test_it_ends_and_its_trace_is_shown(self):
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        terminal.type("mar")
+        terminal.until("mar")
+        self.recorder.stdin.close()
+        terminal.until(r"the recording has ended[^\n]*\n[^\n]*> mar")
+        terminal.type("ks\r")
+        terminal.until("no marks")
+        terminal.until(r"\(past\)> $")
+        self.assertIn("exited with 0", terminal.ask("status"))
+
+    def test_detach_and_kill(self):
+        self.said(f"detach {self.pid}")
+        os.kill(self.pid, 0)  # it goes on
+
+    def test_a_signal_is_sent(self):
+        self.said("kill TERM")
+        self.recorder.wait(timeout=heaptap_test.TIMEOUT_S)
+
+    def test_ctrl_c_never_reaches_the_program(self):
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        terminal.type("monitor 100\r")
+        terminal.until("events")
+        terminal.type("\x03")
+        terminal.until(f"{self.pid}> $")
+        terminal.type("\x03")
+        terminal.until(f"{self.pid}> $")
+        terminal.type("\x04")
+        self.assertEqual(terminal.status(), 0)
+        self.assertIsNone(self.recorder.poll())
+
+    def test_a_program_is_run_in_the_background(self):
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        self.assertIn("connected", terminal.ask("run sleep 1000"))
+        other = re.search(r"\(pid (\d+)\)", terminal.ask("status"))[1]
+        self.assertNotEqual(int(other), self.pid)
+        terminal.ask("kill TERM")
+        terminal.type("quit\r")
+        self.assertEqual(terminal.status(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
