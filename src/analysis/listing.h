@@ -25,6 +25,8 @@ class Listing {
 
  private:
   [[nodiscard]] bool is_mapping(uint64_t id) const;
+  [[nodiscard]] report::StackCount count_of(const report::StackEntry& stack) const;
+  void list(report::Report& report, uint64_t id) const;
   [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
   void count(uint64_t id, report::StackEntry& stack) const;  // sets its numbers
   static void take_from_scan(report::StackEntry& stack);

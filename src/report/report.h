@@ -15,6 +15,7 @@
 #include "report/leak_counts.h"
 #include "report/leak_views.h"
 #include "report/machinery.h"
+#include "report/stack_count.h"
 #include "wire/log.h"
 
 namespace heaptap::report {
@@ -214,7 +215,8 @@ struct Report {
   bool errors_requested = false;  // --sanity
   uint64_t errors_dropped = 0;    // releases that are counted but not listed: too many different ones
   std::vector<StackEntry> stacks;
-  uint64_t stack_count = 0;  // all that the filters let through, also those that are not listed
+  uint64_t stack_count = 0;        // all that the filters let through, also those that are not listed
+  std::vector<StackCount> counts;  // of all stacks, by id - 1; empty unless asked for
   std::vector<SizeClass> size_classes;
   std::vector<ExactSize> top_sizes;    // most allocations first
   uint64_t uncounted_allocations = 0;  // of sizes that are missing in top_sizes: too many different ones
