@@ -19,6 +19,7 @@ constexpr std::string_view kHelp =
   heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of
                                                 summary leaks top tree stats sizes lifetimes timeline blocks
   heaptap leaks PID [--json] [options]          scan a process for leaks now, while it is being recorded
+  heaptap top [PID|TRACE|PROGRAM] [options]     show the memory of a process live, on the screen
   heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
   heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
   heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
@@ -31,7 +32,7 @@ The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FIL
 heaptap.latest.htap links to the newest one, which show, report and export take where none is named.
 )";
 
-constexpr std::array<std::string_view, 5> kPlanned{"connect", "discover", "console", "top", "serve"};
+constexpr std::array<std::string_view, 4> kPlanned{"connect", "discover", "console", "serve"};
 
 base::Result<Command> parse_help(const Arguments& arguments);
 
@@ -45,6 +46,7 @@ constexpr std::array kCommands{
     NamedCommand{"attach", parse_attach},
     NamedCommand{"show", parse_show},
     NamedCommand{"leaks", parse_leaks},
+    NamedCommand{"top", parse_top},
     NamedCommand{"check", parse_check},
     NamedCommand{"export", parse_export},
     NamedCommand{"report", parse_report},

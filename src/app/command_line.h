@@ -12,6 +12,7 @@
 #include "app/report_command.h"
 #include "app/run_command.h"
 #include "app/show_command.h"
+#include "app/top_command.h"
 #include "base/result.h"
 
 namespace heaptap::app {
@@ -34,7 +35,7 @@ struct PrintText {
 };
 
 using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
-                             ReportOptions, DoctorOptions, DiffOptions>;
+                             ReportOptions, DoctorOptions, DiffOptions, TopOptions>;
 
 // `arguments` without the program's own name.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments);

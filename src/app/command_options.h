@@ -21,6 +21,7 @@ base::Result<Command> parse_completions(const Arguments& arguments);
 base::Result<Command> parse_export(const Arguments& arguments);
 base::Result<Command> parse_report(const Arguments& arguments);
 base::Result<Command> parse_diff(const Arguments& arguments);
+base::Result<Command> parse_top(const Arguments& arguments);
 
 // Which allocations count, by name and thread or by time, and where names come from: of commands that read traces.
 void add_name_filters(CLI::App& app, analysis::Query& query);

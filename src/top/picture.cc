@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "model/mark.h"
 #include "top/pages.h"
 #include "top/short_text.h"
 

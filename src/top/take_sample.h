@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/analyze.h"
 #include "base/result.h"
 #include "live/recording.h"
 #include "top/sample.h"
