@@ -168,9 +168,11 @@ void Drawing::draw_row(const PictureRow& row, size_t y) {
   x += 2;
   if (x >= layout_.width) return;
   const size_t room = layout_.width - x;
-  const bool is_long = report::shown_width(row.name) > room && !row.short_name.empty();
-  grid_.put(x, y, report::cut_middle(is_long ? row.short_name : row.name, room),
-            row.named ? Style::kPlain : Style::kDim);
+  const std::string* name = &row.name;
+  for (const std::string& shorter : row.shorter_names) {
+    if (report::shown_width(*name) > room) name = &shorter;
+  }
+  grid_.put(x, y, report::cut_middle(*name, room), row.named ? Style::kPlain : Style::kDim);
 }
 
 void Drawing::draw_rows() {

@@ -45,6 +45,9 @@ std::string row_text(const std::string& name, const std::string& value) {
 
 std::string bytes_text(double bytes) { return base::format_bytes(static_cast<uint64_t>(bytes)); }
 std::string count_text(double count) { return base::format_count(static_cast<uint64_t>(count)); }
+std::string number_of(const std::optional<double>& count, const char* what) {
+  return count ? counted(static_cast<uint64_t>(*count), what) : fmt::format("- {}s", what);
+}
 std::string rate_text(double bytes) { return bytes_text(bytes) + "/s"; }
 
 void add_figures(std::vector<StyledText>& lines, const History& history, uint64_t id) {
@@ -53,17 +56,21 @@ void add_figures(std::vector<StyledText>& lines, const History& history, uint64_
   const auto add = [&](const char* name, const std::string& value, Style style = Style::kPlain) {
     lines.push_back({row_text(name, value), style});
   };
-  add("live", fmt::format("{} in {} blocks", known_text(row.of(Figure::kLive), bytes_text),
-                          known_text(row.of(Figure::kBlocks), count_text)));
+  add("live", fmt::format("{} in {}", known_text(row.of(Figure::kLive), bytes_text),
+                          number_of(row.of(Figure::kBlocks), "block")));
   add("growth", known_text(row.of(Figure::kGrowth), short_change));
-  add("allocated", fmt::format("{} in {} calls", known_text(row.of(Figure::kAllocated), bytes_text),
-                               known_text(row.of(Figure::kAllocations), count_text)));
+  add("allocated", fmt::format("{} in {}", known_text(row.of(Figure::kAllocated), bytes_text),
+                               number_of(row.of(Figure::kAllocations), "call")));
   add("rate", fmt::format("{}, {} calls/s", known_text(row.of(Figure::kRate), rate_text),
                           known_text(row.of(Figure::kCalls), short_count)));
   add("lifetime", known_text(row.of(Figure::kLifetime), short_duration) + " on average, of those that were released");
   add("temporary", known_text(row.of(Figure::kTemporary), count_text));
   const auto& leaked = row.of(Figure::kLeaked);
-  add("leaked", leaked ? bytes_text(*leaked) : "- (no scan yet)", leaked && *leaked > 0 ? Style::kBad : Style::kPlain);
+  add("leaked",
+      leaked            ? bytes_text(*leaked)
+      : history.leaks() ? "-"
+                        : "- (no scan yet)",
+      leaked && *leaked > 0 ? Style::kBad : Style::kPlain);
 }
 
 void add_list(std::vector<StyledText>& lines, const char* title, const std::vector<std::string>& entries) {

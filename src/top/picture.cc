@@ -131,8 +131,8 @@ void add_leak_status(std::vector<StyledText>& status, const History& history) {
   if (!leaks || !leaks->leaks.scanned) return;
   const report::BlockCount lost = report::BlockCount(leaks->leaks.definite) += leaks->leaks.indirect;
   const bool known = history.now()->known.leaks;
-  status.push_back({fmt::format("scan {}: {}{} leaked in {} blocks", leaks->scan, known ? "" : "at least ",
-                                base::format_bytes(lost.bytes), base::format_count(lost.blocks)),
+  status.push_back({fmt::format("scan {}: {}{} leaked in {}", leaks->scan, known ? "" : "at least ",
+                                base::format_bytes(lost.bytes), counted(lost.blocks, "block")),
                     lost.blocks == 0 ? Style::kGood : Style::kBad});
 }
 
@@ -149,9 +149,11 @@ void add_status(Picture& picture, const PictureInput& input) {
     const std::string since = input.history.base_name();
     picture.status.push_back({since.empty() ? "growth since the start" : "growth since " + since, Style::kDim});
     const auto named = std::ranges::count(sample->marks, model::MarkKind::kNamed, &model::Mark::kind);
-    if (named != 0) picture.status.push_back({fmt::format("{} mark{}", named, named == 1 ? "" : "s"), Style::kDim});
+    if (named != 0) picture.status.push_back({counted(static_cast<uint64_t>(named), "mark"), Style::kDim});
   }
   add_leak_status(picture.status, input.history);
+  if (sample->totals.mapped_live_bytes != 0)
+    picture.status.push_back({base::format_bytes(sample->totals.mapped_live_bytes) + " mapped", Style::kDim});
   if (sample->totals.peak_known)
     picture.status.push_back({"peak " + base::format_bytes(sample->totals.peak_live_bytes), Style::kDim});
 }
@@ -178,6 +180,11 @@ std::vector<PictureColumn> columns_for(const PictureInput& input, size_t width) 
   return columns;
 }
 
+bool is_mapping(const PictureInput& input, uint64_t id) {
+  const std::vector<report::StackCount>& counts = input.history.now()->counts;
+  return id != 0 && id <= counts.size() && counts[id - 1].mapping;
+}
+
 void name_row(PictureRow& row, const PictureInput& input) {
   switch (input.state.grouping) {
     case Grouping::kStacks: {
@@ -187,9 +194,13 @@ void name_row(PictureRow& row, const PictureInput& input) {
         row.name = fmt::format("#{} …", row.key);
         return;
       }
-      const std::string site = stack->site.empty() ? stack->function : stack->site;
-      row.name = fmt::format("#{} {}", row.key, site);
-      row.short_name = fmt::format("#{} {}", row.key, stack->short_site.empty() ? site : stack->short_site);
+      const std::string before = fmt::format("#{} {}", row.key, is_mapping(input, row.key) ? "[mapped] " : "");
+      if (stack->site.empty()) {
+        row.name = before + stack->function;
+        return;
+      }
+      row.name = before + stack->site;
+      row.shorter_names = {before + stack->middle_site, before + stack->short_site};
       return;
     }
     case Grouping::kThreads: {
@@ -201,7 +212,7 @@ void name_row(PictureRow& row, const PictureInput& input) {
     }
     case Grouping::kModules:
       row.name = row.key > input.table.names.size() ? "" : input.table.names[row.key - 1];
-      row.short_name = file_name(row.name);
+      row.shorter_names = {file_name(row.name)};
       if (row.name.empty()) row.name = "(no module)";
   }
 }

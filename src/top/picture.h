@@ -34,9 +34,9 @@ struct PictureColumn {
 
 struct PictureRow {
   uint64_t key = 0;
-  std::vector<StyledText> cells = {};  // by column
-  std::string name = {};               // and the last one
-  std::string short_name = {};         // where that has no room
+  std::vector<StyledText> cells = {};           // by column
+  std::string name = {};                        // and the last one
+  std::vector<std::string> shorter_names = {};  // where that has no room, the longest first
   bool named = true;
 };
 

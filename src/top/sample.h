@@ -14,11 +14,12 @@ namespace heaptap::top {
 // The names of a stack, as they are shown. They never change.
 struct NamedStack {
   uint64_t id = 0;
-  std::string function;    // that was called
-  std::string site;        // where, with some callers, in one line,
-  std::string short_site;  // and in a shorter one
-  std::string module;      // of the place that names it: its path; empty: not known
-  std::string searched;    // all functions and modules, for filters
+  std::string function;  // that was called
+  std::string site;      // where, with some callers, in one line; and in shorter ones
+  std::string middle_site;
+  std::string short_site;
+  std::string module;    // of the place that names it: its path; empty: not known
+  std::string searched;  // all functions and modules, for filters
 };
 
 struct Sample {

@@ -34,8 +34,13 @@ std::string short_change(double bytes) {
 }
 
 std::string short_count(double count) {
+  if (count < 9.95 && count != std::floor(count)) return fmt::format("{:.1f}", count);
   if (count < 99'999.5) return base::format_count(static_cast<uint64_t>(count + 0.5));
   return scaled(count, 1000, "kMGTPE");
+}
+
+std::string counted(uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", base::format_count(count), what, count == 1 ? "" : "s");
 }
 
 std::string short_duration(double nanoseconds) {

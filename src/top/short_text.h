@@ -17,6 +17,9 @@ std::string short_duration(double nanoseconds);
 // "01:02:03", "3d 01:02:03".
 std::string clock_text(uint64_t nanoseconds);
 
+// "1 block", "1,234 blocks".
+std::string counted(uint64_t count, const char* what);
+
 template <typename Number, typename ToText>
 std::string known_text(const std::optional<Number>& number, ToText to_text) {
   return number ? to_text(static_cast<double>(*number)) : std::string("-");

@@ -15,9 +15,9 @@ namespace heaptap::top {
 namespace {
 
 constexpr size_t kSiteWidth = 180;
-constexpr size_t kShortSiteWidth = 40;
+constexpr size_t kMiddleSiteWidth = 64;
+constexpr size_t kShortSiteWidth = 34;
 constexpr size_t kMaxSearched = 2000;
-constexpr size_t kMaxFrameWidth = 300;
 
 std::string searched_text(const report::FrameList& frames, const std::string& function) {
   std::string text = function;
@@ -41,6 +41,7 @@ std::vector<NamedStack> named_stacks(const report::Report& report) {
     named.push_back({.id = stack.id,
                      .function = stack.function,
                      .site = text.describe_site(frames, kSiteWidth),
+                     .middle_site = text.describe_site(frames, kMiddleSiteWidth),
                      .short_site = text.describe_site(frames, kShortSiteWidth),
                      .module = telling == nullptr ? "" : telling->module,
                      .searched = searched_text(frames, stack.function)});
@@ -102,12 +103,15 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-std::vector<std::string> frame_lines(const report::Report& report, const report::StackEntry& stack) {
+std::vector<std::string> frame_lines(const report::Report& report, const report::StackEntry& stack, size_t width) {
+  constexpr size_t kBesideFunctions = 30;
+  constexpr size_t kLeastOfFunctions = 24;
+  const size_t most = std::max(width, kBesideFunctions + kLeastOfFunctions) - kBesideFunctions;
   const report::FrameText text(report.frames, report.skipped, {});
   std::vector<std::string> lines;
   for (const model::Frame& frame : report.list(stack.frames)) {
     lines.push_back(
-        fmt::format("{:>3}  {}{}", lines.size(), text.both(frame, kMaxFrameWidth), frame.inlined ? "  (inlined)" : ""));
+        fmt::format("{:>3}  {}{}", lines.size(), text.both(frame, most), frame.inlined ? "  (inlined)" : ""));
   }
   if (stack.frames_in_all > stack.frames.size()) {
     lines.push_back(fmt::format("     and {} more", base::format_count(stack.frames_in_all - stack.frames.size())));
@@ -200,7 +204,7 @@ base::Result<StackPage> take_stack(live::Recording& recording, uint32_t pid, uin
   StackPage page{.id = id,
                  .function = stack.function,
                  .threads = thread_lines(stack, report->threads),
-                 .frames = frame_lines(*report, stack),
+                 .frames = frame_lines(*report, stack, width),
                  .holders = {},
                  .why_no_holders = {}};
   take_holders(recording, pid, page, names_from, width);
