@@ -17,6 +17,7 @@
 #include "analysis/stack_names.h"
 #include "analysis/untold.h"
 #include "analysis/view_context.h"
+#include "base/check.h"
 #include "base/command_search.h"
 #include "base/units.h"
 #include "ledger/ledger.h"
@@ -215,9 +216,15 @@ Query settled(Query query, const report::Leaks& leaks) {
   return query;
 }
 
+// Where the parts of a report come from that may have been made before.
+struct Makers {
+  std::function<base::Result<std::shared_ptr<const JudgedLeaks>>()> judge;
+  std::function<std::shared_ptr<const StackIndex>()> index;  // may be called in another thread
+};
+
 // `ledger`: of the source's events, all or so far.
 base::Result<report::Report> make_report(model::EventSource& source, const Query& asked, StackNames& names,
-                                         const ledger::Ledger& ledger, ScanAhead& scan) {
+                                         const ledger::Ledger& ledger, const Makers& makers) {
   report::Report report;
   report.capture = source.capture();
   report.filter = filter_text(asked);
@@ -228,13 +235,13 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));
   if (asked.statistics) list_statistics(report, ledger, source.tables());
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
-  auto indexed = std::async(when, [&source] { return StackIndex(source.tables()); });
-  auto judged = judge_leaks(source, asked, names, ledger, scan);
+  auto indexed = std::async(when, makers.index);
+  const auto judged = makers.judge();
   const bool is_about_scan = asked.leaks_only || asked.scan != 0 || needs_scan(asked);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
   if (!judged)
     report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
-  const std::unique_ptr<JudgedLeaks> leaks = judged ? *std::move(judged) : nullptr;
+  const std::shared_ptr<const JudgedLeaks> leaks = judged ? *judged : nullptr;
   if (leaks == nullptr) {
     for (const model::Note& note : source.scan_notes()) report.capture.notes.push_back(note);
   }
@@ -243,7 +250,8 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.sort_key = name_of(query.sort);
   if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
   report.known = known_of(report);
-  const StackIndex index = indexed.get();
+  const std::shared_ptr<const StackIndex> grouped = indexed.get();
+  const StackIndex& index = *grouped;
   const Listing listing(ledger, source.tables(), index, names, query, leaks != nullptr ? &leaks->counts : nullptr);
   listing.list_stacks(report);
   if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ledger, index, *leaks));
@@ -268,6 +276,29 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   return report;
 }
 
+std::shared_ptr<const StackIndex> index_of(const model::Tables& tables) { return std::make_shared<StackIndex>(tables); }
+
+// All anew.
+Makers makers_for(model::EventSource& source, const Query& query, StackNames& names, const ledger::Ledger& ledger,
+                  ScanAhead& scan) {
+  return {.judge = [&]() -> base::Result<std::shared_ptr<const JudgedLeaks>> {
+            auto judged = judge_leaks(source, query, names, ledger, scan);
+            if (!judged) return std::unexpected(std::move(judged).error());
+            return *std::move(judged);
+          },
+          .index = [&source] { return index_of(source.tables()); }};
+}
+
+bool is_same(const symbols::ResolverOptions& a, const symbols::ResolverOptions& b) {
+  return a.symbol_directories == b.symbol_directories && a.sysroots == b.sysroots && a.debuginfod == b.debuginfod;
+}
+
+// The same allocations count.
+bool filters_alike(const Query& a, const Query& b) {
+  return a.function == b.function && a.module == b.module && a.thread == b.thread && a.from_ns == b.from_ns &&
+         a.to_ns == b.to_ns && a.events == b.events;
+}
+
 }  // namespace
 
 base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
@@ -278,7 +309,7 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
   ScanAhead scan(source, *query);
   const auto ledger = replay_as_asked(source, *query, names);
   if (!ledger) return std::unexpected(ledger.error());
-  return make_report(source, *query, names, **ledger, scan);
+  return make_report(source, *query, names, **ledger, makers_for(source, *query, names, **ledger, scan));
 }
 
 // There is no second replay: what it would be for is kept from the start.
@@ -291,25 +322,87 @@ struct Analysis::Counted {
   ledger::Ledger ledger;
 };
 
-Analysis::Analysis(model::EventSource& source, Query query)
-    : source_(source), query_(std::move(query)), counted_(std::make_unique<Counted>(source.capture(), query_)) {}
+// From one glance to the next.
+struct Analysis::Kept {
+  explicit Kept(const Query& query)
+      : options(query.symbols),
+        skip(query.skip),
+        names(query.symbols, query.function, query.module, report::SkippedNames(query.skip)) {}
+
+  [[nodiscard]] bool serves(const Query& query) const { return is_same(options, query.symbols) && skip == query.skip; }
+
+  symbols::ResolverOptions options;
+  std::vector<std::string> skip;
+  StackNames names;
+  std::shared_ptr<const StackIndex> index;
+  size_t indexed_sites = 0;
+  size_t indexed_stacks = 0;
+  std::shared_ptr<const JudgedLeaks> judged;
+  struct Judged {
+    size_t scans = 0;  // of the source
+    uint32_t scan = 0;
+    uint8_t roots = 0;
+    size_t suppressions = 0;
+    bool operator==(const Judged&) const = default;
+  } judged_for;
+};
+
+Analysis::Analysis(model::EventSource& source, Query counts)
+    : source_(source), counts_(std::move(counts)), counted_(std::make_unique<Counted>(source.capture(), counts_)) {}
 
 Analysis::~Analysis() = default;
 
 void Analysis::on_batch(const model::EventBatch& batch, const model::Tables& tables) {
-  if (query_.events) counted_->ledger.add(batch, tables);
+  if (counts_.events) counted_->ledger.add(batch, tables);
 }
 
 void Analysis::on_totals(const model::Totals& /*totals*/, const model::Tables& /*tables*/) { has_totals_ = true; }
 
-base::Result<report::Report> Analysis::report() {
-  // A ledger takes totals once, and later ones take their place; but where there are totals there are few events.
-  if (has_totals_) return analyze(source_, query_);
-  const auto query = complete(query_, source_.capture());
+bool Analysis::can_answer(const Query& query) const {
+  const auto keeps = [](bool kept, bool asked) { return kept || !asked; };
+  const bool sorts_by_time = query.sort == SortKey::kTime;
+  return !has_totals_ && filters_alike(query, counts_) && keeps(counts_.statistics, query.statistics) &&
+         keeps(counts_.lifetimes, query.lifetimes || sorts_by_time) && keeps(counts_.blocks, query.blocks) &&
+         keeps(counts_.blocks || counts_.errors, query.errors) && keeps(counts_.activity, query.activity) &&
+         keeps(counts_.from_all_sides, query.from_all_sides);
+}
+
+base::Result<report::Report> Analysis::report(const Query& asked) {
+  HEAPTAP_CHECK(can_answer(asked));
+  const auto query = complete(asked, source_.capture());
   if (!query) return std::unexpected(query.error());
   StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
   ScanAhead scan(source_, *query);
-  return make_report(source_, *query, names, counted_->ledger, scan);
+  return make_report(source_, *query, names, counted_->ledger,
+                     makers_for(source_, *query, names, counted_->ledger, scan));
+}
+
+base::Result<report::Report> Analysis::glance(const Query& asked) {
+  HEAPTAP_CHECK(can_answer(asked));
+  const auto query = complete(asked, source_.capture());
+  if (!query) return std::unexpected(query.error());
+  if (kept_ == nullptr || !kept_->serves(*query)) kept_ = std::make_unique<Kept>(*query);
+  Kept& kept = *kept_;
+  const model::Tables& tables = source_.tables();
+  if (kept.index == nullptr || kept.indexed_sites != tables.sites.size() ||
+      kept.indexed_stacks != tables.stacks.size()) {
+    kept.index = index_of(tables);
+    kept.indexed_sites = tables.sites.size();
+    kept.indexed_stacks = tables.stacks.size();
+  }
+  const auto judge = [&]() -> base::Result<std::shared_ptr<const JudgedLeaks>> {
+    const Kept::Judged wanted{source_.scans().size(), query->scan, query->leaks.roots,
+                              query->suppressions.list().size()};
+    if (kept.judged != nullptr && kept.judged_for == wanted) return kept.judged;
+    ScanAhead scan(source_, *query);
+    auto judged = judge_leaks(source_, *query, kept.names, counted_->ledger, scan);
+    if (!judged) return std::unexpected(std::move(judged).error());
+    kept.judged = *std::move(judged);
+    kept.judged_for = wanted;
+    return kept.judged;
+  };
+  return make_report(source_, *query, kept.names, counted_->ledger,
+                     {.judge = judge, .index = [&kept] { return kept.index; }});
 }
 
 }  // namespace heaptap::analysis

@@ -77,21 +77,32 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& qu
 // Of a source that goes on: counts what comes, and reports at any time what there is by then.
 class Analysis : public model::EventSink {
  public:
-  // The source outlives it. Its events and totals come here as they come there; all else is asked of it.
-  Analysis(model::EventSource& source, Query query);
+  // The source outlives it. Its events and totals come here as they come there; all else is asked of it. `counts`: which
+  // allocations count, and what is kept of them.
+  Analysis(model::EventSource& source, Query counts);
   ~Analysis() override;
 
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override;
   void on_totals(const model::Totals& totals, const model::Tables& tables) override;
 
-  base::Result<report::Report> report();
+  base::Result<report::Report> report() { return report(counts_); }
+  // Whether another query can be answered from what was counted: the same allocations count, and no more has to be kept. Totals take
+  // each other's place, which a ledger can't do: where some came, nothing can be answered.
+  [[nodiscard]] bool can_answer(const Query& query) const;
+  // What analyze() says of the source as it is now, to a query that can be answered.
+  base::Result<report::Report> report(const Query& query);
+  // The same, made again and again: symbols, the verdict on a scan and the grouping of stacks are kept from one time to the next. (So a
+  // hint at symbols that are missing may name another module.)
+  base::Result<report::Report> glance(const Query& query);
 
  private:
   struct Counted;
+  struct Kept;
 
   model::EventSource& source_;
-  const Query query_;
+  const Query counts_;
   std::unique_ptr<Counted> counted_;
+  std::unique_ptr<Kept> kept_;
   bool has_totals_ = false;
 };
 

@@ -3,20 +3,25 @@
 #include <fmt/format.h>
 
 #include "base/exit_status.h"
-#include "collect/control_socket.h"
+#include "live/recording.h"
 
 namespace heaptap::app {
 
 int perform(const LeaksOptions& options) {
-  const auto answer = collect::ask_for_scan(options.process);
-  if (!answer) {
-    print_error(fmt::format("heaptap: {}\n", answer.error().message));
-    return base::exit_status_of(answer.error().kind);
-  }
+  const auto complain = [](const base::Error& error) {
+    print_error(fmt::format("heaptap: {}\n", error.message));
+    return base::exit_status_of(error.kind);
+  };
+  const auto recording = live::connect_to_process(static_cast<uint32_t>(options.process));
+  if (!recording) return complain(recording.error());
+  const auto scan = (*recording)->scan(static_cast<uint32_t>(options.process), live::ScanKind::kAll);
+  if (!scan) return complain(scan.error());
+  auto trace = (*recording)->trace_file(static_cast<uint32_t>(options.process));
+  if (!trace) return complain(trace.error());
   ShowOptions show = options.show;
   show.view = report::View::kLeaks;
-  show.trace = answer->trace;
-  show.query.scan = answer->number;
+  show.trace = *std::move(trace);
+  show.query.scan = scan->number;
   show.running = true;
   return perform(show);
 }

@@ -58,9 +58,15 @@ void AgentSource::begin(AgentRequest request) {
   processes_.end_by_exec(request.process);  // where it is recorded already
   const wire::Hello& hello = request.hello;
   const auto status = process::read_thread_status(request.process);
+  const pid_t parent = status ? status->parent : hello.parent_pid;  // in its pid namespace it is another one
+  if (let_go_.contains(request.process) || let_go_.contains(parent)) {
+    let_go_.insert(request.process);
+    AgentServer::answer(std::move(request.connection), nullptr);
+    return;
+  }
   RecordedProcess* const process =
       processes_.begin({.process = request.process,
-                        .parent = status ? status->parent : hello.parent_pid,  // in its pid namespace it is another one
+                        .parent = parent,
                         .architecture = static_cast<wire::Architecture>(hello.architecture),
                         .word_bytes = hello.word_bytes,
                         .from_start = hello.reason == wire::StartReason::kStart});
@@ -101,12 +107,17 @@ base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
 }
 
 bool AgentSource::has_left(const RecordedProcess& process) {
+  if (let_go_.contains(process.pid)) return true;
   if (processes_.program().is(process.pid)) return processes_.program().ended;
   const auto watch = watches_.find(process.pid);
   return watch == watches_.end() || watch->second.has_ended();
 }
 
-void AgentSource::let_go(RecordedProcess& process) { watches_.erase(process.pid); }
+void AgentSource::let_go(RecordedProcess& process) {
+  process.recording->let_go();
+  let_go_.insert(process.pid);
+  watches_.erase(process.pid);
+}
 
 // While the result lives, programs that wait see that this one is at work. Nothing else may change the processes meanwhile.
 std::jthread AgentSource::keep_showing_progress() {

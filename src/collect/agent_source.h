@@ -1,6 +1,7 @@
 // Recordings that agents in the processes ask for.
 #pragma once
 #include <map>
+#include <set>
 #include <thread>
 
 #include "collect/agent_server.h"
@@ -37,6 +38,7 @@ class AgentSource : public RecordingSource {
   AgentServer& server_;
   log::LogWaker bell_;
   std::map<pid_t, process::ProcessWatch> watches_;  // of those that weren't detached
+  std::set<pid_t> let_go_;                          // these, and what they fork, aren't recorded any more
 };
 
 }  // namespace heaptap::collect

@@ -237,14 +237,42 @@ bool EventCoder::is_mismatched(model::SiteId release, const BlockMap::Block& blo
 
 model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
   const uint32_t key = wire::record_call(raw.tagged_address);
-  const model::StackId stack = stack_ids_.number_of(raw.stack, [this](model::StackId caller, uint32_t code_index) {
-    return find_or_add_stack({caller, code_of(code_index)});
-  });
+  const model::StackId stack = depth_ == 0 ? stack_of(raw.stack) : cut_stack_of(raw.stack);
   const model::SiteId site = find_or_add_site(key, stack);
   if (stack_ids_.is_beyond(raw.stack)) return site;
   at_grown(node_sites_, raw.stack, NodeSite{}) = {key, site};
   node_count_ = static_cast<uint32_t>(node_sites_.size());
   return site;
+}
+
+model::StackId EventCoder::stack_of(uint32_t node) {
+  return stack_ids_.number_of(node, [this](model::StackId caller, uint32_t code_index) {
+    return find_or_add_stack({caller, code_of(code_index)});
+  });
+}
+
+// Its innermost frames, with none of their callers.
+model::StackId EventCoder::cut_stack_of(uint32_t node) {
+  inner_codes_.clear();
+  uint32_t at = node;
+  for (; inner_codes_.size() < depth_ && at >= wire::kRootCount && at < agent_.node_count();) {
+    const uint64_t entry = agent_.node(at);
+    inner_codes_.push_back(wire::node_code(entry));
+    at = wire::node_parent(entry);
+  }
+  if (at < wire::kRootCount || inner_codes_.size() < depth_) return stack_of(node);
+  auto stack = static_cast<model::StackId>(wire::StackEnd::kDepthLimit);
+  for (auto code = inner_codes_.rbegin(); code != inner_codes_.rend(); ++code) {
+    stack = find_or_add_stack({stack, code_of(*code)});
+  }
+  return stack;
+}
+
+void EventCoder::set_depth(uint32_t frames) {
+  expect_doubles();
+  depth_ = frames;
+  node_sites_.clear();
+  node_count_ = 0;
 }
 
 // The site of that stack and key: a stack has few, which are chained.

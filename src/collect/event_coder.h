@@ -39,6 +39,10 @@ class EventCoder {
   // the same time: they become one. Must be called before the first event of a second stream is taken.
   void expect_doubles();
 
+  // From here on stacks have so many frames at most, from the innermost; 0: all that the agent has kept. Sites that were met before
+  // are met anew.
+  void set_depth(uint32_t frames);
+
   // The trace's site of an event, which may be a new one.
   model::SiteId site_of(const wire::RawEvent& raw) {
     const NodeSite known = known_site_of(raw);
@@ -82,6 +86,8 @@ class EventCoder {
   model::SiteId find_site(const wire::RawEvent& raw);
   model::SiteId find_or_add_site(uint32_t key, model::StackId stack);
   model::StackId find_or_add_stack(const model::Stack& stack);
+  model::StackId stack_of(uint32_t node);
+  model::StackId cut_stack_of(uint32_t node);
   model::CodeId code_of(uint32_t index);
   uint64_t& last_released_of(uint32_t thread) {
     if (thread != thread_) change_thread(thread);
@@ -111,6 +117,8 @@ class EventCoder {
   std::vector<model::SiteId> first_sites_;  // by stack: its newest site; kUnset
   std::vector<model::SiteId> next_sites_;   // by site: the next one of its stack
   bool doubles_ = false;
+  uint32_t depth_ = 0;                                          // 0: not limited here
+  std::vector<uint32_t> inner_codes_;                           // of a stack that is cut
   boost::unordered_flat_map<uint64_t, model::StackId> stacks_;  // where doubles are expected
   boost::unordered_flat_map<uint64_t, model::CodeId> codes_;
   std::vector<uint64_t> last_released_;  // by thread: the address of the block that it released last

@@ -16,6 +16,7 @@
 #include "arch/cpu.h"
 #include "arch/native.h"
 #include "collect/trace_name.h"
+#include "control/address.h"
 #include "process/process_status.h"
 
 namespace heaptap::collect {
@@ -78,9 +79,15 @@ RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
     return nullptr;
   }
   if (options_.via == "agent" && !options_.clock.is_trusted()) (*recording)->note(note_of(options_.clock));
-  // Before the process can go on: it can be asked for at once.
-  auto control = std::make_unique<ControlSocket>(beginning.process);
-  processes_.push_back({beginning.process, std::move(*recording), std::move(control), {}});
+  if (begin_off_) (*recording)->set_on(false);
+  if (depth_ != 0) (*recording)->set_depth(depth_);
+  const auto images = std::ranges::count(ended_, capture.pid, &EndedProcess::pid);
+  processes_.push_back({.pid = beginning.process,
+                        .recording = std::move(*recording),
+                        // Before the process can go on: it can be asked for at once.
+                        .control = control::listen_for_process(beginning.process),
+                        .image = 1 + static_cast<uint32_t>(images),
+                        .exit = {}});
   return &processes_.back();
 }
 
@@ -107,6 +114,15 @@ void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
                      .executed = capture.executed,
                      .parent_pid = capture.parent_pid,
                      .program = program_of(capture)});
+  ended_.push_back({.pid = capture.pid,
+                    .parent_pid = capture.parent_pid,
+                    .image = found->image,
+                    .program = program_of(capture),
+                    .via = capture.via,
+                    .trace = traces_.back().path,
+                    .executed = capture.executed,
+                    .detached = capture.detached,
+                    .exit = capture.exit});
   forget(process);
 }
 
@@ -160,6 +176,11 @@ void RecordedProcesses::drop(pid_t process) {
 
 void RecordedProcesses::forget(pid_t process) {
   std::erase_if(processes_, [&](const RecordedProcess& other) { return other.pid == process; });
+}
+
+void RecordedProcesses::set_depth(uint32_t frames) {
+  depth_ = frames;
+  for (const RecordedProcess& process : processes_) process.recording->set_depth(frames);
 }
 
 uint64_t RecordedProcesses::drain() {

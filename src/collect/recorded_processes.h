@@ -13,7 +13,6 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "collect/control_socket.h"
 #include "collect/recording.h"
 #include "log/clock_trust.h"
 #include "wire/architecture.h"
@@ -45,8 +44,22 @@ struct StartedProgram {
 struct RecordedProcess {
   pid_t pid = 0;
   std::unique_ptr<Recording> recording;
-  std::unique_ptr<ControlSocket> control;
+  base::UniqueFd control;  // listens for who asks for it (control/address.h); none where that wasn't possible
+  uint32_t image = 1;      // counts the programs of the process
   model::ExitStatus exit;  // of one that ended, where it is known
+};
+
+// Of a recording whose process is gone from `all`: what there is to say of it.
+struct EndedProcess {
+  uint32_t pid = 0;
+  uint32_t parent_pid = 0;
+  uint32_t image = 1;
+  std::string program;
+  std::string via;
+  std::string trace;  // path
+  bool executed = false;
+  bool detached = false;
+  model::ExitStatus exit;
 };
 
 struct FinishedTrace {
@@ -94,6 +107,13 @@ class RecordedProcesses {
   uint64_t drain();
 
   [[nodiscard]] std::vector<RecordedProcess>& all() { return processes_; }
+  [[nodiscard]] const std::vector<EndedProcess>& ended() const { return ended_; }
+  [[nodiscard]] const RecordingOptions& options() const { return options_; }
+  // For recordings that begin from now on: switched off.
+  void begin_switched_off(bool off) { begin_off_ = off; }
+  // Of all stacks from now on, see EventCoder::set_depth.
+  void set_depth(uint32_t frames);
+  [[nodiscard]] uint32_t depth() const { return depth_ != 0 ? depth_ : options_.log.depth_limit; }
   [[nodiscard]] bool empty() const { return processes_.empty(); }
   [[nodiscard]] StartedProgram& program() { return program_; }
 
@@ -111,6 +131,9 @@ class RecordedProcesses {
   StartedProgram program_;
   std::vector<RecordedProcess> processes_;
   std::vector<FinishedTrace> traces_;
+  std::vector<EndedProcess> ended_;
+  bool begin_off_ = false;
+  uint32_t depth_ = 0;  // 0: as the log has it
   std::set<std::string> used_paths_;
   std::function<void(RecordedProcess&)> before_end_;
 };

@@ -78,6 +78,73 @@ uint64_t Recording::poll() {
   return bytes;
 }
 
+model::Mark Recording::mark(model::MarkKind kind, std::string name) {
+  take_what_is_there();
+  model::Mark mark{.number = 0, .kind = kind, .name = std::move(name), .time_ns = stream_.now_ns()};
+  return marks_.emplace_back(maker_.add_mark(std::move(mark)));
+}
+
+// A gap begins before the switch is turned, and ends after: what lies between the marks is all that may be missing.
+void Recording::set_on(bool on) {
+  if (on == is_on()) return;
+  const auto turn = [this](wire::RecordingSwitch to) {
+    log_->header().recording_switch.store(static_cast<uint32_t>(to), std::memory_order_relaxed);
+  };
+  if (on) {
+    turn(wire::RecordingSwitch::kOn);
+    mark(model::MarkKind::kStarted, "start");
+  } else {
+    mark(model::MarkKind::kStopped, "stop");
+    maker_.note_gap(model::kGapSwitchedOff);
+    turn(wire::RecordingSwitch::kOff);
+  }
+}
+
+bool Recording::is_on() const { return !wire::is_switched_off(log_->header()); }
+
+void Recording::set_depth(uint32_t frames) {
+  take_what_is_there();
+  maker_.coder().set_depth(frames);
+}
+
+void Recording::let_go() {
+  log_->header().recording_switch.store(static_cast<uint32_t>(wire::RecordingSwitch::kLetGo),
+                                        std::memory_order_relaxed);
+}
+
+// A bounded part of it, where the target is faster than the collector.
+void Recording::take_what_is_there() {
+  constexpr unsigned kMaxRounds = 64;
+  unsigned idle_rounds = 0;
+  // What is in the log becomes known to be next in order with the drain behind the one that saw it.
+  constexpr unsigned kIdleRounds = 3;
+  for (unsigned round = 0; round < kMaxRounds && idle_rounds < kIdleRounds; ++round) {
+    idle_rounds = maker_.take_next() == 0 ? idle_rounds + 1 : 0;
+    if (idle_rounds > 0 && stream_.state().is_empty) break;
+  }
+}
+
+base::Result<> Recording::write_up_to_now() {
+  take_what_is_there();
+  maker_.write_frame();
+  last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
+  if (totals_.is_on()) write_totals();
+  return maker_.written();
+}
+
+RecordingFigures Recording::figures() const {
+  return {.time_ns = stream_.now_ns(),
+          .events = maker_.event_count(),
+          .lost_events = stream_.reader().lost_events(),
+          .log_used_bytes = uint64_t{log_->header().used_chunks.load(std::memory_order_relaxed)} * wire::kChunkBytes,
+          .log_limit_bytes = uint64_t{stream_.reader().chunk_limit()} * wire::kChunkBytes,
+          .trace_bytes = writer_->bytes_written(),
+          .marks = static_cast<uint32_t>(marks_.size()),
+          .scans = scan_count_};
+}
+
+base::UniqueFd Recording::open_trace() const { return writer_->open_for_reading(); }
+
 base::Result<> Recording::finish(const model::ExitStatus& exit) {
   maker_.take_all();
   maker_.write_frame();

@@ -19,6 +19,17 @@
 
 namespace heaptap::collect {
 
+struct RecordingFigures {
+  uint64_t time_ns = 0;  // since the start of the capture
+  uint64_t events = 0;
+  uint64_t lost_events = 0;
+  uint64_t log_used_bytes = 0;
+  uint64_t log_limit_bytes = 0;
+  uint64_t trace_bytes = 0;
+  uint32_t marks = 0;
+  uint32_t scans = 0;
+};
+
 class Recording {
  public:
   // Makes the log and the trace file.
@@ -38,6 +49,23 @@ class Recording {
   // into the trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the
   // number of the scan.
   base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
+  // Names this moment. The mark as the trace has it.
+  model::Mark mark(model::MarkKind kind, std::string name);
+  // Switches recording off and on again, with a mark of its own; nothing where it is so already. What happens meanwhile isn't seen.
+  void set_on(bool on);
+  [[nodiscard]] bool is_on() const;
+  // Of stacks from now on; 0: all frames that are kept.
+  void set_depth(uint32_t frames);
+  // Nothing is recorded any more, and the program never waits for the collector again.
+  void let_go();
+  // Writes all that was recorded up to now.
+  base::Result<> write_up_to_now();
+  [[nodiscard]] RecordingFigures figures() const;
+  // The trace, for reading.
+  [[nodiscard]] base::UniqueFd open_trace() const;
+
+  [[nodiscard]] const std::vector<model::Mark>& marks() const { return marks_; }
+
   // The process goes on as another program.
   void note_exec() { capture_.executed = true; }
   // It is detached.
@@ -53,6 +81,7 @@ class Recording {
   [[nodiscard]] Recorded recorded() const;
   [[nodiscard]] bool saw_all() const;
   void write_totals();
+  void take_what_is_there();
   void fill_capture(const model::ExitStatus& exit);
   void note_what_was_not_seen();
   [[nodiscard]] model::Note cause_of_losses() const;
@@ -70,6 +99,7 @@ class Recording {
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;
   uint32_t scan_count_ = 0;
+  std::vector<model::Mark> marks_;
   bool end_was_seen_ = false;    // the process waited for a scan at its end
   model::ExitStatus said_exit_;  // how it then said that it ends: of one whose parent alone is told
 };

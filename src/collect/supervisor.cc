@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "collect/stop_signals.h"
@@ -51,7 +50,7 @@ void Supervisor::watch(std::optional<Launched> launched) {
     source_.take_news();
     adapt_pause(processes_.drain());
     if (options_.duration && !let_go_at_ && source_.is_settled()) let_go_at_ = Clock::now() + *options_.duration;
-    answer_calls();
+    control_.serve();
     look_after_program();
     end_those_that_left();
     if (is_time_to_let_go()) let_all_go();
@@ -63,7 +62,7 @@ bool Supervisor::is_over() const { return !processes_.program().runs() && proces
 void Supervisor::wait_for_news() {
   std::vector<pollfd> waits;
   source_.add_waits(waits);
-  for (const RecordedProcess& process : processes_.all()) process.control->add_waits(waits);
+  control_.add_waits(waits);
   const bool expects_end = processes_.program().runs() && !program_is_exiting_;
   if (expects_end) waits.push_back({processes_.program().descriptor.get(), POLLIN, 0});
   const int pause_ms = program_is_exiting_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;
@@ -82,20 +81,6 @@ void Supervisor::adapt_pause(uint64_t drained_bytes) {
     pause_ms_ = std::clamp(pause_ms_ * 2, 1, kLongestPauseMs);
   } else {
     pause_ms_ = std::clamp(pause_ms_, 2, 8);
-  }
-}
-
-void Supervisor::answer_calls() {
-  for (RecordedProcess& process : processes_.all()) {
-    while (auto call = process.control->accept()) {
-      const auto number = source_.scan(process);
-      std::error_code ignored;
-      if (number) {
-        call->answer(ScanAnswer{*number, std::filesystem::absolute(process.recording->path(), ignored).string()});
-      } else {
-        call->answer(std::unexpected(number.error()));
-      }
-    }
   }
 }
 

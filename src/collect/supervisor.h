@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 
+#include "collect/control_service.h"
 #include "collect/launch.h"
 #include "collect/recorded_processes.h"
 #include "collect/recording_source.h"
@@ -20,7 +21,7 @@ struct SupervisorOptions {
 class Supervisor {
  public:
   Supervisor(SupervisorOptions options, RecordedProcesses& processes, RecordingSource& source)
-      : options_(options), processes_(processes), source_(source) {}
+      : options_(options), processes_(processes), source_(source), control_(processes, source) {}
 
   // Until all that was asked for is recorded, or can't be.
   void settle();
@@ -35,8 +36,6 @@ class Supervisor {
   [[nodiscard]] bool is_over() const;
   void wait_for_news();
   void adapt_pause(uint64_t drained_bytes);
-  // `heaptap leaks` asks for a scan.
-  void answer_calls();
   void look_after_program();
   void end_those_that_left();
   [[nodiscard]] bool is_time_to_let_go() const;
@@ -45,6 +44,7 @@ class Supervisor {
   SupervisorOptions options_;
   RecordedProcesses& processes_;
   RecordingSource& source_;
+  ControlService control_;
   std::optional<Clock::time_point> let_go_at_;     // planned
   std::optional<Clock::time_point> let_go_since_;  // done
   int pause_ms_ = 1;

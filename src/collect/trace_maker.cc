@@ -89,8 +89,10 @@ void TraceMaker::add_batch() {
 }
 
 uint32_t TraceMaker::gaps() const {
-  return stream_.state().gaps | (coder_.missed_releases() > 0 ? model::kGapMissedReleases : 0u);
+  return noted_gaps_ | stream_.state().gaps | (coder_.missed_releases() > 0 ? model::kGapMissedReleases : 0u);
 }
+
+model::Mark TraceMaker::add_mark(model::Mark mark) { return writer_.add_mark(std::move(mark)); }
 
 void TraceMaker::write_frame() {
   take_tables();

@@ -7,6 +7,7 @@
 #include "collect/event_stream.h"
 #include "model/event_source.h"
 #include "model/heap_scan.h"
+#include "model/mark.h"
 #include "model/tables.h"
 #include "model/totals.h"
 #include "trace/trace_writer.h"
@@ -33,6 +34,11 @@ class TraceMaker {
   void write_totals(const model::Totals& totals);
   void write_scan(const model::HeapScan& scan);
 
+  // At the place that was reached.
+  model::Mark add_mark(model::Mark mark);
+  // From here on calls may be missing: model::CaptureGap.
+  void note_gap(uint32_t gap) { noted_gaps_ |= gap; }
+
   // Of the writer: its first failure. From then on nothing is written.
   [[nodiscard]] const base::Result<>& written() const { return written_; }
   [[nodiscard]] const model::Tables& tables() const { return tables_; }
@@ -55,6 +61,7 @@ class TraceMaker {
   model::EventBatch batch_;
   model::EventSink* follower_ = nullptr;
   uint64_t event_count_ = 0;
+  uint32_t noted_gaps_ = 0;
   base::Result<> written_;
 };
 

@@ -45,7 +45,7 @@ class PastRecording : public Recording {
                    .collector_cpu_ns = capture.collector_cpu_ns,
                    .stops = {},
                    .is_on = false,
-                   .marks = 0,
+                   .marks = static_cast<uint32_t>((*source)->marks().size()),
                    .scans = static_cast<uint32_t>((*source)->scans().size())};
   }
 
@@ -63,11 +63,15 @@ class PastRecording : public Recording {
   base::Result<std::vector<model::Mark>> marks(uint32_t pid) override {
     auto source = open_trace_of(pid);
     if (!source) return std::unexpected(std::move(source).error());
-    return std::vector<model::Mark>{};
+    return (*source)->marks();
   }
 
   base::Result<report::Report> report(uint32_t pid, const analysis::Query& query) override {
-    const auto trace = trace_file(pid);
+    return report_of_image(pid, 0, query);
+  }
+
+  base::Result<report::Report> report_of_image(uint32_t pid, uint32_t image, const analysis::Query& query) override {
+    const auto trace = image == 0 ? trace_file(pid) : trace_of_image(pid, image);
     if (!trace) return std::unexpected(trace.error());
     auto source = open_(*trace);
     if (!source) return std::unexpected(std::move(source).error());
@@ -80,7 +84,7 @@ class PastRecording : public Recording {
     return report(pid, query);
   }
 
-  [[nodiscard]] Freshness freshness(uint32_t /*pid*/) const override { return {}; }
+  [[nodiscard]] Freshness freshness(uint32_t /*pid*/) override { return {}; }
 
   base::Result<std::string> trace_file(uint32_t pid) override {
     // Of a process that executed other programs the last one.
@@ -100,6 +104,7 @@ class PastRecording : public Recording {
   base::Result<> detach(uint32_t /*pid*/) override { return refused("detach"); }
   base::Result<> kill(uint32_t /*pid*/, const std::string& /*signal*/) override { return refused("kill"); }
 
+  void set_give_up(std::function<bool()> /*give_up*/) override {}
   [[nodiscard]] int news_descriptor() const override { return -1; }
   std::vector<News> take_news() override { return {}; }
 
@@ -113,6 +118,16 @@ class PastRecording : public Recording {
     const auto trace = trace_file(pid);
     if (!trace) return std::unexpected(trace.error());
     return open_(*trace);
+  }
+
+  base::Result<std::string> trace_of_image(uint32_t pid, uint32_t image) {
+    const auto all = processes();
+    if (!all) return std::unexpected(all.error());
+    const uint32_t wanted = pid == 0 ? entries_.front().pid : pid;
+    const auto found = std::ranges::find_if(
+        *all, [&](const Process& process) { return process.pid == wanted && process.image == image; });
+    if (found == all->end()) return base::fail("process {} of '{}' has no image {}", wanted, name_, image);
+    return found->trace;
   }
 
   static Process describe(const trace::RunEntry& entry, const model::Capture& capture) {

@@ -1,6 +1,6 @@
 // A recording as the console and `top` see it: one that goes on, which can be steered, or traces of the past, which can only
 // be looked at. Processes are named by their pid; a pid of 0 means all of them where something is done, and the first one
-// where something is asked.
+// where something is asked. One thread.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -123,9 +123,11 @@ class Recording {
   // Of everything that was recorded up to the call. A query for the plain ledger (no filter, no window) is answered from one
   // that has counted along; others read the trace from its beginning.
   virtual base::Result<report::Report> report(uint32_t pid, const analysis::Query& query) = 0;
+  // Of one of a process's programs, in their order from 1; 0: the last one.
+  virtual base::Result<report::Report> report_of_image(uint32_t pid, uint32_t image, const analysis::Query& query) = 0;
   // Of what the live ledger has counted by now, which may be a second old: asks nobody and waits for nothing.
   virtual base::Result<report::Report> glance(uint32_t pid, const analysis::Query& query) = 0;
-  [[nodiscard]] virtual Freshness freshness(uint32_t pid) const = 0;
+  [[nodiscard]] virtual Freshness freshness(uint32_t pid) = 0;
   // A file that commands for traces can read, of everything that was recorded up to the call. Valid as long as this object.
   virtual base::Result<std::string> trace_file(uint32_t pid) = 0;
 
@@ -137,6 +139,9 @@ class Recording {
   virtual base::Result<> set_depth(uint32_t depth) = 0;
   virtual base::Result<> detach(uint32_t pid) = 0;
   virtual base::Result<> kill(uint32_t pid, const std::string& signal) = 0;
+
+  // Asked whenever a signal interrupts a wait for an answer: true ends the wait, and what waits for it fails.
+  virtual void set_give_up(std::function<bool()> give_up) = 0;
 
   // Readable when there are news; -1: there never are any.
   [[nodiscard]] virtual int news_descriptor() const = 0;

@@ -20,6 +20,7 @@ enum CaptureGap : uint32_t {
   kGapOmittedObjects = 2,  // calls of some objects weren't wanted
   kGapPastHooks = 4,       // some objects' calls go past the functions that are watched
   kGapMissedReleases = 8,  // blocks were handed out again without a release having been seen
+  kGapSwitchedOff = 16,    // recording was switched off for a while
 };
 
 // A file of suppressions as it was when the recording began.

@@ -1,5 +1,5 @@
 // What an analysis is made of: the facts of a capture, its tables, events in batches, totals, leak scans. A trace file gives
-// them (trace/trace_reader.h), or a recording that goes on (model/live_source.h).
+// them (trace/trace_reader.h), or one that is followed while it is written.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,6 +11,7 @@
 #include "model/capture.h"
 #include "model/event.h"
 #include "model/heap_scan.h"
+#include "model/mark.h"
 #include "model/note.h"
 #include "model/tables.h"
 #include "model/totals.h"
@@ -35,6 +36,8 @@ struct ReplayOptions {
   // Frames are decoded by a thread of their own, ahead of the sink (which is always called in the caller's). Changes
   // nothing of what comes. Empty: where there is more than one processor.
   std::optional<bool> decoder_thread = {};
+  // Of a file that is followed: return when so many bytes of it were taken, though there is more; 0: never.
+  uint64_t pause_after_bytes = 0;
   // Called now and then with the bytes read so far and the file's size.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
 };
@@ -69,6 +72,12 @@ class EventSource {
   // One of scans(), with all that it holds. Needs no replay, and changes nothing of what one gave: another thread may replay
   // meanwhile.
   virtual base::Result<HeapScan> load_scan(size_t index) = 0;
+
+  // In the order of their numbers; known before a replay, as the scans are.
+  [[nodiscard]] virtual const std::vector<Mark>& marks() const {
+    static const std::vector<Mark> none;
+    return none;
+  }
 };
 
 }  // namespace heaptap::model

@@ -14,8 +14,11 @@ class StatLine {
  public:
   enum Field : int {
     kState = 3,
-    kFlags = 9,        // PF_… of the kernel's
+    kFlags = 9,      // PF_… of the kernel's
+    kUserTime = 14,  // in the kernel's ticks
+    kSystemTime = 15,
     kStartTime = 22,   // in the kernel's ticks since the machine began
+    kResident = 24,    // pages
     kStartStack = 28,  // where the process's first stack began
     kProcessor = 39,   // that it ran on last
     kArgumentsStart = 48,

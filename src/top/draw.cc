@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/safe_text.h"
 #include "report/function_name.h"
 
 namespace heaptap::top {
@@ -12,8 +13,12 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kBars{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<std::string_view, 8> kAsciiBars{"_", ".", "-", "=", "+", "*", "#", "@"};
+constexpr size_t kLeastOfPart = 16;  // of the status
 constexpr size_t kFullWidth = 80;
 constexpr size_t kFullHeight = 24;
+
+// Made safe first: that takes more columns.
+std::string fit(const std::string& text, size_t columns) { return report::cut_middle(base::safe_text(text), columns); }
 
 class Drawing {
  public:
@@ -66,8 +71,7 @@ void Drawing::draw_title() {
     end_width = report::shown_width(end) + 1;
   }
   if (end_width + 8 > width) end_width = 0;
-  grid_.put(1, 0, report::cut_middle(picture_.title, width > end_width + 3 ? width - end_width - 3 : width),
-            Style::kTitle);
+  grid_.put(1, 0, fit(picture_.title, width > end_width + 3 ? width - end_width - 3 : width), Style::kTitle);
   grid_.restyle_line(0, Style::kTitle);
   if (end_width == 0) return;
   grid_.put_right(width - end_width, 0, end_width - 1, end, Style::kTitle);
@@ -129,9 +133,11 @@ void Drawing::draw_status() {
   const size_t y = layout_.head_line() - 1;
   size_t x = 1;
   for (const StyledText& part : picture_.status) {
+    const size_t room = layout_.width - std::min(x, layout_.width);
+    const size_t wanted = report::shown_width(base::safe_text(part.text));
+    if (x > 1 && room < std::min(wanted, kLeastOfPart) + 3) return;
     if (x > 1) x = grid_.put(x, y, ascii_ ? " | " : " · ", Style::kDim);
-    if (x + 4 > layout_.width) return;
-    x = grid_.put(x, y, report::cut_middle(part.text, layout_.width - x), part.style);
+    x = grid_.put(x, y, fit(part.text, layout_.width - x), part.style);
   }
 }
 
@@ -170,9 +176,9 @@ void Drawing::draw_row(const PictureRow& row, size_t y) {
   const size_t room = layout_.width - x;
   const std::string* name = &row.name;
   for (const std::string& shorter : row.shorter_names) {
-    if (report::shown_width(*name) > room) name = &shorter;
+    if (report::shown_width(base::safe_text(*name)) > room) name = &shorter;
   }
-  grid_.put(x, y, report::cut_middle(*name, room), row.named ? Style::kPlain : Style::kDim);
+  grid_.put(x, y, fit(*name, room), row.named ? Style::kPlain : Style::kDim);
 }
 
 void Drawing::draw_rows() {
@@ -193,8 +199,7 @@ void Drawing::draw_keys() {
     // Its end is where one types.
     const size_t taken = report::shown_width(picture_.prompt);
     const bool fits = taken + 3 <= layout_.width;
-    const size_t x =
-        grid_.put(1, y, fits ? picture_.prompt : report::cut_middle(picture_.prompt, layout_.width - 2), Style::kBold);
+    const size_t x = grid_.put(1, y, fits ? picture_.prompt : fit(picture_.prompt, layout_.width - 2), Style::kBold);
     grid_.put(x, y, "_", Style::kKey);
     return;
   }

@@ -177,7 +177,7 @@ void Observer::answer_sample(const Question& question, Answer& answer) {
   auto sample = take_sample(*recording_, question.request, names_from_);
   take_news(answer);
   if (!sample) {
-    fail_with(answer, sample.error());
+    if (!answer.has_ended) fail_with(answer, sample.error());
     return;
   }
   answer.pid = sample->process.pid;

@@ -89,7 +89,9 @@ class Samples {
 };
 
 Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-Json whole(const std::optional<double>& value) { return value ? Json(static_cast<int64_t>(*value)) : Json(nullptr); }
+Json whole_number(const std::optional<double>& value) {
+  return value ? Json(static_cast<int64_t>(*value)) : Json(nullptr);
+}
 template <typename Value>
 Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -100,16 +102,16 @@ Json row_json(const TableRow& row, const NamedStack* name) {
           {"function", name == nullptr ? Json(nullptr) : Json(name->function)},
           {"site", name == nullptr ? Json(nullptr) : Json(name->site)},
           {"module", name == nullptr || name->module.empty() ? Json(nullptr) : Json(name->module)},
-          {"live_bytes", whole(row.of(Figure::kLive))},
-          {"live_blocks", whole(row.of(Figure::kBlocks))},
-          {"growth_bytes", whole(row.of(Figure::kGrowth))},
+          {"live_bytes", whole_number(row.of(Figure::kLive))},
+          {"live_blocks", whole_number(row.of(Figure::kBlocks))},
+          {"growth_bytes", whole_number(row.of(Figure::kGrowth))},
           {"bytes_per_second", number(row.of(Figure::kRate))},
           {"allocations_per_second", number(row.of(Figure::kCalls))},
-          {"mean_lifetime_ns", whole(row.of(Figure::kLifetime))},
-          {"temporary_allocations", whole(row.of(Figure::kTemporary))},
-          {"leaked_bytes", whole(row.of(Figure::kLeaked))},
-          {"allocated_bytes", whole(row.of(Figure::kAllocated))},
-          {"allocations", whole(row.of(Figure::kAllocations))}};
+          {"mean_lifetime_ns", whole_number(row.of(Figure::kLifetime))},
+          {"temporary_allocations", whole_number(row.of(Figure::kTemporary))},
+          {"leaked_bytes", whole_number(row.of(Figure::kLeaked))},
+          {"allocated_bytes", whole_number(row.of(Figure::kAllocated))},
+          {"allocations", whole_number(row.of(Figure::kAllocations))}};
 }
 
 Json process_json(const Sample& sample) {
@@ -122,8 +124,8 @@ Json process_json(const Sample& sample) {
 
 Json totals_json(const History& history) {
   const report::Totals& totals = history.now()->totals;
-  return {{"live_bytes", whole(history.value(Gauge::kLive))},
-          {"live_blocks", whole(history.value(Gauge::kBlocks))},
+  return {{"live_bytes", whole_number(history.value(Gauge::kLive))},
+          {"live_blocks", whole_number(history.value(Gauge::kBlocks))},
           {"peak_live_bytes", report::known(totals.peak_known, totals.peak_live_bytes)},
           {"allocations", report::known(totals.calls_known, totals.allocations)},
           {"releases", report::known(totals.calls_known && totals.live_known, totals.releases)},
@@ -194,7 +196,10 @@ base::Result<> write_json_lines(live::Recording& recording, const TopSettings& s
   Samples samples(recording, settings, rows);
   for (uint64_t made = 0; settings.count == 0 || made < settings.count; ++made) {
     if (made != 0 && !wait(settings.delay_ns)) return {};
-    HEAPTAP_TRY(samples.take());
+    if (auto taken = samples.take(); !taken) {
+      const bool has_ended = made != 0 && !recording.is_live();
+      return has_ended ? base::Result<>{} : taken;
+    }
     const auto goes_on = write(json_line(samples.history(), samples.names(), samples.state(), rows));
     if (!goes_on) return std::unexpected(goes_on.error());
     const Sample& now = *samples.history().now();

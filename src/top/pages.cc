@@ -43,10 +43,10 @@ std::string row_text(const std::string& name, const std::string& value) {
   return fmt::format("  {:<14}{}", name, value);
 }
 
-std::string bytes_text(double bytes) { return base::format_bytes(static_cast<uint64_t>(bytes)); }
-std::string count_text(double count) { return base::format_count(static_cast<uint64_t>(count)); }
+std::string bytes_text(double bytes) { return base::format_bytes(whole(bytes)); }
+std::string count_text(double count) { return base::format_count(whole(count)); }
 std::string number_of(const std::optional<double>& count, const char* what) {
-  return count ? counted(static_cast<uint64_t>(*count), what) : fmt::format("- {}s", what);
+  return count ? counted(whole(*count), what) : fmt::format("- {}s", what);
 }
 std::string rate_text(double bytes) { return bytes_text(bytes) + "/s"; }
 

@@ -94,8 +94,8 @@ void add_state(Picture& picture, const PictureInput& input) {
   }
 }
 
-std::string full_bytes(double bytes) { return base::format_bytes(static_cast<uint64_t>(bytes)); }
-std::string percent(double share) { return fmt::format("{:.0f}%", share * 100); }
+std::string full_bytes(double bytes) { return base::format_bytes(whole(bytes)); }
+std::string percent(double share) { return share > 9.99 ? ">999%" : fmt::format("{:.0f}%", share * 100); }
 
 void add_gauges(Picture& picture, const History& history) {
   const auto add = [&](Gauge gauge, const char* name, auto to_text, double most = 0) {
@@ -115,9 +115,8 @@ void add_gauges(Picture& picture, const History& history) {
 void add_rows_status(std::vector<StyledText>& status, const PictureInput& input) {
   const State& state = input.state;
   const Table& table = input.table;
-  constexpr std::array<std::string_view, kGroupingCount> kUnits{"stacks", "threads", "modules"};
-  const std::string_view unit = kUnits[static_cast<size_t>(state.grouping)];
-  status.push_back({fmt::format("{} {}", base::format_count(table.order.size()), unit)});
+  constexpr std::array<const char*, kGroupingCount> kUnits{"stack", "thread", "module"};
+  status.push_back({counted(table.order.size(), kUnits[static_cast<size_t>(state.grouping)])});
   if (!state.filter.empty()) {
     status.push_back({fmt::format("/{}: {} hidden", state.filter, base::format_count(table.hidden)), Style::kWarning});
   }

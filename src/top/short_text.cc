@@ -24,6 +24,11 @@ std::string scaled(double value, double step, std::string_view units) {
 
 }  // namespace
 
+uint64_t whole(double count) {
+  constexpr double kTooLarge = 18446744073709551616.0;
+  return count >= kTooLarge ? ~uint64_t{0} : count <= 0 ? 0 : static_cast<uint64_t>(count + 0.5);
+}
+
 std::string short_bytes(double bytes) {
   return bytes < 1023.5 ? fmt::format("{:.0f}", bytes) : scaled(bytes, 1024, "KMGTPE");
 }
@@ -35,7 +40,7 @@ std::string short_change(double bytes) {
 
 std::string short_count(double count) {
   if (count < 9.95 && count != std::floor(count)) return fmt::format("{:.1f}", count);
-  if (count < 99'999.5) return base::format_count(static_cast<uint64_t>(count + 0.5));
+  if (count < 99'999.5) return base::format_count(whole(count));
   return scaled(count, 1000, "kMGTPE");
 }
 
@@ -50,7 +55,7 @@ std::string short_duration(double nanoseconds) {
   if (nanoseconds < 99.95e6) return fmt::format("{:.1f}ms", nanoseconds / 1e6);
   if (nanoseconds < 999.5e6) return fmt::format("{:.0f}ms", nanoseconds / 1e6);
   if (nanoseconds < 99.95e9) return fmt::format("{:.1f}s", nanoseconds / 1e9);
-  const auto seconds = static_cast<uint64_t>(nanoseconds / 1e9);
+  const auto seconds = whole(std::floor(nanoseconds / 1e9));
   if (seconds < 3600) return fmt::format("{}m{:02}", seconds / 60, seconds % 60);
   if (seconds < 86'400) return fmt::format("{}h{:02}", seconds / 3600, seconds / 60 % 60);
   return fmt::format("{}d", seconds / 86'400);

@@ -17,6 +17,8 @@ std::string short_duration(double nanoseconds);
 // "01:02:03", "3d 01:02:03".
 std::string clock_text(uint64_t nanoseconds);
 
+// Of a count that was made a double: the largest one stays that.
+uint64_t whole(double count);
 // "1 block", "1,234 blocks".
 std::string counted(uint64_t count, const char* what);
 

@@ -139,6 +139,7 @@ void take_holders(live::Recording& recording, uint32_t pid, StackPage& page, ana
     page.why_no_holders = report.error().message;
     return;
   }
+  if (!report->holders) return;
   page.holders = lines_of(report::render_text(*report, report::View::kHolders, {.width = width}));
 }
 

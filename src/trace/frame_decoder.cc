@@ -41,6 +41,12 @@ bool FrameDecoder::next(DecodedFrame& frame) {
   return true;
 }
 
+void FrameDecoder::grow(uint64_t file_bytes) {
+  file_bytes_ = file_bytes;
+  frames_.grow(file_bytes);
+  tables_.grow(file_bytes);
+}
+
 void FrameDecoder::pass_over_events() {
   wire::FrameHead head;
   while (!ended_ && frames_.read_head(offset_, head) && head.type == wire::FrameType::kEvents &&

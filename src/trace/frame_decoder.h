@@ -39,6 +39,13 @@ class FrameDecoder {
   // False: there are no more.
   bool next(DecodedFrame& frame);
 
+  // Of a file that grows.
+  void grow(uint64_t file_bytes);
+  // Where the next frame begins, whose events were not begun.
+  [[nodiscard]] uint64_t offset() const { return offset_; }
+  [[nodiscard]] bool is_within_frame() const { return has_more_events_; }
+  [[nodiscard]] bool has_ended() const { return ended_; }
+
  private:
   const char* read(DecodedFrame& frame);
   void pass_over_events();

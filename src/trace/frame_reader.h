@@ -22,6 +22,9 @@ class FrameReader {
   // The descriptor stays the caller's.
   FrameReader(int descriptor, uint64_t file_bytes) : descriptor_(descriptor), file_bytes_(file_bytes) {}
 
+  // The file has grown.
+  void grow(uint64_t file_bytes) { file_bytes_ = file_bytes; }
+
   // False: there is no whole, undamaged frame.
   bool read(uint64_t offset, Frame& frame);
   // A frame's head alone, which nothing was checked of but that the frame lies within the file.

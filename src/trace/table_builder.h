@@ -24,6 +24,9 @@ class TableBuilder {
   // Adds a frame's entries. Not null: what is wrong with it.
   const char* take(wire::FrameType type, wire::VarintReader payload, model::Tables& tables);
 
+  // The file has grown.
+  void grow(uint64_t file_bytes) { file_bytes_ = file_bytes; }
+
   // From here on frames may be missing.
   void expect_gaps() { has_gaps_ = true; }
   [[nodiscard]] bool has_gaps() const { return has_gaps_; }

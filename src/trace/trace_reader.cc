@@ -14,6 +14,7 @@
 #include "trace/frame_reader.h"
 #include "trace/frames_ahead.h"
 #include "trace/machine_check.h"
+#include "trace/mark_frames.h"
 #include "trace/scan_list.h"
 #include "trace/table_builder.h"
 #include "trace/table_frames.h"
@@ -57,18 +58,18 @@ class TraceReader::Impl {
   // Reads the frames of facts, so that these are there before a replay: how the capture began, and how it ended.
   void peek() {
     frames_ = read_trace_index(file_.get(), bytes_).frames;
-    scans_ = list_scans(frames_, bytes_, has_notes_, [this](const FramePlace& place, wire::VarintReader& payload) {
-      Frame frame;
-      if (!frame_reader_.read(place.offset, frame) || frame.head.type != place.type) return false;
-      payload = frame.payload;
-      return true;
-    });
+    list_scans();
     for (const FramePlace& place : frames_) {
       Frame frame;
-      const bool facts = place.type == wire::FrameType::kCapture || place.type == wire::FrameType::kEnd;
+      const bool facts = place.type == wire::FrameType::kCapture || place.type == wire::FrameType::kEnd ||
+                         place.type == wire::FrameType::kMarks;
       if (!facts || !frame_reader_.read(place.offset, frame) || frame.head.type != place.type) continue;
       wire::VarintReader payload = frame.payload;
-      read_capture(payload, capture_);
+      if (place.type == wire::FrameType::kMarks) {
+        read_marks(payload, marks_);
+      } else {
+        read_capture(payload, capture_);
+      }
     }
   }
 
@@ -106,6 +107,38 @@ class TraceReader::Impl {
     tell_damage(end, offset);
     return {};
   }
+
+  base::Result<> follow(EventSink& sink, const ReplayOptions& options) {
+    HEAPTAP_TRY(begin_or_grow(options));
+    const bool is_growing = is_being_written(file_.get());
+    const size_t scan_frames = scan_frames_;
+    const uint64_t pause_at =
+        options.pause_after_bytes == 0 ? UINT64_MAX : decoder_->offset() + options.pause_after_bytes;
+    const char* end = nullptr;
+    while (end == nullptr && !decoder_->has_ended()) {
+      if (!decoder_->is_within_frame()) {
+        if (decoder_->offset() >= pause_at) break;
+        const NextFrame next = look_at_next(is_growing);
+        if (next == NextFrame::kIncomplete) break;
+        if (next == NextFrame::kTotals) {
+          end = take_totals_for_now(sink);
+          break;
+        }
+      }
+      if (!decoder_->next(followed_)) break;
+      end = take_followed(sink);
+    }
+    if (scan_frames_ != scan_frames || (scan_frames_ > 0 && !is_growing)) list_scans();
+    // The rest of one is on its way.
+    if (is_growing)
+      std::erase_if(scans_.notes, [](const model::Note& note) { return note.kind == model::NoteKind::kScanCutOff; });
+    tell_damage(end, end != nullptr ? followed_.offset : decoder_->offset());
+    return {};
+  }
+
+  [[nodiscard]] uint64_t followed_bytes() const { return decoder_ ? decoder_->offset() : 0; }
+  [[nodiscard]] uint64_t file_bytes() const { return bytes_; }
+  [[nodiscard]] const std::vector<model::Mark>& marks() const { return marks_; }
 
   base::Result<model::HeapScan> load_scan(size_t index) {
     const size_t head = scans_.heads[index];
@@ -148,6 +181,82 @@ class TraceReader::Impl {
   [[nodiscard]] const model::Tables& tables() const { return tables_; }
 
  private:
+  void list_scans() {
+    scans_ =
+        trace::list_scans(frames_, bytes_, has_notes_, [this](const FramePlace& place, wire::VarintReader& payload) {
+          Frame frame;
+          if (!frame_reader_.read(place.offset, frame) || frame.head.type != place.type) return false;
+          payload = frame.payload;
+          return true;
+        });
+  }
+
+  base::Result<> begin_or_grow(const ReplayOptions& options) {
+    struct stat status{};
+    if (fstat(file_.get(), &status) != 0) return base::fail("can't read {}: {}", path_, base::reason_of(errno));
+    bytes_ = static_cast<uint64_t>(status.st_size);
+    frame_reader_.grow(bytes_);
+    if (!decoder_) {
+      reset();
+      frames_.clear();
+      marks_.clear();
+      scans_ = {};
+      decoder_ = std::make_unique<FrameDecoder>(
+          file_.get(), bytes_,
+          DecoderOptions{.is_numbered = is_numbered_, .with_events = true, .with_addresses = options.addresses});
+    }
+    decoder_->grow(bytes_);
+    tables_from_.grow(bytes_);
+    capture_.trace_bytes = bytes_;
+    return {};
+  }
+
+  // What stands where the decoder is: something that it can take, or that is not all there yet, or totals, which later ones may
+  // replace in the file.
+  enum class NextFrame : uint8_t { kWhole, kIncomplete, kTotals };
+  NextFrame look_at_next(bool is_growing) {
+    if (!is_growing) return NextFrame::kWhole;
+    const uint64_t offset = decoder_->offset();
+    uint8_t bytes[wire::kFrameHeadBytes];
+    wire::FrameHead head;
+    if (read_at(file_.get(), offset, bytes, sizeof(bytes)) < sizeof(bytes)) return NextFrame::kIncomplete;
+    if (!wire::read_frame_head(bytes, head)) return NextFrame::kWhole;  // damaged, and it says so
+    const uint64_t end = offset + sizeof(bytes) + head.stored_bytes;
+    if (end < bytes_) return NextFrame::kWhole;
+    // The last one may be in the middle of being written.
+    Frame frame;
+    if (end > bytes_ || !frame_reader_.read(offset, frame)) return NextFrame::kIncomplete;
+    return head.type == wire::FrameType::kTotals ? NextFrame::kTotals : NextFrame::kWhole;
+  }
+
+  const char* take_totals_for_now(EventSink& sink) {
+    Frame frame;
+    if (!frame_reader_.read(decoder_->offset(), frame)) return nullptr;
+    if (frame.head.checksum == last_totals_checksum_) return nullptr;
+    last_totals_checksum_ = frame.head.checksum;
+    followed_.offset = decoder_->offset();
+    return take_totals(frame.payload, sink) ? nullptr : kUnsound;
+  }
+
+  // Null, or why nothing behind it can be read.
+  const char* take_followed(EventSink& sink) {
+    const char* const wrong = followed_.wrong != nullptr ? followed_.wrong : take(followed_, sink);
+    if (wrong != nullptr && (followed_.is_last || followed_.wrong == nullptr)) return wrong;
+    if (wrong != nullptr) {
+      tables_from_.expect_gaps();
+      damage_.add(wrong, followed_.offset);
+      return nullptr;
+    }
+    const bool is_new = frames_.empty() || frames_.back().offset != followed_.offset;
+    if (is_new && followed_.type != wire::FrameType::kIndex) frames_.push_back({followed_.type, followed_.offset, 0});
+    if (followed_.type == wire::FrameType::kScan) ++scan_frames_;
+    if (followed_.type == wire::FrameType::kMarks) {
+      wire::VarintReader payload = followed_.reader();
+      if (!read_marks(payload, marks_)) return kUnsound;
+    }
+    return nullptr;
+  }
+
   void reset() {
     tables_ = empty_tables();
     tables_from_ = TableBuilder(bytes_, is_numbered_, TableBuilder::Wants::kAll);
@@ -162,6 +271,8 @@ class TraceReader::Impl {
   void tell_damage(const char* end, uint64_t offset) {
     const bool has_end = capture_.ended || damage_.count > 0;
     capture_.truncated = end != nullptr || damage_.count > 0 || !has_end;
+    capture_.running = false;
+    capture_.damage.clear();
     if (!capture_.truncated) return;
     const std::string last = end != nullptr ? fmt::format("{} (at byte {} of {})", end, offset, bytes_) : "";
     const bool is_growing = !capture_.ended && is_being_written(file_.get());
@@ -252,6 +363,12 @@ class TraceReader::Impl {
   } damage_;
   std::vector<FramePlace> frames_;
   ScanList scans_;
+  std::vector<model::Mark> marks_;
+  // Where the file is followed.
+  std::unique_ptr<FrameDecoder> decoder_;
+  DecodedFrame followed_;
+  size_t scan_frames_ = 0;
+  uint32_t last_totals_checksum_ = 0;
   uint64_t last_time_ns_ = 0;  // of the last event that was read
 };
 
@@ -279,6 +396,12 @@ TraceReader::~TraceReader() = default;
 base::Result<> TraceReader::replay(EventSink& sink, const ReplayOptions& options) {
   return impl_->replay(sink, options);
 }
+base::Result<> TraceReader::follow(EventSink& sink, const ReplayOptions& options) {
+  return impl_->follow(sink, options);
+}
+uint64_t TraceReader::followed_bytes() const { return impl_->followed_bytes(); }
+uint64_t TraceReader::file_bytes() const { return impl_->file_bytes(); }
+const std::vector<model::Mark>& TraceReader::marks() const { return impl_->marks(); }
 const model::Capture& TraceReader::capture() const { return impl_->capture(); }
 const model::Tables& TraceReader::tables() const { return impl_->tables(); }
 const std::vector<ScanSummary>& TraceReader::scans() const { return impl_->scans().scans; }

@@ -25,6 +25,14 @@ class TraceReader : public model::EventSource {
   base::Result<> replay(EventSink& sink, const ReplayOptions& options) override;
   base::Result<> replay(EventSink& sink) { return replay(sink, {}); }
 
+  // Gives what has come to the file since the last call, as far as it is whole; the first call begins at the file's beginning. All
+  // that is asked below is then as of that moment. Not to be mixed with replay() on one reader. Addresses as in
+  // `options`; always in the caller's thread.
+  base::Result<> follow(EventSink& sink, const ReplayOptions& options);
+  // How far that came, in bytes of the file, and how large it was.
+  [[nodiscard]] uint64_t followed_bytes() const;
+  [[nodiscard]] uint64_t file_bytes() const;
+
   // Complete after replay(); before it, what the frames of facts say at the file's beginning and end.
   [[nodiscard]] const model::Capture& capture() const override;
   [[nodiscard]] const model::Tables& tables() const override;
@@ -35,6 +43,7 @@ class TraceReader : public model::EventSource {
   // One of scans(), with all that it holds. Needs no replay, and changes nothing of what one gave: another thread may replay
   // the trace meanwhile.
   base::Result<model::HeapScan> load_scan(size_t index) override;
+  [[nodiscard]] const std::vector<model::Mark>& marks() const override;
 
  private:
   class Impl;

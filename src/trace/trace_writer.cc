@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "trace/capture_frames.h"
+#include "trace/mark_frames.h"
 #include "trace/scan_frames.h"
 #include "trace/totals_frame.h"
 #include "trace/trace_lock.h"
@@ -42,6 +43,10 @@ TraceWriter::TraceWriter(std::string path, base::UniqueFd descriptor)
       compressor_(kTableLevel),
       event_writer_(kEventLevel) {}
 
+base::UniqueFd TraceWriter::open_for_reading() const {
+  return base::UniqueFd(open(fmt::format("/proc/self/fd/{}", descriptor_.get()).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 base::Result<> TraceWriter::begin(const model::Capture& capture) {
   resolution_ns_ = capture.time_resolution_ns;
   uint8_t head[wire::kFileHeadBytes] = {};
@@ -61,10 +66,26 @@ void TraceWriter::add(const model::EventBatch& batch, const model::Tables& table
 base::Result<> TraceWriter::flush(const model::Tables& tables) {
   const uint64_t events = event_writer_.event_count();
   HEAPTAP_TRY(write_tables(tables));
+  HEAPTAP_TRY(write_pending_marks());
   if (events == 0) return {};
   HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.finish(resolution_ns_), false));
   event_count_ += events;
   return {};
+}
+
+model::Mark TraceWriter::add_mark(model::Mark mark) {
+  mark.number = ++mark_count_;
+  mark.events_before = event_count_ + event_writer_.event_count();
+  return marks_pending_.emplace_back(std::move(mark));
+}
+
+// Before the events among which they stand: who follows the trace knows of a mark when its place comes.
+base::Result<> TraceWriter::write_pending_marks() {
+  if (marks_pending_.empty()) return {};
+  payload_.clear();
+  write_marks(payload_, marks_pending_);
+  marks_pending_.clear();
+  return write_frame(wire::FrameType::kMarks, payload_, false);
 }
 
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {

@@ -9,6 +9,7 @@
 #include "model/capture.h"
 #include "model/event.h"
 #include "model/heap_scan.h"
+#include "model/mark.h"
 #include "model/tables.h"
 #include "model/totals.h"
 #include "trace/byte_buffer.h"
@@ -42,12 +43,17 @@ class TraceWriter {
   base::Result<> write_scan(const model::HeapScan& scan, const model::Tables& tables);
   // The totals as they are now. Totals that were the last thing written give way to them.
   base::Result<> write_totals(const model::Totals& totals, const model::Tables& tables);
+  // Names the place among the events that was added to last. What is counted here (number, events_before) is given by the writer;
+  // the mark as it stands in the trace is returned.
+  model::Mark add_mark(model::Mark mark);
   // The facts of the end, and the index.
   base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
 
   [[nodiscard]] uint64_t events_written() const { return event_count_; }
   [[nodiscard]] uint64_t bytes_written() const { return offset_; }
   [[nodiscard]] const std::string& path() const { return path_; }
+  // Of its own, also where the file was renamed meanwhile; none where that isn't possible.
+  [[nodiscard]] base::UniqueFd open_for_reading() const;
 
  private:
   struct IndexEntry {
@@ -58,6 +64,7 @@ class TraceWriter {
 
   TraceWriter(std::string path, base::UniqueFd descriptor);
   base::Result<> write_tables(const model::Tables& tables);
+  base::Result<> write_pending_marks();
   base::Result<> write_frame(wire::FrameType type, const ByteBuffer& payload, bool compress);
   base::Result<> write_index();
   base::Result<> take_back_last_frame();
@@ -70,6 +77,8 @@ class TraceWriter {
   uint64_t resolution_ns_ = 1;
   uint32_t frame_number_ = 0;
   TableCounts written_;
+  std::vector<model::Mark> marks_pending_;
+  uint32_t mark_count_ = 0;
   std::vector<IndexEntry> index_;
   std::vector<uint8_t> frame_;
   ByteBuffer payload_;

@@ -76,6 +76,7 @@ void LogWriter::end_stream(wire::LogStream* stream) {
 }
 
 void LogWriter::write(wire::LogStream* stream, const Event& event) {
+  if (wire::is_switched_off(state_->log)) return;
   if (stream == nullptr) {
     state_->log.lost_events.fetch_add(1, std::memory_order_relaxed);
     return;

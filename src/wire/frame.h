@@ -14,7 +14,7 @@ namespace heaptap::wire {
 inline constexpr char kFileMagic[9] = "HEAPTAP\n";
 inline constexpr char kTrailerMagic[9] = "HTAPIDX\n";
 inline constexpr uint16_t kMajorVersion = 2;  // a reader refuses any other
-inline constexpr uint16_t kMinorVersion = 4;  // a greater one only adds fields and frame types that may be skipped
+inline constexpr uint16_t kMinorVersion = 5;  // a greater one only adds fields and frame types that may be skipped
 inline constexpr size_t kFileHeadBytes = 16;
 inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ magic 8
 
@@ -40,6 +40,7 @@ enum class FrameType : uint8_t {
   kScan = 10,       // a leak scan: a head, and its parts in the frames behind
   kTotals = 11,     // totals per site, in place of the events of blocks; a later one replaces an earlier one
   kRawEvents = 12,  // in no trace: events by the agent's numbers, see collect/raw_stream.h
+  kMarks = 13,      // since 2.5: moments that were named
 };
 
 enum class Codec : uint8_t { kNone = 0, kZstd = 1 };

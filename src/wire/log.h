@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 6;
+inline constexpr uint32_t kLogVersion = 7;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -105,6 +105,7 @@ struct LogHeader : LogLayout {
       uint64_t> coarse_clock;          // raised by the collector now and then; counted up by who may not read the clock
   std::atomic<uint32_t> thread_count;  // numbers given to threads so far; the first thread is 1
   std::atomic<uint32_t> own_scopes;    // not 0: some libraries' calls go past the hooks
+  std::atomic<uint32_t> recording_switch;  // RecordingSwitch
 
   alignas(64) ExitHandshake exit_handshake;
   std::atomic<uint32_t> stack_area_overflow;               // stacks that took the place of others in the table
@@ -124,6 +125,17 @@ enum SessionFlag : uint32_t {
   kCountTime =
       1u << 4,  // the processor's clock can't be trusted: each event counts coarse_clock up, which is in ns then
 };
+
+// Set by the collector, read for each event. Who finds it off records nothing, and counts nothing as lost.
+enum class RecordingSwitch : uint32_t {
+  kOn = 0,
+  kOff = 1,    // for a while
+  kLetGo = 2,  // for good: nobody reads the log any more, and nobody is there to be waited for at the end
+};
+
+inline bool is_switched_off(const LogHeader& log) {
+  return log.recording_switch.load(std::memory_order_relaxed) != static_cast<uint32_t>(RecordingSwitch::kOn);
+}
 
 enum class AgentState : uint32_t { kNotConnected = 0, kRecording = 1 };
 

@@ -72,6 +72,12 @@ class ReaderAllowed {
   bool changed_ = false;
 };
 
+// Nobody is there any more who would look.
+bool is_let_go() {
+  return g_session.log->recording_switch.load(std::memory_order_relaxed) ==
+         static_cast<uint32_t>(wire::RecordingSwitch::kLetGo);
+}
+
 void give_up(ExitHandshake& handshake) {
   uint32_t turn = handshake.turn.load(std::memory_order_acquire);
   while (!is_over(static_cast<ExitTurn>(turn)) &&
@@ -124,7 +130,7 @@ void wait_for_first(const ExitHandshake& handshake) {
 }  // namespace
 
 void offer_scan(const wire::ExitNotice& notice) {
-  if (!watches_exit() || kernel::process_id() != g_session.process) return;
+  if (!watches_exit() || kernel::process_id() != g_session.process || is_let_go()) return;
   const uint32_t thread = kernel::thread_id();
   uint32_t first = 0;
   ExitHandshake& handshake = g_session.log->exit_handshake;

@@ -84,6 +84,11 @@ inline void count(StreamHold& hold, ThreadState& state, const Observation& obser
   totals.undo(*state.totals, observation);
 }
 
+// Recording is switched off. What the loader does is looked at all the same: after that other objects may be where these were.
+inline bool is_passed_over(uintptr_t return_address) {
+  return wire::is_switched_off(*g_session.log) && !g_session.loader_code.holds(return_address);
+}
+
 bool is_omitted(uintptr_t return_address) {
   const Module* module = g_session.unwind.modules.find(return_address - 1);
   return module != nullptr && module->omitted;
@@ -106,6 +111,8 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   // of its events comes here.
   if (is_loader && session.unwind.modules.changed()) [[unlikely]]
     session.unwind.refresh_modules();
+  if (wire::is_switched_off(*session.log)) [[unlikely]]
+    return;
   const bool counts = session.totals.is_on() && observation.kind <= wire::RecordKind::kUndo;
   if (counts && observation.kind != wire::RecordKind::kAllocate && !hold.is_nested()) {
     return count(hold, *state, observation, 0);
@@ -133,6 +140,8 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
 }
 
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
+  if (is_passed_over(site.return_address)) [[unlikely]]
+    return;
   StreamHold hold(anchor);
   record_in(hold, observation, site);
 }
@@ -197,6 +206,10 @@ __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagge
 // for all kinds, which is found in the processor's caches more often than two.
 __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                             const uintptr_t* slot) {
+  if (wire::is_switched_off(*g_session.log)) [[unlikely]] {
+    if (!is_passed_over(slot[0])) record_special(anchor, tagged_address, size_bytes, slot);
+    return;
+  }
   if (!anchor.is_ready(g_session.unwind.changes.value())) [[unlikely]]
     return record_special(anchor, tagged_address, size_bytes, slot);
   ThreadState& state = *anchor.states[0];

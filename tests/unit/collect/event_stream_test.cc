@@ -19,8 +19,8 @@
 #include "collect/mapped_stream.h"
 #include "collect/raw_stream.h"
 #include "collect/trace_maker.h"
+#include "memory_source.h"
 #include "model/capture.h"
-#include "model/live_source.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 #include "written_log.h"
@@ -253,7 +253,7 @@ class Events : public model::EventSink {
 
 TEST_F(EventStreamTest, AFollowerGetsWhatTheTraceGets) {
   MadeTrace made("followed", mapped_);
-  model::LiveSource live({});
+  test::MemorySource live({});
   made.maker().follow(live);
   for (unsigned round = 0; round < 5; ++round) {
     work(1000);

@@ -13,7 +13,7 @@
 
 #include "event_script.h"
 #include "exports/formats.h"
-#include "model/live_source.h"
+#include "memory_source.h"
 #include "wire/varint.h"
 
 namespace heaptap::exports {
@@ -74,7 +74,7 @@ std::string exported(std::string_view format, const report::Report& report, mode
 }
 
 std::string exported(std::string_view format) {
-  model::LiveSource source{model::Capture{}};
+  test::MemorySource source{model::Capture{}};
   return exported(format, hostile_report(), source, {});
 }
 
@@ -174,7 +174,7 @@ TEST(Pprof, HostileNamesAreValidText) {
 TEST(Dhat, HostileNamesAreValidJson) {
   report::Report report = hostile_report();
   report.has_events = false;
-  model::LiveSource source{model::Capture{}};
+  test::MemorySource source{model::Capture{}};
   const json profile = json::parse(exported("dhat", report, source, {}));
   EXPECT_EQ(profile["pps"].size(), 3U);
   uint64_t total = 0;
@@ -240,7 +240,7 @@ struct Recorded {
     report.stacks = {stack(1, "malloc", {0, 1, 3})};
   }
   test::EventScript script;
-  model::LiveSource source{model::Capture{}};
+  test::MemorySource source{model::Capture{}};
   std::vector<uint32_t> ids;
   report::Report report;
 };

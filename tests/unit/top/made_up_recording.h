@@ -48,6 +48,11 @@ class MadeUpRecording : public live::Recording {
   base::Result<report::Report> report(uint32_t pid, const analysis::Query& query) override {
     return glance(pid, query);
   }
+  base::Result<report::Report> report_of_image(uint32_t pid, uint32_t /*image*/,
+                                               const analysis::Query& query) override {
+    return glance(pid, query);
+  }
+  void set_give_up(std::function<bool()> /*give_up*/) override {}
   base::Result<report::Report> glance(uint32_t /*pid*/, const analysis::Query& query) override {
     if (!failure.empty()) return base::fail("{}", failure);
     report::Report report;
@@ -65,7 +70,7 @@ class MadeUpRecording : public live::Recording {
     if (query.stacks) list(report, query);
     return report;
   }
-  [[nodiscard]] live::Freshness freshness(uint32_t /*pid*/) const override { return fresh; }
+  [[nodiscard]] live::Freshness freshness(uint32_t /*pid*/) override { return fresh; }
   base::Result<std::string> trace_file(uint32_t /*pid*/) override { return base::fail("there is no file"); }
   base::Result<> start(uint32_t pid) override { return steered("start", pid); }
   base::Result<> stop(uint32_t pid) override { return steered("stop", pid); }

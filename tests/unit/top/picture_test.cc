@@ -202,7 +202,7 @@ TEST_F(Pictures, WithAFilterCountWhatItHides) {
   state_.filter = "log_line";
   state_.mode = Mode::kFilter;
   const std::string text = this->text(80, 24);
-  EXPECT_NE(text.find("1 stacks"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 stack "), std::string::npos) << text;
   EXPECT_NE(text.find("/log_line: 3 hidden"), std::string::npos) << text;
   EXPECT_NE(text.find("filter by function or module: log_line_"), std::string::npos) << text;
 }

@@ -1,0 +1,67 @@
+// Does what clients of a recording ask for, and tells them what happens to it. In the collector's one thread, between drains.
+#pragma once
+#include <poll.h>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "collect/recorded_processes.h"
+#include "collect/recording_source.h"
+#include "control/address.h"
+#include "control/server.h"
+
+namespace heaptap::collect {
+
+class ControlService {
+ public:
+  ControlService(RecordedProcesses& processes, RecordingSource& source);
+
+  void add_waits(std::vector<pollfd>& waits) const;
+  // What was asked for meanwhile, and what happened.
+  void serve();
+
+ private:
+  // What is known of a process that clients were told of.
+  struct Told {
+    uint32_t pid = 0;
+    uint32_t image = 1;
+    uint32_t scans = 0;
+    uint32_t marks = 0;
+    bool is_on = true;
+  };
+  using Reply = base::Result<control::Fields>;
+
+  void tell_what_happened();
+  void tell_of(const RecordedProcess& process, Told& told);
+  void tell_end(const Told& told);
+  void answer(const control::Server::Request& request);
+  Reply reply_to(const control::Message& message);
+  Reply settings() const;
+  Reply list() const;
+  Reply figures(const control::Fields& request);
+  Reply marks(const control::Fields& request);
+  Reply switch_to(const control::Fields& request, bool on);
+  Reply mark(const control::Fields& request, model::MarkKind kind);
+  Reply scan(const control::Fields& request);
+  Reply set_depth(const control::Fields& request);
+  Reply detach(const control::Fields& request);
+  Reply kill(const control::Fields& request);
+  void snapshot(const control::Server::Request& request);
+  bool give_ended_trace(const control::Server::Request& request);
+
+  // The process that a request names: without a name the first one.
+  base::Result<RecordedProcess*> one(const control::Fields& request);
+  // Each that it names: without a name all.
+  Reply for_each(const control::Fields& request, const std::function<base::Result<>(RecordedProcess&)>& act);
+
+  RecordedProcesses& processes_;
+  RecordingSource& source_;
+  std::optional<control::SocketFile> file_;  // none where none could be made
+  control::Server server_;
+  std::vector<Told> told_;
+  size_t ended_count_ = 0;
+};
+
+}  // namespace heaptap::collect

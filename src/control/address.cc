@@ -1,0 +1,144 @@
+#include "control/address.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+namespace heaptap::control {
+namespace {
+
+constexpr std::string_view kProcessName = "heaptap.recording.";
+constexpr int kBacklog = 8;
+
+// Nobody else may put something there.
+bool is_own_folder(const std::string& path) {
+  struct stat facts{};
+  return lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
+         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+base::Result<std::string> make_folder() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe)
+  std::vector<std::string> candidates;
+  if (runtime != nullptr && runtime[0] == '/' && is_own_folder(runtime)) {
+    candidates.push_back(fmt::format("{}/heaptap", runtime));
+  }
+  candidates.push_back(fmt::format("/tmp/heaptap-{}", geteuid()));
+  for (const std::string& path : candidates) {
+    const bool made = mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST;
+    if (made && is_own_folder(path)) return path;
+  }
+  return base::fail("can't make a folder for sockets at {}: another user's is there, or nothing can be written",
+                    candidates.back());
+}
+
+base::UniqueFd make_socket() { return base::UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+
+bool listen_at(int descriptor, const Address& address) {
+  return bind(descriptor, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0 &&
+         listen(descriptor, kBacklog) == 0;
+}
+
+}  // namespace
+
+Address address_of_process(pid_t process) {
+  Address address;
+  const std::string name = fmt::format("{}{}", kProcessName, process);
+  address.name.sun_family = AF_UNIX;
+  std::memcpy(address.name.sun_path + 1, name.data(), name.size());  // a leading NUL: the abstract namespace
+  address.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+std::optional<Address> address_of_file(const std::string& path) {
+  Address address;
+  if (path.empty() || path.size() >= sizeof(address.name.sun_path)) return std::nullopt;
+  address.name.sun_family = AF_UNIX;
+  std::memcpy(address.name.sun_path, path.data(), path.size());
+  address.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  return address;
+}
+
+std::optional<uid_t> peer_of(int connection) {
+  ucred peer{};
+  socklen_t bytes = sizeof(peer);
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return std::nullopt;
+  return peer.uid;
+}
+
+bool is_trusted(int connection) {
+  const std::optional<uid_t> peer = peer_of(connection);
+  return peer && (*peer == 0 || *peer == geteuid());
+}
+
+base::UniqueFd listen_for_process(pid_t process) {
+  base::UniqueFd socket = make_socket();
+  if (socket && !listen_at(socket.get(), address_of_process(process))) socket.reset();
+  return socket;
+}
+
+base::Result<SocketFile> SocketFile::create(pid_t collector) {
+  const auto folder = make_folder();
+  if (!folder) return std::unexpected(folder.error());
+  std::string path = fmt::format("{}/{}.sock", *folder, collector);
+  const auto address = address_of_file(path);
+  if (!address) return base::fail("{} is too long for the name of a socket", path);
+  base::UniqueFd socket = make_socket();
+  // One of that number that was killed has left it behind.
+  unlink(path.c_str());
+  if (!socket || !listen_at(socket.get(), *address)) {
+    return base::fail("can't make the socket {}: {}", path, base::reason_of(errno));
+  }
+  SocketFile file(std::move(path), std::move(socket));
+  if (chmod(file.path().c_str(), S_IRUSR | S_IWUSR) != 0) {
+    return base::fail("can't protect the socket {}: {}", file.path(), base::reason_of(errno));
+  }
+  return file;
+}
+
+SocketFile::SocketFile(SocketFile&& other) noexcept
+    : path_(std::exchange(other.path_, {})), socket_(std::move(other.socket_)) {}
+
+SocketFile::~SocketFile() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+bool is_reachable(pid_t process) {
+  const base::UniqueFd connection = make_socket();
+  const Address address = address_of_process(process);
+  return connection &&
+         connect(connection.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0 &&
+         is_trusted(connection.get());
+}
+
+// proc(5), /proc/net/unix: the last word of a line is the name, an abstract one begins with an @.
+std::vector<pid_t> processes_with_socket() {
+  std::vector<pid_t> found;
+  std::ifstream file("/proc/net/unix");
+  for (std::string line; std::getline(file, line);) {
+    const size_t at = line.rfind('@');
+    const std::string_view name = at == std::string::npos ? "" : std::string_view(line).substr(at + 1);
+    if (!name.starts_with(kProcessName)) continue;
+    const std::string_view number = name.substr(kProcessName.size());
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), pid);
+    if (error == std::errc() && end == number.data() + number.size() && pid > 0) found.push_back(pid);
+  }
+  // Each connection has a line, too.
+  std::ranges::sort(found);
+  const auto repeated = std::ranges::unique(found);
+  found.erase(repeated.begin(), repeated.end());
+  return found;
+}
+
+}  // namespace heaptap::control

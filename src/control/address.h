@@ -1,0 +1,59 @@
+// Where a recording is asked for: an abstract UNIX socket named after each recorded process, which ends with the one who
+// listens, and a socket file of mode 0600 for the whole recording, which can be named, listed and forwarded. Only the same user
+// and root are listened to, and only these are believed.
+#pragma once
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace heaptap::control {
+
+struct Address {
+  sockaddr_un name{};
+  socklen_t bytes = 0;
+};
+Address address_of_process(pid_t process);
+// None: it is too long for a socket.
+std::optional<Address> address_of_file(const std::string& path);
+
+// Of a connection: who is at the other end; no user where that isn't known.
+std::optional<uid_t> peer_of(int connection);
+// This user, or root.
+bool is_trusted(int connection);
+
+// Listening, not blocking; none where that isn't possible.
+base::UniqueFd listen_for_process(pid_t process);
+
+// The socket file of a recording, removed with this.
+class SocketFile {
+ public:
+  // In a folder of this user's own: $XDG_RUNTIME_DIR/heaptap, or else /tmp/heaptap-<uid>.
+  static base::Result<SocketFile> create(pid_t collector);
+  SocketFile(SocketFile&& other) noexcept;
+  SocketFile& operator=(SocketFile&&) = delete;
+  ~SocketFile();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
+
+ private:
+  SocketFile(std::string path, base::UniqueFd socket) : path_(std::move(path)), socket_(std::move(socket)) {}
+
+  std::string path_;
+  base::UniqueFd socket_;
+};
+
+// Whether somebody listens there who may be asked and is believed.
+bool is_reachable(pid_t process);
+
+// Recorded processes that can be asked for on this machine, by whomever they are recorded.
+std::vector<pid_t> processes_with_socket();
+
+}  // namespace heaptap::control

@@ -1,0 +1,189 @@
+#include "control/client.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "control/address.h"
+
+namespace heaptap::control {
+namespace {
+
+constexpr std::chrono::seconds kLongestGreeting{30};  // a recorder that is in a scan of a large program
+
+base::Error nobody_records(pid_t process) {
+  struct stat facts{};
+  if (stat(fmt::format("/proc/{}", process).c_str(), &facts) != 0) {
+    return base::make_error("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
+  }
+  return base::make_error(
+      "process {} is not being recorded: start it with `heaptap run PROGRAM`, or record it with `heaptap attach {}`, "
+      "then ask again",
+      process, process);
+}
+
+base::Error recorded_by_another(const std::string& name) {
+  return base::make_error("{} is recorded by another user: ask as that user, or as root", name);
+}
+
+base::UniqueFd connect_to(const Address& address) {
+  base::UniqueFd connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (connection && ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0) {
+    const int error = errno;
+    connection.reset();
+    errno = error;
+  }
+  return connection;
+}
+
+// The last one; others that came are closed.
+base::UniqueFd file_in(msghdr& message) {
+  base::UniqueFd file;
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
+      file = base::UniqueFd(descriptor);
+    }
+  }
+  return file;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Client>> Client::connect(pid_t process) {
+  base::UniqueFd connection = connect_to(address_of_process(process));
+  if (!connection) return std::unexpected(nobody_records(process));
+  auto client = std::unique_ptr<Client>(new Client(std::move(connection), fmt::format("process {}", process)));
+  HEAPTAP_TRY(client->greet());
+  return client;
+}
+
+base::Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_path) {
+  const auto address = address_of_file(socket_path);
+  if (!address) return base::fail("'{}' is too long for the name of a socket", socket_path);
+  base::UniqueFd connection = connect_to(*address);
+  if (!connection) {
+    return base::fail("can't connect to '{}': {}; `heaptap console` lists what is being recorded", socket_path,
+                      base::reason_of(errno));
+  }
+  auto client = std::unique_ptr<Client>(new Client(std::move(connection), fmt::format("'{}'", socket_path)));
+  HEAPTAP_TRY(client->greet());
+  return client;
+}
+
+base::Result<> Client::greet() {
+  if (!is_trusted(connection_.get())) return std::unexpected(recorded_by_another(name_));
+  const std::optional<uid_t> peer = peer_of(connection_.get());
+  // Root's heaptap listens to root alone, and closes the door at once.
+  const auto refused = [&]() -> base::Result<> {
+    if (peer != geteuid()) return std::unexpected(recorded_by_another(name_));
+    return lost(base::make_error("it or the process ended meanwhile"));
+  };
+  if (!send(hello())) return refused();
+  const auto deadline = std::chrono::steady_clock::now() + kLongestGreeting;
+  while (true) {
+    if (const auto message = reader_.next()) {
+      const uint64_t version = message->fields.number_or_0(Field::kMajor);
+      if (message->kind == Kind::kHello && version == kMajorVersion) return {};
+      return base::fail("the heaptap that records {} speaks another version of the protocol ({}, this one {})", name_,
+                        version, kMajorVersion);
+    }
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd wait{connection_.get(), POLLIN, 0};
+    if (left.count() <= 0 || (poll(&wait, 1, static_cast<int>(left.count())) < 0 && errno != EINTR)) {
+      return lost(base::make_error("nothing came in {} s", kLongestGreeting.count()));
+    }
+    if (!reader_.is_sound() || !read(false)) return refused();
+  }
+}
+
+base::Result<Answer> Client::ask(Kind request, const Fields& fields) {
+  if (!is_connected_) return lost(base::make_error("the connection has ended"));
+  const uint64_t number = ++last_number_;
+  HEAPTAP_TRY(send({request, number, fields}));
+  while (true) {
+    while (auto message = reader_.next()) {
+      if (message->kind == Kind::kNews) news_.push_back(std::move(message->fields));
+      if (message->number != number) {  // of a request that was given up
+        file_.reset();
+        continue;
+      }
+      if (message->kind == Kind::kAnswer) return Answer{std::move(message->fields), std::move(file_)};
+      if (message->kind != Kind::kRefusal) continue;
+      const auto kind = message->fields.number_or_0(Field::kErrorKind) == static_cast<uint64_t>(base::ErrorKind::kUsage)
+                            ? base::ErrorKind::kUsage
+                            : base::ErrorKind::kFailed;
+      return std::unexpected(base::Error{message->fields.text_or_empty(Field::kText), kind});
+    }
+    if (!reader_.is_sound()) return lost(base::make_error("it said what is no message of the protocol"));
+    HEAPTAP_TRY(read(true));
+  }
+}
+
+std::optional<Fields> Client::next_news() {
+  while (is_connected_ && read(false)) {
+    pollfd wait{connection_.get(), POLLIN, 0};
+    if (poll(&wait, 1, 0) <= 0) break;
+  }
+  while (auto message = reader_.next()) {
+    if (message->kind == Kind::kNews) news_.push_back(std::move(message->fields));
+  }
+  if (!reader_.is_sound()) is_connected_ = false;
+  if (news_.empty()) return std::nullopt;
+  Fields first = std::move(news_.front());
+  news_.pop_front();
+  return first;
+}
+
+base::Result<> Client::read(bool waits) {
+  constexpr size_t kPieceBytes = size_t{16} << 10;
+  std::array<char, kPieceBytes> piece;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> room{};
+  iovec part{piece.data(), piece.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room.data();
+  message.msg_controllen = room.size();
+  ssize_t bytes = 0;
+  do {
+    bytes = recvmsg(connection_.get(), &message, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));
+    if (bytes < 0 && errno == EINTR && give_up_ && give_up_()) return base::fail("interrupted: it goes on over there");
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
+  if (bytes <= 0)
+    return lost(bytes < 0 ? base::Error{base::reason_of(errno)}
+                          : base::make_error("it or the process ended meanwhile"));
+  if (auto file = file_in(message)) file_ = std::move(file);
+  reader_.add({piece.data(), static_cast<size_t>(bytes)});
+  return {};
+}
+
+base::Result<> Client::send(const Message& message) {
+  const std::string bytes = encode(message);
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t sent = ::send(connection_.get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return lost(base::Error{base::reason_of(errno)});
+    done += static_cast<size_t>(sent);
+  }
+  return {};
+}
+
+std::unexpected<base::Error> Client::lost(const base::Error& why) {
+  is_connected_ = false;
+  return base::fail("the heaptap that records {} gave no answer: {}", name_, why.message);
+}
+
+}  // namespace heaptap::control

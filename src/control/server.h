@@ -1,0 +1,73 @@
+// The recorder's end of the control protocol. Never waits, for nobody: a client that doesn't read, says nonsense or is gone is
+// dropped, and costs the recording nothing.
+#pragma once
+#include <poll.h>
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "control/message.h"
+
+namespace heaptap::control {
+
+class Server {
+ public:
+  struct Request {
+    uint64_t client = 0;  // who is to be answered
+    Message message;
+  };
+
+  // Of the clients.
+  void add_waits(std::vector<pollfd>& waits) const;
+  // Takes the connections that wait at a listening socket.
+  void accept_from(int listening);
+  // What clients ask for, one at a time: until none, then the next look.
+  std::optional<Request> next_request();
+
+  void answer(uint64_t client, uint64_t number, const Fields& fields);
+  // `file` goes with it; it stays the caller's.
+  void answer(uint64_t client, uint64_t number, const Fields& fields, int file);
+  void refuse(uint64_t client, uint64_t number, std::string_view why, uint32_t kind);
+  void subscribe(uint64_t client);
+  // To all who subscribed.
+  void tell(const Fields& news);
+  // Whether somebody wants news.
+  [[nodiscard]] bool has_subscribers() const;
+  [[nodiscard]] size_t client_count() const { return clients_.size(); }
+
+ private:
+  struct Outgoing {
+    std::string bytes;
+    base::UniqueFd file;  // goes with the first byte
+  };
+  struct Client {
+    uint64_t id = 0;
+    base::UniqueFd connection;
+    MessageReader reader{kMaxRequestBytes};
+    bool said_hello = false;
+    bool subscribed = false;
+    bool is_gone = false;
+    bool is_half_closed = false;  // says nothing any more, and may still read
+    std::list<Outgoing> outgoing;
+    size_t outgoing_bytes = 0;
+    uint64_t asked_last = 0;  // counts requests: who asked least lately is served first
+  };
+
+  void read_from(Client& client);
+  std::optional<Message> next_of(Client& client);
+  void take_hello(Client& client, const Message& message);
+  void send(Client& client, const Message& message, int file);
+  static void flush(Client& client);
+  Client* find(uint64_t id);
+  void drop_gone();
+
+  std::list<Client> clients_;
+  uint64_t last_id_ = 0;
+  uint64_t requests_ = 0;
+};
+
+}  // namespace heaptap::control

@@ -1,0 +1,16 @@
+// The payload of a frame of marks. Writer and reader.
+#pragma once
+#include <vector>
+
+#include "model/mark.h"
+#include "trace/byte_buffer.h"
+#include "wire/varint.h"
+
+namespace heaptap::trace {
+
+void write_marks(ByteBuffer& out, const std::vector<model::Mark>& marks);
+
+// Appends what the payload holds. False where it is damaged: a part of it may have been appended.
+bool read_marks(wire::VarintReader& in, std::vector<model::Mark>& marks);
+
+}  // namespace heaptap::trace
