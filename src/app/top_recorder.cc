@@ -29,9 +29,9 @@ std::string temporary_directory() {
 }
 
 // In a new process, before it executes heaptap: only what is async-signal-safe. The recording ends with its parent.
-[[noreturn]] void become_recorder(pid_t parent, int input, int output, char** arguments) {
+[[noreturn]] void become_recorder(pid_t parent, int end_signal, int input, int output, char** arguments) {
   (void)setsid();
-  (void)prctl(PR_SET_PDEATHSIG, SIGINT);
+  (void)prctl(PR_SET_PDEATHSIG, end_signal);
   if (getppid() != parent) _exit(1);
   sigset_t none;
   sigemptyset(&none);
@@ -102,9 +102,12 @@ base::Result<> TopRecorder::execute(const std::vector<std::string>& arguments) {
   const pid_t parent = getpid();
   recorder_ = fork();
   if (recorder_ < 0) return base::fail("can't start heaptap {}: {}", arguments.front(), base::reason_of(errno));
-  if (recorder_ == 0) become_recorder(parent, nothing.get(), output_.get(), pointers.data());
+  if (recorder_ == 0) become_recorder(parent, end_signal(), nothing.get(), output_.get(), pointers.data());
   return {};
 }
+
+// `heaptap run` hands it on to the program; SIGINT it leaves to the terminal.
+int TopRecorder::end_signal() const { return pid_ == 0 ? SIGTERM : SIGINT; }
 
 bool TopRecorder::has_ended() {
   if (recorder_ <= 0) return true;
@@ -150,7 +153,7 @@ base::Result<std::unique_ptr<live::Recording>> TopRecorder::connect(const std::f
 
 TopRecorder::~TopRecorder() {
   if (!has_ended()) {
-    (void)kill(recorder_, SIGINT);
+    (void)kill(recorder_, end_signal());
     int status = 0;
     while (waitpid(recorder_, &status, 0) < 0 && errno == EINTR) {
     }

@@ -35,6 +35,7 @@ class TopRecorder {
   base::Result<> choose_trace(const std::string& output);
   base::Result<> execute(const std::vector<std::string>& arguments);
   [[nodiscard]] bool has_ended();
+  [[nodiscard]] int end_signal() const;  // what ends the recording
   [[nodiscard]] std::vector<uint32_t> candidates() const;
   [[nodiscard]] std::string said() const;
 

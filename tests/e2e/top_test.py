@@ -169,7 +169,7 @@ class Top(heaptap_test.TestCase):
         screen.wait_for("The filter hides all of them.", "hidden")
         screen.keys("Escape")
         screen.keys("m", "x", "Enter")
-        screen.wait_for("recording of the past")
+        screen.wait_for("mark: '")
         screen.tmux("resize-window", "-x", "30", "-y", "6")
         screen.wait_for("leak_shop")
         screen.tmux("resize-window", "-x", "120", "-y", "40")
@@ -226,7 +226,7 @@ class Top(heaptap_test.TestCase):
     def test_it_stops_and_goes_on(self):
         if not ANIMATION.exists():
             self.skipTest("animate_top isn't built")
-        screen = self.on_tmux("bash", "-i", "--norc")
+        screen = self.on_tmux("bash", "--norc", "-i")
         screen.keys(f"PS1='ready> '; {ANIMATION}", "Enter")
         screen.wait_for("gate (pid 7731)")
         screen.keys("C-z")
@@ -254,7 +254,7 @@ class Top(heaptap_test.TestCase):
 
     def test_attaches_and_lets_go(self):
         process = self.start_growing()
-        outcome = heaptap("top", "--json", "--delay", "300ms", "--count", "4", process.pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+        outcome = heaptap("top", "--json", "--delay", "1s", "--count", "4", process.pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
         self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
         samples = [json.loads(line) for line in outcome.stdout.splitlines()]
         self.assertEqual(len(samples), 4)
