@@ -47,17 +47,20 @@ struct Query {
 
   // What of it is listed.
   SortKey sort = SortKey::kUsage;
-  size_t limit = 0;         // stacks and blocks; 0: all
-  uint32_t depth = 0;       // frames of a stack; 0: all
-  bool stacks = true;       // list stacks at all
-  bool blocks = false;      // list live blocks
-  bool errors = false;      // list bad releases, with their stacks
-  bool leaks_only = false;  // only stacks with leaks; without a scan those that still hold something
-  bool statistics = true;   // sizes, lifetimes, the timeline and threads; without them it is faster
-  bool lifetimes = true;    // of each stack's blocks; the same
-  bool events = true;       // false: of calls nothing is known, only of what a scan found; needs one
+  size_t limit = 0;                      // stacks and blocks; 0: all
+  uint32_t depth = 0;                    // frames of a stack; 0: all
+  bool stacks = true;                    // list stacks at all
+  std::vector<uint64_t> stack_ids = {};  // list these, in this order, and no others; empty: as `sort` and `limit` say
+  bool counts = false;                   // all stacks in numbers, without names
+  bool blocks = false;                   // list live blocks
+  bool errors = false;                   // list bad releases, with their stacks
+  bool leaks_only = false;               // only stacks with leaks; without a scan those that still hold something
+  bool statistics = true;                // sizes, lifetimes, the timeline and threads; without them it is faster
+  bool lifetimes = true;                 // of each stack's blocks; the same
+  bool events = true;                    // false: of calls nothing is known, only of what a scan found; needs one
 
   // Leaks, where the trace has a scan of the target's memory.
+  bool scans = true;  // conclude from scans; without it is faster, and nothing is known of leaks
   uint32_t scan = 0;  // number of the scan; 0: the last one
   leaks::LeakOptions leaks = {};
   Suppressions suppressions = {};

@@ -104,7 +104,7 @@ bool needs_scan(const Query& query) {
 }
 
 ScanAhead::ScanAhead(model::EventSource& source, const Query& query) {
-  if (source.scans().empty()) return;
+  if (!query.scans || source.scans().empty()) return;
   const auto index = index_of(source, query.scan);
   if (!index) return;
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
@@ -121,6 +121,7 @@ base::Result<ScanAhead::Reached> ScanAhead::take() { return scan_.get(); }
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const Query& query,
                                                        StackNames& names, IgnoredStacks& ignored,
                                                        const ledger::Ledger& ledger, ScanAhead& ahead) {
+  if (!query.scans) return nullptr;
   if (source.scans().empty() && needs_scan(query)) return no_scan(source);
   if (source.scans().empty() && query.scan == 0) return nullptr;
   const auto index = index_of(source, query.scan);

@@ -180,22 +180,48 @@ void Listing::list_stacks(report::Report& report) const {
     report.ignored.rules.push_back({rule.place, rule.filter.text(), {}});
   std::vector<SortPlace> places;
   places.reserve(index_.group_count());
+  if (query_.counts) report.counts.reserve(index_.group_count());
   report::StackEntry stack;
   for (uint64_t id = 1; id <= index_.group_count(); ++id) {
     count(id, stack);
-    if (!is_ignored(stack, report.ignored) && is_listed(stack)) places.push_back(place_of(stack, query_.sort));
+    const bool ignored = is_ignored(stack, report.ignored);
+    if (query_.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
+    if (!ignored && is_listed(stack)) places.push_back(place_of(stack, query_.sort));
   }
   report.stack_count = places.size();
   if (!query_.stacks) {
     return;
   }
-  keep_first(places, query_.limit, std::less<>());
-  for (const SortPlace& place : places) {
-    report::StackEntry& entry = report.stacks.emplace_back();
-    count(place.id, entry);
-    entry.threads = threads_of(place.id);
-    name(entry);
+  if (!query_.stack_ids.empty()) {
+    for (const uint64_t id : query_.stack_ids) {
+      if (id != 0 && id <= index_.group_count()) list(report, id);
+    }
+    return;
   }
+  keep_first(places, query_.limit, std::less<>());
+  for (const SortPlace& place : places) list(report, place.id);
+}
+
+void Listing::list(report::Report& report, uint64_t id) const {
+  report::StackEntry& entry = report.stacks.emplace_back();
+  count(id, entry);
+  entry.threads = threads_of(id);
+  name(entry);
+}
+
+report::StackCount Listing::count_of(const report::StackEntry& stack) const {
+  const report::BlockCount lost = stack.leaks ? stack.leaks->lost() : report::BlockCount{};
+  return {.allocations = stack.allocations,
+          .releases = stack.releases,
+          .allocated_bytes = stack.allocated_bytes,
+          .live_blocks = stack.live_blocks,
+          .live_bytes = stack.live_bytes,
+          .temporary_allocations = stack.temporary_allocations,
+          .lifetime_ns = stack.lifetime_ns,
+          .leaked_bytes = lost.bytes,
+          .leaked_blocks = lost.blocks,
+          .mapping = is_mapping(stack.id),
+          .live_known = stack.live_known};
 }
 
 // The same function called from the same stack has the same number, for any kind of site.

@@ -34,6 +34,8 @@ class Listing {
   [[nodiscard]] bool is_mapping(uint64_t id) const;
   // Counts it with the rule that ignores it, where one does.
   [[nodiscard]] bool is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const;
+  [[nodiscard]] report::StackCount count_of(const report::StackEntry& stack) const;
+  void list(report::Report& report, uint64_t id) const;
   [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
   void count(uint64_t id, report::StackEntry& stack) const;  // sets its numbers
   [[nodiscard]] report::Growth growth_of(uint64_t id, const report::StackEntry& stack) const;

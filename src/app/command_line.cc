@@ -21,6 +21,7 @@ constexpr std::string_view kHelp =
   heaptap leaks PID [--json] [options]          scan a process for leaks now, while it is being recorded
   heaptap mark PID NAME                         name this moment of a recording, for --from, --to, --since
   heaptap console [PID|TRACE] [-x COMMAND]      look at a recording and steer it, by commands
+  heaptap top [PID|TRACE|PROGRAM] [options]     show the memory of a process live, on the screen
   heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
   heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
   heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
@@ -33,7 +34,7 @@ The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FIL
 heaptap.latest.htap links to the newest one, which show, report and export take where none is named.
 )";
 
-constexpr std::array<std::string_view, 4> kPlanned{"connect", "discover", "top", "serve"};
+constexpr std::array<std::string_view, 3> kPlanned{"connect", "discover", "serve"};
 
 base::Result<Command> parse_help(const Arguments& arguments, const Defaults& defaults);
 
@@ -49,7 +50,7 @@ constexpr std::array kCommands{
     NamedCommand{"export", parse_export}, NamedCommand{"report", parse_report},
     NamedCommand{"doctor", parse_doctor}, NamedCommand{"completions", parse_completions},
     NamedCommand{"diff", parse_diff},     NamedCommand{"console", parse_console},
-    NamedCommand{"help", parse_help},
+    NamedCommand{"top", parse_top},       NamedCommand{"help", parse_help},
 };
 
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest, const Defaults& defaults) {

@@ -15,6 +15,7 @@
 #include "app/run_command.h"
 #include "app/settings.h"
 #include "app/show_command.h"
+#include "app/top_command.h"
 #include "base/result.h"
 
 namespace heaptap::app {
@@ -37,7 +38,7 @@ struct PrintText {
 };
 
 using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
-                             ReportOptions, DoctorOptions, DiffOptions, MarkOptions, ConsoleOptions>;
+                             ReportOptions, DoctorOptions, DiffOptions, MarkOptions, ConsoleOptions, TopOptions>;
 
 // `arguments` without the program's own name; options that count by default come from `defaults`.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults = {});

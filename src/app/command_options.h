@@ -23,6 +23,7 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
 base::Result<Command> parse_report(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_console(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults);
 
 // Which allocations count, by name and thread or by time, and where names come from: of commands that read traces.
 void add_name_filters(CLI::App& app, analysis::Query& query);

@@ -33,7 +33,7 @@ struct ConsoleSettings {
 class ConsoleSession {
  public:
   ConsoleSettings settings;
-  Defaults defaults;  // of options of `show` and `export`
+  Defaults defaults;                    // of options of `show` and `export`
   console::Words last_view{"summary"};  // as behind `show`; of `monitor`
 
   [[nodiscard]] bool has_recording() const { return recording_ != nullptr; }

@@ -17,6 +17,7 @@
 #include "report/leak_counts.h"
 #include "report/leak_views.h"
 #include "report/machinery.h"
+#include "report/stack_count.h"
 #include "wire/log.h"
 
 namespace heaptap::report {
@@ -238,6 +239,7 @@ struct Report {
   uint64_t errors_dropped = 0;    // releases that are counted but not listed: too many different ones
   std::vector<StackEntry> stacks;
   uint64_t stack_count = 0;  // all that the filters let through and no rule ignores, also those that are not listed
+  std::vector<StackCount> counts;  // of all stacks, by id - 1; empty unless asked for
   std::vector<SizeClass> size_classes;
   std::vector<ExactSize> top_sizes;    // most allocations first
   uint64_t uncounted_allocations = 0;  // of sizes that are missing in top_sizes: too many different ones

@@ -122,6 +122,32 @@ TEST_F(Analysis, KeepsIdsWhateverIsShown) {
   EXPECT_EQ(limited.stack_count, 3u);
 }
 
+TEST_F(Analysis, CountsAllStacksAndNamesThoseThatAreAskedFor) {
+  const auto first = script_.stack({0x10});
+  const auto second = script_.stack({0x20});
+  const auto third = script_.stack({0x30});
+  const auto block = script_.allocate(7, 1, Function::kMalloc, first);
+  script_.allocate(100, 1, Function::kMalloc, second);
+  script_.allocate(50, 2, Function::kMalloc, third);
+  script_.allocate(5, 2, Function::kMalloc, third);
+  script_.release(block, 1);
+  const report::Report report = analyzed({.limit = 1, .stack_ids = {3, 99, 0, 1}, .counts = true});
+  ASSERT_EQ(report.counts.size(), 3u);
+  EXPECT_EQ(report.counts[0].allocations, 1u);
+  EXPECT_EQ(report.counts[0].releases, 1u);
+  EXPECT_EQ(report.counts[0].allocated_bytes, 7u);
+  EXPECT_EQ(report.counts[0].live_bytes, 0u);
+  EXPECT_EQ(report.counts[1].live_bytes, 100u);
+  EXPECT_EQ(report.counts[2].live_bytes, 55u);
+  EXPECT_EQ(report.counts[2].live_blocks, 2u);
+  ASSERT_EQ(report.stacks.size(), 2u);  // no stack has the other numbers
+  EXPECT_EQ(report.stacks[0].id, 3u);
+  EXPECT_EQ(report.stacks[0].threads, std::vector<uint32_t>{2});
+  EXPECT_EQ(report.stacks[1].id, 1u);
+  EXPECT_EQ(report.stack_count, 3u);
+  EXPECT_TRUE(analyzed({.limit = 1}).counts.empty());
+}
+
 TEST_F(Analysis, SumsStacksToTheTotals) {
   for (uint32_t count = 0; count < 500; ++count) {
     const auto block = script_.allocate(count, 1 + count % 3, Function::kMalloc, script_.stack({count % 17, 5}));

@@ -86,6 +86,23 @@ TEST_F(LeakViews, FindABlockByAnAddressInsideIt) {
   EXPECT_EQ(behind.error().kind, base::ErrorKind::kUsage);
 }
 
+TEST_F(LeakViews, CountLostBytesOfAllStacksUnlessScansAreLeftOut) {
+  list(100);
+  node(50);
+  node(60);
+  scan({{1, 2}}, {{0}});
+  Query query{.stacks = false, .counts = true};
+  const report::Report made = report(query);
+  ASSERT_EQ(made.counts.size(), 2u);
+  EXPECT_EQ(made.counts[0].leaked_bytes, 0u);
+  EXPECT_EQ(made.counts[1].leaked_bytes, 110u);
+  EXPECT_EQ(made.counts[1].leaked_blocks, 2u);
+  query.scans = false;
+  const report::Report without = report(query);
+  EXPECT_FALSE(without.leaks.scanned);
+  EXPECT_EQ(without.counts[1].leaked_bytes, 0u);
+}
+
 TEST_F(LeakViews, TakeTheLargestBlockOfAStack) {
   node(50);
   node(60);

@@ -1,0 +1,36 @@
+#include "app/top_connection.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <vector>
+
+#include "base/safe_text.h"
+
+namespace heaptap::app {
+
+bool is_socket(const std::string& word) {
+  if (word.starts_with('@')) return true;
+  struct stat facts{};
+  return stat(word.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode);
+}
+
+base::Result<std::unique_ptr<live::Recording>> connect_to_recorded(uint32_t pid) {
+  return live::connect_to_process(pid);
+}
+
+base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::string& socket) {
+  if (!socket.empty()) return live::connect_to_socket(socket);
+  const std::vector<live::Offer> offers = live::recordings_of_this_user();
+  if (offers.size() == 1) return live::connect_to_process(offers.front().pid);
+  if (offers.empty()) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "top: nothing of yours is being recorded; name a PID, a program to start, or a trace");
+  }
+  std::string list;
+  for (const live::Offer& offer : offers)
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", offer.pid, base::safe_text(offer.program));
+  return base::fail_as(base::ErrorKind::kUsage, "top: several processes are being recorded; name one: {}", list);
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,72 @@
+// The options of `heaptap top`.
+#include <algorithm>
+
+#include "app/command_options.h"
+#include "app/top_connection.h"
+#include "app/trace_file.h"
+#include "top/output.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr const char* kUsage = "heaptap top [options] [PID|SOCKET|TRACE|[--] PROGRAM [ARG...]]";
+
+bool is_number(const std::string& word) {
+  return !word.empty() && std::ranges::all_of(word, [](char digit) { return digit >= '0' && digit <= '9'; });
+}
+
+// One word may name what is there already; all else is a command line.
+void take_words(TopOptions& options, Arguments words) {
+  const bool is_command = !words.empty() && words.front() == "--";
+  if (is_command) words.erase(words.begin());
+  const bool names_target =
+      words.size() == 1 && !is_command &&
+      (is_number(words[0]) || is_trace(words[0]) || words[0].ends_with(".run") || is_socket(words[0]));
+  if (names_target) {
+    options.target = std::move(words.front());
+  } else {
+    options.command = std::move(words);
+  }
+}
+
+}  // namespace
+
+base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults) {
+  TopOptions options;
+  CLI::App app("Show a process's memory live, on the screen: " + std::string(kUsage), "top");
+  app.add_flag("--once", options.once, "Print one picture and end (default where stdout is no terminal)");
+  app.add_flag("--json", options.json, "Print a JSON object for each sample, one a line");
+  add_duration(app, "--delay", options.settings.delay_ns, "Time between two samples (default 1s)")->type_name("TIME");
+  add_number(app, "--count", options.settings.count, "End after N samples", 1);
+  add_number(app, "-n,--rows", options.settings.rows, "Print at most N stacks (--once: 20, --json: 10)", 1, 10'000);
+  add_choice(
+      app, "--sort", top::figure_words(),
+      [&options](const std::string& word) { options.settings.sort = top::figure_of(word); },
+      "Sort by live (default), blocks, growth, rate, calls, lifetime, temporary or leaked");
+  app.add_option("--filter", options.settings.filter, "Only stacks with this text in a function or a module")
+      ->type_name("TEXT");
+  add_number(app, "--process", options.settings.pid, "Several processes: begin with this one (PID)", 1);
+  app.add_option("-o,--output", options.output, "Keep the trace of a recording that this begins")->type_name("FILE");
+  add_symbol_sources(app, options.settings.names_from.symbols);
+  add_skip(app, options.settings.names_from.skip);
+  add_ignore(app, options.settings.names_from.ignores);
+  add_color(app, options.color);
+  add_config(app);
+  const auto begin = program_begin(app, arguments);
+  const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto parsed = parse_with(app, kUsage, Arguments(arguments.begin(), split), defaults);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (*parsed) return **parsed;
+  constexpr uint64_t kLeastDelay = 50'000'000;
+  if (options.settings.delay_ns < kLeastDelay) {
+    return base::fail_as(base::ErrorKind::kUsage, "top: --delay: at least 50ms\nusage: {}", kUsage);
+  }
+  if (options.once && options.json) {
+    return base::fail_as(base::ErrorKind::kUsage, "top: --once or --json (--json --count 1 is both)\nusage: {}",
+                         kUsage);
+  }
+  take_words(options, Arguments(split, arguments.end()));
+  return options;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,30 @@
+// From a picture to the cells of a screen of any size: for the terminal, and for `--once` as text.
+#pragma once
+#include <vector>
+
+#include "top/grid.h"
+#include "top/picture.h"
+
+namespace heaptap::top {
+
+// Where what can be clicked at stands.
+struct Places {
+  size_t head_line = 0;
+  size_t first_row = 0;  // line
+  size_t row_count = 0;
+  struct Column {
+    Figure figure = Figure::kLive;
+    size_t begin = 0;
+    size_t end = 0;
+  };
+  std::vector<Column> columns;
+};
+
+struct Drawn {
+  Grid grid;
+  Places places;
+};
+// `ascii`: for a terminal that has no other characters.
+Drawn draw(const Picture& picture, const Layout& layout, bool ascii);
+
+}  // namespace heaptap::top

@@ -1,0 +1,62 @@
+// From samples, one after the other, to what only several of them tell: rates, growth since a mark, series for sparklines. Its
+// memory doesn't depend on how long it goes on. Of one process: a sample of another one begins anew.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "top/sample.h"
+
+namespace heaptap::top {
+
+enum class Gauge : uint8_t { kLive, kBlocks, kResident, kAllocations, kReleases, kLog };
+inline constexpr size_t kGaugeCount = 6;
+
+class History {
+ public:
+  static constexpr size_t kMaxSeries = 512;
+  using Series = std::deque<std::optional<double>>;  // the newest last
+
+  void add(SharedSample sample);
+  void add_leaks(LeakSample leaks);
+  // Growth counts from the newest sample on.
+  void set_base(std::string name);
+
+  [[nodiscard]] const Sample* now() const { return now_.get(); }
+  [[nodiscard]] const std::optional<LeakSample>& leaks() const { return leaks_; }
+  // Empty: since the first sample.
+  [[nodiscard]] const std::string& base_name() const { return base_name_; }
+
+  // Nothing: not known.
+  [[nodiscard]] std::optional<double> value(Gauge gauge) const;
+  [[nodiscard]] const Series& series(Gauge gauge) const { return series_[static_cast<size_t>(gauge)]; }
+
+  // Of a stack that the newest sample counts.
+  [[nodiscard]] std::optional<int64_t> growth_of(uint64_t id) const;
+  [[nodiscard]] std::optional<double> bytes_per_second_of(uint64_t id) const;
+  [[nodiscard]] std::optional<double> calls_per_second_of(uint64_t id) const;
+  [[nodiscard]] std::optional<double> bytes_per_second_of_thread(uint32_t number) const;
+  [[nodiscard]] std::optional<double> calls_per_second_of_thread(uint32_t number) const;
+  [[nodiscard]] std::optional<uint64_t> leaked_bytes_of(uint64_t id) const;
+
+ private:
+  void begin_anew();
+  void learn_timeline();
+  [[nodiscard]] std::optional<double> gauge_of_now(Gauge gauge) const;
+  [[nodiscard]] std::optional<double> rate(uint64_t before, uint64_t now) const;
+  [[nodiscard]] const report::StackCount* count_of(const SharedSample& sample, uint64_t id) const;
+  [[nodiscard]] const report::ThreadEntry* thread_of(const SharedSample& sample, uint32_t number) const;
+
+  SharedSample now_;
+  SharedSample before_;  // the one before; null where there is none that rates can be had from
+  SharedSample base_;    // that growth counts from
+  std::string base_name_;
+  std::optional<LeakSample> leaks_;
+  std::unordered_map<uint64_t, uint64_t> leaked_bytes_;  // by stack
+  std::array<Series, kGaugeCount> series_;
+};
+
+}  // namespace heaptap::top

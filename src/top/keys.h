@@ -1,0 +1,58 @@
+// What a key does. It only says what is chosen from then on, and what is wished for: who owns the recording does that.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "top/draw.h"
+#include "top/state.h"
+#include "top/table.h"
+
+namespace heaptap::top {
+
+struct Key {
+  enum class Kind : uint8_t {
+    kCharacter,
+    kUp,
+    kDown,
+    kPageUp,
+    kPageDown,
+    kHome,
+    kEnd,
+    kEnter,
+    kEscape,
+    kTab,
+    kBackspace,
+    kClick,
+    kWheelUp,
+    kWheelDown,
+  };
+  Kind kind = Kind::kCharacter;
+  std::string character = {};  // in UTF-8
+  size_t x = 0;                // of a click
+  size_t y = 0;
+};
+
+struct Wish {
+  enum class Kind : uint8_t { kNothing, kQuit, kMark, kScan, kOpen, kNextProcess, kRows };
+  Kind kind = Kind::kNothing;
+  std::string text = {};  // the mark's name
+  uint64_t id = 0;        // the stack
+  bool operator==(const Wish&) const = default;
+};
+
+// What was in sight when the key was pressed.
+struct Seen {
+  const Table& table;
+  const Places& places;
+  size_t page_rows = 0;
+  bool has_leaks = false;
+};
+
+struct Step {
+  State state;
+  Wish wish;
+};
+Step press(State state, const Key& key, const Seen& seen);
+
+}  // namespace heaptap::top

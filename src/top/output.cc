@@ -1,0 +1,211 @@
+#include "top/output.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "report/json_values.h"
+#include "top/draw.h"
+#include "top/picture.h"
+#include "top/screen.h"
+#include "top/table.h"
+#include "top/take_sample.h"
+
+namespace heaptap::top {
+namespace {
+
+using report::Json;
+
+constexpr size_t kTextRows = 20;
+constexpr size_t kJsonRows = 10;
+constexpr std::array<std::pair<std::string_view, Figure>, 8> kWords{{{"live", Figure::kLive},
+                                                                     {"blocks", Figure::kBlocks},
+                                                                     {"growth", Figure::kGrowth},
+                                                                     {"rate", Figure::kRate},
+                                                                     {"calls", Figure::kCalls},
+                                                                     {"lifetime", Figure::kLifetime},
+                                                                     {"temporary", Figure::kTemporary},
+                                                                     {"leaked", Figure::kLeaked}}};
+
+// Samples one after the other, with names for the first rows of each.
+class Samples {
+ public:
+  Samples(live::Recording& recording, const TopSettings& settings, size_t rows)
+      : recording_(recording), settings_(settings), rows_(rows) {
+    state_.filter = settings.filter;
+    if (settings.sort) state_.sorts[0] = *settings.sort;
+  }
+
+  base::Result<> take() {
+    const bool is_first = history_.now() == nullptr;
+    auto sample = take_sample(
+        recording_, {.pid = settings_.pid, .first_names = is_first ? std::max<size_t>(rows_, 1) : 0, .threads = false},
+        settings_.names_from);
+    if (!sample) return std::unexpected(std::move(sample).error());
+    names_.add(sample->named);
+    const bool has_new_scan = sample->figures.scans > scans_;
+    scans_ = sample->figures.scans;
+    const uint32_t pid = sample->process.pid;
+    history_.add(std::make_shared<const Sample>(*std::move(sample)));
+    if (has_new_scan) {
+      // Where it can't be read nothing is known of leaks.
+      if (auto leaks = take_leaks(recording_, pid); leaks && leaks->leaks.scanned)
+        history_.add_leaks(*std::move(leaks));
+    }
+    return name_rows(pid);
+  }
+
+  [[nodiscard]] const History& history() const { return history_; }
+  [[nodiscard]] const NameBook& names() const { return names_; }
+  [[nodiscard]] const State& state() const { return state_; }
+
+ private:
+  // A filter needs more names than are shown.
+  base::Result<> name_rows(uint32_t pid) {
+    for (bool is_named = false; !is_named;) {
+      const Table table = make_table(history_, names_, state_);
+      std::vector<uint64_t> wanted = table.names_next;
+      for (size_t i = 0; i < std::min(rows_, table.order.size()); ++i) {
+        if (names_.find(table.order[i].key) == nullptr) wanted.push_back(table.order[i].key);
+      }
+      is_named = wanted.empty();
+      if (is_named) break;
+      const auto named = take_names(recording_, {.pid = pid, .names = std::move(wanted)}, settings_.names_from);
+      if (!named) return std::unexpected(named.error());
+      if (named->empty()) break;  // whatever was asked for isn't there
+      names_.add(*named);
+    }
+    return {};
+  }
+
+  live::Recording& recording_;
+  const TopSettings& settings_;
+  size_t rows_;
+  History history_;
+  NameBook names_;
+  State state_;
+  uint32_t scans_ = 0;
+};
+
+Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Json whole_number(const std::optional<double>& value) {
+  return value ? Json(static_cast<int64_t>(*value)) : Json(nullptr);
+}
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json row_json(const TableRow& row, const NamedStack* name) {
+  return {{"id", row.key},
+          {"function", name == nullptr ? Json(nullptr) : Json(name->function)},
+          {"site", name == nullptr ? Json(nullptr) : Json(name->site)},
+          {"module", name == nullptr || name->module.empty() ? Json(nullptr) : Json(name->module)},
+          {"live_bytes", whole_number(row.of(Figure::kLive))},
+          {"live_blocks", whole_number(row.of(Figure::kBlocks))},
+          {"growth_bytes", whole_number(row.of(Figure::kGrowth))},
+          {"bytes_per_second", number(row.of(Figure::kRate))},
+          {"allocations_per_second", number(row.of(Figure::kCalls))},
+          {"mean_lifetime_ns", whole_number(row.of(Figure::kLifetime))},
+          {"temporary_allocations", whole_number(row.of(Figure::kTemporary))},
+          {"leaked_bytes", whole_number(row.of(Figure::kLeaked))},
+          {"allocated_bytes", whole_number(row.of(Figure::kAllocated))},
+          {"allocations", whole_number(row.of(Figure::kAllocations))}};
+}
+
+Json process_json(const Sample& sample) {
+  return {{"pid", sample.process.pid},
+          {"program", sample.process.program},
+          {"via", sample.process.via},
+          {"runs", sample.process.runs},
+          {"is_recording", sample.process.runs && sample.figures.is_on}};
+}
+
+Json totals_json(const History& history) {
+  const report::Totals& totals = history.now()->totals;
+  return {{"live_bytes", whole_number(history.value(Gauge::kLive))},
+          {"live_blocks", whole_number(history.value(Gauge::kBlocks))},
+          {"peak_live_bytes", report::known(totals.peak_known, totals.peak_live_bytes)},
+          {"allocations", report::known(totals.calls_known, totals.allocations)},
+          {"releases", report::known(totals.calls_known && totals.live_known, totals.releases)},
+          {"allocations_per_second", number(history.value(Gauge::kAllocations))},
+          {"releases_per_second", number(history.value(Gauge::kReleases))},
+          {"resident_bytes", or_null(history.now()->figures.resident_bytes)},
+          {"log_share", number(history.value(Gauge::kLog))},
+          {"lost_events", history.now()->figures.lost_events}};
+}
+
+Json leaks_json(const History& history) {
+  if (!history.leaks()) return nullptr;
+  const report::Leaks& leaks = history.leaks()->leaks;
+  return {{"scan", history.leaks()->scan},
+          {"definite", report::count_json(leaks.definite)},
+          {"indirect", report::count_json(leaks.indirect)},
+          {"possible", report::count_json(leaks.possible)}};
+}
+
+}  // namespace
+
+std::vector<std::string> figure_words() {
+  std::vector<std::string> words;
+  for (const auto& [word, figure] : kWords) words.emplace_back(word);
+  return words;
+}
+
+std::optional<Figure> figure_of(std::string_view word) {
+  const auto* const found = std::ranges::find(kWords, word, [](const auto& entry) { return entry.first; });
+  return found == kWords.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string json_line(const History& history, const NameBook& names, const State& state, size_t rows) {
+  const Sample& sample = *history.now();
+  const Table table = make_table(history, names, state);
+  Json stacks = Json::array();
+  for (size_t i = 0; i < std::min(rows, table.order.size()); ++i) {
+    const uint64_t id = table.order[i].key;
+    stacks.push_back(row_json(row_of(history, table, state, id), names.find(id)));
+  }
+  const uint64_t behind =
+      sample.freshness.is_behind() ? sample.freshness.written_bytes - sample.freshness.read_bytes : 0;
+  const Json line{{"format", "heaptap-top"},           {"version", 1},
+                  {"time_ns", sample.figures.time_ns}, {"process", process_json(sample)},
+                  {"totals", totals_json(history)},    {"behind_bytes", behind},
+                  {"leaks", leaks_json(history)},      {"stack_count", table.order.size()},
+                  {"hidden_stacks", table.hidden},     {"stacks", std::move(stacks)}};
+  return report::to_text(line) + "\n";
+}
+
+base::Result<std::string> picture_as_text(live::Recording& recording, const TopSettings& settings, size_t width) {
+  const size_t rows = settings.rows == 0 ? kTextRows : settings.rows;
+  Samples samples(recording, settings, rows);
+  HEAPTAP_TRY(samples.take());
+  const Table table = make_table(samples.history(), samples.names(), samples.state());
+  Layout layout = layout_of(width, 24, false);
+  layout.height = layout.head_line() + 1 + std::max<size_t>(1, std::min(rows, table.order.size()));
+  const State state = settled(samples.state(), table, layout.page_rows());
+  Picture picture =
+      make_picture({.history = samples.history(), .names = samples.names(), .table = table, .state = state}, layout);
+  picture.selected.reset();
+  return draw(picture, layout, !locale_is_utf8()).grid.text(settings.color);
+}
+
+base::Result<> write_json_lines(live::Recording& recording, const TopSettings& settings, const WriteLine& write,
+                                const Wait& wait) {
+  const size_t rows = settings.rows == 0 ? kJsonRows : settings.rows;
+  Samples samples(recording, settings, rows);
+  for (uint64_t made = 0; settings.count == 0 || made < settings.count; ++made) {
+    if (made != 0 && !wait(settings.delay_ns)) return {};
+    if (auto taken = samples.take(); !taken) {
+      const bool has_ended = made != 0 && !recording.is_live();
+      return has_ended ? base::Result<>{} : taken;
+    }
+    const auto goes_on = write(json_line(samples.history(), samples.names(), samples.state(), rows));
+    if (!goes_on) return std::unexpected(goes_on.error());
+    const Sample& now = *samples.history().now();
+    if (!*goes_on || !now.is_live || !now.process.runs) return {};
+  }
+  return {};
+}
+
+}  // namespace heaptap::top
