@@ -363,10 +363,11 @@ bool is_same(const symbols::ResolverOptions& a, const symbols::ResolverOptions& 
   return a.symbol_directories == b.symbol_directories && a.sysroots == b.sysroots && a.debuginfod == b.debuginfod;
 }
 
-// The same allocations count.
+// The same allocations count. Moments that are named are known when a report is made, not when counting begins.
 bool filters_alike(const Query& a, const Query& b) {
-  return a.function == b.function && a.module == b.module && a.thread == b.thread && !a.has_window() &&
-         !b.has_window() && a.events == b.events;
+  const bool are_named = !a.from.empty() || !a.to.empty() || !b.from.empty() || !b.to.empty();
+  return a.function == b.function && a.module == b.module && a.thread == b.thread && a.from_ns == b.from_ns &&
+         a.to_ns == b.to_ns && !are_named && a.events == b.events;
 }
 
 }  // namespace

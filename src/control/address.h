@@ -25,8 +25,10 @@ std::optional<Address> address_of_file(const std::string& path);
 
 // Of a connection: who is at the other end; no user where that isn't known.
 std::optional<uid_t> peer_of(int connection);
-// This user, or root.
-bool is_trusted(int connection);
+// Whether the peer may ask: this user, or root.
+bool may_ask(int connection);
+// Whether the peer is believed: one who may ask is; and root reads what anybody recorded.
+bool is_believed(int connection);
 
 // Listening, not blocking; none where that isn't possible.
 base::UniqueFd listen_for_process(pid_t process);
@@ -50,7 +52,7 @@ class SocketFile {
   base::UniqueFd socket_;
 };
 
-// Whether somebody listens there who may be asked and is believed.
+// Whether a recorder listens there that answers this user.
 bool is_reachable(pid_t process);
 
 // Recorded processes that can be asked for on this machine, by whomever they are recorded.

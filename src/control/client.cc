@@ -82,7 +82,7 @@ base::Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_
 }
 
 base::Result<> Client::greet() {
-  if (!is_trusted(connection_.get())) return std::unexpected(recorded_by_another(name_));
+  if (!is_believed(connection_.get())) return std::unexpected(recorded_by_another(name_));
   const std::optional<uid_t> peer = peer_of(connection_.get());
   // Root's heaptap listens to root alone, and closes the door at once.
   const auto refused = [&]() -> base::Result<> {

@@ -48,15 +48,22 @@ void Server::accept_from(int listening) {
   for (size_t taken = 0; listening >= 0 && taken < kMaxClients; ++taken) {
     base::UniqueFd connection(accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) return;
-    if (!is_trusted(connection.get())) continue;
-    // Who has said nothing for longest gives way to others.
-    if (clients_.size() >= kMaxClients) clients_.erase(std::ranges::min_element(clients_, {}, &Client::asked_last));
+    if (!may_ask(connection.get())) continue;
+    if (clients_.size() >= kMaxClients && !make_room()) continue;
     Client& client = clients_.emplace_back();
     client.id = ++last_id_;
     client.connection = std::move(connection);
     client.asked_last = ++requests_;
     send(client, hello(), -1);
   }
+}
+
+// Of those who never asked for anything the first one gives way; one who did may wait for news for ever.
+bool Server::make_room() {
+  const auto silent = std::ranges::find(clients_, false, &Client::has_asked);
+  if (silent == clients_.end()) return false;
+  clients_.erase(silent);
+  return true;
 }
 
 std::optional<Server::Request> Server::next_request() {
@@ -72,6 +79,7 @@ std::optional<Server::Request> Server::next_request() {
   for (Client* const client : turns) {
     if (auto message = next_of(*client)) {
       client->asked_last = ++requests_;
+      client->has_asked = true;
       return Request{client->id, *std::move(message)};
     }
   }

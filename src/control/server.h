@@ -49,6 +49,7 @@ class Server {
     base::UniqueFd connection;
     MessageReader reader{kMaxRequestBytes};
     bool said_hello = false;
+    bool has_asked = false;
     bool subscribed = false;
     bool is_gone = false;
     bool is_half_closed = false;  // says nothing any more, and may still read
@@ -57,6 +58,7 @@ class Server {
     uint64_t asked_last = 0;  // counts requests: who asked least lately is served first
   };
 
+  bool make_room();
   void read_from(Client& client);
   std::optional<Message> next_of(Client& client);
   void take_hello(Client& client, const Message& message);

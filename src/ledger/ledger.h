@@ -82,6 +82,7 @@ class Ledger {
     });
   }
   [[nodiscard]] uint64_t live_blocks() const { return blocks_.live_blocks(); }  // or a few more
+  [[nodiscard]] uint64_t block_memory_bytes() const { return blocks_.memory_bytes(); }
   // Whether the window has a beginning, so that what was there before it is known apart.
   [[nodiscard]] bool knows_older() const { return knows_older_; }
   [[nodiscard]] const OlderReleases& older_releases() const { return older_releases_; }

@@ -145,8 +145,8 @@ TEST(CommandLine, ReadsTheOptionsOfShow) {
   EXPECT_TRUE(options.json && options.bottom_up);
   EXPECT_EQ(options.query.function, "foo.*");
   EXPECT_EQ(options.query.thread, 2u);
-  EXPECT_EQ(options.query.from_ns, 1'000'000'000u);
-  EXPECT_EQ(options.query.to_ns, 1'500'000'000u);
+  EXPECT_EQ(options.query.from, "1s");
+  EXPECT_EQ(options.query.to, "1.5s");
   EXPECT_EQ(options.query.limit, 3u);
   EXPECT_EQ(parsed<ShowOptions>({"show", "--json", "summary", "t.htap"}).trace, "t.htap");
   EXPECT_EQ(parsed<ShowOptions>({"show", "--sysroot", "/", "summary", "--", "-t.htap"}).trace, "-t.htap");
@@ -253,7 +253,7 @@ TEST(CommandLine, RefusesValuesWithCauseAndCure) {
       {{"show", "top", "-n", "-3", "a"}, "--count: '-3' is not a number from 0 to"},
       {{"show", "top", "--depth", "4x", "a"}, "--depth: '4x' is not a number"},
       {{"show", "top", "--thread", "0", "a"}, "--thread: '0' is not a number from 1"},
-      {{"show", "leaks", "--since", "0", "a"}, "--since: '0' is not a number from 1"},
+      {{"show", "leaks", "--since", "0", "a"}, "--since 0: scans have numbers from 1 on"},
       {{"show", "top", "--function", "f(", "a"}, "--function: 'f(' is not a regular expression; put a backslash"},
       {{"show", "top", "--module", "[a", "a"}, "--module: '[a' is not a regular expression"},
       {{"show", "top", "--sort", "colour", "a"}, "--sort: unknown sort key 'colour': use one of allocations"},

@@ -96,7 +96,111 @@ TEST(Ledger, TreatsAFailedReallocAsIfNothingHadHappened) {
   EXPECT_EQ(ledger.totals().live_bytes, 100u);
   EXPECT_EQ(ledger.totals().peak_live_bytes, 150u) << "the block was alive all the time";
   EXPECT_EQ(ledger.totals().temporary_allocations, 1u);
-  EXPECT_EQ(ledger.blocks().live_blocks(), 1u);
+  EXPECT_EQ(ledger.live_blocks(), 1u);
+}
+
+TEST(Ledger, AWindowKnowsWhatWasThereBeforeIt) {
+  EventScript script;
+  const auto kept = script.allocate(100);
+  const auto older = script.allocate(50);
+  const auto released_before = script.allocate(7);
+  script.release(released_before);  // event 3
+  script.allocate(10);
+  const auto inside = script.allocate(20);
+  script.release(older);
+  script.release(inside);  // event 7
+  script.allocate(1000);
+  script.release(kept);
+  Filter window;
+  window.from_event = 4;
+  window.to_event = 8;
+  const Ledger ledger = replay(script, {.time_resolution_ns = 1000, .filter = window});
+  EXPECT_EQ(ledger.totals().allocations, 2u);
+  EXPECT_EQ(ledger.totals().releases, 1u);
+  EXPECT_EQ(ledger.totals().live_bytes, 10u);
+  EXPECT_TRUE(ledger.knows_older());
+  EXPECT_EQ(ledger.older_releases().blocks, 1u);
+  EXPECT_EQ(ledger.older_releases().bytes, 50u);
+  size_t listed = 0;
+  ledger.for_each_block([&](uint64_t /*number*/, const Block& block) {
+    EXPECT_EQ(block.size_bytes, 10u);
+    ++listed;
+  });
+  EXPECT_EQ(listed, 1u) << "what was there before is none of its blocks";
+}
+
+TEST(Ledger, AnOlderBlocksFailedReallocLeavesItAlive) {
+  for (const uint64_t from : {uint64_t{1}, uint64_t{2}}) {
+    EventScript script;
+    Ledger ledger({.time_resolution_ns = 1000, .filter = {.from_event = from}});
+    const auto block = script.allocate(100);
+    script.release(block, 1, Function::kRealloc);
+    ledger.add(script.take(), script.tables);
+    script.undo(1);
+    ledger.add(script.take(), script.tables);
+    EXPECT_EQ(ledger.older_releases().blocks, 0u) << from;
+    script.release(block);
+    ledger.add(script.take(), script.tables);
+    EXPECT_EQ(ledger.older_releases().blocks, 1u) << from;
+    EXPECT_EQ(ledger.older_releases().bytes, 100u) << from;
+  }
+}
+
+// However the events come in batches, and in whichever detail they are kept.
+TEST(Ledger, WindowsBetweenMarksAddUp) {
+  std::mt19937 random(5);
+  EventScript script;
+  std::vector<model::EventBatch> batches;
+  std::vector<model::BlockNumber> live;
+  uint64_t events = 0;
+  for (int batch = 0; batch < 20; ++batch) {
+    const int count = static_cast<int>(random() % 60);
+    for (int i = 0; i < count; ++i, ++events) {
+      if (random() % 3 == 0) script.at(events * 1000);
+      if (!live.empty() && random() % 2 == 0) {
+        std::swap(live[random() % live.size()], live.back());
+        script.release(live.back(), 1 + static_cast<uint32_t>(random() % 3));
+        live.pop_back();
+      } else {
+        live.push_back(script.allocate(random() % 5000, 1 + static_cast<uint32_t>(random() % 3),
+                                       random() % 2 == 0 ? Function::kMalloc : Function::kNew));
+      }
+    }
+    batches.push_back(script.take());
+  }
+  std::vector<uint64_t> cuts{0};
+  while (cuts.back() < events) cuts.push_back(std::min<uint64_t>(events, cuts.back() + 1 + random() % 90));
+  for (const bool details : {false, true}) {
+    const auto read = [&](uint64_t from, uint64_t to) {
+      Ledger ledger({.time_resolution_ns = 1000,
+                     .statistics = details,
+                     .details = details,
+                     .filter = {.from_event = from, .to_event = to}});
+      for (const model::EventBatch& batch : batches) ledger.add(batch, script.tables);
+      return ledger;
+    };
+    const Ledger whole = read(0, ~uint64_t{0});
+    uint64_t allocations = 0;
+    uint64_t allocated_bytes = 0;
+    int64_t growth = 0;
+    std::map<model::SiteId, int64_t> growth_of;
+    for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+      const Ledger window = read(cuts[i], cuts[i + 1]);
+      allocations += window.totals().allocations;
+      allocated_bytes += window.totals().allocated_bytes;
+      growth += static_cast<int64_t>(window.totals().live_bytes - window.older_releases().bytes);
+      for (model::SiteId site = 0; site < window.tallies().size(); ++site) {
+        growth_of[site] +=
+            static_cast<int64_t>(window.tallies()[site].live_bytes - window.older_releases_of(site).bytes);
+      }
+    }
+    EXPECT_EQ(allocations, whole.totals().allocations);
+    EXPECT_EQ(allocated_bytes, whole.totals().allocated_bytes);
+    EXPECT_EQ(growth, static_cast<int64_t>(whole.totals().live_bytes));
+    for (const auto& [site, bytes] : growth_of)
+      EXPECT_EQ(bytes, static_cast<int64_t>(whole.tallies()[site].live_bytes));
+    ASSERT_GT(cuts.size(), 5u);
+  }
 }
 
 TEST(Ledger, UndoesAReleaseOfAnEarlierBatch) {
@@ -275,8 +379,8 @@ TEST(Ledger, KeepsTheDirectoryShortWhenOneOldBlockSurvives) {
     for (int count = 0; count < 20000; ++count) script.release(script.allocate(16));
     ledger.add(script.take(), script.tables);
   }
-  EXPECT_EQ(ledger.blocks().live_blocks(), 1u);
-  EXPECT_LT(ledger.blocks().memory_bytes(), 2u << 20);
+  EXPECT_EQ(ledger.live_blocks(), 1u);
+  EXPECT_LT(ledger.block_memory_bytes(), 2u << 20);
 }
 
 // What all rows come to, by site.
@@ -461,7 +565,7 @@ void RandomEvents::expect_same(const Ledger& ledger, const test::ReferenceLedger
                                const LedgerOptions& options) const {
   EXPECT_EQ(ledger.totals().live_bytes, plain.live_bytes);
   EXPECT_EQ(ledger.totals().live_blocks(), plain.blocks.size());
-  EXPECT_EQ(ledger.blocks().live_blocks(), plain.blocks.size());
+  EXPECT_EQ(ledger.live_blocks(), plain.blocks.size());
   EXPECT_EQ(ledger.totals().peak_live_bytes, plain.peak_bytes);
   EXPECT_EQ(ledger.totals().peak_live_blocks, plain.peak_blocks);
   EXPECT_EQ(ledger.totals().temporary_allocations, plain.temporary);
@@ -484,7 +588,7 @@ void RandomEvents::expect_same(const Ledger& ledger, const test::ReferenceLedger
   }
   EXPECT_EQ(peak_sum, ledger.totals().peak_live_bytes);
   std::map<uint64_t, uint64_t> left;
-  ledger.blocks().for_each([&](uint64_t number, const Block& block) { left[number] = block.size_bytes; });
+  ledger.for_each_block([&](uint64_t number, const Block& block) { left[number] = block.size_bytes; });
   ASSERT_EQ(left.size(), plain.blocks.size());
   for (const auto& [number, block] : plain.blocks) EXPECT_EQ(left.at(number), block.size_bytes);
   EXPECT_EQ(ledger.sizes().exact().empty(), !options.statistics);
