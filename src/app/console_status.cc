@@ -222,13 +222,15 @@ bool is_on_terminal() { return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO
 // Waits. False: the user has seen enough. News are told at once.
 bool rest(ConsoleSession& session, std::chrono::nanoseconds pause, bool ends_by_key) {
   const auto end = std::chrono::steady_clock::now() + pause;
+  const console::InterruptsHeld interruptible;  // one that comes before the wait is not missed
   while (true) {
     if (console::is_interrupted()) return false;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     if (left.count() <= 0) return true;
     std::array<pollfd, 2> waits{pollfd{.fd = ends_by_key ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
                                 pollfd{.fd = session.news_descriptor(), .events = POLLIN, .revents = 0}};
-    if (poll(waits.data(), waits.size(), static_cast<int>(left.count())) < 0) continue;
+    const timespec time{.tv_sec = left.count() / 1000, .tv_nsec = left.count() % 1000 * 1'000'000};
+    if (ppoll(waits.data(), waits.size(), &time, &interruptible.outer()) < 0) continue;
     if (waits[1].revents != 0) print_error(session.take_news());
     if (waits[0].revents == 0) continue;
     char key = 0;

@@ -22,11 +22,20 @@ InterruptWatch::InterruptWatch(void (*also)(int)) {
   interrupted = false;
   struct sigaction action{};
   action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = 0;  // a wait for an answer ends with it, see control/client.h
   (void)sigaction(SIGINT, &action, &g_before);
 }
 
 InterruptWatch::~InterruptWatch() { (void)sigaction(SIGINT, &g_before, nullptr); }
+
+InterruptsHeld::InterruptsHeld() {
+  sigset_t interrupt{};
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  (void)pthread_sigmask(SIG_BLOCK, &interrupt, &before_);
+}
+
+InterruptsHeld::~InterruptsHeld() { (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 bool is_interrupted() { return interrupted; }
 

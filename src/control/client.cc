@@ -115,10 +115,7 @@ base::Result<Answer> Client::ask(Kind request, const Fields& fields) {
   while (true) {
     while (auto message = reader_.next()) {
       if (message->kind == Kind::kNews) news_.push_back(std::move(message->fields));
-      if (message->number != number) {  // of a request that was given up
-        file_.reset();
-        continue;
-      }
+      if (message->number != number) continue;  // of a request that was given up
       if (message->kind == Kind::kAnswer) return Answer{std::move(message->fields), std::move(file_)};
       if (message->kind != Kind::kRefusal) continue;
       const auto kind = message->fields.number_or_0(Field::kErrorKind) == static_cast<uint64_t>(base::ErrorKind::kUsage)

@@ -17,7 +17,7 @@ namespace heaptap::control {
 
 struct Answer {
   Fields fields;
-  base::UniqueFd file;  // that came with it, if one did
+  base::UniqueFd file;  // that came with it, or before it: of an answer that has one it is that one
 };
 
 class Client {

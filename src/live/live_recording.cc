@@ -117,9 +117,9 @@ class LiveRecording : public Recording {
 
   base::Result<> begin() {
     HEAPTAP_TRY(client_->ask(Kind::kSubscribe, {}));
-    auto trace = open_trace(0, 0);
-    if (!trace) return std::unexpected(std::move(trace).error());
-    main_ = trace->pid;
+    const auto main = client_->ask(Kind::kFigures, {});
+    if (!main) return std::unexpected(main.error());
+    main_ = main->fields.small_number(Field::kPid);
     return {};
   }
   void set_give_up(std::function<bool()> give_up) override { client_->set_give_up(std::move(give_up)); }

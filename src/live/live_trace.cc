@@ -5,7 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "trace/trace_reader.h"
 
 namespace heaptap::live {
 namespace {
@@ -16,105 +22,162 @@ constexpr uint64_t kBytesAtATime = uint64_t{256} << 10;  // so that who asks doe
 // All that views without a filter need.
 analysis::Query counts() { return {.blocks = true, .errors = true}; }
 
+std::string path_of(const base::UniqueFd& file) { return fmt::format("/proc/self/fd/{}", file.get()); }
+
 // The file's own name, as long as it leads there.
 std::string path_to(const base::UniqueFd& file, std::string name) {
   struct stat opened{};
   struct stat named{};
   const bool is_same = fstat(file.get(), &opened) == 0 && stat(name.c_str(), &named) == 0 &&
                        opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-  return is_same ? std::move(name) : fmt::format("/proc/self/fd/{}", file.get());
+  return is_same ? std::move(name) : path_of(file);
 }
 
+uint64_t size_of(const base::UniqueFd& file) {
+  struct stat facts{};
+  return fstat(file.get(), &facts) == 0 ? static_cast<uint64_t>(facts.st_size) : 0;
+}
+
+// Signals are for the thread that talks to the user: a new thread takes over the mask of the one that makes it.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t all{};
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  ~SignalsHeld() { (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace
+
+class LiveTrace::Ledger {
+ public:
+  explicit Ledger(trace::TraceReader reader) : reader_(std::move(reader)), analysis_(reader_, counts()) {
+    const SignalsHeld held;
+    follower_ = std::jthread([this](const std::stop_token& stop) { follow(stop); });
+  }
+
+  // None: another reader has to answer.
+  std::optional<base::Result<report::Report>> report(const analysis::Query& query, uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    // The last frame may be one of totals that can be replaced, which isn't passed.
+    while (read_ && reader_.followed_bytes() < bytes && take_some()) {
+    }
+    if (!read_) return std::unexpected(read_.error());
+    if (!analysis_.can_answer(query)) return std::nullopt;
+    return analysis_.report(query);
+  }
+
+  std::optional<base::Result<report::Report>> glance(const analysis::Query& query) {
+    const std::scoped_lock lock(mutex_);
+    if (!read_) return std::unexpected(read_.error());
+    if (!analysis_.can_answer(query)) return std::nullopt;
+    return analysis_.glance(query);
+  }
+
+  std::vector<model::Mark> marks() {
+    const std::scoped_lock lock(mutex_);
+    while (take_some()) {
+    }
+    return reader_.marks();
+  }
+
+  uint64_t read_bytes() {
+    const std::scoped_lock lock(mutex_);
+    return reader_.followed_bytes();
+  }
+
+ private:
+  void follow(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      if (take_some()) {
+        // Who waits for the lock gets it.
+        lock.unlock();
+        std::this_thread::yield();
+        lock.lock();
+      } else {
+        changed_.wait_for(lock, stop, kPause, [] { return false; });
+      }
+    }
+  }
+
+  // With the lock held. True: there may be more.
+  bool take_some() {
+    if (!read_) return false;
+    const uint64_t before = reader_.followed_bytes();
+    read_ = reader_.follow(analysis_, {.addresses = true, .pause_after_bytes = kBytesAtATime});
+    const uint64_t after = reader_.followed_bytes();
+    return read_.has_value() && after > before && after < reader_.file_bytes();
+  }
+
+  std::mutex mutex_;  // of all below
+  std::condition_variable_any changed_;
+  trace::TraceReader reader_;
+  analysis::Analysis analysis_;
+  base::Result<> read_;    // the first failure
+  std::jthread follower_;  // last: it ends before what it uses
+};
 
 base::Result<std::unique_ptr<LiveTrace>> LiveTrace::open(base::UniqueFd file, std::string name) {
   if (!file) return base::fail("the recording's trace can't be read from here");
   std::string path = path_to(file, std::move(name));
-  auto reader = trace::TraceReader::open(fmt::format("/proc/self/fd/{}", file.get()));
-  if (!reader) return std::unexpected(std::move(reader).error());
-  return std::unique_ptr<LiveTrace>(new LiveTrace(std::move(file), std::move(path), *std::move(reader)));
+  return std::unique_ptr<LiveTrace>(new LiveTrace(std::move(file), std::move(path)));
 }
 
-LiveTrace::LiveTrace(base::UniqueFd file, std::string path, trace::TraceReader reader)
-    : file_(std::move(file)),
-      path_(std::move(path)),
-      reader_(std::move(reader)),
-      analysis_(reader_, counts()),
-      follower_([this](const std::stop_token& stop) { follow(stop); }) {}
+LiveTrace::LiveTrace(base::UniqueFd file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
 LiveTrace::~LiveTrace() = default;
 
-void LiveTrace::follow(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
-    if (take_some()) {
-      // Who waits for the lock gets it.
-      lock.unlock();
-      std::this_thread::yield();
-      lock.lock();
-      continue;
-    }
-    changed_.notify_all();
-    changed_.wait_for(lock, stop, kPause,
-                      [this] { return wanted_bytes_ > reader_.followed_bytes() && read_.has_value(); });
-  }
-}
-
-bool LiveTrace::take_some() {
-  if (!read_) return false;
-  const uint64_t before = reader_.followed_bytes();
-  read_ = reader_.follow(analysis_, {.addresses = true, .pause_after_bytes = kBytesAtATime});
-  const uint64_t after = reader_.followed_bytes();
-  if (after >= wanted_bytes_) wanted_bytes_ = 0;
-  return read_.has_value() && after > before && after < reader_.file_bytes();
+base::Result<LiveTrace::Ledger*> LiveTrace::ledger() {
+  if (ledger_ != nullptr) return ledger_.get();
+  auto reader = trace::TraceReader::open(path_of(file_));
+  if (!reader) return std::unexpected(std::move(reader).error());
+  ledger_ = std::make_unique<Ledger>(*std::move(reader));
+  return ledger_.get();
 }
 
 base::Result<report::Report> LiveTrace::report(const analysis::Query& query, uint64_t bytes) {
-  std::unique_lock lock(mutex_);
-  // What the last frame holds may be totals that can be replaced, which aren't passed.
-  while (read_ && reader_.followed_bytes() < bytes && take_some()) {
-  }
-  if (read_ && reader_.followed_bytes() < bytes) take_some();
-  if (!read_) return std::unexpected(read_.error());
-  if (!analysis_.can_answer(query)) {
-    lock.unlock();
-    return read_anew(query);
-  }
-  auto report = analysis_.report(query);
-  if (report) report->trace_path = path_;
-  return report;
-}
-
-base::Result<report::Report> LiveTrace::read_anew(const analysis::Query& query) const {
-  auto reader = trace::TraceReader::open(fmt::format("/proc/self/fd/{}", file_.get()));
-  if (!reader) return std::unexpected(std::move(reader).error());
-  auto report = analysis::analyze(*reader, query);
-  if (report) report->trace_path = path_;
-  return report;
+  const auto counted = ledger();
+  if (!counted) return std::unexpected(counted.error());
+  auto report = (*counted)->report(query, bytes);
+  return with_path(report ? *std::move(report) : read_anew(query));
 }
 
 base::Result<report::Report> LiveTrace::glance(const analysis::Query& query) {
-  std::unique_lock lock(mutex_);
-  if (!read_) return std::unexpected(read_.error());
-  if (!analysis_.can_answer(query)) {
-    lock.unlock();
-    return read_anew(query);
-  }
-  auto report = analysis_.glance(query);
+  const auto counted = ledger();
+  if (!counted) return std::unexpected(counted.error());
+  auto report = (*counted)->glance(query);
+  return with_path(report ? *std::move(report) : read_anew(query));
+}
+
+base::Result<report::Report> LiveTrace::read_anew(const analysis::Query& query) const {
+  auto reader = trace::TraceReader::open(path_of(file_));
+  if (!reader) return std::unexpected(std::move(reader).error());
+  return analysis::analyze(*reader, query);
+}
+
+base::Result<report::Report> LiveTrace::with_path(base::Result<report::Report> report) const {
   if (report) report->trace_path = path_;
   return report;
 }
 
-std::vector<model::Mark> LiveTrace::marks() {
-  const std::scoped_lock lock(mutex_);
-  return reader_.marks();
+base::Result<std::vector<model::Mark>> LiveTrace::marks() {
+  const auto counted = ledger();
+  if (!counted) return std::unexpected(counted.error());
+  return (*counted)->marks();
 }
 
 Freshness LiveTrace::freshness() {
-  struct stat facts{};
-  const uint64_t written = fstat(file_.get(), &facts) == 0 ? static_cast<uint64_t>(facts.st_size) : 0;
-  const std::scoped_lock lock(mutex_);
-  return {reader_.followed_bytes(), std::max(written, reader_.followed_bytes())};
+  const uint64_t written = size_of(file_);
+  const uint64_t read = ledger_ == nullptr ? written : ledger_->read_bytes();
+  return {read, std::max(written, read)};
 }
 
 }  // namespace heaptap::live

@@ -3,23 +3,20 @@
 //
 // It costs the recording nothing: where the program is faster than the reader, the reader falls behind, and catches up.
 #pragma once
-#include <condition_variable>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
+#include <utility>
+#include <vector>
 
 #include "analysis/analyze.h"
 #include "base/unique_fd.h"
 #include "live/recording.h"
-#include "trace/trace_reader.h"
 
 namespace heaptap::live {
 
 class LiveTrace {
  public:
-  // `name`: the file's, where it was made.
+  // `name`: the file's, where it was made. Nothing is read before it is asked for.
   static base::Result<std::unique_ptr<LiveTrace>> open(base::UniqueFd file, std::string name);
   ~LiveTrace();
   LiveTrace(const LiveTrace&) = delete;
@@ -29,27 +26,22 @@ class LiveTrace {
   base::Result<report::Report> report(const analysis::Query& query, uint64_t bytes);
   // Of what was counted by now.
   base::Result<report::Report> glance(const analysis::Query& query);
-  [[nodiscard]] std::vector<model::Mark> marks();
+  base::Result<std::vector<model::Mark>> marks();
   [[nodiscard]] Freshness freshness();
   // A name under which the file can be opened.
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  LiveTrace(base::UniqueFd file, std::string path, trace::TraceReader reader);
-  void follow(const std::stop_token& stop);
-  // With the lock held: true: there may be more.
-  bool take_some();
+  class Ledger;
+
+  LiveTrace(base::UniqueFd file, std::string path);
+  base::Result<Ledger*> ledger();
   base::Result<report::Report> read_anew(const analysis::Query& query) const;
+  base::Result<report::Report> with_path(base::Result<report::Report> report) const;
 
   const base::UniqueFd file_;
   const std::string path_;
-  std::mutex mutex_;  // of all below
-  std::condition_variable_any changed_;
-  trace::TraceReader reader_;
-  analysis::Analysis analysis_;
-  base::Result<> read_;  // the first failure
-  uint64_t wanted_bytes_ = 0;
-  std::jthread follower_;  // last: it ends before what it uses
+  std::unique_ptr<Ledger> ledger_;
 };
 
 }  // namespace heaptap::live

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -42,7 +43,7 @@ class Tmux:
     """A terminal with a program on it; a server of its own."""
 
     def __init__(self, folder, *command, width=80, height=24, environment=None):
-        self.socket = str(folder / "tmux")
+        self.socket = tempfile.mkdtemp(dir=folder) + "/tmux"  # a server that is on its way out isn't asked
         self.after = folder / "after"
         variables = {**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})}
         variables.pop("TMUX", None)
@@ -171,7 +172,7 @@ class Top(heaptap_test.TestCase):
         screen.keys("m", "x", "Enter")
         screen.wait_for("mark: '")
         screen.tmux("resize-window", "-x", "30", "-y", "6")
-        screen.wait_for("leak_shop")
+        screen.wait_for("leak_sh")
         screen.tmux("resize-window", "-x", "120", "-y", "40")
         screen.wait_for("CALLS/S")
         screen.keys("q")

@@ -23,7 +23,7 @@ HEAPTAP = os.environ.get("HEAPTAP", str(HERE.parent.parent / "build/bin/heaptap"
 TARGETS = pathlib.Path(os.environ.get("TARGETS", HERE.parent.parent / "build/tests/targets"))
 ORACLE = pathlib.Path(os.environ.get("ORACLE", HERE.parent.parent / "build/tests/support/liboracle.so"))
 LONG = os.environ.get("HEAPTAP_LONG") == "1"
-TIMEOUT_S = 300  # of what hangs: a machine that is busy takes its time
+TIMEOUT_S = int(os.environ.get("HEAPTAP_TIMEOUT", 300))  # of what hangs: a machine that is busy takes its time
 
 # A shell without job control starts what it puts in the background with these ignored, which programs inherit.
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):

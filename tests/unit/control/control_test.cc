@@ -167,6 +167,19 @@ TEST_F(ControlTest, AFileComesWithItsAnswer) {
   EXPECT_EQ(marked(*client, "none with this"), "none with this");
 }
 
+// What comes at one time with an answer and its file takes nothing from it.
+TEST_F(ControlTest, AFileComesBehindNews) {
+  const auto client = connected();
+  const auto other = connected();
+  ASSERT_TRUE(client->ask(Kind::kSubscribe, {}).has_value());
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(marked(*other, "mark"), "mark");
+    const auto answer = client->ask(Kind::kSnapshot, {});
+    ASSERT_TRUE(answer.has_value());
+    ASSERT_TRUE(static_cast<bool>(answer->file)) << i;
+  }
+}
+
 TEST_F(ControlTest, NewsComeToThoseWhoAskedForThem) {
   const auto listener = connected();
   const auto other = connected();
