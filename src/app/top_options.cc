@@ -15,18 +15,9 @@ bool is_number(const std::string& word) {
   return !word.empty() && std::ranges::all_of(word, [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
-// One word may name what is there already; all else is a command line.
-void take_words(TopOptions& options, Arguments words) {
-  const bool is_command = !words.empty() && words.front() == "--";
-  if (is_command) words.erase(words.begin());
-  const bool names_target =
-      words.size() == 1 && !is_command &&
-      (is_number(words[0]) || is_trace(words[0]) || words[0].ends_with(".run") || is_socket(words[0]));
-  if (names_target) {
-    options.target = std::move(words.front());
-  } else {
-    options.command = std::move(words);
-  }
+// A word that means what is there already, and no program.
+bool names_target(const std::string& word) {
+  return is_number(word) || is_trace(word) || word.ends_with(".run") || is_socket(word);
 }
 
 }  // namespace
@@ -54,7 +45,18 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
   add_config(app);
   const auto begin = program_begin(app, arguments);
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
-  const auto parsed = parse_with(app, kUsage, Arguments(arguments.begin(), split), defaults);
+  Arguments own(arguments.begin(), split);
+  Arguments program(split, arguments.end());
+  if (!program.empty() && names_target(program.front())) {
+    // All behind it is of `top`, too.
+    options.target = program.front();
+    own.insert(own.end(), program.begin() + 1, program.end());
+    program.clear();
+  } else if (!program.empty() && program.front() == "--") {
+    program.erase(program.begin());
+  }
+  options.command = std::move(program);
+  const auto parsed = parse_with(app, kUsage, own, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   constexpr uint64_t kLeastDelay = 50'000'000;
@@ -65,7 +67,6 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
     return base::fail_as(base::ErrorKind::kUsage, "top: --once or --json (--json --count 1 is both)\nusage: {}",
                          kUsage);
   }
-  take_words(options, Arguments(split, arguments.end()));
   return options;
 }
 

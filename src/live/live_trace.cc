@@ -74,8 +74,13 @@ class LiveTrace::Ledger {
     return analysis_.report(query);
   }
 
+  // The first time there should be something to see: as much as is read in a moment.
   std::optional<base::Result<report::Report>> glance(const analysis::Query& query) {
     const std::scoped_lock lock(mutex_);
+    constexpr uint64_t kMoment = uint64_t{16} << 20;  // bytes
+    while (!was_seen_ && reader_.followed_bytes() < kMoment && take_some()) {
+    }
+    was_seen_ = true;
     if (!read_) return std::unexpected(read_.error());
     if (!analysis_.can_answer(query)) return std::nullopt;
     return analysis_.glance(query);
@@ -121,6 +126,7 @@ class LiveTrace::Ledger {
   std::condition_variable_any changed_;
   trace::TraceReader reader_;
   analysis::Analysis analysis_;
+  bool was_seen_ = false;  // by a glance
   base::Result<> read_;    // the first failure
   std::jthread follower_;  // last: it ends before what it uses
 };
