@@ -38,12 +38,12 @@ std::string names_of(const std::vector<model::Mark>& marks) {
 std::unexpected<base::Error> no_moment(std::string_view text, const std::vector<model::Mark>& marks) {
   if (marks.empty()) {
     return base::fail_as(ErrorKind::kUsage,
-                         "'{}' is no time of the recording, and it has no marks: give a time such as 250ms or 1.5s, "
+                         "'{}' is not a time of the recording, and it has no marks: give a time such as 250ms or 1.5s, "
                          "start or end; `heaptap mark PID NAME` sets marks",
                          text);
   }
   return base::fail_as(ErrorKind::kUsage,
-                       "'{}' is no time and no mark of the recording: give a time such as 250ms or 1.5s, start or end, "
+                       "'{}' is not a time of the recording, nor a mark: give a time such as 250ms or 1.5s, start or end, "
                        "or a mark: {}",
                        text, names_of(marks));
 }

@@ -29,7 +29,7 @@ using console::Words;
 base::Result<std::string> new_log() {
   constexpr int kMaxLogs = 1000;
   for (int number = 1; number <= kMaxLogs; ++number) {
-    const std::string path = fmt::format("heaptap.console.{}.{}.log", getpid(), number);
+    std::string path = fmt::format("heaptap.console.{}.{}.log", getpid(), number);
     const base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file) return path;
     if (errno != EEXIST) return base::fail("can't write the log '{}': {}", path, base::reason_of(errno));

@@ -35,21 +35,28 @@ struct Moment {
 };
 
 // The recording as it was then.
-base::Result<Moment> read_moment(const DiffOptions& options, analysis::Query query, const std::string& text) {
-  query.to = text;
-  auto report = read_report(options.traces.front(), query);
+base::Result<Moment> read_moment(const DiffOptions& options, analysis::Query query, const char* option,
+                                 const std::string& text) {
+  const std::string& trace = options.traces.front();
+  const auto source = open_trace(trace);
+  if (!source) return std::unexpected(source.error());
+  const auto moment = analysis::moment_of(text, (*source)->marks());
+  if (!moment) return base::fail_as(moment.error().kind, "diff: {}: {}", option, moment.error().message);
+  query.to_ns = moment->time_ns;
+  query.to_event = moment->event;
+  auto report = read_report(trace, query);
   if (!report) return std::unexpected(std::move(report).error());
   // The moment is said in its own place.
   if (query.function.empty() && query.module.empty() && query.thread == 0) report->filter.clear();
-  const uint64_t to_ns = report->window ? report->window->to_ns : analysis::kEndNs;
-  const uint64_t time_ns = to_ns == analysis::kEndNs ? report->end_ns() : to_ns;
+  // Of a trace that was cut off the end is what can be read of it, and when that was is known now.
+  const uint64_t time_ns = moment->time_ns == analysis::kEndNs ? report->end_ns() : moment->time_ns;
   return Moment{time_ns, *std::move(report)};
 }
 
 base::Result<report::Comparison> compare_moments(const DiffOptions& options, const analysis::Query& query) {
-  const auto from = read_moment(options, query, options.from);
+  const auto from = read_moment(options, query, "--from", options.from);
   if (!from) return std::unexpected(from.error());
-  const auto to = read_moment(options, query, options.to);
+  const auto to = read_moment(options, query, "--to", options.to);
   if (!to) return std::unexpected(to.error());
   if (from->time_ns > to->time_ns) {
     return base::fail_as(base::ErrorKind::kUsage, "diff: --from {} is later than --to {}", options.from, options.to);

@@ -26,7 +26,7 @@ std::string scaled(double value, double step, std::string_view units) {
 
 uint64_t whole(double count) {
   constexpr double kTooLarge = 18446744073709551616.0;
-  return count >= kTooLarge ? ~uint64_t{0} : count <= 0 ? 0 : static_cast<uint64_t>(count + 0.5);
+  return count >= kTooLarge ? ~uint64_t{0} : count <= 0 ? 0 : static_cast<uint64_t>(std::round(count));
 }
 
 std::string short_bytes(double bytes) {

@@ -239,12 +239,12 @@ class Caller(heaptap_test.TestCase):
         self.addCleanup(process.communicate)
         process.stdout.readline()
         target = heaptap_test.descendants(process.pid)[0]
-        silent = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(20)]
+        silent = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(200)]
         for one in silent:
             self.addCleanup(one.close)
             one.setblocking(False)
             try:
-                one.connect(f"\0heaptap.control.{target}")
+                one.connect(f"\0heaptap.recording.{target}")
             except BlockingIOError:
                 pass
         lines = 30

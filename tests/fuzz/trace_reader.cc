@@ -57,5 +57,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   }
   // A frame whose addresses alone are damaged is read without them and refused with them.
   if (damaged == reader->capture().truncated && !damaged) FUZZ_EXPECT(plain.equals(with_addresses));
+  // Followed in small steps it gives what one reading of it gives.
+  auto follower = trace::TraceReader::open(file.path());
+  CheckingSink followed;
+  for (uint64_t before = UINT64_MAX; follower->followed_bytes() != before;) {
+    before = follower->followed_bytes();
+    FUZZ_EXPECT(follower->follow(followed, {.addresses = true, .pause_after_bytes = 64}).has_value());
+  }
+  if (!reader->capture().truncated) FUZZ_EXPECT(followed.equals(with_addresses) && !follower->capture().truncated);
+  FUZZ_EXPECT(follower->marks().size() <= size_bytes);
   return 0;
 }

@@ -148,7 +148,7 @@ inline void make_gate(MadeUpRecording& recording) {
                  .live_blocks = 4000,
                  .live_bytes = 1'500'000,
                  .temporary_allocations = 12,
-                 .lifetime_ns = 5000u * 2'500'000}},
+                 .lifetime_ns = 5000ull * 2'500'000}},
       {.function = "operator new[]",
        .frames = {"log_line(std::string const&)", "serve(int)", "main"},
        .count = {.allocations = 10'000,
@@ -156,7 +156,7 @@ inline void make_gate(MadeUpRecording& recording) {
                  .allocated_bytes = 1'000'000,
                  .live_blocks = 4000,
                  .live_bytes = 800'000,
-                 .lifetime_ns = 6000u * 850,
+                 .lifetime_ns = 6000ull * 850,
                  .leaked_bytes = 800'000,
                  .leaked_blocks = 4000}},
       {.function = "mmap",
@@ -168,7 +168,7 @@ inline void make_gate(MadeUpRecording& recording) {
                  .releases = 1000,
                  .allocated_bytes = 45'678,
                  .temporary_allocations = 1000,
-                 .lifetime_ns = 1000u * 120}}};
+                 .lifetime_ns = 1000ull * 120}}};
 }
 
 // A second later.
