@@ -128,35 +128,35 @@ class ConsoleTest : public testing::Test {
  protected:
   void SetUp() override {
     auto recording = std::make_unique<FakeRecording>();
-    fake = recording.get();
-    session.take(std::move(recording));
-    session.settings.pager = false;
+    fake_ = recording.get();
+    session_.take(std::move(recording));
+    session_.settings.pager = false;
     for (const auto& group :
          {status_commands, report_commands, steering_commands, settings_commands, program_commands}) {
-      shell.commands().add(group(session));
+      shell_.commands().add(group(session_));
     }
   }
 
   // What the command printed.
   std::string output_of(const std::string& line, int expected_status = 0) {
     testing::internal::CaptureStdout();
-    EXPECT_EQ(shell.execute(line), expected_status) << line << ": " << complaints;
+    EXPECT_EQ(shell_.execute(line), expected_status) << line << ": " << complaints_;
     return testing::internal::GetCapturedStdout();
   }
   std::string done_by(const std::string& line, int expected_status = 0) {
-    fake->did.clear();
+    fake_->did.clear();
     (void)output_of(line, expected_status);
-    return fake->did;
+    return fake_->did;
   }
 
-  ConsoleSession session;
-  FakeRecording* fake = nullptr;
-  std::string complaints;
-  console::Shell shell{
-      console::Shell::Surroundings{.print = [this](std::string_view text) { return session.print(text, false); },
-                                   .complain = [this](std::string_view text) { complaints += text; },
-                                   .news = {.descriptor = [this] { return session.news_descriptor(); },
-                                            .take = [this] { return session.take_news(); }}}};
+  ConsoleSession session_;
+  FakeRecording* fake_ = nullptr;
+  std::string complaints_;
+  console::Shell shell_{
+      console::Shell::Surroundings{.print = [this](std::string_view text) { return session_.print(text, false); },
+                                   .complain = [this](std::string_view text) { complaints_ += text; },
+                                   .news = {.descriptor = [this] { return session_.news_descriptor(); },
+                                            .take = [this] { return session_.take_news(); }}}};
 };
 
 TEST_F(ConsoleTest, SteersAllProcessesOrTheOneThatIsNamed) {
@@ -189,31 +189,31 @@ TEST_F(ConsoleTest, WhatIsNoPidIsRefused) {
 
 TEST_F(ConsoleTest, ScansTellWhatTheyWereAskedFor) {
   EXPECT_EQ(done_by("scan"), "scan 0 0;report 0;");
-  EXPECT_EQ(fake->asked.scan, 3u);
-  fake->changes.total.appeared = {.blocks = 2, .bytes = 48};
-  fake->changes.total.remained = {.blocks = 5, .bytes = 100};
-  fake->changes.total.gone = {.blocks = 1, .bytes = 10};
+  EXPECT_EQ(fake_->asked.scan, 3u);
+  fake_->changes.total.appeared = {.blocks = 2, .bytes = 48};
+  fake_->changes.total.remained = {.blocks = 5, .bytes = 100};
+  fake_->changes.total.gone = {.blocks = 1, .bytes = 10};
   EXPECT_NE(output_of("scan new").find("Scan 3: 48 B in 2 blocks lost since scan 2"), std::string::npos);
-  EXPECT_EQ(fake->asked.since, 2u);
+  EXPECT_EQ(fake_->asked.since, 2u);
   EXPECT_NE(output_of("scan l 12").find("100 B in 5 blocks still lost, 10 B in 1 block no longer"), std::string::npos);
-  EXPECT_NE(fake->did.find("scan 2 12;report 12;"), std::string::npos);
+  EXPECT_NE(fake_->did.find("scan 2 12;report 12;"), std::string::npos);
 }
 
 TEST_F(ConsoleTest, ShowTakesTheOptionsOfTheCommandLineAndTheDefaultsThatWereSet) {
   EXPECT_EQ(done_by("show le --process 13"), "report 13;");
-  EXPECT_TRUE(fake->asked.leaks_only);
+  EXPECT_TRUE(fake_->asked.leaks_only);
   (void)output_of("set sort peak");
   (void)output_of("set skip find");
   (void)output_of("set searchpath /a:/b");
   (void)output_of("set count 7");
   (void)output_of("show top");
-  EXPECT_EQ(fake->asked.sort, analysis::SortKey::kPeak);
-  EXPECT_EQ(fake->asked.skip, std::vector<std::string>{"find"});
-  EXPECT_EQ(fake->asked.symbols.symbol_directories, (std::vector<std::string>{"/a", "/b"}));
-  EXPECT_EQ(fake->asked.limit, 7u);
+  EXPECT_EQ(fake_->asked.sort, analysis::SortKey::kPeak);
+  EXPECT_EQ(fake_->asked.skip, std::vector<std::string>{"find"});
+  EXPECT_EQ(fake_->asked.symbols.symbol_directories, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(fake_->asked.limit, 7u);
   (void)output_of("show top --sort total -n 3");
-  EXPECT_EQ(fake->asked.sort, analysis::SortKey::kTotal);
-  EXPECT_EQ(fake->asked.limit, 3u);
+  EXPECT_EQ(fake_->asked.sort, analysis::SortKey::kTotal);
+  EXPECT_EQ(fake_->asked.limit, 3u);
   EXPECT_EQ(done_by("show nonsense", 2), "");
   EXPECT_EQ(done_by("show top --nonsense", 2), "");
 }
@@ -245,7 +245,7 @@ TEST_F(ConsoleTest, StatusSaysHowFarItIs) {
 
 TEST_F(ConsoleTest, NamesFromTheProgramAreMadeSafe) {
   EXPECT_EQ(output_of("marks").find('\x1b'), std::string::npos);
-  fake->known[0].program = "evil\x1b]0;title\x07";
+  fake_->known[0].program = "evil\x1b]0;title\x07";
   for (const char* line : {"processes", "status"}) {
     const std::string text = output_of(line);
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << line;
@@ -262,40 +262,40 @@ TEST_F(ConsoleTest, MonitorCountsInScripts) {
 
 TEST_F(ConsoleTest, NewsAreToldInOrderAndOnce) {
   using Kind = live::News::Kind;
-  fake->news = {happened(Kind::kBegan, 13), happened(Kind::kExecuted, 13, "/bin/ls"),
-                happened(Kind::kScanned, 12, "", 3), happened(Kind::kEnded, 13)};
-  fake->news.front().parent_pid = 12;
-  fake->news.back().exit.code = 3;
+  fake_->news = {happened(Kind::kBegan, 13), happened(Kind::kExecuted, 13, "/bin/ls"),
+                 happened(Kind::kScanned, 12, "", 3), happened(Kind::kEnded, 13)};
+  fake_->news.front().parent_pid = 12;
+  fake_->news.back().exit.code = 3;
   testing::internal::CaptureStdout();
-  EXPECT_EQ(shell.run({"stop", "start"}), 0);
+  EXPECT_EQ(shell_.run({"stop", "start"}), 0);
   (void)testing::internal::GetCapturedStdout();
-  EXPECT_EQ(complaints,
+  EXPECT_EQ(complaints_,
             "process 13 was forked by process 12, and is recorded\nprocess 13 executed /bin/ls\n"
             "process 12: scan 3 is finished\nprocess 13 exited with 3\n");
 }
 
 TEST_F(ConsoleTest, ALostConnectionLeavesWhatWasRecorded) {
-  fake->is_lost = true;
-  fake->news = {happened(live::News::Kind::kConnectionLost, 0, "heaptap ended")};
+  fake_->is_lost = true;
+  fake_->news = {happened(live::News::Kind::kConnectionLost, 0, "heaptap ended")};
   EXPECT_EQ(done_by("stop", 125), "");
-  EXPECT_NE(complaints.find("the connection is lost"), std::string::npos);
+  EXPECT_NE(complaints_.find("the connection is lost"), std::string::npos);
   testing::internal::CaptureStdout();
-  EXPECT_EQ(shell.run({"show summary"}), 0);
+  EXPECT_EQ(shell_.run({"show summary"}), 0);
   (void)testing::internal::GetCapturedStdout();
-  EXPECT_NE(complaints.find("the recording has ended (heaptap ended)"), std::string::npos) << complaints;
-  EXPECT_EQ(session.prompt(), "12 (past)> ");
+  EXPECT_NE(complaints_.find("the recording has ended (heaptap ended)"), std::string::npos) << complaints_;
+  EXPECT_EQ(session_.prompt(), "12 (past)> ");
 }
 
 TEST_F(ConsoleTest, CompletesWhatItKnows) {
-  EXPECT_EQ(shell.complete("stop ").words, (console::Words{"12", "13"}));
-  EXPECT_EQ(shell.complete("scan n").words, console::Words{"new"});
-  EXPECT_EQ(shell.complete("show ti").words, console::Words{"timeline"});
-  EXPECT_EQ(shell.complete("show top --process 1").words, (console::Words{"12", "13"}));
-  EXPECT_EQ(shell.complete("show top --sort pea").words, console::Words{"peak"});
-  EXPECT_EQ(shell.complete("show top --sort=pea").words, console::Words{"--sort=peak"});
-  EXPECT_EQ(shell.complete("show top --retai").words, console::Words{"--retained"});
-  EXPECT_EQ(shell.complete("set sea").words, console::Words{"searchpath"});
-  EXPECT_EQ(shell.complete("export folde").words, console::Words{"folded"});
+  EXPECT_EQ(shell_.complete("stop ").words, (console::Words{"12", "13"}));
+  EXPECT_EQ(shell_.complete("scan n").words, console::Words{"new"});
+  EXPECT_EQ(shell_.complete("show ti").words, console::Words{"timeline"});
+  EXPECT_EQ(shell_.complete("show top --process 1").words, (console::Words{"12", "13"}));
+  EXPECT_EQ(shell_.complete("show top --sort pea").words, console::Words{"peak"});
+  EXPECT_EQ(shell_.complete("show top --sort=pea").words, console::Words{"--sort=peak"});
+  EXPECT_EQ(shell_.complete("show top --retai").words, console::Words{"--retained"});
+  EXPECT_EQ(shell_.complete("set sea").words, console::Words{"searchpath"});
+  EXPECT_EQ(shell_.complete("export folde").words, console::Words{"folded"});
 }
 
 TEST(Console, WithoutARecordingItSaysHowToMakeOne) {
