@@ -42,10 +42,11 @@ std::unexpected<base::Error> no_moment(std::string_view text, const std::vector<
                          "start or end; `heaptap mark PID NAME` sets marks",
                          text);
   }
-  return base::fail_as(ErrorKind::kUsage,
-                       "'{}' is not a time of the recording, nor a mark: give a time such as 250ms or 1.5s, start or end, "
-                       "or a mark: {}",
-                       text, names_of(marks));
+  return base::fail_as(
+      ErrorKind::kUsage,
+      "'{}' is not a time of the recording, nor a mark: give a time such as 250ms or 1.5s, start or end, "
+      "or a mark: {}",
+      text, names_of(marks));
 }
 
 base::Result<Moment> mark_of_number(std::string_view text, const std::vector<model::Mark>& marks) {
