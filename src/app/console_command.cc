@@ -43,7 +43,7 @@ std::vector<live::Offer> one_of_each(const std::vector<live::Offer>& offers) {
   std::vector<live::Offer> found;
   std::set<uint32_t> collectors;
   for (const live::Offer& offer : offers) {
-    const auto recording = offers.size() == 1 ? Connected(nullptr) : connect_to_pid(offer.pid);
+    const auto recording = offers.size() == 1 ? Connected(nullptr) : live::connect_to_process(offer.pid);
     if (!recording) continue;  // it has ended meanwhile
     const auto settings = *recording ? (*recording)->settings() : base::Result<live::Settings>();
     if (settings && collectors.insert(settings->collector_pid).second) found.push_back(offer);
@@ -68,16 +68,16 @@ base::Result<uint32_t> choose(const std::vector<live::Offer>& offers) {
 
 // What goes on, where nothing was named; null: nothing does.
 Connected connect_to_offered(const ConsoleOptions& options) {
-  const std::vector<live::Offer> offers = one_of_each(offered_recordings());
+  const std::vector<live::Offer> offers = one_of_each(live::recordings_of_this_user());
   if (offers.empty()) return nullptr;
-  if (offers.size() == 1) return connect_to_pid(offers.front().pid);
+  if (offers.size() == 1) return live::connect_to_process(offers.front().pid);
   if (!is_typed(options)) {
     return base::fail_as(base::ErrorKind::kUsage, "several recordings go on: name one, by its PID\n{}",
                          offers_text(offers));
   }
   const auto pid = choose(offers);
   if (!pid) return std::unexpected(pid.error());
-  return connect_to_pid(*pid);
+  return live::connect_to_process(*pid);
 }
 
 std::string greeting(ConsoleSession& session) {

@@ -8,10 +8,6 @@
 
 namespace heaptap::app {
 
-base::Result<std::unique_ptr<live::Recording>> connect_to_pid(uint32_t pid) { return live::connect_to_process(pid); }
-
-std::vector<live::Offer> offered_recordings() { return live::recordings_of_this_user(); }
-
 base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& target) {
   std::error_code error;
   const auto status = std::filesystem::status(target, error);
@@ -20,7 +16,7 @@ base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& tar
   if (is_number && !is_there) {
     const auto pid = parse_pid(target);
     if (!pid) return std::unexpected(pid.error());
-    return connect_to_pid(*pid);
+    return live::connect_to_process(*pid);
   }
   if (std::filesystem::is_socket(status)) return live::connect_to_socket(target);
   return live::open_past(target, open_trace);

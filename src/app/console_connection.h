@@ -2,7 +2,6 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "live/recording.h"
@@ -11,7 +10,5 @@ namespace heaptap::app {
 
 // A PID, the path of a recording's socket, or a trace.
 base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& target);
-base::Result<std::unique_ptr<live::Recording>> connect_to_pid(uint32_t pid);
-std::vector<live::Offer> offered_recordings();
 
 }  // namespace heaptap::app

@@ -101,8 +101,8 @@ using Connected = base::Result<std::unique_ptr<live::Recording>>;
 
 // The one that this heaptap makes.
 Connected connect_to_recorder(uint32_t recorder) {
-  for (const live::Offer& offer : offered_recordings()) {
-    auto recording = connect_to_pid(offer.pid);
+  for (const live::Offer& offer : live::recordings_of_this_user()) {
+    auto recording = live::connect_to_process(offer.pid);
     if (!recording) continue;
     const auto settings = (*recording)->settings();
     if (settings && settings->collector_pid == recorder) return recording;
@@ -165,14 +165,14 @@ base::Result<> attach(ConsoleSession& session, const Words& arguments) {
   if (arguments.empty()) return base::fail_as(base::ErrorKind::kUsage, "attach: which process? `attach PID`");
   const auto pid = parse_pid(arguments.front());
   if (!pid) return std::unexpected(pid.error());
-  if (auto recording = connect_to_pid(*pid)) {
+  if (auto recording = live::connect_to_process(*pid)) {
     session.take(*std::move(recording));
     session.settings.process = 0;
     return session.print(fmt::format("connected to the recording of process {}\n", *pid));
   }
   Words words = arguments;
   words.insert(words.begin(), "attach");
-  return record(session, std::move(words), [pid = *pid](uint32_t) { return connect_to_pid(pid); });
+  return record(session, std::move(words), [pid = *pid](uint32_t) { return live::connect_to_process(pid); });
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ base::Result<Watched> begin_recording(std::unique_ptr<TopRecorder> recorder, End
 }
 
 base::Result<Watched> watch_process(uint32_t pid, const TopOptions& options, EndSignals& signals) {
-  if (auto recording = connect_to_recorded(pid)) return Watched{nullptr, *std::move(recording)};
+  if (auto recording = live::connect_to_process(pid)) return Watched{nullptr, *std::move(recording)};
   auto recorder = TopRecorder::attach_to(pid, options.output);
   if (!recorder) return std::unexpected(std::move(recorder).error());
   return begin_recording(*std::move(recorder), signals);

@@ -15,10 +15,6 @@ bool is_socket(const std::string& word) {
   return stat(word.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode);
 }
 
-base::Result<std::unique_ptr<live::Recording>> connect_to_recorded(uint32_t pid) {
-  return live::connect_to_process(pid);
-}
-
 base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::string& socket) {
   if (!socket.empty()) return live::connect_to_socket(socket);
   const std::vector<live::Offer> offers = live::recordings_of_this_user();

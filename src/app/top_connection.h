@@ -12,8 +12,6 @@ namespace heaptap::app {
 // Of a file's name, or of an abstract socket's ("@heaptap…").
 bool is_socket(const std::string& word);
 
-// Somebody records this process already.
-base::Result<std::unique_ptr<live::Recording>> connect_to_recorded(uint32_t pid);
 // `socket`: of a recording; empty: the one recording of this user.
 base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::string& socket);
 

@@ -141,7 +141,7 @@ std::string TopRecorder::said() const {
 base::Result<std::unique_ptr<live::Recording>> TopRecorder::connect(const std::function<bool()>& wait) {
   while (true) {
     for (const uint32_t pid : candidates()) {
-      if (auto recording = connect_to_recorded(pid)) return recording;
+      if (auto recording = live::connect_to_process(pid)) return recording;
     }
     if (has_ended()) {
       const std::string text = said();

@@ -35,10 +35,6 @@ Fields news_of(NewsKind kind, uint32_t pid) {
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-const std::string& program_of(const model::Capture& capture) {
-  return capture.command.empty() ? capture.executable : capture.command.front();
-}
-
 void add_exit(Fields& fields, const model::ExitStatus& exit) {
   fields.add_known(Field::kExitCode, exit.code);
   fields.add_known(Field::kExitSignal, exit.signal);

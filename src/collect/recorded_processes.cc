@@ -34,10 +34,6 @@ std::string executable_of(pid_t live_thread) {
   return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", live_thread), ignored).string();
 }
 
-const std::string& program_of(const model::Capture& capture) {
-  return capture.command.empty() ? capture.executable : capture.command.front();
-}
-
 model::Machine own_machine() {
   model::Machine own;
   own.architecture = wire::name_of(arch::native::kArchitecture);
@@ -63,6 +59,10 @@ model::Note note_of(const log::ClockVerdict& clock) {
 }
 
 }  // namespace
+
+const std::string& program_of(const model::Capture& capture) {
+  return capture.command.empty() ? capture.executable : capture.command.front();
+}
 
 model::ExitStatus exit_of(int wait_status) {
   model::ExitStatus exit;

@@ -74,6 +74,9 @@ struct FinishedTrace {
 
 model::ExitStatus exit_of(int wait_status);
 
+// As it was started, or its file where that isn't known.
+const std::string& program_of(const model::Capture& capture);
+
 // What is known of a process as its recording begins.
 struct Beginning {
   pid_t process = 0;

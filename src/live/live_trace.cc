@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <optional>
 #include <thread>
 
+#include "base/signals_blocked.h"
 #include "trace/trace_reader.h"
 
 namespace heaptap::live {
@@ -38,28 +38,12 @@ uint64_t size_of(const base::UniqueFd& file) {
   return fstat(file.get(), &facts) == 0 ? static_cast<uint64_t>(facts.st_size) : 0;
 }
 
-// Signals are for the thread that talks to the user: a new thread takes over the mask of the one that makes it.
-class SignalsHeld {
- public:
-  SignalsHeld() {
-    sigset_t all{};
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsHeld(const SignalsHeld&) = delete;
-  SignalsHeld& operator=(const SignalsHeld&) = delete;
-  ~SignalsHeld() { (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
-
 }  // namespace
 
 class LiveTrace::Ledger {
  public:
   explicit Ledger(trace::TraceReader reader) : reader_(std::move(reader)), analysis_(reader_, counts()) {
-    const SignalsHeld held;
+    const base::SignalsBlocked blocked;
     follower_ = std::jthread([this](const std::stop_token& stop) { follow(stop); });
   }
 

@@ -114,33 +114,35 @@ std::optional<int64_t> History::growth_of(uint64_t id) const {
   return static_cast<int64_t>(count->live_bytes - (before == nullptr ? 0 : before->live_bytes));
 }
 
-std::optional<double> History::bytes_per_second_of(uint64_t id) const {
+std::optional<double> History::rate_of_stack(uint64_t id, uint64_t report::StackCount::* figure) const {
   const report::StackCount* const count = count_of(now_, id);
   const report::StackCount* const before = now_ && now_->is_live ? count_of(before_, id) : nullptr;
   if (count == nullptr) return {};
-  return rate(before == nullptr ? 0 : before->allocated_bytes, count->allocated_bytes);
-}
-
-std::optional<double> History::calls_per_second_of(uint64_t id) const {
-  const report::StackCount* const count = count_of(now_, id);
-  const report::StackCount* const before = now_ && now_->is_live ? count_of(before_, id) : nullptr;
-  if (count == nullptr) return {};
-  return rate(before == nullptr ? 0 : before->allocations, count->allocations);
+  return rate(before == nullptr ? 0 : before->*figure, count->*figure);
 }
 
 // The one before may have been made without threads.
-std::optional<double> History::bytes_per_second_of_thread(uint32_t number) const {
+std::optional<double> History::rate_of_thread(uint32_t number, uint64_t report::ThreadEntry::* figure) const {
   const report::ThreadEntry* const thread = thread_of(now_, number);
   if (thread == nullptr || (now_->is_live && (!before_ || !before_->threads_known))) return {};
   const report::ThreadEntry* const before = now_->is_live ? thread_of(before_, number) : nullptr;
-  return rate(before == nullptr ? 0 : before->allocated_bytes, thread->allocated_bytes);
+  return rate(before == nullptr ? 0 : before->*figure, thread->*figure);
+}
+
+std::optional<double> History::bytes_per_second_of(uint64_t id) const {
+  return rate_of_stack(id, &report::StackCount::allocated_bytes);
+}
+
+std::optional<double> History::calls_per_second_of(uint64_t id) const {
+  return rate_of_stack(id, &report::StackCount::allocations);
+}
+
+std::optional<double> History::bytes_per_second_of_thread(uint32_t number) const {
+  return rate_of_thread(number, &report::ThreadEntry::allocated_bytes);
 }
 
 std::optional<double> History::calls_per_second_of_thread(uint32_t number) const {
-  const report::ThreadEntry* const thread = thread_of(now_, number);
-  if (thread == nullptr || (now_->is_live && (!before_ || !before_->threads_known))) return {};
-  const report::ThreadEntry* const before = now_->is_live ? thread_of(before_, number) : nullptr;
-  return rate(before == nullptr ? 0 : before->allocations, thread->allocations);
+  return rate_of_thread(number, &report::ThreadEntry::allocations);
 }
 
 std::optional<uint64_t> History::leaked_bytes_of(uint64_t id) const {

@@ -47,6 +47,8 @@ class History {
   void learn_timeline();
   [[nodiscard]] std::optional<double> gauge_of_now(Gauge gauge) const;
   [[nodiscard]] std::optional<double> rate(uint64_t before, uint64_t now) const;
+  [[nodiscard]] std::optional<double> rate_of_stack(uint64_t id, uint64_t report::StackCount::* figure) const;
+  [[nodiscard]] std::optional<double> rate_of_thread(uint32_t number, uint64_t report::ThreadEntry::* figure) const;
   [[nodiscard]] const report::StackCount* count_of(const SharedSample& sample, uint64_t id) const;
   [[nodiscard]] const report::ThreadEntry* thread_of(const SharedSample& sample, uint32_t number) const;
 

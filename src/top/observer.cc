@@ -5,28 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <exception>
 #include <utility>
 
+#include "base/signals_blocked.h"
+
 namespace heaptap::top {
 namespace {
-
-// Signals are for the thread that has the terminal.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 Answer begun_answer(const Question& question) {
   Answer answer;
@@ -83,7 +68,7 @@ base::Result<std::unique_ptr<Observer>> Observer::create(std::unique_ptr<live::R
 
 Observer::Observer(std::unique_ptr<live::Recording> recording, analysis::Query names_from, base::UniqueFd event)
     : recording_(std::move(recording)), names_from_(std::move(names_from)), event_(std::move(event)) {
-  const SignalsBlocked blocked;
+  const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { answer_all(); });
 }
 
