@@ -20,6 +20,14 @@ if(TARGET heaptap_agent AND CMAKE_BUILD_TYPE STREQUAL Release)
   heaptap_tool_test(libc check_libc.py --library $<TARGET_FILE:heaptap_agent>)
 endif()
 
+# heaptap-target is copied to small machines. Where it is suddenly 350 KB larger, something calls
+# printf() or the like: docs/decisions/0083-no-streams-on-the-target.md.
+if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND HEAPTAP_CPU STREQUAL x86_64 AND NOT HEAPTAP_SANITIZE)
+  set(stripped ${PROJECT_BINARY_DIR}/heaptap-target.stripped)
+  add_test(NAME tools.target_size
+           COMMAND sh -c "'${CMAKE_STRIP}' -o '${stripped}' '$<TARGET_FILE:heaptap-target>' && ls -l '${stripped}' && test $(wc -c < '${stripped}') -le 1500000")
+endif()
+
 # The programs work anywhere: the place of this checkout is not compiled in (debug information may name it).
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   foreach(program heaptap heaptap_agent)

@@ -1,5 +1,5 @@
 # What is installed, and where: relative to the prefix, nothing compiled in. The program finds the agent beside itself or
-# in ../lib/heaptap.
+# in ../lib/heaptap. What programs are built against is in src/api/CMakeLists.txt.
 include(GNUInstallDirs)
 
 foreach(program heaptap heaptap-target)
@@ -10,7 +10,6 @@ endforeach()
 if(TARGET heaptap_agent)
   install(TARGETS heaptap_agent LIBRARY DESTINATION lib/heaptap)
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/heaptap DESTINATION include FILES_MATCHING PATTERN "*.h")
 
 # Man pages: docs/man/NAME.SECTION.scd, with the parts that several of them share.
 file(GLOB man_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.scd)
@@ -65,3 +64,4 @@ endif()
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md)
 install(FILES ${pages} DESTINATION share/doc/heaptap)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/howto DESTINATION share/doc/heaptap FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION share/doc/heaptap)

@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Which groups have to be there for what lies in a folder.
-GROUPS = {"src": {"build"}, "demo": {"build", "test"}, "tests": {"build", "test", "fuzz"}, "bench": {"build", "bench"}}
+GROUPS = {"src": {"build"}, "demo": {"build", "test"}, "examples": {"build"}, "tests": {"build", "test", "fuzz"}, "bench": {"build", "bench"}}
 SCRIPT_GROUPS = {"build", "test", "check", "format", "fuzz", "install", "package", "bench", "release"}
 OPTIONAL = {"sudo", "zstd"}  # used only where they are there
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -92,7 +92,8 @@ def header_uses(root, folder):
     for file in sorted((root / folder).rglob("*")):
         if file.suffix in (".h", ".c", ".cc", ".cpp"):
             for name in re.findall(r"^\s*#\s*include\s*<([^>]+)>", file.read_text(encoding="utf-8"), re.MULTILINE):
-                yield name, file
+                if not (root / "include" / name).exists():  # the project's own
+                    yield name, file
 
 
 def find_header(name):

@@ -4,7 +4,10 @@ flags and .clang-tidy have not changed since it passed is not looked at again. E
 
 Where many files are to do, those of a folder are looked at together, as includes of one made-up file: most of the time goes
 into what they all include. Where that has findings, its files are looked at one by one, and only what is found so counts.
-Unused using-declarations and aliases of namespaces are found only one by one (--together 1)."""
+Unused using-declarations and aliases of namespaces are found only one by one (--together 1).
+
+tools/tidy_passed.txt remembers for all checkouts what passed (--remember writes it): a file that is in it as it is now is looked at
+only in its turn, which the commit decides, an eighth of them each time (--all: now)."""
 
 import argparse
 import concurrent.futures
@@ -21,10 +24,13 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
+PASSED = ROOT / "tools" / "tidy_passed.txt"
+TURNS = 8
+KEY_DIGITS = 24  # of a file's digest in it
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 UNITY = re.compile(r"/CMakeFiles/[^/]+/Unity/unity_\d+_\w+\.\w+$")
-# Options of GCC that clang does not know or can't combine with libstdc++'s <atomic>, and outputs that are not wanted here.
-DROPPED_OPTIONS = re.compile(r"-fno-(tree-|gnu-unique|ipa-|partial-inlining|reorder|shrink-wrap|optimize-sibling)\S*"
+# What only concerns the code that is made, so that such a change means no look at all again; options of GCC that clang does not
+DROPPED_OPTIONS = re.compile(r"-O\w|-fPI[CE]|-ffunction-sections|-fdata-sections|-fmacro-prefix-map\S*|-fno-(tree-|gnu-unique|ipa-|partial-inlining|reorder|shrink-wrap|optimize-sibling)\S*"
                              r"|-fstack-usage|-mgeneral-regs-only|-fconserve-stack|-fipa-\S*|-ftree-\S*|-mno-outline-atomics|-Werror\S*")
 EXTRA_ARGUMENTS = ["-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Wno-sign-conversion"]
 
@@ -38,7 +44,9 @@ def is_ours(file):
 def load_commands(build):
     """File -> compiler arguments for clang, from the build's compile_commands.json; one entry a file."""
     commands = {}
-    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+    entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    # What is compiled a second time, for heaptap-target, is the same to clang-tidy.
+    for entry in sorted(entries, key=lambda entry: "heaptap_small" in entry.get("output", entry.get("command", ""))):
         compiled = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
         arguments = clang_arguments(entry.get("arguments") or shlex.split(entry["command"]))
         for file in sources_of_unity(compiled) if UNITY.search(str(compiled)) else [compiled]:
@@ -99,8 +107,9 @@ def configuration():
 
 
 def key_of(file, arguments):
+    """The same in every checkout, wherever it is."""
     key = hashlib.sha256(configuration())
-    key.update("\0".join(arguments).encode())
+    key.update("\0".join(arguments).replace(str(ROOT), ".").encode())
     for source in sources_of(file):
         key.update(str(source.relative_to(ROOT)).encode() + digest_and_includes(source)[0].encode())
     return key.hexdigest()
@@ -113,6 +122,16 @@ def tidy(file, arguments):
     if run.returncode == 0:
         return ""
     return run.stdout + "\n".join(line for line in run.stderr.splitlines() if "warnings generated" not in line)
+
+
+def remembered():
+    return set(PASSED.read_text(encoding="utf-8").split()) if PASSED.is_file() else set()
+
+
+def turn_of(key):
+    """Whether a file that passed as it is is looked at again at this commit."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, cwd=ROOT).stdout.strip() or b"0"
+    return (int(key[:8], 16) - int(commit[:8], 16)) % TURNS == 0
 
 
 def groups_of(files, commands, most):
@@ -167,6 +186,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--together", type=int, default=0, metavar="MOST",
                         help="files that are looked at together; default: 1, or 9 where more than 24 are to do")
+    parser.add_argument("--remember", action="store_true", help="write tools/tidy_passed.txt: all that passes, now or before")
+    parser.add_argument("--all", action="store_true", help="look at what passed before as well")
     parser.add_argument("files", nargs="*", type=pathlib.Path, help="default: all of the build")
     options = parser.parse_args()
     if not (options.build / "compile_commands.json").is_file():
@@ -176,8 +197,10 @@ def main():
         commands = {file.resolve(): commands[file.resolve()] for file in options.files}
 
     options.cache.mkdir(parents=True, exist_ok=True)
-    marks = {file: options.cache / key_of(file, arguments) for file, arguments in commands.items()}
-    todo = [file for file in commands if not marks[file].exists()]
+    marks = {file: options.cache / key_of(file, arguments)[:KEY_DIGITS] for file, arguments in commands.items()}
+    passed = remembered()
+    todo = [file for file, mark in marks.items()
+            if options.all or not (mark.exists() or (mark.name in passed and not turn_of(mark.name)))]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         most = options.together or (9 if len(todo) > 24 else 1)
@@ -189,6 +212,9 @@ def main():
                     print(findings, flush=True)
                 else:
                     marks[file].touch()
+    if options.remember:
+        kept = sorted(mark.name for mark in marks.values() if mark.exists() or mark.name in passed)
+        PASSED.write_text("".join(key + "\n" for key in kept), encoding="utf-8")
     for old in set(options.cache.iterdir()) - set(marks.values()) if not options.files else ():
         old.unlink()
     print(f"{len(commands)} files, {len(commands) - len(todo)} of them unchanged, {failed} with findings")

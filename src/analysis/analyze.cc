@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 
 #include "analysis/activity_view.h"
 #include "analysis/entries.h"
@@ -44,8 +45,8 @@ class Ledgers {
     options.filter.wants_site = [&ignored, filtered = options.filter.wants_site](const model::Tables& tables,
                                                                                  model::SiteId site) {
       const model::Site& entry = tables.sites[site];
-      const bool allocates = entry.kind == model::EventKind::kAllocate || entry.kind == model::EventKind::kMap;
-      return (!filtered || filtered(tables, site)) && !(allocates && ignored.contains(tables, entry.stack));
+      return (!filtered || filtered(tables, site)) &&
+             !(model::allocates(entry.kind) && ignored.contains(tables, entry.stack));
     };
     shown_ = std::make_unique<ledger::Ledger>(options);
   }
@@ -146,14 +147,16 @@ std::string filter_text(const Query& query) {
   const auto append = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (!query.function.empty()) append("function " + query.function);
   if (!query.module.empty()) append("module " + query.module);
+  for (const std::string& tag : query.tags) append("tag " + tag);
   if (query.thread != 0) append(fmt::format("thread {}", query.thread));
-  const auto moment = [](const std::string& name, uint64_t time_ns, bool is_mark) {
-    const std::string time = base::format_duration(time_ns);
+  const auto moment = [](const std::string& name, uint64_t time_ns, bool is_mark, bool is_earlier) {
+    const std::string time = is_earlier ? "earlier" : base::format_duration(time_ns);
     return is_mark ? fmt::format("mark {} ({})", name, time) : time;
   };
   if (query.from_ns != 0 || query.from_event)
-    append("from " + moment(query.from, query.from_ns, query.from_event.has_value()));
-  if (query.to_ns != ~uint64_t{0}) append("to " + moment(query.to, query.to_ns, query.to_event.has_value()));
+    append("from " + moment(query.from, query.from_ns, query.from_event.has_value(), query.from_is_earlier));
+  if (query.to_ns != ~uint64_t{0})
+    append("to " + moment(query.to, query.to_ns, query.to_event.has_value(), query.to_is_earlier));
   return text;
 }
 
@@ -165,6 +168,16 @@ void list_statistics(report::Report& report, const ledger::Ledger& ledger, const
   report.timeline = timeline_of(ledger);
   report.timeline_start_ns = ledger.timeline().start_ns();
   report.threads = threads_of(ledger, tables);
+}
+
+// Names that the program gave; of several the last one.
+void give_names(std::vector<report::BlockEntry>& blocks, const std::vector<model::BlockName>& names) {
+  if (names.empty()) return;
+  std::unordered_map<model::BlockNumber, const std::string*> known;
+  for (const model::BlockName& name : names) known[name.block] = &name.name;
+  for (report::BlockEntry& block : blocks) {
+    if (const auto found = known.find(block.number); found != known.end()) block.name = *found->second;
+  }
 }
 
 // What is alive at the end of most programs is their own. Where it is little, it is what the C library's functions made for
@@ -213,7 +226,7 @@ base::Result<> fill_views(report::Report& report, model::EventSource& source, co
   const bool any =
       query.why || query.retained || query.globals || query.scan_list || query.since != 0 || query.from_all_sides;
   if (!any) return {};
-  BlockNames blocks(source.capture(), source.tables(), index, names);
+  BlockNames blocks(source.capture(), source.tables(), source.block_names(), index, names);
   const ViewContext context{source, query, names, ignored, ledger, index, judged, blocks};
   if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
   if (query.retained) report.retained = retained_view(context);
@@ -275,6 +288,8 @@ std::optional<report::Window> window_of(const Query& query, const ledger::Ledger
                         .to = query.to,
                         .from_ns = query.from_ns,
                         .to_ns = query.to_ns,
+                        .from_is_earlier = query.from_is_earlier,
+                        .to_is_earlier = query.to_is_earlier,
                         .has_older = ledger.knows_older(),
                         .older_released_blocks = older.blocks,
                         .older_released_bytes = older.bytes,
@@ -334,14 +349,18 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   }
   if (query.generate) listing.generate_suppressions(report);
   if (query.errors) listing.list_errors(report);
-  if (query.blocks) listing.list_blocks(report);
+  if (query.blocks) {
+    listing.list_blocks(report);
+    give_names(report.blocks, source.block_names());
+  }
   report.frames = names.take_listed();
   report.modules = modules_of(source.tables());
   report.skipped = names.skipped();
   report.symbol_hints = hints_for(report.frames, names);
   leave_out_untold(report);
   if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations == 0) {
-    report.unmatched = {.by_name = !query.function.empty() || !query.module.empty(), .by_thread = query.thread != 0};
+    report.unmatched = {.by_name = !query.function.empty() || !query.module.empty() || !query.tags.empty(),
+                        .by_thread = query.thread != 0};
   }
   return report;
 }
@@ -360,14 +379,15 @@ Makers makers_for(model::EventSource& source, const Query& query, StackNames& na
 }
 
 bool is_same(const symbols::ResolverOptions& a, const symbols::ResolverOptions& b) {
-  return a.symbol_directories == b.symbol_directories && a.sysroots == b.sysroots && a.debuginfod == b.debuginfod;
+  return a.symbol_directories == b.symbol_directories && a.sysroots == b.sysroots && a.debuginfod == b.debuginfod &&
+         a.server == b.server;
 }
 
 // The same allocations count. Moments that are named are known when a report is made, not when counting begins.
 bool filters_alike(const Query& a, const Query& b) {
   const bool are_named = !a.from.empty() || !a.to.empty() || !b.from.empty() || !b.to.empty();
-  return a.function == b.function && a.module == b.module && a.thread == b.thread && a.from_ns == b.from_ns &&
-         a.to_ns == b.to_ns && !are_named && a.events == b.events;
+  return a.function == b.function && a.module == b.module && a.tags == b.tags && a.thread == b.thread &&
+         a.from_ns == b.from_ns && a.to_ns == b.to_ns && !are_named && a.events == b.events;
 }
 
 }  // namespace
@@ -376,7 +396,7 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
   const auto query = complete(asked, source);
   if (!query) return std::unexpected(query.error());
   HEAPTAP_TRY(check_untold(source.capture(), *query));
-  StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
+  StackNames names(query->symbols, query->function, query->module, query->tags, report::SkippedNames(query->skip));
   IgnoredStacks ignored(query->ignores, names);
   ScanAhead scan(source, *query);
   const auto ledgers = replay_as_asked(source, *query, names, ignored);
@@ -388,7 +408,7 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
 // There is no second replay: what it would be for is kept from the start.
 struct Analysis::Counted {
   Counted(const model::Capture& capture, const Query& query)
-      : names(query.symbols, query.function, query.module, report::SkippedNames(query.skip)),
+      : names(query.symbols, query.function, query.module, query.tags, report::SkippedNames(query.skip)),
         ignored(query.ignores, names),
         ledgers(ledger_options(capture, query, names, query.blocks || query.errors), ignored) {}
 
@@ -403,7 +423,7 @@ struct Analysis::Kept {
       : options(query.symbols),
         skip(query.skip),
         ignores(query.ignores),
-        names(query.symbols, query.function, query.module, report::SkippedNames(query.skip)),
+        names(query.symbols, query.function, query.module, query.tags, report::SkippedNames(query.skip)),
         ignored(ignores, names) {}
 
   [[nodiscard]] bool serves(const Query& query) const {
@@ -453,7 +473,7 @@ base::Result<report::Report> Analysis::report(const Query& asked) {
   HEAPTAP_CHECK(can_answer(asked));
   const auto query = complete(asked, source_);
   if (!query) return std::unexpected(query.error());
-  StackNames names(query->symbols, query->function, query->module, report::SkippedNames(query->skip));
+  StackNames names(query->symbols, query->function, query->module, query->tags, report::SkippedNames(query->skip));
   IgnoredStacks ignored(query->ignores, names);
   ScanAhead scan(source_, *query);
   return make_report(source_, *query, names, ignored, counted_->ledgers,

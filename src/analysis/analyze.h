@@ -28,6 +28,9 @@ struct BlockQuestion {
 // "0x7f001234", "#b12" or "b12", "#12" or "12".
 base::Result<BlockQuestion> parse_block_question(std::string_view text);
 
+// What sums are made of stacks by, beside those of the stacks.
+enum class GroupBy : uint8_t { kNothing, kTag, kPool };
+
 enum class RetainedBy : uint8_t { kBlock, kStack, kType };
 
 struct Query {
@@ -35,6 +38,7 @@ struct Query {
   std::string function = {};           // part of, or a regular expression for, the name of any frame; empty: all
   std::string module = {};             // the same for the path of any frame's module
   std::vector<std::string> skip = {};  // functions that don't name a site, as `function`
+  std::vector<std::string> tags = {};  // each has to be one of the tags that it was allocated under, as `function`
   uint32_t thread = 0;                 // 0: all
   Ignores ignores = {};                // stacks that are in the totals and in no list
   // A window: only allocations in it, and what of them is alive at its end. As it was asked for, in words (analysis/window.h);
@@ -44,6 +48,8 @@ struct Query {
   uint64_t to_ns = ~uint64_t{0};
   std::optional<uint64_t> from_event = {};  // where it begins at a mark: behind so many events; its time is about that
   std::optional<uint64_t> to_event = {};
+  bool from_is_earlier = false;  // at a mark from before this program was executed: where it begins
+  bool to_is_earlier = false;
 
   // What of it is listed.
   SortKey sort = SortKey::kUsage;
@@ -51,6 +57,7 @@ struct Query {
   uint32_t depth = 0;                    // frames of a stack; 0: all
   bool stacks = true;                    // list stacks at all
   std::vector<uint64_t> stack_ids = {};  // list these, in this order, and no others; empty: as `sort` and `limit` say
+  GroupBy group = GroupBy::kNothing;     // sums by tags or pools
   bool counts = false;                   // all stacks in numbers, without names
   bool blocks = false;                   // list live blocks
   bool errors = false;                   // list bad releases, with their stacks

@@ -30,6 +30,7 @@ std::string_view name_of(wire::PointerKind kind) {
 report::NamedBlock BlockNames::block(const model::HeapScan& scan, const LeakCounts& counts, uint32_t index) {
   const model::ScannedBlock& block = scan.blocks[index];
   const model::Site& site = tables_.sites[block.site];
+  const auto given = given_.find(block.number);
   return {.number = block.number,
           .address = block.address,
           .size_bytes = block.size_bytes,
@@ -38,7 +39,8 @@ report::NamedBlock BlockNames::block(const model::HeapScan& scan, const LeakCoun
           .type = type_of(block),
           .stack_id = index_.id_of(block.site),
           .function = wire::facts_of(site.function).name,
-          .caller = caller_of(block.site)};
+          .caller = caller_of(block.site),
+          .name = given == given_.end() ? "" : given->second};
 }
 
 model::Frame BlockNames::caller_of(model::SiteId site) {

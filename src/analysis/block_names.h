@@ -3,12 +3,14 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis/leak_counts.h"
 #include "analysis/stack_index.h"
 #include "analysis/stack_names.h"
 #include "model/capture.h"
 #include "model/heap_scan.h"
+#include "model/mark.h"
 #include "model/tables.h"
 #include "report/leak_views.h"
 
@@ -19,8 +21,12 @@ std::string_view name_of(wire::PointerKind kind);
 
 class BlockNames {
  public:
-  BlockNames(const model::Capture& capture, const model::Tables& tables, const StackIndex& index, StackNames& names)
-      : capture_(capture), tables_(tables), index_(index), names_(names) {}
+  // `given`: those that the program gave; of several of a block the last one.
+  BlockNames(const model::Capture& capture, const model::Tables& tables, const std::vector<model::BlockName>& given,
+             const StackIndex& index, StackNames& names)
+      : capture_(capture), tables_(tables), index_(index), names_(names) {
+    for (const model::BlockName& name : given) given_[name.block] = name.name;
+  }
 
   report::NamedBlock block(const model::HeapScan& scan, const LeakCounts& counts, uint32_t index);
   report::NamedRoot root(const model::RootPointer& root);
@@ -40,6 +46,7 @@ class BlockNames {
   const model::Tables& tables_;
   const StackIndex& index_;
   StackNames& names_;
+  boost::unordered_flat_map<model::BlockNumber, std::string> given_;
   boost::unordered_flat_map<uint64_t, std::string> classes_;  // by vtable
   boost::unordered_flat_map<model::SiteId, std::string> containers_;
 };

@@ -69,10 +69,15 @@ class HoldersView {
     const auto after =
         std::upper_bound(scan_.blocks.begin(), scan_.blocks.end(), address,
                          [](uint64_t at, const model::ScannedBlock& block) { return at < block.address; });
-    if (after == scan_.blocks.begin()) return model::kNoBlock;
-    const model::ScannedBlock& block = *(after - 1);
-    const bool inside = address - block.address < std::max<uint64_t>(block.size_bytes, 1);
-    return inside ? static_cast<uint32_t>(after - 1 - scan_.blocks.begin()) : model::kNoBlock;
+    // The innermost one: blocks of pools lie in others.
+    for (auto at = after; at != scan_.blocks.begin();) {
+      const model::ScannedBlock& block = *--at;
+      if (address - block.address < std::max<uint64_t>(block.size_bytes, 1)) {
+        return static_cast<uint32_t>(at - scan_.blocks.begin());
+      }
+      if (block.number < model::kFirstPooledNumber) break;
+    }
+    return model::kNoBlock;
   }
 
   [[nodiscard]] std::unexpected<base::Error> not_there(const BlockQuestion& question) const {

@@ -25,6 +25,18 @@ report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
   return leaks.reachable;
 }
 
+// The block of malloc that a block of a pool lies in, to which it has a pointer (see collect/pool_cut.h); kNoBlock: it is in a mapping.
+uint32_t memory_of(const model::HeapScan& scan, uint32_t pooled) {
+  const model::ScannedBlock& block = scan.blocks[pooled];
+  for (uint32_t i = scan.pointers_begin[pooled]; i < scan.pointers_begin[pooled + 1]; ++i) {
+    const uint32_t to = scan.pointers[i].to;
+    const model::ScannedBlock& memory = scan.blocks[to];
+    const bool contains = memory.address <= block.address && block.address - memory.address < memory.size_bytes;
+    if (memory.number < model::kFirstPooledNumber && contains) return to;
+  }
+  return model::kNoBlock;
+}
+
 }  // namespace
 
 LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached)
@@ -33,6 +45,7 @@ LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vec
   if (rules.suppressor) suppress(scan, rules);
   if (rules.ignores) ignore(scan, rules);
   count(scan, rules);
+  count_pooled_apart(scan);
 }
 
 // By a second look without those pointers. Few scans have any.
@@ -102,6 +115,7 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     if (!is_counted(static_cast<uint32_t>(i))) continue;
     const bool suppressed = is_suppressed(static_cast<uint32_t>(i));
     report::StackLeaks& site = counts_for(block.site);
+    if (block.number >= model::kFirstPooledNumber) is_pooled_[places_[block.site]] = true;
     const BlockState state = classes_.states[i];
     const bool ignored = is_ignored(static_cast<uint32_t>(i));
     (suppressed ? site.suppressed : ignored ? site.ignored : count_for(site, state)).add_block(block.size_bytes);
@@ -113,6 +127,23 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
   }
 }
 
+bool LeakCounts::is_leak(uint32_t block, bool or_possible) const {
+  if (!is_counted(block) || is_suppressed(block) || is_ignored(block)) return false;
+  return is_lost(classes_.states[block]) || (or_possible && classes_.states[block] == BlockState::kPossible);
+}
+
+void LeakCounts::count_pooled_apart(const model::HeapScan& scan) {
+  for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
+    if (scan.blocks[i].number < model::kFirstPooledNumber || !is_leak(i, true)) continue;
+    const uint32_t memory = memory_of(scan, i);
+    for (const bool or_possible : {false, true}) {
+      const bool is_within = memory != model::kNoBlock && is_leak(memory, or_possible);
+      if (!is_leak(i, or_possible) || is_within) continue;
+      (or_possible ? leaked_apart_ : lost_apart_).add_block(scan.blocks[i].size_bytes);
+    }
+  }
+}
+
 report::StackLeaks& LeakCounts::counts_for(model::SiteId site) {
   if (site >= places_.size()) places_.resize(std::max(site + size_t{1}, 2 * places_.size()), kNoPlace);
   uint32_t& place = places_[site];
@@ -120,6 +151,7 @@ report::StackLeaks& LeakCounts::counts_for(model::SiteId site) {
     place = static_cast<uint32_t>(counts_.size());
     counts_.emplace_back();
     holders_.emplace_back();
+    is_pooled_.push_back(false);
   }
   return counts_[place];
 }
@@ -134,7 +166,15 @@ void LeakCounts::note_holder(model::SiteId site, model::SiteId holder) {
 void LeakCounts::fill(report::Leaks& leaks) const {
   leaks.scanned = true;
   report::StackLeaks sum;
-  for (const report::StackLeaks& site : counts_) sum += site;
+  report::StackLeaks of_pools;
+  for (size_t place = 0; place < counts_.size(); ++place) (is_pooled_[place] ? of_pools : sum) += counts_[place];
+  leaks.pools = {.definite = of_pools.definite,
+                 .indirect = of_pools.indirect,
+                 .possible = of_pools.possible,
+                 .reachable = of_pools.reachable,
+                 .unknown = of_pools.unknown,
+                 .lost_apart = lost_apart_,
+                 .leaked_apart = leaked_apart_};
   leaks.definite = sum.definite;
   leaks.indirect = sum.indirect;
   leaks.possible = sum.possible;

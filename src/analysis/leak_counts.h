@@ -64,6 +64,8 @@ class LeakCounts {
   void suppress(const model::HeapScan& scan, const Rules& rules);
   void ignore(const model::HeapScan& scan, const Rules& rules);
   void count(const model::HeapScan& scan, const Rules& rules);
+  void count_pooled_apart(const model::HeapScan& scan);
+  [[nodiscard]] bool is_leak(uint32_t block, bool or_possible) const;
   report::StackLeaks& counts_for(model::SiteId site);
   void note_holder(model::SiteId site, model::SiteId holder);
 
@@ -80,7 +82,9 @@ class LeakCounts {
     model::SiteId first = kNoSite;
     bool has_more = false;
   };
-  std::vector<HoldingSites> holders_;  // beside counts_
+  std::vector<bool> is_pooled_;                   // by place
+  report::BlockCount lost_apart_, leaked_apart_;  // see report::PoolLeaks
+  std::vector<HoldingSites> holders_;             // beside counts_
 };
 
 }  // namespace heaptap::analysis

@@ -7,7 +7,9 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/label_names.h"
 #include "analysis/system_stacks.h"
+#include "report/label_sums.h"
 
 namespace heaptap::analysis {
 namespace {
@@ -48,9 +50,7 @@ std::string called_name(wire::Function function) {
 
 }  // namespace
 
-bool Listing::is_mapping(uint64_t id) const {
-  return tables_.sites[index_.first_site(id)].kind == model::EventKind::kMap;
-}
+model::EventKind Listing::kind_of(uint64_t id) const { return tables_.sites[index_.first_site(id)].kind; }
 
 // Sums the tallies of the sites that are the same.
 void Listing::count(uint64_t id, report::StackEntry& stack) const {
@@ -129,7 +129,7 @@ bool Listing::is_listed(const report::StackEntry& stack) const {
   const bool shrank = stack.growth && (stack.growth->bytes != 0 || stack.growth->blocks != 0);
   if (stack.allocations == 0 && query_.events && !shrank) return false;
   if (!query_.leaks_only) return true;
-  if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_mapping(stack.id);
+  if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_apart(stack.id);
   return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
 }
 
@@ -151,7 +151,11 @@ void Listing::name(report::StackEntry& stack) const {
   const wire::FunctionFacts& function = wire::facts_of(site.function);
   stack.function = called_name(site.function);
   stack.variant = function.variant;
-  stack.mapping = function.family == wire::Family::kMap;
+  stack.mapping = site.kind == model::EventKind::kMap;
+  stack.pooled = site.kind == model::EventKind::kPoolAllocate;
+  LabelNames labels = names_of(tables_, site.label);
+  stack.tags = std::move(labels.tags);
+  stack.pool = std::move(labels.pool);
   stack.frames = names_.list_frames(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxFrames);
   stack.purpose = purpose_of(tables_, site);
   const size_t depth = depth_of(tables_, site.stack);
@@ -165,11 +169,12 @@ bool Listing::is_ignored(const report::StackEntry& stack, report::Ignored& ignor
   const uint32_t rule = ignored_.rule_of(tables_, site.stack);
   if (rule == Ignores::kNone) return false;
   const bool is_map = is_mapping(stack.id);
+  const bool is_block = !is_apart(stack.id);
   ignored.rules[rule].count += {.stacks = 1,
-                                .allocations = is_map ? 0 : stack.allocations,
-                                .allocated_bytes = is_map ? 0 : stack.allocated_bytes,
-                                .live_blocks = is_map ? 0 : stack.live_blocks,
-                                .live_bytes = is_map ? 0 : stack.live_bytes,
+                                .allocations = is_block ? stack.allocations : 0,
+                                .allocated_bytes = is_block ? stack.allocated_bytes : 0,
+                                .live_blocks = is_block ? stack.live_blocks : 0,
+                                .live_bytes = is_block ? stack.live_bytes : 0,
                                 .mapped_live_bytes = is_map ? stack.live_bytes : 0};
   return true;
 }
@@ -186,8 +191,12 @@ void Listing::list_stacks(report::Report& report) const {
     count(id, stack);
     const bool ignored = is_ignored(stack, report.ignored);
     if (query_.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
-    if (!ignored && is_listed(stack)) places.push_back(place_of(stack, query_.sort));
+    if (ignored || !is_listed(stack)) continue;
+    places.push_back(place_of(stack, query_.sort));
+    if (query_.group != GroupBy::kNothing) count_label(report.labels, stack);
   }
+  std::ranges::sort(report.labels, std::less<>(),
+                    [this](const report::LabelEntry& label) { return place_of(label.sum, query_.sort); });
   report.stack_count = places.size();
   if (!query_.stacks) {
     return;
@@ -200,6 +209,23 @@ void Listing::list_stacks(report::Report& report) const {
   }
   keep_first(places, query_.limit, std::less<>());
   for (const SortPlace& place : places) list(report, place.id);
+}
+
+// What is apart from blocks is in no tag's sums: these add up to the totals.
+void Listing::count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const {
+  const model::Site& site = tables_.sites[index_.first_site(stack.id)];
+  const bool by_pool = query_.group == GroupBy::kPool;
+  const model::EventKind wanted = by_pool ? model::EventKind::kPoolAllocate : model::EventKind::kAllocate;
+  if (site.kind != wanted) return;
+  LabelNames names = names_of(tables_, site.label);
+  report::LabelEntry entry{.tags = {}, .pool = {}, .sum = stack};
+  if (by_pool) {
+    entry.pool = std::move(names.pool);
+    entry.is_pool = true;
+  } else {
+    entry.tags = std::move(names.tags);
+  }
+  report::add_to_labels(labels, entry);
 }
 
 void Listing::list(report::Report& report, uint64_t id) const {
@@ -218,10 +244,19 @@ report::StackCount Listing::count_of(const report::StackEntry& stack) const {
           .live_bytes = stack.live_bytes,
           .temporary_allocations = stack.temporary_allocations,
           .lifetime_ns = stack.lifetime_ns,
+          .live_since_ns = live_since_ns_of(stack),
           .leaked_bytes = lost.bytes,
           .leaked_blocks = lost.blocks,
           .mapping = is_mapping(stack.id),
+          .pooled = kind_of(stack.id) == model::EventKind::kPoolAllocate,
           .live_known = stack.live_known};
+}
+
+uint64_t Listing::live_since_ns_of(const report::StackEntry& stack) const {
+  ledger::LiveSince sum;
+  for (model::SiteId site = index_.first_site(stack.id); site != StackIndex::kNoSite; site = index_.next_site(site))
+    sum += ledger_.live_since_of(site);
+  return sum.mean_ns(stack.live_blocks);
 }
 
 // The same function called from the same stack has the same number, for any kind of site.

@@ -31,10 +31,15 @@ class Listing {
   void generate_suppressions(report::Report& report) const;
 
  private:
-  [[nodiscard]] bool is_mapping(uint64_t id) const;
+  // The kind of site that the stack's are.
+  [[nodiscard]] model::EventKind kind_of(uint64_t id) const;
+  [[nodiscard]] bool is_mapping(uint64_t id) const { return kind_of(id) == model::EventKind::kMap; }
+  [[nodiscard]] bool is_apart(uint64_t id) const { return kind_of(id) != model::EventKind::kAllocate; }
   // Counts it with the rule that ignores it, where one does.
   [[nodiscard]] bool is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const;
   [[nodiscard]] report::StackCount count_of(const report::StackEntry& stack) const;
+  // When its live blocks were allocated, on average.
+  [[nodiscard]] uint64_t live_since_ns_of(const report::StackEntry& stack) const;
   void list(report::Report& report, uint64_t id) const;
   [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
   void count(uint64_t id, report::StackEntry& stack) const;  // sets its numbers
@@ -43,6 +48,8 @@ class Listing {
   [[nodiscard]] report::StackLeaks leaks_of(uint64_t id) const;
   [[nodiscard]] std::vector<uint32_t> threads_of(uint64_t id) const;
   void name(report::StackEntry& stack) const;
+  // Adds it to the sums by what the query groups by.
+  void count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const;
   [[nodiscard]] report::ErrorEntry error_of(const ledger::ReleaseError& error) const;
   [[nodiscard]] report::ErrorEntry::Origin origin_of(model::SiteId site, uint64_t size_bytes) const;
   [[nodiscard]] StackContent content_of(model::SiteId site) const;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "report/label_sums.h"
 #include "report/process_sums.h"
 #include "report/stack_sums.h"
 
@@ -29,6 +30,11 @@ class Key {
   Key& add(const std::vector<FrameIndex>& frames) {
     add(frames.size());
     for (const FrameIndex frame : frames) add(uint64_t{frame});
+    return *this;
+  }
+  Key& add(const std::vector<std::string>& texts) {
+    add(texts.size());
+    for (const std::string& text : texts) add(text);
     return *this;
   }
   Key& add(const std::optional<report::ErrorEntry::Origin>& origin) {
@@ -59,6 +65,9 @@ std::string key_of(const report::StackEntry& stack) {
       .add(stack.function)
       .add(stack.variant)
       .add(uint64_t{stack.mapping})
+      .add(uint64_t{stack.pooled})
+      .add(stack.pool)
+      .add(stack.tags)
       .add(static_cast<uint64_t>(stack.end))
       .add(stack.frames_in_all)
       .add(static_cast<uint64_t>(stack.purpose))
@@ -158,6 +167,7 @@ void Merger::add(Report part) {
   add_ignored(part.ignored);
   const std::vector<FrameIndex> places = places_of(part.frames);
   const uint32_t threads = last_thread_of(part);
+  add_labels(part);
   const std::vector<uint32_t> stacks = add_stacks(part, places);
   add_activity(part, stacks);
   add_suppressions_of_stacks(part, stacks);
@@ -206,6 +216,11 @@ void Merger::add_totals(const report::Totals& part) {
   sum.live_blocks += part.live_blocks;
   sum.live_bytes += part.live_bytes;
   sum.mapped_live_bytes += part.mapped_live_bytes;
+  sum.pool_allocations += part.pool_allocations;
+  sum.pool_live_blocks += part.pool_live_blocks;
+  sum.pool_live_bytes += part.pool_live_bytes;
+  sum.open_resources += part.open_resources;
+  sum.unknown_pool_releases += part.unknown_pool_releases;
   sum.bad_releases += part.bad_releases;
   sum.double_releases += part.double_releases;
   sum.mismatched_releases += part.mismatched_releases;
@@ -237,6 +252,7 @@ void Merger::add_leaks(const Report& part) {
   sum.ignored += one.ignored;
   sum.unknown += one.unknown;
   sum.behind_headers += one.behind_headers;
+  sum.pools += one.pools;
   sum.scan_count += one.scan_count;
   add_scan(sum.scan, one.scan);
   for (model::Note note : one.scan.notes) {
@@ -287,6 +303,14 @@ std::vector<FrameIndex> Merger::places_of(std::vector<model::Frame>& frames) {
       merged_.frames[found->second].address = 0;  // each process has the module elsewhere
   }
   return places;
+}
+
+// Peaks were at different times.
+void Merger::add_labels(const Report& part) {
+  for (report::LabelEntry label : part.labels) {
+    label.sum.times_known = false;
+    report::add_to_labels(merged_.labels, label);
+  }
 }
 
 std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places) {
@@ -404,6 +428,8 @@ void Merger::list_stacks(const MergeOptions& options) {
     std::erase_if(stacks, [](const report::StackEntry& stack) { return !leaks(stack); });
   merged_.stack_count = stacks.size();
   merged_.sort_key = name_of(options.sort);
+  std::ranges::sort(merged_.labels, {},
+                    [&](const report::LabelEntry& label) { return place_of(label.sum, options.sort); });
   std::ranges::sort(stacks, {}, [&](const report::StackEntry& stack) { return place_of(stack, options.sort); });
   if (options.limit != 0 && stacks.size() > options.limit) stacks.resize(options.limit);
   std::vector<uint32_t> places(stack_places_.size(), kNotListed);

@@ -45,6 +45,7 @@ class Merger {
   void add_known(const report::Report& part);
   void add_ignored(const report::Ignored& part);
   // Their places among the merged ones, before these are sorted.
+  void add_labels(const report::Report& part);
   std::vector<uint32_t> add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_errors(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_threads(const report::Report& part);

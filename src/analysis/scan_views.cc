@@ -36,10 +36,10 @@ class Changes {
     made.total = total_;
     made.stack_count = stacks_.size();
     std::vector<std::pair<uint64_t, report::LossChange>> sorted(stacks_.begin(), stacks_.end());
-    // What appeared tells most.
+    // What is newly lost tells most.
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
       const auto weight = [](const report::LossChange& change) {
-        return std::tuple(change.appeared.bytes, change.remained.bytes, change.gone.bytes);
+        return std::tuple(change.appeared().bytes, change.allocated.bytes, change.remained.bytes, change.gone.bytes);
       };
       return weight(a.second) > weight(b.second);
     });
@@ -94,7 +94,8 @@ base::Result<report::ScanChanges> scan_changes_view(const ViewContext& context) 
   const leaks::ScanDifference difference =
       leaks::compare_scans({(*earlier)->scan, (*earlier)->counts.classes()}, {later.scan, later.counts.classes()});
   Changes changes(context);
-  changes.add_lost(later, difference.appeared, &report::LossChange::appeared);
+  changes.add_lost(later, difference.allocated, &report::LossChange::allocated);
+  changes.add_lost(later, difference.older, &report::LossChange::older);
   changes.add_lost(later, difference.remained, &report::LossChange::remained);
   changes.add_lost(**earlier, difference.gone, &report::LossChange::gone);
   report::ScanChanges made;

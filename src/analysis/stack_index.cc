@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "analysis/label_names.h"
 #include "wire/log.h"
 
 namespace heaptap::analysis {
@@ -57,7 +58,7 @@ model::StackId parent_of(const model::Tables& tables, model::StackId stack) {
   return parent < stack ? parent : static_cast<model::StackId>(wire::StackEnd::kUnreadable);
 }
 
-StackIndex::StackIndex(const model::Tables& tables) {
+StackIndex::StackIndex(const model::Tables& tables) : first_labels_(first_labels(tables)) {
   mix_stacks(tables);
   group_sites(tables);
 }
@@ -84,9 +85,7 @@ void StackIndex::group_sites(const model::Tables& tables) {
   next_sites_.resize(tables.sites.size(), kNoSite);
   for (model::SiteId site = 0; site < tables.sites.size(); ++site) {
     const model::Site& entry = tables.sites[site];
-    if (entry.kind != model::EventKind::kAllocate && entry.kind != model::EventKind::kMap) {
-      continue;
-    }
+    if (!model::allocates(entry.kind)) continue;
     const auto [found, added] = known.emplace(content_of(entry), static_cast<uint32_t>(first_sites_.size()));
     const uint32_t group = found->second;
     if (added) {
@@ -102,7 +101,8 @@ void StackIndex::group_sites(const model::Tables& tables) {
 
 StackContent StackIndex::content_of(const model::Site& site) const {
   StackContent content = contents_[site.stack];
-  content.high += static_cast<uint64_t>(site.function);
+  content.high += static_cast<uint64_t>(site.function) +
+                  uint64_t{site.label < first_labels_.size() ? first_labels_[site.label] : 0} * 0x9e3779b97f4a7c15u;
   return content;
 }
 

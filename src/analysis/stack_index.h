@@ -1,4 +1,4 @@
-// Which sites are the same: one function called from stacks with the same content. A trace may hold a stack more than once,
+// Which sites are the same: one function called from stacks with the same content, under the same label of the program's. A trace may hold a stack more than once,
 // under different numbers, where threads found it at the same time.
 #pragma once
 #include <compare>
@@ -42,6 +42,7 @@ class StackIndex {
   void mix_stacks(const model::Tables& tables);
   void group_sites(const model::Tables& tables);
 
+  std::vector<model::LabelId> first_labels_;      // by label
   base::LargeVector<StackContent> contents_;      // by stack
   base::LargeVector<model::SiteId> first_sites_;  // by group
   base::LargeVector<model::SiteId> next_sites_;   // by site

@@ -105,6 +105,7 @@ StackNames::Match StackNames::match_of(const model::Tables& tables, model::CodeI
 }
 
 bool StackNames::passes(const model::Tables& tables, const model::Site& site) {
+  if (!tags_.passes(tables, site.label)) return false;
   bool function = function_.empty() || function_.matches(wire::facts_of(site.function).name);
   bool module = module_.empty();
   for (const model::CodeId code : codes_of(tables, site.stack)) {

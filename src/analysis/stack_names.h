@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/label_names.h"
 #include "base/name_filter.h"
 #include "model/tables.h"
 #include "report/frame_list.h"
@@ -14,10 +15,12 @@ namespace heaptap::analysis {
 
 class StackNames {
  public:
-  StackNames(symbols::ResolverOptions options, std::string function, std::string module, report::SkippedNames skipped)
+  StackNames(symbols::ResolverOptions options, std::string function, std::string module,
+             const std::vector<std::string>& tags, report::SkippedNames skipped)
       : resolver_(std::move(options)),
         function_(std::move(function)),
         module_(std::move(module)),
+        tags_(tags),
         skipped_(std::move(skipped)) {}
 
   // The frames of a stack's innermost code; null for heaptap's own. A handler's caller is the signal.
@@ -38,9 +41,10 @@ class StackNames {
   // That table; the next list begins a new one.
   std::vector<model::Frame> take_listed();
 
-  [[nodiscard]] bool filters() const { return !function_.empty() || !module_.empty(); }
+  [[nodiscard]] bool filters() const { return !function_.empty() || !module_.empty() || !tags_.empty(); }
 
-  // Whether one frame of the stack (or the called function itself) has the function's name, and one the module's.
+  // Whether one frame of the stack (or the called function itself) has the function's name, and one the module's; and its
+  // label the tags.
   bool passes(const model::Tables& tables, const model::Site& site);
 
   [[nodiscard]] const report::SkippedNames& skipped() const { return skipped_; }
@@ -60,6 +64,7 @@ class StackNames {
   std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // by Tables::names
   base::NameFilter function_;
   base::NameFilter module_;
+  TagFilter tags_;
   report::SkippedNames skipped_;
   boost::unordered_flat_map<model::CodeId, Match> matches_;
   boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // of stacks, in `listed_`

@@ -1,25 +1,20 @@
 #include "analysis/window.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "base/whole_number.h"
 
 namespace heaptap::analysis {
 namespace {
 
 using base::ErrorKind;
 
-std::optional<uint64_t> whole_number(std::string_view text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+Moment moment_at(const model::Mark& mark) {
+  return {mark.time_ns, mark.events_before, mark.kind == model::MarkKind::kEarlier};
 }
-
-Moment moment_at(const model::Mark& mark) { return {mark.time_ns, mark.events_before}; }
 
 // The marks that there are, as far as a line holds them.
 std::string names_of(const std::vector<model::Mark>& marks) {
@@ -50,7 +45,7 @@ std::unexpected<base::Error> no_moment(std::string_view text, const std::vector<
 }
 
 base::Result<Moment> mark_of_number(std::string_view text, const std::vector<model::Mark>& marks) {
-  const auto number = whole_number(text.substr(1));
+  const auto number = base::whole_number<uint64_t>(text.substr(1));
   const auto found = std::ranges::find(marks, number.value_or(0), &model::Mark::number);
   if (found == marks.end()) return no_moment(text, marks);
   return moment_at(*found);
@@ -59,7 +54,8 @@ base::Result<Moment> mark_of_number(std::string_view text, const std::vector<mod
 // A name may have colons of its own.
 base::Result<Moment> nth_mark(std::string_view text, const std::vector<model::Mark>& marks) {
   const size_t colon = text.rfind(':');
-  const auto nth = colon == std::string_view::npos ? std::nullopt : whole_number(text.substr(colon + 1));
+  const auto nth =
+      colon == std::string_view::npos ? std::nullopt : base::whole_number<uint64_t>(text.substr(colon + 1));
   if (!nth) return no_moment(text, marks);
   const std::string_view name = text.substr(0, colon);
   uint64_t count = 0;
@@ -75,8 +71,8 @@ base::Result<Moment> nth_mark(std::string_view text, const std::vector<model::Ma
 
 base::Result<Moment> moment_of(std::string_view text, const std::vector<model::Mark>& marks) {
   if (text == "start") return Moment{};
-  if (text == "end") return Moment{kEndNs, {}};
-  if (const auto time = base::parse_duration(std::string(text))) return Moment{*time, {}};
+  if (text == "end") return Moment{.time_ns = kEndNs, .event = {}};
+  if (const auto time = base::parse_duration(std::string(text))) return Moment{.time_ns = *time, .event = {}};
   const auto last =
       std::find_if(marks.rbegin(), marks.rend(), [&](const model::Mark& mark) { return mark.name == text; });
   if (last != marks.rend()) return moment_at(*last);
@@ -89,12 +85,14 @@ base::Result<> resolve_window(Query& query, const std::vector<model::Mark>& mark
     if (!moment) return base::fail_as(moment.error().kind, "--from: {}", moment.error().message);
     query.from_ns = moment->time_ns;
     query.from_event = moment->event;
+    query.from_is_earlier = moment->is_earlier;
   }
   if (!query.to.empty()) {
     const auto moment = moment_of(query.to, marks);
     if (!moment) return base::fail_as(moment.error().kind, "--to: {}", moment.error().message);
     query.to_ns = moment->time_ns;
     query.to_event = moment->event;
+    query.to_is_earlier = moment->is_earlier;
   }
   if (query.from_ns > query.to_ns || (query.from_event && query.to_event && *query.from_event > *query.to_event)) {
     return base::fail_as(ErrorKind::kUsage, "--from {} is later than --to {}", query.from, query.to);

@@ -15,6 +15,7 @@ namespace heaptap::analysis {
 struct Moment {
   uint64_t time_ns = 0;
   std::optional<uint64_t> event;  // that many came before it
+  bool is_earlier = false;        // a mark from before this program was executed: the recording's beginning
 };
 
 // "1.5s", "250ms": since the start of the capture; `start`, `end` (which is kEndNs); "NAME": the last mark of that name,

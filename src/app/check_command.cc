@@ -17,6 +17,7 @@
 #include "base/safe_text.h"
 #include "report/fold.h"
 #include "report/note_text.h"
+#include "report/outcome.h"
 #include "report/process_sums.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
@@ -42,7 +43,8 @@ uint64_t figure_of(const report::Report& report, const CheckOptions& options, Li
   switch (kind) {
     case LimitKind::kLeaked:
       return report.leaks.definite.bytes + report.leaks.indirect.bytes +
-             (options.possible ? report.leaks.possible.bytes : 0);
+             (options.possible ? report.leaks.possible.bytes + report.leaks.pools.leaked_apart.bytes
+                               : report.leaks.pools.lost_apart.bytes);
     case LimitKind::kPeak:
       return peak_of(report).value_or(0);
     case LimitKind::kLive:
@@ -76,7 +78,8 @@ std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, Limi
                                                std::vector<report::StackEntry> stacks) {
   std::erase_if(stacks, [&](const report::StackEntry& stack) {
     const report::BlockCount share = report::share_of(kind, options.possible, stack);
-    return stack.mapping || share.blocks + share.bytes == 0;
+    const bool counts = kind == LimitKind::kLeaked ? !stack.mapping : !stack.is_apart();  // leaks of pools do
+    return !counts || share.blocks + share.bytes == 0;
   });
   if (stacks.size() > options.stacks) stacks.resize(options.stacks);
   return stacks;
@@ -254,8 +257,11 @@ base::Result<std::optional<Baselines>> baselines_of(const CheckOptions& options,
 }
 
 base::Result<report::Verdict> judge_named(CheckOptions options, const std::optional<Baselines>& baselines,
-                                          const analysis::Suppressions& suppressions, const std::string& trace,
+                                          const analysis::Suppressions& suppressions, const std::string& named,
                                           Recorded& recorded) {
+  const auto chosen = chosen_trace(named, options.image);
+  if (!chosen) return std::unexpected(chosen.error());
+  const std::string& trace = *chosen;
   if (baselines) {
     auto baseline = baselines->of(trace);
     if (!baseline) return std::unexpected(std::move(baseline).error());

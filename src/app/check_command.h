@@ -29,6 +29,7 @@ struct CheckOptions {
 
   bool possible = false;  // what is possibly lost is leaked, too
   uint32_t scan = 0;      // number of the scan; 0: the last one
+  uint32_t image = 0;     // of the programs that a process executed the first, second, …; 0: the last one
   leaks::LeakOptions leaks;
   std::vector<std::string> suppressions;  // files
   bool carried_suppressions = true;       // those that the trace carries count, too

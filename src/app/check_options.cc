@@ -29,7 +29,8 @@ void add_growth(CLI::App& app, std::vector<report::GrowthLimit>& growth) {
 }
 
 void add_limits(CLI::App& app, CheckOptions& options) {
-  add_limit(app, "--max-leaked", options.leaked_bytes, "Maximum leaked bytes (definitely + indirectly lost)")
+  add_limit(app, "--max-leaked", options.leaked_bytes,
+            "Maximum leaked bytes (definitely + indirectly lost, in pools as well)")
       ->type_name("SIZE");
   add_limit(app, "--max-peak", options.peak_bytes, "Maximum bytes live at one time (peak)")->type_name("SIZE");
   add_limit(app, "--max-live", options.live_bytes, "Maximum bytes live at the end")->type_name("SIZE");
@@ -48,12 +49,15 @@ void add_rest(CLI::App& app, CheckOptions& options) {
   add_ignore(app, options.ignores);
   add_suppressions(app, options.suppressions, options.carried_suppressions);
   add_number(app, "--scan", options.scan, "Leaks of the scan with this number (default: the last one)", 1);
+  add_image(app, options.image);
   add_root_kinds(app, options.leaks.roots);
   add_number(app, "-n,--count", options.stacks, "Show at most N stacks of a limit that is exceeded (default: 3)");
   add_list(app, "--symbols", options.symbols.symbol_directories, "Search for debug information below DIR")
       ->type_name("DIR");
   add_list(app, "--sysroot", options.symbols.sysroots, "Search for the target's files below DIR")->type_name("DIR");
   app.add_flag("--debuginfod", options.symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+  add_symbols_server(app,
+                     [&options](std::shared_ptr<SymbolsServer> server) { options.symbols.server = std::move(server); });
   app.add_flag("--json", options.json, "As JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print nothing; only set the exit status");
   add_color(app, options.color);

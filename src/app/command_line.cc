@@ -7,6 +7,7 @@
 #include "app/command_options.h"
 #include "app/completions.h"
 #include "app/trace_file.h"
+#include "wire/handshake.h"
 
 namespace heaptap::app {
 namespace {
@@ -27,6 +28,9 @@ constexpr std::string_view kHelp =
   heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
   heaptap export --to FORMAT [TRACE] [-o FILE]  write a trace in the format of another tool
   heaptap doctor [PROGRAM|PID]                  check what prevents recording, and how to fix it
+  heaptap discover [--watch] [--json]           find what heaptap-target announces on the local network
+  heaptap symbols serve DIR...                  give other machines names, lines and rows for unwinding
+  heaptap connect ADDRESS|FILE                  take over what heaptap-target records by itself
   heaptap help [COMMAND]                        this text, or the options of a command
   heaptap --version
 
@@ -34,7 +38,7 @@ The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FIL
 heaptap.latest.htap links to the newest one, which show, report and export take where none is named.
 )";
 
-constexpr std::array<std::string_view, 3> kPlanned{"connect", "discover", "serve"};
+constexpr std::array<std::string_view, 1> kPlanned{"serve"};
 
 base::Result<Command> parse_help(const Arguments& arguments, const Defaults& defaults);
 
@@ -44,13 +48,15 @@ struct NamedCommand {
   base::Result<Command> (*parse)(const Arguments& rest, const Defaults& defaults);
 };
 constexpr std::array kCommands{
-    NamedCommand{"run", parse_run},       NamedCommand{"attach", parse_attach},
-    NamedCommand{"show", parse_show},     NamedCommand{"leaks", parse_leaks},
-    NamedCommand{"mark", parse_mark},     NamedCommand{"check", parse_check},
-    NamedCommand{"export", parse_export}, NamedCommand{"report", parse_report},
-    NamedCommand{"doctor", parse_doctor}, NamedCommand{"completions", parse_completions},
-    NamedCommand{"diff", parse_diff},     NamedCommand{"console", parse_console},
-    NamedCommand{"top", parse_top},       NamedCommand{"help", parse_help},
+    NamedCommand{"run", parse_run},         NamedCommand{"attach", parse_attach},
+    NamedCommand{"show", parse_show},       NamedCommand{"leaks", parse_leaks},
+    NamedCommand{"mark", parse_mark},       NamedCommand{"check", parse_check},
+    NamedCommand{"export", parse_export},   NamedCommand{"report", parse_report},
+    NamedCommand{"doctor", parse_doctor},   NamedCommand{"completions", parse_completions},
+    NamedCommand{"diff", parse_diff},       NamedCommand{"console", parse_console},
+    NamedCommand{"top", parse_top},         NamedCommand{"discover", parse_discover},
+    NamedCommand{"symbols", parse_symbols}, NamedCommand{"connect", parse_connect},
+    NamedCommand{"help", parse_help},
 };
 
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest, const Defaults& defaults) {
@@ -110,6 +116,7 @@ base::Result<Command> parse_command_line(const std::vector<std::string>& argumen
   if (first == "--version" || first == "-V") {
     return PrintText{"heaptap " HEAPTAP_VERSION "\n"};
   }
+  if (first == wire::kCollectOption) return parse_collect({arguments.begin() + 1, arguments.end()}, defaults);
   if (is_command(first)) {
     return parse_named(first, {arguments.begin() + 1, arguments.end()}, defaults);
   }

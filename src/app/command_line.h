@@ -7,6 +7,7 @@
 #include "app/check_command.h"
 #include "app/console_command.h"
 #include "app/diff_command.h"
+#include "app/discover_command.h"
 #include "app/doctor_command.h"
 #include "app/export_command.h"
 #include "app/leaks_command.h"
@@ -15,6 +16,7 @@
 #include "app/run_command.h"
 #include "app/settings.h"
 #include "app/show_command.h"
+#include "app/symbols_command.h"
 #include "app/top_command.h"
 #include "base/result.h"
 
@@ -37,8 +39,9 @@ struct PrintText {
   std::vector<KnownOption> options = {};
 };
 
-using Command = std::variant<PrintText, RunOptions, ShowOptions, LeaksOptions, CheckOptions, ExportOptions,
-                             ReportOptions, DoctorOptions, DiffOptions, MarkOptions, ConsoleOptions, TopOptions>;
+using Command = std::variant<PrintText, RunOptions, CollectOptions, ShowOptions, LeaksOptions, CheckOptions,
+                             ExportOptions, ReportOptions, DoctorOptions, DiffOptions, MarkOptions, ConsoleOptions,
+                             TopOptions, DiscoverOptions, SymbolsOptions>;
 
 // `arguments` without the program's own name; options that count by default come from `defaults`.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults = {});

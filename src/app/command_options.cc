@@ -3,10 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <regex>
 
 #include "app/merged_options.h"
+#include "app/pid_word.h"
 #include "base/edit_distance.h"
 #include "base/pattern.h"
 #include "base/safe_text.h"
@@ -143,9 +143,7 @@ CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& words) {
 }
 
 base::Result<pid_t> parse_pid(const std::string& word, const char* command, const char* usage) {
-  pid_t pid = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
-  if (error == std::errc() && end == word.data() + word.size() && pid > 0) return pid;
+  if (const auto pid = pid_in(word)) return *pid;
   return base::fail_as(base::ErrorKind::kUsage, "{}: {}\nusage: {}", command,
                        word.empty() ? "which process? No PID given" : fmt::format("'{}' is not a PID", word), usage);
 }
@@ -268,12 +266,11 @@ CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::s
 CLI::Option* add_number(CLI::App& app, const std::string& name, const std::string& help,
                         std::function<void(uint64_t)> store, uint64_t least, uint64_t most) {
   const auto parse = [store = std::move(store), least, most](const std::string& text) -> base::Result<> {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
+    const auto number = base::whole_number<uint64_t>(text);
+    if (!number || *number < least || *number > most) {
       return base::fail("'{}' is not a number from {} to {}", text, least, most);
     }
-    store(number);
+    store(*number);
     return {};
   };
   return add_parsed(app, name, help, parse)->type_name("N");

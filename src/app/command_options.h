@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "app/command_line.h"
+#include "app/machine_options.h"
 
 namespace heaptap::app {
 
 using Arguments = std::vector<std::string>;
 
 base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_show(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_check(const Arguments& arguments, const Defaults& defaults);
@@ -23,12 +25,22 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
 base::Result<Command> parse_report(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_console(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_discover(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults);
 
 // Which allocations count, by name and thread or by time, and where names come from: of commands that read traces.
 void add_name_filters(CLI::App& app, analysis::Query& query);
 void add_time_filters(CLI::App& app, analysis::Query& query);
-void add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols);
+// --symbols-server; with `has_token`, --token-file and --insecure for it, else the caller has them for what is returned.
+std::shared_ptr<SymbolsServer> add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols,
+                                                  bool has_token = true);
+std::shared_ptr<SymbolsServer> add_symbols_server(CLI::App& app,
+                                                  std::function<void(std::shared_ptr<SymbolsServer>)> store,
+                                                  bool has_token = true);
+// --image N: see app/run_traces.h.
+CLI::Option* add_image(CLI::App& app, uint32_t& image);
 
 // --skip, repeatable: functions that don't name a site.
 void add_skip(CLI::App& app, std::vector<std::string>& patterns);
@@ -42,6 +54,13 @@ void add_config(CLI::App& app);
 // What `show` and `leaks` have in common.
 void add_leak_options(CLI::App& app, ShowOptions& options);
 void add_display_options(CLI::App& app, ShowOptions& options);
+
+// -H: another machine; for commands that connect to it, with what that takes.
+void add_host(CLI::App& app, std::string& host, const std::string& help);
+// -H of commands that ask the recording here, which has the connection: what it takes is accepted, and not used.
+void add_recorded_host(CLI::App& app, std::string& host);
+void add_unused_security(CLI::App& app);
+void add_machine(CLI::App& app, MachineOptions& machine, const std::string& help);
 
 // A word of `command` that is a process's number.
 base::Result<pid_t> parse_pid(const std::string& word, const char* command, const char* usage);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
+#include <cstdlib>
 #include <iostream>
 #include <set>
 #include <string_view>
@@ -11,8 +11,11 @@
 #include "app/console_commands.h"
 #include "app/console_connection.h"
 #include "app/console_session.h"
+#include "app/offers.h"
 #include "base/exit_status.h"
 #include "base/safe_text.h"
+#include "base/whole_number.h"
+#include "channel/token.h"
 #include "console/shell.h"
 #include "report/fold.h"
 #include "symbols/stop_transfer.h"
@@ -33,7 +36,7 @@ bool is_typed(const ConsoleOptions& options) {
 std::string offers_text(const std::vector<live::Offer>& offers) {
   std::string text;
   for (size_t i = 0; i < offers.size(); ++i) {
-    text += fmt::format("  {})  {}  {}\n", i + 1, offers[i].pid, base::safe_text(offers[i].program));
+    text += fmt::format("  {})  {}  {}\n", i + 1, words_of(offers[i]), base::safe_text(offers[i].program));
   }
   return text;
 }
@@ -43,7 +46,7 @@ std::vector<live::Offer> one_of_each(const std::vector<live::Offer>& offers) {
   std::vector<live::Offer> found;
   std::set<uint32_t> collectors;
   for (const live::Offer& offer : offers) {
-    const auto recording = offers.size() == 1 ? Connected(nullptr) : live::connect_to_process(offer.pid);
+    const auto recording = offers.size() == 1 ? Connected(nullptr) : connect_to(offer);
     if (!recording) continue;  // it has ended meanwhile
     const auto settings = *recording ? (*recording)->settings() : base::Result<live::Settings>();
     if (settings && collectors.insert(settings->collector_pid).second) found.push_back(offer);
@@ -52,32 +55,30 @@ std::vector<live::Offer> one_of_each(const std::vector<live::Offer>& offers) {
 }
 
 // On a terminal, by its place in the list.
-base::Result<uint32_t> choose(const std::vector<live::Offer>& offers) {
+base::Result<live::Offer> choose(const std::vector<live::Offer>& offers) {
   fmt::print("Several recordings go on:\n{}", offers_text(offers));
   while (true) {
     fmt::print("Which one (1 to {})? ", offers.size());
     (void)std::fflush(stdout);
     std::string line;
     if (!std::getline(std::cin, line)) return base::fail_as(base::ErrorKind::kUsage, "no recording was chosen");
-    size_t number = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-    const bool is_whole = error == std::errc() && end == line.data() + line.size();
-    if (is_whole && number >= 1 && number <= offers.size()) return offers[number - 1].pid;
+    const auto number = base::whole_number<size_t>(line);
+    if (number && *number >= 1 && *number <= offers.size()) return offers[*number - 1];
   }
 }
 
 // What goes on, where nothing was named; null: nothing does.
 Connected connect_to_offered(const ConsoleOptions& options) {
-  const std::vector<live::Offer> offers = one_of_each(live::recordings_of_this_user());
+  const std::vector<live::Offer> offers = one_of_each(offers_of(options.machine.host));
   if (offers.empty()) return nullptr;
-  if (offers.size() == 1) return live::connect_to_process(offers.front().pid);
+  if (offers.size() == 1) return connect_to(offers.front());
   if (!is_typed(options)) {
     return base::fail_as(base::ErrorKind::kUsage, "several recordings go on: name one, by its PID\n{}",
                          offers_text(offers));
   }
-  const auto pid = choose(offers);
-  if (!pid) return std::unexpected(pid.error());
-  return live::connect_to_process(*pid);
+  const auto chosen = choose(offers);
+  if (!chosen) return std::unexpected(chosen.error());
+  return connect_to(*chosen);
 }
 
 std::string greeting(ConsoleSession& session) {
@@ -90,8 +91,17 @@ base::Result<int> run_console(const ConsoleOptions& options) {
   ConsoleSession session;
   session.settings.pager = !options.no_pager;
   session.settings.color = options.color;
+  session.settings.search_path = options.symbols;
+  session.settings.search_path.insert(session.settings.search_path.end(), options.sysroots.begin(),
+                                      options.sysroots.end());
+  session.settings.symbols_server = options.symbols_server;
   session.defaults = options.defaults;
-  auto recording = options.target.empty() ? connect_to_offered(options) : connect_to(options.target);
+  session.machine = options.machine;
+  // Who reads it takes it out of the environment.
+  if (const char* const token = std::getenv(channel::Token::kVariable))
+    session.recorder_environment.push_back(fmt::format("{}={}", channel::Token::kVariable, token));
+  auto recording =
+      options.target.empty() ? connect_to_offered(options) : connect_to(options.target, options.machine.host);
   if (!recording) return std::unexpected(std::move(recording).error());
   session.take(*std::move(recording));
   console::Shell shell({.prompt = [&session] { return session.prompt(); },

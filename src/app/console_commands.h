@@ -26,7 +26,9 @@ std::function<console::Words(const console::Words&, const std::string&)> pid_wor
 base::Result<std::string> status_text(ConsoleSession& session);
 // One stack, by its number.
 base::Result<> report_stack(ConsoleSession& session, const console::Words& arguments);
-// One view, of what is counted by now.
-base::Result<std::string> glance_text(ConsoleSession& session, const console::Words& arguments);
+// The view that was shown last, as options of one command; none: it is help, which was printed.
+base::Result<std::optional<ShowOptions>> last_view(ConsoleSession& session);
+// A view, of what is counted by now.
+base::Result<std::string> glance_text(ConsoleSession& session, const ShowOptions& options);
 
 }  // namespace heaptap::app

@@ -8,7 +8,7 @@
 
 namespace heaptap::app {
 
-// A PID, the path of a recording's socket, or a trace.
-base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& target);
+// A PID of `machine` (empty: this one), the path of a recording's socket, or a trace.
+base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& target, const std::string& machine = {});
 
 }  // namespace heaptap::app

@@ -12,11 +12,20 @@ base::Result<Command> parse_console(const Arguments& arguments, const Defaults& 
   add_list(app, "-x,--execute", options.commands,
            "Carry out COMMAND in place of those that are typed; the first that fails ends it")
       ->type_name("COMMAND");
+  add_machine(app, options.machine, "Processes are on the machine where heaptap-target waits at ADDRESS");
   app.add_flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
   add_color(app, options.color);
+  add_list(app, "--symbols", options.symbols, "Search for debug information below DIR")->type_name("DIR");
+  add_list(app, "--sysroot", options.sysroots, "Search for the target's files below DIR")->type_name("DIR");
+  add_symbols_server(
+      app, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
   const auto parsed = parse_with(app, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
+  if (options.symbols_server != nullptr) {
+    options.symbols_server->set_token_file(options.machine.token_file);
+    options.symbols_server->set_insecure(options.machine.insecure);
+  }
   options.defaults = defaults;
   options.defaults.warn = {};  // it was said
   return options;

@@ -1,24 +1,25 @@
 // Commands of the console that begin a recording: another heaptap makes it, which this one connects to.
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "app/background_recorder.h"
 #include "app/console_commands.h"
 #include "app/console_connection.h"
 #include "app/trace_file.h"
+#include "base/clock.h"
 #include "base/safe_text.h"
 #include "base/unique_fd.h"
 #include "console/file_names.h"
 #include "console/interrupts.h"
+#include "trace/run_index.h"
 
 namespace heaptap::app {
 namespace {
@@ -51,128 +52,87 @@ std::string end_of(const std::string& log) {
   return text;
 }
 
-// Another heaptap, in a session of its own: no key of this terminal reaches it or what it starts.
-class Recorder {
- public:
-  static base::Result<Recorder> start(Words arguments) {
-    auto log = new_log();
-    if (!log) return std::unexpected(std::move(log).error());
-    Recorder recorder;
-    recorder.log_ = *std::move(log);
-    arguments.insert(arguments.begin(), "heaptap");
-    std::vector<char*> words;
-    for (std::string& word : arguments) words.push_back(word.data());
-    words.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, recorder.log_.c_str(), O_WRONLY | O_APPEND, 0);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    for (const int number : {SIGPIPE, SIGINT, SIGHUP, SIGTERM, SIGTSTP}) sigaddset(&defaults, number);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
-    const int error = posix_spawn(&recorder.pid_, "/proc/self/exe", &actions, &attributes, words.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    if (error != 0) return base::fail("can't start heaptap: {}", base::reason_of(error));
-    return recorder;
+// The newest trace here, where it is of a recording that began after `began_ns` (wall clock), of process `pid` (0: whichever). Another
+// recording that ends meanwhile leaves a newer trace than the one that is looked for.
+std::optional<std::string> trace_of(uint64_t began_ns, uint32_t pid) {
+  const auto newest = newest_trace();
+  if (!newest) return std::nullopt;
+  std::string main = *newest;
+  if (trace::is_run_index(main)) {
+    const auto entries = trace::read_run_index(main);
+    if (!entries) return std::nullopt;
+    main = entries->front().trace;
   }
-
-  [[nodiscard]] uint32_t pid() const { return static_cast<uint32_t>(pid_); }
-  [[nodiscard]] const std::string& log() const { return log_; }
-  // It is not waited for again then.
-  bool has_ended() {
-    if (!is_ended_) is_ended_ = waitpid(pid_, nullptr, WNOHANG) == pid_;
-    return is_ended_;
-  }
-
- private:
-  Recorder() = default;
-  pid_t pid_ = 0;
-  std::string log_;
-  bool is_ended_ = false;
-};
-
-using Connected = base::Result<std::unique_ptr<live::Recording>>;
-
-// The one that this heaptap makes.
-Connected connect_to_recorder(uint32_t recorder) {
-  for (const live::Offer& offer : live::recordings_of_this_user()) {
-    auto recording = live::connect_to_process(offer.pid);
-    if (!recording) continue;
-    const auto settings = (*recording)->settings();
-    if (settings && settings->collector_pid == recorder) return recording;
-  }
-  return base::fail("heaptap (pid {}) records nothing yet", recorder);
-}
-
-// Where heaptap.latest.htap leads, and since when; empty: there is none.
-std::pair<std::string, std::filesystem::file_time_type> newest() {
-  const auto trace = newest_trace();
+  const auto source = open_trace(main);
+  if (!source) return std::nullopt;
+  const model::Capture& capture = (*source)->capture();
+  if (capture.start_unix_ns < began_ns || (pid != 0 && capture.pid != pid)) return std::nullopt;
   std::error_code error;
-  if (!trace) return {};
-  const auto file = std::filesystem::weakly_canonical(*trace, error);
-  return {file.string(), std::filesystem::last_write_time(file, error)};
+  return std::filesystem::weakly_canonical(*newest, error).string();
 }
 
-base::Result<> record(ConsoleSession& session, Words arguments, const std::function<Connected(uint32_t)>& connect) {
+// By `heaptap COMMAND ARGUMENTS`, which records process `pid`; 0: one that it starts.
+base::Result<> record(ConsoleSession& session, const char* command, const Words& arguments, uint32_t pid) {
   using namespace std::chrono_literals;
   constexpr int kPauseMs = 50;
-  const auto before = newest();
-  auto recorder = Recorder::start(std::move(arguments));
+  const uint64_t began_ns = base::clock_ns(CLOCK_REALTIME);
+  const auto log = new_log();
+  if (!log) return std::unexpected(log.error());
+  const base::UniqueFd output(open(log->c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!output) return base::fail("can't write the log '{}': {}", *log, base::reason_of(errno));
+  Words words{command};
+  const Words where = session.machine.words();
+  words.insert(words.end(), where.begin(), where.end());
+  if (session.settings.symbols_server != nullptr) {
+    const Words server = session.settings.symbols_server->words();
+    words.insert(words.end(), server.begin(), session.machine.is_here() ? server.end() : server.begin() + 1);
+  }
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  auto recorder = BackgroundRecorder::start(words, output.get(), std::nullopt, session.recorder_environment);
   if (!recorder) return std::unexpected(std::move(recorder).error());
   const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (std::chrono::steady_clock::now() < deadline) {
     console::throw_if_interrupted();
     const bool has_ended = recorder->has_ended();
-    if (auto recording = connect(recorder->pid())) {
+    if (auto recording = recorder->connect()) {
       session.take(*std::move(recording));
       session.settings.process = 0;
-      return session.print(fmt::format("connected; what heaptap and the program print is in {}\n", recorder->log()));
+      return session.print(fmt::format("connected; what heaptap and the program print is in {}\n", *log));
     }
     if (has_ended) break;
     (void)poll(nullptr, 0, kPauseMs);
   }
   if (!recorder->has_ended()) {
-    return base::fail("no connection to heaptap (pid {}), which goes on; it says, in {}:{}", recorder->pid(),
-                      recorder->log(), end_of(recorder->log()));
+    return base::fail("no connection to heaptap (pid {}), which goes on; it says, in {}:{}", recorder->pid(), *log,
+                      end_of(*log));
   }
-  // It was faster than we.
-  const auto after = newest();
-  if (after.first.empty() || after == before) {
-    return base::fail("heaptap recorded nothing; it says, in {}:{}", recorder->log(), end_of(recorder->log()));
-  }
-  auto past = connect_to(after.first);
+  // It was faster than we, or recorded nothing.
+  const auto trace = trace_of(began_ns, pid);
+  if (!trace)
+    return base::fail("heaptap has ended, and there is no newest trace of it; it says, in {}:{}", *log, end_of(*log));
+  auto past = connect_to(*trace);
   if (!past) return std::unexpected(std::move(past).error());
   session.take(*std::move(past));
   session.settings.process = 0;
   return session.print(fmt::format("it has ended already: this is its trace, {}; what it printed is in {}\n",
-                                   base::safe_text(after.first), recorder->log()));
+                                   base::safe_text(*trace), *log));
 }
 
 base::Result<> run(ConsoleSession& session, const Words& arguments) {
   if (arguments.empty()) return base::fail_as(base::ErrorKind::kUsage, "run: which program? `run PROGRAM [ARG...]`");
-  Words words = arguments;
-  words.insert(words.begin(), "run");
-  return record(session, std::move(words), connect_to_recorder);
+  return record(session, "run", arguments, 0);
 }
 
 base::Result<> attach(ConsoleSession& session, const Words& arguments) {
   if (arguments.empty()) return base::fail_as(base::ErrorKind::kUsage, "attach: which process? `attach PID`");
   const auto pid = parse_pid(arguments.front());
   if (!pid) return std::unexpected(pid.error());
-  if (auto recording = live::connect_to_process(*pid)) {
+  if (auto recording = live::connect_to_process(*pid, session.machine.host)) {
     session.take(*std::move(recording));
     session.settings.process = 0;
     return session.print(fmt::format("connected to the recording of process {}\n", *pid));
   }
-  Words words = arguments;
-  words.insert(words.begin(), "attach");
-  return record(session, std::move(words), [pid = *pid](uint32_t) { return live::connect_to_process(pid); });
+  return record(session, "attach", arguments, *pid);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ base::Result<Words> with_whole_view(Words arguments) {
   return arguments;
 }
 
-// Options, or help that is printed: none then.
+// Options, or help that is printed: none then. They are of one command: a server of symbols is connected to once for all that they show.
 base::Result<std::optional<ShowOptions>> parse(ConsoleSession& session, const Words& words) {
   const auto arguments = with_whole_view(words);
   if (!arguments) return std::unexpected(arguments.error());
@@ -89,6 +89,12 @@ base::Result<> show_scan(ConsoleSession& session, uint32_t pid, uint32_t number)
   return show(options, [&](const analysis::Query& query) { return session.report_for(options, query); });
 }
 
+std::string new_losses(const report::LossChange& change, uint32_t since) {
+  std::string text = fmt::format("{} lost of those allocated since scan {}", report::amount(change.allocated), since);
+  if (change.older.blocks != 0) text += fmt::format("; of older ones {}", report::amount(change.older));
+  return text;
+}
+
 base::Result<> show_scan_change(ConsoleSession& session, uint32_t pid, const live::ScanResult& scan,
                                 live::ScanKind kind) {
   ShowOptions options;
@@ -103,7 +109,7 @@ base::Result<> show_scan_change(ConsoleSession& session, uint32_t pid, const liv
   const report::LossChange& change = report->scan_changes->total;
   const std::string what =
       kind == live::ScanKind::kNew
-          ? fmt::format("{} lost since scan {}", report::amount(change.appeared), scan.since)
+          ? new_losses(change, scan.since)
           : fmt::format("{} still lost, {} no longer", report::amount(change.remained), report::amount(change.gone));
   const char* const doubt = report->known.leaks ? "" : " (there may be more: `status`)";
   return session.print(
@@ -129,6 +135,13 @@ base::Result<> scan(ConsoleSession& session, const Words& arguments) {
   return show_scan_change(session, *pid, *result, kind);
 }
 
+// Of the server each command asks anew: one that was gone may be back.
+void fill_in_sources(const ConsoleSettings& settings, symbols::ResolverOptions& sources) {
+  std::vector<std::string>& folders = sources.symbol_directories;
+  folders.insert(folders.end(), settings.search_path.begin(), settings.search_path.end());
+  if (sources.server == nullptr && settings.symbols_server != nullptr) sources.server = settings.symbols_server->anew();
+}
+
 base::Result<> export_as(ConsoleSession& session, const Words& arguments) {
   const auto recording = session.recording();
   if (!recording) return std::unexpected(recording.error());
@@ -139,13 +152,14 @@ base::Result<> export_as(ConsoleSession& session, const Words& arguments) {
   if (const auto* const help = std::get_if<PrintText>(&*parsed)) return session.print(help->text);
   auto options = std::get<ExportOptions>(*parsed);
   if (options.trace.empty()) {
-    const auto trace = (*recording)->trace_file(session.settings.process);
+    const uint32_t image = options.image != 0 ? options.image : session.settings.image;
+    const auto trace = (*recording)->trace_file({session.settings.process, image});
     if (!trace) return std::unexpected(trace.error());
     options.trace = *trace;
+    options.image = 0;
   }
   const ConsoleSettings& settings = session.settings;
-  std::vector<std::string>& folders = options.query.symbols.symbol_directories;
-  folders.insert(folders.end(), settings.search_path.begin(), settings.search_path.end());
+  fill_in_sources(settings, options.query.symbols);
   return export_trace(std::move(options));
 }
 
@@ -176,20 +190,24 @@ void fill_in(const ConsoleSettings& settings, const Words& arguments, ShowOption
   if (!has_option(arguments, "-n", "--count")) query.limit = settings.count;
   if (!has_option(arguments, "-d", "--depth")) query.depth = settings.frames;
   if (!has_option(arguments, "--color", "--color")) options.color = settings.color;
+  // Of another process than the one that is set another program may be meant.
+  if (options.image == 0 && (options.process == 0 || options.process == settings.process))
+    options.image = settings.image;
   query.skip.insert(query.skip.end(), settings.skip.begin(), settings.skip.end());
-  std::vector<std::string>& folders = query.symbols.symbol_directories;
-  folders.insert(folders.end(), settings.search_path.begin(), settings.search_path.end());
+  fill_in_sources(settings, query.symbols);
   if (!settings.pager) options.no_pager = true;
 }
 
-base::Result<std::string> glance_text(ConsoleSession& session, const Words& arguments) {
+base::Result<std::optional<ShowOptions>> last_view(ConsoleSession& session) {
+  return parse(session, session.last_view);
+}
+
+base::Result<std::string> glance_text(ConsoleSession& session, const ShowOptions& options) {
   const auto recording = session.recording();
   if (!recording) return std::unexpected(recording.error());
-  auto options = parse(session, arguments);
-  if (!options) return std::unexpected(options.error());
-  if (!*options) return std::string();
-  const uint32_t pid = (*options)->process != 0 ? (*options)->process : session.settings.process;
-  return shown_text(**options, [&](const analysis::Query& query) { return (*recording)->glance(pid, query); });
+  const uint32_t pid = options.process != 0 ? options.process : session.settings.process;
+  const live::ProgramId program{pid, options.image};
+  return shown_text(options, [&](const analysis::Query& query) { return (*recording)->glance(program, query); });
 }
 
 std::vector<console::Command> report_commands(ConsoleSession& session) {
@@ -210,7 +228,8 @@ std::vector<console::Command> report_commands(ConsoleSession& session) {
        .summary = "scan the memory for leaks now",
        .help =
            "  all: what is lost, with the largest leaks. new: what is lost among blocks that were allocated since the\n"
-           "  scan before. lost: what of that scan's losses is still lost. The process is paused meanwhile.\n"
+           "  scan before; older ones that were lost since are named beside it. lost: what of that scan's losses is\n"
+           "  still lost. The process is paused meanwhile.\n"
            "  `show leaks` lists what was found, `show leaks --scans` all scans.\n",
        .run = [&session](const Words& words) { return scan(session, words); },
        .complete = pid_words(session, {"all", "new", "lost"})},

@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <filesystem>
 #include <utility>
 
 #include "app/console_news.h"
 #include "app/pager.h"
+#include "app/pid_word.h"
 #include "app/run_traces.h"
 #include "app/trace_file.h"
 #include "base/safe_text.h"
@@ -36,9 +37,7 @@ analysis::Query interruptible(analysis::Query query) {
 }  // namespace
 
 base::Result<uint32_t> parse_pid(const std::string& word) {
-  uint32_t pid = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
-  if (error == std::errc() && end == word.data() + word.size() && pid > 0) return pid;
+  if (const auto pid = pid_in(word)) return static_cast<uint32_t>(*pid);
   return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a PID; `processes` lists those that are recorded",
                        base::safe_text(word));
 }
@@ -47,6 +46,7 @@ void ConsoleSession::take(std::unique_ptr<live::Recording> recording) {
   recording_ = std::move(recording);
   ended_.reset();
   main_trace_.clear();
+  settings.image = 0;
   if (!recording_ || !recording_->is_live()) return;
   recording_->set_give_up(console::is_interrupted);
   const auto processes = recording_->processes();
@@ -95,9 +95,25 @@ base::Result<uint32_t> ConsoleSession::pid_of(const console::Words& arguments, s
 base::Result<report::Report> ConsoleSession::report_for(const ShowOptions& options, const analysis::Query& asked) {
   const auto recording = this->recording();
   if (!recording) return std::unexpected(recording.error());
-  const analysis::Query query = interruptible(asked);
+  analysis::Query query = interruptible(asked);
   if (options.table != RunTable::kAll) return merged_report(options, query);
-  return (*recording)->report(options.process != 0 ? options.process : settings.process, query);
+  const uint32_t pid = options.process != 0 ? options.process : settings.process;
+  if (options.image == 0) count_from_reset(**recording, options, pid, query);
+  return (*recording)->report({pid, options.image}, query);
+}
+
+// After `reset`, what is allocated from there on counts, unless a window is asked for. Leaks are those of a scan.
+void ConsoleSession::count_from_reset(live::Recording& recording, const ShowOptions& options, uint32_t pid,
+                                      analysis::Query& query) {
+  using report::View;
+  constexpr std::array kCounting{View::kSummary, View::kTop,       View::kTree,     View::kStats,
+                                 View::kSizes,   View::kLifetimes, View::kTimeline, View::kBlocks};
+  if (query.has_window() || std::ranges::find(kCounting, options.view) == kCounting.end()) return;
+  const auto marks = recording.marks(pid);
+  if (!marks) return;
+  const auto last = std::find_if(marks->rbegin(), marks->rend(),
+                                 [](const model::Mark& mark) { return mark.kind == model::MarkKind::kReset; });
+  if (last != marks->rend()) query.from = fmt::format("#{}", last->number);
 }
 
 base::Result<report::Report> ConsoleSession::merged_report(const ShowOptions& options, const analysis::Query& query) {
@@ -108,13 +124,13 @@ base::Result<report::Report> ConsoleSession::merged_report(const ShowOptions& op
   if (!processes) return std::unexpected(processes.error());
   Run run{.path = recording_->name(), .entries = {}};
   for (const live::Process& process : *processes) {
-    // Of a process that runs what there is by now.
-    const auto trace = process.runs ? recording_->trace_file(process.pid) : base::Result<std::string>(process.trace);
+    const auto trace = recording_->trace_file({process.pid, process.image});
     if (!trace) return std::unexpected(trace.error());
     run.entries.push_back({.pid = process.pid,
                            .parent_pid = process.parent_pid,
                            .trace = *trace,
-                           .program = std::filesystem::path(process.program).filename().string()});
+                           .program = std::filesystem::path(process.program).filename().string(),
+                           .image = process.image});
   }
   return read_run(run, query);
 }

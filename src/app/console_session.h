@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "analysis/sort_key.h"
+#include "app/machine_options.h"
 #include "app/settings.h"
 #include "app/show_command.h"
+#include "app/symbols_server.h"
 #include "app/terminal.h"
 #include "base/result.h"
 #include "console/words.h"
@@ -20,12 +22,14 @@ namespace heaptap::app {
 
 // What `set` changes, besides the recording itself.
 struct ConsoleSettings {
-  std::vector<std::string> search_path;  // --symbols of all that shows names
+  std::vector<std::string> search_path;                 // --symbols of all that shows names
+  std::shared_ptr<const SymbolsServer> symbols_server;  // of these as well; null: there is none
   std::vector<std::string> skip;
   std::optional<analysis::SortKey> sort;
   size_t count = 0;      // 0: each view's own
   uint32_t frames = 0;   // of a stack; 0: all
   uint32_t process = 0;  // that commands without a PID are about; 0: all of them, or the first one
+  uint32_t image = 0;    // which of its programs views show; 0: the last one
   bool pager = true;
   ColorMode color = ColorMode::kAuto;
 };
@@ -33,8 +37,10 @@ struct ConsoleSettings {
 class ConsoleSession {
  public:
   ConsoleSettings settings;
-  Defaults defaults;                    // of options of `show` and `export`
-  console::Words last_view{"summary"};  // as behind `show`; of `monitor`
+  MachineOptions machine;                         // where programs and processes are
+  Defaults defaults;                              // of options of `show` and `export`
+  std::vector<std::string> recorder_environment;  // what recorders that are begun here get besides this one's variables
+  console::Words last_view{"summary"};            // as behind `show`; of `monitor`
 
   [[nodiscard]] bool has_recording() const { return recording_ != nullptr; }
   void take(std::unique_ptr<live::Recording> recording);
@@ -58,6 +64,7 @@ class ConsoleSession {
   console::Words mark_names();
 
  private:
+  void count_from_reset(live::Recording& recording, const ShowOptions& options, uint32_t pid, analysis::Query& query);
   base::Result<report::Report> merged_report(const ShowOptions& options, const analysis::Query& query);
   void collect_news();
   void go_to_past();

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "app/command_options.h"
 #include "app/console_commands.h"
 #include "base/safe_text.h"
+#include "base/whole_number.h"
 
 namespace heaptap::app {
 namespace {
@@ -21,9 +21,7 @@ struct Setting {
 };
 
 base::Result<uint32_t> parse_number(const std::string& word) {
-  uint32_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error == std::errc() && end == word.data() + word.size()) return number;
+  if (const auto number = base::whole_number<uint32_t>(word)) return *number;
   return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a number", base::safe_text(word));
 }
 
@@ -96,6 +94,29 @@ base::Result<> set_process(ConsoleSession& session, const std::string& word) {
   return {};
 }
 
+base::Result<> set_image(ConsoleSession& session, const std::string& word) {
+  if (word == "last") {
+    session.settings.image = 0;
+    return {};
+  }
+  const auto image = parse_number(word);
+  if (!image) return std::unexpected(image.error());
+  const auto recording = session.recording();
+  if (!recording) return std::unexpected(recording.error());
+  const auto processes = (*recording)->processes();
+  if (!processes) return std::unexpected(processes.error());
+  const uint32_t pid = session.settings.process;
+  const bool is_known = std::ranges::any_of(*processes, [&](const live::Process& process) {
+    return process.image == *image && (pid == 0 || process.pid == pid);
+  });
+  if (!is_known) {
+    return base::fail_as(base::ErrorKind::kUsage, "no program {} of a process here: `processes` counts them as images",
+                         *image);
+  }
+  session.settings.image = *image;
+  return {};
+}
+
 base::Result<> set_pager(ConsoleSession& session, const std::string& word) {
   if (word != "on" && word != "off") return base::fail_as(base::ErrorKind::kUsage, "set pager: on or off");
   session.settings.pager = word == "on";
@@ -129,6 +150,7 @@ std::vector<Setting> settings_of(ConsoleSession& session) {
   const ConsoleSettings& set = session.settings;
   return {{"depth", depth_text(session), set_depth},
           {"process", set.process == 0 ? "all" : std::to_string(set.process), set_process},
+          {"image", set.image == 0 ? "last" : std::to_string(set.image), set_image},
           {"sort", set.sort ? std::string(analysis::name_of(*set.sort)) : "default", set_sort},
           {"count", set.count == 0 ? "default" : std::to_string(set.count), set_count},
           {"frames", set.frames == 0 ? "all" : std::to_string(set.frames), set_frames},
@@ -138,8 +160,8 @@ std::vector<Setting> settings_of(ConsoleSession& session) {
           {"color", color_text(set.color), set_color}};
 }
 
-constexpr std::array<const char*, 9> kNames{"depth", "process",    "sort",  "count", "frames",
-                                            "skip",  "searchpath", "pager", "color"};
+constexpr std::array<const char*, 10> kNames{"depth",  "process", "image",      "sort",  "count",
+                                             "frames", "skip",    "searchpath", "pager", "color"};
 
 base::Result<> set(ConsoleSession& session, const Words& arguments) {
   if (arguments.empty()) {
@@ -179,8 +201,8 @@ std::vector<console::Command> settings_commands(ConsoleSession& session) {
        .summary = "what commands go by; without more all settings",
        .help = "  depth N: frames that are recorded of a stack from now on (0: all). process PID|all: the process that "
                "is meant\n"
-               "  where none is named. sort KEY, count N, frames N, color WHEN: as `show --sort`, -n, --depth and "
-               "--color.\n"
+               "  where none is named. image N|last: of a process that executed others, the program that views show.\n"
+               "  sort KEY, count N, frames N, color WHEN: as `show --sort`, -n, --depth and --color.\n"
                "  skip FUNCTION, again for more; `skip none`. searchpath DIR[:DIR]: where debug information is.\n"
                "  pager on|off.\n",
        .run = [&session](const Words& words) { return set(session, words); },

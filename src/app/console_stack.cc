@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "app/console_commands.h"
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "base/whole_number.h"
 #include "report/text_blocks.h"
 #include "report/text_parts.h"
 
@@ -23,9 +23,7 @@ base::Result<uint64_t> parse_stack(const console::Words& arguments) {
     return base::fail_as(base::ErrorKind::kUsage, "which stack? `report N`, as in `report 12`");
   std::string_view text = arguments.front();
   if (text.starts_with('#')) text.remove_prefix(1);
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number > 0) return number;
+  if (const auto number = base::whole_number<uint64_t>(text); number && *number > 0) return *number;
   return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a stack's number: `show top` lists them",
                        base::safe_text(arguments.front()));
 }
@@ -72,17 +70,19 @@ base::Result<> report_stack(ConsoleSession& session, const console::Words& argum
   ShowOptions options;
   fill_in(session.settings, {}, options);
   options.query.depth = 0;
-  options.query.limit = 0;
+  options.query.stack_ids = {*number};  // of the others no names are wanted
   options.query.statistics = false;
   auto report = session.report_for(options, options.query);
   if (!report) return std::unexpected(std::move(report).error());
-  const auto stack = std::ranges::find(report->stacks, *number, &report::StackEntry::id);
-  if (stack == report->stacks.end()) return base::fail("no stack #{}: `show top` lists stacks", *number);
+  if (report->stacks.empty()) return base::fail("no stack #{}: `show top` lists stacks", *number);
+  const report::StackEntry* const stack = &report->stacks.front();
   HEAPTAP_TRY(session.print(stack_text(*report, *stack, use_color(session.settings.color, STDOUT_FILENO)), false));
   // Blocks of a leak scan have holders.
   if (!stack->leaks || stack->live_blocks == 0) return {};
   HEAPTAP_TRY(session.print("\n", false));
   options.view = report::View::kHolders;
+  options.query.stack_ids.clear();
+  options.query.stacks = false;
   options.query.why = analysis::BlockQuestion{.by = analysis::BlockQuestion::By::kStack, .value = *number};
   return show(options, [&](const analysis::Query& query) { return session.report_for(options, query); });
 }

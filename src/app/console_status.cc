@@ -10,6 +10,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <map>
+#include <utility>
 
 #include "app/console_commands.h"
 #include "app/console_news.h"
@@ -19,6 +21,7 @@
 #include "report/fold.h"
 #include "report/text_parts.h"
 #include "report/text_table.h"
+#include "report/words.h"
 
 namespace heaptap::app {
 namespace {
@@ -78,6 +81,16 @@ base::Result<std::string> status_of(live::Recording& recording, const live::Proc
 // A table for a program that reads it has whole names.
 size_t table_width() { return fold_width(STDOUT_FILENO); }
 
+// Each process where it comes first, with its programs in the order in which it executed them.
+std::vector<live::Process> in_turn(const std::vector<live::Process>& processes) {
+  std::map<uint32_t, size_t> places;
+  for (size_t i = 0; i < processes.size(); ++i) places.try_emplace(processes[i].pid, i);
+  std::vector<live::Process> sorted = processes;
+  std::ranges::sort(sorted, {},
+                    [&](const live::Process& process) { return std::pair(places.at(process.pid), process.image); });
+  return sorted;
+}
+
 base::Result<> list_processes(ConsoleSession& session) {
   const auto recording = session.recording();
   if (!recording) return std::unexpected(recording.error());
@@ -92,26 +105,12 @@ base::Result<> list_processes(ConsoleSession& session) {
                            {"STATE", Align::kLeft},
                            {"TRACE", Align::kLeft}},
                           table_width());
-  for (const live::Process& process : *processes) {
+  for (const live::Process& process : in_turn(*processes)) {
     table.add({std::to_string(process.pid), process.parent_pid == 0 ? "-" : std::to_string(process.parent_pid),
                std::to_string(process.image), base::safe_text(process.program), base::safe_text(process.via),
                state_text(process), base::safe_text(process.trace)});
   }
   return session.print(table.render(report::Ink(use_color(session.settings.color, STDOUT_FILENO))));
-}
-
-std::string kind_text(const model::Mark& mark) {
-  switch (mark.kind) {
-    case model::MarkKind::kStopped:
-      return "recording off";
-    case model::MarkKind::kStarted:
-      return "recording on";
-    case model::MarkKind::kReset:
-      return "counts from here on";
-    case model::MarkKind::kNamed:
-      break;
-  }
-  return base::safe_text(mark.name);
 }
 
 base::Result<> list_marks(ConsoleSession& session, const Words& arguments) {
@@ -125,7 +124,7 @@ base::Result<> list_marks(ConsoleSession& session, const Words& arguments) {
   report::TextTable table({{"MARK"}, {"TIME"}, {"EVENTS BEFORE"}, {"NAME", report::Align::kLeft}}, table_width());
   for (const model::Mark& mark : *marks) {
     table.add({std::to_string(mark.number), format_duration(mark.time_ns), format_count(mark.events_before),
-               kind_text(mark)});
+               base::safe_text(report::mark_text(mark))});
   }
   return session.print(table.render(report::Ink(use_color(session.settings.color, STDOUT_FILENO))));
 }
@@ -252,10 +251,10 @@ std::string first_screen(const std::string& text) {
   return text.substr(0, end);
 }
 
-base::Result<> print_once(ConsoleSession& session, bool clears) {
+base::Result<> print_once(ConsoleSession& session, const ShowOptions& shown, bool clears) {
   const auto status = status_text(session);
   if (!status) return std::unexpected(status.error());
-  const auto view = glance_text(session, session.last_view);
+  const auto view = glance_text(session, shown);
   if (!view) return std::unexpected(view.error());
   const std::string text = fmt::format("{}\n{}", report::folded(*status, fold_width(STDOUT_FILENO)), *view);
   constexpr const char* kClear = "\x1b[H\x1b[2J";
@@ -271,12 +270,15 @@ base::Result<> monitor(ConsoleSession& session, const Words& arguments) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "monitor: how often? Without a terminal it is `monitor SECONDS TIMES`");
   }
+  const auto shown = last_view(session);
+  if (!shown) return std::unexpected(shown.error());
+  if (!*shown) return {};
   const char* const terminal = std::getenv("TERM");
   const bool clears = has_keys && terminal != nullptr && std::string_view(terminal) != "dumb";
   std::optional<KeyMode> keys;
   if (has_keys) keys.emplace();
   for (uint64_t done = 1;; ++done) {
-    HEAPTAP_TRY(print_once(session, clears));
+    HEAPTAP_TRY(print_once(session, **shown, clears));
     if (options->times == done) return {};
     if (options->times == 0 && done == 1 && !clears) HEAPTAP_TRY(session.print("(any key ends it)\n", false));
     if (!rest(session, options->pause, has_keys)) break;

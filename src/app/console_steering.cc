@@ -1,8 +1,7 @@
 // Commands of the console that change a recording which goes on.
-#include <algorithm>
-
 #include "app/console_commands.h"
 #include "base/safe_text.h"
+#include "base/whole_number.h"
 
 namespace heaptap::app {
 namespace {
@@ -30,15 +29,11 @@ base::Result<> mark(ConsoleSession& session, const Words& arguments) {
   return session.print(fmt::format("mark '{}' is set\n", base::safe_text(arguments.front())));
 }
 
-bool is_number(const std::string& word) {
-  return !word.empty() && std::ranges::all_of(word, [](char letter) { return letter >= '0' && letter <= '9'; });
-}
-
 // `kill`, `kill PID`, `kill TERM`, `kill -9`, `kill 9 PID`.
 base::Result<> kill_process(ConsoleSession& session, const Words& arguments) {
   const auto recording = session.recording();
   if (!recording) return std::unexpected(recording.error());
-  const bool has_signal = arguments.size() > 1 || (arguments.size() == 1 && !is_number(arguments.front()));
+  const bool has_signal = arguments.size() > 1 || (arguments.size() == 1 && !base::is_digits(arguments.front()));
   std::string signal = has_signal ? arguments.front() : "TERM";
   if (signal.starts_with('-')) signal.erase(0, 1);
   const auto pid = session.pid_of(arguments, has_signal ? 1 : 0);

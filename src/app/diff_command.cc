@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "analysis/window.h"
+#include "app/run_traces.h"
 #include "app/trace_file.h"
 #include "base/exit_status.h"
 #include "html/html_report.h"
@@ -47,7 +48,7 @@ base::Result<Moment> read_moment(const DiffOptions& options, analysis::Query que
   auto report = read_report(trace, query);
   if (!report) return std::unexpected(std::move(report).error());
   // The moment is said in its own place.
-  if (query.function.empty() && query.module.empty() && query.thread == 0) report->filter.clear();
+  if (query.function.empty() && query.module.empty() && query.tags.empty() && query.thread == 0) report->filter.clear();
   // Of a trace that was cut off the end is what can be read of it, and when that was is known now.
   const uint64_t time_ns = moment->time_ns == analysis::kEndNs ? report->end_ns() : moment->time_ns;
   return Moment{time_ns, *std::move(report)};
@@ -132,7 +133,12 @@ base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<
   return reports;
 }
 
-int perform(const DiffOptions& options) {
+int perform(DiffOptions options) {
+  for (std::string& trace : options.traces) {
+    auto chosen = chosen_trace(trace, options.image);
+    if (!chosen) return complain(chosen.error());
+    trace = *std::move(chosen);
+  }
   if (options.html) {
     const auto written = write_html(options);
     return written ? 0 : complain(written.error());

@@ -12,6 +12,7 @@ namespace heaptap::app {
 
 struct DiffOptions {
   std::vector<std::string> traces;  // two or more in order; with moments one
+  uint32_t image = 0;               // of each: of the programs that its process executed; 0: the last one
   std::string from;                 // a moment; empty: whole recordings are compared
   std::string to;
   analysis::Query query;
@@ -30,6 +31,6 @@ base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<
                                                               const analysis::Query& query);
 
 // Returns heaptap's exit status.
-int perform(const DiffOptions& options);
+int perform(DiffOptions options);
 
 }  // namespace heaptap::app

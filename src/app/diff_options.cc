@@ -83,6 +83,7 @@ base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& def
   app.add_option("TRACE", options.traces, "The traces in order, the oldest first");
   app.add_option("--from", options.from, "Compare what was live at this time (1.5s) or mark, ...")->type_name("MOMENT");
   app.add_option("--to", options.to, "... with what was live at this one (default: the end)")->type_name("MOMENT");
+  add_image(app, options.image);
   add_list_options(app, options);
   add_name_filters(app, options.query);
   add_ignore(app, options.query.ignores);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "app/doctor_target.h"
 #include "app/doctor_text.h"
 #include "app/output_check.h"
+#include "app/pid_word.h"
 #include "app/terminal.h"
 #include "base/exit_status.h"
 #include "collect/own_needs.h"
@@ -43,21 +43,14 @@ Trials make_trials() {
           .own_path = std::filesystem::read_symlink("/proc/self/exe", ignored).string()};
 }
 
-// A number is a process; a file that is called so has a directory before its name.
-std::optional<pid_t> process_of(const std::string& target) {
-  pid_t process = 0;
-  const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), process);
-  if (error != std::errc() || end != target.data() + target.size() || process <= 0) return std::nullopt;
-  return process;
-}
-
 }  // namespace
 
 int perform(const DoctorOptions& options) {
   const collect::MachineFacts facts = collect::read_machine_facts();
   TargetChecks target{.checks = {}, .need = Need::kAnything};
   std::string subject = options.target;
-  if (const auto process = process_of(options.target)) {
+  // A file that is called so has a directory before its name.
+  if (const auto process = pid_in(options.target)) {
     target = check_target_process(facts, *process);
     subject = "process " + options.target;
   } else if (!options.target.empty()) {

@@ -15,6 +15,7 @@
 #include "app/two_at_once.h"
 #include "collect/trace_name.h"
 #include "report/fold.h"
+#include "report/outcome.h"
 #include "report/process_sums.h"
 #include "report/render.h"
 #include "trace/trace_reader.h"
@@ -35,7 +36,7 @@ analysis::Query plain_query(const EndReport& end) {
   query.suppressions = end.suppressions;
   query.skip = options.skip;
   query.ignores = options.ignores;
-  query.symbols = {options.symbols, options.sysroots, options.debuginfod};
+  query.symbols = {options.symbols, options.sysroots, options.debuginfod, options.symbols_server};
   return query;
 }
 
@@ -101,7 +102,7 @@ std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report
 
 bool is_failure(const RunOptions& options, const ProcessEntry& process) {
   const report::Totals& totals = process.totals;
-  const bool leaks = process.leaks.scanned && process.leaks.definite.blocks != 0;
+  const bool leaks = process.leaks.scanned && report::leaks_for_certain(process.leaks);
   return leaks || (options.sanity && totals.bad_releases + totals.double_releases + totals.mismatched_releases != 0);
 }
 

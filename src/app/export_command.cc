@@ -125,6 +125,8 @@ base::Result<> export_run(const ExportOptions& options, const exports::Format& f
 base::Result<> export_trace(ExportOptions options) {
   auto trace = named_or_newest(options.trace);
   if (!trace) return std::unexpected(std::move(trace).error());
+  trace = chosen_trace(*trace, options.image);
+  if (!trace) return std::unexpected(std::move(trace).error());
   options.trace = *std::move(trace);
   const exports::Format& format = *exports::find_format(options.format);
   const auto run = open_run(options.trace);

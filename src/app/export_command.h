@@ -12,6 +12,7 @@ namespace heaptap::app {
 struct ExportOptions {
   std::string format;
   std::string trace;
+  uint32_t image = 0;           // of the programs that a process executed the first, second, …; 0: the last one
   std::string metric = "live";  // where the format shows one
   std::string output;           // a file; empty: standard output
   bool force = false;           // the file may be there already

@@ -66,6 +66,7 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
       ->type_name("TIME");
   add_duration(app, "--every", every_ns,
                "Of memlog: a file each time this much of the recording is over, and of its end");
+  add_image(app, options.image);
   add_name_filters(app, options.query);
   add_ignore(app, options.query.ignores);
   add_suppressions(app, options.suppressions, options.query.carried_suppressions);

@@ -12,7 +12,7 @@ int perform(const LeaksOptions& options) {
     print_error(fmt::format("heaptap: {}\n", error.message));
     return base::exit_status_of(error.kind);
   };
-  const auto recording = live::connect_to_process(static_cast<uint32_t>(options.process));
+  const auto recording = live::connect_to_process(static_cast<uint32_t>(options.process), options.host);
   if (!recording) return complain(recording.error());
   const auto scan = (*recording)->scan(static_cast<uint32_t>(options.process), live::ScanKind::kAll);
   if (!scan) return complain(scan.error());

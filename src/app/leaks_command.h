@@ -2,12 +2,15 @@
 #pragma once
 #include <sys/types.h>
 
+#include <string>
+
 #include "app/show_command.h"
 
 namespace heaptap::app {
 
 struct LeaksOptions {
   pid_t process = 0;
+  std::string host;  // of its recording; empty: this machine
   ShowOptions show;  // how; the trace is the one that the scan is in
 };
 

@@ -11,7 +11,9 @@
 #include "app/terminal.h"
 #include "base/exit_status.h"
 #include "base/own_limits.h"
+#include "collect/stop_signals.h"
 #include "report/fold.h"
+#include "wire/handshake.h"
 
 namespace {
 
@@ -26,12 +28,19 @@ int perform(const PrintText& print) {
 int perform_command(int argc, char** argv) try {
   Defaults defaults = Defaults::of_environment();
   defaults.warn = [](const std::string& text) { print_error(fmt::format("heaptap: {}\n", text)); };
-  const auto command = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc}, defaults);
+  const std::vector<std::string> arguments{argv + (argc > 0 ? 1 : 0), argv + argc};
+  if (!arguments.empty() && arguments.front() == wire::kCollectOption) {
+    collect::stop_signals::ignore_all();
+    print_errors_to(collectors_log(arguments));
+  }
+  const auto command = parse_command_line(arguments, defaults);
   if (!command) {
     print_error(fmt::format("heaptap: {}\n", command.error().message));
     return base::exit_status_of(command.error().kind);
   }
-  const bool records = std::holds_alternative<RunOptions>(*command) || std::holds_alternative<LeaksOptions>(*command);
+  const bool records = std::holds_alternative<RunOptions>(*command) ||
+                       std::holds_alternative<CollectOptions>(*command) ||
+                       std::holds_alternative<LeaksOptions>(*command);
   if (!records) interruption::clean_up_first();
   return std::visit([](const auto& options) { return perform(options); }, *command);
 } catch (const std::exception& error) {

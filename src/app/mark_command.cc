@@ -11,7 +11,7 @@ namespace heaptap::app {
 int perform(const MarkOptions& options) {
   const auto mark = [&]() -> base::Result<> {
     const auto pid = static_cast<uint32_t>(options.process);
-    const auto recording = live::connect_to_process(pid);
+    const auto recording = live::connect_to_process(pid, options.host);
     if (!recording) return std::unexpected(recording.error());
     return (*recording)->mark(pid, options.name);
   };

@@ -8,6 +8,7 @@ namespace heaptap::app {
 
 struct MarkOptions {
   pid_t process = 0;
+  std::string host;  // of its recording; empty: this machine
   std::string name;
 };
 

@@ -120,6 +120,17 @@ std::optional<bool> truth_of(const std::string& value) {
   return std::nullopt;
 }
 
+// Options that go with some values of another one and not with others, which option parsers have no word for.
+struct OppositeValue {
+  std::string_view option;
+  std::string_view other;
+  std::string_view value;
+};
+constexpr OppositeValue kOppositeValues[] = {{"--process", "--by", "process"},
+                                             {"--process", "--by", "program"},
+                                             {"--image", "--by", "process"},
+                                             {"--image", "--by", "program"}};
+
 // Each one that counts, in order, with its option.
 class Merger {
  public:
@@ -135,6 +146,7 @@ class Merger {
     for (const CLI::Option* const option : above) {
       if (!is_list(*option)) drop([&](const Entry& entry) { return entry.option == option; });
       drop_opposites(*option);
+      drop_opposite_values(*option);
     }
   }
 
@@ -149,6 +161,15 @@ class Merger {
     Setting setting;
     const CLI::Option* option;
   };
+
+  void drop_opposite_values(const CLI::Option& option) {
+    for (const OppositeValue& opposite : kOppositeValues) {
+      if (!option.check_name(std::string(opposite.option))) continue;
+      drop([&](const Entry& entry) {
+        return entry.setting.name == opposite.other && entry.setting.value == std::string(opposite.value);
+      });
+    }
+  }
 
   base::Result<> add(const Setting& setting) {
     const CLI::Option* const option = app_.get_option_no_throw(setting.name);

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
+#include <ios>
 #include <utility>
 
 #include "app/interruption.h"
@@ -20,6 +22,18 @@ bool rename_to_new(const char* from, const char* to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
   return link(from, to) == 0 && unlink(from) == 0;
+}
+
+// Asked without changing it, which would concern files that other threads make at this moment.
+mode_t own_mask() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    unsigned mask = 0;
+    if (word == "Umask:" && status >> std::oct >> mask) return static_cast<mode_t>(mask);
+  }
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
 }
 
 base::Error refusal(const std::string& path) {
@@ -70,9 +84,7 @@ base::Result<NewFile> NewFile::create(const std::string& path, bool force) {
   std::string temporary = path + ".XXXXXX";
   base::UniqueFd descriptor(mkostemp(temporary.data(), O_CLOEXEC));
   if (!descriptor) return base::fail("can't write '{}': {}", path, base::reason_of(errno));
-  const mode_t mask = umask(0);
-  umask(mask);
-  (void)fchmod(descriptor.get(), 0666 & ~mask);
+  (void)fchmod(descriptor.get(), 0666 & ~own_mask());
   return NewFile(path, std::move(temporary), force, std::move(descriptor));
 }
 

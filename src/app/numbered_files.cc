@@ -6,8 +6,6 @@
 #include <iterator>
 #include <utility>
 
-#include "app/new_file.h"
-
 namespace heaptap::app {
 
 NumberedFiles::NumberedFiles(std::string directory, std::string name, std::string extension)
@@ -33,11 +31,18 @@ base::Result<> NumberedFiles::read_earlier(const std::function<void(std::string_
 }
 
 base::Result<> NumberedFiles::write_next(const std::function<void(const report::Write& write)>& fill) {
+  return make_next([&fill](NewFile& file) -> base::Result<> {
+    fill([&file](std::string_view piece) { file.write(piece); });
+    return {};
+  });
+}
+
+base::Result<> NumberedFiles::make_next(const std::function<base::Result<>(NewFile& file)>& fill) {
   while (is_there(next_)) ++next_;
   const std::string path = path_of(next_);
   auto file = NewFile::create(path, false);
   if (!file) return std::unexpected(std::move(file).error());
-  fill([&file](std::string_view piece) { file->write(piece); });
+  HEAPTAP_TRY(fill(*file));
   HEAPTAP_TRY(file->finish());
   written_.push_back(path);
   return {};

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/new_file.h"
 #include "exports/formats.h"
 
 namespace heaptap::app {
@@ -16,6 +17,8 @@ class NumberedFiles : public exports::NumberedOutput {
   base::Result<> read_earlier(const std::function<void(std::string_view text)>& take) const override;
   // At the first number that isn't there, and never in another's place.
   base::Result<> write_next(const std::function<void(const report::Write& write)>& fill) override;
+  // The same, filled in another way: what `fill` fails with, this fails with, and nothing is left.
+  base::Result<> make_next(const std::function<base::Result<>(NewFile& file)>& fill);
   // The paths of those that were written here.
   [[nodiscard]] const std::vector<std::string>& written() const { return written_; }
 

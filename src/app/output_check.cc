@@ -53,7 +53,8 @@ base::Result<> check_output(const RunOptions& options) {
     return base::fail("can't write the trace to {}: it is a directory; name a file in it", options.output);
   }
   const bool is_known = !options.output.empty() && options.output.find("%p") == std::string::npos;
-  if (!is_known) return try_to_make(folder / fmt::format(".heaptap.probe.{}", getpid()), folder);
+  if (!is_known || options.number_files)
+    return try_to_make(folder / fmt::format(".heaptap.probe.{}", getpid()), folder);
   const std::string path = collect::trace_path(options.output, "", 0, 0);
   const fs::file_type type = fs::symlink_status(path, error).type();
   if (type == fs::file_type::not_found) return try_to_make(path, path);

@@ -81,6 +81,8 @@ base::Result<std::string> make_report(const ReportOptions& options) {
 base::Result<> write_report(ReportOptions options) {
   auto trace = named_or_newest(options.trace);
   if (!trace) return std::unexpected(std::move(trace).error());
+  trace = chosen_trace(*trace, options.image);
+  if (!trace) return std::unexpected(std::move(trace).error());
   options.trace = *std::move(trace);
   const std::string path = options.file.output.empty() ? html_name_of(options.trace) : options.file.output;
   return write_html_file(options.file, path, [&options] { return make_report(options); });

@@ -10,6 +10,7 @@ namespace heaptap::app {
 
 struct ReportOptions {
   std::string trace;
+  uint32_t image = 0;  // of the programs that a process executed the first, second, …; 0: the last one
   HtmlFileOptions file;
   bool sources = false;
   analysis::Query query;

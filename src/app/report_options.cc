@@ -19,6 +19,7 @@ base::Result<Command> parse_report(const Arguments& arguments, const Defaults& d
   app.add_flag("--full", options.file.full, "All stacks, however large the file becomes (default: at most 5 MB)");
   app.add_flag("--source", options.sources, "With the lines of the source files that are on this machine");
   app.add_flag("-q,--quiet", options.file.quiet, "Print nothing");
+  add_image(app, options.image);
   add_name_filters(app, options.query);
   add_time_filters(app, options.query);
   add_ignore(app, options.query.ignores);

@@ -8,12 +8,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 
 #include "analysis/analyze.h"
 #include "app/agent_file.h"
 #include "app/end_report.h"
+#include "app/incremental_reports.h"
+#include "app/output_check.h"
+#include "app/remote_run.h"
 #include "app/run_plan.h"
 #include "app/terminal.h"
 #include "app/tracing_news.h"
@@ -21,9 +25,15 @@
 #include "base/own_limits.h"
 #include "collect/agent_server.h"
 #include "collect/agent_source.h"
+#include "collect/control_service.h"
 #include "collect/launch.h"
+#include "collect/local_recording.h"
+#include "collect/own_needs.h"
 #include "collect/preload_path.h"
+#include "collect/sanitizer_check.h"
+#include "collect/stop_signals.h"
 #include "collect/supervisor.h"
+#include "collect/trace_name.h"
 #include "collect/tracer_source.h"
 #include "log/clock_trust.h"
 #include "wire/handshake.h"
@@ -56,6 +66,7 @@ log::LogOptions log_options(const RunOptions& options, bool is_in_target) {
   log.overflow_policy = options.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
   log.flags = (options.follow_fork ? wire::kFollowFork : 0u) | (options.follow_exec ? wire::kFollowExec : 0u) |
               (options.no_cpp ? wire::kNoCpp : 0u) | (options.leak_scan && !options.aggregate ? wire::kScanAtEnd : 0u);
+  log.report_signal = static_cast<uint32_t>(options.report_signal);
   for (const std::string& object : options.omit) log.omitted_objects += object + "\n";
   rlimit file{};
   if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY) log.most_bytes = file.rlim_cur;
@@ -88,6 +99,7 @@ collect::RecordingOptions recording_options(const RunOptions& options, const Run
           .clock = std::move(clock),
           .output = options.output,
           .overwrite = options.force,
+          .numbers_files = options.number_files,
           .via = plan.by_tracer ? "ptrace" : "agent",
           .command = options.command,
           .executable = plan.program ? plan.program->path : "",
@@ -127,9 +139,12 @@ void watch(collect::Supervisor& supervisor, collect::RecordedProcesses& processe
   program.ended = true;
 }
 
-std::optional<std::chrono::nanoseconds> mark_every(const RunOptions& options) {
-  if (!options.mark_every_ns) return std::nullopt;
-  return std::chrono::nanoseconds(*options.mark_every_ns);
+analysis::Query report_query(const RunOptions& options) {
+  analysis::Query query;
+  query.skip = options.skip;
+  query.ignores = options.ignores;
+  query.symbols = {options.symbols, options.sysroots, options.debuginfod, options.symbols_server};
+  return query;
 }
 
 base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan) {
@@ -144,9 +159,13 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   launch->agent_path = preloaded->path();
   launch->session = server->session();
   // All that it takes is there before the program runs.
-  collect::RecordedProcesses processes(recording_options(options, plan));
+  collect::RecordedProcesses processes(recording_options(options, plan), collect::LocalRecording::create);
   collect::AgentSource source(processes, *server);
-  collect::Supervisor supervisor({.duration = {}, .mark_every = mark_every(options)}, processes, source);
+  IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
+  collect::ControlService service(processes, source);
+  collect::Supervisor supervisor(
+      {.duration = {}, .mark_every = options.mark_every_ns.transform(nanoseconds), .report_writer = &reports},
+      processes, source, service);
   auto launched = collect::launch(*launch);
   if (!launched) return std::unexpected(launched.error());
   watch(supervisor, processes, source, std::move(*launched));
@@ -160,6 +179,13 @@ collect::TracerSourceOptions announcement(const RunOptions& options) {
   return {.follows_exec = options.follow_exec, .tell = [announces, way_out](const collect::TracingNews& news) {
             if (announces || news.kind != collect::TracingNews::Kind::kRecording) print_error(text_of(news, way_out));
           }};
+}
+
+// The agent sees it itself.
+bool is_to_begin_off(const RunOptions& options) {
+  const std::string off = std::string(wire::kEnabledVariable) + "=0";
+  const std::vector<std::string> own = collect::own_environment(options.environment);
+  return std::ranges::find(own, off) != own.end();
 }
 
 base::Result<collect::Launched> start_traced(collect::LaunchOptions launch, tracer::TracerClient& line) {
@@ -186,18 +212,22 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   auto line = tracer::TracerClient::start({.follow_fork = options.follow_fork,
                                            .follow_exec = options.follow_exec,
                                            .no_cpp = options.no_cpp,
-                                           .scan_at_end = options.leak_scan});
+                                           .scan_at_end = options.leak_scan,
+                                           .report_signal = options.report_signal});
   if (!line) {
     return base::fail("can't start the tracer: {}{}", line.error().message,
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
   }
-  collect::RecordedProcesses processes(recording_options(options, plan));
+  collect::RecordedProcesses processes(recording_options(options, plan), collect::LocalRecording::create);
+  if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);
   collect::TracerSource source(processes, **line, announcement(options));
-  std::optional<std::chrono::nanoseconds> duration;
-  if (options.duration_ns) duration = std::chrono::nanoseconds(*options.duration_ns);
-  collect::Supervisor supervisor(
-      {.duration = duration, .scan_before_letting_go = options.leak_scan, .mark_every = mark_every(options)}, processes,
-      source);
+  IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
+  collect::ControlService service(processes, source);
+  collect::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
+                                  .scan_before_letting_go = options.leak_scan,
+                                  .mark_every = options.mark_every_ns.transform(nanoseconds),
+                                  .report_writer = &reports},
+                                 processes, source, service);
   for (const pid_t process : options.processes) source.attach(process);
   std::optional<collect::Launched> launched;
   if (launch) {
@@ -216,6 +246,20 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
 }
 
+base::Result<Outcome> record_on_other_machine(const RunOptions& options, const RunPlan& plan) {
+  IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
+  auto recorded = record_remotely(options, recording_options(options, plan), reports);
+  if (!recorded) return std::unexpected(std::move(recorded).error());
+  return Outcome{.traces = std::move(recorded->traces), .status = recorded->status};
+}
+
+// What is to be found out beforehand is found out there.
+base::Result<RunPlan> make_remote_plan(const RunOptions& options) {
+  HEAPTAP_TRY(check_remote(options));
+  HEAPTAP_TRY(check_output(options));
+  return RunPlan{};
+}
+
 // The traces carry them.
 base::Result<> check_size(const analysis::Suppressions& suppressions) {
   constexpr size_t kMaxBytes = size_t{16} << 20;
@@ -229,12 +273,15 @@ base::Result<int> run(const RunOptions& options) {
   const auto suppressions = analysis::read_suppressions(options.suppressions);
   if (!suppressions) return std::unexpected(suppressions.error());
   HEAPTAP_TRY(check_size(*suppressions));
-  auto plan = make_plan(options);
+  auto plan = options.machine.is_here() ? make_plan(options) : make_remote_plan(options);
   if (!plan) return std::unexpected(plan.error());
   plan->suppressions = suppressions->texts();
   auto file = ReportFile::create(options.json_file);
   if (!file) return std::unexpected(std::move(file).error());
-  const auto outcome = plan->by_tracer ? record_with_tracer(options, *plan) : record_with_agent(options, *plan);
+  collect::stop_signals::take_report_requests();
+  const auto outcome = !options.machine.is_here() ? record_on_other_machine(options, *plan)
+                       : plan->by_tracer          ? record_with_tracer(options, *plan)
+                                                  : record_with_agent(options, *plan);
   if (!outcome) return std::unexpected(outcome.error());
   const EndReport end{.options = options,
                       .suppressions = *suppressions,
@@ -244,7 +291,56 @@ base::Result<int> run(const RunOptions& options) {
   return outcome->status;
 }
 
+// Of a program that is at work already, and waits. Where this fails it goes on unrecorded.
+base::Result<> collect_for(const CollectOptions& options) {
+  collect::stop_signals::take_report_requests();
+  const RunOptions& recording = options.recording;
+  const auto suppressions = analysis::read_suppressions(recording.suppressions);
+  if (!suppressions) return std::unexpected(suppressions.error());
+  HEAPTAP_TRY(check_size(*suppressions));
+  HEAPTAP_TRY(collect::check_own_cpu());
+  HEAPTAP_TRY(collect::check_own_needs());
+  HEAPTAP_TRY(check_output(recording));
+  auto file = ReportFile::create(recording.json_file);
+  if (!file) return std::unexpected(std::move(file).error());
+  auto server = collect::AgentServer::adopt(base::UniqueFd(wire::kListenerDescriptor), options.session);
+  if (!server) return std::unexpected(std::move(server).error());
+  RunPlan plan;
+  plan.suppressions = suppressions->texts();
+  collect::RecordedProcesses processes(recording_options(recording, plan), collect::LocalRecording::create);
+  collect::AgentSource source(processes, *server);
+  source.stay_for(options.process);
+  IncrementalReports reports(*exports::find_format(recording.report_format), report_query(recording));
+  collect::ControlService service(processes, source);
+  collect::Supervisor supervisor({.duration = {},
+                                  .mark_every = recording.mark_every_ns.transform(nanoseconds),
+                                  .report_writer = &reports,
+                                  .ends_by_signal = false},
+                                 processes, source, service);
+  // The program's working directory may be unmounted while it is recorded.
+  if (chdir("/") != 0) return base::fail("can't change to the directory /: {}", base::reason_of(errno));
+  supervisor.watch(std::nullopt);
+  const EndReport end{.options = recording, .suppressions = *suppressions, .lead = "", .file = *file};
+  (void)report_end(end, processes.take_traces({options.process}));
+  return {};
+}
+
 }  // namespace
+
+std::string collectors_log(const std::vector<std::string>& arguments) {
+  const char* const output = std::getenv(wire::kOutputVariable);
+  if (output == nullptr || *output == '\0') return {};
+  const auto pid = static_cast<uint32_t>(arguments.size() > 1 ? std::atol(arguments[1].c_str()) : 0);
+  std::error_code error;
+  return fs::absolute(collect::trace_path(output, "", pid, 0) + ".log", error).string();
+}
+
+int perform(const CollectOptions& options) {
+  const base::Result<> done = collect_for(options);
+  if (done) return 0;
+  print_error(fmt::format("heaptap: process {} isn't recorded: {}\n", options.process, done.error().message));
+  return base::exit_status_of(done.error().kind);
+}
 
 int perform(const RunOptions& options) {
   const auto status = run(options);

@@ -3,14 +3,19 @@
 #pragma once
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/sort_key.h"
+#include "app/machine_options.h"
+#include "app/symbols_server.h"
 #include "app/terminal.h"
+#include "remote/compression.h"
 #include "report/frame_text.h"
 
 namespace heaptap::app {
@@ -20,9 +25,12 @@ struct RunOptions {
   std::vector<pid_t> processes;         // that run already; each once
   std::optional<uint64_t> duration_ns;  // then heaptap detaches
 
+  MachineOptions machine;
+
   // The trace.
-  std::string output;  // empty: heaptap.<program>.<pid>.htap; %p pid, %h host name
-  bool force = false;  // overwrite
+  std::string output;         // empty: heaptap.<program>.<pid>.htap; %p pid, %h host name
+  bool force = false;         // overwrite
+  bool number_files = false;  // beside a file that is there: the next number behind the name
 
   // What is recorded.
   uint32_t depth = 0;  // frames of a stack; 0: all
@@ -31,6 +39,8 @@ struct RunOptions {
   std::string via;  // "agent", "ptrace", or empty: what is possible
   bool leak_scan = true;
   std::optional<uint64_t> mark_every_ns;  // marks of the name "every"
+  int report_signal = 0;                  // asks the program for a report; 0: none
+  std::string report_format = "memlog";   // of reports while it records
   std::vector<std::string> omit;          // objects whose calls are no events
   bool no_cpp = false;                    // malloc under operator new is the event
   bool sanity = false;                    // list mismatched and bad releases
@@ -47,6 +57,10 @@ struct RunOptions {
   std::vector<std::string> symbols;
   std::vector<std::string> sysroots;
   bool debuginfod = false;
+  bool no_fetch = false;                                         // from another machine
+  remote::Compression compression = remote::Compression::kAuto;  // on the way from there
+  uint64_t fetch_limit_bytes = uint64_t{64} << 20;               // of one file
+  std::shared_ptr<SymbolsServer> symbols_server;                 // null: there is none
 
   // What is said at the end.
   std::vector<std::string> suppressions;
@@ -62,6 +76,20 @@ struct RunOptions {
   std::string json_file;  // besides the text; empty: none
   ColorMode color = ColorMode::kAuto;
 };
+
+// `heaptap --collect PID`, which is started by an agent in a program that heaptap didn't start: records that one.
+struct CollectOptions {
+  RunOptions recording;
+  pid_t process = 0;    // that waits for its log
+  std::string session;  // of agents, see wire::kSessionVariable
+};
+
+// The file that says what else would be said on stderr: the trace's name, and .log. Empty: no trace was named.
+std::string collectors_log(const std::vector<std::string>& arguments);
+int perform(const CollectOptions& options);
+
+// A time of the options.
+inline std::chrono::nanoseconds nanoseconds(uint64_t count) { return std::chrono::nanoseconds(count); }
 
 // With a command, or processes, or both. Returns heaptap's exit status.
 int perform(const RunOptions& options);

@@ -1,13 +1,20 @@
 // The options of `heaptap run` and `heaptap attach`: the same, with what they work on said in different ways.
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
 
 #include "app/command_options.h"
+#include "app/pid_word.h"
+#include "app/report_signal.h"
+#include "exports/formats.h"
+#include "wire/handshake.h"
 
 namespace heaptap::app {
 namespace {
 
 constexpr const char* kRunUsage = "heaptap run [options] [--] PROGRAM [ARG...]";
+constexpr const char* kCollectUsage = "heaptap --collect PID";
 constexpr const char* kAttachUsage = "heaptap attach [options] PID... [-- PROGRAM [ARG...]]";
 
 // What is written before it is taken apart.
@@ -16,13 +23,35 @@ struct Words {
   std::vector<std::string> processes;  // and with -p
   uint64_t duration_ns = 0;
   uint64_t mark_every_ns = 0;
+  std::string report_signal;
   bool no_follow_exec = false;
+  bool no_follow_fork = false;
   std::string json;  // "-": to stderr; else a file; empty: not asked for
 };
 
-void add_processes(CLI::App& app, Words& words) {
-  add_list(app, "-p,--pid", words.processes, "Record this running process, too")->type_name("PID");
+std::vector<std::string> report_formats() {
+  std::vector<std::string> names;
+  for (const exports::Format& format : exports::formats()) names.emplace_back(format.name);
+  return names;
+}
+
+void add_moments(CLI::App& app, Words& words, RunOptions& options) {
   add_duration(app, "--mark-every", words.mark_every_ns, "Set a mark named `every` at this interval (10s)");
+  offer(app.add_option("--report-signal", words.report_signal,
+                       "The program gets this signal (USR2, RTMIN+3): write what changed into PROGRAM-PID-N.memlog "
+                       "beside the trace, as at SIGUSR1 to heaptap")
+            ->type_name("SIG"),
+        {"USR1", "USR2", "HUP", "RTMIN"});
+  add_choice(
+      app, "--report-format", report_formats(),
+      [&options](const std::string& format) { options.report_format = format; },
+      "Of reports at a signal: memlog (default), or all of the recording in a format of `heaptap export --to`")
+      ->type_name("FORMAT");
+}
+
+void add_processes(CLI::App& app, Words& words, RunOptions& options) {
+  add_list(app, "-p,--pid", words.processes, "Record this running process, too")->type_name("PID");
+  add_moments(app, words, options);
   add_duration(app, "--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
 }
 
@@ -32,6 +61,7 @@ void add_recording(CLI::App& app, Words& words, RunOptions& options) {
   add_number(app, "-d,--depth", options.depth, "Record at most N frames of a stack (0: all)");
   app.add_flag("-f,--follow-fork", options.follow_fork,
                "Trace child processes too, also those that execute another program");
+  app.add_flag("--no-follow-fork", words.no_follow_fork, "Don't trace child processes");
   app.add_flag("-e,--follow-exec", options.follow_exec, "attach: go on recording after an exec");
   app.add_flag("--no-follow-exec", words.no_follow_exec, "run: stop recording at an exec");
   add_choice(
@@ -66,9 +96,25 @@ void add_environment(CLI::App& app, RunOptions& options) {
                        : std::string();
           },
           ""));
+}
+
+void add_names(CLI::App& app, RunOptions& options) {
   add_list(app, "--symbols", options.symbols, "Search for debug information below DIR")->type_name("DIR");
   add_list(app, "--sysroot", options.sysroots, "Search for the target's files below DIR")->type_name("DIR");
   app.add_flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+  app.add_flag("--no-fetch", options.no_fetch, "From another machine: fetch no program or library for names");
+  add_size(app, "--fetch-limit", options.fetch_limit_bytes, "From another machine: fetch none that is larger (64M)");
+  add_symbols_server(
+      app, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
+}
+
+void add_compression(CLI::App& app, RunOptions& options) {
+  add_choice(
+      app, "--compress", {remote::kCompressionNames.begin(), remote::kCompressionNames.end()},
+      [&options](const std::string& when) { options.compression = *remote::compression_named(when); },
+      "With -H: compress events: auto (where the line is behind, and the target has more than one CPU), always or "
+      "never")
+      ->type_name("WHEN");
 }
 
 void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
@@ -91,15 +137,18 @@ void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
 base::Result<std::vector<pid_t>> parse_processes(const std::string& command, const Arguments& words) {
   std::vector<pid_t> processes;
   for (const std::string& word : words) {
-    pid_t process = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), process);
-    if (error != std::errc() || end != word.data() + word.size() || process <= 0) {
+    const auto process = pid_in(word);
+    if (!process) {
       return base::fail_as(base::ErrorKind::kUsage, "{}: '{}' is not a PID; `pgrep -n NAME` finds a program's", command,
                            word);
     }
-    if (std::ranges::find(processes, process) == processes.end()) processes.push_back(process);
+    if (std::ranges::find(processes, *process) == processes.end()) processes.push_back(*process);
   }
   return processes;
+}
+
+bool is_given(const CLI::App& app, const std::string& name) {
+  return app.get_option_no_throw(name) != nullptr && app.count(name) > 0;
 }
 
 // What stands before the traced program's command line is `own`; from `begin` on, it is that.
@@ -115,19 +164,43 @@ base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Ar
   auto processes = parse_processes(app.get_name(), words.processes);
   if (!processes) return std::unexpected(std::move(processes).error());
   options.processes = std::move(*processes);
-  if (app.count("--duration") > 0) options.duration_ns = words.duration_ns;
-  if (app.count("--mark-every") > 0) {
+  if (is_given(app, "--duration")) options.duration_ns = words.duration_ns;
+  if (is_given(app, "--mark-every")) {
     constexpr uint64_t kLeastNs = 1'000'000;
     if (words.mark_every_ns < kLeastNs) {
       return base::fail_as(base::ErrorKind::kUsage, "--mark-every: 1ms is the least");
     }
     options.mark_every_ns = words.mark_every_ns;
   }
+  if (!words.report_signal.empty()) {
+    const auto signal = parse_report_signal(words.report_signal);
+    if (!signal) return std::unexpected(signal.error());
+    options.report_signal = *signal;
+  }
+  if (options.symbols_server != nullptr) {
+    options.symbols_server->set_token_file(options.machine.token_file);
+    options.symbols_server->set_insecure(options.machine.insecure);
+    HEAPTAP_TRY(options.symbols_server->prepare());
+  }
+  options.follow_fork = options.follow_fork && !words.no_follow_fork;
   options.follow_exec =
       !words.no_follow_exec && (options.follow_exec || options.follow_fork || !options.command.empty());
   options.json = words.json == "-";
   if (!options.json) options.json_file = std::move(words.json);
   return options;
+}
+
+// What was said for commands that start a program themselves counts as far as it can. Names of files hold in every directory.
+base::Result<> settle_collection(RunOptions& options, const std::string& output) {
+  if (options.via == "ptrace") {
+    return base::fail_as(base::ErrorKind::kUsage, "--via ptrace: the program has the agent in it already");
+  }
+  std::error_code error;
+  options.output = std::filesystem::absolute(output, error).string();
+  for (std::vector<std::string>* const folders : {&options.symbols, &options.sysroots}) {
+    for (std::string& folder : *folders) folder = std::filesystem::absolute(folder, error).string();
+  }
+  return {};
 }
 
 }  // namespace
@@ -138,14 +211,45 @@ base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defa
   CLI::App app("Trace a program from its start: " + std::string(kRunUsage), "run");
   add_recording(app, words, options);
   add_environment(app, options);
+  add_names(app, options);
+  add_compression(app, options);
+  add_machine(app, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
   add_reporting(app, words, options);
-  add_processes(app, words);
+  add_processes(app, words, options);
   auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options, defaults);
   if (!command) return command;
   if (options.command.empty() && options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "run: no program to trace\nusage: {}", kRunUsage);
   }
   return command;
+}
+
+base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& defaults) {
+  CollectOptions collect;
+  RunOptions options;
+  Words words;
+  CLI::App app("Record the program whose agent started this: " + std::string(kCollectUsage), "run");
+  add_recording(app, words, options);
+  add_reporting(app, words, options);
+  add_moments(app, words, options);
+  options.follow_fork = true;  // a daemon is a child of what was started
+  options.follow_exec = true;
+  options.quiet = true;
+  options.number_files = true;
+  const auto processes =
+      parse_processes("--collect", {arguments.begin(), arguments.begin() + (arguments.empty() ? 0 : 1)});
+  if (!processes) return std::unexpected(processes.error());
+  const char* const session = std::getenv(wire::kSessionVariable);
+  const char* const output = std::getenv(wire::kOutputVariable);
+  if (processes->empty() || arguments.size() > 1 || session == nullptr || output == nullptr || *output == '\0') {
+    return base::fail_as(base::ErrorKind::kUsage, "{} is for the agent alone, see ENVIRONMENT in heaptap(1)\nusage: {}",
+                         wire::kCollectOption, kCollectUsage);
+  }
+  auto command = parse_recording(app, kCollectUsage, {}, 0, words, options, defaults);
+  if (!command || !std::holds_alternative<RunOptions>(*command)) return command;
+  collect = {.recording = std::get<RunOptions>(std::move(*command)), .process = processes->front(), .session = session};
+  HEAPTAP_TRY(settle_collection(collect.recording, output));
+  return collect;
 }
 
 base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& defaults) {
@@ -155,14 +259,71 @@ base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& d
   app.add_option("PID", words.named, "The processes");
   add_recording(app, words, options);
   add_environment(app, options);
+  add_names(app, options);
+  add_compression(app, options);
+  add_machine(app, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
   add_reporting(app, words, options);
-  add_processes(app, words);
+  add_processes(app, words, options);
   const auto dashes = static_cast<size_t>(std::ranges::find(arguments, "--") - arguments.begin());
   auto command = parse_recording(app, kAttachUsage, arguments, dashes, words, options, defaults);
   if (!command) return command;
   if (options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "attach: which process? No PID given\nusage: {}", kAttachUsage);
   }
+  return command;
+}
+
+namespace {
+
+struct ThereCommand {
+  std::string_view name;
+  base::Result<Command> (*parse)(const Arguments&, const Defaults&);
+};
+constexpr std::array kThereCommands{
+    ThereCommand{"run", parse_run}, ThereCommand{"attach", parse_attach}, ThereCommand{"console", parse_console},
+    ThereCommand{"top", parse_top}, ThereCommand{"leaks", parse_leaks},   ThereCommand{"mark", parse_mark},
+};
+
+}  // namespace
+
+base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& defaults) {
+  constexpr const char* kUsage =
+      "heaptap connect [options] ADDRESS|FILE, or connect ADDRESS run|attach|console|top|leaks|mark ...";
+  if (arguments.size() > 1) {
+    const auto* const there = std::ranges::find(kThereCommands, arguments[1], &ThereCommand::name);
+    if (there != kThereCommands.end()) {
+      Arguments words{"--host=" + arguments[0]};
+      words.insert(words.end(), arguments.begin() + 2, arguments.end());
+      return there->parse(words, defaults);
+    }
+  }
+  RunOptions options;
+  options.machine.takes_over = true;
+  Words words;
+  std::vector<std::string> what;
+  CLI::App app("Take over what heaptap-target records by itself, or recorded into a file: " + std::string(kUsage),
+               "connect");
+  app.add_option("ADDRESS", what,
+                 "Where `heaptap-target run` or `attach` waits, listen:ADDRESS, or a file of `record`");
+  app.add_option("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)")->type_name("FILE");
+  app.add_flag("--force", options.force, "Overwrite the file if it exists");
+  app.add_option("--token-file", options.machine.token_file, "What both machines know (default: $HEAPTAP_TOKEN)")
+      ->type_name("FILE");
+  app.add_flag("--insecure", options.machine.insecure, "Beyond loopback without a token and encryption");
+  add_switch(app, "leak-scan", options.leak_scan, "Scan for leaks at the end");
+  add_duration(app, "--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
+  app.add_flag("--sanity", options.sanity, "List mismatched and bad releases");
+  add_names(app, options);
+  add_reporting(app, words, options);
+  auto command = parse_recording(app, kUsage, arguments, arguments.size(), words, options, defaults);
+  if (!command || !std::holds_alternative<RunOptions>(*command)) return command;
+  if (what.empty()) {
+    return base::fail_as(base::ErrorKind::kUsage, "connect: where to? No address given\nusage: {}", kUsage);
+  }
+  if (what.size() > 1) {
+    return base::fail_as(base::ErrorKind::kUsage, "connect: unknown command '{}'\nusage: {}", what[1], kUsage);
+  }
+  std::get<RunOptions>(*command).machine.host = what.front();
   return command;
 }
 

@@ -1,6 +1,10 @@
 #include "app/run_traces.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -9,6 +13,7 @@
 #include "app/terminal.h"
 #include "app/trace_file.h"
 #include "app/two_at_once.h"
+#include "base/safe_text.h"
 #include "collect/trace_name.h"
 
 namespace heaptap::app {
@@ -46,6 +51,61 @@ report::ProcessEntry unread(const trace::RunEntry& entry, std::string failure) {
   return process;
 }
 
+// The run that a trace is a part of.
+struct RunBeside {
+  Run run;
+  uint32_t pid = 0;  // of the trace's process
+};
+
+base::Result<RunBeside> run_beside(const std::string& trace) {
+  std::error_code error;
+  const fs::path file = fs::canonical(trace, error);
+  if (error) return base::fail("can't read '{}': {}", trace, error.message());
+  for (fs::directory_iterator files(file.parent_path(), error), end; !error && files != end; files.increment(error)) {
+    const std::string path = files->path().string();
+    if (!path.ends_with(".run") || !trace::is_run_index(path)) continue;
+    auto entries = trace::read_run_index(path);
+    if (!entries) continue;
+    const auto found = std::ranges::find_if(*entries, [&](const trace::RunEntry& entry) {
+      std::error_code ignored;
+      return fs::equivalent(entry.trace, file, ignored);
+    });
+    if (found == entries->end()) continue;
+    const uint32_t pid = found->pid;
+    return RunBeside{.run = {.path = path, .entries = *std::move(entries)}, .pid = pid};
+  }
+  return base::fail(
+      "--image: '{}' is the trace of one program, and no index of a recording beside it (*.run) names it: name the "
+      "other program's trace",
+      trace);
+}
+
+std::string programs_of(const Run& run, uint32_t pid) {
+  std::map<uint32_t, std::string> programs;
+  for (const trace::RunEntry& entry : run.entries) {
+    if (entry.pid == pid) programs[entry.image] = base::safe_text(entry.program);
+  }
+  std::string text;
+  for (const auto& [image, program] : programs)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", image, program);
+  return text;
+}
+
+base::Result<std::string> trace_of_image(const Run& run, uint32_t pid, uint32_t image) {
+  const auto found = std::ranges::find_if(
+      run.entries, [&](const trace::RunEntry& entry) { return entry.pid == pid && entry.image == image; });
+  if (found == run.entries.end()) {
+    const std::string programs = programs_of(run, pid);
+    if (programs.empty()) return base::fail("no process {} in '{}'", pid, run.path);
+    return base::fail_as(base::ErrorKind::kUsage, "--image {}: process {} has no such program: {}", image, pid,
+                         programs);
+  }
+  const auto reader = open_trace(found->trace);
+  if (reader && (*reader)->capture().pid != pid)
+    return base::fail("--image {}: '{}' is the trace of another process now", image, found->trace);
+  return found->trace;
+}
+
 // All that merging needs of each part.
 analysis::Query part_query(analysis::Query query) {
   query.limit = 0;
@@ -70,7 +130,8 @@ base::Result<std::string> write_run(const std::vector<collect::FinishedTrace>& t
     entries.push_back({.pid = trace->pid,
                        .parent_pid = trace->parent_pid,
                        .trace = (folder.empty() ? file : file.lexically_relative(folder)).string(),
-                       .program = fs::path(trace->program).filename().string()});
+                       .program = fs::path(trace->program).filename().string(),
+                       .image = trace->image});
   }
   auto file = NewFile::create(path, force);
   if (!file) return std::unexpected(std::move(file).error());
@@ -87,16 +148,35 @@ base::Result<std::optional<Run>> open_run(const std::string& path) {
 }
 
 base::Result<std::string> trace_of(const Run& run, uint32_t pid) {
-  std::string found;
-  for (const trace::RunEntry& entry : run.entries) {
-    if (entry.pid != pid) continue;
-    const auto reader = open_trace(entry.trace);
-    const bool went_on = reader && (*reader)->capture().executed;
-    if (found.empty() || !went_on) found = entry.trace;
-  }
-  if (!found.empty()) return found;
+  if (const trace::RunEntry* const last = trace::last_program_of(run.entries, pid)) return last->trace;
   return base::fail("no process {} in '{}': `heaptap show summary {} --by process` lists them", pid, run.path,
                     run.path);
+}
+
+base::Result<std::string> trace_of_image(const std::string& trace, uint32_t process, uint32_t image) {
+  auto run = open_run(trace);
+  if (!run) return std::unexpected(std::move(run).error());
+  uint32_t pid = process;
+  if (!*run) {
+    auto beside = run_beside(trace);
+    if (!beside) return std::unexpected(std::move(beside).error());
+    pid = beside->pid;
+    *run = std::move(beside->run);
+    if (process != 0 && process != pid)
+      return base::fail("--process {}: '{}' is the trace of process {}", process, trace, pid);
+  } else if (pid == 0 && !trace::is_one_process((*run)->entries)) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "--image needs a single process, and '{}' is the recording of several: `heaptap show summary "
+                         "{} --by process` lists them, `heaptap show --process PID --image {}` shows one",
+                         trace, trace, image);
+  } else if (pid == 0) {
+    pid = (*run)->entries.front().pid;
+  }
+  return trace_of_image(**run, pid, image);
+}
+
+base::Result<std::string> chosen_trace(const std::string& trace, uint32_t image) {
+  return image == 0 ? base::Result<std::string>(trace) : trace_of_image(trace, 0, image);
 }
 
 base::Result<report::Report> read_run(const Run& run, const analysis::Query& query) {
@@ -127,6 +207,10 @@ base::Result<report::Report> read_run(const Run& run, const analysis::Query& que
                                                     .depth = query.depth,
                                                     .leaks_only = query.leaks_only});
   merged.trace_path = merged.run_path = run.path;
+  for (report::ProcessEntry& process : merged.processes) {
+    const auto entry = std::ranges::find(run.entries, process.trace_path, &trace::RunEntry::trace);
+    if (entry != run.entries.end()) process.image = entry->image;
+  }
   return merged;
 }
 

@@ -214,8 +214,10 @@ base::Result<std::vector<Setting>> read_default_settings(const Defaults& default
 }
 
 bool is_for_users_alone(const Setting& setting) {
-  constexpr std::array<std::string_view, 12> kNames{"--output", "-o", "--force", "--env",    "-E",     "--user",
-                                                    "--pid",    "-p", "--open",  "--source", "--html", "--debuginfod"};
+  constexpr std::array<std::string_view, 15> kNames{
+      "--output",    "-o",     "--force",  "--env",  "-E",           "--user",          "--pid",
+      "-p",          "--open", "--source", "--html", "--debuginfod", "--report-signal", "--symbols-server",
+      "--token-file"};
   return std::ranges::find(kNames, setting.name) != kNames.end() || (setting.name == "--json" && setting.value);
 }
 

@@ -22,13 +22,13 @@ bool is_for_programs(const ShowOptions& options) { return options.json || option
 analysis::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   analysis::Query query = options.query;
   const View view = options.view;
-  query.stacks = options.table == RunTable::kAll &&
+  query.stacks = options.table == RunTable::kAll && query.group == analysis::GroupBy::kNothing &&
                  (view == View::kSummary || view == View::kLeaks || view == View::kTop || view == View::kTree);
   query.blocks = view == View::kBlocks;
   query.statistics =
       view == View::kStats || view == View::kSizes || view == View::kLifetimes || view == View::kTimeline;
   query.lifetimes = options.json;
-  query.errors = query.errors && view == View::kSummary;
+  query.errors = query.errors && view == View::kSummary && query.group == analysis::GroupBy::kNothing;
   query.leaks_only = view == View::kLeaks;
   // Of a program that runs, what is lost now is asked for again and again; what it called since its start takes longer each time.
   const bool filters_events = query.thread != 0 || query.has_window();
@@ -89,6 +89,11 @@ base::Result<report::Report> read_of_run(const ShowOptions& options, const Run& 
 }
 
 base::Result<report::Report> read_report(const ShowOptions& options, const analysis::Query& query) {
+  if (options.image != 0) {
+    const auto trace = trace_of_image(options.trace, options.process, options.image);
+    if (!trace) return std::unexpected(trace.error());
+    return read_trace(options, *trace, query);
+  }
   const auto run = open_run(options.trace);
   if (!run) return std::unexpected(run.error());
   if (!*run && options.table != RunTable::kAll) {
@@ -110,9 +115,11 @@ report::RenderOptions render_options(const ShowOptions& options) {
 void render(const ShowOptions& options, const report::Report& report, const report::Write& write) {
   if (options.query.generate) return write(report.generated_suppressions);
   const char* const form = options.json ? "json" : options.ndjson ? "ndjson" : "text";
-  const View view = options.table == RunTable::kProcesses  ? View::kProcesses
-                    : options.table == RunTable::kPrograms ? View::kPrograms
-                                                           : options.view;
+  const View view = options.query.group == analysis::GroupBy::kTag    ? View::kTags
+                    : options.query.group == analysis::GroupBy::kPool ? View::kPools
+                    : options.table == RunTable::kProcesses           ? View::kProcesses
+                    : options.table == RunTable::kPrograms            ? View::kPrograms
+                                                                      : options.view;
   report::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
   report::find_renderer(form)->write(report, view, render_options(options),
                                      [&](std::string_view piece) { write(folder.add(piece)); });

@@ -20,6 +20,7 @@ struct ShowOptions {
   analysis::Query query;
   RunTable table = RunTable::kAll;
   uint32_t process = 0;  // of a recording of several only this one; 0: all
+  uint32_t image = 0;    // of the programs that a process executed the first, second, …; 0: the last one
   bool json = false;
   bool ndjson = false;                    // likewise for programs
   std::vector<std::string> suppressions;  // files

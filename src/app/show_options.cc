@@ -1,11 +1,11 @@
 // The options of `heaptap show`.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 
 #include "app/command_options.h"
 #include "app/trace_file.h"
+#include "base/whole_number.h"
 
 namespace heaptap::app {
 namespace {
@@ -52,6 +52,9 @@ void add_name_filters(CLI::App& app, analysis::Query& query) {
   add_pattern(app, "--function", query.function,
               "Only stacks with this function: a part of a name, or a regular expression");
   add_pattern(app, "--module", query.module, "Only stacks with this module: a part of a name, or a regular expression");
+  add_list(app, "--tag", query.tags,
+           "Only allocations under a tag of this name (a part of it, or of request/parse, or a regular expression)")
+      ->type_name("NAME");
   add_number(app, "--thread", query.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
 }
 
@@ -61,10 +64,41 @@ void add_time_filters(CLI::App& app, analysis::Query& query) {
   app.add_option("--to", query.to, "State at this time or mark")->type_name("MOMENT");
 }
 
-void add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols) {
+std::shared_ptr<SymbolsServer> add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols, bool has_token) {
   add_list(app, "--symbols", symbols.symbol_directories, "Search for debug information below DIR")->type_name("DIR");
   add_list(app, "--sysroot", symbols.sysroots, "Search for the target's files below DIR")->type_name("DIR");
   app.add_flag("--debuginfod", symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+  const auto store = [&symbols](std::shared_ptr<SymbolsServer> server) { symbols.server = std::move(server); };
+  return add_symbols_server(app, store, has_token);
+}
+
+std::shared_ptr<SymbolsServer> add_symbols_server(CLI::App& app,
+                                                  std::function<void(std::shared_ptr<SymbolsServer>)> store,
+                                                  bool has_token) {
+  const auto made = std::make_shared<SymbolsServer>();
+  app.add_option_function<std::string>(
+         "--symbols-server",
+         [made, store = std::move(store)](const std::string& address) {
+           const auto set = made->set_address(address);
+           if (!set) throw CLI::ValidationError("--symbols-server", set.error().message);
+           store(made);
+         },
+         "Ask `heaptap symbols serve` at ADDRESS for what isn't found here")
+      ->type_name("ADDRESS");
+  if (!has_token) return made;
+  app.add_option_function<std::string>(
+         "--token-file", [made](const std::string& path) { made->set_token_file(path); },
+         "What both machines know (default: $HEAPTAP_TOKEN)")
+      ->type_name("FILE");
+  app.add_flag_function(
+      "--insecure", [made](int64_t count) { made->set_insecure(count > 0); },
+      "Beyond loopback without a token and encryption");
+  return made;
+}
+
+CLI::Option* add_image(CLI::App& app, uint32_t& image) {
+  return add_number(app, "--image", image, "A process that executed others: its N-th program (default: the last one)",
+                    1);
 }
 
 void add_leak_options(CLI::App& app, ShowOptions& options) {
@@ -109,32 +143,33 @@ void add_leak_views(CLI::App& app, ShowOptions& options, OptionTexts& texts) {
 }
 
 void add_run_options(CLI::App& app, ShowOptions& options) {
-  CLI::Option* const by = add_choice(
-      app, "--by", {"all", "process", "program"},
+  add_choice(
+      app, "--by", {"all", "process", "program", "tag", "pool"},
       [&options](const std::string& word) {
+        options.query.group = word == "tag"    ? analysis::GroupBy::kTag
+                              : word == "pool" ? analysis::GroupBy::kPool
+                                               : analysis::GroupBy::kNothing;
         options.table = word == "process"   ? RunTable::kProcesses
                         : word == "program" ? RunTable::kPrograms
                                             : RunTable::kAll;
       },
-      "Several processes: all together (default), or a table of them or of their programs");
-  add_number(app, "--process", options.process, "Several processes: only this one (PID)", 1)->excludes(by);
-}
-
-bool is_number(const std::string& text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+      "A table by the program's tags or pools; of several processes: all together (default), or a table of them or of "
+      "their programs");
+  add_number(app, "--process", options.process, "Several processes: only this one (PID)", 1);
+  add_image(app, options.image);
 }
 
 // Options of `show leaks` were given, so that it needn't be named.
 bool asks_for_leaks(const ShowOptions& options, const OptionTexts& texts) {
   const analysis::Query& query = options.query;
-  return query.why || query.globals || query.scan_list || is_number(texts.since) || !texts.syntax.empty() ||
+  return query.why || query.globals || query.scan_list || base::is_digits(texts.since) || !texts.syntax.empty() ||
          !texts.retained_by.empty();
 }
 
 // A number is a scan's.
 base::Result<> take_since(const std::string& text, analysis::Query& query) {
   if (text.empty()) return {};
-  if (!is_number(text)) {
+  if (!base::is_digits(text)) {
     if (!query.from.empty()) {
       return base::fail_as(base::ErrorKind::kUsage, "show: --since MARK is --from MARK: give one of them\nusage: {}",
                            kUsage);
@@ -142,13 +177,12 @@ base::Result<> take_since(const std::string& text, analysis::Query& query) {
     query.from = text;
     return {};
   }
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number == 0 || number > UINT32_MAX) {
+  const auto number = base::whole_number<uint32_t>(text);
+  if (!number || *number == 0) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --since {}: scans have numbers from 1 on\nusage: {}", text,
                          kUsage);
   }
-  query.since = static_cast<uint32_t>(number);
+  query.since = *number;
   return {};
 }
 
@@ -264,6 +298,11 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   if (options.ndjson && !report::has_ndjson(*view)) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --ndjson is for `show blocks` and `show timeline`\nusage: {}",
                          kUsage);
+  }
+  if ((options.process != 0 || options.image != 0) && options.table != RunTable::kAll) {
+    return base::fail_as(
+        base::ErrorKind::kUsage,
+        "show: --by process and --by program are about all: leave --process and --image out\nusage: {}", kUsage);
   }
   options.view = *view;
   if (words.size() > 1) options.trace = words[1];

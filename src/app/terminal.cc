@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 
 #include "app/interruption.h"
 #include "base/safe_text.h"
+#include "base/unique_fd.h"
 #include "base/units.h"
 #include "report/function_name.h"
 
@@ -24,6 +27,20 @@ namespace {
 
 constexpr std::chrono::milliseconds kQuietTime{500};
 constexpr std::chrono::milliseconds kRefreshTime{100};
+
+std::string g_error_file;  // empty: stderr
+
+// Never through a link, and never to a file that another user may have put there.
+bool append_to_own_file(const std::string& path, std::string_view text) {
+  const base::UniqueFd file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644));
+  struct stat facts{};
+  if (!file || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid() ||
+      facts.st_nlink != 1) {
+    return false;
+  }
+  return write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
 
 }  // namespace
 
@@ -90,6 +107,15 @@ void ProgressLine::tell(const symbols::SymbolWork& work) {
   total_ = work.total;
 }
 
+void ProgressLine::fetching(const std::string& path, uint64_t done, uint64_t total) {
+  if (!painter_.joinable()) return;
+  const std::scoped_lock lock(mutex_);
+  phase_ = Phase::kFetching;
+  module_ = path.substr(path.rfind('/') + 1);
+  done_ = done;
+  total_ = total;
+}
+
 void ProgressLine::follow(analysis::Query& query) {
   query.progress = [this](uint64_t done, uint64_t total) { update(done, total); };
   query.symbols.progress = [this](const symbols::SymbolWork& work) { tell(work); };
@@ -107,6 +133,9 @@ std::string ProgressLine::text() const {
       return "reading symbols of " + base::safe_text(module_.substr(0, kWidth));
     case Phase::kDownloading:
       return fmt::format("downloading symbols of {}: {}{}", base::safe_text(module_.substr(0, kWidth)),
+                         base::format_bytes(done_), of_total);
+    case Phase::kFetching:
+      return fmt::format("fetching {}: {}{}; Ctrl-C goes on without", base::safe_text(module_.substr(0, kWidth)),
                          base::format_bytes(done_), of_total);
     case Phase::kNone:
       break;
@@ -127,7 +156,15 @@ void ProgressLine::show_now_and_then(const std::stop_token& stop) {
   }
 }
 
-void print_error(const std::string& text) { std::fputs(text.c_str(), stderr); }
+void print_error(const std::string& text) {
+  if (g_error_file.empty()) {
+    std::fputs(text.c_str(), stderr);
+  } else if (!append_to_own_file(g_error_file, text)) {
+    ::syslog(LOG_DAEMON | LOG_WARNING, "%s", text.c_str());
+  }
+}
+
+void print_errors_to(std::string file) { g_error_file = std::move(file); }
 
 base::Result<> write_output(std::string_view piece) {
   if (std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size()) return {};

@@ -26,6 +26,8 @@ size_t fold_width(int file_descriptor);
 
 // Writes to stderr; that it can't be written to is no error.
 void print_error(const std::string& text);
+// From now on to the end of this file, which is made when there is something to say; where it can't be, to the system's log.
+void print_errors_to(std::string file);
 
 // Writes to stdout, which has to work: a report is of no use where it is cut off.
 base::Result<> print_output(const std::string& text);
@@ -50,11 +52,13 @@ class ProgressLine {
   void update(uint64_t done, uint64_t total);
   // What is done about names.
   void tell(const symbols::SymbolWork& work);
-  // Both, for a query; the line has to outlive it.
+  // A file comes from another machine; of how many bytes, where that is known, else 0.
+  void fetching(const std::string& path, uint64_t done, uint64_t total);
+  // Both of the first, for a query; the line has to outlive it.
   void follow(analysis::Query& query);
 
  private:
-  enum class Phase { kNone, kReading, kOpening, kDownloading };
+  enum class Phase { kNone, kReading, kOpening, kDownloading, kFetching };
   void show_now_and_then(const std::stop_token& stop);
   [[nodiscard]] std::string text() const;
 

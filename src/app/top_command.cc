@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <memory>
 #include <utility>
 
+#include "app/pid_word.h"
 #include "app/top_connection.h"
 #include "app/top_recorder.h"
 #include "app/trace_file.h"
@@ -70,25 +70,28 @@ base::Result<Watched> begin_recording(std::unique_ptr<TopRecorder> recorder, End
 }
 
 base::Result<Watched> watch_process(uint32_t pid, const TopOptions& options, EndSignals& signals) {
-  if (auto recording = live::connect_to_process(pid)) return Watched{nullptr, *std::move(recording)};
-  auto recorder = TopRecorder::attach_to(pid, options.output);
+  auto known = live::connect_to_process(pid, options.machine.host);
+  if (known) return Watched{nullptr, *std::move(known)};
+  auto recorder = TopRecorder::attach_to(options.machine, pid, options.output);
   if (!recorder) return std::unexpected(std::move(recorder).error());
   return begin_recording(*std::move(recorder), signals);
 }
 
 base::Result<Watched> watch(const TopOptions& options, EndSignals& signals) {
   if (!options.command.empty()) {
-    auto recorder = TopRecorder::start(options.command, options.output);
+    auto recorder = TopRecorder::start(options.machine, options.command, options.output);
     if (!recorder) return std::unexpected(std::move(recorder).error());
     return begin_recording(*std::move(recorder), signals);
   }
   const std::string& target = options.target;
-  uint32_t pid = 0;
-  const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), pid);
-  if (!target.empty() && error == std::errc() && end == target.data() + target.size())
-    return watch_process(pid, options, signals);
-  auto recording =
-      target.empty() || is_socket(target) ? connect_to_running(target) : live::open_past(target, open_trace);
+  if (base::is_digits(target)) {
+    const auto pid = pid_in(target);
+    if (!pid) return base::fail_as(base::ErrorKind::kUsage, "top: '{}' is not a PID", target);
+    return watch_process(static_cast<uint32_t>(*pid), options, signals);
+  }
+  auto recording = target.empty()      ? connect_to_running(options.machine.host)
+                   : is_socket(target) ? live::connect_to_socket(target)
+                                       : live::open_past(target, open_trace);
   if (!recording) return std::unexpected(std::move(recording).error());
   return Watched{nullptr, *std::move(recording)};
 }

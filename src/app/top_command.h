@@ -3,13 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "app/machine_options.h"
 #include "app/terminal.h"
 #include "top/session.h"
 
 namespace heaptap::app {
 
 struct TopOptions {
-  std::string target;  // a PID, the socket of a recording, a trace; empty: the one recording there is, or `command`
+  std::string target;      // a PID, the socket of a recording, a trace; empty: the one recording there is, or `command`
+  MachineOptions machine;  // where these are
   std::vector<std::string> command;  // a program to start, with its arguments
   std::string output;                // where the trace of a recording that this begins stays; empty: nowhere
   bool once = false;

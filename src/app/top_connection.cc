@@ -5,27 +5,26 @@
 
 #include <vector>
 
+#include "app/offers.h"
 #include "base/safe_text.h"
 
 namespace heaptap::app {
 
 bool is_socket(const std::string& word) {
-  if (word.starts_with('@')) return true;
   struct stat facts{};
   return stat(word.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode);
 }
 
-base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::string& socket) {
-  if (!socket.empty()) return live::connect_to_socket(socket);
-  const std::vector<live::Offer> offers = live::recordings_of_this_user();
-  if (offers.size() == 1) return live::connect_to_process(offers.front().pid);
+base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::string& host) {
+  const std::vector<live::Offer> offers = offers_of(host);
+  if (offers.size() == 1) return connect_to(offers.front());
   if (offers.empty()) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "top: nothing of yours is being recorded; name a PID, a program to start, or a trace");
   }
   std::string list;
   for (const live::Offer& offer : offers)
-    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", offer.pid, base::safe_text(offer.program));
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", words_of(offer), base::safe_text(offer.program));
   return base::fail_as(base::ErrorKind::kUsage, "top: several processes are being recorded; name one: {}", list);
 }
 

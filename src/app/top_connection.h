@@ -9,10 +9,10 @@
 
 namespace heaptap::app {
 
-// Of a file's name, or of an abstract socket's ("@heaptap…").
+// A file that is one.
 bool is_socket(const std::string& word);
 
-// `socket`: of a recording; empty: the one recording of this user.
-base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::string& socket);
+// The one recording of this user; `host`: of processes there, empty: of any.
+base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::string& host);
 
 }  // namespace heaptap::app

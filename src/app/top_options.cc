@@ -1,9 +1,8 @@
 // The options of `heaptap top`.
-#include <algorithm>
-
 #include "app/command_options.h"
 #include "app/top_connection.h"
 #include "app/trace_file.h"
+#include "base/whole_number.h"
 #include "top/output.h"
 
 namespace heaptap::app {
@@ -11,13 +10,9 @@ namespace {
 
 constexpr const char* kUsage = "heaptap top [options] [PID|SOCKET|TRACE|[--] PROGRAM [ARG...]]";
 
-bool is_number(const std::string& word) {
-  return !word.empty() && std::ranges::all_of(word, [](char digit) { return digit >= '0' && digit <= '9'; });
-}
-
 // A word that means what is there already, and no program.
 bool names_target(const std::string& word) {
-  return is_number(word) || is_trace(word) || word.ends_with(".run") || is_socket(word);
+  return base::is_digits(word) || is_trace(word) || word.ends_with(".run") || is_socket(word);
 }
 
 }  // namespace
@@ -37,8 +32,10 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
   app.add_option("--filter", options.settings.filter, "Only stacks with this text in a function or a module")
       ->type_name("TEXT");
   add_number(app, "--process", options.settings.pid, "Several processes: begin with this one (PID)", 1);
+  add_image(app, options.settings.image);
   app.add_option("-o,--output", options.output, "Keep the trace of a recording that this begins")->type_name("FILE");
-  add_symbol_sources(app, options.settings.names_from.symbols);
+  add_machine(app, options.machine, "The process is on the machine where heaptap-target waits at ADDRESS");
+  const auto server = add_symbol_sources(app, options.settings.names_from.symbols, false);
   add_skip(app, options.settings.names_from.skip);
   add_ignore(app, options.settings.names_from.ignores);
   add_color(app, options.color);
@@ -59,6 +56,8 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
   const auto parsed = parse_with(app, kUsage, own, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
+  server->set_token_file(options.machine.token_file);
+  server->set_insecure(options.machine.insecure);
   constexpr uint64_t kLeastDelay = 50'000'000;
   if (options.settings.delay_ns < kLeastDelay) {
     return base::fail_as(base::ErrorKind::kUsage, "top: --delay: at least 50ms\nusage: {}", kUsage);

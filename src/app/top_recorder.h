@@ -1,13 +1,13 @@
-// A recording that `heaptap top` begins: `heaptap attach` or `heaptap run` as a process of its own, in a session of its own, so that
-// the terminal's signals are for `top` alone. It is let go of in any case: it ends with this object, or with this process.
+// A recording that `heaptap top` begins. It is let go of in any case: it ends with this object, or with this process.
 #pragma once
-#include <sys/types.h>
-
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/background_recorder.h"
+#include "app/machine_options.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "live/recording.h"
@@ -17,8 +17,10 @@ namespace heaptap::app {
 class TopRecorder {
  public:
   // `output`: of the trace; empty: it goes with this object.
-  static base::Result<std::unique_ptr<TopRecorder>> attach_to(uint32_t pid, const std::string& output);
-  static base::Result<std::unique_ptr<TopRecorder>> start(const std::vector<std::string>& command,
+  static base::Result<std::unique_ptr<TopRecorder>> attach_to(const MachineOptions& machine, uint32_t pid,
+                                                              const std::string& output);
+  static base::Result<std::unique_ptr<TopRecorder>> start(const MachineOptions& machine,
+                                                          const std::vector<std::string>& command,
                                                           const std::string& output);
   TopRecorder(const TopRecorder&) = delete;
   TopRecorder& operator=(const TopRecorder&) = delete;
@@ -30,20 +32,19 @@ class TopRecorder {
 
  private:
   TopRecorder() = default;
-  static base::Result<std::unique_ptr<TopRecorder>> begin(std::vector<std::string> arguments, uint32_t pid,
+  static base::Result<std::unique_ptr<TopRecorder>> begin(const MachineOptions& machine,
+                                                          std::vector<std::string> arguments, uint32_t pid,
                                                           const std::string& output);
   base::Result<> choose_trace(const std::string& output);
-  base::Result<> execute(const std::vector<std::string>& arguments);
-  [[nodiscard]] bool has_ended();
   [[nodiscard]] int end_signal() const;  // what ends the recording
-  [[nodiscard]] std::vector<uint32_t> candidates() const;
   [[nodiscard]] std::string said() const;
 
+  std::string host_;       // the machine of the process
   uint32_t pid_ = 0;       // of the attached process; 0: a program is started
   std::string directory_;  // of the trace, where it doesn't stay
   std::string trace_;
   base::UniqueFd output_;  // what the recorder writes, and a started program
-  pid_t recorder_ = -1;    // -1: it has ended
+  std::optional<BackgroundRecorder> recorder_;
 };
 
 }  // namespace heaptap::app

@@ -1,7 +1,7 @@
 // What the agent needs of its CPU. Freestanding. To be included by arch/native.h only.
 //
-// Besides what stands here a directory has three pieces of assembly, which the agent links: signal_return.S (what a handler of its own
-// returns to), guarded_call.S and ending.S (calls that keep all registers as they are).
+// Besides what stands here a directory has four pieces of assembly, which the agent links: signal_return.S (what a handler of its own
+// returns to), guarded_call.S and ending.S (calls that keep all registers as they are), clone_call.S (a process on a stack of its own).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

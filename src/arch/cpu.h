@@ -68,6 +68,7 @@ class Cpu {
   [[nodiscard]] virtual uint64_t stack_pointer(const RegisterImage& registers) const = 0;
   [[nodiscard]] virtual uint64_t frame_pointer(const RegisterImage& registers) const = 0;
   [[nodiscard]] virtual uint64_t result(const RegisterImage& registers) const = 0;  // of a function that returns
+  virtual void set_result(RegisterImage& registers, uint64_t value) const = 0;
   virtual void set_program_counter(RegisterImage& registers, uint64_t address) const = 0;
 
   // What is put in the place of an instruction. It is no longer than the shortest instruction, and writing it is safe while

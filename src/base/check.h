@@ -1,12 +1,15 @@
 // CHECK: a promise of our own code. On in release builds; never for anything that came from outside.
 #pragma once
-#include <cstdio>
-#include <cstdlib>
 
-#define HEAPTAP_CHECK(condition)                                                                      \
-  do {                                                                                                \
-    if (!(condition)) [[unlikely]] {                                                                  \
-      std::fprintf(stderr, "heaptap: broken promise at %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                                   \
-    }                                                                                                 \
+namespace heaptap::base {
+
+// Says so on standard error, and ends the process by SIGABRT.
+[[noreturn]] void fail_check(const char* file, int line, const char* condition) noexcept;
+
+}  // namespace heaptap::base
+
+#define HEAPTAP_CHECK(condition)                                   \
+  do {                                                             \
+    if (!(condition)) [[unlikely]]                                 \
+      ::heaptap::base::fail_check(__FILE__, __LINE__, #condition); \
   } while (false)

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <sstream>
+#include <string_view>
+
+#include "base/small_file.h"
 
 namespace heaptap::base {
 
@@ -11,8 +13,7 @@ bool is_command(const std::string& name) {
   if (name.empty()) return false;
   if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0;
   const char* const path = std::getenv("PATH");
-  std::istringstream directories(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
-  for (std::string directory; std::getline(directories, directory, ':');) {
+  for (const std::string& directory : split(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {
     if (access(((directory.empty() ? "." : directory) + "/" + name).c_str(), X_OK) == 0) return true;
   }
   return false;

@@ -1,5 +1,6 @@
 #include "collect/agent_server.h"
 
+#include <fcntl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,6 +12,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+
+#include "base/descriptor_message.h"
 
 namespace heaptap::collect {
 namespace {
@@ -37,18 +41,18 @@ std::string random_text(size_t digits) {
 }
 
 // A message has room for one more descriptor than it should bring.
-void take_descriptors(cmsghdr* head, base::UniqueFd& connection) {
+void take_descriptors(cmsghdr* head, base::UniqueFd& first) {
   const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
   for (size_t i = 0; i < count; ++i) {
     int descriptor = -1;
     std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
     base::UniqueFd taken(descriptor);
-    if (!connection) connection = std::move(taken);
+    if (!first) first = std::move(taken);
   }
 }
 
-// A message of who shares a line: the kernel says whose it is, and a descriptor comes with it.
-ssize_t receive_by_line(int line, AgentRequest& request) {
+// A message: the kernel says whose it is, and a descriptor may come with it.
+ssize_t receive_hello(int socket, AgentRequest& request, base::UniqueFd& descriptor) {
   iovec part{&request.hello, sizeof(request.hello)};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -56,11 +60,11 @@ ssize_t receive_by_line(int line, AgentRequest& request) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  const ssize_t got = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   for (cmsghdr* head = got >= 0 ? CMSG_FIRSTHDR(&message) : nullptr; head != nullptr;
        head = CMSG_NXTHDR(&message, head)) {
     if (head->cmsg_level != SOL_SOCKET) continue;
-    if (head->cmsg_type == SCM_RIGHTS) take_descriptors(head, request.connection);
+    if (head->cmsg_type == SCM_RIGHTS) take_descriptors(head, descriptor);
     if (head->cmsg_type == SCM_CREDENTIALS) {
       ucred sender{};
       std::memcpy(&sender, CMSG_DATA(head), sizeof(sender));
@@ -70,15 +74,21 @@ ssize_t receive_by_line(int line, AgentRequest& request) {
   return got;
 }
 
+void prepare(int descriptor) {
+  (void)fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  (void)fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  const int with_senders = 1;  // what is accepted inherits it
+  setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &with_senders, sizeof(with_senders));
+}
+
 base::UniqueFd listen_on(const std::string& name) {
-  base::UniqueFd descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  base::UniqueFd descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!descriptor) return {};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const int with_senders = 1;  // what is accepted inherits it
-  setsockopt(descriptor.get(), SOL_SOCKET, SO_PASSCRED, &with_senders, sizeof(with_senders));
+  prepare(descriptor.get());
   const int bound = bind(descriptor.get(), reinterpret_cast<const sockaddr*>(&address), bytes);
   if (bound != 0 || listen(descriptor.get(), SOMAXCONN) != 0) return {};
   return descriptor;
@@ -90,11 +100,25 @@ base::Result<AgentServer> AgentServer::create() {
   std::string name = "heaptap-" + random_text(24);
   base::UniqueFd socket = listen_on(name);
   if (!socket) return base::fail("can't make the agent's socket: {}", base::reason_of(errno));
-  return AgentServer(std::move(name), std::move(socket));
+  return AgentServer(std::move(name), random_text(wire::kSecretBytes), std::move(socket));
 }
 
-AgentServer::AgentServer(std::string name, base::UniqueFd socket)
-    : name_(std::move(name)), secret_(random_text(wire::kSecretBytes)), socket_(std::move(socket)) {}
+base::Result<AgentServer> AgentServer::adopt(base::UniqueFd socket, const std::string& session) {
+  const size_t end = session.find(wire::kSecretSeparator);
+  if (end == session.npos || session.size() != end + 1 + wire::kSecretBytes) return base::fail("this names no session");
+  int listens = 0;
+  socklen_t bytes = sizeof(listens);
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0) {
+    return base::fail("descriptor {} is no socket that listens", socket.get());
+  }
+  prepare(socket.get());
+  AgentServer server(session.substr(0, end), session.substr(end + 1), std::move(socket));
+  server.welcome_flags_ = wire::kIsNoAncestor;
+  return server;
+}
+
+AgentServer::AgentServer(std::string name, std::string secret, base::UniqueFd socket)
+    : name_(std::move(name)), secret_(std::move(secret)), socket_(std::move(socket)) {}
 
 void AgentServer::add_waits(std::vector<pollfd>& waits) const {
   waits.push_back({socket_.get(), POLLIN, 0});
@@ -113,12 +137,14 @@ std::optional<AgentRequest> AgentServer::accept() {
 std::optional<AgentRequest> AgentServer::next_of_pending() {
   const Clock::time_point now = Clock::now();
   for (auto pending = pending_.begin(); pending != pending_.end();) {
-    wire::Hello hello{};
-    const ssize_t got = recv(pending->connection.get(), &hello, sizeof(hello), MSG_DONTWAIT);
+    AgentRequest request;
+    const ssize_t got = receive_hello(pending->connection.get(), request, request.attached);
+    const wire::Hello& hello = request.hello;
     if (got < 0 && (errno == EAGAIN || errno == EINTR) && now - pending->since < kPatience) {
       ++pending;
     } else if (got == sizeof(hello) && is_sound(hello)) {
-      AgentRequest request{std::move(pending->connection), pending->process, hello};
+      request.connection = std::move(pending->connection);
+      request.process = pending->process;
       pending = pending_.erase(pending);
       if (hello.reason != wire::StartReason::kLine) return request;
       keep_line(std::move(request.connection));
@@ -139,7 +165,7 @@ std::optional<AgentRequest> AgentServer::next_of_lines() {
   unsigned taken = 0;  // of this line
   for (size_t i = 0; i < lines_.size();) {
     AgentRequest request;
-    const ssize_t got = receive_by_line(lines_[i].get(), request);
+    const ssize_t got = receive_hello(lines_[i].get(), request, request.connection);
     const bool is_request = got == sizeof(request.hello) && request.connection && request.process > 0;
     if (is_request && is_sound(request.hello)) return request;
     if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
@@ -199,27 +225,21 @@ bool AgentServer::is_sound(const wire::Hello& hello) const {
          hello.log_version == wire::kLogVersion;
 }
 
-bool AgentServer::answer(base::UniqueFd connection, log::LogMemory* log) {
-  wire::Welcome welcome{wire::kHelloMagic, wire::kHandshakeVersion, log != nullptr ? 1u : 0u, 0,
+void AgentServer::tell(const base::UniqueFd& connection, uint32_t error, std::span<const uint64_t, 10> counts) {
+  wire::Told told{
+      .magic = wire::kHelloMagic, .version = wire::kHandshakeVersion, .error = error, .reserved = 0, .counts = {}};
+  std::ranges::copy(counts, told.counts);
+  send(connection.get(), &told, sizeof(told), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool AgentServer::answer(base::UniqueFd connection, log::LogMemory* log) const {
+  wire::Welcome welcome{wire::kHelloMagic, wire::kHandshakeVersion, log != nullptr ? 1u : 0u, welcome_flags_,
                         log != nullptr ? log->bytes() : 0};
-  iovec part{&welcome, sizeof(welcome)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (log != nullptr) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    const int descriptor = log->descriptor();
-    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(descriptor));
-  }
+  const std::string_view bytes(reinterpret_cast<const char*>(&welcome), sizeof(welcome));
+  const int descriptor = log != nullptr ? log->descriptor() : -1;
   // An agent that reads nothing isn't waited for.
   const bool sent =
-      sendmsg(connection.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
+      base::send_message(connection.get(), bytes, descriptor, MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
   connection.reset();
   if (log != nullptr) log->close_descriptor();
   return sent;

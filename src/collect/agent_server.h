@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,15 @@ struct AgentRequest {
   base::UniqueFd connection;  // for answer()
   pid_t process = 0;          // as the kernel says
   wire::Hello hello{};
+  base::UniqueFd attached = {};  // that came with it
 };
 
 class AgentServer {
  public:
   static base::Result<AgentServer> create();
+  // By a socket that listens already. `session` is what session() gives. Agents are told that they wait for a process that is no
+  // ancestor of theirs.
+  static base::Result<AgentServer> adopt(base::UniqueFd socket, const std::string& session);
 
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -38,7 +43,10 @@ class AgentServer {
   // The next request, if a whole one is there. Never waits.
   std::optional<AgentRequest> accept();
   // Hands the log over; null: there is none for this process. False: the agent is gone.
-  static bool answer(base::UniqueFd connection, log::LogMemory* log);
+  bool answer(base::UniqueFd connection, log::LogMemory* log) const;
+
+  // The answer to who is recorded, and asked something. Any thread may call it.
+  static void tell(const base::UniqueFd& connection, uint32_t error, std::span<const uint64_t, 10> counts);
 
   // Connections that were closed because they said nothing, or nothing that one of ours says.
   [[nodiscard]] uint64_t refused() const { return refused_; }
@@ -52,7 +60,7 @@ class AgentServer {
     Clock::time_point since;
   };
 
-  AgentServer(std::string name, base::UniqueFd socket);
+  AgentServer(std::string name, std::string secret, base::UniqueFd socket);
   std::optional<AgentRequest> next_of_lines();
   void keep_line(base::UniqueFd connection);
   std::optional<AgentRequest> next_of_pending();
@@ -67,6 +75,7 @@ class AgentServer {
   std::deque<Pending> pending_;        // the oldest first
   std::vector<base::UniqueFd> lines_;  // connections of wire::StartReason::kLine
   uint64_t refused_ = 0;
+  uint32_t welcome_flags_ = 0;  // wire::WelcomeFlag
 };
 
 }  // namespace heaptap::collect

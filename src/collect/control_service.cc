@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/signal_names.h"
+#include "base/small_file.h"
 #include "process/stat_line.h"
 
 namespace heaptap::collect {
@@ -33,8 +34,6 @@ Fields news_of(NewsKind kind, uint32_t pid) {
   return news;
 }
 
-std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
-
 void add_exit(Fields& fields, const model::ExitStatus& exit) {
   fields.add_known(Field::kExitCode, exit.code);
   fields.add_known(Field::kExitSignal, exit.signal);
@@ -46,9 +45,9 @@ Fields entry_of(const RecordedProcess& process) {
   entry.add(Field::kPid, capture.pid);
   entry.add(Field::kParentPid, capture.parent_pid);
   entry.add(Field::kImage, process.image);
-  entry.add(Field::kProgram, file_name(program_of(capture)));
+  entry.add(Field::kProgram, base::file_name_of(program_of(capture)));
   entry.add(Field::kVia, capture.via);
-  entry.add(Field::kTraceName, file_name(process.recording->path()));
+  entry.add(Field::kTraceName, base::file_name_of(process.recording->path()));
   entry.add(Field::kIsRecorded, true);
   entry.add(Field::kIsOn, process.recording->is_on());
   return entry;
@@ -59,9 +58,9 @@ Fields entry_of(const EndedProcess& process) {
   entry.add(Field::kPid, process.pid);
   entry.add(Field::kParentPid, process.parent_pid);
   entry.add(Field::kImage, process.image);
-  entry.add(Field::kProgram, file_name(process.program));
+  entry.add(Field::kProgram, base::file_name_of(process.program));
   entry.add(Field::kVia, process.via);
-  entry.add(Field::kTraceName, file_name(process.trace));
+  entry.add(Field::kTraceName, base::file_name_of(process.trace));
   entry.add(Field::kIsRecorded, false);
   entry.add(Field::kHasExecuted, process.executed);
   entry.add(Field::kIsDetached, process.detached);
@@ -91,15 +90,6 @@ void add_system_figures(Fields& fields, pid_t pid) {
   const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
   if (user && system && ticks > 0) fields.add(Field::kTargetCpuNs, (*user + *system) * (kNsASecond / ticks));
 }
-
-struct NamedSignal {
-  std::string_view name;
-  int number;
-};
-constexpr std::array kSignals{NamedSignal{"TERM", SIGTERM}, NamedSignal{"KILL", SIGKILL}, NamedSignal{"INT", SIGINT},
-                              NamedSignal{"HUP", SIGHUP},   NamedSignal{"QUIT", SIGQUIT}, NamedSignal{"ABRT", SIGABRT},
-                              NamedSignal{"USR1", SIGUSR1}, NamedSignal{"USR2", SIGUSR2}, NamedSignal{"STOP", SIGSTOP},
-                              NamedSignal{"CONT", SIGCONT}};
 
 }  // namespace
 
@@ -142,10 +132,13 @@ void ControlService::tell_what_happened() {
       tell_of(process, *known);
       continue;
     }
-    Told told{.pid = pid, .image = process.image};
+    const auto is_earlier = [](const model::Mark& mark) { return mark.kind == model::MarkKind::kEarlier; };
+    Told told{.pid = pid,
+              .image = process.image,
+              .marks = static_cast<uint32_t>(std::ranges::count_if(process.recording->marks(), is_earlier))};
     Fields news = news_of(NewsKind::kBegan, pid);
     news.add(Field::kParentPid, process.recording->capture().parent_pid);
-    news.add(Field::kText, file_name(program_of(process.recording->capture())));
+    news.add(Field::kText, base::file_name_of(program_of(process.recording->capture())));
     if (process.image == 1) server_.tell(news);  // of others their end by exec was told
     tell_of(process, told);
     told_.push_back(told);
@@ -158,7 +151,7 @@ void ControlService::tell_what_happened() {
                           : ended.detached                  ? NewsKind::kDetached
                                                             : NewsKind::kEnded;
     Fields news = news_of(kind, ended.pid);
-    if (kind == NewsKind::kExecuted) news.add(Field::kText, file_name(program_of(next->recording->capture())));
+    if (kind == NewsKind::kExecuted) news.add(Field::kText, base::file_name_of(program_of(next->recording->capture())));
     add_exit(news, ended.exit);
     server_.tell(news);
   }
@@ -289,10 +282,7 @@ ControlService::Reply ControlService::marks(const Fields& request) {
 ControlService::Reply ControlService::switch_to(const Fields& request, bool on) {
   // Of all, that holds for those that begin later, too.
   if (!request.number(Field::kPid)) processes_.begin_switched_off(!on);
-  return for_each(request, [on](RecordedProcess& process) -> base::Result<> {
-    process.recording->set_on(on);
-    return {};
-  });
+  return for_each(request, [on](RecordedProcess& process) -> base::Result<> { return process.recording->set_on(on); });
 }
 
 ControlService::Reply ControlService::mark(const Fields& request, model::MarkKind kind) {
@@ -303,7 +293,9 @@ ControlService::Reply ControlService::mark(const Fields& request, model::MarkKin
   }
   Fields fields;
   const auto done = for_each(request, [&](RecordedProcess& process) -> base::Result<> {
-    fields.add(Field::kEntry, entry_of(process.recording->mark(kind, name)));
+    const auto mark = process.recording->mark(kind, name);
+    if (!mark) return std::unexpected(mark.error());
+    fields.add(Field::kEntry, entry_of(*mark));
     return {};
   });
   if (!done) return std::unexpected(done.error());
@@ -340,14 +332,15 @@ ControlService::Reply ControlService::detach(const Fields& request) {
 
 ControlService::Reply ControlService::kill(const Fields& request) {
   const std::string name = request.text_or_empty(Field::kSignal);
-  const auto* const signal = std::ranges::find(kSignals, name.empty() ? "TERM" : name, &NamedSignal::name);
-  if (signal == kSignals.end()) {
+  const auto signal = base::signal_number(name.empty() ? "TERM" : name);
+  if (!signal) {
     return base::fail_as(base::ErrorKind::kUsage, "there is no signal '{}' here: TERM, KILL, INT, HUP, …", name);
   }
   const auto process = one(request);
   if (!process) return std::unexpected(process.error());
-  if (::kill((*process)->pid, signal->number) != 0) {
-    return base::fail("can't send SIG{} to process {}: {}", signal->name, (*process)->pid, base::reason_of(errno));
+  if (::kill((*process)->pid, *signal) != 0) {
+    return base::fail("can't send SIG{} to process {}: {}", base::signal_name(*signal), (*process)->pid,
+                      base::reason_of(errno));
   }
   return Fields{};
 }

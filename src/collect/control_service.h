@@ -8,19 +8,19 @@
 
 #include "base/result.h"
 #include "collect/recorded_processes.h"
+#include "collect/recording_service.h"
 #include "collect/recording_source.h"
 #include "control/address.h"
 #include "control/server.h"
 
 namespace heaptap::collect {
 
-class ControlService {
+class ControlService : public RecordingService {
  public:
   ControlService(RecordedProcesses& processes, RecordingSource& source);
 
-  void add_waits(std::vector<pollfd>& waits) const;
-  // What was asked for meanwhile, and what happened.
-  void serve();
+  void add_waits(std::vector<pollfd>& waits) const override;
+  void serve() override;
 
  private:
   // What is known of a process that clients were told of.

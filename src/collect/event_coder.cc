@@ -14,10 +14,6 @@ namespace {
 
 constexpr uint32_t kUnset = UINT32_MAX;
 
-// How far a release may come behind an allocation that reused its block (ticks; the clock readings of two processors and
-// the visibility of what they belong to are much closer).
-constexpr uint64_t kMaxDisorder = 50'000;
-
 // Looking for the block around an address means looking at all; a program with more such errors has been told enough.
 constexpr uint64_t kMaxSearches = 1000;
 
@@ -36,6 +32,12 @@ constexpr bool names_function(const wire::RawEvent& raw) {
   return raw.function() != 0 && raw.function() < wire::kFunctionCount;
 }
 
+// The same numbers, but for notes.
+constexpr model::EventKind event_kind_of(wire::RecordKind kind) {
+  const auto number = static_cast<uint8_t>(kind);
+  return static_cast<model::EventKind>(kind > wire::RecordKind::kNote ? number - 1 : number);
+}
+
 constexpr uint64_t stack_key(const model::Stack& stack) { return uint64_t{stack.parent} << 32 | stack.code; }
 
 }  // namespace
@@ -45,6 +47,8 @@ EventCoder::EventCoder(const AgentTables& agent, model::Tables& tables, uint64_t
 
 size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
                         model::EventBatch& batch) {
+  said_.reset();
+  clock_ = clock;
   const size_t begun = batch.events.size();
   if (begun == 0) batch.first_block = next_block_;
   next_mark_ticks_ = begun == 0 ? 0 : next_mark(clock);
@@ -60,6 +64,10 @@ size_t EventCoder::take(std::span<wire::RawEvent> events, const ClockScale& cloc
     if (raw.time >= next_mark_ticks_) [[unlikely]]
       mark_time(raw, clock, coded);
     if (!append(events.subspan(taken), last, coded)) break;
+    if (said_) [[unlikely]] {
+      ++taken;
+      break;
+    }
   }
   batch.events.resize(coded.count());
   return taken;
@@ -110,6 +118,10 @@ uint64_t EventCoder::next_mark(const ClockScale& clock) const {
 
 bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
   const wire::RawEvent& raw = rest.front();
+  if (raw.kind() == wire::RecordKind::kNote) {
+    listen(raw);
+    return true;
+  }
   if (!names_function(raw)) return true;
   switch (raw.kind()) {
     case wire::RecordKind::kAllocate:
@@ -129,10 +141,44 @@ bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& 
       mapped_.remove(raw.address(), raw.size_bytes);
       coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
       break;
+    case wire::RecordKind::kPoolAllocate:
+    case wire::RecordKind::kPoolRelease:
+    case wire::RecordKind::kPoolDestroy:
+      add_pooled(raw, coded);
+      break;
     default:  // kNone: it was brought forward
       break;
   }
   return true;
+}
+
+// From where the program switches recording off, releases may be missing.
+void EventCoder::listen(const wire::RawEvent& raw) {
+  const wire::NoteKind kind = wire::note_kind(raw.tagged_address);
+  if (kind == wire::NoteKind::kSwitchedOff) incomplete_ = true;
+  Said said{.kind = kind,
+            .text = raw.stack,
+            .thread = raw.thread,
+            .time_ns = std::max(clock_.to_ns(raw.time), time_ns_),
+            .block = model::kUnknownBlock};
+  if (kind == wire::NoteKind::kBlockName) {
+    const BlockMap::Block* const block = blocks_.find(raw.address());
+    if (block != nullptr && block->alive()) said.block = block->number;
+  }
+  said_ = said;
+}
+
+void EventCoder::add_pooled(const wire::RawEvent& raw, Coded& coded) {
+  const model::SiteId site = site_of(raw);
+  const wire::RecordKind kind = raw.kind();
+  if (kind == wire::RecordKind::kPoolAllocate) {
+    pooled_.add(raw.address(), raw.size_bytes, site);
+  } else if (kind == wire::RecordKind::kPoolRelease) {
+    pooled_.remove(raw.address(), raw.size_bytes);
+  } else {
+    pooled_.remove_all(raw.size_bytes);
+  }
+  coded.add({site, raw.thread, raw.size_bytes, raw.address()});
 }
 
 [[gnu::always_inline]] inline bool EventCoder::allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last,
@@ -237,12 +283,26 @@ bool EventCoder::is_mismatched(model::SiteId release, const BlockMap::Block& blo
 
 model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
   const uint32_t key = wire::record_call(raw.tagged_address);
-  const model::StackId stack = depth_ == 0 ? stack_of(raw.stack) : cut_stack_of(raw.stack);
-  const model::SiteId site = find_or_add_site(key, stack);
+  const LabelledStack named = split_label(agent_, raw.stack);
+  const model::StackId stack = depth_ == 0 ? stack_of(named.stack) : cut_stack_of(named.stack);
+  const model::SiteId site = find_or_add_site(key, stack, label_of(named.label));
   if (stack_ids_.is_beyond(raw.stack)) return site;
   at_grown(node_sites_, raw.stack, NodeSite{}) = {key, site};
   node_count_ = static_cast<uint32_t>(node_sites_.size());
   return site;
+}
+
+// The trace's number of an agent's label. An agent may give two numbers to one name, and anything at all to a hostile one.
+model::LabelId EventCoder::label_of(uint32_t number) {
+  if (number == wire::kNoLabel) return 0;
+  if (const auto known = labels_.find(number); known != labels_.end()) return known->second;
+  auto label = agent_.label(number);
+  if (!label) return 0;
+  label->parent = label_of(label->parent);  // which has a smaller number
+  const auto [place, is_new] = label_ids_.try_emplace(std::tuple(label->parent, label->kind, label->name),
+                                                      static_cast<model::LabelId>(tables_.labels.size()));
+  if (is_new) tables_.labels.push_back(*std::move(label));
+  return labels_[number] = place->second;
 }
 
 model::StackId EventCoder::stack_of(uint32_t node) {
@@ -276,15 +336,16 @@ void EventCoder::set_depth(uint32_t frames) {
 }
 
 // The site of that stack and key: a stack has few, which are chained.
-model::SiteId EventCoder::find_or_add_site(uint32_t key, model::StackId stack) {
+model::SiteId EventCoder::find_or_add_site(uint32_t key, model::StackId stack, model::LabelId label) {
   model::SiteId& first = at_grown(first_sites_, stack, kUnset);
-  const auto kind = static_cast<model::EventKind>(key >> 8);  // the same numbers
+  const model::EventKind kind = event_kind_of(static_cast<wire::RecordKind>(key >> 8));
   const auto function = static_cast<wire::Function>(key & 0xff);
   for (model::SiteId site = first; site != kUnset; site = next_sites_[site]) {
-    if (tables_.sites[site].kind == kind && tables_.sites[site].function == function) return site;
+    const model::Site& known = tables_.sites[site];
+    if (known.kind == kind && known.function == function && known.label == label) return site;
   }
   const auto site = static_cast<model::SiteId>(tables_.sites.size());
-  tables_.sites.push_back({kind, function, stack});
+  tables_.sites.push_back({kind, function, stack, label});
   at_grown(next_sites_, site, kUnset) = first;
   return first = site;
 }

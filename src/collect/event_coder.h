@@ -3,13 +3,18 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "collect/block_map.h"
 #include "collect/event_stream.h"
 #include "collect/mapped_ranges.h"
 #include "collect/node_numbers.h"
+#include "collect/pool_blocks.h"
 #include "model/event.h"
 #include "model/tables.h"
 #include "wire/log.h"
@@ -17,19 +22,37 @@
 
 namespace heaptap::collect {
 
+// How far a release may come behind an allocation that reused its block (ticks; the clock readings of two processors and
+// the visibility of what they belong to are much closer).
+inline constexpr uint64_t kMaxDisorder = 50'000;
+
+// What the program said at its place among the events.
+struct Said {
+  wire::NoteKind kind;
+  uint32_t text;  // its number in the stream
+  model::ThreadId thread;
+  uint64_t time_ns;
+  model::BlockNumber block;  // of kBlockName: the one that is alive there; kUnknownBlock: none is
+};
+
 class EventCoder {
  public:
   // `from_start`: every allocation was seen, so a release of an unknown block is a bad one.
   EventCoder(const AgentTables& agent, model::Tables& tables, uint64_t resolution_ns, bool from_start);
 
-  // Takes events from the front, appending to the batch, at most until it holds `most`. Stops short of an allocation at an
+  // Takes events from the front, appending to the batch, at most until it holds `most`. Stops behind what the program said, which
+  // said() has then; and short of an allocation at an
   // address that is still alive as long as its release may be yet to come; `last`: nothing is. Returns how many it took.
   size_t take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
               model::EventBatch& batch);
 
+  // Of the last take().
+  [[nodiscard]] const std::optional<Said>& said() const { return said_; }
+
   // What is alive and mapped after the events that were taken.
   [[nodiscard]] const BlockMap& blocks() const { return blocks_; }
   [[nodiscard]] const MappedRanges& mapped() const { return mapped_; }
+  [[nodiscard]] const PoolBlocks& pooled() const { return pooled_; }
 
   // Not all events are seen (some were lost, or calls go past the hooks): a release that fits no block may be a good one, and
   // one that fits its block badly may be of another block, which came there unseen.
@@ -75,6 +98,9 @@ class EventCoder {
   bool append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded);
   void release(const wire::RawEvent& raw, model::SiteId site, Coded& coded);
   void release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead, Coded& coded);
+  void listen(const wire::RawEvent& raw);
+  void add_pooled(const wire::RawEvent& raw, Coded& coded);
+  model::LabelId label_of(uint32_t number);
   void note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded);
   void conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded);
   // Whether all that happens to blocks is seen, for all that is known.
@@ -84,7 +110,7 @@ class EventCoder {
   void prefetch(const wire::RawEvent& raw) const;
   bool settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded);
   model::SiteId find_site(const wire::RawEvent& raw);
-  model::SiteId find_or_add_site(uint32_t key, model::StackId stack);
+  model::SiteId find_or_add_site(uint32_t key, model::StackId stack, model::LabelId label = 0);
   model::StackId find_or_add_stack(const model::Stack& stack);
   model::StackId stack_of(uint32_t node);
   model::StackId cut_stack_of(uint32_t node);
@@ -104,6 +130,11 @@ class EventCoder {
   bool incomplete_ = false;
   BlockMap blocks_;
   MappedRanges mapped_;
+  PoolBlocks pooled_;
+  std::optional<Said> said_;
+  ClockScale clock_;                                            // of this take()
+  boost::unordered_flat_map<uint32_t, model::LabelId> labels_;  // by the agent's number
+  std::map<std::tuple<model::LabelId, wire::LabelKind, std::string>, model::LabelId> label_ids_;  // each name once
   model::BlockNumber next_block_ = 1;
   uint64_t time_ns_ = 0;
   uint64_t next_mark_ticks_ = 0;  // before that there is no new time to mark

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "log/log_reader.h"
@@ -27,6 +29,8 @@ class AgentTables {
   [[nodiscard]] virtual uint64_t node(uint32_t number) const = 0;
   [[nodiscard]] virtual uint32_t code_count() const = 0;
   [[nodiscard]] virtual uint64_t code(uint32_t index) const = 0;
+  // What the program calls what it allocates, by the number in a node (wire::is_label_code). None: there is none of that number.
+  [[nodiscard]] virtual std::optional<model::Label> label(uint32_t number) const = 0;
 };
 
 // From clock ticks to nanoseconds since the start of the capture.
@@ -83,6 +87,8 @@ class EventStream {
   // Each appends what is new since the last call.
   virtual void take_modules(std::vector<model::Module>& modules) = 0;
   virtual void take_threads(std::vector<model::Thread>& threads) = 0;
+  // That of a note among the events, by its number; once.
+  virtual std::string take_text(uint32_t number) = 0;
 };
 
 }  // namespace heaptap::collect

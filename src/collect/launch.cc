@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/own_limits.h"
+#include "collect/stop_signals.h"
 #include "process/process_status.h"
 #include "wire/handshake.h"
 
@@ -124,6 +125,7 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
     _exit(127);
   }
   base::own_limits::give_back();
+  stop_signals::give_back();
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   if (is_user) {
     execve(options.program.c_str(), arguments, environment);

@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "base/own_limits.h"
+#include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "elf/debug_file.h"
 #include "elf/elf_file.h"
@@ -40,9 +41,9 @@ std::string field_of(const std::string& status, const std::string& name) {
 
 void read_privileges(const std::string& root, MachineFacts& facts) {
   constexpr unsigned kCapSysPtrace = 19;
-  const std::string scope = process::read_proc_file(root + "/proc/sys/kernel/yama/ptrace_scope", 16);
+  const std::string scope = base::read_small_file(root + "/proc/sys/kernel/yama/ptrace_scope", 16);
   if (!scope.empty()) facts.ptrace_scope = std::atoi(scope.c_str());
-  const std::string status = process::read_proc_file(root + "/proc/self/status", 65536);
+  const std::string status = base::read_small_file(root + "/proc/self/status", 65536);
   facts.may_trace_all = ((std::strtoull(field_of(status, "CapEff").c_str(), nullptr, 16) >> kCapSysPtrace) & 1) != 0;
   facts.no_new_privileges = field_of(status, "NoNewPrivs") == "1";
   facts.has_filter = field_of(status, "Seccomp") == "2";

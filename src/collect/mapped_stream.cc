@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "collect/past_hooks.h"
 #include "model/capture.h"
 #include "process/process_status.h"
@@ -14,20 +15,29 @@ namespace heaptap::collect {
 namespace {
 
 std::string thread_name(pid_t process, uint32_t thread) {
-  std::ifstream file(fmt::format("/proc/{}/task/{}/comm", process, thread));
-  std::string name;
-  std::getline(file, name);
-  return name;
+  const std::string name = base::read_small_file(fmt::format("/proc/{}/task/{}/comm", process, thread), 64);
+  return name.substr(0, name.find('\n'));
 }
 
 }  // namespace
+
+std::optional<model::Label> MappedTables::label(uint32_t number) const {
+  if (number == wire::kNoLabel || number >= labels_.size()) return std::nullopt;
+  const wire::LabelEntry& entry = labels_[number];
+  if (entry.is_whole.load(std::memory_order_acquire) != 1) return std::nullopt;
+  const uint32_t parent = entry.parent;
+  const wire::LabelKind kind = entry.kind;
+  if (parent >= number || kind < wire::LabelKind::kTag || kind > wire::LabelKind::kResource) return std::nullopt;
+  const size_t bytes = std::min<size_t>(entry.name_bytes, wire::kMaxLabelBytes);
+  return model::Label{.parent = parent, .kind = kind, .name = std::string(entry.name, bytes)};
+}
 
 MappedStream::MappedStream(const log::LogParts& log, TotalsCollector& totals, LogOwner owner)
     : log_(log),
       totals_(totals),
       owner_(owner),
       is_in_own_namespace_(owner.has_agent && !process::read_thread_numbers(owner.process).empty()),
-      tables_(log.codes, log.nodes),
+      tables_(log.codes, log.nodes, log.labels),
       reader_(log),
       clock_(log.header),
       start_ns_(base::clock_ns(CLOCK_MONOTONIC)),

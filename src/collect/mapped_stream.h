@@ -16,17 +16,20 @@ namespace heaptap::collect {
 
 class MappedTables : public AgentTables {
  public:
-  MappedTables(std::span<const wire::CodeEntry> codes, std::span<const wire::StackNode> nodes)
-      : codes_(codes), nodes_(nodes) {}
+  MappedTables(std::span<const wire::CodeEntry> codes, std::span<const wire::StackNode> nodes,
+               std::span<const wire::LabelEntry> labels = {})
+      : codes_(codes), nodes_(nodes), labels_(labels) {}
 
   [[nodiscard]] uint32_t node_count() const override { return static_cast<uint32_t>(nodes_.size()); }
   [[nodiscard]] uint64_t node(uint32_t number) const override { return nodes_[number].load(std::memory_order_acquire); }
   [[nodiscard]] uint32_t code_count() const override { return static_cast<uint32_t>(codes_.size()); }
   [[nodiscard]] uint64_t code(uint32_t index) const override { return codes_[index].load(std::memory_order_acquire); }
+  [[nodiscard]] std::optional<model::Label> label(uint32_t number) const override;
 
  private:
   std::span<const wire::CodeEntry> codes_;
   std::span<const wire::StackNode> nodes_;
+  std::span<const wire::LabelEntry> labels_;
 };
 
 // The process whose log it is: names of its threads are asked for, and its modules are looked at.
@@ -46,6 +49,7 @@ class MappedStream : public EventStream {
   [[nodiscard]] const AgentTables& tables() const override { return tables_; }
   void take_modules(std::vector<model::Module>& modules) override;
   void take_threads(std::vector<model::Thread>& threads) override;
+  std::string take_text(uint32_t number) override { return reader_.take_text(number); }
 
   // The log's own: what it lost, and why.
   [[nodiscard]] log::LogReader& reader() { return reader_; }

@@ -1,7 +1,8 @@
 // Other numbers for an agent's stack nodes, given as nodes are met: a stack's callers have theirs before it has its own.
 #pragma once
-#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "collect/event_stream.h"
@@ -9,46 +10,83 @@
 
 namespace heaptap::collect {
 
+// A stack, and the program's label that it is under; wire::kNoLabel: none.
+struct LabelledStack {
+  uint32_t stack;
+  uint32_t label;
+};
+inline LabelledStack split_label(const AgentTables& tables, uint32_t node) {
+  if (node < wire::kRootCount || node >= tables.node_count()) return {node, wire::kNoLabel};
+  const uint64_t entry = tables.node(node);
+  const uint32_t code = wire::node_code(entry);
+  if (!wire::is_label_code(code)) return {node, wire::kNoLabel};
+  const uint32_t parent = wire::node_parent(entry);
+  const auto unreadable = static_cast<uint32_t>(wire::StackEnd::kUnreadable);
+  return {parent < node ? parent : unreadable, code & ~wire::kLabelCode};
+}
+
 class NodeNumbers {
  public:
   explicit NodeNumbers(const AgentTables& tables) : tables_(tables) {}
 
   // Of no node: such a stack can't be read.
-  [[nodiscard]] bool is_beyond(uint32_t node) const { return node >= numbers_.size() && node >= tables_.node_count(); }
+  [[nodiscard]] bool is_beyond(uint32_t node) const { return node >= tables_.node_count(); }
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+  // kNone: it has no number yet.
+  [[nodiscard]] uint32_t known(uint32_t node) const { return has_room(node) ? number(node) : kNone; }
+  // Of a node that is none of a stack: one with a label. It is below node_count().
+  void set(uint32_t node, uint32_t number) {
+    make_room(node);
+    this->number(node) = number;
+  }
 
   // The node's number. Where it has none yet, calls add(number of the parent, index of the code) for each node on the way
   // from the first caller that has one down to it, which gives that node's. Roots keep their numbers.
   template <typename Add>
   uint32_t number_of(uint32_t node, Add add) {
-    if (node < numbers_.size() && numbers_[node] != kNone) return numbers_[node];
+    if (const uint32_t there = known(node); there != kNone) return there;
     if (node < wire::kRootCount) return node;
     if (is_beyond(node)) return kUnreadable;
     return walk(node, add);
   }
 
  private:
-  static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr auto kUnreadable = static_cast<uint32_t>(wire::StackEnd::kUnreadable);
+
+  // There may be millions of nodes, and little memory: numbers stay where they are when there are more of them.
+  static constexpr unsigned kPageBits = 12;
+  static constexpr size_t kPageEntries = size_t{1} << kPageBits;
+  using Page = std::array<uint32_t, kPageEntries>;
+
+  [[nodiscard]] bool has_room(uint32_t node) const { return node >> kPageBits < pages_.size(); }
+  [[nodiscard]] uint32_t& number(uint32_t node) const { return (*pages_[node >> kPageBits])[node % kPageEntries]; }
+  void make_room(uint32_t node) {
+    while (!has_room(node)) {
+      pages_.push_back(std::make_unique_for_overwrite<Page>());
+      pages_.back()->fill(kNone);
+    }
+  }
 
   template <typename Add>
   uint32_t walk(uint32_t node, Add& add) {
-    if (node >= numbers_.size()) numbers_.resize(std::min<size_t>(tables_.node_count(), (size_t{node} + 1) * 2), kNone);
+    make_room(node);
     path_.clear();
     uint32_t at = node;
-    while (at >= wire::kRootCount && numbers_[at] == kNone) {
+    while (at >= wire::kRootCount && number(at) == kNone) {
       path_.push_back(at);
       const uint32_t parent = wire::node_parent(tables_.node(at));
       at = parent < at ? parent : kUnreadable;  // parents are older
     }
-    uint32_t number = at < wire::kRootCount ? at : numbers_[at];
+    uint32_t parent = at < wire::kRootCount ? at : number(at);
     for (auto entry = path_.rbegin(); entry != path_.rend(); ++entry) {
-      number = numbers_[*entry] = add(number, wire::node_code(tables_.node(*entry)));
+      parent = number(*entry) = add(parent, wire::node_code(tables_.node(*entry)));
     }
-    return number;
+    return parent;
   }
 
   const AgentTables& tables_;
-  std::vector<uint32_t> numbers_;  // by node; fewer than there are nodes
+  std::vector<std::unique_ptr<Page>> pages_;  // by node
   std::vector<uint32_t> path_;
 };
 

@@ -1,7 +1,6 @@
 #include "collect/process_check.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "collect/sanitizer_check.h"
 #include "process/process_status.h"
@@ -18,7 +18,7 @@ namespace heaptap::collect {
 namespace {
 
 std::string read_file(const std::string& path) {
-  std::string text = process::read_proc_file(path, 4096);
+  std::string text = base::read_small_file(path, 4096);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -31,9 +31,13 @@ bool is_kernel_thread(pid_t process) {
   return (process::StatLine::of(process).number(process::StatLine::kFlags).value_or(0) & kPfKthread) != 0;
 }
 
+// As /etc/passwd has it: a static program has no other name service.
 std::string user_name(uid_t user) {
-  const passwd* entry = getpwuid(user);
-  return entry != nullptr ? entry->pw_name : std::to_string(user);
+  for (const std::string& line : base::split(base::read_small_file("/etc/passwd"), '\n')) {
+    const std::vector<std::string> fields = base::split(line, ':');
+    if (fields.size() > 2 && fields[2] == std::to_string(user)) return fields[0];
+  }
+  return std::to_string(user);
 }
 
 base::Result<> explain_denial(pid_t process, int reason) {

@@ -164,6 +164,26 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
   return scan::find_roots(stopped, memory, query);
 }
 
+// What holds blocks of pools is scanned in pieces. `lives` becomes that of these.
+std::optional<PoolCut> cut_around_pools(Recorded& recorded, std::vector<model::BlockLife>& lives) {
+  if (recorded.pooled.empty()) return std::nullopt;
+  PoolCut cut(recorded.blocks, std::move(recorded.pooled));
+  recorded.blocks = cut.pieces(lives);
+  return cut;
+}
+
+void put_in_order(std::vector<model::ScannedBlock>& blocks) {
+  std::ranges::sort(blocks, {}, &model::ScannedBlock::address);
+}
+
+void add_facts(model::HeapScan& scan, const ScanFacts& facts) {
+  scan.stopped_ns = facts.stopped_ns;
+  scan.read_bytes = facts.read_bytes;
+  scan.skipped_bytes = facts.skipped_bytes;
+  scan.threads = facts.threads;
+  scan.notes.insert(scan.notes.end(), facts.notes.begin(), facts.notes.end());
+}
+
 }  // namespace
 
 base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
@@ -177,21 +197,23 @@ base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
 }
 
 void ProcessScan::collect(Recorded recorded) {
-  std::sort(recorded.blocks.begin(), recorded.blocks.end(),
-            [](const auto& a, const auto& b) { return a.address < b.address; });
+  put_in_order(recorded.blocks);
   process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
-  const scan::Roots roots = roots_of(target_, recorded, stopped_, memory);
+  scan::Roots roots = roots_of(target_, recorded, stopped_, memory);
   std::vector<model::BlockLife> lives = lives_of(recorded, memory);
+  answer_ = {.word_bytes = stopped_.word_bytes(), .roots = {}, .lives = lives, .findings = {}};
+  cut_ = cut_around_pools(recorded, lives);
   scan::ScanInput input = scan_input(std::move(recorded), roots);
   input.lives = std::move(lives);
   input.word_bytes = stopped_.word_bytes();
-  scanner_.emplace(std::move(input));
+  scanner_.emplace(std::move(input), target_.limits);
   ProcessReader reader(memory);
   scanner_->collect(reader);
   facts_.read_bytes = reader.read_bytes();
   facts_.skipped_bytes = reader.skipped_bytes();
   facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
-  facts_.notes = roots.notes;
+  facts_.notes = std::exchange(roots.notes, {});
+  answer_.roots = std::move(roots);
 }
 
 base::Result<> ProcessScan::let_go() {
@@ -205,12 +227,33 @@ base::Result<> ProcessScan::let_go() {
 
 model::HeapScan ProcessScan::resolve() {
   model::HeapScan scan = scanner_->resolve();
-  scan.stopped_ns = facts_.stopped_ns;
+  if (cut_) cut_->join(scan, stopped_.word_bytes());
+  add_facts(scan, facts_);
   scan.total_ns = base::clock_ns(CLOCK_MONOTONIC) - begun_ns_;
-  scan.read_bytes = facts_.read_bytes;
-  scan.skipped_bytes = facts_.skipped_bytes;
-  scan.threads = facts_.threads;
-  scan.notes.insert(scan.notes.end(), facts_.notes.begin(), facts_.notes.end());
+  return scan;
+}
+
+ScanAnswer ProcessScan::hand_over() {
+  answer_.findings = scanner_->hand_over();
+  return std::move(answer_);
+}
+
+base::Result<model::HeapScan> resolve_elsewhere(ScanAnswer answer, const ScanFacts& facts, Recorded recorded) {
+  const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
+  put_in_order(recorded.blocks);
+  std::vector<model::BlockLife> lives = std::move(answer.lives);
+  const std::optional<PoolCut> cut = cut_around_pools(recorded, lives);
+  scan::ScanInput input = scan_input(std::move(recorded), answer.roots);
+  input.lives = std::move(lives);
+  input.word_bytes = answer.word_bytes;
+  scan::HeapScanner scanner(std::move(input));
+  if (!scanner.take(std::move(answer.findings))) {
+    return base::fail("no leak scan: what came of it doesn't fit the blocks that are known here");
+  }
+  model::HeapScan scan = scanner.resolve();
+  if (cut) cut->join(scan, answer.word_bytes);
+  add_facts(scan, facts);
+  scan.total_ns = facts.stopped_ns + base::clock_ns(CLOCK_MONOTONIC) - begun_ns;
   return scan;
 }
 

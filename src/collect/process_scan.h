@@ -8,6 +8,8 @@
 
 #include "base/result.h"
 #include "collect/mapped_ranges.h"
+#include "collect/pool_cut.h"
+#include "collect/scan_bytes.h"
 #include "log/log_parts.h"
 #include "model/heap_scan.h"
 #include "model/tables.h"
@@ -32,14 +34,25 @@ struct ScanTarget {
   const log::LogParts& log;
   bool heap_is_complete = true;      // all of its blocks were recorded
   bool tells_other_numbers = false;  // of threads: those of its own pid namespace
+  scan::ScanLimits limits = {};
 };
 
 // What the recording knows once all that the process did up to the stop has been taken from its log.
 struct Recorded {
   bool saw_all_releases = true;  // of these blocks
   std::vector<model::ScannedBlock> blocks;
+  std::vector<model::ScannedBlock> pooled;  // that lie in these, or in mappings
   const MappedRanges& mapped;
   const model::Tables& tables;
+};
+
+// Of a look at a process, and of the process at it.
+struct ScanFacts {
+  uint64_t stopped_ns = 0;
+  uint64_t read_bytes = 0;
+  uint64_t skipped_bytes = 0;
+  uint32_t threads = 0;
+  std::vector<model::Note> notes;
 };
 
 // The steps of one look, in this order. Between stop() and let_go() the process is stopped.
@@ -53,6 +66,9 @@ class ProcessScan {
   base::Result<> let_go();
   // What was read, without number, time and reason.
   model::HeapScan resolve();
+  // Or: what was read, for another machine, where it is resolved.
+  ScanAnswer hand_over();
+  [[nodiscard]] const ScanFacts& facts() const { return facts_; }
 
  private:
   ProcessScan(const ScanTarget& target, uint64_t begun_ns, process::StoppedProcess stopped)
@@ -62,7 +78,12 @@ class ProcessScan {
   uint64_t begun_ns_;  // monotonic
   process::StoppedProcess stopped_;
   std::optional<scan::HeapScanner> scanner_;
-  model::HeapScan facts_;  // of the process and its stop
+  ScanAnswer answer_;  // as far as it is known before the memory was read
+  ScanFacts facts_;
+  std::optional<PoolCut> cut_;
 };
+
+// What was handed over elsewhere. `recorded`: what the other side had, as this one knows it. An error: they don't fit.
+base::Result<model::HeapScan> resolve_elsewhere(ScanAnswer answer, const ScanFacts& facts, Recorded recorded);
 
 }  // namespace heaptap::collect

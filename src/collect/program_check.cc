@@ -1,6 +1,7 @@
 #include "collect/program_check.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -9,12 +10,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "arch/cpu.h"
+#include "base/small_file.h"
+#include "base/unique_fd.h"
 
 namespace heaptap::collect {
 namespace {
@@ -28,8 +28,7 @@ base::Result<std::string> search_path(const std::string& name) {
   if (name.empty()) return fail_as(ErrorKind::kNotFound, "the program's name is empty");
   if (name.find('/') != std::string::npos) return name;
   const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (const std::string& folder : base::split(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {
     std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     struct stat status{};
     if (access(candidate.c_str(), X_OK) == 0 && stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
@@ -58,24 +57,19 @@ base::Result<> check_file(const std::string& path) {
 // The words of a script's first line: its interpreter, and perhaps an argument for that. Empty: it is no script.
 std::vector<std::string> interpreter_of(const std::string& head) {
   if (!head.starts_with("#!")) return {};
-  std::istringstream line(head.substr(2, head.find('\n') - 2));
-  std::vector<std::string> words;
-  for (std::string word; line >> word;) words.push_back(word);
-  return words;
+  return base::words_of(std::string_view(head).substr(2, head.find('\n') - 2));
 }
 
 // "#!/usr/bin/env NAME" and nothing more.
 bool asks_env(const std::vector<std::string>& interpreter) {
-  return interpreter.size() == 2 && std::filesystem::path(interpreter[0]).filename() == "env" &&
+  return interpreter.size() == 2 && base::file_name_of(interpreter[0]) == "env" &&
          interpreter[1].find_first_of("-=") == std::string::npos;
 }
 
 base::Result<std::string> read_head(const std::string& path, size_t bytes) {
-  std::ifstream file(path, std::ios::binary);
-  std::string head(bytes, '\0');
-  file.read(head.data(), static_cast<std::streamsize>(bytes));
-  head.resize(static_cast<size_t>(file.gcount()));
-  if (head.empty() && !file.eof()) {
+  errno = 0;
+  std::string head = base::read_small_file(path, bytes);
+  if (head.empty() && errno != 0) {
     return fail_as(ErrorKind::kNotExecutable, "can't read {} to see whether it can be recorded: {}", path,
                    base::reason_of(errno));
   }
@@ -85,15 +79,16 @@ base::Result<std::string> read_head(const std::string& path, size_t bytes) {
 // The loader that the program asks for; empty: it has none, or the file is damaged.
 std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
   constexpr size_t kMaxBytes = 4096;
-  std::ifstream file(path, std::ios::binary);
+  const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto read_all = [&file](uint64_t offset, void* to, size_t bytes) {
+    return pread(file.get(), to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+  };
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + uint64_t{i} * header.e_phentsize));
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return {};
+    if (!read_all(header.e_phoff + uint64_t{i} * header.e_phentsize, &segment, sizeof(segment))) return {};
     if (segment.p_type != PT_INTERP) continue;
     std::string name(std::min<size_t>(segment.p_filesz, kMaxBytes), '\0');
-    file.seekg(static_cast<std::streamoff>(segment.p_offset));
-    if (!file.read(name.data(), static_cast<std::streamsize>(name.size()))) return {};
+    if (!read_all(segment.p_offset, name.data(), name.size())) return {};
     return name.c_str();
   }
   return {};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -26,115 +27,191 @@ constexpr uint64_t kAllGaps =
 
 // So that no frame comes near the most that one may be.
 constexpr size_t kMaxEvents = 65536;
-constexpr size_t kMaxStacks = size_t{1} << 20;
+// A byte may stand for so many events.
+constexpr size_t kMaxEventsOfByte = 64;
+// Of frames that claim to be of one drain, a receiver hands on about so many events at a time.
+constexpr size_t kMaxDrained = size_t{1} << 20;
 
-constexpr size_t kFewestEventBytes = 5;
+// Small frames don't get smaller. None stands for more than so many times its bytes, so that little that is sent can't become much
+// that is kept.
+constexpr size_t kLeastPackedBytes = 64;
+constexpr size_t kMaxPacking = 64;
 
-bool has_size(RecordKind kind) { return wire::record_bytes(kind) == sizeof(wire::SizedRecord); }
+// Several steps are to lie within what the host takes for disorder of clocks (50,000 ticks, see event_coder.cc).
+constexpr uint64_t kMaxStepTicks = 8192;
+constexpr uint64_t kMaxTimeShift = 32;
 
-// A call that a log's reader hands on.
-bool is_event(RecordKind kind) { return wire::record_bytes(kind) != 0 && kind != RecordKind::kNote; }
+bool is_note(const RawEvent& event) { return event.kind() == RecordKind::kNote; }
+
+RawStreamState numbers_of(const StreamState& state) {
+  return {state.start_ticks, state.ticks, state.elapsed_ns, state.complete_until, state.lost_events, state.gaps};
+}
+
+// Entries that go on behind those that are known: `read` takes them. They may have come before, all of them.
+template <typename Read>
+bool take_entries(wire::VarintReader payload, uint64_t known, Read read) {
+  if (payload.left() < wire::kFirstNumberBytes) return false;
+  const uint64_t first = trace::first_number_of(payload);
+  wire::VarintReader entries(payload.here(), payload.left() - wire::kFirstNumberBytes);
+  if (first != known) {
+    const uint64_t count = entries.varint();
+    return entries.ok() && first < known && count <= known - first;
+  }
+  return read(entries) && entries.at_end();
+}
 
 }  // namespace
 
-RawStreamWriter::RawStreamWriter(const AgentTables& tables)
-    : from_(tables), stacks_(tables), tables_(trace::empty_tables()), bytes_(kRawStreamHeadBytes) {
-  std::memcpy(bytes_.data(), kRawStreamMagic, 8);
-  wire::put_u32(bytes_.data() + 8, kRawStreamVersion);
+RawStreamWriter::RawStreamWriter(const AgentTables& tables, RawStreamOptions options)
+    : options_(options), tables_(tables), events_(options.table_bits) {}
+
+std::array<uint8_t, kRawStreamHeadBytes> RawStreamWriter::head() const {
+  std::array<uint8_t, kRawStreamHeadBytes> head{};
+  std::memcpy(head.data(), kRawStreamMagic, 8);
+  wire::put_u32(head.data() + 8, kRawStreamVersion);
+  head[12] = static_cast<uint8_t>(options_.table_bits);
+  return head;
 }
 
-std::vector<uint8_t> RawStreamWriter::take() { return std::exchange(bytes_, {}); }
+std::vector<uint8_t> RawStreamWriter::take() {
+  std::vector<uint8_t> bytes = std::exchange(bytes_, {});
+  unacknowledged_.clear();
+  if (!head_taken_) {
+    const auto begin = head();
+    bytes.insert(bytes.begin(), begin.begin(), begin.end());
+    head_taken_ = true;
+  }
+  return bytes;
+}
+
+std::vector<RawStreamWriter::Frame> RawStreamWriter::take_frames() {
+  std::vector<Frame> frames;
+  wire::FrameHead head;
+  for (std::span<const uint8_t> rest = bytes_; !rest.empty();) {
+    wire::read_frame_head(rest.data(), head);
+    const auto frame = rest.first(wire::kFrameHeadBytes + head.stored_bytes);
+    frames.push_back({head.number, std::vector(frame.begin(), frame.end())});
+    rest = rest.subspan(frame.size());
+  }
+  bytes_.clear();
+  return frames;
+}
+
+void RawStreamWriter::acknowledge(uint32_t next_frame) {
+  const auto is_there = [&](const SentTable& table) { return static_cast<int32_t>(table.frame - next_frame) < 0; };
+  while (!unacknowledged_.empty() && is_there(unacknowledged_.front())) unacknowledged_.pop_front();
+}
+
+void RawStreamWriter::skip() {
+  bytes_.clear();
+  events_.reset();
+  last_state_ = {};
+  payload_.varint(event_count_);
+  write_payload(FrameType::kSkipped);
+  for (SentTable& table : unacknowledged_) {
+    table.frame = frame_number_;
+    write_frame(table.type, table.payload);
+  }
+}
 
 void RawStreamWriter::add_modules(const std::vector<model::Module>& modules) {
   if (modules.empty()) return;
   trace::write_modules(payload_, modules, 0);
-  write_frame(FrameType::kModules);
+  trace::write_first_number(payload_, module_count_);
+  keep_table(FrameType::kModules);
+  module_count_ += modules.size();
 }
 
 void RawStreamWriter::add_threads(const std::vector<model::Thread>& threads) {
   if (threads.empty()) return;
   trace::write_threads(payload_, threads, 0);
-  write_frame(FrameType::kThreads);
+  trace::write_first_number(payload_, thread_count_);
+  keep_table(FrameType::kThreads);
+  thread_count_ += threads.size();
 }
 
-void RawStreamWriter::add_drain(std::span<const RawEvent> events, uint64_t record_bytes, const StreamState& state) {
+void RawStreamWriter::add_drain(std::span<const RawEvent> events, uint64_t record_bytes, const StreamState& state,
+                                const TakeText& take_text) {
   for (; events.size() > kMaxEvents; events = events.subspan(kMaxEvents)) {
-    write_events(events.first(kMaxEvents), 0, state, false);
+    StreamState part = state;
+    part.complete_until = std::min(state.complete_until, events[kMaxEvents].time);
+    write_events(events.first(kMaxEvents), {.record_bytes = 0, .goes_on = true}, part, take_text);
   }
-  write_events(events, record_bytes, state, true);
-}
-
-uint32_t RawStreamWriter::sent_stack(uint32_t node) {
-  return stacks_.number_of(node, [this](uint32_t parent, uint32_t code_index) {
-    if (tables_.stacks.size() - sent_.stacks >= kMaxStacks) write_tables();
-    tables_.stacks.push_back({parent, sent_code(code_index)});
-    return static_cast<uint32_t>(tables_.stacks.size() - 1);
-  });
-}
-
-model::CodeId RawStreamWriter::sent_code(uint32_t index) {
-  const bool is_known = index < from_.code_count();
-  if (is_known && index >= codes_.size()) codes_.resize(std::max<size_t>(size_t{index} + 1, codes_.size() * 2));
-  uint32_t& number = is_known ? codes_[index] : code_of_none_;
-  if (number == 0) number = send_code(is_known ? from_.code(index) : 0) + 1;
-  return number - 1;
-}
-
-model::CodeId RawStreamWriter::send_code(uint64_t entry) {
-  tables_.codes.push_back({wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
-  return static_cast<model::CodeId>(tables_.codes.size() - 1);
+  write_events(events, {.record_bytes = record_bytes, .goes_on = false}, state, take_text);
 }
 
 void RawStreamWriter::write_tables() {
-  if (tables_.codes.size() > sent_.codes) {
-    trace::write_codes(payload_, tables_.codes, sent_.codes);
-    write_frame(FrameType::kCodes);
-    sent_.codes = tables_.codes.size();
-  }
-  if (tables_.stacks.size() > sent_.stacks) {
-    trace::write_stacks(payload_, tables_.stacks, sent_.stacks);
-    write_frame(FrameType::kStacks);
-    sent_.stacks = tables_.stacks.size();
-  }
+  if (tables_.write_codes(payload_)) keep_table(FrameType::kCodes);
+  if (tables_.write_labels(payload_)) keep_table(FrameType::kLabels);
+  if (tables_.write_stacks(payload_)) keep_table(FrameType::kStacks);
 }
 
-void RawStreamWriter::write_events(std::span<const RawEvent> events, uint64_t record_bytes, const StreamState& state,
-                                   bool last) {
+// That in the payload.
+void RawStreamWriter::keep_table(FrameType type) {
+  unacknowledged_.push_back({frame_number_, type, {payload_.data(), payload_.data() + payload_.size()}});
+  write_payload(type);
+}
+
+void RawStreamWriter::write_events(std::span<const RawEvent> events, const Drained& drained, const StreamState& state,
+                                   const TakeText& take_text) {
   event_stacks_.clear();
-  for (const RawEvent& event : events) event_stacks_.push_back(sent_stack(event.stack));
+  for (const RawEvent& event : events) {
+    event_stacks_.push_back(is_note(event) ? 0 : tables_.number_of(event.stack));
+    if (tables_.has_many()) write_tables();
+  }
   write_tables();
-  payload_.varint((state.may_repeat_stacks ? kMayRepeatStacks : 0) | (state.has_unread ? kHasUnread : 0) |
-                  (state.is_empty ? kIsEmpty : 0) | (last ? 0 : kGoesOn));
-  for (const uint64_t value : {state.start_ticks, state.ticks, state.elapsed_ns, state.complete_until,
-                               state.lost_events, uint64_t{state.gaps}, record_bytes, uint64_t{events.size()}}) {
-    payload_.varint(value);
-  }
-  uint64_t time = state.start_ticks;
-  uint64_t address = 0;
+  const unsigned shift = time_shift(state);
+  write_state(state, drained, shift, events.size());
+  events_.set_time_shift(shift);
   for (size_t i = 0; i < events.size(); ++i) {
-    const RawEvent& event = events[i];
-    payload_.signed_varint(static_cast<int64_t>(event.time - time));
-    payload_.varint(event.thread);
-    payload_.varint(event_stacks_[i]);
-    payload_.varint(wire::record_call(event.tagged_address));
-    payload_.signed_varint(static_cast<int64_t>(event.address() - address));
-    if (has_size(event.kind())) payload_.varint(event.size_bytes);
-    time = event.time;
-    address = event.address();
+    if (is_note(events[i])) {
+      events_.add_note(events[i], take_text(events[i].stack), payload_);
+    } else {
+      events_.add(events[i], event_stacks_[i], payload_);
+      ++event_count_;
+    }
   }
-  write_frame(FrameType::kRawEvents);
+  events_.finish(payload_);
+  write_payload(FrameType::kRawEvents);
 }
 
-void RawStreamWriter::write_frame(FrameType type) {
-  const auto payload_bytes = static_cast<uint32_t>(payload_.size());
-  const size_t at = bytes_.size();
-  bytes_.resize(at + wire::kFrameHeadBytes + payload_bytes);
-  std::memcpy(bytes_.data() + at + wire::kFrameHeadBytes, payload_.data(), payload_bytes);
-  wire::write_frame_head(
-      bytes_.data() + at,
-      {.type = type, .stored_bytes = payload_bytes, .raw_bytes = payload_bytes, .number = frame_number_++},
-      payload_.data());
+void RawStreamWriter::write_state(const StreamState& state, const Drained& drained, unsigned shift, size_t count) {
+  payload_.varint((state.may_repeat_stacks ? kMayRepeatStacks : 0) | (state.has_unread ? kHasUnread : 0) |
+                  (state.is_empty ? kIsEmpty : 0) | (drained.goes_on ? kGoesOn : 0));
+  const RawStreamState numbers = numbers_of(state);
+  for (size_t i = 0; i < numbers.size(); ++i) payload_.signed_varint(static_cast<int64_t>(numbers[i] - last_state_[i]));
+  last_state_ = numbers;
+  payload_.varint(drained.record_bytes);
+  payload_.varint(shift);
+  payload_.varint(count);
+}
+
+unsigned RawStreamWriter::time_shift(const StreamState& state) const {
+  if (state.ticks == 0 || state.elapsed_ns == 0) return 0;
+  const double ticks = static_cast<double>(options_.time_step_ns) / state.scale().ns_per_tick;
+  const auto most = static_cast<uint64_t>(std::clamp(ticks, 1.0, static_cast<double>(kMaxStepTicks)));
+  return static_cast<unsigned>(std::bit_width(most)) - 1;
+}
+
+void RawStreamWriter::write_payload(FrameType type) {
+  write_frame(type, {payload_.data(), payload_.size()});
   payload_.clear();
+}
+
+void RawStreamWriter::write_frame(FrameType type, std::span<const uint8_t> payload) {
+  wire::FrameHead head{.type = type, .raw_bytes = static_cast<uint32_t>(payload.size()), .number = frame_number_++};
+  if (packer_ != nullptr && payload.size() >= kLeastPackedBytes) {
+    const std::span<const uint8_t> packed = packer_->pack(payload);
+    if (packed.size() * kMaxPacking >= payload.size()) {
+      payload = packed;
+      head.codec = wire::Codec::kDeflate;
+    }
+  }
+  head.stored_bytes = static_cast<uint32_t>(payload.size());
+  const size_t at = bytes_.size();
+  bytes_.resize(at + wire::kFrameHeadBytes);
+  wire::write_frame_head(bytes_.data() + at, head, payload.data());
+  bytes_.insert(bytes_.end(), payload.begin(), payload.end());
 }
 
 uint64_t ReceivedStream::Entries::node(uint32_t number) const {
@@ -147,24 +224,78 @@ uint64_t ReceivedStream::Entries::code(uint32_t index) const {
          (code.exact ? wire::kCodeExact : 0);
 }
 
-void ReceivedStream::receive(std::span<const uint8_t> bytes) {
-  if (!failure_.empty()) return;
-  bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<ptrdiff_t>(read_bytes_));
-  read_bytes_ = 0;
-  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+std::optional<model::Label> ReceivedStream::Entries::label(uint32_t number) const {
+  if (number == wire::kNoLabel || number >= tables_.labels.size()) return std::nullopt;
+  return tables_.labels[number];
 }
 
-void ReceivedStream::fail(std::string why) {
-  failure_ = std::move(why);
+void ReceivedStream::receive(std::span<const uint8_t> bytes) {
+  if (!failure_.empty()) return;
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  std::span<const uint8_t> rest = bytes_;
+  while (head_passed_ ? accept_frame(rest) : accept_head(rest)) {
+  }
+  bytes_.erase(bytes_.begin(), bytes_.end() - static_cast<ptrdiff_t>(rest.size()));
+}
+
+void ReceivedStream::reconnect() {
   bytes_.clear();
-  read_bytes_ = 0;
+  head_passed_ = false;
+}
+
+// False, here and below: it isn't all there, or there is no sense in it.
+bool ReceivedStream::accept_head(std::span<const uint8_t>& bytes) {
+  if (bytes.size() < kRawStreamHeadBytes) return false;
+  const uint8_t table_bits = bytes[12];
+  if (std::memcmp(bytes.data(), kRawStreamMagic, 8) != 0 || wire::get_u32(bytes.data() + 8) != kRawStreamVersion ||
+      table_bits < EventGuesses::kLeastTableBits || table_bits > EventGuesses::kMaxTableBits ||
+      (events_ && table_bits != table_bits_)) {
+    fail("not a stream of events, or one of another version");
+    return false;
+  }
+  table_bits_ = table_bits;
+  if (!events_) events_.emplace(table_bits);
+  bytes = bytes.subspan(kRawStreamHeadBytes);
+  return head_passed_ = true;
+}
+
+bool ReceivedStream::accept_frame(std::span<const uint8_t>& bytes) {
+  wire::FrameHead head;
+  if (bytes.size() < wire::kFrameHeadBytes) return false;
+  const bool is_head = wire::read_frame_head(bytes.data(), head);
+  if (is_head && bytes.size() - wire::kFrameHeadBytes < head.stored_bytes) return false;
+  const bool is_packed = head.codec == wire::Codec::kDeflate && unpacker_ != nullptr &&
+                         head.raw_bytes <= uint64_t{head.stored_bytes} * kMaxPacking;
+  const bool is_plain = head.codec == wire::Codec::kNone && head.raw_bytes == head.stored_bytes;
+  const auto ahead = static_cast<int32_t>(head.number - frame_number_);
+  const auto stored = is_head ? bytes.subspan(wire::kFrameHeadBytes, head.stored_bytes) : bytes;
+  if (!is_head || !(is_packed || is_plain) || (ahead > 0 && head.type != FrameType::kSkipped) ||
+      !wire::checksum_matches(bytes.data(), head, stored.data())) {
+    fail(fmt::format("what follows frame {} of the stream is not the next one", frame_number_));
+    return false;
+  }
+  bytes = bytes.subspan(wire::kFrameHeadBytes + head.stored_bytes);
+  if (ahead < 0) return true;  // received before
+  frame_number_ = head.number + 1;
+  frames_.push_back({head, {stored.begin(), stored.end()}});
+  return true;
+}
+
+// What was received before counts.
+void ReceivedStream::fail(std::string why) { failure_ = std::move(why); }
+
+void ReceivedStream::end_at(uint32_t frame) {
+  fail(fmt::format("frame {} of the stream is damaged", frame));
+  frames_.clear();
+  bytes_.clear();
 }
 
 StreamState ReceivedStream::state() const {
   StreamState state = state_;
-  state.is_empty = !has_frame();
+  state.is_empty = frames_.empty();
+  state.lost_events += lost_on_the_way_;
   if (failure_.empty()) return state;
-  state.has_unread = false;
+  state.has_unread = state.has_unread && !frames_.empty();
   state.gaps |= model::kGapDamagedLog;
   return state;
 }
@@ -172,49 +303,30 @@ StreamState ReceivedStream::state() const {
 // Of its state's other bits the sender's `is_empty` isn't asked: what was received and not handed on is here.
 uint64_t ReceivedStream::drain(log::RawEvents& events, bool /*last*/) {
   Drained drained{.record_bytes = 0, .is_whole = false};
+  const size_t before = events.size();
   wire::FrameHead head;
   wire::VarintReader payload;
-  while (!drained.is_whole && next_frame(head, payload)) {
+  while (!drained.is_whole && events.size() - before < kMaxDrained && next_frame(head, payload)) {
     const bool sound =
         head.type == FrameType::kRawEvents ? take_events(payload, events, drained) : take_table(head.type, payload);
-    if (!sound) fail(fmt::format("frame {} of the stream is damaged", head.number));
+    if (!sound) end_at(head.number);
   }
   return drained.record_bytes;
 }
 
-bool ReceivedStream::pass_head() {
-  if (head_passed_) return true;
-  const std::span<const uint8_t> head = unread();
-  if (head.size() < kRawStreamHeadBytes) return false;
-  if (std::memcmp(head.data(), kRawStreamMagic, 8) != 0 || wire::get_u32(head.data() + 8) != kRawStreamVersion) {
-    fail("not a stream of events, or one of another version");
-    return false;
-  }
-  read_bytes_ += kRawStreamHeadBytes;
-  return head_passed_ = true;
-}
-
-// A whole one, or one that can't be.
-bool ReceivedStream::has_frame() const {
-  if (!head_passed_) return unread().size() >= kRawStreamHeadBytes;
-  const std::span<const uint8_t> rest = unread();
-  wire::FrameHead head;
-  if (rest.size() < wire::kFrameHeadBytes) return false;
-  return !wire::read_frame_head(rest.data(), head) || rest.size() - wire::kFrameHeadBytes >= head.stored_bytes;
-}
-
+// The payload is valid until the next call. False: there is none.
 bool ReceivedStream::next_frame(wire::FrameHead& head, wire::VarintReader& payload) {
-  if (!pass_head() || !has_frame()) return false;
-  const uint8_t* const at = unread().data();
-  const uint8_t* const behind = at + wire::kFrameHeadBytes;
-  if (!wire::read_frame_head(at, head) || head.number != frame_number_ || head.codec != wire::Codec::kNone ||
-      head.raw_bytes != head.stored_bytes || !wire::checksum_matches(at, head, behind)) {
-    fail(fmt::format("what follows frame {} of the stream is not the next one", frame_number_));
+  if (frames_.empty()) return false;
+  Frame frame = std::move(frames_.front());
+  frames_.pop_front();
+  head = frame.head;
+  if (head.codec == wire::Codec::kNone) {
+    unpacked_ = std::move(frame.stored);
+  } else if (!unpacker_->unpack(frame.stored, head.raw_bytes, unpacked_)) {
+    end_at(head.number);
     return false;
   }
-  ++frame_number_;
-  read_bytes_ += wire::kFrameHeadBytes + head.stored_bytes;
-  payload = wire::VarintReader(behind, head.stored_bytes);
+  payload = wire::VarintReader(unpacked_.data(), unpacked_.size());
   return true;
 }
 
@@ -222,92 +334,134 @@ bool ReceivedStream::next_frame(wire::FrameHead& head, wire::VarintReader& paylo
 void ReceivedStream::take_table_frames() {
   wire::FrameHead head;
   wire::VarintReader payload;
-  while (pass_head() && has_frame()) {
-    const bool is_table = !wire::read_frame_head(unread().data(), head) || head.type != FrameType::kRawEvents;
-    if (!is_table || !next_frame(head, payload)) return;
-    if (!take_table(head.type, payload)) fail(fmt::format("frame {} of the stream is damaged", head.number));
+  while (!frames_.empty() && frames_.front().head.type != FrameType::kRawEvents && next_frame(head, payload)) {
+    if (!take_table(head.type, payload)) end_at(head.number);
   }
 }
 
 bool ReceivedStream::take_table(FrameType type, wire::VarintReader& payload) {
-  const auto is_sound = [&payload](bool taken) { return taken && payload.at_end(); };
   const auto is_thread = [](const model::Thread& thread) { return thread.number <= wire::kMaxThreads; };
   switch (type) {
     case FrameType::kModules:
-      return is_sound(trace::read_modules(payload, tables_));
+      return take_entries(payload, modules_before_ + tables_.modules.size(),
+                          [&](wire::VarintReader& in) { return trace::read_modules(in, tables_); });
     case FrameType::kCodes:
-      return is_sound(trace::read_codes(payload, tables_));
+      return take_entries(payload, tables_.codes.size(),
+                          [&](wire::VarintReader& in) { return trace::read_codes(in, tables_); });
     case FrameType::kStacks:
-      return is_sound(trace::read_stacks(payload, tables_));
+      return take_entries(payload, tables_.stacks.size(), [&](wire::VarintReader& in) { return take_stacks(in); });
+    case FrameType::kLabels:
+      return take_entries(payload, tables_.labels.size(), [&](wire::VarintReader& in) { return take_labels(in); });
     case FrameType::kThreads:
-      return is_sound(trace::read_threads(payload, tables_)) && std::ranges::all_of(tables_.threads, is_thread);
+      return take_entries(payload, threads_before_ + tables_.threads.size(), [&](wire::VarintReader& in) {
+        return trace::read_threads(in, tables_) && std::ranges::all_of(tables_.threads, is_thread);
+      });
+    case FrameType::kSkipped:
+      return take_skipped(payload);
     default:
       return false;
   }
 }
 
-bool ReceivedStream::take_events(wire::VarintReader& payload, log::RawEvents& events, Drained& drained) {
-  const uint64_t flags = payload.varint();
-  StreamState state{.start_ticks = payload.varint(),
-                    .ticks = payload.varint(),
-                    .elapsed_ns = payload.varint(),
-                    .complete_until = payload.varint(),
-                    .lost_events = payload.varint()};
-  const uint64_t gaps = payload.varint();
-  const uint64_t record_bytes = payload.varint();
+// With a label in place of a code, or without.
+bool ReceivedStream::take_stacks(wire::VarintReader& payload) {
+  const size_t before = tables_.stacks.size();
+  const auto is_sound = [this](const model::Stack& stack) {
+    if (!wire::is_label_code(stack.code)) return stack.code < tables_.codes.size();
+    const model::LabelId label = stack.code & ~wire::kLabelCode;
+    return label != wire::kNoLabel && label < tables_.labels.size();
+  };
+  const bool sound = trace::read_stacks(payload, trace::kAnyCode, tables_.stacks) && payload.at_end() &&
+                     std::ranges::all_of(std::span(tables_.stacks).subspan(before), is_sound);
+  if (!sound) tables_.stacks.resize(before);
+  return sound;
+}
+
+bool ReceivedStream::take_labels(wire::VarintReader& payload) {
+  const size_t before = tables_.labels.size();
+  const auto is_sound = [](const model::Label& label) {
+    return label.kind != wire::LabelKind::kNone && label.name.size() <= wire::kMaxLabelBytes;
+  };
+  return trace::read_labels(payload, tables_) && tables_.labels.size() <= wire::kMaxLabels &&
+         std::ranges::all_of(std::span(tables_.labels).subspan(before), is_sound);
+}
+
+bool ReceivedStream::take_skipped(wire::VarintReader& payload) {
   const uint64_t count = payload.varint();
-  if (!payload.ok() || flags > kAllFlags || (gaps & ~kAllGaps) != 0 || count > payload.left() / kFewestEventBytes) {
-    return false;
-  }
-  const size_t before = events.size();
-  events.resize(before + count);
-  RawEvent last{.time = state.start_ticks, .tagged_address = 0, .size_bytes = 0, .stack = 0, .thread = 0};
-  for (RawEvent& event : std::span(events).subspan(before)) {
-    if (!take_event(payload, last)) {
-      events.resize(before);
-      return false;
-    }
-    event = last;
-  }
-  if (!payload.at_end()) return false;
-  state.gaps = static_cast<uint32_t>(gaps);
-  state.may_repeat_stacks = (flags & kMayRepeatStacks) != 0;
-  state.has_unread = (flags & kHasUnread) != 0;
-  state_ = state;
-  drained = {.record_bytes = record_bytes, .is_whole = (flags & kGoesOn) == 0};
+  if (!payload.at_end() || !payload.ok() || count < event_count_) return false;
+  lost_on_the_way_ += count - std::exchange(event_count_, count);
+  events_->reset();
+  last_state_ = {};
   return true;
 }
 
-// `event` is the one before it.
-bool ReceivedStream::take_event(wire::VarintReader& payload, RawEvent& event) const {
-  const uint64_t time = event.time + static_cast<uint64_t>(payload.signed_varint());
-  const uint64_t thread = payload.varint();
-  const uint64_t stack = payload.varint();
-  const uint64_t call = payload.varint();
-  const uint64_t address = event.address() + static_cast<uint64_t>(payload.signed_varint());
-  const auto kind = static_cast<RecordKind>(call >> 8);
-  if (call > UINT16_MAX || !is_event(kind) || thread > wire::kMaxThreads || stack >= tables_.stacks.size() ||
-      address > wire::kCodeAddressMask) {
+bool ReceivedStream::take_events(wire::VarintReader& payload, log::RawEvents& events, Drained& drained) {
+  const uint64_t flags = payload.varint();
+  RawStreamState numbers = last_state_;
+  for (uint64_t& number : numbers) number += static_cast<uint64_t>(payload.signed_varint());
+  const auto [start_ticks, ticks, elapsed_ns, complete_until, lost_events, gaps] = numbers;
+  const uint64_t record_bytes = payload.varint();
+  const uint64_t shift = payload.varint();
+  const uint64_t count = payload.varint();
+  if (!payload.ok() || flags > kAllFlags || (gaps & ~kAllGaps) != 0 || shift > kMaxTimeShift || count > kMaxEvents ||
+      count > payload.left() * kMaxEventsOfByte) {
     return false;
   }
-  event = {.time = time,
-           .tagged_address = call << 48 | address,
-           .size_bytes = has_size(kind) ? payload.varint() : 0,
-           .stack = static_cast<uint32_t>(stack),
-           .thread = static_cast<uint32_t>(thread)};
-  return payload.ok();
+  events_->set_time_shift(static_cast<unsigned>(shift));
+  const size_t before = events.size();
+  events.resize(before + count);
+  if (!read_events(payload, std::span(events).subspan(before))) {
+    events.resize(before);
+    return false;
+  }
+  const bool goes_on = (flags & kGoesOn) != 0;
+  last_state_ = numbers;
+  state_ = {.start_ticks = start_ticks,
+            .ticks = ticks,
+            .elapsed_ns = elapsed_ns,
+            .complete_until = complete_until,
+            .lost_events = lost_events,
+            .gaps = static_cast<uint32_t>(gaps),
+            .may_repeat_stacks = (flags & kMayRepeatStacks) != 0,
+            .has_unread = goes_on || (flags & kHasUnread) != 0};
+  drained = {.record_bytes = record_bytes, .is_whole = !goes_on};
+  return true;
+}
+
+// Of one frame: all that is in it.
+bool ReceivedStream::read_events(wire::VarintReader& payload, std::span<RawEvent> events) {
+  for (RawEvent& event : events) {
+    if (!events_->next(payload, entries_.node_count(), event)) return false;
+    if (is_note(event)) {
+      event.stack = text_count_++;
+      texts_.emplace(event.stack, events_->text());
+    } else {
+      ++event_count_;
+    }
+  }
+  return payload.at_end() && events_->is_between_events();
 }
 
 void ReceivedStream::take_modules(std::vector<model::Module>& modules) {
   take_table_frames();
+  modules_before_ += tables_.modules.size();
   std::ranges::move(tables_.modules, std::back_inserter(modules));
   tables_.modules.clear();
 }
 
 void ReceivedStream::take_threads(std::vector<model::Thread>& threads) {
   take_table_frames();
+  threads_before_ += tables_.threads.size();
   std::ranges::move(tables_.threads, std::back_inserter(threads));
   tables_.threads.clear();
+}
+
+std::string ReceivedStream::take_text(uint32_t number) {
+  const auto found = texts_.find(number);
+  if (found == texts_.end()) return {};
+  std::string text = std::move(found->second);
+  texts_.erase(found);
+  return text;
 }
 
 }  // namespace heaptap::collect

@@ -1,19 +1,30 @@
 // A stream of events as bytes, for a machine that is not the target's. Writer and reader; byte by byte in docs/wire.md.
 //
-//   raw stream  ┌ magic 8 │ version 4 │ reserved 4 ┬ frame ┬ frame ┬ …       heads of frames as in wire/frame.h
-//   tables      modules, codes, stacks, threads: the payloads of a trace's, without the first entry's number
-//   events      flags │ the stream's state │ count │ each event: time, thread, stack, call, address, size
+//   raw stream  ┌ magic 8 │ version 4 │ size of tables 1 │ reserved 3 ┬ frame ┬ frame ┬ …       heads of frames as in wire/frame.h
+//   tables      modules, codes, stacks, labels, threads: the payloads of a trace's, with the first entry's number
+//   events      flags │ the stream's state │ count │ the events (raw_events.h)
+//   skipped     events in all, up to here
 //
-// Stacks and codes are numbered as they are sent, which has each entry on the way once, before the first event that needs
+// Stacks, codes and labels are numbered as they are sent, which has each entry on the way once, before the first event that needs
 // it, and says nothing of how the agent keeps them.
+//
+// Frames count from 0, also over several connections: a sender keeps those that nobody acknowledged, and sends them again from the
+// one on that the receiver asks for. What a frame means depends on those before it. Where a sender can't keep them all it drops the
+// last ones and skips: then both ends guess from the start, the entries of tables come again, and the receiver counts what it missed.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "collect/event_stream.h"
-#include "collect/node_numbers.h"
+#include "collect/raw_events.h"
+#include "collect/sent_tables.h"
 #include "trace/byte_buffer.h"
 #include "trace/table_frames.h"
 #include "wire/frame.h"
@@ -22,39 +33,103 @@
 namespace heaptap::collect {
 
 inline constexpr char kRawStreamMagic[9] = "HTAPRAW\n";
-inline constexpr uint32_t kRawStreamVersion = 1;  // a reader refuses any other
+inline constexpr uint32_t kRawStreamVersion = 3;  // a reader refuses any other
 inline constexpr size_t kRawStreamHeadBytes = 16;
+
+// Compression of frames (wire::Codec::kDeflate), for who has it: either end may be linked without.
+class FramePacker {
+ public:
+  FramePacker() = default;
+  FramePacker(const FramePacker&) = delete;
+  FramePacker& operator=(const FramePacker&) = delete;
+  virtual ~FramePacker() = default;
+  // Valid until the next call; empty where it doesn't make them fewer.
+  virtual std::span<const uint8_t> pack(std::span<const uint8_t> payload) = 0;
+};
+class FrameUnpacker {
+ public:
+  FrameUnpacker() = default;
+  FrameUnpacker(const FrameUnpacker&) = delete;
+  FrameUnpacker& operator=(const FrameUnpacker&) = delete;
+  virtual ~FrameUnpacker() = default;
+  // Fills `payload` with exactly `raw_bytes`. False: the bytes are damaged or of another size.
+  virtual bool unpack(std::span<const uint8_t> stored, size_t raw_bytes, std::vector<uint8_t>& payload) = 0;
+};
+
+struct RawStreamOptions {
+  // Times are rounded down to steps, so long at most; 0: they are exact. Reports tell 100 us from one another.
+  uint64_t time_step_ns = 10'000;
+  unsigned table_bits = EventGuesses::kUsualTableBits;  // less: less memory at both ends, and more bytes
+};
+
+// The numbers of a stream's state, as they are sent: less those before.
+using RawStreamState = std::array<uint64_t, 6>;
 
 class RawStreamWriter {
  public:
   // `tables`: those that the events' numbers are of.
-  explicit RawStreamWriter(const AgentTables& tables);
+  explicit RawStreamWriter(const AgentTables& tables, RawStreamOptions options = {});
 
   void add_modules(const std::vector<model::Module>& modules);
   void add_threads(const std::vector<model::Thread>& threads);
-  // What one drain brought, in `record_bytes` of records, and what held of the stream after it.
-  void add_drain(std::span<const wire::RawEvent> events, uint64_t record_bytes, const StreamState& state);
+  // What one drain brought, in `record_bytes` of records, and what held of the stream after it. `take_text`: EventStream's, for what
+  // the program said among the events.
+  using TakeText = std::function<std::string(uint32_t)>;
+  void add_drain(std::span<const wire::RawEvent> events, uint64_t record_bytes, const StreamState& state,
+                 const TakeText& take_text);
 
-  // The bytes since the last call.
+  // For frames from now on. Outlives the writer; null: they are sent as they are.
+  void pack_with(FramePacker* packer) { packer_ = packer; }
+
+  // The bytes since the last call, for who loses none of them: nothing is kept to be sent again.
   std::vector<uint8_t> take();
+  // The same in pieces, for who may have to send them again.
+  struct Frame {
+    uint32_t number;
+    std::vector<uint8_t> bytes;
+  };
+  std::vector<Frame> take_frames();
+  // What each connection begins with; take() gives it with the first bytes.
+  [[nodiscard]] std::array<uint8_t, kRawStreamHeadBytes> head() const;
+
+  // The receiver has all frames before this one.
+  void acknowledge(uint32_t next_frame);
+  // From some frame on that wasn't acknowledged, up to the last one that was taken, none will be sent any more.
+  void skip();
 
  private:
-  uint32_t sent_stack(uint32_t node);
-  model::CodeId sent_code(uint32_t index);
-  model::CodeId send_code(uint64_t entry);
+  struct SentTable {  // not acknowledged
+    uint32_t frame;
+    wire::FrameType type;
+    std::vector<uint8_t> payload;
+  };
   void write_tables();
-  void write_events(std::span<const wire::RawEvent> events, uint64_t record_bytes, const StreamState& state, bool last);
-  void write_frame(wire::FrameType type);
+  void keep_table(wire::FrameType type);
+  // Of one frame.
+  struct Drained {
+    uint64_t record_bytes;
+    bool goes_on;
+  };
+  void write_events(std::span<const wire::RawEvent> events, const Drained& drained, const StreamState& state,
+                    const TakeText& take_text);
+  void write_state(const StreamState& state, const Drained& drained, unsigned shift, size_t count);
+  [[nodiscard]] unsigned time_shift(const StreamState& state) const;
+  void write_payload(wire::FrameType type);
+  void write_frame(wire::FrameType type, std::span<const uint8_t> payload);
 
-  const AgentTables& from_;
-  NodeNumbers stacks_;
-  std::vector<uint32_t> codes_;  // by the agent's index: its number here + 1
-  uint32_t code_of_none_ = 0;    // of an index that there is no code for: that number + 1
-  model::Tables tables_;
-  trace::TableCounts sent_;
+  const RawStreamOptions options_;
+  FramePacker* packer_ = nullptr;
+  SentTables tables_;
+  uint64_t module_count_ = 0;
+  uint64_t thread_count_ = 0;
+  std::deque<SentTable> unacknowledged_;
   std::vector<uint32_t> event_stacks_;  // of the events at work
+  RawEventWriter events_;
+  RawStreamState last_state_{};
+  uint64_t event_count_ = 0;  // of all time
   trace::ByteBuffer payload_;
   uint32_t frame_number_ = 0;
+  bool head_taken_ = false;
   std::vector<uint8_t> bytes_;
 };
 
@@ -62,10 +137,17 @@ class RawStreamWriter {
 // state() says from then on that events are missing.
 class ReceivedStream : public EventStream {
  public:
+  // Outlives it; null: it takes no frames that are compressed.
+  explicit ReceivedStream(FrameUnpacker* unpacker = nullptr) : unpacker_(unpacker) {}
+
   // Appends what came, in pieces of any size.
   void receive(std::span<const uint8_t> bytes);
   // What is wrong with the bytes; empty: nothing so far.
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  // Another connection begins, where the last one ended anywhere: its head is next, then this frame, or others that were received
+  // before.
+  void reconnect();
+  [[nodiscard]] uint32_t frame_number() const { return frame_number_; }
 
   // What the next drain at the other end brought; nothing where that isn't here yet.
   uint64_t drain(log::RawEvents& events, bool last) override;
@@ -76,6 +158,7 @@ class ReceivedStream : public EventStream {
   [[nodiscard]] const AgentTables& tables() const override { return entries_; }
   void take_modules(std::vector<model::Module>& modules) override;
   void take_threads(std::vector<model::Thread>& threads) override;
+  std::string take_text(uint32_t number) override;
 
  private:
   // The tables as they came.
@@ -86,33 +169,55 @@ class ReceivedStream : public EventStream {
     [[nodiscard]] uint64_t node(uint32_t number) const override;
     [[nodiscard]] uint32_t code_count() const override { return static_cast<uint32_t>(tables_.codes.size()); }
     [[nodiscard]] uint64_t code(uint32_t index) const override;
+    [[nodiscard]] std::optional<model::Label> label(uint32_t number) const override;
 
    private:
     const model::Tables& tables_;
+  };
+  struct Frame {
+    wire::FrameHead head;
+    std::vector<uint8_t> stored;
   };
   struct Drained {
     uint64_t record_bytes = 0;
     bool is_whole = true;
   };
 
-  [[nodiscard]] std::span<const uint8_t> unread() const { return std::span(bytes_).subspan(read_bytes_); }
-  bool pass_head();
-  [[nodiscard]] bool has_frame() const;
+  // Of what came, up to where it makes sense.
+  bool accept_head(std::span<const uint8_t>& bytes);
+  bool accept_frame(std::span<const uint8_t>& bytes);
+
   bool next_frame(wire::FrameHead& head, wire::VarintReader& payload);
   void take_table_frames();
   bool take_table(wire::FrameType type, wire::VarintReader& payload);
+  bool take_stacks(wire::VarintReader& payload);
+  bool take_labels(wire::VarintReader& payload);
+  bool take_skipped(wire::VarintReader& payload);
   bool take_events(wire::VarintReader& payload, log::RawEvents& events, Drained& drained);
-  bool take_event(wire::VarintReader& payload, wire::RawEvent& event) const;
+  bool read_events(wire::VarintReader& payload, std::span<wire::RawEvent> events);
   void fail(std::string why);
+  void end_at(uint32_t frame);
 
-  std::vector<uint8_t> bytes_;
-  size_t read_bytes_ = 0;  // of these
+  FrameUnpacker* const unpacker_;
+  std::vector<uint8_t> bytes_;  // that are no whole frame yet
   bool head_passed_ = false;
   uint32_t frame_number_ = 0;  // of the next one
+  std::deque<Frame> frames_;   // that were not taken yet
+  std::vector<uint8_t> unpacked_;
   std::string failure_;
+
   model::Tables tables_ = trace::empty_tables();
+  uint64_t modules_before_ = 0;  // that were handed on
+  uint64_t threads_before_ = 0;
   Entries entries_{tables_};
+  std::optional<RawEventReader> events_;  // once the head told how large it is
+  uint8_t table_bits_ = 0;
+  std::map<uint32_t, std::string> texts_;  // of notes, by number, that weren't taken yet
+  uint32_t text_count_ = 0;
+  RawStreamState last_state_{};
   StreamState state_;
+  uint64_t event_count_ = 0;  // those that were skipped with them
+  uint64_t lost_on_the_way_ = 0;
 };
 
 }  // namespace heaptap::collect

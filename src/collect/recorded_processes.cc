@@ -8,13 +8,12 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <span>
 #include <utility>
 
 #include "arch/cpu.h"
 #include "arch/native.h"
+#include "base/small_file.h"
 #include "collect/trace_name.h"
 #include "control/address.h"
 #include "process/process_status.h"
@@ -23,16 +22,23 @@ namespace heaptap::collect {
 namespace {
 
 std::vector<std::string> command_of(pid_t live_thread) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", live_thread), std::ios::binary);
-  std::vector<std::string> command;
-  for (std::string argument; std::getline(file, argument, '\0');) command.push_back(argument);
-  return command;
+  return base::split(base::read_small_file(fmt::format("/proc/{}/cmdline", live_thread)), '\0');
 }
 
-std::string executable_of(pid_t live_thread) {
-  std::error_code ignored;
-  return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", live_thread), ignored).string();
+// A process that wrote a title over its arguments (setproctitle: "redis-server *:6379", "nginx: master process") has one word with
+// blanks, and nothing behind it. Its words are more like a command.
+std::vector<std::string> words_of_title(std::vector<std::string> command, const std::string& executable) {
+  const auto is_empty = [](const std::string& word) { return word.empty(); };
+  if (command.empty() || !std::ranges::all_of(command.begin() + 1, command.end(), is_empty)) return command;
+  const std::string& title = command.front();
+  if (title.find(' ') == title.npos || base::file_name_of(title) == base::file_name_of(executable)) return command;
+  std::vector<std::string> words = base::words_of(title);
+  if (words.empty()) return command;
+  if (words.front().size() > 1 && words.front().ends_with(':')) words.front().pop_back();
+  return words;
 }
+
+std::string executable_of(pid_t live_thread) { return base::read_link(fmt::format("/proc/{}/exe", live_thread)); }
 
 model::Machine own_machine() {
   model::Machine own;
@@ -72,23 +78,48 @@ model::ExitStatus exit_of(int wait_status) {
 }
 
 RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
-  const model::Capture capture = describe(beginning);
-  auto recording = Recording::create(options_.log, capture, choose_path(capture), options_.overwrite);
+  RecordedProcess* const process = begin(describe(beginning), beginning.begins_off);
+  const bool has_own_clock = options_.via == "agent" && !options_.clock.is_trusted();
+  if (process != nullptr && has_own_clock) process->recording->note(note_of(options_.clock));
+  return process;
+}
+
+RecordedProcess* RecordedProcesses::begin(const model::Capture& capture, bool begins_off) {
+  const auto pid = static_cast<pid_t>(capture.pid);
+  auto recording = make_recording(capture);
   if (!recording) {
     traces_.push_back({.path = "", .pid = capture.pid, .failure = recording.error().message});
     return nullptr;
   }
-  if (options_.via == "agent" && !options_.clock.is_trusted()) (*recording)->note(note_of(options_.clock));
-  if (begin_off_) (*recording)->set_on(false);
+  begins_off = begin_off_.value_or(begins_off);
+  if (const Inheritance before = std::exchange(inheritance_, {}); before.pid == pid) {
+    (*recording)->begin_behind(before.marks);
+    begins_off = begins_off || !before.is_on;
+  }
+  if (begins_off) (void)(*recording)->set_on(false);
   if (depth_ != 0) (*recording)->set_depth(depth_);
   const auto images = std::ranges::count(ended_, capture.pid, &EndedProcess::pid);
-  processes_.push_back({.pid = beginning.process,
+  processes_.push_back({.pid = pid,
                         .recording = std::move(*recording),
                         // Before the process can go on: it can be asked for at once.
-                        .control = control::listen_for_process(beginning.process),
+                        .control = listen_for(pid),
                         .image = 1 + static_cast<uint32_t>(images),
                         .exit = {}});
   return &processes_.back();
+}
+
+base::UniqueFd RecordedProcesses::listen_for(pid_t process) const {
+  return options_.machine ? control::listen_for_process({process, *options_.machine}) : base::UniqueFd();
+}
+
+base::Result<std::unique_ptr<Recording>> RecordedProcesses::make_recording(const model::Capture& capture) {
+  constexpr int kMaxTries = 16;
+  for (int tries = 1;; ++tries) {
+    const std::string path = choose_path(capture);
+    auto recording = maker_(options_.log, capture, path, options_.overwrite);
+    const bool was_taken = !recording && options_.numbers_files && base::exists(path);  // by another one, just now
+    if (!was_taken || tries == kMaxTries) return recording;
+  }
 }
 
 RecordedProcess* RecordedProcesses::find(pid_t process) {
@@ -113,6 +144,7 @@ void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
                      .failure = written ? std::string() : written.error().message,
                      .executed = capture.executed,
                      .parent_pid = capture.parent_pid,
+                     .image = found->image,
                      .program = program_of(capture)});
   ended_.push_back({.pid = capture.pid,
                     .parent_pid = capture.parent_pid,
@@ -131,7 +163,9 @@ void RecordedProcesses::end_by_exec(pid_t process) {
   if (found == nullptr) return;
   found->recording->note_exec();
   const model::Capture capture = found->recording->capture();
+  Inheritance inheritance{.pid = process, .marks = found->recording->marks(), .is_on = found->recording->is_on()};
   end(process, {});
+  inheritance_ = std::move(inheritance);
   if (!options_.output.empty()) make_way_for_next(traces_.back(), capture);
 }
 
@@ -208,8 +242,8 @@ model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
   const bool is_start = program_.is(pid) && !knows(pid) && beginning.from_start;
   const pid_t live_thread = process::find_live_thread(pid);
   model::Capture capture;
-  capture.command = is_start ? options_.command : command_of(live_thread);
   capture.executable = is_start ? options_.executable : executable_of(live_thread);
+  capture.command = is_start ? options_.command : words_of_title(command_of(live_thread), capture.executable);
   if (capture.command.empty()) capture.command = {capture.executable};
   capture.pid = static_cast<uint32_t>(pid);
   capture.parent_pid = static_cast<uint32_t>(beginning.parent);
@@ -232,8 +266,8 @@ std::string RecordedProcesses::choose_path(const model::Capture& capture) {
   const std::string& program = program_of(capture);
   for (unsigned nth = 0;; ++nth) {
     std::string path = trace_path(options_.output, program, capture.pid, nth);
-    const bool taken =
-        used_paths_.contains(path) || (options_.output.empty() && !options_.overwrite && std::filesystem::exists(path));
+    const bool looks = (options_.output.empty() || options_.numbers_files) && !options_.overwrite;
+    const bool taken = used_paths_.contains(path) || (looks && base::exists(path));
     if (!taken) return *used_paths_.insert(std::move(path)).first;
   }
 }

@@ -24,11 +24,19 @@ struct RecordingOptions {
   log::ClockVerdict clock = {};  // where it isn't trusted, times are counted
   std::string output;            // pattern of the traces' names; empty: by default
   bool overwrite = false;
+  bool numbers_files = false;        // where one is there, the next number behind the name
   std::string via;                   // "agent" or "ptrace"
   std::vector<std::string> command;  // of the program that is started; empty: none is
   std::string executable;
   std::vector<model::SuppressionText> suppressions = {};  // that the traces carry
+  // Where the processes run, as the user names it: who wants something of one asks by both. Empty: on this machine; none: nobody
+  // can ask.
+  std::optional<std::string> machine = "";
 };
+
+// Makes the recording of one process: its log, its trace, or both.
+using RecordingMaker = std::function<base::Result<std::unique_ptr<Recording>>(
+    const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite)>;
 
 // The program that heaptap itself started.
 struct StartedProgram {
@@ -47,6 +55,10 @@ struct RecordedProcess {
   base::UniqueFd control;  // listens for who asks for it (control/address.h); none where that wasn't possible
   uint32_t image = 1;      // counts the programs of the process
   model::ExitStatus exit;  // of one that ended, where it is known
+  // See report_requests.h.
+  uint32_t report_requests_seen = 0;
+  uint32_t reports = 0;  // marks of reports that its trace has
+  bool is_report_wanted = false;
 };
 
 // Of a recording whose process is gone from `all`: what there is to say of it.
@@ -68,6 +80,7 @@ struct FinishedTrace {
   std::string failure;    // why it couldn't be written, or not to its end
   bool executed = false;  // the process went on as another program, which may have a trace of its own
   uint32_t parent_pid = 0;
+  uint32_t image = 1;           // of the process's programs the first, second, …
   std::string program = {};     // as it was started
   std::string first_path = {};  // that the other program's trace has got; empty: `path` is the first
 };
@@ -83,17 +96,21 @@ struct Beginning {
   pid_t parent = 0;
   wire::Architecture architecture = wire::Architecture::kUnknown;
   unsigned word_bytes = 0;
-  bool from_start = true;  // nothing of it ran unseen
+  bool begins_off = false;  // as long as nobody switched all of them
+  bool from_start = true;   // nothing of it ran unseen
 };
 
 class RecordedProcesses {
  public:
-  explicit RecordedProcesses(RecordingOptions options) : options_(std::move(options)) {}
+  RecordedProcesses(RecordingOptions options, RecordingMaker maker)
+      : options_(std::move(options)), maker_(std::move(maker)) {}
   RecordedProcesses(const RecordedProcesses&) = delete;
   RecordedProcesses& operator=(const RecordedProcesses&) = delete;
 
   // Makes log and trace. Null: that failed, which the traces tell. Pointers hold until the next begin, end or drop.
   RecordedProcess* begin(const Beginning& beginning);
+  // The same of one that was described already, on the machine where it runs.
+  RecordedProcess* begin(const model::Capture& capture, bool begins_off);
   RecordedProcess* find(pid_t process);
   // Recorded now, or once.
   [[nodiscard]] bool knows(pid_t process) const;
@@ -112,7 +129,7 @@ class RecordedProcesses {
   [[nodiscard]] std::vector<RecordedProcess>& all() { return processes_; }
   [[nodiscard]] const std::vector<EndedProcess>& ended() const { return ended_; }
   [[nodiscard]] const RecordingOptions& options() const { return options_; }
-  // For recordings that begin from now on: switched off.
+  // For recordings that begin from now on: switched off or on, whatever they ask for.
   void begin_switched_off(bool off) { begin_off_ = off; }
   // Of all stacks from now on, see EventCoder::set_depth.
   void set_depth(uint32_t frames);
@@ -125,17 +142,28 @@ class RecordedProcesses {
 
  private:
   model::Capture describe(const Beginning& beginning) const;
+  base::Result<std::unique_ptr<Recording>> make_recording(const model::Capture& capture);
+  [[nodiscard]] base::UniqueFd listen_for(pid_t process) const;
   std::string choose_path(const model::Capture& capture);
   void make_way_for_next(FinishedTrace& trace, const model::Capture& capture);
   void take_back_way(FinishedTrace& trace);
   void forget(pid_t process);
 
+  // What the next program of a process has from the one before it.
+  struct Inheritance {
+    pid_t pid = 0;
+    std::vector<model::Mark> marks;
+    bool is_on = true;
+  };
+
   RecordingOptions options_;
+  RecordingMaker maker_;
   StartedProgram program_;
   std::vector<RecordedProcess> processes_;
   std::vector<FinishedTrace> traces_;
   std::vector<EndedProcess> ended_;
-  bool begin_off_ = false;
+  Inheritance inheritance_;  // of the last one that ended by exec: its next program begins at once
+  std::optional<bool> begin_off_;
   uint32_t depth_ = 0;  // 0: as the log has it
   std::set<std::string> used_paths_;
   std::function<void(RecordedProcess&)> before_end_;

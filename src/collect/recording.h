@@ -1,23 +1,27 @@
-// One process being recorded: its log, and the trace that is written from it.
+// One process being recorded, as those see it that watch over it, steer it and serve who asks for it. Where its log is and who
+// writes its trace differs: LocalRecording has both on this machine (local_recording.h); on two machines the target's side has the
+// log, and the host's the trace (remote/).
 #pragma once
-#include <sys/types.h>
-
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "collect/mapped_stream.h"
+#include "base/unique_fd.h"
 #include "collect/process_scan.h"
-#include "collect/totals_collector.h"
-#include "collect/trace_maker.h"
 #include "log/log_memory.h"
 #include "model/capture.h"
-#include "trace/trace_writer.h"
+#include "model/mark.h"
+#include "model/note.h"
+#include "wire/exit_handshake.h"
 
 namespace heaptap::collect {
+
+// Of the times of events in traces.
+inline constexpr uint64_t kTimeResolutionNs = 100'000;
+// So that a collector that dies takes little with it.
+inline constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;
 
 struct RecordingFigures {
   uint64_t time_ns = 0;  // since the start of the capture
@@ -32,76 +36,56 @@ struct RecordingFigures {
 
 class Recording {
  public:
-  // Makes the log and the trace file.
-  static base::Result<std::unique_ptr<Recording>> create(const log::LogOptions& options, model::Capture capture,
-                                                         const std::string& path, bool overwrite);
+  Recording() = default;
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  virtual ~Recording() = default;
 
-  [[nodiscard]] log::LogMemory& log() { return *log_; }
-  [[nodiscard]] const model::Capture& capture() const { return capture_; }
-  [[nodiscard]] const std::string& path() const { return writer_->path(); }
+  // Of a process on this machine. Null: it runs on another one.
+  [[nodiscard]] virtual log::LogMemory* log() = 0;
+  [[nodiscard]] virtual const model::Capture& capture() const = 0;
+  // Of the trace; empty: it is written on another machine.
+  [[nodiscard]] virtual const std::string& path() const = 0;
 
   // Takes what was recorded meanwhile. Returns how many bytes of records that was.
-  uint64_t poll();
+  virtual uint64_t poll() = 0;
   // Between these two the collector waits for news, and the log may fill.
-  void rest() { stream_.reader().rest(); }
-  void wake_up() { stream_.reader().wake_up(); }
+  virtual void rest() = 0;
+  virtual void wake_up() = 0;
   // Looks for leaks: stops the process, takes what was recorded up to then, reads its memory, and writes what that says
   // into the trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the
   // number of the scan.
-  base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
+  virtual base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) = 0;
+  // Marks that were set while the process ran other programs, before this one: numbers go on behind them.
+  virtual void begin_behind(const std::vector<model::Mark>& earlier) = 0;
   // Names this moment. The mark as the trace has it.
-  model::Mark mark(model::MarkKind kind, std::string name);
+  virtual base::Result<model::Mark> mark(model::MarkKind kind, std::string name) = 0;
   // Switches recording off and on again, with a mark of its own; nothing where it is so already. What happens meanwhile isn't seen.
-  void set_on(bool on);
-  [[nodiscard]] bool is_on() const;
+  virtual base::Result<> set_on(bool on) = 0;
+  [[nodiscard]] virtual bool is_on() const = 0;
   // Of stacks from now on; 0: all frames that are kept.
-  void set_depth(uint32_t frames);
+  virtual void set_depth(uint32_t frames) = 0;
   // Nothing is recorded any more, and the program never waits for the collector again.
-  void let_go();
+  virtual void let_go() = 0;
   // Writes all that was recorded up to now.
-  base::Result<> write_up_to_now();
-  [[nodiscard]] RecordingFigures figures() const;
-  // The trace, for reading.
-  [[nodiscard]] base::UniqueFd open_trace() const;
-
-  [[nodiscard]] const std::vector<model::Mark>& marks() const { return marks_; }
+  virtual base::Result<> write_up_to_now() = 0;
+  // Names this moment, and writes all that was recorded up to it and nothing behind it.
+  virtual base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) = 0;
+  [[nodiscard]] virtual RecordingFigures figures() const = 0;
+  // The trace, for reading; none: it is written on another machine.
+  [[nodiscard]] virtual base::UniqueFd open_trace() const = 0;
+  [[nodiscard]] virtual const std::vector<model::Mark>& marks() const = 0;
 
   // The process goes on as another program.
-  void note_exec() { capture_.executed = true; }
+  virtual void note_exec() = 0;
   // It is detached.
-  void note_detached() { capture_.detached = true; }
+  virtual void note_detached() = 0;
   // What couldn't be seen, for the trace.
-  void note(model::Note note);
+  virtual void note(model::Note note) = 0;
+  // Of a process that is gone: what it left can be taken now. (False for a while where it goes elsewhere, and there is no way.)
+  [[nodiscard]] virtual bool can_finish() { return true; }
   // Takes the rest and ends the trace. Errors of writing show up here.
-  base::Result<> finish(const model::ExitStatus& exit);
-
- private:
-  Recording(std::unique_ptr<log::LogMemory> log, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture);
-  base::Result<model::HeapScan> look_at_memory(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
-  [[nodiscard]] Recorded recorded() const;
-  [[nodiscard]] bool saw_all() const;
-  void write_totals();
-  void take_what_is_there();
-  void fill_capture(const model::ExitStatus& exit);
-  void note_what_was_not_seen();
-  [[nodiscard]] model::Note cause_of_losses() const;
-  void note_what_no_agent_saw();
-  void note_execs();
-
-  std::unique_ptr<log::LogMemory> log_;
-  std::unique_ptr<trace::TraceWriter> writer_;
-  model::Capture capture_;
-  TotalsCollector totals_;
-  MappedStream stream_;
-  TraceMaker maker_;
-  uint64_t start_monotonic_ns_;
-  uint64_t last_write_ns_ = 0;
-  uint64_t next_totals_ns_ = 0;  // monotonic
-  model::Totals last_totals_;
-  uint32_t scan_count_ = 0;
-  std::vector<model::Mark> marks_;
-  bool end_was_seen_ = false;    // the process waited for a scan at its end
-  model::ExitStatus said_exit_;  // how it then said that it ends: of one whose parent alone is told
+  virtual base::Result<> finish(const model::ExitStatus& exit) = 0;
 };
 
 }  // namespace heaptap::collect

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "collect/recorded_processes.h"
+#include "collect/report_requests.h"
 #include "wire/exit_handshake.h"
 
 namespace heaptap::collect {
@@ -24,14 +25,20 @@ class RecordingSource {
   virtual void take_news() = 0;
   // Nothing is under way that may still become a recording, or a word why it can't.
   [[nodiscard]] virtual bool is_settled() const { return true; }
+  // Recordings may still begin, or are going on where nobody sees them yet.
+  [[nodiscard]] virtual bool expects_more() const { return !is_settled(); }
   // A look at the memory now.
   virtual base::Result<uint32_t> scan(RecordedProcess& process) = 0;
   // Nothing more comes of this process.
   virtual bool has_left(const RecordedProcess& process) = 0;
+  // Who writes reports that programs ask for by themselves.
+  virtual void serve_programs(ReportRequests& /*reports*/) {}
   // Lets one go on unrecorded: soon it has left.
   virtual void let_go(RecordedProcess& process) = 0;
   // From now on no recording begins, and a tracer detaches from all that it traces.
   virtual void accept_no_more() = 0;
+  // Behind that: the last of those that were let go of is under way, and takes its time.
+  [[nodiscard]] virtual bool is_letting_go() { return false; }
 };
 
 }  // namespace heaptap::collect

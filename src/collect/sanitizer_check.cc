@@ -8,6 +8,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "elf/elf_file.h"
 #include "elf/symbol_search.h"
@@ -119,7 +120,7 @@ std::string leak_check_switch(const Sanitizer& sanitizer, const Environment& env
 base::Result<> check_sanitizer(pid_t process) {
   const std::string folder = fmt::format("/proc/{}/", process);
   Environment environment;
-  std::string text = process::read_proc_file(folder + "environ");
+  std::string text = base::read_small_file(folder + "environ");
   for (size_t at = 0; at < text.size();) {
     environment.emplace_back(text.c_str() + at);
     at += environment.back().size() + 1;

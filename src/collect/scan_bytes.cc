@@ -212,7 +212,7 @@ bool read_heads(VarintReader& in, scan::Findings& findings) {
 }
 
 // Up to the end of the bytes.
-void write_candidates(ByteBuffer& out, scan::CandidateLog& candidates) {
+void write_candidates(ByteBuffer& out, scan::CandidateLog& candidates, const PutPiece& put) {
   Steps position;
   std::optional<uint32_t> origin;
   candidates.drain([&](const scan::Candidate& candidate) {
@@ -223,6 +223,9 @@ void write_candidates(ByteBuffer& out, scan::CandidateLog& candidates) {
     }
     out.varint(candidate.value);
     position.write(out, candidate.position);
+    if (out.size() < kAnswerPieceBytes) return;
+    put({out.data(), out.size()}, false);
+    out.clear();
   });
 }
 
@@ -267,7 +270,7 @@ std::optional<std::vector<model::ScannedBlock>> read_scanned_blocks(std::span<co
   return blocks;
 }
 
-std::vector<uint8_t> write_scan_answer(ScanAnswer& answer) {
+void write_scan_answer(ScanAnswer& answer, const PutPiece& put) {
   ByteBuffer out;
   out.varint(answer.word_bytes);
   write_heads(out, answer.findings);
@@ -276,8 +279,16 @@ std::vector<uint8_t> write_scan_answer(ScanAnswer& answer) {
   write_words(out, answer.roots.words);
   write_frames(out, answer.roots.frames);
   write_segments(out, answer.roots.thread_locals);
-  write_candidates(out, answer.findings.candidates);
-  return bytes_of(out);
+  write_candidates(out, answer.findings.candidates, put);
+  put({out.data(), out.size()}, true);
+}
+
+std::vector<uint8_t> write_scan_answer(ScanAnswer& answer) {
+  std::vector<uint8_t> bytes;
+  write_scan_answer(answer, [&](std::span<const uint8_t> piece, bool /*is_last*/) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  });
+  return bytes;
 }
 
 std::optional<ScanAnswer> read_scan_answer(std::span<const uint8_t> bytes) {

@@ -7,6 +7,7 @@
 //             thread-local segments │ words that may be pointers
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,7 +30,12 @@ struct ScanAnswer {
   std::vector<model::BlockLife> lives;  // of the blocks, in the order in which they were sent; empty: all are alive
   scan::Findings findings;
 };
-// Empties the findings.
+// Empties the findings. In pieces of at least so many bytes, but the last one, which may be empty: the words of a large heap are many
+// times what there is memory for on a small machine, and are given back as they are written.
+inline constexpr size_t kAnswerPieceBytes = size_t{120} << 10;
+using PutPiece = std::function<void(std::span<const uint8_t> piece, bool is_last)>;
+void write_scan_answer(ScanAnswer& answer, const PutPiece& put);
+// In one.
 std::vector<uint8_t> write_scan_answer(ScanAnswer& answer);
 // Nothing: the bytes are damaged. Whether they fit the blocks is for HeapScanner::take() to find out.
 std::optional<ScanAnswer> read_scan_answer(std::span<const uint8_t> bytes);

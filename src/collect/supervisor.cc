@@ -44,27 +44,33 @@ void Supervisor::abandon() {
 void Supervisor::watch(std::optional<Launched> launched) {
   StartedProgram& program = processes_.program();
   if (launched) program = {.process = launched->process, .descriptor = std::move(launched->descriptor)};
-  stop_signals::forward_to(launched ? program.process : 0);
+  if (options_.ends_by_signal)
+    stop_signals::forward_to(launched ? program.process : 0);
+  else
+    stop_signals::ignore_all();
   while (!is_over()) {
     wait_for_news();
     source_.take_news();
     adapt_pause(processes_.drain());
     if (options_.duration && !let_go_at_ && source_.is_settled()) let_go_at_ = Clock::now() + *options_.duration;
     set_marks();
-    control_.serve();
+    reports_.serve();
+    service_.serve();
     look_after_program();
     end_those_that_left();
     if (is_time_to_let_go()) let_all_go();
   }
-  control_.serve();  // of the last ends
+  service_.serve();  // of the last ends
 }
 
-bool Supervisor::is_over() const { return !processes_.program().runs() && processes_.empty() && source_.is_settled(); }
+bool Supervisor::is_over() const {
+  return !processes_.program().runs() && processes_.empty() && !source_.expects_more();
+}
 
 void Supervisor::wait_for_news() {
   std::vector<pollfd> waits;
   source_.add_waits(waits);
-  control_.add_waits(waits);
+  service_.add_waits(waits);
   const bool expects_end = processes_.program().runs() && !program_is_exiting_;
   if (expects_end) waits.push_back({processes_.program().descriptor.get(), POLLIN, 0});
   const int pause_ms = program_is_exiting_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;
@@ -92,7 +98,9 @@ void Supervisor::set_marks() {
   const Clock::time_point now = Clock::now();
   if (!mark_at_) mark_at_ = now + *options_.mark_every;
   if (now < *mark_at_) return;
-  for (const RecordedProcess& process : processes_.all()) process.recording->mark(model::MarkKind::kNamed, "every");
+  for (const RecordedProcess& process : processes_.all()) {
+    (void)process.recording->mark(model::MarkKind::kNamed, "every");
+  }
   // A collector that was held up doesn't make up for it.
   while (*mark_at_ <= now) *mark_at_ += *options_.mark_every;
 }
@@ -110,13 +118,15 @@ void Supervisor::look_after_program() {
 void Supervisor::end_those_that_left() {
   const StartedProgram& program = processes_.program();
   std::vector<std::pair<pid_t, model::ExitStatus>> gone;
-  const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > kLongestLeave;
+  const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > kLongestLeave && !source_.is_letting_go();
   for (const RecordedProcess& process : processes_.all()) {
     const bool has_left = source_.has_left(process);
+    if (has_left && !process.recording->can_finish()) continue;
     if (!has_left && too_long) process.recording->note({model::NoteKind::kNotLetGoInTime});
     if (has_left || too_long) gone.emplace_back(process.pid, process.exit);
   }
   for (auto& [pid, exit] : gone) {
+    if (RecordedProcess* const process = processes_.find(pid)) reports_.serve_last(*process);
     processes_.end(pid, program.is(pid) && program.ended ? exit_of(program.status) : exit);
   }
 }
@@ -124,7 +134,7 @@ void Supervisor::end_those_that_left() {
 // While a program that was started runs, only the clock ends the recording.
 bool Supervisor::is_time_to_let_go() const {
   if (let_go_since_) return false;
-  const bool is_asked = !processes_.program().runs() && stop_signals::requests() > 0;
+  const bool is_asked = (!processes_.program().runs() && stop_signals::requests() > 0) || service_.wants_end();
   return is_asked || (let_go_at_ && Clock::now() >= *let_go_at_);
 }
 

@@ -6,10 +6,11 @@
 #include <chrono>
 #include <optional>
 
-#include "collect/control_service.h"
 #include "collect/launch.h"
 #include "collect/recorded_processes.h"
+#include "collect/recording_service.h"
 #include "collect/recording_source.h"
+#include "collect/report_requests.h"
 
 namespace heaptap::collect {
 
@@ -17,12 +18,22 @@ struct SupervisorOptions {
   std::optional<std::chrono::nanoseconds> duration;  // then it detaches from all
   bool scan_before_letting_go = false;
   std::optional<std::chrono::nanoseconds> mark_every = {};
+  ReportWriter* report_writer = nullptr;  // null: nobody writes reports
+  bool ends_by_signal = true;             // else those that ask for the end are for others
 };
 
 class Supervisor {
  public:
-  Supervisor(SupervisorOptions options, RecordedProcesses& processes, RecordingSource& source)
-      : options_(options), processes_(processes), source_(source), control_(processes, source) {}
+  // All of these outlive it.
+  Supervisor(SupervisorOptions options, RecordedProcesses& processes, RecordingSource& source,
+             RecordingService& service)
+      : options_(options),
+        processes_(processes),
+        source_(source),
+        service_(service),
+        reports_(processes, options.report_writer) {
+    source_.serve_programs(reports_);
+  }
 
   // Until all that was asked for is recorded, or can't be.
   void settle();
@@ -46,7 +57,8 @@ class Supervisor {
   SupervisorOptions options_;
   RecordedProcesses& processes_;
   RecordingSource& source_;
-  ControlService control_;
+  RecordingService& service_;
+  ReportRequests reports_;
   std::optional<Clock::time_point> let_go_at_;  // planned
   std::optional<Clock::time_point> mark_at_;
   std::optional<Clock::time_point> let_go_since_;  // done

@@ -1,8 +1,11 @@
 #include "collect/trace_maker.h"
 
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
-#include "model/capture.h"
+#include "collect/drain_rounds.h"
 #include "trace/table_frames.h"
 
 namespace heaptap::collect {
@@ -11,6 +14,8 @@ namespace {
 constexpr size_t kBatchEvents = 4096;  // stay in the processor's cache from the log to the frame's columns
 constexpr size_t kFrameEvents = 262144;
 constexpr uint64_t kMaxBytesTaken = 1024 * 1024;
+// Events that wait for a release which may come: whoever says that it holds so many back is believed no longer.
+constexpr size_t kMaxWaiting = size_t{1} << 22;
 
 }  // namespace
 
@@ -35,15 +40,11 @@ uint64_t TraceMaker::take_next() {
 }
 
 void TraceMaker::take_all() {
-  const uint64_t most_bytes = stream_.most_bytes_left();
-  const uint64_t most_rounds = most_bytes / sizeof(wire::Record);
-  uint64_t bytes = 0;
-  for (uint64_t round = 0; bytes <= most_bytes && round < most_rounds; ++round) {
+  take_to_the_end(stream_, [this] {
     const uint64_t read = stream_.drain(raw_, true);
-    bytes += read;
-    if (read == 0 && stream_.state().is_empty) break;
-    code_events(false);
-  }
+    if (read > 0 || !stream_.state().is_empty) code_events(false);
+    return read;
+  });
   code_events(true);
 }
 
@@ -62,13 +63,37 @@ void TraceMaker::code_events(bool last) {
   for (size_t now = 1; now > 0; taken += now) {
     const auto rest = std::span(raw_).subspan(taken);
     now = coder_.take(rest, scale, kBatchEvents, last, batch_);
+    const std::optional<Said> said = coder_.said();
     // What waits for a release that may come doesn't wait for ever, also where nothing else comes.
-    if (now == 0 && !rest.empty() && is_overdue(rest.front(), state)) {
+    if (now == 0 && !rest.empty() && (rest.size() > kMaxWaiting || is_overdue(rest.front(), state))) {
       now = coder_.take(rest.first(1), scale, kBatchEvents, true, batch_);
     }
     add_batch();
+    if (said) take_said(*said);
   }
   raw_.erase(raw_.begin(), raw_.begin() + static_cast<ptrdiff_t>(taken));
+}
+
+// What was said before it is in the trace, or on the way there.
+void TraceMaker::take_said(const Said& said) {
+  std::string text = stream_.take_text(said.text);
+  const auto mark = [&](model::MarkKind kind, std::string name) {
+    add_mark({.number = 0, .kind = kind, .name = std::move(name), .time_ns = said.time_ns, .thread = said.thread});
+  };
+  switch (said.kind) {
+    case wire::NoteKind::kMark:
+      return mark(model::MarkKind::kNamed, std::move(text));
+    case wire::NoteKind::kSwitchedOff:
+      note_gap(model::kGapSwitchedOff);
+      return mark(model::MarkKind::kStopped, "stop");
+    case wire::NoteKind::kSwitchedOn:
+      return mark(model::MarkKind::kStarted, "start");
+    case wire::NoteKind::kBlockName:
+      if (said.block != model::kUnknownBlock) writer_.add_block_name({said.block, std::move(text)});
+      return;
+    default:
+      return;
+  }
 }
 
 bool TraceMaker::is_overdue(const wire::RawEvent& event, const StreamState& state) {
@@ -88,11 +113,21 @@ void TraceMaker::add_batch() {
   if (writer_.events_pending() >= kFrameEvents) write_frame();
 }
 
+void TraceMaker::note_missed_releases(model::Capture& capture) const {
+  const uint64_t missed = coder_.missed_releases();
+  if (missed > 0) capture.notes.push_back({.kind = model::NoteKind::kReleasesNotSeen, .numbers = {missed}});
+}
+
 uint32_t TraceMaker::gaps() const {
   return noted_gaps_ | stream_.state().gaps | (coder_.missed_releases() > 0 ? model::kGapMissedReleases : 0u);
 }
 
-model::Mark TraceMaker::add_mark(model::Mark mark) { return writer_.add_mark(std::move(mark)); }
+model::Mark TraceMaker::add_mark(model::Mark mark) { return marks_.emplace_back(writer_.add_mark(std::move(mark))); }
+
+void TraceMaker::begin_behind(std::vector<model::Mark> earlier) {
+  marks_ = std::move(earlier);
+  writer_.begin_behind(marks_);
+}
 
 void TraceMaker::write_frame() {
   take_tables();
@@ -107,6 +142,16 @@ void TraceMaker::write_totals(const model::Totals& totals) {
 void TraceMaker::write_scan(const model::HeapScan& scan) {
   write_frame();
   if (written_) written_ = writer_.write_scan(scan, tables_);
+}
+
+std::vector<model::Mark> as_earlier(const std::vector<model::Mark>& all) {
+  constexpr size_t kMaxEarlier = 1000;
+  const size_t skipped = all.size() > kMaxEarlier ? all.size() - kMaxEarlier : 0;
+  std::vector<model::Mark> marks(all.begin() + static_cast<std::ptrdiff_t>(skipped), all.end());
+  for (model::Mark& mark : marks) {
+    mark = {.number = mark.number, .kind = model::MarkKind::kEarlier, .name = std::move(mark.name)};
+  }
+  return marks;
 }
 
 }  // namespace heaptap::collect

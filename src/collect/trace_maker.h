@@ -1,10 +1,12 @@
 // Makes a trace of what a stream brings: the host's half of a recording.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "base/result.h"
 #include "collect/event_coder.h"
 #include "collect/event_stream.h"
+#include "model/capture.h"
 #include "model/event_source.h"
 #include "model/heap_scan.h"
 #include "model/mark.h"
@@ -36,6 +38,10 @@ class TraceMaker {
 
   // At the place that was reached.
   model::Mark add_mark(model::Mark mark);
+  // Before the first one: those of the programs that the process ran before this one.
+  void begin_behind(std::vector<model::Mark> earlier);
+  // All of the trace, those that the program set with them.
+  [[nodiscard]] const std::vector<model::Mark>& marks() const { return marks_; }
   // From here on calls may be missing: model::CaptureGap.
   void note_gap(uint32_t gap) { noted_gaps_ |= gap; }
 
@@ -44,7 +50,10 @@ class TraceMaker {
   [[nodiscard]] const model::Tables& tables() const { return tables_; }
   [[nodiscard]] EventCoder& coder() { return coder_; }
   [[nodiscard]] const EventCoder& coder() const { return coder_; }
+  // Events that came, and aren't in the trace yet.
+  [[nodiscard]] std::span<const wire::RawEvent> waiting() const { return raw_; }
   [[nodiscard]] uint64_t event_count() const { return event_count_; }
+  void note_missed_releases(model::Capture& capture) const;
   // Why calls may be missing, for all that is known by now: model::CaptureGap.
   [[nodiscard]] uint32_t gaps() const;
 
@@ -52,6 +61,7 @@ class TraceMaker {
   void code_events(bool last);
   [[nodiscard]] static bool is_overdue(const wire::RawEvent& event, const StreamState& state);
   void add_batch();
+  void take_said(const Said& said);
 
   EventStream& stream_;
   trace::TraceWriter& writer_;
@@ -62,7 +72,12 @@ class TraceMaker {
   model::EventSink* follower_ = nullptr;
   uint64_t event_count_ = 0;
   uint32_t noted_gaps_ = 0;
+  std::vector<model::Mark> marks_;
   base::Result<> written_;
 };
+
+// Marks as the trace of the next program of the process has them: as many as somebody may still ask for, since each program of a
+// process that executes many has a copy.
+std::vector<model::Mark> as_earlier(const std::vector<model::Mark>& marks);
 
 }  // namespace heaptap::collect

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "base/safe_text.h"
+#include "base/small_file.h"
 
 namespace heaptap::collect {
 namespace {
@@ -40,7 +40,7 @@ std::string fill_in(const std::string& pattern, uint32_t pid) {
 // What a program is called goes into a file's name: one that terminals show as it is, and not too long for a file.
 std::string file_name_part(const std::string& program) {
   constexpr size_t kMaxBytes = 180;
-  const std::string name = std::filesystem::path(program).filename().string();
+  const std::string name(base::file_name_of(program));
   std::string safe = base::safe_text(name);
   if (safe != name) std::ranges::replace(safe, '\\', '_');
   if (safe.size() > kMaxBytes) safe.resize(kMaxBytes);
@@ -69,18 +69,15 @@ std::string trace_path(const std::string& pattern, const std::string& program, u
 
 std::string run_path(const std::string& main_trace) { return stem_of(main_trace) + ".run"; }
 
+// Made beside and renamed, so that the link is there at every moment. A file of that name that is no link stays.
 void link_latest(const std::string& file) {
-  namespace fs = std::filesystem;
-  const fs::path path(file);
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  // Made beside and renamed, so that the link is there at every moment. A file of that name that is no link stays.
-  std::error_code ignored;
-  const fs::path link = folder / kLatestTrace;
-  if (fs::exists(fs::symlink_status(link, ignored)) && !fs::is_symlink(link, ignored)) return;
-  const fs::path fresh = folder / fmt::format(".{}.{}", kLatestTrace, getpid());
-  fs::create_symlink(path.filename(), fresh, ignored);
-  if (!ignored) fs::rename(fresh, link, ignored);
-  if (ignored) fs::remove(fresh, ignored);
+  const std::string_view name = base::file_name_of(file);
+  const std::string folder = file.substr(0, file.size() - name.size());
+  const std::string link = folder + std::string(kLatestTrace);
+  if (base::exists(link) && base::read_link(link).empty()) return;
+  const std::string fresh = fmt::format("{}.{}.{}", folder, kLatestTrace, getpid());
+  if (symlink(std::string(name).c_str(), fresh.c_str()) != 0) return;
+  if (rename(fresh.c_str(), link.c_str()) != 0) unlink(fresh.c_str());
 }
 
 }  // namespace heaptap::collect

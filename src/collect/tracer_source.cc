@@ -3,9 +3,12 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 #include <variant>
 
 #include "base/exit_status.h"
+#include "collect/asked_file.h"
 #include "collect/sanitizer_check.h"
 
 namespace heaptap::collect {
@@ -50,9 +53,13 @@ void TracerSource::attach(pid_t process) {
 
 void TracerSource::add_waits(std::vector<pollfd>& waits) const {
   if (!is_gone_) waits.push_back({line_.descriptor(), POLLIN, 0});
+  waits.push_back({answers_->descriptor(), POLLIN, 0});
 }
 
 void TracerSource::take_news() {
+  for (const tracer::Answer& answer : answers_->take()) {
+    if (!is_gone_) line_.answer(answer);
+  }
   while (!is_gone_) {
     const auto message = line_.receive();
     if (!message) return;
@@ -74,8 +81,8 @@ void TracerSource::take(const tracer::LogWanted& message) {
                                 .from_start = message.reason == Reason::kStart || message.reason == Reason::kExec});
   }
   if (process != nullptr) {
-    line_.give_log(message.process, process->recording->log());
-    process->recording->log().close_descriptor();
+    line_.give_log(message.process, *process->recording->log());
+    process->recording->log()->close_descriptor();
     return;
   }
   line_.refuse_log(message.process);
@@ -120,6 +127,26 @@ void TracerSource::take(const tracer::Exiting& message) {
     (void)process->recording->scan(access_to(line_, message.process),
                                    message.notice);  // a failure is noted in the trace
   }
+}
+
+// As AgentSource answers what an agent asks for the program that it is in.
+void TracerSource::take(const tracer::Asked& message) {
+  const auto tell = [answers = answers_, process = message.process, question = message.question](
+                        int error, const ReportOutcome& outcome) {
+    answers->add({.process = process, .question = question, .error = error, .counts = outcome.counts});
+  };
+  const auto answer = [tell](const ReportOutcome& outcome) { tell(outcome.is_done ? 0 : EIO, outcome); };
+  RecordedProcess* const process = processes_.find(message.process);
+  if (process == nullptr || reports_ == nullptr) return tell(ENOTSUP, {});
+  if (message.kind == tracer::Asked::Kind::kReport) {
+    base::UniqueFd file;
+    const int error = open_asked_file(message.thread, message.path, file);
+    if (error != 0) return tell(error, {});
+    return reports_->request(*process, std::move(file), answer);
+  }
+  const auto number = scan(*process);
+  if (!number) return tell(EPERM, {});
+  reports_->request_counts(*process, *number, answer);
 }
 
 void TracerSource::take(const Left& message) {

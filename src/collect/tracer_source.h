@@ -3,9 +3,11 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
+#include "collect/pending_answers.h"
 #include "collect/recording_source.h"
 #include "tracer/tracer_client.h"
 
@@ -45,6 +47,7 @@ class TracerSource : public RecordingSource {
   [[nodiscard]] bool is_settled() const override { return asked_.empty(); }
   base::Result<uint32_t> scan(RecordedProcess& process) override;
   bool has_left(const RecordedProcess& process) override;
+  void serve_programs(ReportRequests& reports) override { reports_ = &reports; }
   void let_go(RecordedProcess& process) override;
   void accept_no_more() override;
 
@@ -53,6 +56,7 @@ class TracerSource : public RecordingSource {
   void take(const tracer::Attached& message);
   void take(const tracer::NotAttached& message);
   void take(const tracer::Exiting& message);
+  void take(const tracer::Asked& message);
   void take(const tracer::Left& message);
   void take(const tracer::Noted& message);
   void take(const tracer::TracerGone& message);
@@ -65,6 +69,8 @@ class TracerSource : public RecordingSource {
   RecordedProcesses& processes_;
   tracer::TracerClient& line_;
   TracerSourceOptions options_;
+  ReportRequests* reports_ = nullptr;
+  std::shared_ptr<PendingAnswers> answers_ = std::make_shared<PendingAnswers>();  // reports may outlive this
   std::set<pid_t> asked_;  // attach() was called, and no answer came yet
   std::map<pid_t, tracer::Left::Reason> left_;
   unsigned failures_ = 0;

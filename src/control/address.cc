@@ -6,18 +6,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 #include <utility>
+
+#include "base/small_file.h"
+#include "base/socket_peer.h"
+#include "base/whole_number.h"
 
 namespace heaptap::control {
 namespace {
 
 constexpr std::string_view kProcessName = "heaptap.recording.";
+constexpr char kBeforeMachine = '@';
 constexpr int kBacklog = 64;
 
 // Nobody else may put something there.
@@ -51,9 +54,16 @@ bool listen_at(int descriptor, const Address& address) {
 
 }  // namespace
 
-Address address_of_process(pid_t process) {
+std::string to_text(const ProcessName& process) {
+  return process.machine.empty() ? fmt::format("process {}", process.pid)
+                                 : fmt::format("process {} of {}", process.pid, process.machine);
+}
+
+std::optional<Address> address_of_process(const ProcessName& process) {
   Address address;
-  const std::string name = fmt::format("{}{}", kProcessName, process);
+  std::string name = fmt::format("{}{}", kProcessName, process.pid);
+  if (!process.machine.empty()) name += kBeforeMachine + process.machine;
+  if (name.size() >= sizeof(address.name.sun_path)) return std::nullopt;
   address.name.sun_family = AF_UNIX;
   std::memcpy(address.name.sun_path + 1, name.data(), name.size());  // a leading NUL: the abstract namespace
   address.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
@@ -69,23 +79,14 @@ std::optional<Address> address_of_file(const std::string& path) {
   return address;
 }
 
-std::optional<uid_t> peer_of(int connection) {
-  ucred peer{};
-  socklen_t bytes = sizeof(peer);
-  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return std::nullopt;
-  return peer.uid;
-}
+bool may_ask(int connection) { return base::is_own_user_or_root(base::user_of_peer(connection)); }
 
-bool may_ask(int connection) {
-  const std::optional<uid_t> peer = peer_of(connection);
-  return peer && (*peer == 0 || *peer == geteuid());
-}
+bool is_believed(int connection) { return may_ask(connection) || (geteuid() == 0 && base::user_of_peer(connection)); }
 
-bool is_believed(int connection) { return may_ask(connection) || (geteuid() == 0 && peer_of(connection)); }
-
-base::UniqueFd listen_for_process(pid_t process) {
-  base::UniqueFd socket = make_socket();
-  if (socket && !listen_at(socket.get(), address_of_process(process))) socket.reset();
+base::UniqueFd listen_for_process(const ProcessName& process) {
+  const auto address = address_of_process(process);
+  base::UniqueFd socket = address ? make_socket() : base::UniqueFd();
+  if (socket && !listen_at(socket.get(), *address)) socket.reset();
   return socket;
 }
 
@@ -115,26 +116,26 @@ SocketFile::~SocketFile() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
-bool is_reachable(pid_t process) {
+bool is_reachable(const ProcessName& process) {
   const base::UniqueFd connection = make_socket();
-  const Address address = address_of_process(process);
-  return connection &&
-         connect(connection.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0 &&
-         (geteuid() == 0 || peer_of(connection.get()) == geteuid());
+  const auto address = address_of_process(process);
+  return connection && address &&
+         connect(connection.get(), reinterpret_cast<const sockaddr*>(&address->name), address->bytes) == 0 &&
+         (geteuid() == 0 || base::user_of_peer(connection.get()) == geteuid());
 }
 
-// proc(5), /proc/net/unix: the last word of a line is the name, an abstract one begins with an @.
-std::vector<pid_t> processes_with_socket() {
-  std::vector<pid_t> found;
-  std::ifstream file("/proc/net/unix");
-  for (std::string line; std::getline(file, line);) {
-    const size_t at = line.rfind('@');
-    const std::string_view name = at == std::string::npos ? "" : std::string_view(line).substr(at + 1);
-    if (!name.starts_with(kProcessName)) continue;
-    const std::string_view number = name.substr(kProcessName.size());
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), pid);
-    if (error == std::errc() && end == number.data() + number.size() && pid > 0) found.push_back(pid);
+// proc(5), /proc/net/unix: a line ends in the name, of which an abstract one begins with an @.
+std::vector<ProcessName> processes_with_socket() {
+  std::vector<ProcessName> found;
+  const std::string begin = " @" + std::string(kProcessName);
+  for (const std::string& line : base::split(base::read_small_file("/proc/net/unix"), '\n')) {
+    const size_t at = line.find(begin);
+    if (at == std::string::npos) continue;
+    const std::string_view name = std::string_view(line).substr(at + begin.size());
+    const std::string_view number = name.substr(0, name.find(kBeforeMachine));
+    const auto pid = base::whole_number<pid_t>(number);
+    if (!pid || *pid <= 0) continue;
+    found.emplace_back(*pid, number.size() < name.size() ? std::string(name.substr(number.size() + 1)) : std::string());
   }
   // Each connection has a line, too.
   std::ranges::sort(found);

@@ -1,4 +1,5 @@
-// Where a recording is asked for: an abstract UNIX socket named after each recorded process, which ends with the one who
+// Where a recording is asked for: an abstract UNIX socket named after each recorded process (and the machine where it runs, if
+// that is another one), which ends with the one who
 // listens, and a socket file of mode 0600 for the whole recording, which can be named, listed and forwarded. Only the same user
 // and root are listened to, and only these are believed.
 #pragma once
@@ -6,8 +7,10 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+#include <compare>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -19,19 +22,29 @@ struct Address {
   sockaddr_un name{};
   socklen_t bytes = 0;
 };
-Address address_of_process(pid_t process);
+
+// A recorded process.
+struct ProcessName {
+  // NOLINTNEXTLINE(google-explicit-constructor,hicpp-explicit-conversions): a number alone means a process of this machine
+  ProcessName(pid_t number, std::string on = {}) : pid(number), machine(std::move(on)) {}
+  pid_t pid;
+  std::string machine;  // that it runs on, as its user named it; empty: this one
+  auto operator<=>(const ProcessName&) const = default;
+};
+// "process 7", "process 7 of board:8086"
+std::string to_text(const ProcessName& process);
+// None: it is too long for a socket.
+std::optional<Address> address_of_process(const ProcessName& process);
 // None: it is too long for a socket.
 std::optional<Address> address_of_file(const std::string& path);
 
-// Of a connection: who is at the other end; no user where that isn't known.
-std::optional<uid_t> peer_of(int connection);
-// Whether the peer may ask: this user, or root.
+// Whether the peer of a connection may ask: this user, or root.
 bool may_ask(int connection);
 // Whether the peer is believed: one who may ask is; and root reads what anybody recorded.
 bool is_believed(int connection);
 
 // Listening, not blocking; none where that isn't possible.
-base::UniqueFd listen_for_process(pid_t process);
+base::UniqueFd listen_for_process(const ProcessName& process);
 
 // The socket file of a recording, removed with this.
 class SocketFile {
@@ -53,9 +66,9 @@ class SocketFile {
 };
 
 // Whether a recorder listens there that answers this user.
-bool is_reachable(pid_t process);
+bool is_reachable(const ProcessName& process);
 
 // Recorded processes that can be asked for on this machine, by whomever they are recorded.
-std::vector<pid_t> processes_with_socket();
+std::vector<ProcessName> processes_with_socket();
 
 }  // namespace heaptap::control

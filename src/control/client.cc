@@ -8,17 +8,23 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include "control/address.h"
+#include "base/descriptor_message.h"
+#include "base/socket_peer.h"
 
 namespace heaptap::control {
 namespace {
 
 constexpr std::chrono::seconds kLongestGreeting{30};  // a recorder that is in a scan of a large program
 
-base::Error nobody_records(pid_t process) {
+base::Error nobody_records(const ProcessName& name) {
+  const pid_t process = name.pid;
+  if (!name.machine.empty()) {
+    return base::make_error(
+        "{} is not being recorded on this machine: record it with `heaptap attach -H {} {}`, then ask again",
+        to_text(name), name.machine, process);
+  }
   struct stat facts{};
   if (stat(fmt::format("/proc/{}", process).c_str(), &facts) != 0) {
     return base::make_error("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
@@ -43,27 +49,14 @@ base::UniqueFd connect_to(const Address& address) {
   return connection;
 }
 
-// The last one; others that came are closed.
-base::UniqueFd file_in(msghdr& message) {
-  base::UniqueFd file;
-  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
-    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
-      file = base::UniqueFd(descriptor);
-    }
-  }
-  return file;
-}
-
 }  // namespace
 
-base::Result<std::unique_ptr<Client>> Client::connect(pid_t process) {
-  base::UniqueFd connection = connect_to(address_of_process(process));
+base::Result<std::unique_ptr<Client>> Client::connect(const ProcessName& process) {
+  const auto address = address_of_process(process);
+  if (!address) return base::fail("{}: that is too long for the name of a socket", to_text(process));
+  base::UniqueFd connection = connect_to(*address);
   if (!connection) return std::unexpected(nobody_records(process));
-  auto client = std::unique_ptr<Client>(new Client(std::move(connection), fmt::format("process {}", process)));
+  auto client = std::unique_ptr<Client>(new Client(std::move(connection), to_text(process)));
   HEAPTAP_TRY(client->greet());
   return client;
 }
@@ -83,7 +76,7 @@ base::Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_
 
 base::Result<> Client::greet() {
   if (!is_believed(connection_.get())) return std::unexpected(recorded_by_another(name_));
-  const std::optional<uid_t> peer = peer_of(connection_.get());
+  const std::optional<uid_t> peer = base::user_of_peer(connection_.get());
   // Root's heaptap listens to root alone, and closes the door at once.
   const auto refused = [&]() -> base::Result<> {
     if (peer != geteuid()) return std::unexpected(recorded_by_another(name_));
@@ -146,23 +139,17 @@ std::optional<Fields> Client::next_news() {
 base::Result<> Client::read(bool waits) {
   constexpr size_t kPieceBytes = size_t{16} << 10;
   std::array<char, kPieceBytes> piece;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> room{};
-  iovec part{piece.data(), piece.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
+  base::UniqueFd file;
   ssize_t bytes = 0;
   do {
-    bytes = recvmsg(connection_.get(), &message, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));
+    bytes = base::receive_message(connection_.get(), piece, file, waits ? 0 : MSG_DONTWAIT);
     if (bytes < 0 && errno == EINTR && give_up_ && give_up_()) return base::fail("interrupted: it goes on over there");
   } while (bytes < 0 && errno == EINTR);
   if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
   if (bytes <= 0)
     return lost(bytes < 0 ? base::Error{base::reason_of(errno)}
                           : base::make_error("it or the process ended meanwhile"));
-  if (auto file = file_in(message)) file_ = std::move(file);
+  if (file) file_ = std::move(file);
   reader_.add({piece.data(), static_cast<size_t>(bytes)});
   return {};
 }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "control/address.h"
 #include "control/message.h"
 
 namespace heaptap::control {
@@ -23,7 +24,7 @@ struct Answer {
 class Client {
  public:
   // The recording of a process; of a socket file.
-  static base::Result<std::unique_ptr<Client>> connect(pid_t process);
+  static base::Result<std::unique_ptr<Client>> connect(const ProcessName& process);
   static base::Result<std::unique_ptr<Client>> connect(const std::string& socket_path);
 
   // Waits for the answer: scans take their time, so there is no bound but the connection's life, and `give_up`.

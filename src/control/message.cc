@@ -1,6 +1,7 @@
 #include "control/message.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "wire/frame.h"
 #include "wire/varint.h"
@@ -104,17 +105,23 @@ Message hello() {
   return message;
 }
 
+void MessageReader::add(std::string_view bytes) {
+  bytes_.erase(0, std::exchange(read_, 0));
+  bytes_ += bytes;
+}
+
 std::optional<Message> MessageReader::next() {
-  if (!is_sound_ || bytes_.size() < kLengthBytes) return std::nullopt;
-  const size_t length = wire::get_u32(reinterpret_cast<const uint8_t*>(bytes_.data()));
+  const std::string_view rest = std::string_view(bytes_).substr(read_);
+  if (!is_sound_ || rest.size() < kLengthBytes) return std::nullopt;
+  const size_t length = wire::get_u32(reinterpret_cast<const uint8_t*>(rest.data()));
   if (length > max_bytes_) {
     is_sound_ = false;
     return std::nullopt;
   }
-  if (bytes_.size() - kLengthBytes < length) return std::nullopt;
-  auto message = read_message(std::string_view(bytes_).substr(kLengthBytes, length));
+  if (rest.size() - kLengthBytes < length) return std::nullopt;
+  auto message = read_message(rest.substr(kLengthBytes, length));
   is_sound_ = message.has_value();
-  bytes_.erase(0, kLengthBytes + length);
+  read_ += kLengthBytes + length;
   return message;
 }
 

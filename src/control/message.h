@@ -16,7 +16,7 @@
 namespace heaptap::control {
 
 inline constexpr uint32_t kMajorVersion = 1;  // another one isn't spoken with
-inline constexpr uint32_t kMinorVersion = 0;  // a greater one only adds kinds and fields
+inline constexpr uint32_t kMinorVersion = 1;  // a greater one only adds kinds and fields
 inline constexpr size_t kMaxRequestBytes = size_t{64} << 10;
 inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
 
@@ -41,6 +41,40 @@ enum class Kind : uint8_t {
   kDetach = 27,
   kKill = 28,
   kSubscribe = 29,  // to news
+
+  // Between two machines (remote/): of the line itself,
+  kResume = 64,    // behind kHello: kSession, and kNumber of the messages of this line that were received so far
+  kReceived = 65,  // kNumber, likewise
+  kHeartbeat = 66,
+  // of the host,
+  kRecord = 70,    // kArgument, kEnvironment, kPid: what is to be recorded, and how; once
+  kBlocks = 71,    // of kStream: kBytes, those that are alive by all that was received
+  kFarewell = 73,  // it has all that it wants, or wants no more: the session is over
+  kLetGo = 72,     // of all
+  // and of the target's side.
+  kRecording = 80,  // kStream begins: kCapture, kPid, kImage
+  kBytes = 81,      // of kStream
+  kMarked = 82,     // of kStream, behind all of its bytes so far: kMarkKind, kName, kTimeNs
+  kBlocksWanted = 83,
+  kScanned = 84,      // of kStream: kBytes, in pieces; the last one has the rest
+  kEnded = 85,        // kStream: kCapture
+  kNotRecorded = 87,  // kPid, kText
+  kAllEnded = 88,
+  kFiguresNow = 89,  // of kStream
+  kDropped = 90,     // kStream never was a recording
+  // Files of modules, which the host asks for: one piece at a time.
+  kFileWanted = 105,   // of kStream's kModule, from kOffset on
+  kFilePiece = 106,    // the answer: the same fields, kFileBytes, kBuildId, kBytes; or kText says why there is none
+  kFileSettled = 107,  // the host has it, or doesn't want it any more
+
+  // To a server of symbols (symbol_server/), by kBuildId.
+  kSymbolLevels = 110,  // of each kBuildId: kLevel, in an entry each
+  kFramesAt = 111,      // of kAddresses: kFrames, of as many as there was room for
+  kVariableAt = 112,    // of kAddress: kName, kFile, kLine, kBegin, kSizeBytes; none of them: it isn't known
+  kRowsOf = 113,        // rows for unwinding: kRows of all, or kRow at kAddress alone
+  // Rows for unwinding between two machines: what the target's side lacks, and what the host has.
+  kRowsWanted = 114,  // kBuildId, kName, kAddress, kArchitecture
+  kRows = 115,        // kBuildId: kRows, in pieces (kMore); none: there are none
 };
 
 enum class Field : uint8_t {
@@ -95,6 +129,51 @@ enum class Field : uint8_t {
   kEventsBefore = 68,
   kNewsKind = 69,
   kSignal = 70,  // its name: "TERM"
+
+  // Between two machines.
+  kSession = 80,  // 16 bytes; none: a new one
+  kStream = 81,
+  kBytes = 82,
+  kCapture = 83,
+  kEnvironment = 84,
+  kOmit = 85,  // an object whose calls are no events, one each
+  kNoCpp = 86,
+  kLogBytes = 87,
+  kReportSignal = 88,
+  kUser = 89,
+  kNotesBefore = 91,  // of kEnded: so many of the capture's notes come before those of the trace's maker
+  kMore = 92,         // another piece follows
+  kChecksum = 93,
+  kReadBytes = 94,
+  kSkippedBytes = 95,
+  kStoppedNs = 96,
+  kThreads = 97,
+  kNote = 98,  // one each
+  kReason = 99,
+  kPooled = 104,       // blocks of pools: as blocks are told, with the pool's number above the size
+  kCompression = 109,  // of kRecord: 0 where it helps, 1 always, 2 never
+  kTakesOver = 110,    // of kResume: the host wants what the target's side records by itself
+  kFetches = 120,      // the host may ask for files
+  kModule = 121,       // by its number in kStream
+  kOffset = 122,
+  kFileBytes = 123,  // in all
+  kBuildId = 124,    // its bytes
+  kQuestion = 125,   // of kBlocksWanted, and of the kBlocks that answer it
+
+  // Symbols.
+  kLevel = 131,  // symbols::SymbolLevel
+  kAddresses = 132,
+  kFrames = 133,
+  kAddress = 134,  // link-time
+  kIsThreadLocal = 135,
+  kFile = 136,
+  kLine = 137,
+  kBegin = 138,
+  kSizeBytes = 139,
+  kRows = 140,  // model/row_table.h
+  kRow = 141,
+  kBegins = 142,  // kRows from this byte on
+  kArchitecture = 143,
 };
 
 enum class NewsKind : uint8_t {
@@ -158,15 +237,16 @@ class MessageReader {
   // A longer message is no message.
   explicit MessageReader(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  void add(std::string_view bytes) { bytes_ += bytes; }
+  void add(std::string_view bytes);
   // None: there is no whole one yet, or what comes is no message of this protocol: is_sound() turns false for good.
   std::optional<Message> next();
   [[nodiscard]] bool is_sound() const { return is_sound_; }
-  [[nodiscard]] size_t waiting_bytes() const { return bytes_.size(); }
+  [[nodiscard]] size_t waiting_bytes() const { return bytes_.size() - read_; }
 
  private:
   size_t max_bytes_;
   std::string bytes_;
+  size_t read_ = 0;  // of these
   bool is_sound_ = true;
 };
 

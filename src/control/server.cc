@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "base/descriptor_message.h"
 #include "control/address.h"
 
 namespace heaptap::control {
@@ -16,24 +16,6 @@ namespace {
 
 constexpr size_t kMaxClients = 32;
 constexpr size_t kMaxOutgoingBytes = size_t{1} << 20;  // a client that leaves more unread is gone
-
-ssize_t send_with_file(int connection, std::string_view bytes, int file) {
-  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (file >= 0) {
-    message.msg_control = room.data();
-    message.msg_controllen = room.size();
-    cmsghdr* const head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(head), &file, sizeof(int));
-  }
-  return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 
 }  // namespace
 
@@ -155,7 +137,7 @@ void Server::send(Client& client, const Message& message, int file) {
 void Server::flush(Client& client) {
   while (!client.outgoing.empty() && !client.is_gone) {
     Outgoing& first = client.outgoing.front();
-    const ssize_t sent = send_with_file(client.connection.get(), first.bytes, first.file ? first.file.get() : -1);
+    const ssize_t sent = base::send_message(client.connection.get(), first.bytes, first.file.get(), MSG_DONTWAIT);
     if (sent < 0) {
       client.is_gone = errno != EAGAIN && errno != EINTR && errno != ENOBUFS;
       return;

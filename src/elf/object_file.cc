@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -38,10 +40,8 @@ base::UniqueFd open_below(const std::string& root, const std::string& path) {
 }
 
 base::UniqueFd open_mapping(pid_t thread, const process::Mapping& mapping) {
-  std::array<char, 64> name;
-  snprintf(name.data(), name.size(), "map_files/%llx-%llx", static_cast<unsigned long long>(mapping.range.begin),
-           static_cast<unsigned long long>(mapping.range.end));
-  return base::UniqueFd(open(proc_path(thread, name.data()).c_str(), kOpenFlags));
+  const std::string name = fmt::format("map_files/{:x}-{:x}", mapping.range.begin, mapping.range.end);
+  return base::UniqueFd(open(proc_path(thread, name).c_str(), kOpenFlags));
 }
 
 bool is_file_of(int file, const MappedObject& object) {

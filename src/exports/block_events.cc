@@ -42,7 +42,7 @@ class BlockReplay : public model::EventSink {
       : stack_ids_(input.stack_ids), thread_(input.thread), events_(events), undone_(undone) {
     for (size_t place = 0; place < input.report.stacks.size(); ++place) {
       const report::StackEntry& stack = input.report.stacks[place];
-      if (!stack.mapping) places_.emplace(stack.id, place);
+      if (!stack.is_apart()) places_.emplace(stack.id, place);
     }
   }
 

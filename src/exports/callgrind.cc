@@ -47,7 +47,7 @@ class Program {
       of_frame_.push_back({intern({module_of(frame), file_of(frame), name_of(frame)}), frame.line});
     root_ = intern({"", "", "(all stacks)"});
     for (const StackEntry& stack : report.stacks)
-      if (!stack.mapping) add(stack);
+      if (!stack.is_apart()) add(stack);
   }
 
   void write(const report::Write& write);

@@ -8,6 +8,7 @@
 #include "base/safe_text.h"
 #include "exports/finding_writers.h"
 #include "exports/frame_text.h"
+#include "report/label_sums.h"
 #include "report/telling_frame.h"
 
 namespace heaptap::exports {
@@ -17,7 +18,7 @@ constexpr std::string_view kHead =
     "id,function,variant,mapping,allocations,frees,allocated_bytes,live_blocks,live_bytes,peak_bytes,temporary_"
     "allocations,"
     "definite_blocks,definite_bytes,indirect_blocks,indirect_bytes,possible_blocks,possible_bytes,caller,file,line,"
-    "stack\r\n";
+    "stack,pooled,pool,tags\r\n";
 
 class Row {
  public:
@@ -71,6 +72,9 @@ std::string row_of(const report::Report& report, const report::StackEntry& stack
   std::string callers;
   for (const model::Frame& each : frames) callers += (callers.empty() ? "" : " < ") + name_of(each);
   row.text(callers);
+  row.number(true, stack.pooled ? 1 : 0);
+  row.text(stack.pool);
+  row.text(report::path_of_tags(stack.tags));
   return row.finish();
 }
 

@@ -115,7 +115,7 @@ base::Result<> write_dhat(const Input& input, const report::Write& write) {
   bool first = true;
   for (size_t place = 0; place < report.stacks.size(); ++place) {
     const report::StackEntry& stack = report.stacks[place];
-    if (stack.mapping) continue;
+    if (stack.is_apart()) continue;
     write(fmt::format("{}\n{{\"tb\":{},\"tbk\":{}", std::exchange(first, false) ? "" : ",", stack.allocated_bytes,
                       stack.allocations));
     if (tells_lives(report)) {

@@ -128,7 +128,7 @@ std::string samples_of(const Metric& metric, const report::Report& report, const
   std::vector<uint64_t> weights;
   for (size_t place = 0; place < report.stacks.size(); ++place) {
     const uint64_t value = metric.of(report.stacks[place]);
-    if (report.stacks[place].mapping || value == 0) continue;
+    if (report.stacks[place].is_apart() || value == 0) continue;
     stacks.push_back(tables.stack(place));
     weights.push_back(value);
   }

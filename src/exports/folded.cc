@@ -25,7 +25,7 @@ base::Result<> write_folded(const Input& input, const report::Write& write) {
   HEAPTAP_TRY(require(input.metric, report));
   for (const report::StackEntry& stack : report.stacks) {
     const uint64_t value = input.metric.of(stack);
-    if (stack.mapping || value == 0) continue;
+    if (stack.is_apart() || value == 0) continue;
     std::string line;
     for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
       line += without_separator(name_of(report.frames[*frame])) + ";";

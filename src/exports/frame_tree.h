@@ -17,7 +17,7 @@ inline FrameTree build_frame_tree(const report::Report& report, const Metric& me
   FrameTree root;
   for (const report::StackEntry& stack : report.stacks) {
     const uint64_t weight = metric.of(stack);
-    if (stack.mapping || weight == 0) continue;
+    if (stack.is_apart() || weight == 0) continue;
     FrameTree* node = &root;
     node->weight += weight;
     for (const report::FrameIndex frame : stack.frames) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,13 @@ std::string lines_of(const report::Report& report, const report::StackEntry& sta
   }
   return text;
 }
+
+std::string head_line(uint64_t outstanding, uint64_t change) {
+  return fmt::format("{} ({:+})\n", static_cast<int64_t>(outstanding), static_cast<int64_t>(change));
+}
+
+// Mappings aren't outstanding.
+uint64_t outstanding_of(const report::StackCount& stack) { return stack.mapping ? 0 : stack.live_bytes; }
 
 // What stacks hold, and what of it is written. Numbers wrap around: a trace may say anything of sizes.
 class HeldByStack {
@@ -97,7 +105,7 @@ void HeldByStack::write_changes(const report::Write& write) {
     const int64_t others = change_of(*other);
     return change != others ? change > others : one->first < other->first;
   });
-  write(fmt::format("{} ({:+})\n", static_cast<int64_t>(now_), static_cast<int64_t>(now_ - written_)));
+  write(head_line(now_, now_ - written_));
   for (Entry* const entry : changed_) {
     write(fmt::format("{:+}\n{}", change_of(*entry), entry->first));
     entry->second.written = entry->second.now;
@@ -145,16 +153,16 @@ class Series : public BlockEvents {
 void add_live_bytes(const report::Report& report, HeldByStack& held) {
   for (size_t place = 0; place < report.stacks.size(); ++place) {
     const report::StackEntry& stack = report.stacks[place];
-    if (!stack.mapping && stack.live_bytes != 0) held.add(place, stack.live_bytes);
+    if (!stack.is_apart() && stack.live_bytes != 0) held.add(place, stack.live_bytes);
   }
 }
 
-base::Result<> check(const report::Report& report) {
+}  // namespace
+
+base::Result<> check_memlog(const report::Report& report) {
   if (report.totals.live_known) return {};
   return base::fail("what is not freed is not known of this trace");
 }
-
-}  // namespace
 
 std::string memlog_name(const report::Report& report) {
   const model::Capture& capture = report.capture;
@@ -166,7 +174,7 @@ std::string memlog_name(const report::Report& report) {
 }
 
 base::Result<> write_memlog_series(const Input& input, std::span<const uint64_t> moments_ns, NumberedOutput& output) {
-  HEAPTAP_TRY(check(input.report));
+  HEAPTAP_TRY(check_memlog(input.report));
   HeldByStack held(input.report);
   HEAPTAP_TRY(output.read_earlier([&held](std::string_view text) { held.add_written(text); }));
   if (moments_ns.empty()) {
@@ -179,11 +187,45 @@ base::Result<> write_memlog_series(const Input& input, std::span<const uint64_t>
 }
 
 base::Result<> write_memlog(const report::Report& report, const report::Write& write) {
-  HEAPTAP_TRY(check(report));
+  HEAPTAP_TRY(check_memlog(report));
   HeldByStack held(report);
   add_live_bytes(report, held);
   held.write_changes(write);
   return {};
+}
+
+int64_t MemlogChanges::change_of(const report::Report& counts, uint64_t id) const {
+  const uint64_t written = id <= written_.size() ? written_[id - 1] : 0;
+  return static_cast<int64_t>(outstanding_of(counts.counts[id - 1]) - written);
+}
+
+std::vector<uint64_t> MemlogChanges::changed(const report::Report& counts) const {
+  std::vector<uint64_t> ids;
+  for (uint64_t id = 1; id <= counts.counts.size(); ++id) {
+    if (change_of(counts, id) != 0) ids.push_back(id);
+  }
+  return ids;
+}
+
+void MemlogChanges::write(const report::Report& counts, const report::Report& named, const report::Write& write) const {
+  uint64_t outstanding = 0;
+  uint64_t before = 0;
+  for (const report::StackCount& stack : counts.counts) outstanding += outstanding_of(stack);
+  for (const uint64_t bytes : written_) before += bytes;
+  // Stacks that read the same are one.
+  std::map<std::string, int64_t> by_lines;
+  for (const report::StackEntry& stack : named.stacks) by_lines[lines_of(named, stack)] += change_of(counts, stack.id);
+  std::erase_if(by_lines, [](const auto& entry) { return entry.second == 0; });
+  std::vector<const std::pair<const std::string, int64_t>*> sorted;
+  for (const auto& entry : by_lines) sorted.push_back(&entry);
+  std::ranges::stable_sort(sorted, std::greater<>(), [](const auto* entry) { return entry->second; });
+  write(head_line(outstanding, outstanding - before));
+  for (const auto* const entry : sorted) write(fmt::format("{:+}\n{}", entry->second, entry->first));
+}
+
+void MemlogChanges::take_as_written(const report::Report& counts) {
+  written_.clear();
+  for (const report::StackCount& stack : counts.counts) written_.push_back(outstanding_of(stack));
 }
 
 }  // namespace heaptap::exports

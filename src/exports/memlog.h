@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "exports/formats.h"
@@ -23,5 +24,24 @@ std::string memlog_name(const report::Report& report);
 base::Result<> write_memlog_series(const Input& input, std::span<const uint64_t> moments_ns, NumberedOutput& output);
 // The report as the first file.
 base::Result<> write_memlog(const report::Report& report, const report::Write& write);
+
+// Files of a recording that goes on, each with the changes since the one before. Of what was written it keeps a number for each
+// stack, by the stack's id; only stacks that changed have to be named.
+class MemlogChanges {
+ public:
+  // Which these are. `counts`: the numbers of all stacks (analysis::Query::counts), as for all that follows.
+  [[nodiscard]] std::vector<uint64_t> changed(const report::Report& counts) const;
+  // The next file. `named`: has these stacks.
+  void write(const report::Report& counts, const report::Report& named, const report::Write& write) const;
+  // That file is where it should be.
+  void take_as_written(const report::Report& counts);
+
+ private:
+  [[nodiscard]] int64_t change_of(const report::Report& counts, uint64_t id) const;
+
+  std::vector<uint64_t> written_;  // by id - 1
+};
+// Fails where nothing is known of what is outstanding.
+base::Result<> check_memlog(const report::Report& report);
 
 }  // namespace heaptap::exports

@@ -70,7 +70,7 @@ const Metric* find_metric(std::string_view name) {
 
 bool is_known(const Metric& metric, const report::Report& report) {
   return is_recorded(metric, report) && std::ranges::all_of(report.stacks, [&](const StackEntry& stack) {
-           return stack.mapping || metric.known(stack);
+           return stack.is_apart() || metric.known(stack);
          });
 }
 
@@ -83,7 +83,7 @@ base::Result<> require(const Metric& metric, const report::Report& report) {
 
 uint64_t sum_of(const Metric& metric, const report::Report& report) {
   uint64_t sum = 0;
-  for (const StackEntry& stack : report.stacks) sum += stack.mapping ? 0 : metric.of(stack);
+  for (const StackEntry& stack : report.stacks) sum += stack.is_apart() ? 0 : metric.of(stack);
   return sum;
 }
 

@@ -197,13 +197,17 @@ void Profile::write_sample(const report::StackEntry& stack) {
   if (locations.empty()) locations.push_back(location_of_call(called));
   std::vector<uint64_t> values;
   for (const Metric* metric : shown_) values.push_back(metric->of(stack));
-  ProtobufMessage label;
-  label.add(1, text("function"));
-  label.add(2, text(called));
   ProtobufMessage sample;
   sample.add_packed(1, locations);
   sample.add_packed(2, values);
-  sample.add(3, label);
+  const auto add_label = [&](const char* key, const std::string& value) {
+    ProtobufMessage label;
+    label.add(1, text(key));
+    label.add(2, text(value));
+    sample.add(3, label);
+  };
+  add_label("function", called);
+  for (const std::string& tag : stack.tags) add_label("tag", base::safe_text(tag));
   put(kSample, sample);
 }
 
@@ -214,7 +218,7 @@ void Profile::write() {
     return module == tables_.modules.end() ? 0 : module->start;
   }());  // the first one: of the program
   for (const report::StackEntry& stack : report_.stacks)
-    if (!stack.mapping) write_sample(stack);
+    if (!stack.is_apart()) write_sample(stack);
   put_number(kTimeNanos, report_.capture.start_unix_ns);
   put_number(kDurationNanos, report_.capture.duration_ns);
   for (const std::string& text : texts_) {

@@ -51,7 +51,7 @@ class Profiles {
     std::string weights;
     for (const report::StackEntry& stack : report_.stacks) {
       const uint64_t value = metric.of(stack);
-      if (stack.mapping || value == 0) continue;
+      if (stack.is_apart() || value == 0) continue;
       std::string sample = weights.empty() ? "[" : ",\n[";
       for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame)
         sample += fmt::format("{},", *frame);

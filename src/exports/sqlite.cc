@@ -9,6 +9,7 @@
 #include "base/safe_text.h"
 #include "exports/finding_writers.h"
 #include "exports/frame_text.h"
+#include "report/label_sums.h"
 #include "report/note_text.h"
 #include "report/words.h"
 
@@ -25,7 +26,7 @@ CREATE TABLE frames (id INTEGER PRIMARY KEY, function TEXT, module TEXT, offset 
 CREATE TABLE stacks (id INTEGER PRIMARY KEY, function TEXT, variant TEXT, mapping INTEGER, allocations INTEGER, frees INTEGER,
                      allocated_bytes INTEGER, live_blocks INTEGER, live_bytes INTEGER, peak_bytes INTEGER,
                      temporary_allocations INTEGER, definite_blocks INTEGER, definite_bytes INTEGER, indirect_blocks INTEGER,
-                     indirect_bytes INTEGER, possible_blocks INTEGER, possible_bytes INTEGER, ends_early TEXT);
+                     indirect_bytes INTEGER, possible_blocks INTEGER, possible_bytes INTEGER, ends_early TEXT, pooled INTEGER, pool TEXT, tags TEXT);
 CREATE TABLE stack_frames (stack INTEGER, position INTEGER, frame INTEGER, PRIMARY KEY (stack, position)) WITHOUT ROWID;
 CREATE TABLE errors (id INTEGER PRIMARY KEY, kind TEXT, function TEXT, variant TEXT, address INTEGER, count INTEGER,
                      allocated_by TEXT, allocated_bytes INTEGER, first_freed_by TEXT);
@@ -145,7 +146,7 @@ class Tables {
   }
 
   void write_stacks() {
-    Row row(database_, "stacks", 18);
+    Row row(database_, "stacks", 21);
     Row frames(database_, "stack_frames", 3);
     for (const report::StackEntry& stack : report_.stacks) {
       row.number(stack.id).text(stack.function).text(stack.variant).number(stack.mapping ? 1 : 0);
@@ -158,7 +159,8 @@ class Tables {
       const report::StackLeaks leaks = stack.leaks.value_or(report::StackLeaks{});
       for (const report::BlockCount& count : {leaks.definite, leaks.indirect, leaks.possible})
         row.number(scanned, count.blocks).number(scanned, count.bytes);
-      row.text_if_any(report::ending_of(stack)).add();
+      row.text_if_any(report::ending_of(stack)).number(stack.pooled ? 1 : 0);
+      row.text_if_any(stack.pool).text_if_any(report::path_of_tags(stack.tags)).add();
       for (size_t position = 0; position < stack.frames.size(); ++position)
         frames.number(stack.id).number(position).number(stack.frames[position]).add();
     }

@@ -12,11 +12,13 @@
 #include "html/strings.h"
 #include "report/findings.h"
 #include "report/json_values.h"
+#include "report/label_sums.h"
 #include "report/stack_sums.h"
 #include "report/telling_frame.h"
 #include "report/text_blocks.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
+#include "report/words.h"
 
 namespace heaptap::html {
 namespace {
@@ -54,7 +56,7 @@ class Document {
     size_classes(document);
     activity(document);
     timeline(document);
-    document.json("marks", "[]");
+    marks(document);
     sizes(document);
     lifetimes(document);
     errors(document);
@@ -90,6 +92,7 @@ class Document {
     value["filter"] = report_.filter.empty() ? report::Json(nullptr) : report::Json(report_.filter);
     value["totals"] = report::json_of(report_.totals);
     value["leaks"] = report::json_of(report_.leaks);
+    if (!report_.ignored.rules.empty()) value["ignored"] = report::json_of(report_.ignored, report_.totals);
     return report::to_text(value);
   }
 
@@ -163,6 +166,12 @@ class Document {
 
   static int64_t place_or_none(uint32_t place) { return place == CallNodes::kNone ? -1 : int64_t{place}; }
 
+  // The form of the function, and what the program calls what it allocated: "sized, tag: request/parse".
+  static std::string form_of(const StackEntry& stack) {
+    const std::string labels = report::labels_of(stack);
+    return stack.variant + (stack.variant.empty() || labels.empty() ? "" : ", ") + labels;
+  }
+
   // Of each row: of a stack, or of several that are folded. Without frames and threads.
   std::vector<StackEntry> row_figures() const {
     std::vector<StackEntry> figures(rows_.rows.size());
@@ -173,7 +182,7 @@ class Document {
       figures[i].id = first.id;
       figures[i].function = first.function;
       figures[i].mapping = first.mapping;
-      if (rows_.rows[i].folded == 0) figures[i].variant = first.variant;
+      if (rows_.rows[i].folded == 0) figures[i].variant = form_of(first);
     }
     return figures;
   }
@@ -313,6 +322,24 @@ class Document {
     table.column("frees", cells, [&](const Cell& cell) { return known(calls, cell.releases); });
     table.column("freed_bytes", cells, [](const Cell& cell) { return cell.released_bytes; });
     table.column("temporary", cells, [&](const Cell& cell) { return known(calls, cell.temporary); });
+  }
+
+  // Those of this program, on its clock; the last ones, where there are very many.
+  void marks(ObjectWriter& document) {
+    constexpr size_t kMaxMarks = 1000;
+    std::vector<const model::Mark*> shown;
+    if (!report_.of_run && report_.capture.import.has_times()) {
+      for (const model::Mark& mark : report_.marks) {
+        if (mark.kind != model::MarkKind::kEarlier) shown.push_back(&mark);
+      }
+    }
+    const size_t more = shown.size() > kMaxMarks ? shown.size() - kMaxMarks : 0;
+    shown.erase(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(more));
+    list(document, "marks", shown, [](ObjectWriter& object, const model::Mark* mark) {
+      object.json("name", json_text(report::mark_text(*mark)));
+      object.number("time_ns", mark->time_ns);
+    });
+    document.number("more_marks", more);
   }
 
   void timeline(ObjectWriter& document) {

@@ -119,7 +119,7 @@ Rows choose_rows(const report::Report& report, size_t limit, const Weights* weig
     made.of_stack[order[i]] = known->second;
     ++made.rows[known->second].folded;
     ++made.folded_stacks;
-    made.folded_bytes += stack.mapping ? 0 : stack.allocated_bytes;
+    made.folded_bytes += stack.is_apart() ? 0 : stack.allocated_bytes;
   }
   return made;
 }

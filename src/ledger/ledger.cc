@@ -85,7 +85,7 @@ void Ledger::learn(const model::Tables& tables) {
     facts_.push_back(facts);
   }
   tallies_.resize(facts_.size());
-  if (keep_ != Keep::kCounts) site_lifetimes_.resize(facts_.size());
+  if (keep_ != Keep::kCounts) site_times_.resize(facts_.size());
 }
 
 void Ledger::learn_threads(model::ThreadId thread) {
@@ -157,6 +157,15 @@ inline uint32_t Ledger::process(const EventBatch& batch, uint32_t index, uint32_
     case EventKind::kUnmap:
       on_unmap(event);
       break;
+    case EventKind::kPoolAllocate:
+      on_pool_allocate(event);
+      break;
+    case EventKind::kPoolRelease:
+      on_pool_release(event);
+      break;
+    case EventKind::kPoolDestroy:
+      on_pool_destroy(event);
+      break;
   }
   return 1;
 }
@@ -190,7 +199,11 @@ inline void Ledger::on_allocate(const Event& event) {
                           .address = event.address,
                           .site = event.site,
                           .thread = event.thread});
-  if (!is_older(number)) count_block<kKeep>(event);
+  if (is_older(number)) return;
+  count_block<kKeep>(event);
+  if constexpr (kKeep != Keep::kCounts) {
+    site_times_[event.site].live.add(now_ns_);
+  }
 }
 
 // Whether it is a block from before the window that would count in it: what becomes of it there is told apart.
@@ -330,6 +343,9 @@ inline void Ledger::on_release_of_block(const Event& event, LastRelease* undo_re
     blocks_.take(event.block(), [&](const Block& block) {
       if (is_older(event.block())) [[unlikely]]
         return count_older_release(event, block, undo_record);
+      if constexpr (kKeep != Keep::kCounts) {
+        site_times_[block.site].live.remove(block.allocated_at_ns);
+      }
       count_release<kKeep>(event, block, undo_record);
     });
   }
@@ -348,7 +364,7 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
   tally.live_bytes -= size_bytes;
   tally.temporary_allocations += temporary ? 1 : 0;
   if constexpr (kKeep != Keep::kCounts) {
-    site_lifetimes_[block.site].add(lifetime_ns);
+    site_times_[block.site].lifetimes.add(lifetime_ns);
   }
   if constexpr (kKeep == Keep::kStatistics) {
     ++thread_tallies_[event.thread].releases;
@@ -390,7 +406,10 @@ void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
   --tally.releases;
   tally.live_bytes += block.size_bytes;
   tally.temporary_allocations -= last.temporary ? 1 : 0;
-  if (keep_ != Keep::kCounts) site_lifetimes_[block.site].take_back(lifetime_ns);
+  if (keep_ != Keep::kCounts) {
+    site_times_[block.site].lifetimes.take_back(lifetime_ns);
+    site_times_[block.site].live.add(block.allocated_at_ns);
+  }
   --totals_.releases;
   totals_.live_bytes += block.size_bytes;
   totals_.temporary_allocations -= last.temporary ? 1 : 0;

@@ -17,6 +17,7 @@
 #include "ledger/lifetime_histogram.h"
 #include "ledger/mapping_table.h"
 #include "ledger/missing_data.h"
+#include "ledger/pool_table.h"
 #include "ledger/release_errors.h"
 #include "ledger/size_tally.h"
 #include "ledger/tally.h"
@@ -70,7 +71,11 @@ class Ledger {
   [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;  // ascending
   // Of a site's released blocks, summed; 0 without details.
   [[nodiscard]] uint64_t lifetime_ns_of(model::SiteId site) const {
-    return site < site_lifetimes_.size() ? site_lifetimes_[site].nanoseconds() : 0;
+    return site < site_times_.size() ? site_times_[site].lifetimes.nanoseconds() : 0;
+  }
+  // When a site's live blocks were allocated; of no use without details.
+  [[nodiscard]] LiveSince live_since_of(model::SiteId site) const {
+    return site < site_times_.size() ? site_times_[site].live : LiveSince{};
   }
   [[nodiscard]] uint64_t mismatched_releases_of(model::SiteId site) const;
   [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
@@ -123,6 +128,7 @@ class Ledger {
   struct ThreadState {
     model::BlockNumber last_block = 0;
     uint64_t last_mapping = 0;
+    uint64_t last_pooled = 0;  // address
     Undo undo = Undo::kNothing;
   };
   struct SiteFacts {
@@ -182,6 +188,14 @@ class Ledger {
   void on_map(const model::Event& event);
   void on_unmap(const model::Event& event);
   void release_mapped(const model::Event& event, uint64_t length_bytes);
+  void on_pool_allocate(const model::Event& event);
+  void on_pool_release(const model::Event& event);
+  void on_pool_destroy(const model::Event& event);
+  void release_pooled(const PooledBlock& pooled, const model::Event& event);
+  // Of a mapping, or of what a pool has.
+  void begin_life(model::SiteId site);
+  void end_life(const Block& block);
+  [[nodiscard]] bool is_resource(model::SiteId site) const { return facts_[site].family == wire::Family::kResource; }
 
   [[nodiscard]] uint64_t& bad_counter(model::BadReleaseKind kind);
   [[nodiscard]] bool wants(const model::Event& event) const {
@@ -227,7 +241,7 @@ class Ledger {
   Totals totals_;
   base::LargeVector<SiteFacts> facts_;                                     // by SiteId
   base::LargeVector<Tally> tallies_;                                       // by SiteId
-  base::LargeVector<LifetimeSum> site_lifetimes_;                          // by SiteId; empty without details
+  base::LargeVector<SiteTimes> site_times_;                                // by SiteId; empty without details
   boost::unordered_flat_map<model::SiteId, uint64_t> mismatched_frees_;    // of sites that have some
   std::vector<std::vector<model::ThreadId>> more_threads_;                 // by SiteId: threads from 65 on, ascending
   std::vector<ThreadState> threads_;                                       // by ThreadId
@@ -235,6 +249,7 @@ class Ledger {
   boost::unordered_flat_map<model::ThreadId, LastRelease> last_releases_;  // valid as the thread's state says
   BlockTable blocks_;
   MappingTable mappings_;
+  PoolTable pools_;
   SizeTally sizes_;
   LifetimeHistogram lifetimes_;
   Timeline timeline_;

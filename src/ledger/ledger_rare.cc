@@ -1,4 +1,4 @@
-// The Ledger's less frequent events: bad releases, releases that are undone, mappings.
+// The Ledger's less frequent events: bad releases, releases that are undone, mappings, what programs tell of their pools.
 #include "ledger/ledger.h"
 
 namespace heaptap::ledger {
@@ -7,6 +7,17 @@ using model::BadRelease;
 using model::BadReleaseKind;
 using model::Event;
 using model::EventBatch;
+
+void Ledger::begin_life(model::SiteId site) {
+  if (keep_ != Keep::kCounts) site_times_[site].live.add(now_ns_);
+}
+
+void Ledger::end_life(const Block& block) {
+  if (keep_ == Keep::kCounts) return;
+  SiteTimes& times = site_times_[block.site];
+  times.live.remove(block.allocated_at_ns);
+  times.lifetimes.add(now_ns_ - block.allocated_at_ns);
+}
 
 uint64_t& Ledger::bad_counter(BadReleaseKind kind) {
   switch (kind) {
@@ -98,6 +109,7 @@ void Ledger::on_map(const Event& event) {
                                                        .site = event.site,
                                                        .thread = event.thread});
   count_allocation(event);
+  begin_life(event.site);
   totals_.mapped_live_bytes += event.size_bytes();
   totals_.peak_mapped_bytes = std::max(totals_.peak_mapped_bytes, totals_.mapped_live_bytes);
 }
@@ -116,10 +128,77 @@ void Ledger::release_mapped(const Event& event, uint64_t length_bytes) {
     totals_.mapped_live_bytes -= part.bytes;
     if (part.last) {
       ++tally.releases;
-      if (keep_ != Keep::kCounts) site_lifetimes_[part.block.site].add(now_ns_ - part.block.allocated_at_ns);
+      end_life(part.block);
       tally.temporary_allocations += threads_[event.thread].last_mapping == part.mapping ? 1 : 0;
     }
   }
+}
+
+// Blocks of pools lie in blocks or mappings that are counted: so they are no part of the other totals.
+void Ledger::on_pool_allocate(const Event& event) {
+  if (after_) return;
+  Event told = event;
+  told.size_or_block = wire::size_in_pool(event.size_or_block);
+  const bool counts = wants(event);
+  if (!counts && (within_ || !facts_[event.site].wanted || (filter_.thread != 0 && filter_.thread != event.thread))) {
+    return;
+  }
+  const Block block{.size_bytes = told.size_bytes(),
+                    .allocated_at_ns = now_ns_,
+                    .address = event.address,
+                    .site = event.site,
+                    .thread = event.thread};
+  if (const auto before = pools_.add(event.size_or_block, {.block = block, .is_older = !counts})) {
+    release_pooled(*before, event);
+  }
+  if (!counts) return;
+  count_allocation(told);
+  begin_life(event.site);
+  threads_[event.thread].last_pooled = event.address;
+  if (is_resource(event.site)) {
+    ++totals_.open_resources;
+    return;
+  }
+  ++totals_.pool_allocations;
+  ++totals_.pool_live_blocks;
+  totals_.pool_live_bytes += told.size_bytes();
+}
+
+void Ledger::on_pool_release(const Event& event) {
+  if (after_) return;
+  if (const auto pooled = pools_.remove(event.size_or_block, event.address)) {
+    release_pooled(*pooled, event);
+  } else if (wants(event) && !filters_) {
+    ++totals_.unknown_pool_releases;
+  }
+}
+
+void Ledger::on_pool_destroy(const Event& event) {
+  if (after_) return;
+  pools_.remove_all(event.size_or_block, [&](const PooledBlock& pooled) { release_pooled(pooled, event); });
+}
+
+void Ledger::release_pooled(const PooledBlock& pooled, const Event& event) {
+  const Block& block = pooled.block;
+  if (pooled.is_older) {
+    if (!within_) return;
+    site_older_releases_.resize(std::max<size_t>(site_older_releases_.size(), size_t{block.site} + 1));
+    ++site_older_releases_[block.site].blocks;
+    site_older_releases_[block.site].bytes += block.size_bytes;
+    return;
+  }
+  Tally& tally = tallies_[block.site];
+  tally.settle_peak(peak_id_);
+  ++tally.releases;
+  tally.live_bytes -= block.size_bytes;
+  end_life(block);
+  tally.temporary_allocations += threads_[event.thread].last_pooled == block.address ? 1 : 0;
+  if (is_resource(block.site)) {
+    --totals_.open_resources;
+    return;
+  }
+  --totals_.pool_live_blocks;
+  totals_.pool_live_bytes -= block.size_bytes;
 }
 
 }  // namespace heaptap::ledger

@@ -50,6 +50,30 @@ class LifetimeSum {
   uint64_t nanoseconds_ = 0;
 };
 
+// When a site's live blocks were allocated, summed: exact, since times of many blocks over days don't fit 64 bits.
+class LiveSince {
+ public:
+  void add(uint64_t allocated_at_ns) { nanoseconds_ += allocated_at_ns; }
+  void remove(uint64_t allocated_at_ns) { nanoseconds_ -= allocated_at_ns; }
+  LiveSince& operator+=(const LiveSince& other) {
+    nanoseconds_ += other.nanoseconds_;
+    return *this;
+  }
+  // Of so many blocks; 0 of none.
+  [[nodiscard]] uint64_t mean_ns(uint64_t blocks) const {
+    return blocks == 0 ? 0 : static_cast<uint64_t>(nanoseconds_ / blocks);
+  }
+
+ private:
+  unsigned __int128 nanoseconds_ = 0;
+};
+
+// What a release and an allocation change together, in one line of the cache.
+struct SiteTimes {
+  LiveSince live;
+  LifetimeSum lifetimes;
+};
+
 struct Totals {
   uint64_t allocations = 0;
   uint64_t releases = 0;
@@ -61,7 +85,12 @@ struct Totals {
   uint64_t peak_time_ns = 0;
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
-  uint64_t bad_releases = 0;  // never allocated, or into the middle of a block
+  uint64_t pool_allocations = 0;  // that the program told of, in pools of its own
+  uint64_t pool_live_blocks = 0;
+  uint64_t pool_live_bytes = 0;
+  uint64_t open_resources = 0;         // of other kinds than memory
+  uint64_t unknown_pool_releases = 0;  // of blocks and resources that weren't known to be there
+  uint64_t bad_releases = 0;           // never allocated, or into the middle of a block
   uint64_t double_releases = 0;
   uint64_t mismatched_releases = 0;
   uint64_t unknown_releases = 0;  // of blocks whose allocation wasn't seen

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <utility>
@@ -67,7 +68,7 @@ Figures figures_in(const Fields& fields) {
 
 model::Mark mark_in(const Fields& fields) {
   const uint64_t kind = fields.number_or_0(Field::kMarkKind);
-  const bool is_known = kind <= static_cast<uint64_t>(model::MarkKind::kReset);
+  const bool is_known = kind <= static_cast<uint64_t>(model::MarkKind::kEarlier);
   return {.number = fields.small_number(Field::kNumber),
           .kind = is_known ? static_cast<model::MarkKind>(kind) : model::MarkKind::kNamed,
           .name = fields.text_or_empty(Field::kName),
@@ -160,34 +161,31 @@ class LiveRecording : public Recording {
     const auto answer = client_->ask(Kind::kMarks, of_process(pid));
     if (answer) return read_entries<model::Mark>(answer->fields, mark_in);
     // Of one that isn't recorded any more its trace has them.
-    const auto opened = open_trace(pid, 0);
+    const auto opened = open_trace(pid);
     if (!opened) return std::unexpected(answer.error());
     return opened->trace->marks();
   }
 
-  base::Result<report::Report> report(uint32_t pid, const analysis::Query& query) override {
-    return report_of_image(pid, 0, query);
-  }
-  base::Result<report::Report> report_of_image(uint32_t pid, uint32_t image, const analysis::Query& query) override {
-    const auto opened = open_trace(pid, image);
+  base::Result<report::Report> report(ProgramId program, const analysis::Query& query) override {
+    const auto opened = open_trace(program);
     if (!opened) return std::unexpected(opened.error());
     return opened->trace->report(query, opened->bytes);
   }
 
-  base::Result<report::Report> glance(uint32_t pid, const analysis::Query& query) override {
-    if (LiveTrace* const known = known_trace_of(pid)) return known->glance(query);
-    const auto opened = open_trace(pid, 0);
+  base::Result<report::Report> glance(ProgramId program, const analysis::Query& query) override {
+    if (LiveTrace* const known = known_trace_of(program)) return known->glance(query);
+    const auto opened = open_trace(program);
     if (!opened) return std::unexpected(opened.error());
     return opened->trace->glance(query);
   }
 
-  [[nodiscard]] Freshness freshness(uint32_t pid) override {
-    LiveTrace* const known = known_trace_of(pid);
+  [[nodiscard]] Freshness freshness(ProgramId program) override {
+    LiveTrace* const known = known_trace_of(program);
     return known != nullptr ? known->freshness() : Freshness{};
   }
 
-  base::Result<std::string> trace_file(uint32_t pid) override {
-    const auto opened = open_trace(pid, 0);
+  base::Result<std::string> trace_file(ProgramId program) override {
+    const auto opened = open_trace(program);
     if (!opened) return std::unexpected(opened.error());
     return opened->trace->path();
   }
@@ -233,6 +231,7 @@ class LiveRecording : public Recording {
       if (news->kind == News::Kind::kExecuted) current_.erase(news->pid);
       all.push_back(*std::move(news));
     }
+    *recorder_lives_ = client_->is_connected();
     if (!client_->is_connected() && !told_loss_) {
       told_loss_ = true;
       all.push_back(
@@ -264,19 +263,25 @@ class LiveRecording : public Recording {
   }
 
   // Null: it isn't open, or the process goes on as another program.
-  LiveTrace* known_trace_of(uint32_t pid) {
-    const auto current = current_.find(pid == 0 ? main_ : pid);
-    return current == current_.end() ? nullptr : traces_.at({current->first, current->second}).get();
+  LiveTrace* known_trace_of(ProgramId program) {
+    const uint32_t pid = program.pid == 0 ? main_ : program.pid;
+    const auto current = current_.find(pid);
+    if (program.image == 0 && current == current_.end()) return nullptr;
+    const auto found = traces_.find({pid, program.image == 0 ? current->second : program.image});
+    return found == traces_.end() ? nullptr : found->second.get();
   }
 
   // With all that was recorded up to now. Where nobody can be asked any more, what was open stays so.
-  base::Result<Opened> open_trace(uint32_t pid, uint32_t image) {
-    Fields fields = of_process(pid == 0 ? main_ : pid);
-    if (image != 0) fields.add(Field::kImage, image);
+  base::Result<Opened> open_trace(ProgramId program) {
+    const uint32_t pid = program.pid == 0 ? main_ : program.pid;
+    Fields fields = of_process(pid);
+    if (program.image != 0) fields.add(Field::kImage, program.image);
     auto answer = client_->ask(Kind::kSnapshot, fields);
-    if (!answer && pid == 0 && main_ != 0 && client_->is_connected()) answer = client_->ask(Kind::kSnapshot, {});
+    *recorder_lives_ = client_->is_connected();
+    const bool is_any = program.pid == 0 && program.image == 0 && main_ != 0;
+    if (!answer && is_any && client_->is_connected()) answer = client_->ask(Kind::kSnapshot, {});
     if (!answer) {
-      const auto known = image == 0 ? known_trace_of(pid) : find_trace(pid == 0 ? main_ : pid, image);
+      LiveTrace* const known = known_trace_of(program);
       if (known == nullptr) return std::unexpected(std::move(answer).error());
       return Opened{known, pid, known->freshness().written_bytes};
     }
@@ -288,15 +293,11 @@ class LiveRecording : public Recording {
   }
 
   base::Result<> add_trace(std::pair<uint32_t, uint32_t> key, control::Answer& answer) {
-    auto opened = LiveTrace::open(std::move(answer.file), answer.fields.text_or_empty(Field::kTraceName));
+    auto opened =
+        LiveTrace::open(std::move(answer.file), answer.fields.text_or_empty(Field::kTraceName), recorder_lives_);
     if (!opened) return std::unexpected(opened.error());
     traces_.emplace(key, std::move(*opened));
     return {};
-  }
-
-  LiveTrace* find_trace(uint32_t pid, uint32_t image) {
-    const auto found = traces_.find({pid, image});
-    return found == traces_.end() ? nullptr : found->second.get();
   }
 
   std::unique_ptr<control::Client> client_;
@@ -304,6 +305,7 @@ class LiveRecording : public Recording {
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<LiveTrace>> traces_;  // by pid and image
   std::map<uint32_t, uint32_t> current_;                                        // by pid: the image that it is now
   bool told_loss_ = false;
+  std::shared_ptr<std::atomic<bool>> recorder_lives_ = std::make_shared<std::atomic<bool>>(true);
 };
 
 base::Result<std::unique_ptr<Recording>> begin(base::Result<std::unique_ptr<control::Client>> client) {
@@ -313,17 +315,27 @@ base::Result<std::unique_ptr<Recording>> begin(base::Result<std::unique_ptr<cont
   return recording;
 }
 
-std::string name_of(pid_t process) {
+std::string name_of(const control::ProcessName& process) {
   std::string name;
-  std::ifstream file(fmt::format("/proc/{}/comm", process));
-  std::getline(file, name);
+  if (process.machine.empty()) {
+    std::ifstream file(fmt::format("/proc/{}/comm", process.pid));
+    std::getline(file, name);
+    return name;
+  }
+  const auto pid = static_cast<uint32_t>(process.pid);
+  const auto recording = connect_to_process(pid, process.machine);
+  const auto processes = recording ? (*recording)->processes() : base::Result<std::vector<Process>>();
+  if (!processes) return name;
+  for (const Process& each : *processes) {
+    if (each.pid == pid) name = each.program;  // the last one is what it is now
+  }
   return name;
 }
 
 }  // namespace
 
-base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid) {
-  return begin(control::Client::connect(static_cast<pid_t>(pid)));
+base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid, const std::string& machine) {
+  return begin(control::Client::connect({static_cast<pid_t>(pid), machine}));
 }
 
 base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& path) {
@@ -332,9 +344,16 @@ base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& pa
 
 std::vector<Offer> recordings_of_this_user() {
   std::vector<Offer> offers;
-  for (const pid_t process : control::processes_with_socket()) {
-    if (control::is_reachable(process)) offers.push_back({static_cast<uint32_t>(process), name_of(process)});
+  for (const control::ProcessName& process : control::processes_with_socket()) {
+    if (!control::is_reachable(process)) continue;
+    offers.push_back({static_cast<uint32_t>(process.pid), name_of(process), process.machine});
   }
+  return offers;
+}
+
+std::vector<Offer> recordings_of_machine(const std::string& machine) {
+  std::vector<Offer> offers = recordings_of_this_user();
+  std::erase_if(offers, [&](const Offer& offer) { return offer.machine != machine; });
   return offers;
 }
 

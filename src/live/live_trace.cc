@@ -1,6 +1,7 @@
 #include "live/live_trace.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -24,6 +25,14 @@ analysis::Query counts() { return {.blocks = true, .errors = true}; }
 
 std::string path_of(const base::UniqueFd& file) { return fmt::format("/proc/self/fd/{}", file.get()); }
 
+// Of this thread, and of those that it makes. Where processors are scarce the program and its recorder go first, and the reader falls
+// behind: otherwise it would take from the recorder what that needs to empty the log.
+void go_behind_others() {
+  constexpr int kNicer = 10;  // a tenth of what others get
+  constexpr int kNicest = 19;
+  setpriority(PRIO_PROCESS, 0, std::min(getpriority(PRIO_PROCESS, 0) + kNicer, kNicest));
+}
+
 // The file's own name, as long as it leads there.
 std::string path_to(const base::UniqueFd& file, std::string name) {
   struct stat opened{};
@@ -42,14 +51,18 @@ uint64_t size_of(const base::UniqueFd& file) {
 
 class LiveTrace::Ledger {
  public:
-  explicit Ledger(trace::TraceReader reader) : reader_(std::move(reader)), analysis_(reader_, counts()) {
+  Ledger(trace::TraceReader reader, std::shared_ptr<const std::atomic<bool>> recorder_lives)
+      : reader_(std::move(reader)), analysis_(reader_, counts()), recorder_lives_(std::move(recorder_lives)) {
     const base::SignalsBlocked blocked;
-    follower_ = std::jthread([this](const std::stop_token& stop) { follow(stop); });
+    follower_ = std::jthread([this](const std::stop_token& stop) {
+      go_behind_others();
+      follow(stop);
+    });
   }
 
   // None: another reader has to answer.
   std::optional<base::Result<report::Report>> report(const analysis::Query& query, uint64_t bytes) {
-    const std::scoped_lock lock(mutex_);
+    const std::unique_lock lock = take_turn();
     // The last frame may be one of totals that can be replaced, which isn't passed.
     while (read_ && reader_.followed_bytes() < bytes && take_some()) {
     }
@@ -60,7 +73,7 @@ class LiveTrace::Ledger {
 
   // The first time there should be something to see: as much as is read in a moment.
   std::optional<base::Result<report::Report>> glance(const analysis::Query& query) {
-    const std::scoped_lock lock(mutex_);
+    const std::unique_lock lock = take_turn();
     constexpr uint64_t kMoment = uint64_t{16} << 20;  // bytes
     while (!was_seen_ && reader_.followed_bytes() < kMoment && take_some()) {
     }
@@ -71,14 +84,14 @@ class LiveTrace::Ledger {
   }
 
   std::vector<model::Mark> marks() {
-    const std::scoped_lock lock(mutex_);
+    const std::unique_lock lock = take_turn();
     while (take_some()) {
     }
     return reader_.marks();
   }
 
   uint64_t read_bytes() {
-    const std::scoped_lock lock(mutex_);
+    const std::unique_lock lock = take_turn();
     return reader_.followed_bytes();
   }
 
@@ -87,9 +100,9 @@ class LiveTrace::Ledger {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
       if (take_some()) {
-        // Who waits for the lock gets it.
+        // Who waits for the lock gets it: a mutex alone would mostly go to who has just had it.
         lock.unlock();
-        std::this_thread::yield();
+        while (waiting_ != 0) std::this_thread::yield();
         lock.lock();
       } else {
         changed_.wait_for(lock, stop, kPause, [] { return false; });
@@ -97,31 +110,45 @@ class LiveTrace::Ledger {
     }
   }
 
+  // The lock, for who asks.
+  std::unique_lock<std::mutex> take_turn() {
+    ++waiting_;
+    std::unique_lock lock(mutex_);
+    --waiting_;
+    return lock;
+  }
+
   // With the lock held. True: there may be more.
   bool take_some() {
     if (!read_) return false;
     const uint64_t before = reader_.followed_bytes();
-    read_ = reader_.follow(analysis_, {.addresses = true, .pause_after_bytes = kBytesAtATime});
+    read_ = reader_.follow(analysis_, {.addresses = true, .pause_after_bytes = kBytesAtATime, .writer_lives = [this] {
+                                         return recorder_lives_->load();
+                                       }});
     const uint64_t after = reader_.followed_bytes();
     return read_.has_value() && after > before && after < reader_.file_bytes();
   }
 
-  std::mutex mutex_;  // of all below
+  std::atomic<int> waiting_ = 0;  // who ask, and don't have the lock yet
+  std::mutex mutex_;              // of all below
   std::condition_variable_any changed_;
   trace::TraceReader reader_;
   analysis::Analysis analysis_;
+  std::shared_ptr<const std::atomic<bool>> recorder_lives_;
   bool was_seen_ = false;  // by a glance
   base::Result<> read_;    // the first failure
   std::jthread follower_;  // last: it ends before what it uses
 };
 
-base::Result<std::unique_ptr<LiveTrace>> LiveTrace::open(base::UniqueFd file, std::string name) {
+base::Result<std::unique_ptr<LiveTrace>> LiveTrace::open(base::UniqueFd file, std::string name,
+                                                         std::shared_ptr<const std::atomic<bool>> recorder_lives) {
   if (!file) return base::fail("the recording's trace can't be read from here");
   std::string path = path_to(file, std::move(name));
-  return std::unique_ptr<LiveTrace>(new LiveTrace(std::move(file), std::move(path)));
+  return std::unique_ptr<LiveTrace>(new LiveTrace(std::move(file), std::move(path), std::move(recorder_lives)));
 }
 
-LiveTrace::LiveTrace(base::UniqueFd file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+LiveTrace::LiveTrace(base::UniqueFd file, std::string path, std::shared_ptr<const std::atomic<bool>> recorder_lives)
+    : file_(std::move(file)), path_(std::move(path)), recorder_lives_(std::move(recorder_lives)) {}
 
 LiveTrace::~LiveTrace() = default;
 
@@ -129,7 +156,7 @@ base::Result<LiveTrace::Ledger*> LiveTrace::ledger() {
   if (ledger_ != nullptr) return ledger_.get();
   auto reader = trace::TraceReader::open(path_of(file_));
   if (!reader) return std::unexpected(std::move(reader).error());
-  ledger_ = std::make_unique<Ledger>(*std::move(reader));
+  ledger_ = std::make_unique<Ledger>(*std::move(reader), recorder_lives_);
   return ledger_.get();
 }
 

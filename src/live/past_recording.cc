@@ -1,7 +1,6 @@
 // Recordings of the past: traces that are read from the beginning for each question.
 #include <algorithm>
 #include <filesystem>
-#include <span>
 #include <utility>
 
 #include "live/recording.h"
@@ -25,7 +24,6 @@ class PastRecording : public Recording {
       if (!source) return std::unexpected(source.error());
       processes.push_back(describe(entry, (*source)->capture()));
     }
-    number_images(processes);
     return processes;
   }
 
@@ -66,12 +64,8 @@ class PastRecording : public Recording {
     return (*source)->marks();
   }
 
-  base::Result<report::Report> report(uint32_t pid, const analysis::Query& query) override {
-    return report_of_image(pid, 0, query);
-  }
-
-  base::Result<report::Report> report_of_image(uint32_t pid, uint32_t image, const analysis::Query& query) override {
-    const auto trace = image == 0 ? trace_file(pid) : trace_of_image(pid, image);
+  base::Result<report::Report> report(ProgramId program, const analysis::Query& query) override {
+    const auto trace = trace_file(program);
     if (!trace) return std::unexpected(trace.error());
     auto source = open_(*trace);
     if (!source) return std::unexpected(std::move(source).error());
@@ -80,16 +74,20 @@ class PastRecording : public Recording {
     return report;
   }
 
-  base::Result<report::Report> glance(uint32_t pid, const analysis::Query& query) override {
-    return report(pid, query);
+  base::Result<report::Report> glance(ProgramId program, const analysis::Query& query) override {
+    return report(program, query);
   }
 
-  [[nodiscard]] Freshness freshness(uint32_t /*pid*/) override { return {}; }
+  [[nodiscard]] Freshness freshness(ProgramId /*program*/) override { return {}; }
 
-  base::Result<std::string> trace_file(uint32_t pid) override {
-    // Of a process that executed other programs the last one.
-    const auto found = std::ranges::find(entries_, pid == 0 ? entries_.front().pid : pid, &trace::RunEntry::pid);
-    if (found == entries_.end()) return base::fail("no process {} in '{}'", pid, name_);
+  base::Result<std::string> trace_file(ProgramId program) override {
+    const uint32_t pid = program.pid == 0 ? entries_.front().pid : program.pid;
+    const trace::RunEntry* const last = trace::last_program_of(entries_, pid);
+    if (last == nullptr) return base::fail("no process {} in '{}'", pid, name_);
+    if (program.image == 0) return last->trace;
+    const auto found = std::ranges::find_if(
+        entries_, [&](const trace::RunEntry& entry) { return entry.pid == pid && entry.image == program.image; });
+    if (found == entries_.end()) return base::fail("process {} of '{}' has no image {}", pid, name_, program.image);
     return found->trace;
   }
 
@@ -120,20 +118,10 @@ class PastRecording : public Recording {
     return open_(*trace);
   }
 
-  base::Result<std::string> trace_of_image(uint32_t pid, uint32_t image) {
-    const auto all = processes();
-    if (!all) return std::unexpected(all.error());
-    const uint32_t wanted = pid == 0 ? entries_.front().pid : pid;
-    const auto found = std::ranges::find_if(
-        *all, [&](const Process& process) { return process.pid == wanted && process.image == image; });
-    if (found == all->end()) return base::fail("process {} of '{}' has no image {}", wanted, name_, image);
-    return found->trace;
-  }
-
   static Process describe(const trace::RunEntry& entry, const model::Capture& capture) {
     return {.pid = entry.pid,
             .parent_pid = entry.parent_pid,
-            .image = 1,
+            .image = entry.image,
             .program = entry.program,
             .via = capture.via,
             .trace = entry.trace,
@@ -142,14 +130,6 @@ class PastRecording : public Recording {
             .executed = capture.executed,
             .detached = capture.detached,
             .exit = capture.exit};
-  }
-
-  // In an index the program that a process became last comes before those that it was.
-  static void number_images(std::vector<Process>& processes) {
-    for (size_t i = 0; i < processes.size(); ++i) {
-      const auto later = std::span(processes).subspan(i + 1);
-      processes[i].image += static_cast<uint32_t>(std::ranges::count(later, processes[i].pid, &Process::pid));
-    }
   }
 
   std::string name_;

@@ -33,6 +33,14 @@ struct Process {
   model::ExitStatus exit;  // of one that has ended, where it is known
 };
 
+// Which of them is meant.
+struct ProgramId {
+  // NOLINTNEXTLINE(google-explicit-constructor,hicpp-explicit-conversions): a process alone means what it is now
+  ProgramId(uint32_t of_process, uint32_t nth = 0) : pid(of_process), image(nth) {}
+  uint32_t pid;    // 0: the first process
+  uint32_t image;  // 0: the last one
+};
+
 // What capturing a process costs, and how far it is.
 struct Figures {
   uint32_t pid = 0;
@@ -122,14 +130,12 @@ class Recording {
 
   // Of everything that was recorded up to the call. A query for the plain ledger (no filter, no window) is answered from one
   // that has counted along; others read the trace from its beginning.
-  virtual base::Result<report::Report> report(uint32_t pid, const analysis::Query& query) = 0;
-  // Of one of a process's programs, in their order from 1; 0: the last one.
-  virtual base::Result<report::Report> report_of_image(uint32_t pid, uint32_t image, const analysis::Query& query) = 0;
+  virtual base::Result<report::Report> report(ProgramId program, const analysis::Query& query) = 0;
   // Of what the live ledger has counted by now, which may be a second old: asks nobody and waits for nothing.
-  virtual base::Result<report::Report> glance(uint32_t pid, const analysis::Query& query) = 0;
-  [[nodiscard]] virtual Freshness freshness(uint32_t pid) = 0;
+  virtual base::Result<report::Report> glance(ProgramId program, const analysis::Query& query) = 0;
+  [[nodiscard]] virtual Freshness freshness(ProgramId program) = 0;
   // A file that commands for traces can read, of everything that was recorded up to the call. Valid as long as this object.
-  virtual base::Result<std::string> trace_file(uint32_t pid) = 0;
+  virtual base::Result<std::string> trace_file(ProgramId program) = 0;
 
   virtual base::Result<> start(uint32_t pid) = 0;
   virtual base::Result<> stop(uint32_t pid) = 0;
@@ -152,8 +158,8 @@ class Recording {
 using TraceOpener = std::function<base::Result<std::unique_ptr<model::EventSource>>(const std::string& path)>;
 base::Result<std::unique_ptr<Recording>> open_past(const std::string& trace, TraceOpener open);
 
-// The recording that a process belongs to.
-base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid);
+// The recording that a process belongs to; `machine`: where it runs, as its recording names it, empty: here.
+base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid, const std::string& machine = {});
 // The recording whose socket this is.
 base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& path);
 
@@ -161,7 +167,10 @@ base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& pa
 struct Offer {
   uint32_t pid = 0;  // of a recorded process
   std::string program;
+  std::string machine;  // that it runs on; empty: this one
 };
 std::vector<Offer> recordings_of_this_user();
+// Of these, those that run on a machine.
+std::vector<Offer> recordings_of_machine(const std::string& machine);
 
 }  // namespace heaptap::live

@@ -3,22 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 
 #include "arch/native.h"
+#include "base/small_file.h"
 
 namespace heaptap::log {
 namespace {
 
 // What hypervisors offer: made of the counter. Where that itself is sound, the kernel lists it as well.
 constexpr std::array kMadeOfCounter = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
-
-std::vector<std::string> words_of(const char* path) {
-  std::ifstream file(path);
-  std::vector<std::string> words;
-  for (std::string word; file >> word;) words.push_back(std::move(word));
-  return words;
-}
 
 }  // namespace
 
@@ -35,10 +28,11 @@ ClockVerdict judge_clock(const ClockFacts& facts) {
 }
 
 ClockFacts read_clock_facts() {
+  const std::string kClockSource = "/sys/devices/system/clocksource/clocksource0/";
   ClockFacts facts;
-  const auto current = words_of("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  const auto current = base::words_of(base::read_small_file(kClockSource + "current_clocksource"));
   if (!current.empty()) facts.source = current.front();
-  facts.available = words_of("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+  facts.available = base::words_of(base::read_small_file(kClockSource + "available_clocksource"));
   if (arch::native::kKernelClock != nullptr) facts.counter = arch::native::kKernelClock;
   facts.is_invariant = arch::native::clock_is_invariant();
   if (const char* wanted = std::getenv("HEAPTAP_CLOCK")) facts.wanted = wanted;

@@ -46,6 +46,10 @@ bool ask_access(wire::LogHeader& log, pid_t reader) {
   return log.exit_handshake.turn.load(std::memory_order_acquire) == static_cast<uint32_t>(ExitTurn::kScanning);
 }
 
+bool waits_at_exit(const wire::LogHeader& log) {
+  return log.exit_handshake.turn.load(std::memory_order_acquire) == static_cast<uint32_t>(ExitTurn::kScanning);
+}
+
 bool finish_exit(wire::LogHeader& log) { return turn_over(log.exit_handshake, ExitTurn::kScanning, ExitTurn::kDone); }
 
 }  // namespace heaptap::log

@@ -19,6 +19,9 @@ void show_progress(wire::LogHeader& log);
 // didn't answer.
 bool ask_access(wire::LogHeader& log, pid_t reader);
 
+// Whether it waits still.
+bool waits_at_exit(const wire::LogHeader& log);
+
 // Lets the program end. False: it did without waiting, so that what was read of its memory can't be relied on.
 bool finish_exit(wire::LogHeader& log);
 

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/fresh_name.h"
 #include "log/log_clock.h"
+#include "wire/labels.h"
 #include "wire/totals.h"
 
 namespace heaptap::log {
@@ -26,6 +28,8 @@ struct Sizes {
   uint64_t start_chunks = 4096;  // of these, before it grows
   uint64_t stack_areas = 2048;
   uint64_t own_areas = 8192;
+  uint64_t labels = 4096;
+  uint64_t late_rows_bytes = 0;
   uint64_t entries = 0;  // of totals; 0: none
   uint64_t block_lines = 0;
 };
@@ -47,8 +51,8 @@ uint64_t total_of(const Sizes& sizes) {
   return 4096 + whole_pages(sizes.slots * sizeof(wire::StreamSlot)) + whole_pages(sizes.modules_bytes) +
          whole_pages(sizes.codes * sizeof(wire::CodeEntry)) + whole_pages(sizes.nodes * sizeof(wire::StackNode)) +
          whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry)) +
-         whole_pages(sizes.own_areas * sizeof(wire::OwnArea)) + sizes.chunks * wire::kChunkBytes +
-         totals_bytes_of(sizes);
+         whole_pages(sizes.own_areas * sizeof(wire::OwnArea)) + whole_pages(sizes.labels * sizeof(wire::LabelEntry)) +
+         whole_pages(sizes.late_rows_bytes) + sizes.chunks * wire::kChunkBytes + totals_bytes_of(sizes);
 }
 
 // A prime number of lines: then every step leads through all of them.
@@ -78,6 +82,7 @@ Sizes totals_sizes(uint64_t bytes) {
   if (bytes < (8u << 20)) {
     sizes.stack_areas = 256;
     sizes.own_areas = 512;
+    sizes.labels = 256;
   }
   sizes.entries = part(28, sizeof(wire::TotalsEntry) + sizeof(wire::TotalsRare), wire::kMaxEntries);
   sizes.block_lines = wire::kFewestLines;
@@ -95,8 +100,9 @@ bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
     uint64_t least;
   };
   bool any = false;
-  for (const Part& part : {Part{sizes.slots, 64}, Part{sizes.modules_bytes, 65536}, Part{sizes.codes, 16384},
-                           Part{sizes.nodes, 65536}, Part{sizes.chunks, fewest_chunks}}) {
+  for (const Part& part :
+       {Part{sizes.slots, 64}, Part{sizes.modules_bytes, 65536}, Part{sizes.codes, 16384}, Part{sizes.nodes, 65536},
+        Part{sizes.late_rows_bytes, 0}, Part{sizes.chunks, fewest_chunks}}) {
     any = any || part.size > part.least;
     part.size = std::max(part.size / 2, part.least);
   }
@@ -108,6 +114,7 @@ Sizes sizes_for(const LogOptions& options) {
   if (options.totals_bytes > 0) return totals_sizes(std::max(options.totals_bytes, kLeastTotalsBytes));
   static constexpr uint64_t kFewestChunks = 64;
   Sizes sizes;
+  sizes.late_rows_bytes = options.late_rows_bytes & ~uint64_t{7};
   const auto chunks_in = [](uint64_t bytes) {
     return std::clamp<uint64_t>(bytes / wire::kChunkBytes, kFewestChunks, 1u << 22);
   };
@@ -158,13 +165,18 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.stack_area_capacity = static_cast<uint32_t>(sizes.stack_areas);
   log.own_areas_offset = log.stack_areas_offset + whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry));
   log.own_area_capacity = static_cast<uint32_t>(sizes.own_areas);
-  log.chunks_offset = log.own_areas_offset + whole_pages(sizes.own_areas * sizeof(wire::OwnArea));
+  log.labels_offset = log.own_areas_offset + whole_pages(sizes.own_areas * sizeof(wire::OwnArea));
+  log.label_capacity = static_cast<uint32_t>(sizes.labels);
+  log.late_rows_offset = log.labels_offset + whole_pages(sizes.labels * sizeof(wire::LabelEntry));
+  log.late_rows_capacity = sizes.late_rows_bytes;
+  log.chunks_offset = log.late_rows_offset + whole_pages(sizes.late_rows_bytes);
   if (sizes.entries > 0) lay_out_totals(log, sizes);
   log.depth_limit = options.depth_limit;
   log.overflow_policy = options.overflow_policy;
   constexpr uint32_t kOverflowWaitMs = 2000;
   log.overflow_wait_ms = kOverflowWaitMs;
   log.flags = options.flags;
+  log.report_signal.store(options.report_signal, std::memory_order_relaxed);
   options.omitted_objects.copy(log.omitted_objects, sizeof(log.omitted_objects) - 1);
   log.node_count.store(wire::kRootCount, std::memory_order_relaxed);
   log.free_chunks.store(wire::kNoChunk, std::memory_order_relaxed);
@@ -177,8 +189,8 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
 base::UniqueFd open_nameless(const std::string& folder) {
   base::UniqueFd descriptor(open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (descriptor) return descriptor;
-  std::string path = folder + "/" + kLogName + "-XXXXXX";
-  base::UniqueFd named(mkostemp(path.data(), O_CLOEXEC));
+  std::string path = folder + "/" + kLogName + "-";
+  base::UniqueFd named = base::make_fresh_file(path);
   if (named) unlink(path.c_str());
   return named;
 }

@@ -23,9 +23,11 @@ struct LogOptions {
   uint64_t most_chunk_memory_bytes = 0;     // to which that may grow; 0: it doesn't
   uint64_t most_bytes = UINT64_MAX;         // of address space in the target, tables included
   uint64_t totals_bytes = 0;                // of the whole memory where totals are kept in it; 0: events, no totals
+  uint64_t late_rows_bytes = 0;             // for rows for unwinding that come from elsewhere; 0: none do
   uint32_t depth_limit = 0;                 // 0: none
   wire::OverflowPolicy overflow_policy = wire::OverflowPolicy::kWait;
   uint32_t flags = 0;           // wire::SessionFlag
+  uint32_t report_signal = 0;   // see wire::LogHeader; 0: none
   std::string omitted_objects;  // one a line
 };
 

@@ -38,6 +38,8 @@ LogParts::LogParts(wire::LogHeader& log)
       nodes(part<const wire::StackNode>(log, log.nodes_offset, log.node_capacity)),
       stack_areas(part<const wire::StackAreaEntry>(log, log.stack_areas_offset, log.stack_area_capacity)),
       own_areas(part<const wire::OwnArea>(log, log.own_areas_offset, log.own_area_capacity)),
+      labels(part<const wire::LabelEntry>(log, log.labels_offset, log.label_capacity)),
+      late_rows(part<uint8_t>(log, log.late_rows_offset, log.late_rows_capacity)),
       chunks(part<uint8_t>(log, log.chunks_offset, uint64_t{log.chunk_count} * wire::kChunkBytes)),
       totals(totals_of(log)) {}
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "wire/labels.h"
 #include "wire/log.h"
 #include "wire/totals.h"
 
@@ -35,6 +36,8 @@ struct LogParts {
   std::span<const wire::StackNode> nodes;
   std::span<const wire::StackAreaEntry> stack_areas;
   std::span<const wire::OwnArea> own_areas;
+  std::span<const wire::LabelEntry> labels;
+  std::span<uint8_t> late_rows;
   std::span<uint8_t> chunks;
   TotalsParts totals;
 

@@ -32,7 +32,6 @@ constexpr uint32_t kFilledAtRest = 64;
 // From so many used chunks on, those that are done with are copied out of the log, which is memory of the target's too, and
 // given back before they are read.
 constexpr uint32_t kCrowded = 128;
-constexpr uint32_t kMaxKept = LogReader::kMaxKeptBytes / wire::kChunkBytes;
 constexpr size_t kMaxSpare = 256;
 constexpr auto kEnded = static_cast<uint32_t>(wire::StreamState::kEnded);
 constexpr uint32_t kToBeRead = 1;  // that of no stream that is quiet
@@ -66,6 +65,13 @@ struct LogReader::Stream {
   void begin_chunk() {
     offset = sizeof(wire::ChunkHeader);
     base_known = false;
+  }
+  // What was handed on goes: of a thread that is busy all the time some events are always left. Only where there are no more of these,
+  // since they are moved.
+  void drop_taken() {
+    if (taken < events.size() - taken) return;
+    events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(taken));
+    taken = 0;
   }
   [[nodiscard]] bool empty() const { return taken == events.size(); }
   [[nodiscard]] uint64_t front_time() const { return events[taken].time; }
@@ -218,7 +224,7 @@ void LogReader::begin_stream(uint32_t index) {
 void LogReader::keep_chunks() {
   if (log_.used_chunks.load(std::memory_order_relaxed) < std::min(stream_count_ + kCrowded, chunk_count_ / 4)) return;
   for (Stream* stream : active_) {
-    while (kept_ < kMaxKept && keep_chunk(*stream)) {
+    while (kept_ < most_kept_ && keep_chunk(*stream)) {
     }
   }
 }
@@ -302,7 +308,7 @@ bool LogReader::read_kept(Stream& stream) {
     return false;
   }
   stream.begin_chunk();
-  if (spare_.size() < kMaxSpare) spare_.push_back(std::move(kept.bytes));
+  if (spare_.size() < std::min<size_t>(most_kept_, kMaxSpare)) spare_.push_back(std::move(kept.bytes));
   return true;
 }
 
@@ -356,16 +362,33 @@ wire::RawEvent* LogReader::read_usual_records(Stream& stream, const uint8_t* byt
   return event;
 }
 
-// One that isn't known is passed over: a later agent may have more to tell. False: there is no such note, or not all of it.
-bool LogReader::read_note(Stream& stream, const wire::SizedRecord& note, uint32_t left) {
+// What the program says is handed on in order; of other notes those that aren't known are passed over: a later agent may have more
+// to tell. `at`: where the note lies. False: there is no such note, or not all of it.
+bool LogReader::read_note(Stream& stream, const wire::SizedRecord& note, const uint8_t* at, uint32_t left,
+                          wire::RawEvent*& event) {
   const uint32_t bytes = note.head.stack;
   if (bytes % sizeof(uint64_t) != 0 || bytes > left - sizeof(wire::Record)) return false;
-  if (wire::note_kind(note.head.tagged_address) == wire::NoteKind::kClock) {
+  const wire::NoteKind kind = wire::note_kind(note.head.tagged_address);
+  if (kind == wire::NoteKind::kClock) {
     if (bytes != sizeof(uint64_t)) return false;
     stream.base_time = note.size_bytes;  // the word behind the head
+  } else if (wire::is_said_by_program(kind)) {
+    const auto* text = reinterpret_cast<const char*>(at + sizeof(wire::Record));
+    const uint32_t number = text_count_++;
+    texts_.emplace(number, std::string(text, strnlen(text, std::min(bytes, wire::kMaxNoteTextBytes))));
+    stream.last_time = std::max(stream.base_time + note.head.time, stream.last_time);
+    *event++ = {stream.last_time, note.head.tagged_address, 0, number, stream.thread};
   }
   stream.offset += uint32_t{sizeof(wire::Record)} + bytes;
   return true;
+}
+
+std::string LogReader::take_text(uint32_t number) {
+  const auto found = texts_.find(number);
+  if (found == texts_.end()) return {};
+  std::string text = std::move(found->second);
+  texts_.erase(found);
+  return text;
 }
 
 // One record of any kind. False: it is none.
@@ -375,7 +398,7 @@ bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t
   wire::SizedRecord record{};
   std::memcpy(&record, bytes + stream.offset, left < sizeof(record) ? sizeof(wire::Record) : sizeof(record));
   const wire::RecordKind kind = wire::record_kind(record.head.tagged_address);
-  if (kind == wire::RecordKind::kNote) return read_note(stream, record, left);
+  if (kind == wire::RecordKind::kNote) return read_note(stream, record, bytes + stream.offset, left, event);
   const uint32_t size = wire::record_bytes(kind);
   if (size == 0 || size > left) return false;
   stream.offset += size;
@@ -419,10 +442,7 @@ void LogReader::merge(RawEvents& events, uint64_t until) {
     if (!first.empty() && first.front_time() <= until) {
       fronts_[0].time = first.front_time();
     } else {
-      if (first.empty()) {
-        first.events.clear();
-        first.taken = 0;
-      }
+      first.drop_taken();
       fronts_[0] = fronts_.back();
       fronts_.pop_back();
     }

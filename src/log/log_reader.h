@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,9 @@ class LogReader {
   // Asked before the log grows by so many bytes; without it it may always.
   void set_may_grow(std::function<bool(uint64_t)> may_grow) { may_grow_ = std::move(may_grow); }
 
+  // Less than kMaxKeptBytes, where memory is short: then the log is full sooner, where the target is faster than this.
+  void set_most_kept(uint64_t bytes) { most_kept_ = static_cast<uint32_t>(bytes / wire::kChunkBytes); }
+
   // Until wake_up() the agent rings (log/log_waker.h) when the log fills.
   void rest();
   void wake_up();
@@ -54,6 +59,9 @@ class LogReader {
 
   // All events up to this time were handed on by the last drain, for all that is known.
   [[nodiscard]] uint64_t complete_until() const { return complete_until_; }
+
+  // The text of a note that was handed on (in place of a stack); once.
+  std::string take_text(uint32_t number);
 
   // Threads seen since the last call: number and kernel id.
   std::vector<StreamEnd> take_new_threads();
@@ -88,8 +96,9 @@ class LogReader {
   bool read_records(Stream& stream, const uint8_t* chunk, uint32_t committed);
   static wire::RawEvent* read_usual_records(Stream& stream, const uint8_t* chunk, uint32_t committed,
                                             wire::RawEvent* event);
-  static bool read_note(Stream& stream, const wire::SizedRecord& note, uint32_t left);
-  static bool read_other_record(Stream& stream, const uint8_t* chunk, uint32_t committed, wire::RawEvent*& event);
+  bool read_note(Stream& stream, const wire::SizedRecord& note, const uint8_t* at, uint32_t left,
+                 wire::RawEvent*& event);
+  bool read_other_record(Stream& stream, const uint8_t* chunk, uint32_t committed, wire::RawEvent*& event);
   void free_chunk(uint32_t index);
   void merge(RawEvents& events, uint64_t until);
   void sift_down();
@@ -112,6 +121,8 @@ class LogReader {
   std::vector<uint32_t> quiet_at_;
   std::vector<Stream*> active_;  // the others, as of the last drain
   std::vector<StreamEnd> new_threads_;
+  std::map<uint32_t, std::string> texts_;  // of notes, by number, that weren't taken yet
+  uint32_t text_count_ = 0;
   uint64_t published_;  // what the log's coarse_clock was raised to
   uint64_t settled_;    // what it was before: no thread that isn't busy writes a record any more that is older
   uint64_t complete_until_ = 0;
@@ -122,7 +133,8 @@ class LogReader {
   uint32_t chunks_in_use_ = 0;
   uint32_t most_chunks_used_ = 0;
   uint32_t freed_ = 0;
-  uint32_t kept_ = 0;                              // chunks
+  uint32_t kept_ = 0;  // chunks
+  uint32_t most_kept_ = kMaxKeptBytes / wire::kChunkBytes;
   std::vector<std::unique_ptr<uint8_t[]>> spare_;  // of chunks that were kept
   bool has_unread_ = false;
   struct Front {

@@ -21,11 +21,20 @@ uint32_t StackTable::intern(uint32_t parent, uint64_t entry) {
   constexpr auto kFull = static_cast<uint32_t>(wire::StackEnd::kTableFull);
   const uint32_t code = code_index(entry);
   if (code == base::NumberTable::kNone) return kFull;
-  const uint64_t node = wire::make_node(parent, code);
+  const uint32_t number = add_node(wire::make_node(parent, code));
+  return number != wire::kNoEntry ? number : kFull;
+}
+
+uint32_t StackTable::with_label(uint32_t stack, uint32_t label) {
+  const uint32_t number = add_node(wire::make_node(stack, wire::kLabelCode | label));
+  return number != wire::kNoEntry ? number : stack;
+}
+
+uint32_t StackTable::add_node(uint64_t node) {
   const uint32_t known = known_nodes_.find(node);
   if (known != base::NumberTable::kNone) return known;
   const uint32_t number = wire::claim_entry(log_.node_count, node_capacity_);
-  if (number == wire::kNoEntry) return kFull;
+  if (number == wire::kNoEntry) return wire::kNoEntry;
   nodes_[number].store(node, std::memory_order_release);
   known_nodes_.add(node, number);
   return number;

@@ -15,8 +15,11 @@ class StackTable {
   // `parent` with a frame more: the code `entry` (wire::CodeEntry) called from it. The root kTableFull where there is no
   // room left.
   uint32_t intern(uint32_t parent, uint64_t entry);
+  // The stack under a label of the program's (wire/labels.h); the stack itself where there is no room left.
+  uint32_t with_label(uint32_t stack, uint32_t label);
 
  private:
+  uint32_t add_node(uint64_t node);
   uint32_t code_index(uint64_t entry);
 
   wire::LogHeader& log_;

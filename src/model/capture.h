@@ -102,6 +102,8 @@ struct Capture {
   bool running = false;    // the recording goes on: this is what there is of it so far
   bool truncated = false;  // the file ends early or is damaged
   std::string damage;      // what is wrong and from which byte on
+  // Where the file ends early: the time of its last event, up to which all was read. None: not known, or something before is missing.
+  std::optional<uint64_t> known_until_ns;
 };
 
 }  // namespace heaptap::model

@@ -15,7 +15,15 @@ enum class EventKind : uint8_t {
   kUndo = 3,      // the thread's last release did not happen (a realloc that failed); no value
   kMap = 4,       // size:  in bytes; address: where
   kUnmap = 5,     // size:  in bytes; address: where
+  // What the program tells of a pool of its own, or of a kind of resource. They have no number; size: as wire::make_pooled_size.
+  kPoolAllocate = 6,  // address: where, or the resource's number
+  kPoolRelease = 7,   // address: the same
+  kPoolDestroy = 8,   // all that is alive in the pool is released
 };
+inline constexpr EventKind kLastEventKind = EventKind::kPoolDestroy;
+constexpr bool allocates(EventKind kind) {
+  return kind == EventKind::kAllocate || kind == EventKind::kMap || kind == EventKind::kPoolAllocate;
+}
 
 // Allocations are numbered 1, 2, … in the order of their events in the trace, across threads.
 using BlockNumber = uint64_t;
@@ -26,13 +34,14 @@ using SiteId = uint32_t;
 using StackId = uint32_t;   // index into Tables::stacks
 using CodeId = uint32_t;    // index into Tables::codes
 using ThreadId = uint32_t;  // 1, 2, … in order of first event
+using LabelId = uint32_t;   // index into Tables::labels; 0: none
 
 struct Event {
   SiteId site;
   ThreadId thread;
   uint64_t size_or_block;  // see EventKind
   uint64_t
-      address;  // of kAllocate, kMap, kUnmap, and of a kRelease of an unknown block; 0 where addresses weren't asked for
+      address;  // of kAllocate, kMap, kUnmap, those of pools, and of a kRelease of an unknown block; 0 where addresses weren't asked for
 
   [[nodiscard]] uint64_t size_bytes() const { return size_or_block; }  // but for kRelease and kUndo
   [[nodiscard]] BlockNumber block() const { return size_or_block; }    // of kRelease

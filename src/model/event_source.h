@@ -38,6 +38,9 @@ struct ReplayOptions {
   std::optional<bool> decoder_thread = {};
   // Of a file that is followed: return when so many bytes of it were taken, though there is more; 0: never.
   uint64_t pause_after_bytes = 0;
+  // Of a file that is followed: whether who writes it is there, where the file's system has no locks that tell. Then a frame that
+  // isn't whole is on its way, and no damage.
+  std::function<bool()> writer_lives = {};
   // Called now and then with the bytes read so far and the file's size.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
 };
@@ -76,6 +79,12 @@ class EventSource {
   // In the order of their numbers; known before a replay, as the scans are.
   [[nodiscard]] virtual const std::vector<Mark>& marks() const {
     static const std::vector<Mark> none;
+    return none;
+  }
+
+  // As the program gave them, the last one of a block holds; known before a replay.
+  [[nodiscard]] virtual const std::vector<BlockName>& block_names() const {
+    static const std::vector<BlockName> none;
     return none;
   }
 };

@@ -14,6 +14,9 @@ namespace heaptap::model {
 // The index of no block.
 inline constexpr uint32_t kNoBlock = 0xffffffff;
 
+// Blocks of pools have numbers from here on in a scan, and none elsewhere.
+inline constexpr BlockNumber kFirstPooledNumber = BlockNumber{1} << 48;
+
 struct ScannedBlock {
   uint64_t address;
   uint64_t size_bytes;

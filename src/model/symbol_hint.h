@@ -14,9 +14,13 @@ struct SymbolHint {
   };
   std::string path;  // of the module, as the target had it
   Lack lack = Lack::kLines;
-  bool without_names = false;   // some frames have no name; else only lines are missing
-  bool asked_servers = false;   // debuginfod was asked
-  bool finds_packages = false;  // there is a command here that names the package with its debug symbols
+  bool without_names = false;  // some frames have no name; else only lines are missing
+  bool asked_servers = false;  // debuginfod was asked
+  // Of kSameFile, build-ids in hex.
+  std::string build_id = {};        // that the trace has
+  std::string other_path = {};      // of the file that is in its place
+  std::string other_build_id = {};  // empty: that one has none
+  bool finds_packages = false;      // there is a command here that names the package with its debug symbols
 };
 
 }  // namespace heaptap::model

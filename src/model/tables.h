@@ -10,6 +10,7 @@
 #include "model/event.h"
 #include "model/frame.h"
 #include "wire/functions.h"
+#include "wire/labels.h"
 #include "wire/log.h"
 
 namespace heaptap::model {
@@ -18,6 +19,14 @@ struct Site {
   EventKind kind;
   wire::Function function;
   StackId stack;
+  LabelId label = 0;  // what the program calls what it allocated: wire/labels.h
+};
+
+// A name of the program's: a tag, with those around it, or a pool's or a kind of resource's.
+struct Label {
+  LabelId parent = 0;
+  wire::LabelKind kind = wire::LabelKind::kNone;
+  std::string name;
 };
 
 // One node of the trie of stacks: `code` is the innermost frame, `parent` the stack of its caller. Stacks 0 to
@@ -66,6 +75,7 @@ struct Tables {
   std::vector<Code> codes;
   std::vector<Module> modules;
   std::vector<Thread> threads;
+  std::vector<Label> labels;               // the first one is none
   std::shared_ptr<const CodeNames> names;  // null: symbols tell them
 
   // The module that holds this code, if one does. The last one that was loaded wins.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/small_file.h"
 #include "process/process_status.h"
 
 namespace heaptap::process {
@@ -61,7 +62,7 @@ std::vector<Mapping> parse_memory_map(std::string_view text) {
 }
 
 std::vector<Mapping> read_memory_map(pid_t thread) {
-  return parse_memory_map(read_proc_file("/proc/" + std::to_string(thread) + "/maps"));
+  return parse_memory_map(base::read_small_file("/proc/" + std::to_string(thread) + "/maps"));
 }
 
 const Mapping* find_mapping(const std::vector<Mapping>& mappings, uint64_t address) {

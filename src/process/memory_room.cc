@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/small_file.h"
 #include "process/process_status.h"
 
 namespace heaptap::process {
@@ -29,10 +30,10 @@ std::optional<uint64_t> number_of(std::string_view text, std::string_view name) 
 
 // What the group at this directory may still take. Pages of files that nobody used lately are given back first.
 uint64_t room_in_group(const std::string& folder, const char* limit_file, const char* usage_file) {
-  const auto limit = number_in(read_proc_file(folder + "/" + limit_file));  // "max": none
-  const auto used = number_in(read_proc_file(folder + "/" + usage_file));
+  const auto limit = number_in(base::read_small_file(folder + "/" + limit_file));  // "max": none
+  const auto used = number_in(base::read_small_file(folder + "/" + usage_file));
   if (!limit || !used) return UINT64_MAX;
-  const uint64_t reclaimable = number_of(read_proc_file(folder + "/memory.stat"), "inactive_file ").value_or(0);
+  const uint64_t reclaimable = number_of(base::read_small_file(folder + "/memory.stat"), "inactive_file ").value_or(0);
   const uint64_t taken = *used - std::min(*used, reclaimable);
   return *limit - std::min(*limit, taken);
 }
@@ -50,9 +51,9 @@ uint64_t room_in_groups(const std::string& root, std::string path, const char* l
 }  // namespace
 
 uint64_t free_memory_for(pid_t process) {
-  const auto available = number_of(read_proc_file("/proc/meminfo"), "MemAvailable:");
+  const auto available = number_of(base::read_small_file("/proc/meminfo"), "MemAvailable:");
   uint64_t room = available ? *available * 1024 : UINT64_MAX;
-  const std::string groups = read_proc_file("/proc/" + std::to_string(process) + "/cgroup");
+  const std::string groups = base::read_small_file("/proc/" + std::to_string(process) + "/cgroup");
   for (size_t at = 0; at < groups.size(); at = std::min(groups.find('\n', at), groups.size() - 1) + 1) {
     const std::string line = groups.substr(at, groups.find('\n', at) - at);  // number:controllers:path
     const size_t path = line.find(':', line.find(':') + 1);

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <string_view>
 
+#include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "process/stat_line.h"
 
@@ -38,23 +38,8 @@ pid_t number_of(std::string_view text) {
 
 }  // namespace
 
-std::string read_proc_file(const std::string& path, size_t most_bytes) {
-  const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return {};
-  std::string text;
-  constexpr size_t kPiece = 65536;
-  for (size_t size = 0; size < most_bytes;) {
-    text.resize(size + kPiece);
-    const ssize_t got = read(file.get(), text.data() + size, kPiece);
-    size += got > 0 ? static_cast<size_t>(got) : 0;
-    text.resize(size);
-    if (got <= 0) break;
-  }
-  return text;
-}
-
 std::optional<ThreadStatus> read_thread_status(pid_t thread) {
-  const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/status");
+  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
   // The name comes first and has its newlines escaped.
   const std::string_view state = field_of(text, "State:");
   if (state.empty()) return std::nullopt;
@@ -66,7 +51,7 @@ std::optional<ThreadStatus> read_thread_status(pid_t thread) {
 
 uint32_t count_own_filters() {
   constexpr pid_t kFilterMode = 2;
-  const std::string text = read_proc_file("/proc/self/status");
+  const std::string text = base::read_small_file("/proc/self/status");
   if (number_of(field_of(text, "Seccomp:")) != kFilterMode) return 0;
   return static_cast<uint32_t>(std::max(number_of(field_of(text, "Seccomp_filters:")), 1));
 }
@@ -86,7 +71,7 @@ std::vector<pid_t> try_to_list_threads(pid_t process) {
 }
 
 size_t count_threads(pid_t process) {
-  const std::string text = read_proc_file("/proc/" + std::to_string(process) + "/status", 8192);
+  const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/status", 8192);
   return static_cast<size_t>(number_of(field_of(text, "Threads:")));
 }
 
@@ -133,7 +118,7 @@ namespace {
 
 // The thread's number in the innermost namespace that it is in. 0: not told, or the same as ours.
 uint32_t read_own_number(pid_t thread) {
-  const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/status");
+  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
   const std::string_view numbers = field_of(text, "NSpid:");
   const size_t last = numbers.find_last_of(" \t");
   return last == numbers.npos ? 0 : static_cast<uint32_t>(number_of(numbers.substr(last + 1)));
@@ -152,17 +137,19 @@ std::map<uint32_t, uint32_t> read_thread_numbers(pid_t process) {
 }
 
 std::optional<KernelPlace> read_kernel_place(pid_t thread) {
-  const std::string text = read_proc_file("/proc/" + std::to_string(thread) + "/syscall");
+  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/syscall");
   // "NUMBER ARG1 … ARG6 SP PC", or "-1 SP PC" outside of system calls, or "running".
   KernelPlace place{};
-  unsigned long sp = 0;
-  unsigned long pc = 0;
-  if (std::sscanf(text.c_str(), "%*d %*x %*x %*x %*x %*x %*x %lx %lx", &sp, &pc) != 2 &&
-      std::sscanf(text.c_str(), "-1 %lx %lx", &sp, &pc) != 2) {
-    return std::nullopt;
+  std::string_view rest(text);
+  while (rest.ends_with('\n')) rest.remove_suffix(1);
+  for (uint64_t* const value : {&place.program_counter, &place.stack_pointer}) {
+    const size_t blank = rest.rfind(" 0x");
+    if (blank == std::string_view::npos) return std::nullopt;
+    const std::string_view digits = rest.substr(blank + 3);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *value, 16);
+    if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    rest = rest.substr(0, blank);
   }
-  place.stack_pointer = sp;
-  place.program_counter = pc;
   return place;
 }
 

@@ -49,7 +49,4 @@ uint64_t read_start_time(pid_t thread);
 // How many filters of system calls (seccomp) the calling process is under; where the kernel doesn't count them, 1 if any.
 uint32_t count_own_filters();
 
-// A whole file of /proc, at most `most_bytes`; empty if it can't be read.
-std::string read_proc_file(const std::string& path, size_t most_bytes = size_t{64} << 20);
-
 }  // namespace heaptap::process

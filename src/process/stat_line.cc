@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/small_file.h"
 #include "process/process_status.h"
 
 namespace heaptap::process {
@@ -12,10 +13,10 @@ constexpr size_t kMaxBytes = 8192;
 }  // namespace
 
 StatLine StatLine::of(pid_t thread) {
-  return StatLine(read_proc_file("/proc/" + std::to_string(thread) + "/stat", kMaxBytes));
+  return StatLine(base::read_small_file("/proc/" + std::to_string(thread) + "/stat", kMaxBytes));
 }
 
-StatLine StatLine::of_own() { return StatLine(read_proc_file("/proc/self/stat", kMaxBytes)); }
+StatLine StatLine::of_own() { return StatLine(base::read_small_file("/proc/self/stat", kMaxBytes)); }
 
 // Nothing but numbers and the state's letter stands behind the name: the last parenthesis is its end.
 std::string_view StatLine::text(Field field) const {

@@ -7,6 +7,7 @@
 
 #include "arch/native.h"
 #include "arch/thread_facts.h"
+#include "base/small_file.h"
 #include "process/process_status.h"
 
 namespace heaptap::process {
@@ -143,7 +144,7 @@ base::Error ThreadStopper::refusal_of(pid_t thread, int reason) const {
                             status->tracer);
   }
   if (reason != EPERM) return base::make_error("process {} can't be stopped: {}", process_, base::reason_of(reason));
-  const std::string scope = read_proc_file("/proc/sys/kernel/yama/ptrace_scope");
+  const std::string scope = base::read_small_file("/proc/sys/kernel/yama/ptrace_scope");
   if (!scope.empty() && scope.front() == '3') {
     return base::make_error("process {} can't be stopped: kernel.yama.ptrace_scope is 3, which only a reboot changes",
                             process_);

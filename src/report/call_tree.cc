@@ -98,7 +98,7 @@ TreeNode build_tree(const Report& report, Weight weight, bool bottom_up,
   Divergence root;
   for (const StackEntry& stack : report.stacks) {
     const uint64_t value = weight_of(stack, weight);
-    if (stack.mapping || value == 0) {
+    if (stack.is_apart() || value == 0) {
       continue;
     }
     const size_t frames = depth_of(report.list(stack.frames));

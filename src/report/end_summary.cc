@@ -16,6 +16,7 @@
 #include "base/shell_word.h"
 #include "base/units.h"
 #include "report/frame_text.h"
+#include "report/label_sums.h"
 #include "report/note_text.h"
 #include "report/outcome.h"
 #include "report/process_sums.h"
@@ -91,6 +92,15 @@ std::string reachable_text(const Report& report) {
   return text + fmt::format(", {} of them by {}", format_bytes(largest.retained.bytes), variable);
 }
 
+// The worst of it; empty: nothing is lost.
+std::string lost_text(BlockCount definite, const BlockCount& indirect, const BlockCount& possible,
+                      const BlockCount& in_pools) {
+  definite += indirect;
+  if (definite.blocks != 0) return "leaked " + exact_amount(definite);
+  if (in_pools.blocks != 0) return fmt::format("leaked {} of its pools", exact_amount(in_pools));
+  return possible.blocks != 0 ? "possibly leaked " + exact_amount(possible) : "";
+}
+
 // The one thing that matters.
 std::string outcome_line(const Report& report) {
   const Leaks& leaks = report.leaks;
@@ -124,15 +134,19 @@ Lines stack_lines(const Report& report, const FrameText& text, size_t most, size
     if (lines.size() >= most) break;
     const StackEntry& stack = row.sum;
     const BlockCount count = listed_of(report, stack);
-    if (stack.mapping || count.blocks == 0 || !stack.live_known || stack.purpose != Purpose::kProgram) continue;
+    const bool counts = are_leaks ? !stack.mapping : !stack.is_apart();  // leaks of pools do
+    if (!counts || count.blocks == 0 || !stack.live_known || stack.purpose != Purpose::kProgram) continue;
     // Of what is merely alive, what is little says nothing.
     if (!are_leaks && count.bytes < report.totals.live_bytes / 20) continue;
     const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
     const std::string bytes = are_leaks ? counted(count.bytes, "byte") : format_bytes(count.bytes);
     std::string line = fmt::format("  {} in {}{}  {}  ", bytes, counted(count.blocks, "block"),
                                    possible ? " (possibly)" : "", ids_text(row));
-    const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, line.size()));
-    lines.push_back(line + text.describe_site(report.list(stack.frames), room));
+    const std::string labels = labels_behind(stack);
+    const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, line.size() + labels.size()));
+    line += text.describe_site(report.list(stack.frames), room);
+    line += labels;
+    lines.push_back(std::move(line));
   }
   return lines;
 }
@@ -200,12 +214,11 @@ std::string process_line(const ProcessEntry& process) {
   text += totals.peak_known ? ", peak " + format_bytes(totals.peak_live_bytes) : ", peak unknown";
   const Leaks& leaks = process.leaks;
   if (!capture.executed) {
-    BlockCount lost = leaks.definite;
-    text += !leaks.scanned               ? ", leaks unknown"
-            : leaks_for_certain(leaks)   ? ", leaked " + exact_amount(lost += leaks.indirect)
-            : leaks.possible.blocks != 0 ? ", possibly leaked " + exact_amount(leaks.possible)
-            : process.leaks_known        ? ", no leaks"
-                                         : ", no leaks found";
+    text += !leaks.scanned ? ", leaks unknown"
+            : leaks_at_all(leaks)
+                ? ", " + lost_text(leaks.definite, leaks.indirect, leaks.possible, lost_in_pools(leaks))
+            : process.leaks_known ? ", no leaks"
+                                  : ", no leaks found";
   }
   if (const std::string errors = error_counts(totals); !errors.empty()) text += ", " + errors;
   return text + ": " + base::safe_text(process.trace_path);
@@ -218,12 +231,9 @@ std::string all_processes_line(const Report& report) {
   std::string text = ids.size() == 1 ? fmt::format("all {} programs of this process", report.processes.size())
                                      : fmt::format("all {} processes", ids.size());
   text += ": " + counted(sums.allocations, "allocation");
-  BlockCount lost = sums.definite;
-  lost += sums.indirect;
-  if (lost.blocks != 0)
-    text += ", leaked " + exact_amount(lost);
-  else if (sums.possible.blocks != 0)
-    text += ", possibly leaked " + exact_amount(sums.possible);
+  const std::string lost = lost_text(sums.definite, sums.indirect, sums.possible, sums.lost_in_pools);
+  if (!lost.empty())
+    text += ", " + lost;
   else if (sums.unscanned == 0 && sums.failed == 0)
     text += sums.uncertain == 0 ? ", no leaks" : ", no leaks found";
   if (sums.errors() != 0) text += ", " + counted(sums.errors(), "bad free");
@@ -269,7 +279,7 @@ Lines remark_lines(const Report& report, size_t most) {
     lines.push_back("! " + uncertainty);
   }
   if (report.capture.truncated) {
-    lines.push_back("! incomplete: " + base::safe_text(report.capture.damage));
+    lines.push_back((report.capture.running ? "! " : "! incomplete: ") + base::safe_text(report.capture.damage));
   }
   for (const std::string& note : sentences_of(report.capture.notes)) {
     lines.push_back("! " + base::safe_text(note));

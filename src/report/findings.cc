@@ -74,7 +74,7 @@ class Findings {
   void ending() {
     const model::Capture& capture = report_.capture;
     const std::string after = capture.ended ? " after " + moment_text(capture, capture.duration_ns) : "";
-    const bool is_bad = capture.exit.signal.has_value() || capture.truncated;
+    const bool is_bad = capture.exit.signal.has_value() || (capture.truncated && !capture.running);
     add(is_bad ? Severity::kBad : Severity::kInfo, FindingKind::kEnding,
         fmt::format("{} {}{}.", command_of(capture), ending_text(capture), after));
   }
@@ -221,7 +221,7 @@ class Findings {
     }
     if (capture.truncated) {
       add(Severity::kWarning, FindingKind::kUnseen,
-          "The recording is incomplete: " + base::safe_text(capture.damage) + ".");
+          (capture.running ? "It is " : "The recording is incomplete: ") + base::safe_text(capture.damage) + ".");
     }
     if (const std::string uncertainty = uncertainty_of(report_); !uncertainty.empty()) {
       add(Severity::kWarning, FindingKind::kUnseen, uncertainty + ".");

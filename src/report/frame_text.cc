@@ -71,7 +71,8 @@ std::string FrameText::written(const std::vector<const model::Frame*>& frames, s
     }
     const std::string plain = plain_function(frame->function);
     const std::string name = options_.full_names ? frame->function : std::string(qualified_name(plain));
-    text += base::safe_text(options_.full_names ? name : short_name(name, most)) + " " + place(*frame);
+    text += base::safe_text(options_.full_names ? name : short_name(name, most));
+    if (options_.offsets || !frame->file.empty()) text.append(1, ' ').append(place(*frame));
   }
   return text;
 }

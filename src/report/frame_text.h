@@ -13,6 +13,7 @@ struct FrameTextOptions {
   bool full_names = false;   // with template arguments and return types, of any length
   bool full_paths = false;   // of source files and modules
   bool full_stacks = false;  // with the frames below main() and below a thread's function
+  bool offsets = true;       // in sites, of functions whose source line isn't known
 };
 
 class FrameText {

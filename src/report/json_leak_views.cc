@@ -11,9 +11,11 @@ std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json json_of(const NamedBlock& block) {
-  return {{"number", block.number},  {"address", hex(block.address)},  {"size", block.size_bytes},
-          {"state", block.state},    {"suppressed", block.suppressed}, {"type", or_null(block.type)},
-          {"stack", block.stack_id}, {"function", block.function},     {"caller", report::json_of(block.caller)}};
+  Json json = {{"number", block.number},  {"address", hex(block.address)},  {"size", block.size_bytes},
+               {"state", block.state},    {"suppressed", block.suppressed}, {"type", or_null(block.type)},
+               {"stack", block.stack_id}, {"function", block.function},     {"caller", report::json_of(block.caller)}};
+  if (!block.name.empty()) json["name"] = block.name;
+  return json;
 }
 
 Json json_of(const NamedRoot& root) {
@@ -118,7 +120,8 @@ void json_scan_changes(const Report& report, const Write& write) {
   if (!report.scan_changes) return;
   const ScanChanges& changes = *report.scan_changes;
   const auto change_json = [](const LossChange& change) -> Json {
-    return {{"new", count_json(change.appeared)},
+    return {{"new", count_json(change.appeared())},
+            {"allocated_since", count_json(change.allocated)},
             {"still_there", count_json(change.remained)},
             {"gone", count_json(change.gone)}};
   };

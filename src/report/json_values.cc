@@ -99,6 +99,11 @@ class ObjectText {
   void text_if_any(const char* name, const std::string& value) {
     if (!value.empty()) text(name, value);
   }
+  void texts_if_any(const char* name, const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    begin(name);
+    text_ += to_text(Json(values));
+  }
   void raw(const char* name, std::string_view json) {
     begin(name);
     text_ += json;
@@ -136,6 +141,8 @@ std::string text_of(const StackEntry& stack) {
   object.number("id", true, stack.id);
   object.text("function", stack.function);
   object.text_if_any("variant", stack.variant);
+  object.texts_if_any("tags", stack.tags);
+  if (stack.pooled) object.text("pool", stack.pool);
   object.number("allocations", stack.calls_known, stack.allocations);
   object.number("frees", stack.live_known && stack.calls_known, stack.releases);
   object.number("allocated_bytes", stack.calls_known, stack.allocated_bytes);
@@ -159,10 +166,26 @@ std::string text_of(const StackEntry& stack) {
   return object.finish();
 }
 
+Json json_of(const LabelEntry& label) {
+  const StackEntry& sum = label.sum;
+  Json json = label.is_pool ? Json{{"pool", label.pool}} : Json{{"tags", label.tags}};
+  json["allocations"] = known(sum.calls_known, sum.allocations);
+  json["frees"] = known(sum.live_known && sum.calls_known, sum.releases);
+  json["allocated_bytes"] = known(sum.calls_known, sum.allocated_bytes);
+  json["live_blocks"] = known(sum.live_known && sum.blocks_known, sum.live_blocks);
+  json["live_bytes"] = known(sum.live_known, sum.live_bytes);
+  json["peak_bytes"] = known(sum.times_known, sum.peak_bytes);
+  json["temporary_allocations"] = known(sum.temporary_known, sum.temporary_allocations);
+  json["leaks"] = Json::parse(text_of(sum.leaks));
+  return json;
+}
+
 Json json_of(const Window& window) {
   Json json = {{"from_ns", window.from_ns}, {"to_ns", known(window.to_ns != ~uint64_t{0}, window.to_ns)}};
   json["from"] = or_null(window.from);
   json["to"] = or_null(window.to);
+  if (window.from_is_earlier) json["from_is_earlier"] = true;
+  if (window.to_is_earlier) json["to_is_earlier"] = true;
   json["older_freed_blocks"] = known(window.has_older, window.older_released_blocks);
   json["older_freed_bytes"] = known(window.has_older, window.older_released_bytes);
   json["growth_blocks"] = window.growth.blocks;
@@ -207,6 +230,11 @@ Json json_of(const Totals& totals) {
           {"peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns)},
           {"mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes)},
           {"peak_mapped_bytes", known(totals.calls_known && totals.mapped_peak_known, totals.peak_mapped_bytes)},
+          {"pool_allocations", known(totals.calls_known, totals.pool_allocations)},
+          {"pool_live_blocks", known(totals.calls_known, totals.pool_live_blocks)},
+          {"pool_live_bytes", known(totals.calls_known, totals.pool_live_bytes)},
+          {"open_resources", known(totals.calls_known, totals.open_resources)},
+          {"unknown_pool_frees", known(totals.calls_known, totals.unknown_pool_releases)},
           {"bad_frees", known(totals.bad_frees_known, totals.bad_releases)},
           {"double_frees", known(totals.bad_frees_known, totals.double_releases)},
           {"mismatched_frees", known(totals.calls_known && totals.mismatched_known, totals.mismatched_releases)},
@@ -225,6 +253,12 @@ Json json_of(const Leaks& leaks) {
           {"ignored", count(leaks.ignored)},
           {"unknown", count(leaks.unknown)},
           {"behind_headers", count(leaks.behind_headers)},
+          {"pools",
+           {{"definite", count(leaks.pools.definite)},
+            {"indirect", count(leaks.pools.indirect)},
+            {"possible", count(leaks.pools.possible)},
+            {"reachable", count(leaks.pools.reachable)},
+            {"unknown", count(leaks.pools.unknown)}}},
           {"scan", leaks.scanned ? scan_json(leaks.scan) : Json(nullptr)},
           {"scan_count", leaks.scan_count},
           {"suppressions", suppressions_json(leaks.suppressions)},
@@ -277,6 +311,7 @@ Json json_of(const ProcessEntry& process) {
   const bool is_read = process.failure.empty();
   return {{"target", target_json(process.capture)},
           {"executed", process.capture.executed},
+          {"image", known(process.image != 0, process.image)},
           {"trace", process.trace_path},
           {"failure", or_null(process.failure)},
           {"lost_events", known(is_read, process.capture.lost_events)},
@@ -342,11 +377,17 @@ Json warnings_json(const Report& report) {
   Json list = Json::array();
   if (report.unmatched) list.push_back({{"kind", "unmatched_filter"}, {"filter", report.filter}});
   for (const model::SymbolHint& hint : report.symbol_hints) {
-    list.push_back({{"kind", "symbols"},
+    Json warning = {{"kind", "symbols"},
                     {"module", hint.path},
                     {"lacks", name_of(hint.lack)},
                     {"functions_without_names", hint.without_names},
-                    {"asked_debuginfod", hint.asked_servers}});
+                    {"asked_debuginfod", hint.asked_servers}};
+    if (!hint.other_path.empty()) {
+      warning["build_id"] = hint.build_id;
+      warning["other_file"] = hint.other_path;
+      warning["other_build_id"] = hint.other_build_id;
+    }
+    list.push_back(std::move(warning));
   }
   return list;
 }
@@ -378,6 +419,7 @@ Json capture_json(const Report& report) {
             {"from_start", capture.from_start},
             {"start_unix_ns", known(is_own, capture.start_unix_ns)},
             {"duration_ns", known(capture.ended && capture.import.has_times(), capture.duration_ns)},
+            {"known_until_ns", known(capture.known_until_ns.has_value(), capture.known_until_ns.value_or(0))},
             {"time_resolution_ns", known(capture.import.has_times(), capture.time_resolution_ns)},
             {"events", known(capture.ended && capture.import.tells(model::kUntoldCounts), capture.event_count)},
             {"events_kept", report.has_events},

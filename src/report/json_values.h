@@ -20,6 +20,7 @@ inline Json known(bool is_known, const Json& value) { return is_known ? value : 
 Json json_of(const model::Frame& frame);
 // One line of JSON; its frames are indices.
 std::string text_of(const StackEntry& stack);
+Json json_of(const LabelEntry& label);
 Json json_of(const ErrorEntry& error);
 Json json_of(const Totals& totals);
 Json json_of(const ProcessEntry& process);

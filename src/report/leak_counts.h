@@ -44,6 +44,24 @@ struct SuppressionEntry {
   BlockCount hidden;
 };
 
+// Blocks of the program's pools, which lie in blocks of malloc that are counted as well, or in mappings.
+struct PoolLeaks {
+  BlockCount definite, indirect, possible, reachable, unknown;
+  // Of the definitely and indirectly lost ones: what doesn't lie in a block of malloc that is counted so, too. And the same of these
+  // and the possibly lost ones. Sums of pools and other blocks have no byte twice by these.
+  BlockCount lost_apart, leaked_apart;
+  PoolLeaks& operator+=(const PoolLeaks& other) {
+    definite += other.definite;
+    indirect += other.indirect;
+    possible += other.possible;
+    reachable += other.reachable;
+    unknown += other.unknown;
+    lost_apart += other.lost_apart;
+    leaked_apart += other.leaked_apart;
+    return *this;
+  }
+};
+
 struct Leaks {
   bool scanned = false;
   BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
@@ -51,6 +69,7 @@ struct Leaks {
   BlockCount unknown;  // nothing leads to them, and they may have been released without that having been seen
   BlockCount
       behind_headers;  // of the reachable ones: that would be possibly lost, weren't all of their stack or call held so
+  PoolLeaks pools;
   ScanFacts scan;
   uint32_t scan_count = 0;                       // of the trace
   std::vector<SuppressionEntry> suppressions;    // that hid something

@@ -22,6 +22,7 @@ struct NamedBlock {
   uint64_t stack_id = 0;
   std::string function;  // that allocated it
   model::Frame caller;   // the telling frame of its stack
+  std::string name;      // that the program gave it
 };
 
 struct NamedRoot {
@@ -102,7 +103,10 @@ struct ScanEntry {
 
 // Lost blocks, definitely or indirectly.
 struct LossChange {
-  BlockCount appeared, remained, gone;
+  BlockCount allocated;  // since the earlier scan, and lost
+  BlockCount older;      // there in the earlier scan, and lost since
+  BlockCount remained, gone;
+  [[nodiscard]] BlockCount appeared() const { return BlockCount(allocated) += older; }
 };
 
 struct ChangedStack {

@@ -12,6 +12,11 @@ using std::string_view;
 
 // What allocates for others. Wrappers that a single program has are the user's to name (--skip).
 constexpr auto kMachinery = std::to_array<string_view>({
+    // By which a program tells of its own allocators (include/heaptap/heaptap.h).
+    "heaptap_call_*",
+    "heaptap::disabled::*",
+    "heaptap::linked::*",
+    "heaptap::found::*",
     // C
     "malloc*",
     "calloc*",

@@ -65,6 +65,14 @@ constexpr Sentence kSentences[] = {
      "the log of {0} threads was damaged (overwritten by the program?): later events of these threads are missing"},
     {NoteKind::kModulesLeftOut, "{0} loaded objects were not noted: there were too many"},
     {NoteKind::kStackTableFull, "the table of call stacks was full: later stacks that were new are cut short"},
+    {NoteKind::kLabelsNotKept,
+     "{0} times there was no room for another tag or pool of the program: what was allocated under it counts as under "
+     "those around it"},
+    {NoteKind::kConnectionLost,
+     "the connection to the machine where the program ran was lost for good: later events are missing"},
+    {NoteKind::kRowsLeftOut,
+     "{0} loaded objects lack rows for unwinding that the host has: there was no room for all of them, and call stacks "
+     "end there"},
     {NoteKind::kReleasesNotSeen,
      "{0} blocks were handed out again without a release having been seen: something releases them past the functions "
      "that heaptap watches; they count as freed then"},

@@ -21,6 +21,7 @@ std::string ending_text(const model::Capture& capture) {
   }
   if (capture.exit.code) return fmt::format("exited with {}", *capture.exit.code);
   if (capture.executed) return "executed another program";
+  if (capture.running) return "is still being recorded";
   if (capture.truncated) return "recording was interrupted";
   if (!capture.import.tool.empty()) return "ended in a way that is not known";
   if (capture.detached) return "detached, still running";
@@ -37,14 +38,24 @@ std::string exact_amount(const BlockCount& count) {
   return fmt::format("{} in {}", counted(count.bytes, "byte"), counted(count.blocks, "block"));
 }
 
-bool leaks_for_certain(const Leaks& leaks) { return leaks.definite.blocks + leaks.indirect.blocks != 0; }
+BlockCount lost_in_pools(const Leaks& leaks) {
+  BlockCount lost = leaks.pools.definite;
+  return lost += leaks.pools.indirect;
+}
+
+bool leaks_for_certain(const Leaks& leaks) {
+  return leaks.definite.blocks + leaks.indirect.blocks + lost_in_pools(leaks).blocks != 0;
+}
 bool leaks_at_all(const Leaks& leaks) {
-  return leaks.scanned && (leaks_for_certain(leaks) || leaks.possible.blocks != 0);
+  return leaks.scanned && (leaks_for_certain(leaks) || leaks.possible.blocks + leaks.pools.possible.blocks != 0);
 }
 
 std::string leaks_text(const Leaks& leaks) {
   std::string text;
-  if (leaks_for_certain(leaks)) {
+  const auto add = [&text](const char* first, const char* next, const std::string& amount) {
+    text += (text.empty() ? first : next) + amount;
+  };
+  if (leaks.definite.blocks + leaks.indirect.blocks != 0) {
     BlockCount lost = leaks.definite;
     text = "LEAKED " + exact_amount(lost += leaks.indirect);
     if (leaks.indirect.blocks != 0) {
@@ -52,8 +63,13 @@ std::string leaks_text(const Leaks& leaks) {
                           format_count(leaks.indirect.bytes));
     }
   }
-  if (leaks.possible.blocks != 0) {
-    text += (text.empty() ? "POSSIBLY LEAKED " : "; possibly ") + exact_amount(leaks.possible);
+  if (const BlockCount lost = lost_in_pools(leaks); lost.blocks != 0) {
+    add("LEAKED ", "; ",
+        exact_amount(lost) + " of its pools" + (leaks.pools.lost_apart.blocks == 0 ? ", within that" : ""));
+  }
+  if (leaks.possible.blocks != 0) add("POSSIBLY LEAKED ", "; possibly ", exact_amount(leaks.possible));
+  if (leaks.pools.possible.blocks != 0) {
+    add("POSSIBLY LEAKED ", "; possibly ", exact_amount(leaks.pools.possible) + " of its pools");
   }
   return text;
 }

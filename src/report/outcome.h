@@ -19,6 +19,8 @@ std::string command_of(const model::Capture& capture);
 std::string exact_amount(const BlockCount& count);
 
 bool leaks_for_certain(const Leaks& leaks);
+BlockCount lost_in_pools(
+    const Leaks& leaks);                // of pools that the program told of: they are within what is counted as live
 bool leaks_at_all(const Leaks& leaks);  // at least possibly
 
 // "LEAKED 101,956 bytes in 123 blocks (100,320 definitely, 1,636 indirectly lost)"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "report/outcome.h"
+
 namespace heaptap::report {
 
 ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
@@ -27,6 +29,7 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
     }
     if (!process.leaks_known) ++sums.uncertain;
     sums.definite += process.leaks.definite;
+    sums.lost_in_pools += lost_in_pools(process.leaks);
     sums.indirect += process.leaks.indirect;
     sums.possible += process.leaks.possible;
   }
@@ -36,6 +39,7 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
 
 ProcessEntry entry_of(const Report& report) {
   ProcessEntry entry{.capture = report.capture,
+                     .image = 0,
                      .trace_path = report.trace_path,
                      .failure = "",
                      .totals = report.totals,

@@ -16,6 +16,7 @@ struct ProcessSums {
   uint64_t uncertain = 0;  // that had a scan, but may leak more than it found
   uint64_t allocations = 0;
   uint64_t allocated_bytes = 0;
+  BlockCount lost_in_pools;  // within what is counted as live
   BlockCount definite;
   BlockCount indirect;
   BlockCount possible;

@@ -28,7 +28,10 @@ enum class View {
   kScanChanges,
   // Of a run.
   kProcesses,
-  kPrograms
+  kPrograms,
+  // By what the program calls what it allocates.
+  kTags,
+  kPools
 };
 
 struct RenderOptions {

@@ -63,6 +63,13 @@ void stack_list(const char* view, const Report& report, const Write& write) {
   document.frames(report);
 }
 
+void labels(const char* view, const Report& report, const Write& write) {
+  JsonDocument document(view, report, write);
+  document.member("totals", json_of(report.totals));
+  document.member("sort", report.sort_key);
+  document.list(view, report.labels, kSelf);
+}
+
 // `frame` is null of the function that was called, which has a name alone.
 void add_node(const TreeNode& node, const Totals& totals, std::string& text) {
   const auto number = [](bool is_known, uint64_t value) { return is_known ? fmt::format("{}", value) : "null"; };
@@ -171,10 +178,12 @@ Json point_json(const TimelinePoint& point, const Report& report) {
 }
 
 Json block_json(const BlockEntry& block, const Json& caller) {
-  return {{"number", block.number},     {"address", address_json(block.address)},
-          {"size", block.size_bytes},   {"allocated_at_ns", block.allocated_at_ns},
-          {"thread", block.thread},     {"stack", block.stack_id},
-          {"function", block.function}, {"caller", caller}};
+  Json json = {{"number", block.number},     {"address", address_json(block.address)},
+               {"size", block.size_bytes},   {"allocated_at_ns", block.allocated_at_ns},
+               {"thread", block.thread},     {"stack", block.stack_id},
+               {"function", block.function}, {"caller", caller}};
+  if (!block.name.empty()) json["name"] = block.name;
+  return json;
 }
 
 void timeline(const Report& report, const Write& write) {
@@ -237,6 +246,10 @@ void write_json(const Report& report, View view, const RenderOptions& options, c
       return processes(report, write);
     case View::kPrograms:
       return programs(report, write);
+    case View::kTags:
+      return labels("tags", report, write);
+    case View::kPools:
+      return labels("pools", report, write);
   }
 }
 

@@ -46,6 +46,10 @@ std::string render_text(const Report& report, View view, const RenderOptions& op
       return text_processes(context);
     case View::kPrograms:
       return text_programs(context);
+    case View::kTags:
+      return text_labels(context, "TAG");
+    case View::kPools:
+      return text_labels(context, "POOL");
   }
   return "";
 }

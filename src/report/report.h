@@ -33,7 +33,14 @@ struct Totals {
   uint64_t peak_live_blocks = 0;  // the most blocks alive at one time (not necessarily at the peak of bytes)
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
-  uint64_t bad_releases = 0;  // never allocated, or into the middle of a block
+  // What the program told of: blocks in pools of its own, which lie in blocks and mappings that are counted above, and other
+  // resources.
+  uint64_t pool_allocations = 0;
+  uint64_t pool_live_blocks = 0;
+  uint64_t pool_live_bytes = 0;
+  uint64_t open_resources = 0;
+  uint64_t unknown_pool_releases = 0;  // of what wasn't known to be there
+  uint64_t bad_releases = 0;           // never allocated, or into the middle of a block
   uint64_t double_releases = 0;
   uint64_t mismatched_releases = 0;
   uint64_t unknown_releases = 0;  // of blocks whose allocation wasn't seen
@@ -66,7 +73,9 @@ struct Window {
   std::string to;    // empty: the end
   uint64_t from_ns = 0;
   uint64_t to_ns = ~uint64_t{0};
-  bool has_older = false;              // it has a beginning; else nothing is older
+  bool from_is_earlier = false;  // a mark from before this program was executed: it begins where the recording does,
+  bool to_is_earlier = false;    // and nothing is in it
+  bool has_older = false;        // it has a beginning; else nothing is older
   uint64_t older_released_blocks = 0;  // from before it, released in it
   uint64_t older_released_bytes = 0;
   Growth growth;
@@ -77,6 +86,10 @@ struct StackEntry {
   std::string function;
   std::string variant;   // "nothrow", "sized, aligned", …; empty for the plain form
   bool mapping = false;  // mmap and its kin: not in the totals but the mapped ones
+  bool pooled = false;   // blocks of a pool that the program told of, or resources: not in the totals of blocks either
+  std::string pool;      // its name, or that of the kind of resource
+  std::vector<std::string> tags;  // of the program's, that it was called under; the outermost first
+  [[nodiscard]] bool is_apart() const { return mapping || pooled; }
   uint64_t allocations = 0;
   uint64_t releases = 0;  // of this stack's blocks
   uint64_t allocated_bytes = 0;
@@ -101,6 +114,14 @@ struct StackEntry {
   uint64_t frames_in_all = 0;                      // where not all are listed; else 0
   Purpose purpose = Purpose::kProgram;
   std::optional<Growth> growth = {};  // in a window that has a beginning; not known of mappings
+};
+
+// Stacks with the same tags, or blocks of one pool, together.
+struct LabelEntry {
+  std::vector<std::string> tags;  // the outermost first; none: of what was allocated without
+  std::string pool;               // or the kind of resource
+  bool is_pool = false;           // else the tags name it
+  StackEntry sum;                 // their figures
 };
 
 // Why something wasn't seen.
@@ -196,11 +217,13 @@ struct BlockEntry {
   uint64_t stack_id = 0;
   std::string function;
   FrameIndex caller = kNoFrame;  // the telling frame of its stack
+  std::string name = {};         // that the program gave it
 };
 
 // One of the processes that were recorded together, or what one was before it executed another program.
 struct ProcessEntry {
   model::Capture capture;
+  uint32_t image = 0;  // counts the programs that the process executed one after the other, from 1; 0: not known
   std::string trace_path;
   std::string failure;  // why the trace can't be read; then the numbers mean nothing
   Totals totals;
@@ -239,6 +262,7 @@ struct Report {
   uint64_t errors_dropped = 0;    // releases that are counted but not listed: too many different ones
   std::vector<StackEntry> stacks;
   uint64_t stack_count = 0;  // all that the filters let through and no rule ignores, also those that are not listed
+  std::vector<LabelEntry> labels;  // of those stacks, by their tags or pools, where that was asked for
   std::vector<StackCount> counts;  // of all stacks, by id - 1; empty unless asked for
   std::vector<SizeClass> size_classes;
   std::vector<ExactSize> top_sizes;    // most allocations first

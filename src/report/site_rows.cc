@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "report/label_sums.h"
 #include "report/stack_sums.h"
 #include "report/words.h"
 
@@ -42,13 +43,13 @@ constexpr size_t kLeastRoom = 24;  // of a site
 
 std::vector<SiteRow> merge_sites(const FrameText& text, std::span<const model::Frame> frames,
                                  std::span<const StackEntry> stacks, std::string_view sort_key) {
-  using Key = std::tuple<std::string, std::string, std::string, Purpose>;
+  using Key = std::tuple<std::string, std::string, std::string, Purpose, std::vector<std::string>, std::string>;
   std::map<Key, size_t> known;
   std::vector<SiteRow> rows;
   for (const StackEntry& stack : stacks) {
     const std::string site = text.describe_site(FrameList(frames, stack.frames));
     const auto [place, is_new] =
-        known.try_emplace(Key{stack.function, stack.variant, site, stack.purpose}, rows.size());
+        known.try_emplace(Key{stack.function, stack.variant, site, stack.purpose, stack.tags, stack.pool}, rows.size());
     if (is_new) {
       rows.push_back({stack, {}});
     } else {
@@ -68,7 +69,7 @@ std::string ids_text(const SiteRow& row) {
 std::string site_line(const FrameText& text, std::span<const model::Frame> frames, const SiteRow& row, size_t width) {
   const std::string begin = fmt::format("#{}  ", row.ids.front());
   const std::string others = others_text(row);
-  const std::string end = others.empty() ? "" : "  " + others;
+  const std::string end = (others.empty() ? "" : "  " + others) + labels_behind(row.sum);
   const size_t taken = begin.size() + end.size();
   const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, taken));
   const std::string purpose = words_of(row.sum.purpose);

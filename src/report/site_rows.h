@@ -15,7 +15,7 @@ struct SiteRow {
   std::vector<uint64_t> ids;  // in order of the list
 };
 
-// One for each different called function, telling frame and callers, in the order that `sort_key` (of the report) says
+// One for each different called function, tags, telling frame and callers, in the order that `sort_key` (of the report) says
 // for the sums; where it has no sum, in that of the first stack of each.
 std::vector<SiteRow> merge_sites(const FrameText& text, std::span<const model::Frame> frames,
                                  std::span<const StackEntry> stacks, std::string_view sort_key = "");

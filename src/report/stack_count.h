@@ -11,10 +11,12 @@ struct StackCount {
   uint64_t live_blocks = 0;
   uint64_t live_bytes = 0;
   uint64_t temporary_allocations = 0;
-  uint64_t lifetime_ns = 0;   // of its blocks that were released, summed
-  uint64_t leaked_bytes = 0;  // definitely and indirectly lost; 0 where no scan was looked at
+  uint64_t lifetime_ns = 0;    // of its blocks that were released, summed
+  uint64_t live_since_ns = 0;  // when its live blocks were allocated, on average
+  uint64_t leaked_bytes = 0;   // definitely and indirectly lost; 0 where no scan was looked at
   uint64_t leaked_blocks = 0;
   bool mapping = false;
+  bool pooled = false;
   bool live_known = true;  // releases, live_blocks, live_bytes
   bool operator==(const StackCount&) const = default;
 };

@@ -44,7 +44,8 @@ std::string frame_text(const TextContext& context, const NamedRoot& root) {
 }  // namespace
 
 std::string block_text(const TextContext& context, const NamedBlock& block) {
-  const std::string type = block.type.empty() ? "" : "  " + short_safe(block.type);
+  std::string type = block.type.empty() ? "" : "  " + short_safe(block.type);
+  if (!block.name.empty()) type += fmt::format("  \"{}\"", base::safe_text(cut_middle(block.name, kMaxName)));
   return fmt::format("#b{}  {}{}  by {} from {} (stack #{})", block.number, format_bytes(block.size_bytes), type,
                      block.function, context.text.both(block.caller, kMaxName), block.stack_id);
 }

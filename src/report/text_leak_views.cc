@@ -34,7 +34,9 @@ std::string changed_stack(const TextContext& context, const ChangedStack& stack)
   const auto part = [&](const BlockCount& count, const char* what) {
     if (count.blocks != 0) line += fmt::format("{}{} {}", line.empty() ? "" : ", ", amount(count), what);
   };
-  part(stack.change.appeared, "new");
+  const BlockCount& older = stack.change.older;
+  part(stack.change.appeared(), "new");
+  if (older.blocks != 0) line += fmt::format(" ({} older)", amount(older));
   part(stack.change.remained, "still there");
   part(stack.change.gone, "gone");
   return "\n  " + context.ink.bold(fmt::format("#{}  {}", stack.id, line)) +
@@ -115,7 +117,9 @@ std::string text_scan_changes(const TextContext& context) {
   const auto row = [&](const char* name, const BlockCount& count, const char* what) {
     text += row_text(name, format_bytes(count.bytes), fmt::format("in {}{}", counted(count.blocks, "block"), what));
   };
-  row("new", changes.total.appeared, "");
+  row("new", changes.total.appeared(), "");
+  row("  allocated since", changes.total.allocated, "");
+  row("  older", changes.total.older, ": not lost then");
   row("still there", changes.total.remained, "");
   row("gone", changes.total.gone, ": freed, or reachable again");
   const size_t shown = std::min(changes.stacks.size(), context.rows(20));

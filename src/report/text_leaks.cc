@@ -102,6 +102,8 @@ std::string leak_totals_text(const TextContext& context) {
   kind("definitely lost", leaks.definite, true);
   kind("indirectly lost", leaks.indirect, true);
   kind("possibly lost", leaks.possible, true);
+  kind("lost in pools", BlockCount(leaks.pools.definite) += leaks.pools.indirect, true,
+       " of the program's pools, within what is counted as live");
   if (text.empty() && leaks.unknown.blocks == 0) text += "  no leaks\n";
   kind("still reachable", leaks.reachable, false);
   // Where all blocks of a stack or call are pointed to at one offset, that is a header, not chance.

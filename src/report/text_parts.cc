@@ -10,6 +10,7 @@
 #include "base/safe_text.h"
 #include "base/units.h"
 #include "report/function_name.h"
+#include "report/label_sums.h"
 #include "report/note_text.h"
 #include "report/words.h"
 
@@ -52,9 +53,19 @@ std::string filter_text(const TextContext& context) {
   return filter.empty() ? "" : context.ink.yellow("only: " + base::safe_text(filter)) + "\n";
 }
 
+// A moment of another program that the process ran before.
+std::string earlier_text(const Window& window) {
+  constexpr const char* kWhen = "was set before the process executed this program: ";
+  if (window.to_is_earlier)
+    return fmt::format("mark {} {}nothing of it was recorded by then\n", base::safe_text(window.to), kWhen);
+  if (!window.from_is_earlier) return "";
+  return fmt::format("mark {} {}all from its start counts\n", base::safe_text(window.from), kWhen);
+}
+
 // What became of a window's blocks, and of older ones in it.
 std::string window_text(const TextContext& context) {
   const std::optional<Window>& window = context.report.window;
+  if (window && (window->from_is_earlier || window->to_is_earlier)) return earlier_text(*window);
   if (!window || !window->has_older || !context.report.totals.live_known) return "";
   return fmt::format(
       "in this window: {} ({})\n  {} in {} allocated and not freed, less {} in {} from before that {} freed\n",
@@ -198,7 +209,9 @@ std::string frames_text(const TextContext& context, const FrameList& frames) {
 }
 
 std::string frames_text(const TextContext& context, const StackEntry& stack) {
-  std::string text = frames_text(context, context.report.list(stack.frames));
+  const std::string labels = labels_of(stack);
+  std::string text = labels.empty() ? "" : fmt::format("      {}\n", context.ink.dim(labels));
+  text += frames_text(context, context.report.list(stack.frames));
   if (const std::string purpose = words_of(stack.purpose); !purpose.empty()) {
     text += "      " + context.ink.dim("(" + purpose + ")") + "\n";
   }

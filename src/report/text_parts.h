@@ -96,6 +96,8 @@ std::string text_errors(const TextContext& context);
 // Of a run.
 std::string text_processes(const TextContext& context);
 std::string text_programs(const TextContext& context);
+// A table by tags or pools; `title`: of the column with their names.
+std::string text_labels(const TextContext& context, const char* title);
 std::string processes_text(const TextContext& context);  // the table alone
 
 }  // namespace heaptap::report

@@ -23,9 +23,14 @@ std::string more_text(const TextContext& context, size_t shown, size_t all, cons
 
 BlockCount lost_of(const BlockCount& definite, const BlockCount& indirect) { return BlockCount(definite) += indirect; }
 
-std::vector<std::string> row_of(const ProcessEntry& process) {
+bool has_images(const std::vector<ProcessEntry>& processes) {
+  return std::ranges::any_of(processes, [](const ProcessEntry& process) { return process.image > 1; });
+}
+
+std::vector<std::string> row_of(const ProcessEntry& process, bool with_image) {
   const model::Capture& capture = process.capture;
   std::vector<std::string> row{program_of(capture), fmt::format("{}", capture.pid)};
+  if (with_image) row.push_back(process.image == 0 ? "?" : fmt::format("{}", process.image));
   const std::string trace = base::safe_text(process.trace_path);
   if (!process.failure.empty()) {
     row.insert(row.end(), {"?", "?", "?", "can't be read", trace});
@@ -56,17 +61,14 @@ std::vector<std::string> row_of(const ProgramEntry& program) {
 }  // namespace
 
 std::string processes_text(const TextContext& context) {
-  TextTable table({{"PROGRAM", Align::kLeft},
-                   {"PID"},
-                   {"PEAK"},
-                   {"LEAKED"},
-                   {"BLOCKS"},
-                   {"END", Align::kLeft},
-                   {"TRACE", Align::kLeft}},
-                  context.options.width);
+  const bool with_image = has_images(context.report.processes);
+  std::vector<TextTable::Column> columns{{"PROGRAM", Align::kLeft}, {"PID"}};
+  if (with_image) columns.push_back({"IMAGE"});
+  columns.insert(columns.end(), {{"PEAK"}, {"LEAKED"}, {"BLOCKS"}, {"END", Align::kLeft}, {"TRACE", Align::kLeft}});
+  TextTable table(std::move(columns), context.options.width);
   const std::vector<const ProcessEntry*> processes = largest_first(context.report.processes);
   const size_t shown = std::min(processes.size(), context.rows(kRows));
-  for (size_t i = 0; i < shown; ++i) table.add(row_of(*processes[i]));
+  for (size_t i = 0; i < shown; ++i) table.add(row_of(*processes[i], with_image));
   return table.render(context.ink) + more_text(context, shown, processes.size(), "trace");
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/function_name.h"
 #include "report/text_parts.h"
 
 namespace heaptap::report {
@@ -173,9 +174,20 @@ std::string text_timeline(const TextContext& context) {
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }
 
+namespace {
+
+// "make_table at app.cc:12", behind the name that the program gave the block, where it did.
+std::string site_of(const TextContext& context, const BlockEntry& block) {
+  constexpr size_t kMaxName = 48;
+  const std::string name =
+      block.name.empty() ? "" : fmt::format("\"{}\"  ", base::safe_text(cut_middle(block.name, kMaxName)));
+  return block.caller == kNoFrame ? name : name + context.text.both(context.report.frames[block.caller], kMaxName);
+}
+
+}  // namespace
+
 std::string text_blocks(const TextContext& context) {
   const Report& report = context.report;
-  constexpr size_t kMaxName = 48;
   TextTable table({{"BLOCK"},
                    {"ADDRESS"},
                    {"SIZE"},
@@ -190,8 +202,7 @@ std::string text_blocks(const TextContext& context) {
     const BlockEntry& block = report.blocks[index];
     table.add({std::to_string(block.number), block.address == 0 ? "?" : fmt::format("{:#x}", block.address),
                format_count(block.size_bytes), format_duration(block.allocated_at_ns), std::to_string(block.thread),
-               fmt::format("#{}", block.stack_id), block.function,
-               block.caller == kNoFrame ? "" : context.text.both(context.report.frames[block.caller], kMaxName)});
+               fmt::format("#{}", block.stack_id), block.function, site_of(context, block)});
   }
   std::string text = title_of(context) + "\n" + table.render(context.ink);
   if (shown < report.totals.live_blocks) {

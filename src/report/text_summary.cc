@@ -66,6 +66,17 @@ std::string totals_text(const TextContext& context) {
     text += row_text("mapped", format_bytes(totals.mapped_live_bytes),
                      fmt::format("with mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
   }
+  if (totals.pool_allocations != 0) {
+    text += row_text("in pools", format_bytes(totals.pool_live_bytes),
+                     fmt::format("{} not freed in pools of the program, within what is counted above",
+                                 counted(totals.pool_live_blocks, "block")));
+  }
+  if (totals.open_resources != 0)
+    text += row_text("open", format_count(totals.open_resources), "resources that the program told of");
+  if (totals.unknown_pool_releases != 0) {
+    text += row_text("unknown", format_count(totals.unknown_pool_releases),
+                     "releases in pools of what was not known to be there");
+  }
   if (totals.unknown_releases != 0) {
     text += row_text("unknown", format_count(totals.unknown_releases),
                      context.report.capture.from_start ? "releases of blocks whose allocation was not seen"

@@ -5,6 +5,7 @@
 #include "base/safe_text.h"
 #include "base/units.h"
 #include "report/json_values.h"
+#include "report/label_sums.h"
 #include "report/site_rows.h"
 #include "report/text_parts.h"
 
@@ -89,8 +90,8 @@ std::string render_verdict(const Verdict& verdict, const RenderOptions& options)
     text += (limit.broken() ? ink.red(line) : limit.unknown() ? ink.yellow(line) : line) + "\n";
     const FrameText frames(limit.frames, verdict.skipped, options.frames);
     for (const SiteRow& row : merge_sites(frames, limit.frames, limit.stacks)) {
-      text += fmt::format("  {}  {} by {}\n      {}\n", ids_text(row), share_text(verdict, limit.kind, row.sum),
-                          function_text(row.sum.function, row.sum.variant),
+      text += fmt::format("  {}  {} by {}{}\n      {}\n", ids_text(row), share_text(verdict, limit.kind, row.sum),
+                          function_text(row.sum.function, row.sum.variant), labels_behind(row.sum),
                           frames.describe_site({limit.frames, row.sum.frames}, TextTable::room_below(options.width)));
     }
   }

@@ -70,15 +70,43 @@ std::string words_of(model::MarkKind kind) {
       return "on";
     case model::MarkKind::kReset:
       return "reset";
+    case model::MarkKind::kEarlier:
+      return "earlier";
     case model::MarkKind::kNamed:
       break;
   }
   return "mark";
 }
 
+std::string mark_text(const model::Mark& mark) {
+  switch (mark.kind) {
+    case model::MarkKind::kStopped:
+      return "recording off";
+    case model::MarkKind::kStarted:
+      return "recording on";
+    case model::MarkKind::kReset:
+      return "counts from here on";
+    case model::MarkKind::kEarlier:
+      return mark.name + " (before this program)";
+    case model::MarkKind::kNamed:
+      break;
+  }
+  return mark.name;
+}
+
 std::string words_of(Purpose purpose) {
   return purpose == Purpose::kEmergencyPool ? "libstdc++'s emergency pool for exceptions" : "";
 }
+
+namespace {
+
+std::string difference_of(const model::SymbolHint& hint) {
+  if (hint.build_id.empty()) return "its build-id differs";
+  if (hint.other_build_id.empty()) return fmt::format("it has no build-id, in the trace it is {}", hint.build_id);
+  return fmt::format("its build-id is {}, in the trace {}", hint.other_build_id, hint.build_id);
+}
+
+}  // namespace
 
 std::string words_of(const model::SymbolHint& hint) {
   using Lack = model::SymbolHint::Lack;
@@ -94,10 +122,11 @@ std::string words_of(const model::SymbolHint& hint) {
       return fmt::format("{} is not on this machine: pass --sysroot DIR or --symbols DIR with a copy of {}{}", name,
                          path, hint.asked_servers ? "" : ", or --debuginfod");
     case Lack::kSameFile:
-      return fmt::format(
-          "{} was replaced since the trace was recorded (its build-id differs), so it is not used: pass --symbols DIR "
-          "with the binary that was traced",
-          path);
+      return fmt::format("{} ({}), so it is not used: pass --symbols DIR with the binary that was traced",
+                         hint.other_path.empty() || hint.other_path == path
+                             ? path + " was replaced since the trace was recorded"
+                             : hint.other_path + " is not the one that was recorded",
+                         difference_of(hint));
     case Lack::kSymbols:
       return fmt::format("{} is stripped: functions without {}; {}pass --symbols DIR with its debug file{}", name,
                          hint.without_names ? "names" : "lines", package, servers);

@@ -16,6 +16,8 @@ std::string ending_of(const StackEntry& stack);
 std::string words_of_error(const std::string& kind);
 // "mark", "off", "on", "reset".
 std::string words_of(model::MarkKind kind);
+// What a mark says of its moment: its name, or what was done then.
+std::string mark_text(const model::Mark& mark);
 // Whom blocks of a stack are for; empty where nothing is known.
 std::string words_of(Purpose purpose);
 // "libfoo.so.1 is stripped: …, or pass --symbols DIR": with the package or the option that would help.

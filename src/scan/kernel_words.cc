@@ -7,6 +7,7 @@
 #include <charconv>
 #include <string>
 
+#include "base/small_file.h"
 #include "process/process_status.h"
 
 namespace heaptap::scan {
@@ -59,12 +60,12 @@ void parse_timer_words(std::string_view text, std::vector<uint64_t>& words) {
 std::vector<uint64_t> find_kernel_words(pid_t thread) {
   std::vector<uint64_t> words;
   const std::string process = "/proc/" + std::to_string(thread);
-  parse_timer_words(process::read_proc_file(process + "/timers"), words);
+  parse_timer_words(base::read_small_file(process + "/timers"), words);
   DIR* directory = opendir((process + "/fd").c_str());
   if (directory == nullptr) return words;
   while (const dirent* entry = readdir(directory)) {
     if (is_epoll(dirfd(directory), entry->d_name)) {
-      parse_epoll_words(process::read_proc_file(process + "/fdinfo/" + entry->d_name), words);
+      parse_epoll_words(base::read_small_file(process + "/fdinfo/" + entry->d_name), words);
     }
   }
   closedir(directory);

@@ -257,17 +257,21 @@ void RootFinder::leave_out_ended_threads() {
     if (guard == nullptr || guard->range.end != mapping.range.begin || guard->readable || guard->writable) continue;
     if (!mapping.writable || mapping.shared || mapping.has_file()) continue;
     const auto block = find_control_block(memory_, mapping);
-    if (!block || alive.contains(*block) || runs_on(mapping.range)) continue;
+    if (!block || alive.contains(*block)) continue;
+    // The kernel makes one mapping of neighbours: what lies above the thread's memory is somebody else's.
+    const auto area = find_thread_area(memory_, facts_, *block);
+    if (!area) continue;
+    const base::AddressRange memory{std::max(area->begin, mapping.range.begin), std::min(area->end, mapping.range.end)};
+    if (runs_on(memory)) continue;
     // A stack that the program made is its own again. The C library's call of mmap may have been recorded, too: in its own
     // stacks the guard is a part.
-    const auto area = find_thread_area(memory_, facts_, *block);
-    const bool is_librarys = area && area->begin == guard->range.begin;
-    if (!is_librarys && lies_in(mapping.range.begin, mapped_)) continue;
-    labels_.erase(mapping.range);
+    const bool is_librarys = area->begin == guard->range.begin;
+    if (!is_librarys && lies_in(memory.begin, mapped_)) continue;
+    labels_.erase(memory);
     if (const uint64_t table = thread_local_table_memory(memory_, *block); table != 0) {
       roots_.words.push_back({table, 0, facts_.thread_pointer_number});
     }
-    if (waits_for_join(memory_, facts_, *block)) labels_.paint({*block, mapping.range.end}, RootKind::kThreadLocal);
+    if (waits_for_join(memory_, facts_, *block)) labels_.paint({*block, memory.end}, RootKind::kThreadLocal);
   }
 }
 

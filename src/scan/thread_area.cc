@@ -84,13 +84,30 @@ bool is_musl_thread(const process::ProcessMemory& memory, uint64_t thread_pointe
 
 std::optional<uint64_t> find_control_block(process::ProcessMemory& memory, const process::Mapping& mapping) {
   constexpr uint64_t kSearched = 2 * kPageBytes;
+  constexpr uint64_t kLargestStack = uint64_t{64} << 20;
+  constexpr uint64_t kMaxSearched = uint64_t{1} << 20;
   if (mapping.range.size() < 2 * kSearched) return std::nullopt;
+  const auto find_in = [&](base::AddressRange range) -> std::optional<uint64_t> {
+    const auto words = memory.words(range);
+    for (size_t i = 0; i + 2 < words.size(); ++i) {
+      const uint64_t address = range.begin + i * memory.word_bytes();
+      if (words[i] == address && words[i + 2] == address) return address;
+    }
+    return std::nullopt;
+  };
   const base::AddressRange end{mapping.range.end - kSearched, mapping.range.end};
-  if (memory.touched_ranges(end.begin, end.end).empty()) return std::nullopt;
-  const auto words = memory.words(end);
-  for (size_t i = 0; i + 2 < words.size(); ++i) {
-    const uint64_t address = end.begin + i * memory.word_bytes();
-    if (words[i] == address && words[i + 2] == address) return address;
+  if (!memory.touched_ranges(end.begin, end.end).empty()) {
+    if (const auto found = find_in(end)) return found;
+  }
+  // The kernel makes one mapping of neighbours, and then other memory lies above the thread's. Little of an ended thread's stack
+  // was touched, as a rule.
+  uint64_t searched = 0;
+  for (base::AddressRange part :
+       memory.touched_ranges(mapping.range.begin, std::min(mapping.range.begin + kLargestStack, mapping.range.end))) {
+    part.end = std::min(part.end, part.begin + (kMaxSearched - searched));
+    if (const auto found = find_in(part)) return found;
+    searched += part.size();
+    if (searched >= kMaxSearched) break;
   }
   return std::nullopt;
 }

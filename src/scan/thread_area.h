@@ -21,7 +21,8 @@ std::optional<base::AddressRange> find_thread_area(const process::ProcessMemory&
 // Whether musl made the thread: its control block leads to its neighbours in a ring of all threads.
 bool is_musl_thread(const process::ProcessMemory& memory, uint64_t thread_pointer);
 
-// The control block near the end of a mapping that the C library made for a thread. Whether the thread still runs is not said.
+// The control block in a mapping that begins with memory that the C library made for a thread: near its end, unless the kernel
+// has joined other memory to it. Whether the thread still runs is not said.
 std::optional<uint64_t> find_control_block(process::ProcessMemory& memory, const process::Mapping& mapping);
 
 // What was allocated for the table of thread-local blocks (DTV) of this control block's thread, by glibc. 0: none.

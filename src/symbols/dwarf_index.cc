@@ -17,8 +17,12 @@ uint32_t depth_of(uint32_t unit_number) { return std::numeric_limits<uint32_t>::
 
 }  // namespace
 
-DwarfIndex::DwarfIndex(Dwarf* dwarf, CodeRanges code, UnpackedDebugFile* unpacked)
-    : dwarf_(dwarf), code_(std::move(code)), unpacked_(unpacked), names_([this](Dwarf_Die die) { walk_unit_of(die); }) {
+DwarfIndex::DwarfIndex(Dwarf* dwarf, CodeRanges code, UnpackedDebugFile* unpacked, bool opens_others)
+    : dwarf_(dwarf),
+      code_(std::move(code)),
+      unpacked_(unpacked),
+      opens_others_(opens_others),
+      names_([this](Dwarf_Die die) { walk_unit_of(die); }) {
   if (unpacked_ == nullptr) {
     list_units();
   } else if (!list_ranges()) {
@@ -109,7 +113,7 @@ void DwarfIndex::list_units() {
   uint8_t unit_type = 0;
   Dwarf_Die die;
   while (units_.size() < kUnitLimit && dwarf_get_units(dwarf_, unit, &unit, nullptr, &unit_type, &die, nullptr) == 0) {
-    const bool has_code = unit_type == DW_UT_compile || unit_type == DW_UT_skeleton;
+    const bool has_code = unit_type == DW_UT_compile || (unit_type == DW_UT_skeleton && opens_others_);
     if ((!has_code && unit_type != DW_UT_partial) || die.addr == nullptr) continue;
     units_.push_back({.die = die, .offset = dwarf_dieoffset(&die), .index = nullptr});
     const auto number = static_cast<uint32_t>(units_.size() - 1);

@@ -19,7 +19,8 @@ class DwarfIndex {
  public:
   // `dwarf` must outlive this. `code`: what can be executed, in the addresses of `dwarf`. `unpacked`: where the bytes of `dwarf`
   // are, if they aren't all there; then only those of the units that are asked for are made.
-  DwarfIndex(Dwarf* dwarf, CodeRanges code, UnpackedDebugFile* unpacked);
+  // `opens_others`: units whose rest is in another file (.dwo) lead there.
+  DwarfIndex(Dwarf* dwarf, CodeRanges code, UnpackedDebugFile* unpacked, bool opens_others);
   DwarfIndex(const DwarfIndex&) = delete;
   DwarfIndex& operator=(const DwarfIndex&) = delete;
 
@@ -48,6 +49,7 @@ class DwarfIndex {
   Dwarf* dwarf_;
   CodeRanges code_;
   UnpackedDebugFile* unpacked_;  // null: all bytes are there
+  bool opens_others_;
   FunctionNames names_;
   std::vector<Unit> units_;        // by offset
   std::vector<Unit> early_units_;  // from before all bytes were there

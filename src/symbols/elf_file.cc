@@ -25,11 +25,15 @@ bool has_program(Elf* elf) {
 }  // namespace
 
 std::optional<ElfFile> ElfFile::open(const std::string& path) {
+  // Not to hang where somebody put a FIFO.
+  return adopt(base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), path);
+}
+
+std::optional<ElfFile> ElfFile::adopt(base::UniqueFd descriptor, std::string path) {
   elf_version(EV_CURRENT);
   ElfFile file;
-  file.path_ = path;
-  // Not to hang where somebody put a FIFO.
-  file.descriptor_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  file.path_ = std::move(path);
+  file.descriptor_ = std::move(descriptor);
   struct stat status{};
   if (!file.descriptor_ || fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   file.elf_.reset(elf_begin(file.descriptor(), ELF_C_READ_MMAP, nullptr));

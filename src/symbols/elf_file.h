@@ -16,6 +16,8 @@ class ElfFile {
  public:
   // Nothing where `path` is not a regular file or not an ELF executable, shared object or debug file.
   static std::optional<ElfFile> open(const std::string& path);
+  // The same of a file that is open; `path` is its name from here on.
+  static std::optional<ElfFile> adopt(base::UniqueFd descriptor, std::string path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] Elf* elf() const { return elf_.get(); }

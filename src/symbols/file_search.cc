@@ -35,16 +35,6 @@ std::string_view name_of(std::string_view path) {
   return slash == path.npos ? path : path.substr(slash + 1);
 }
 
-// ".build-id/xx/yyyy"
-std::string build_id_path(const std::string& build_id) {
-  std::string path = ".build-id/";
-  for (size_t i = 0; i < build_id.size(); ++i) {
-    fmt::format_to(std::back_inserter(path), "{:02x}", static_cast<unsigned char>(build_id[i]));
-    if (i == 0) path += '/';
-  }
-  return path;
-}
-
 // The kernel's mark on the name of a file that is no longer there.
 std::string_view without_deleted_mark(std::string_view path) {
   constexpr std::string_view kMark = " (deleted)";
@@ -54,7 +44,8 @@ std::string_view without_deleted_mark(std::string_view path) {
 
 }  // namespace
 
-FileSearch::FileSearch(ResolverOptions options) : directories_(std::move(options.symbol_directories)) {
+FileSearch::FileSearch(ResolverOptions options)
+    : directories_(std::move(options.symbol_directories)), cache_(FileCache::of_user()) {
   directories_.insert(directories_.end(), options.sysroots.begin(), options.sysroots.end());
   if (!options.debuginfod) return;
   if (auto servers = Debuginfod::create()) debuginfod_ = *std::move(servers);
@@ -66,6 +57,10 @@ FileSearch::FileSearch(ResolverOptions options) : directories_(std::move(options
 
 FoundModule FileSearch::find_module(const std::string& path, const std::string& build_id) {
   FoundModule found;
+  if (provider_ != nullptr) {
+    found.file = ask_provider(build_id, Wanted::kObject);
+    return found;
+  }
   const std::string_view plain = without_deleted_mark(path);
   const bool was_deleted = plain.size() != path.size();
   auto try_file = [&](const std::string& candidate) {
@@ -73,7 +68,7 @@ FoundModule FileSearch::find_module(const std::string& path, const std::string& 
     if (!file) return false;
     const bool is_it = build_id.empty() ? !was_deleted : file->build_id() == build_id;
     if (!is_it) {
-      found.has_other = true;
+      if (!found.other) found.other = OtherFile{candidate, file->build_id()};
       return false;
     }
     found.file = std::move(file);
@@ -89,11 +84,13 @@ FoundModule FileSearch::find_module(const std::string& path, const std::string& 
   if (plain.starts_with('/') && try_file(std::string(plain))) return found;
   // A debug file alone has the symbols and the addresses too.
   found.file = find_by_build_id(build_id);
+  if (!found.file) found.file = look_into_cache(build_id);
   if (!found.file) found.file = ask_servers(build_id);
   return found;
 }
 
 std::optional<ElfFile> FileSearch::find_debug_file(const DebugRequest& request) {
+  if (provider_ != nullptr) return ask_provider(request.build_id, Wanted::kDebugFile);
   if (auto file = find_by_build_id(request.build_id)) return file;
   if (auto file = find_by_link(request)) return file;
   return ask_servers(request.build_id);
@@ -101,6 +98,7 @@ std::optional<ElfFile> FileSearch::find_debug_file(const DebugRequest& request) 
 
 std::optional<ElfFile> FileSearch::find_by_build_id(const std::string& build_id) {
   if (build_id.size() < 2) return std::nullopt;
+  if (provider_ != nullptr) return ask_provider(build_id, Wanted::kAny);
   std::vector<std::string> roots;
   for (const std::string& directory : directories_) {
     roots.push_back(directory);
@@ -143,6 +141,35 @@ std::optional<ElfFile> FileSearch::find_by_link(const DebugRequest& request) {
     if (both_have_ids ? build_id == request.build_id : file->crc() == request.link->crc) return file;
   }
   return std::nullopt;
+}
+
+std::optional<ElfFile> FileSearch::look_into_cache(const std::string& build_id) {
+  if (!cache_ || build_id.size() < 2) return std::nullopt;
+  auto file = ElfFile::open(cache_->path_of(build_id));
+  if (!file || file->build_id() != build_id) return std::nullopt;
+  cache_->note_use(build_id);
+  return file;
+}
+
+// The one that has most of what is wanted, of one build-id.
+std::optional<ElfFile> FileSearch::ask_provider(const std::string& build_id, Wanted wanted) {
+  std::optional<ElfFile> best;
+  int most = -1;
+  size_t number = 0;
+  for (base::UniqueFd& descriptor : provider_->files_of(build_id)) {
+    auto file = ElfFile::adopt(std::move(descriptor), fmt::format("{}", ++number));
+    if (!file || file->build_id() != build_id) continue;
+    const bool has_code = file->has_section(".text");
+    const bool is_full = file->has_section(".debug_info") || file->has_section(".zdebug_info");
+    if (wanted == Wanted::kDebugFile && !is_full && !file->has_section(".symtab")) continue;
+    // An object that has all itself, before one with its names, before one without; a debug file only where there is none.
+    int value = (is_full ? 2 : 0) + (file->has_section(".symtab") ? 1 : 0);
+    if (wanted == Wanted::kObject && has_code) value += 4;
+    if (value <= most) continue;
+    most = value;
+    best = std::move(file);
+  }
+  return best;
 }
 
 std::optional<ElfFile> FileSearch::ask_servers(const std::string& build_id) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace heaptap::symbols {
 namespace {
@@ -23,15 +24,26 @@ model::SymbolHint::Lack lack_of(SymbolSource source) {
   return Lack::kLines;
 }
 
+std::string as_hex(const std::string& build_id) {
+  std::string text;
+  for (const char byte : build_id) fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
 }  // namespace
 
-void Hints::count(const std::string& path, SymbolSource source, const std::vector<model::Frame>& frames) {
+void Hints::count(const Subject& module, SymbolSource source, const ModuleFile* file,
+                  const std::vector<model::Frame>& frames) {
   const model::Frame& outermost = frames.back();
   if (!outermost.function.empty() && outermost.line != 0) return;
   // With DWARF at hand the address is of code that has none, such as an assembler's or the linker's: nothing to be done.
   if (source == SymbolSource::kFull) return;
-  Lack& lack = lacks_[path];
+  Lack& lack = lacks_[module.path];
   lack.source = source;
+  if (source == SymbolSource::kReplaced && file != nullptr && lack.other.path.empty()) {
+    lack.build_id = module.build_id;
+    lack.other = file->other();
+  }
   lack.without_name += outermost.function.empty() ? 1 : 0;
   lack.without_line += 1;
 }
@@ -49,7 +61,10 @@ std::vector<model::SymbolHint> Hints::list(size_t limit) const {
     result.push_back({.path = *path,
                       .lack = lack_of(lack->source),
                       .without_names = lack->without_name > 0,
-                      .asked_servers = asked_debuginfod_});
+                      .asked_servers = asked_debuginfod_,
+                      .build_id = as_hex(lack->build_id),
+                      .other_path = lack->other.path,
+                      .other_build_id = as_hex(lack->other.build_id)});
   }
   return result;
 }

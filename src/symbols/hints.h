@@ -14,8 +14,13 @@ class Hints {
  public:
   explicit Hints(bool asked_debuginfod) : asked_debuginfod_(asked_debuginfod) {}
 
-  // One code address of a module was resolved to `frames`.
-  void count(const std::string& path, SymbolSource source, const std::vector<model::Frame>& frames);
+  struct Subject {
+    const std::string& path;
+    const std::string& build_id;  // bytes
+  };
+  // One code address of a module was resolved to `frames`, by this much. `file`: where the module was looked for; null: elsewhere.
+  void count(const Subject& module, SymbolSource source, const ModuleFile* file,
+             const std::vector<model::Frame>& frames);
 
   // Those with most frames without a name first, then those with most without a line, then by path.
   [[nodiscard]] std::vector<model::SymbolHint> list(size_t limit) const;
@@ -23,6 +28,8 @@ class Hints {
  private:
   struct Lack {
     SymbolSource source = SymbolSource::kFull;
+    std::string build_id;
+    OtherFile other;
     uint64_t without_name = 0;
     uint64_t without_line = 0;
   };

@@ -56,11 +56,41 @@ void set_symbol(model::Frame& frame, std::string_view name) {
 
 }  // namespace
 
+SymbolLevel level_of(SymbolSource source) {
+  switch (source) {
+    case SymbolSource::kNoFile:
+    case SymbolSource::kReplaced:
+      break;
+    case SymbolSource::kExportsOnly:
+      return SymbolLevel::kExports;
+    case SymbolSource::kNames:
+      return SymbolLevel::kNames;
+    case SymbolSource::kFull:
+      return SymbolLevel::kLines;
+  }
+  return SymbolLevel::kNothing;
+}
+
+SymbolSource source_of(SymbolLevel level) {
+  switch (level) {
+    case SymbolLevel::kNothing:
+      break;
+    case SymbolLevel::kExports:
+      return SymbolSource::kExportsOnly;
+    case SymbolLevel::kNames:
+      return SymbolSource::kNames;
+    case SymbolLevel::kLines:
+      return SymbolSource::kFull;
+  }
+  return SymbolSource::kNoFile;
+}
+
 std::unique_ptr<ModuleFile> ModuleFile::open(FileSearch& search, const std::string& path, const std::string& build_id) {
   std::unique_ptr<ModuleFile> module(new ModuleFile(search, path));
   FoundModule found = search.find_module(path, build_id);
   if (!found.file) {
-    module->source_ = found.has_other ? SymbolSource::kReplaced : SymbolSource::kNoFile;
+    module->source_ = found.other ? SymbolSource::kReplaced : SymbolSource::kNoFile;
+    if (found.other) module->other_ = *std::move(found.other);
     return module;
   }
   if (!module->load(*std::move(found.file))) module->source_ = SymbolSource::kNoFile;
@@ -112,24 +142,27 @@ void ModuleFile::load_dwarf() {
   Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
   if (dwarf == nullptr) return;
   dwarf_bias_ = bias;
-  attach_alternate();
-  auto index = std::make_unique<DwarfIndex>(dwarf, code_.moved_down(bias), unpacked_.get());
+  if (!attach_alternate()) return;
+  auto index = std::make_unique<DwarfIndex>(dwarf, code_.moved_down(bias), unpacked_.get(), search_.opens_by_name());
   if (!index->empty()) dwarf_ = std::move(index);
 }
 
-// What dwz moved into a file that several share. libdw looks for it beside the file and in /usr/lib/debug only.
-void ModuleFile::attach_alternate() {
+// What dwz moved into a file that several share. libdw looks for it beside the file and in /usr/lib/debug only. False: it would look
+// there when it is asked, which isn't wanted.
+bool ModuleFile::attach_alternate() {
   Dwarf_Addr bias = 0;
   Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
   const char* name = nullptr;
   const void* build_id = nullptr;
   const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id);
-  if (size <= 0 || dwarf_getalt(dwarf) != nullptr) return;
+  if (size <= 0 || (search_.opens_by_name() && dwarf_getalt(dwarf) != nullptr)) return true;
   auto file = search_.find_by_build_id(std::string(static_cast<const char*>(build_id), static_cast<size_t>(size)));
-  if (!file) return;
+  if (!file) return search_.opens_by_name();
   alternate_file_ = std::make_unique<ElfFile>(*std::move(file));
   alternate_ = dwarf_begin_elf(alternate_file_->elf(), DWARF_C_READ, nullptr);
-  if (alternate_ != nullptr) dwarf_setalt(dwarf, alternate_);
+  if (alternate_ == nullptr) return search_.opens_by_name();
+  dwarf_setalt(dwarf, alternate_);
+  return true;
 }
 
 // libdwfl asks for the separate debug file, and (with other arguments) for the alternate one, which attach_alternate finds. It owns
@@ -190,7 +223,9 @@ void ModuleFile::load_variables() {
   data_symbols_[1] = SymbolTable(module_, SymbolKind::kThreadLocal, loaded.thread_local_segment, false);
   Dwarf_Addr dwarf_bias = 0;
   if (unpacked_ != nullptr) unpacked_->need_all();
-  if (dwarf_ != nullptr) variables_ = std::make_unique<VariableIndex>(dwfl_module_getdwarf(module_, &dwarf_bias));
+  if (dwarf_ != nullptr) {
+    variables_ = std::make_unique<VariableIndex>(dwfl_module_getdwarf(module_, &dwarf_bias), search_.opens_by_name());
+  }
 }
 
 const Variable* ModuleFile::variable_at(uint64_t address, bool is_thread_local) {

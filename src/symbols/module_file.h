@@ -13,6 +13,7 @@
 #include "symbols/code_ranges.h"
 #include "symbols/dwarf_index.h"
 #include "symbols/file_search.h"
+#include "symbols/name_source.h"
 #include "symbols/resolver.h"
 #include "symbols/symbol_table.h"
 #include "symbols/unpacked_debug_file.h"
@@ -28,6 +29,9 @@ enum class SymbolSource {
   kNames,        // .symtab, no DWARF
   kFull,         // DWARF
 };
+
+SymbolLevel level_of(SymbolSource source);
+SymbolSource source_of(SymbolLevel level);
 
 class ModuleFile {
  public:
@@ -48,6 +52,8 @@ class ModuleFile {
   bool unpack_more() { return unpacked_ != nullptr && unpacked_->unpack_more(); }
 
   [[nodiscard]] SymbolSource source() const { return source_; }
+  // Of kReplaced: which one is in its place.
+  [[nodiscard]] const OtherFile& other() const { return other_; }
 
  private:
   ModuleFile(FileSearch& search, std::string recorded_path)
@@ -56,7 +62,7 @@ class ModuleFile {
                              const char* link_name, GElf_Word link_crc, char** found_name);
   bool load(ElfFile file);
   void load_dwarf();
-  void attach_alternate();
+  bool attach_alternate();
   void load_variables();
   std::optional<Variable> find_variable(uint64_t address, bool is_thread_local);
   void use_full_name(model::Frame& frame, const FunctionName* known, uint64_t address) const;
@@ -65,6 +71,7 @@ class ModuleFile {
   std::string recorded_path_;
   std::string build_id_;
   SymbolSource source_ = SymbolSource::kNoFile;
+  OtherFile other_;
   bool searched_debug_file_ = false;
   bool is_debug_file_complete_ = false;          // the separate debug file has a .symtab
   std::unique_ptr<UnpackedDebugFile> unpacked_;  // the separate debug file, where that pays

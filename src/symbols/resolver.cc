@@ -9,6 +9,7 @@
 #include "symbols/file_search.h"
 #include "symbols/hints.h"
 #include "symbols/module_file.h"
+#include "symbols/served_names.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -24,20 +25,22 @@ bool has_no_file(const model::Module& module) {
 class Resolver::Impl {
  public:
   explicit Impl(ResolverOptions options)
-      : hints_(options.debuginfod), progress_(options.progress), search_(std::move(options)) {}
+      : hints_(options.debuginfod), progress_(options.progress), server_(options.server), search_(std::move(options)) {}
 
   const std::vector<model::Frame>& resolve(const model::Tables& tables, const model::Code& code) {
     const model::Module* module = tables.module_of(code);
     if (module == nullptr) return resolve_outside(code);
     Mapping& mapping = mapping_of(tables, *module);
     auto [place, is_new] = mapping.frames[code.exact].try_emplace(code.address);
-    if (is_new) place->second = resolve_inside(mapping, *module, code);
+    if (is_new) place->second = resolve_inside(mapping, *module, tables, code);
     return place->second;
   }
 
   const Variable* variable_at(const model::Module& module, uint64_t address, bool is_thread_local) {
     if (has_no_file(module)) return nullptr;
-    return file_of(module).variable_at(address, is_thread_local);
+    ModuleFile& file = file_of(module);
+    if (ServedNames* const served = served_of(module, file)) return served->variable_at(address, is_thread_local);
+    return file.variable_at(address, is_thread_local);
   }
 
   [[nodiscard]] std::vector<model::SymbolHint> hints(size_t limit) const { return hints_.list(limit); }
@@ -65,8 +68,9 @@ class Resolver::Impl {
     std::string path;
     std::string build_id;
     uint64_t bias = 0;
-    ModuleFile* file = nullptr;  // null: has none
-    FramesByAddress frames[2];   // of return addresses, of exact ones
+    ModuleFile* file = nullptr;     // null: has none
+    ServedNames* served = nullptr;  // not null: these, since they are more
+    FramesByAddress frames[2];      // of return addresses, of exact ones
   };
 
   const std::vector<model::Frame>& resolve_outside(const model::Code& code) {
@@ -93,7 +97,10 @@ class Resolver::Impl {
     if (slot == nullptr) {
       slot = std::make_unique<Mapping>(Mapping{
           .path = module.path, .build_id = module.build_id, .bias = module.bias, .file = nullptr, .frames = {}});
-      if (!has_no_file(module)) slot->file = &file_of(module);
+      if (!has_no_file(module)) {
+        slot->file = &file_of(module);
+        slot->served = served_of(module, *slot->file);
+      }
     }
     last = slot.get();
     return *last;
@@ -111,6 +118,19 @@ class Resolver::Impl {
     return file;
   }
 
+  // Null: nobody has more of it than its file here.
+  ServedNames* served_of(const model::Module& module, const ModuleFile& file) {
+    if (server_ == nullptr || module.build_id.empty()) return nullptr;
+    auto [place, is_new] = served_.try_emplace({module.path, module.build_id});
+    if (is_new && level_of(file.source()) < SymbolLevel::kLines) {
+      const SymbolLevel level = server_->level_of(module.build_id);
+      if (level > level_of(file.source())) {
+        place->second = std::make_unique<ServedNames>(*server_, module.build_id, level);
+      }
+    }
+    return place->second.get();
+  }
+
   ModuleFile& open_file_of(const model::Module& module) {
     auto& file = files_[{module.path, module.build_id}];
     if (file == nullptr) file = ModuleFile::open(search_, module.path, module.build_id);
@@ -118,12 +138,16 @@ class Resolver::Impl {
   }
 
   std::vector<model::Frame> resolve_inside(const Mapping& mapping, const model::Module& module,
-                                           const model::Code& code) {
+                                           const model::Tables& tables, const model::Code& code) {
     const uint64_t offset = code.address - mapping.bias;
     std::vector<model::Frame> frames;
-    if (mapping.file != nullptr) {
+    const auto* served = mapping.served == nullptr ? nullptr : mapping.served->frames_at(module, tables, code);
+    if (served != nullptr) {
+      frames = *served;
+      hints_.count({mapping.path, mapping.build_id}, source_of(mapping.served->level()), nullptr, frames);
+    } else if (mapping.file != nullptr) {
       frames = mapping.file->frames_at(code.exact ? offset : offset - 1);
-      hints_.count(mapping.path, mapping.file->source(), frames);
+      hints_.count({mapping.path, mapping.build_id}, mapping.file->source(), mapping.file, frames);
     } else {
       frames.emplace_back();
     }
@@ -137,10 +161,12 @@ class Resolver::Impl {
 
   Hints hints_;
   TellWork progress_;
+  std::shared_ptr<NameSource> server_;
   FileSearch search_;
   FramesByAddress outside_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<ModuleFile>> files_;  // by path and build-id
   std::map<std::tuple<std::string, std::string, uint64_t>, std::unique_ptr<Mapping>> mappings_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<ServedNames>> served_;  // null: not more than here
   std::vector<Mapping*> last_;  // by number of the module in the tables
   std::jthread ahead_;          // while it runs, files_ and search_ are its own
 };

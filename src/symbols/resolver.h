@@ -22,6 +22,8 @@ struct Variable {
   uint64_t size_bytes = 0;  // 0: not known
 };
 
+class NameSource;
+
 // What takes long, while it is done.
 struct SymbolWork {
   enum class Kind { kOpening, kDownloading, kDone };
@@ -35,9 +37,10 @@ using TellWork = std::function<void(const SymbolWork& work)>;
 struct ResolverOptions {
   std::vector<std::string>
       symbol_directories;  // --symbols: a path is tried below it, then with its leading directories taken away one by one
-  std::vector<std::string> sysroots;  // --sysroot
-  bool debuginfod = false;            // ask the servers of $DEBUGINFOD_URLS
-  TellWork progress = {};             // called in the thread that asks for names
+  std::vector<std::string> sysroots;             // --sysroot
+  bool debuginfod = false;                       // ask the servers of $DEBUGINFOD_URLS
+  std::shared_ptr<NameSource> server = nullptr;  // asked for what isn't found here; null: there is none
+  TellWork progress = {};                        // called in the thread that asks for names
 };
 
 class Resolver {

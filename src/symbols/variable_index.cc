@@ -129,7 +129,7 @@ uint64_t size_of(Dwarf_Die& variable) {
 
 }  // namespace
 
-VariableIndex::VariableIndex(Dwarf* dwarf) {
+VariableIndex::VariableIndex(Dwarf* dwarf, bool opens_others) {
   Dwarf_CU* unit = nullptr;
   uint8_t unit_type = 0;
   Dwarf_Die die;
@@ -137,7 +137,7 @@ VariableIndex::VariableIndex(Dwarf* dwarf) {
   for (size_t i = 0; i < kUnitLimit; ++i) {
     die = {};
     split = {};
-    if (dwarf_get_units(dwarf, unit, &unit, nullptr, &unit_type, &die, &split) != 0) break;
+    if (dwarf_get_units(dwarf, unit, &unit, nullptr, &unit_type, &die, opens_others ? &split : nullptr) != 0) break;
     if (unit_type == DW_UT_skeleton && split.addr != nullptr) die = split;
     if (die.addr != nullptr && unit_type != DW_UT_type && unit_type != DW_UT_split_type) add_unit(die);
   }

@@ -13,7 +13,8 @@ namespace heaptap::symbols {
 class VariableIndex {
  public:
   // Goes through all units once. `dwarf` must outlive this.
-  explicit VariableIndex(Dwarf* dwarf);
+  // `opens_others`: as DwarfIndex has it.
+  VariableIndex(Dwarf* dwarf, bool opens_others);
 
   // The variable around an address as DWARF has it, or around an offset in the thread-local segment.
   std::optional<Variable> find(uint64_t address, bool is_thread_local);

@@ -26,7 +26,7 @@ void History::begin_anew() { *this = History(); }
 
 void History::add(SharedSample sample) {
   if (now_ && !continues(*now_, *sample)) begin_anew();
-  const bool is_later = now_ && sample->figures.time_ns > now_->figures.time_ns;
+  const bool is_later = now_ && sample->counted_until_ns > now_->counted_until_ns;
   if (is_later) before_ = std::move(now_);
   now_ = std::move(sample);
   if (!now_->is_live) {
@@ -60,11 +60,20 @@ void History::set_base(std::string name) {
   base_name_ = std::move(name);
 }
 
+// Much is to be read, or what was written when the sample before was made isn't read by now.
+bool History::is_behind() const {
+  constexpr uint64_t kMuch = uint64_t{1} << 20;
+  if (!now_) return false;
+  const live::Freshness& fresh = now_->freshness;
+  return fresh.written_bytes > fresh.read_bytes + kMuch ||
+         (before_ && fresh.is_behind() && fresh.read_bytes < before_->freshness.written_bytes);
+}
+
 // Of the past: over the whole time.
 std::optional<double> History::rate(uint64_t before, uint64_t now) const {
-  const uint64_t from_ns = now_->is_live && before_ ? before_->figures.time_ns : 0;
-  if ((now_->is_live && !before_) || now < before || now_->figures.time_ns <= from_ns) return {};
-  return static_cast<double>(now - before) * kSecond / static_cast<double>(now_->figures.time_ns - from_ns);
+  const uint64_t from_ns = now_->is_live && before_ ? before_->counted_until_ns : 0;
+  if ((now_->is_live && !before_) || now < before || now_->counted_until_ns <= from_ns) return {};
+  return static_cast<double>(now - before) * kSecond / static_cast<double>(now_->counted_until_ns - from_ns);
 }
 
 std::optional<double> History::gauge_of_now(Gauge gauge) const {

@@ -27,6 +27,8 @@ class History {
 
   [[nodiscard]] const Sample* now() const { return now_.get(); }
   [[nodiscard]] const std::optional<LeakSample>& leaks() const { return leaks_; }
+  // Whether the reader doesn't keep up. A frame that has just been written isn't worth a word that comes and goes.
+  [[nodiscard]] bool is_behind() const;
   // Empty: since the first sample.
   [[nodiscard]] const std::string& base_name() const { return base_name_; }
 

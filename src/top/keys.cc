@@ -116,6 +116,8 @@ Wish press_letter(State& state, char letter, const Seen& seen) {
     case 'p':
       state.frozen = !state.frozen;
       return {};
+    case 'i':
+      return {.kind = Wish::Kind::kNextImage};
     case 'k':
       return group_by(state, Grouping::kStacks);
     case 't':

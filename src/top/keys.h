@@ -34,7 +34,7 @@ struct Key {
 };
 
 struct Wish {
-  enum class Kind : uint8_t { kNothing, kQuit, kMark, kScan, kOpen, kNextProcess, kRows };
+  enum class Kind : uint8_t { kNothing, kQuit, kMark, kScan, kOpen, kNextProcess, kNextImage, kRows };
   Kind kind = Kind::kNothing;
   std::string text = {};  // the mark's name
   uint64_t id = 0;        // the stack

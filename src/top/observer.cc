@@ -17,6 +17,7 @@ Answer begun_answer(const Question& question) {
   Answer answer;
   answer.kind = question.kind;
   answer.pid = question.request.pid;
+  answer.image = answer.asked_image = question.request.image;
   return answer;
 }
 
@@ -146,13 +147,17 @@ Answer Observer::answer_to(const Question& question) {
       answer_scan(question, answer);
       break;
     case Question::Kind::kStack: {
-      auto page = take_stack(*recording_, question.request.pid, question.stack, names_from_, question.width);
+      auto page = take_stack(*recording_, {question.request.pid, question.request.image}, question.stack, names_from_,
+                             question.width);
       if (!page) fail_with(answer, page.error());
       if (page) answer.page = *std::move(page);
       break;
     }
     case Question::Kind::kNextProcess:
       answer_next(question, answer);
+      break;
+    case Question::Kind::kNextImage:
+      answer_next_image(question, answer);
       break;
   }
   return answer;
@@ -166,8 +171,9 @@ void Observer::answer_sample(const Question& question, Answer& answer) {
     return;
   }
   answer.pid = sample->process.pid;
+  answer.image = sample->process.image;
   answer.sample = std::make_shared<const Sample>(*std::move(sample));
-  if (answer.sample->figures.scans > known_scan_) take_scan(answer.pid, answer);
+  if (answer.sample->figures.scans > known_scan_) take_scan({answer.pid, answer.image}, answer);
   known_scan_ = answer.sample->figures.scans;
 }
 
@@ -189,7 +195,8 @@ void Observer::answer_scan(const Question& question, Answer& answer) {
   }
   take_scan(question.request.pid, answer);
   if (answer.leaks) known_scan_ = result->number;
-  if (!answer.is_trouble) answer.message = fmt::format("scan {} is made", result->number);
+  // What it found is shown as long as it is the last one.
+  if (!answer.is_trouble && !answer.leaks) answer.message = fmt::format("scan {} is made", result->number);
 }
 
 void Observer::answer_next(const Question& question, Answer& answer) {
@@ -202,12 +209,30 @@ void Observer::answer_next(const Question& question, Answer& answer) {
     known_scan_ = 0;
     Question other = question;
     other.request.pid = *next;
+    other.request.image = answer.asked_image = 0;
     answer_sample(other, answer);
   }
 }
 
-void Observer::take_scan(uint32_t pid, Answer& answer) {
-  auto leaks = take_leaks(*recording_, pid);
+void Observer::answer_next_image(const Question& question, Answer& answer) {
+  const auto next = next_image(*recording_, {question.request.pid, question.request.image});
+  if (!next) {
+    fail_with(answer, next.error());
+  } else if (*next == 0) {
+    answer.message = "the process executed no other program";
+  } else {
+    known_scan_ = 0;
+    Question other = question;
+    other.request.image = *next;
+    answer_sample(other, answer);
+    // Who is back at the last one follows the process through what it executes next.
+    const bool is_last = answer.sample != nullptr && *next == answer.sample->image_count;
+    answer.asked_image = is_last ? 0 : *next;
+  }
+}
+
+void Observer::take_scan(live::ProgramId program, Answer& answer) {
+  auto leaks = take_leaks(*recording_, program);
   if (!leaks) {
     fail_with(answer, leaks.error());
     return;

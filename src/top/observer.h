@@ -20,7 +20,7 @@
 namespace heaptap::top {
 
 struct Question {
-  enum class Kind : uint8_t { kSample, kNames, kMark, kScan, kStack, kNextProcess };
+  enum class Kind : uint8_t { kSample, kNames, kMark, kScan, kStack, kNextProcess, kNextImage };
   Kind kind = Kind::kSample;
   SampleRequest request = {};
   std::string mark = {};  // its name
@@ -30,7 +30,9 @@ struct Question {
 
 struct Answer {
   Question::Kind kind = Question::Kind::kSample;
-  uint32_t pid = 0;  // of the process it is about
+  uint32_t pid = 0;          // of the process it is about,
+  uint32_t image = 0;        // and its program
+  uint32_t asked_image = 0;  // 0: the last one, whichever that is
   SharedSample sample = {};
   std::vector<NamedStack> names = {};
   std::optional<LeakSample> leaks = {};
@@ -65,8 +67,9 @@ class Observer {
   void answer_mark(const Question& question, Answer& answer);
   void answer_scan(const Question& question, Answer& answer);
   void answer_next(const Question& question, Answer& answer);
+  void answer_next_image(const Question& question, Answer& answer);
   void take_news(Answer& answer);
-  void take_scan(uint32_t pid, Answer& answer);
+  void take_scan(live::ProgramId program, Answer& answer);
 
   std::unique_ptr<live::Recording> recording_;
   const analysis::Query names_from_;

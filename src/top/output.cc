@@ -19,11 +19,12 @@ using report::Json;
 
 constexpr size_t kTextRows = 20;
 constexpr size_t kJsonRows = 10;
-constexpr std::array<std::pair<std::string_view, Figure>, 8> kWords{{{"live", Figure::kLive},
+constexpr std::array<std::pair<std::string_view, Figure>, 9> kWords{{{"live", Figure::kLive},
                                                                      {"blocks", Figure::kBlocks},
                                                                      {"growth", Figure::kGrowth},
                                                                      {"rate", Figure::kRate},
                                                                      {"calls", Figure::kCalls},
+                                                                     {"age", Figure::kAge},
                                                                      {"lifetime", Figure::kLifetime},
                                                                      {"temporary", Figure::kTemporary},
                                                                      {"leaked", Figure::kLeaked}}};
@@ -39,21 +40,26 @@ class Samples {
 
   base::Result<> take() {
     const bool is_first = history_.now() == nullptr;
-    auto sample = take_sample(
-        recording_, {.pid = settings_.pid, .first_names = is_first ? std::max<size_t>(rows_, 1) : 0, .threads = false},
-        settings_.names_from);
+    auto sample = take_sample(recording_,
+                              {.pid = settings_.pid,
+                               .image = settings_.image,
+                               .first_names = is_first ? std::max<size_t>(rows_, 1) : 0,
+                               .threads = false},
+                              settings_.names_from);
     if (!sample) return std::unexpected(std::move(sample).error());
+    // Of another program stacks have other names.
+    if (!is_first && history_.now()->process.image != sample->process.image) names_.clear();
     names_.add(sample->named);
     const bool has_new_scan = sample->figures.scans > scans_;
     scans_ = sample->figures.scans;
-    const uint32_t pid = sample->process.pid;
+    const live::ProgramId program{sample->process.pid, sample->process.image};
     history_.add(std::make_shared<const Sample>(*std::move(sample)));
     if (has_new_scan) {
       // Where it can't be read nothing is known of leaks.
-      if (auto leaks = take_leaks(recording_, pid); leaks && leaks->leaks.scanned)
+      if (auto leaks = take_leaks(recording_, program); leaks && leaks->leaks.scanned)
         history_.add_leaks(*std::move(leaks));
     }
-    return name_rows(pid);
+    return name_rows(program);
   }
 
   [[nodiscard]] const History& history() const { return history_; }
@@ -62,7 +68,7 @@ class Samples {
 
  private:
   // A filter needs more names than are shown.
-  base::Result<> name_rows(uint32_t pid) {
+  base::Result<> name_rows(live::ProgramId program) {
     for (bool is_named = false; !is_named;) {
       const Table table = make_table(history_, names_, state_);
       std::vector<uint64_t> wanted = table.names_next;
@@ -71,7 +77,8 @@ class Samples {
       }
       is_named = wanted.empty();
       if (is_named) break;
-      const auto named = take_names(recording_, {.pid = pid, .names = std::move(wanted)}, settings_.names_from);
+      const auto named = take_names(
+          recording_, {.pid = program.pid, .image = program.image, .names = std::move(wanted)}, settings_.names_from);
       if (!named) return std::unexpected(named.error());
       if (named->empty()) break;  // whatever was asked for isn't there
       names_.add(*named);
@@ -100,13 +107,14 @@ Json or_null(const std::optional<Value>& value) {
 Json row_json(const TableRow& row, const NamedStack* name) {
   return {{"id", row.key},
           {"function", name == nullptr ? Json(nullptr) : Json(name->function)},
-          {"site", name == nullptr ? Json(nullptr) : Json(name->site)},
+          {"site", name == nullptr ? Json(nullptr) : Json(name->sites.front())},
           {"module", name == nullptr || name->module.empty() ? Json(nullptr) : Json(name->module)},
           {"live_bytes", whole_number(row.of(Figure::kLive))},
           {"live_blocks", whole_number(row.of(Figure::kBlocks))},
           {"growth_bytes", whole_number(row.of(Figure::kGrowth))},
           {"bytes_per_second", number(row.of(Figure::kRate))},
           {"allocations_per_second", number(row.of(Figure::kCalls))},
+          {"mean_age_ns", whole_number(row.of(Figure::kAge))},
           {"mean_lifetime_ns", whole_number(row.of(Figure::kLifetime))},
           {"temporary_allocations", whole_number(row.of(Figure::kTemporary))},
           {"leaked_bytes", whole_number(row.of(Figure::kLeaked))},
@@ -115,11 +123,9 @@ Json row_json(const TableRow& row, const NamedStack* name) {
 }
 
 Json process_json(const Sample& sample) {
-  return {{"pid", sample.process.pid},
-          {"program", sample.process.program},
-          {"via", sample.process.via},
-          {"runs", sample.process.runs},
-          {"is_recording", sample.process.runs && sample.figures.is_on}};
+  return {{"pid", sample.process.pid},         {"image", sample.process.image},
+          {"program", sample.process.program}, {"via", sample.process.via},
+          {"runs", sample.process.runs},       {"is_recording", sample.process.runs && sample.figures.is_on}};
 }
 
 Json totals_json(const History& history) {
@@ -171,8 +177,9 @@ std::string json_line(const History& history, const NameBook& names, const State
   const Json line{{"format", "heaptap-top"},           {"version", 1},
                   {"time_ns", sample.figures.time_ns}, {"process", process_json(sample)},
                   {"totals", totals_json(history)},    {"behind_bytes", behind},
-                  {"leaks", leaks_json(history)},      {"stack_count", table.order.size()},
-                  {"hidden_stacks", table.hidden},     {"stacks", std::move(stacks)}};
+                  {"behind_ns", sample.behind_ns()},   {"leaks", leaks_json(history)},
+                  {"stack_count", table.order.size()}, {"hidden_stacks", table.hidden},
+                  {"stacks", std::move(stacks)}};
   return report::to_text(line) + "\n";
 }
 

@@ -24,6 +24,7 @@ constexpr std::array kHelp{
     "  s                        scan for leaks; the process is paused meanwhile",
     "  p                        freeze the picture, or go on",
     "  Tab                      next process, where several are recorded",
+    "  i                        next program of the process, where it executed several",
     "  Esc                      back",
     "  q                        quit",
     "",
@@ -32,6 +33,7 @@ constexpr std::array kHelp{
     "  GROWTH    live bytes now less those at the mark, or when this began",
     "  LEAKED    bytes that were lost in the last scan, definitely or indirectly",
     "  BYTES/S   allocated bytes a second, in this number of CALLS/S",
+    "  AGE       for how long its live blocks have been there, on average",
     "  LIFETIME  how long its blocks lived that were released, on average",
     "  TEMP      allocations whose block was the next thing that the thread released",
     "  TOTAL     bytes that were ever allocated",
@@ -63,7 +65,9 @@ void add_figures(std::vector<StyledText>& lines, const History& history, uint64_
                                number_of(row.of(Figure::kAllocations), "call")));
   add("rate", fmt::format("{}, {} calls/s", known_text(row.of(Figure::kRate), rate_text),
                           known_text(row.of(Figure::kCalls), short_count)));
-  add("lifetime", known_text(row.of(Figure::kLifetime), short_duration) + " on average, of those that were released");
+  add("age", fmt::format("{} on average; those that were released lived for {}",
+                         known_text(row.of(Figure::kAge), short_duration),
+                         known_text(row.of(Figure::kLifetime), short_duration)));
   add("temporary", known_text(row.of(Figure::kTemporary), count_text));
   const auto& leaked = row.of(Figure::kLeaked);
   add("leaked",

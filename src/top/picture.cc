@@ -27,6 +27,7 @@ constexpr std::array<FigureFacts, kFigureCount> kFacts{{{Figure::kLive, "LIVE", 
                                                         {Figure::kGrowth, "GROWTH", 7, 1},
                                                         {Figure::kRate, "BYTES/S", 7, 2},
                                                         {Figure::kCalls, "CALLS/S", 7, 6},
+                                                        {Figure::kAge, "AGE", 6, 4},
                                                         {Figure::kLifetime, "LIFETIME", 8, 5},
                                                         {Figure::kTemporary, "TEMP", 7, 7},
                                                         {Figure::kLeaked, "LEAKED", 6, 1},
@@ -47,6 +48,7 @@ std::string text_of(Figure figure, const std::optional<double>& value) {
       return known_text(value, short_bytes);
     case Figure::kGrowth:
       return known_text(value, short_change);
+    case Figure::kAge:
     case Figure::kLifetime:
       return known_text(value, short_duration);
     default:
@@ -70,7 +72,17 @@ void add_title(Picture& picture, const PictureInput& input) {
   picture.title = fmt::format("{} (pid {})", file_name(process.program), process.pid);
   if (sample->process_count > 1)
     picture.title += fmt::format("  process {} of {}", sample->place + 1, sample->process_count);
+  if (sample->image_count > 1) picture.title += fmt::format("  program {} of {}", process.image, sample->image_count);
   picture.title_end = clock_text(sample->figures.time_ns);
+}
+
+// Loops compress well: few bytes may be many seconds.
+std::string behind_text(const Sample& sample) {
+  constexpr uint64_t kMoment = 1'000'000'000;
+  const uint64_t bytes = sample.freshness.written_bytes - sample.freshness.read_bytes;
+  const uint64_t time_ns = sample.behind_ns();
+  return fmt::format("{}{}B behind", time_ns < kMoment ? "" : short_duration(static_cast<double>(time_ns)) + ", ",
+                     short_bytes(static_cast<double>(bytes)));
 }
 
 // What holds for all that is shown.
@@ -88,10 +100,7 @@ void add_state(Picture& picture, const PictureInput& input) {
   } else {
     picture.state.push_back({"via " + sample->process.via, Style::kPlain});
   }
-  if (sample->freshness.is_behind()) {
-    const uint64_t behind = sample->freshness.written_bytes - sample->freshness.read_bytes;
-    picture.state.push_back({short_bytes(static_cast<double>(behind)) + "B behind", Style::kWarning});
-  }
+  if (input.history.is_behind()) picture.state.push_back({behind_text(*sample), Style::kWarning});
 }
 
 std::string full_bytes(double bytes) { return base::format_bytes(whole(bytes)); }
@@ -129,10 +138,17 @@ void add_leak_status(std::vector<StyledText>& status, const History& history) {
   const auto& leaks = history.leaks();
   if (!leaks || !leaks->leaks.scanned) return;
   const report::BlockCount lost = report::BlockCount(leaks->leaks.definite) += leaks->leaks.indirect;
-  const bool known = history.now()->known.leaks;
-  status.push_back({fmt::format("scan {}: {}{} leaked in {}", leaks->scan, known ? "" : "at least ",
-                                base::format_bytes(lost.bytes), counted(lost.blocks, "block")),
-                    lost.blocks == 0 ? Style::kGood : Style::kBad});
+  const uint64_t possible = leaks->leaks.possible.blocks;
+  const auto say = [&](std::string_view what, Style style) {
+    status.push_back({fmt::format("scan {}: {}", leaks->scan, what), style});
+  };
+  if (lost.blocks != 0) {
+    const std::string bytes = (leaks->all_known ? "" : "at least ") + base::format_bytes(lost.bytes);
+    return say(fmt::format("{} leaked in {}", bytes, counted(lost.blocks, "block")), Style::kBad);
+  }
+  if (possible != 0) return say(counted(possible, "block") + " possibly leaked", Style::kWarning);
+  if (!leaks->all_known) return say("no leak found, not all is known", Style::kWarning);
+  say("nothing leaked", Style::kGood);
 }
 
 void add_status(Picture& picture, const PictureInput& input) {
@@ -194,12 +210,8 @@ void name_row(PictureRow& row, const PictureInput& input) {
         return;
       }
       const std::string before = fmt::format("#{} {}", row.key, is_mapping(input, row.key) ? "[mapped] " : "");
-      if (stack->site.empty()) {
-        row.name = before + stack->function;
-        return;
-      }
-      row.name = before + stack->site;
-      row.shorter_names = {before + stack->middle_site, before + stack->short_site};
+      row.name = before + (stack->sites.empty() ? stack->function : stack->sites.front());
+      for (size_t i = 1; i < stack->sites.size(); ++i) row.shorter_names.push_back(before + stack->sites[i]);
       return;
     }
     case Grouping::kThreads: {
@@ -254,7 +266,7 @@ void add_lines(Picture& picture, const PictureInput& input, const Layout& layout
   for (size_t i = first; i < std::min(lines.size(), first + page); ++i) picture.lines.push_back(std::move(lines[i]));
 }
 
-std::vector<KeyHint> hints_of(const State& state, bool is_live) {
+std::vector<KeyHint> hints_of(const State& state, bool is_live, bool has_images) {
   if (state.mode == Mode::kStack) return {{"Esc", "back"}, {"↑↓", "scroll"}, {"q", "quit"}};
   if (state.mode == Mode::kHelp) return {{"Esc", "back"}, {"q", "quit"}};
   std::vector<KeyHint> hints{{"q", "quit"}, {"h", "help"}, {"<>", "sort"}, {"/", "filter"}, {"Enter", "stack"}};
@@ -263,6 +275,7 @@ std::vector<KeyHint> hints_of(const State& state, bool is_live) {
   for (size_t i = 0; i < kGroupingCount; ++i) {
     if (static_cast<size_t>(state.grouping) != i) hints.push_back({kKeys[i], kMeanings[i]});
   }
+  if (has_images) hints.push_back({"i", "programs"});
   if (is_live) {
     hints.push_back({"m", "mark"});
     hints.push_back({"s", "scan"});
@@ -301,7 +314,8 @@ Picture make_picture(const PictureInput& input, const Layout& layout) {
   if (input.state.mode == Mode::kFilter) picture.prompt = "filter by function or module: " + input.state.filter;
   if (input.state.mode == Mode::kMark) picture.prompt = "name of the mark: " + input.state.input;
   const bool is_live = input.history.now() != nullptr && input.history.now()->is_live;
-  picture.keys = hints_of(input.state, is_live);
+  const bool has_images = input.history.now() != nullptr && input.history.now()->image_count > 1;
+  picture.keys = hints_of(input.state, is_live, has_images);
   if (input.history.now() != nullptr && input.history.now()->process_count > 1) {
     picture.keys.push_back({"Tab", "next process"});
   }

@@ -256,10 +256,12 @@ class Screen::Terminal {
     intrflush(stdscr, false);
     keypad(stdscr, true);
     nodelay(stdscr, true);
+    typeahead(-1);  // a picture is drawn whole, also where more keys wait: there may be no other one soon
     set_escdelay(25);
     curs_set(0);
     mouseinterval(0);
-    mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, nullptr);
+    // All: behind an event that isn't asked for, such as a button's release, ncurses waits for another key.
+    mousemask(ALL_MOUSE_EVENTS, nullptr);
     if (!color_) return;
     start_color();
     use_default_colors();

@@ -31,7 +31,7 @@ constexpr size_t kMaxAsked = 100'000;
 class Session {
  public:
   Session(std::unique_ptr<Observer> observer, std::unique_ptr<Screen> screen, const TopSettings& settings)
-      : settings_(settings), is_utf8_(locale_is_utf8()), pid_(settings.pid) {
+      : settings_(settings), is_utf8_(locale_is_utf8()), pid_(settings.pid), image_(settings.image) {
     observer_ = std::move(observer);
     screen_ = std::move(screen);
     state_.filter = settings.filter;
@@ -62,6 +62,7 @@ class Session {
   void take_answers();
   void take(Answer& answer);
   void press_key(const Key& key);
+  [[nodiscard]] bool tell_over();
   void ask(Question question);
   void ask(Question::Kind kind);
   void ask_sample(size_t first_names);
@@ -90,6 +91,7 @@ class Session {
   bool is_over_ = false;
   bool waits_for_sample_ = false;
   uint32_t pid_;
+  uint32_t image_;  // of its programs; 0: the last one
   uint64_t samples_ = 0;
   Clock::time_point next_sample_ = Clock::now();
   Ending ending_;
@@ -141,7 +143,8 @@ void Session::take_answers() {
 }
 
 void Session::take(Answer& answer) {
-  if (!answer.message.empty()) {
+  const bool ends_scan = answer.kind == Question::Kind::kScan;  // that was announced
+  if (!answer.message.empty() || ends_scan) {
     message_ = std::move(answer.message);
     is_trouble_ = answer.is_trouble;
   }
@@ -151,23 +154,29 @@ void Session::take(Answer& answer) {
     waits_for_sample_ = false;
     next_sample_ = Clock::now() + std::chrono::nanoseconds(settings_.delay_ns);
   }
-  const bool is_other = answer.sample && history_.now() != nullptr && answer.pid != history_.now()->process.pid;
+  const live::Process* const shown = history_.now() != nullptr ? &history_.now()->process : nullptr;
+  const bool switches = answer.kind == Question::Kind::kNextProcess || answer.kind == Question::Kind::kNextImage;
+  const bool is_of_before = answer.asked_image != image_ || (shown != nullptr && answer.pid != shown->pid);
+  if (answer.sample && is_of_before && !switches) return;  // of what was shown before a key changed that
+  // A process that executes a program has other stacks from then on.
+  const bool is_other = answer.sample && shown != nullptr && (answer.pid != shown->pid || answer.image != shown->image);
   if (is_other) {
-    if (answer.kind != Question::Kind::kNextProcess) return;  // of the process that was shown before
     history_ = History();
     names_.clear();
     asked_.clear();
     state_.followed = state_.cursor = state_.first = 0;
-    message_.clear();
+    if (switches) message_.clear();
   }
   if (answer.sample && (!state_.frozen || is_other)) {
     pid_ = answer.pid;
+    if (switches) image_ = answer.asked_image;
     names_.add(answer.sample->named);
     history_.add(std::move(answer.sample));
     ++samples_;
   }
   if (!answer.mark.empty()) history_.set_base(answer.mark);
-  const bool is_shown = history_.now() != nullptr && answer.pid == history_.now()->process.pid;
+  const bool is_shown = history_.now() != nullptr && answer.pid == history_.now()->process.pid &&
+                        (answer.image == 0 || answer.image == history_.now()->process.image);
   if (is_shown && answer.leaks) history_.add_leaks(*std::move(answer.leaks));
   if (is_shown) names_.add(answer.names);
   if (is_shown && answer.page) page_ = std::move(answer.page);
@@ -180,6 +189,7 @@ void Session::press_key(const Key& key) {
                     {.table = table_, .places = places_, .page_rows = page, .has_leaks = history_.leaks().has_value()});
   state_ = std::move(step.state);
   message_.clear();
+  is_trouble_ = false;
   switch (step.wish.kind) {
     case Wish::Kind::kNothing:
       break;
@@ -187,9 +197,10 @@ void Session::press_key(const Key& key) {
       is_over_ = true;
       break;
     case Wish::Kind::kMark:
-      ask_mark(step.wish.text);
+      if (!tell_over()) ask_mark(step.wish.text);
       break;
     case Wish::Kind::kScan:
+      if (tell_over()) break;
       message_ = "scanning for leaks…";
       ask(Question::Kind::kScan);
       break;
@@ -200,11 +211,20 @@ void Session::press_key(const Key& key) {
     case Wish::Kind::kNextProcess:
       ask(Question::Kind::kNextProcess);
       break;
+    case Wish::Kind::kNextImage:
+      ask(Question::Kind::kNextImage);
+      break;
     case Wish::Kind::kRows:
       next_sample_ = Clock::now();
       break;
   }
-  is_trouble_ = false;
+}
+
+// Whether what is shown is a program that the process has left, with which nothing can be done.
+bool Session::tell_over() {
+  if (image_ == 0) return false;
+  message_ = "this program is over: i shows the next one of the process";
+  return true;
 }
 
 void Session::ask(Question::Kind kind) {
@@ -215,6 +235,10 @@ void Session::ask(Question::Kind kind) {
 
 void Session::ask(Question question) {
   question.request.pid = pid_;
+  // Of what is in sight, but a sample of what is wanted, and what steers of the process.
+  const bool is_of_shown = question.kind != Question::Kind::kSample && question.kind != Question::Kind::kMark &&
+                           question.kind != Question::Kind::kScan;
+  question.request.image = is_of_shown && history_.now() != nullptr ? history_.now()->process.image : image_;
   question.request.threads = state_.grouping == Grouping::kThreads;
   observer_->ask(std::move(question));
 }

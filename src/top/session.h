@@ -18,7 +18,8 @@ struct TopSettings {
   std::optional<Figure> sort = {};
   std::string filter = {};
   bool color = false;
-  uint32_t pid = 0;  // the process that is shown first; 0: the first one
+  uint32_t pid = 0;    // the process that is shown first; 0: the first one
+  uint32_t image = 0;  // the program of it; 0: the last one
   analysis::Query names_from = {};
 };
 

@@ -58,7 +58,8 @@ std::string short_duration(double nanoseconds) {
   const auto seconds = whole(std::floor(nanoseconds / 1e9));
   if (seconds < 3600) return fmt::format("{}m{:02}", seconds / 60, seconds % 60);
   if (seconds < 86'400) return fmt::format("{}h{:02}", seconds / 3600, seconds / 60 % 60);
-  return fmt::format("{}d", seconds / 86'400);
+  if (seconds < 3'653 * 86'400ull) return fmt::format("{}d", seconds / 86'400);
+  return fmt::format("{}y", seconds / 31'556'952);
 }
 
 std::string clock_text(uint64_t nanoseconds) {

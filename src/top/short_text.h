@@ -12,7 +12,7 @@ std::string short_bytes(double bytes);
 std::string short_change(double bytes);
 // "12,345", "123k", "1.23M", "12.3G"; at most six characters.
 std::string short_count(double count);
-// "850ns", "1.2us", "3.4ms", "12.5s", "2m05", "3h12", "400d".
+// "850ns", "1.2us", "3.4ms", "12.5s", "2m05", "3h12", "400d", "12y"; at most six characters.
 std::string short_duration(double nanoseconds);
 // "01:02:03", "3d 01:02:03".
 std::string clock_text(uint64_t nanoseconds);

@@ -16,6 +16,7 @@ enum class Figure : uint8_t {
   kGrowth,
   kRate,   // allocated bytes a second
   kCalls,  // allocations a second
+  kAge,    // of live blocks
   kLifetime,
   kTemporary,
   kLeaked,
@@ -24,7 +25,7 @@ enum class Figure : uint8_t {
   kReleases,
   kStacks,
 };
-inline constexpr size_t kFigureCount = 12;
+inline constexpr size_t kFigureCount = 13;
 
 enum class Mode : uint8_t { kRows, kStack, kHelp, kFilter, kMark };
 

@@ -29,6 +29,11 @@ void sort(Table& table) {
   });
 }
 
+// Up to the moment that the counts are of.
+uint64_t age_ns_of(const Sample& sample, const report::StackCount& count) {
+  return sample.counted_until_ns - std::min(sample.counted_until_ns, count.live_since_ns);
+}
+
 TableRow stack_row(const History& history, uint64_t id) {
   const Sample& sample = *history.now();
   TableRow row{.key = id};
@@ -44,8 +49,10 @@ TableRow stack_row(const History& history, uint64_t id) {
   row.of(Figure::kCalls) = history.calls_per_second_of(id);
   if (sample.lifetimes_known && count.live_known && count.releases != 0)
     row.of(Figure::kLifetime) = static_cast<double>(count.lifetime_ns) / static_cast<double>(count.releases);
+  if (sample.lifetimes_known && count.live_known && count.live_blocks != 0)
+    row.of(Figure::kAge) = static_cast<double>(age_ns_of(sample, count));
   if (sample.totals.temporary_known) row.of(Figure::kTemporary) = static_cast<double>(count.temporary_allocations);
-  if (const auto leaked = history.leaked_bytes_of(id); leaked && !count.mapping)
+  if (const auto leaked = history.leaked_bytes_of(id); leaked && !count.mapping && !count.pooled)
     row.of(Figure::kLeaked) = static_cast<double>(*leaked);
   row.of(Figure::kAllocated) = static_cast<double>(count.allocated_bytes);
   row.of(Figure::kAllocations) = static_cast<double>(count.allocations);
@@ -144,13 +151,23 @@ void add(TableRow& sum, const TableRow& row, bool is_first) {
   if (has_leaks) sum.of(Figure::kLeaked) = leaked;
 }
 
-// The mean lifetime has to be made of sums: of the blocks that were released.
+// Means have to be made of sums: lifetimes of the blocks that were released, ages of those that live.
 struct ModuleSum {
   TableRow row;
   uint64_t stacks = 0;
   uint64_t lifetime_ns = 0;
   uint64_t releases = 0;
+  double age_ns = 0;
+  uint64_t live_blocks = 0;
 };
+
+void set_means(ModuleSum& sum, bool are_known) {
+  sum.row.of(Figure::kLifetime).reset();
+  sum.row.of(Figure::kAge).reset();
+  if (are_known && sum.releases != 0)
+    sum.row.of(Figure::kLifetime) = static_cast<double>(sum.lifetime_ns) / static_cast<double>(sum.releases);
+  if (are_known && sum.live_blocks != 0) sum.row.of(Figure::kAge) = sum.age_ns / static_cast<double>(sum.live_blocks);
+}
 
 Table module_table(const History& history, const NameBook& names, const State& state) {
   Table table;
@@ -168,6 +185,8 @@ Table module_table(const History& history, const NameBook& names, const State& s
     ++sum.stacks;
     sum.lifetime_ns += count.lifetime_ns;
     sum.releases += count.releases;
+    sum.age_ns += static_cast<double>(age_ns_of(sample, count)) * static_cast<double>(count.live_blocks);
+    sum.live_blocks += count.live_blocks;
   }
   for (auto& [path, sum] : sums) {
     if (!state.filter.empty() && !passes(path, state.filter)) {
@@ -176,9 +195,7 @@ Table module_table(const History& history, const NameBook& names, const State& s
     }
     sum.row.key = table.modules.size() + 1;
     sum.row.of(Figure::kStacks) = static_cast<double>(sum.stacks);
-    sum.row.of(Figure::kLifetime).reset();
-    if (sample.lifetimes_known && sum.releases != 0)
-      sum.row.of(Figure::kLifetime) = static_cast<double>(sum.lifetime_ns) / static_cast<double>(sum.releases);
+    set_means(sum, sample.lifetimes_known);
     table.order.push_back({weight_of(sum.row.of(state.sort()), state.reversed), sum.row.key});
     table.modules.push_back(sum.row);
     table.names.push_back(path);
@@ -222,8 +239,8 @@ TableRow row_of(const History& history, const Table& table, const State& state, 
 std::vector<Figure> figures_of(Grouping grouping, bool has_leaks) {
   if (grouping == Grouping::kThreads)
     return {Figure::kAllocated, Figure::kAllocations, Figure::kReleases, Figure::kRate, Figure::kCalls};
-  std::vector<Figure> figures{Figure::kLive,  Figure::kBlocks,   Figure::kGrowth,    Figure::kRate,
-                              Figure::kCalls, Figure::kLifetime, Figure::kTemporary, Figure::kAllocated};
+  std::vector<Figure> figures{Figure::kLive, Figure::kBlocks,   Figure::kGrowth,    Figure::kRate,     Figure::kCalls,
+                              Figure::kAge,  Figure::kLifetime, Figure::kTemporary, Figure::kAllocated};
   if (has_leaks) figures.insert(figures.begin() + 3, Figure::kLeaked);
   if (grouping == Grouping::kModules) figures.push_back(Figure::kStacks);
   return figures;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
 #include "base/units.h"
 #include "report/frame_text.h"
+#include "report/function_name.h"
 #include "report/render.h"
 #include "report/telling_frame.h"
 
@@ -15,8 +17,7 @@ namespace heaptap::top {
 namespace {
 
 constexpr size_t kSiteWidth = 180;
-constexpr size_t kMiddleSiteWidth = 64;
-constexpr size_t kShortSiteWidth = 34;
+constexpr std::array<size_t, 7> kShorterSiteWidths{120, 90, 66, 50, 40, 34, 26};
 constexpr size_t kMaxSearched = 2000;
 
 std::string searched_text(const report::FrameList& frames, const std::string& function) {
@@ -31,8 +32,20 @@ std::string searched_text(const report::FrameList& frames, const std::string& fu
   return text;
 }
 
+// Places in files without source lines only where there is room for all: callers tell more.
+std::vector<std::string> sites_of(const report::FrameText& text, const report::FrameText& brief,
+                                  const report::FrameList& frames) {
+  std::vector<std::string> sites{text.describe_site(frames, kSiteWidth)};
+  for (const size_t width : kShorterSiteWidths) {
+    std::string shorter = brief.describe_site(frames, width);
+    if (report::shown_width(shorter) < report::shown_width(sites.back())) sites.push_back(std::move(shorter));
+  }
+  return sites;
+}
+
 std::vector<NamedStack> named_stacks(const report::Report& report) {
   const report::FrameText text(report.frames, report.skipped, {});
+  const report::FrameText brief(report.frames, report.skipped, {.offsets = false});
   std::vector<NamedStack> named;
   named.reserve(report.stacks.size());
   for (const report::StackEntry& stack : report.stacks) {
@@ -40,17 +53,15 @@ std::vector<NamedStack> named_stacks(const report::Report& report) {
     const model::Frame* const telling = report::telling_frame(frames, report.skipped);
     named.push_back({.id = stack.id,
                      .function = stack.function,
-                     .site = text.describe_site(frames, kSiteWidth),
-                     .middle_site = text.describe_site(frames, kMiddleSiteWidth),
-                     .short_site = text.describe_site(frames, kShortSiteWidth),
+                     .sites = sites_of(text, brief, frames),
                      .module = telling == nullptr ? "" : telling->module,
                      .searched = searched_text(frames, stack.function)});
   }
   return named;
 }
 
-// A program of the process: the last one that it became.
-base::Result<> choose_process(live::Recording& recording, Sample& sample, uint32_t pid) {
+base::Result<> choose_program(live::Recording& recording, Sample& sample, live::ProgramId wanted) {
+  const uint32_t pid = wanted.pid;
   auto processes = recording.processes();
   if (!processes) return std::unexpected(std::move(processes).error());
   if (processes->empty()) return base::fail("nothing is recorded");
@@ -60,6 +71,16 @@ base::Result<> choose_process(live::Recording& recording, Sample& sample, uint32
     if (chosen == nullptr || (process.pid == chosen->pid && process.image > chosen->image)) chosen = &process;
   }
   if (chosen == nullptr) return base::fail("process {} isn't recorded any more", pid);
+  sample.image_count = chosen->image;
+  if (wanted.image != 0) {
+    const auto found = std::ranges::find_if(*processes, [&](const live::Process& process) {
+      return process.pid == chosen->pid && process.image == wanted.image;
+    });
+    if (found == processes->end())
+      return base::fail("process {} executed no program {}: {} is the last one", chosen->pid, wanted.image,
+                        chosen->image);
+    chosen = &*found;
+  }
   sample.process = *chosen;
   std::vector<uint32_t> pids;
   for (const live::Process& process : *processes) {
@@ -68,6 +89,28 @@ base::Result<> choose_process(live::Recording& recording, Sample& sample, uint32
   sample.process_count = pids.size();
   sample.place = static_cast<size_t>(std::ranges::find(pids, chosen->pid) - pids.begin());
   return {};
+}
+
+// Of a program that is over its trace tells.
+live::Figures figures_of(const model::Capture& capture) {
+  return {.pid = capture.pid,
+          .time_ns = capture.duration_ns,
+          .events = capture.event_count,
+          .lost_events = capture.lost_events,
+          .log_used_bytes = capture.log_bytes_used,
+          .trace_bytes = capture.trace_bytes,
+          .resident_bytes = {},
+          .target_cpu_ns = {},
+          .stops = {}};
+}
+
+// What is recorded comes to the trace in frames, once a second or so: counts that were taken a second apart may be those of the same
+// moment, or of two seconds. Where something was allocated, the last event says of which; where nothing was, a while ago is certain.
+uint64_t counted_until(const report::Report& report, const live::Figures& figures, const live::Freshness& freshness) {
+  constexpr uint64_t kLongestUnwrittenNs = 1'500'000'000;
+  if (!report.has_events) return figures.time_ns;
+  if (freshness.is_behind()) return report.last_event_ns;
+  return std::max(report.last_event_ns, figures.time_ns - std::min(figures.time_ns, kLongestUnwrittenNs));
 }
 
 analysis::Query sample_query(const SampleRequest& request, analysis::Query query, bool is_live) {
@@ -86,7 +129,6 @@ void take_from(report::Report&& report, Sample& sample) {
   sample.totals = report.totals;
   sample.lifetimes_known = report.has_events && report.lifetimes_known;
   sample.threads_known = report.threads_known && !report.threads.empty();
-  sample.known = std::move(report.known);
   sample.named = named_stacks(report);
   sample.counts = std::move(report.counts);
   sample.threads = std::move(report.threads);
@@ -129,12 +171,13 @@ std::vector<std::string> thread_lines(const report::StackEntry& stack, const std
   return lines;
 }
 
-void take_holders(live::Recording& recording, uint32_t pid, StackPage& page, analysis::Query query, size_t width) {
+void take_holders(live::Recording& recording, live::ProgramId program, StackPage& page, analysis::Query query,
+                  size_t width) {
   query.why = analysis::BlockQuestion{.by = analysis::BlockQuestion::By::kStack, .value = page.id};
   query.stacks = false;
   query.statistics = false;
   query.lifetimes = false;
-  const auto report = recording.report(pid, query);
+  const auto report = recording.report(program, query);
   if (!report) {
     page.why_no_holders = report.error().message;
     return;
@@ -148,15 +191,23 @@ void take_holders(live::Recording& recording, uint32_t pid, StackPage& page, ana
 base::Result<Sample> take_sample(live::Recording& recording, const SampleRequest& request,
                                  const analysis::Query& names_from) {
   Sample sample;
-  HEAPTAP_TRY(choose_process(recording, sample, request.pid));
+  HEAPTAP_TRY(choose_program(recording, sample, {request.pid, request.image}));
   const uint32_t pid = sample.process.pid;
-  auto figures = recording.figures(pid);
-  if (!figures) return std::unexpected(std::move(figures).error());
-  sample.figures = *figures;
-  sample.is_live = recording.is_live();
-  auto report = recording.glance(pid, sample_query(request, names_from, sample.is_live));
+  const live::ProgramId program{pid, sample.process.image};
+  const bool is_over = sample.process.image < sample.image_count;
+  if (!is_over) {
+    auto figures = recording.figures(pid);
+    if (!figures) return std::unexpected(std::move(figures).error());
+    sample.figures = *figures;
+  }
+  sample.is_live = recording.is_live() && !is_over;
+  const analysis::Query query = sample_query(request, names_from, sample.is_live);
+  auto report = is_over ? recording.report(program, query) : recording.glance(program, query);
   if (!report) return std::unexpected(std::move(report).error());
-  sample.freshness = recording.freshness(pid);
+  if (is_over) sample.figures = figures_of(report->capture);
+  sample.freshness = recording.freshness(program);
+  sample.counted_until_ns =
+      sample.is_live ? counted_until(*report, sample.figures, sample.freshness) : sample.figures.time_ns;
   if (sample.is_live) {
     // Without its marks the picture is still one.
     if (auto marks = recording.marks(pid)) sample.marks = *std::move(marks);
@@ -172,20 +223,23 @@ base::Result<std::vector<NamedStack>> take_names(live::Recording& recording, con
   query.stack_ids = request.names;
   query.statistics = false;
   query.lifetimes = false;
-  const auto report = recording.glance(request.pid, query);
+  const auto report = recording.glance({request.pid, request.image}, query);
   if (!report) return std::unexpected(report.error());
   return named_stacks(*report);
 }
 
-base::Result<LeakSample> take_leaks(live::Recording& recording, uint32_t pid) {
+base::Result<LeakSample> take_leaks(live::Recording& recording, live::ProgramId program) {
   analysis::Query query;
   query.counts = true;
   query.stacks = false;
   query.statistics = false;
   query.lifetimes = false;
-  auto report = recording.report(pid, query);
+  auto report = recording.report(program, query);
   if (!report) return std::unexpected(std::move(report).error());
-  LeakSample sample{.scan = report->leaks.scan.number, .leaks = report->leaks, .stacks = {}};
+  LeakSample sample{.scan = report->leaks.scan.number,
+                    .leaks = report->leaks,
+                    .all_known = report->known.saw_all && report->leaks.unknown.blocks == 0,
+                    .stacks = {}};
   for (size_t i = 0; i < report->counts.size(); ++i) {
     const report::StackCount& count = report->counts[i];
     if (count.leaked_blocks != 0) sample.stacks.push_back({i + 1, count.leaked_bytes, count.leaked_blocks});
@@ -193,12 +247,12 @@ base::Result<LeakSample> take_leaks(live::Recording& recording, uint32_t pid) {
   return sample;
 }
 
-base::Result<StackPage> take_stack(live::Recording& recording, uint32_t pid, uint64_t id,
+base::Result<StackPage> take_stack(live::Recording& recording, live::ProgramId program, uint64_t id,
                                    const analysis::Query& names_from, size_t width) {
   analysis::Query query = names_from;
   query.stack_ids = {id};
   query.scans = false;
-  const auto report = recording.glance(pid, query);
+  const auto report = recording.glance(program, query);
   if (!report) return std::unexpected(report.error());
   if (report->stacks.empty()) return base::fail("there is no stack #{}", id);
   const report::StackEntry& stack = report->stacks.front();
@@ -208,7 +262,7 @@ base::Result<StackPage> take_stack(live::Recording& recording, uint32_t pid, uin
                  .frames = frame_lines(*report, stack, width),
                  .holders = {},
                  .why_no_holders = {}};
-  take_holders(recording, pid, page, names_from, width);
+  take_holders(recording, program, page, names_from, width);
   return page;
 }
 
@@ -223,6 +277,21 @@ base::Result<uint32_t> next_process(live::Recording& recording, uint32_t pid) {
   const auto found = std::ranges::find(pids, pid);
   const size_t place = found == pids.end() ? 0 : static_cast<size_t>(found - pids.begin()) + 1;
   return pids[place % pids.size()];
+}
+
+base::Result<uint32_t> next_image(live::Recording& recording, live::ProgramId program) {
+  const auto processes = recording.processes();
+  if (!processes) return std::unexpected(processes.error());
+  uint32_t first = 0;
+  uint32_t next = 0;
+  const auto is_its = [&program](const live::Process& process) { return process.pid == program.pid; };
+  if (std::ranges::count_if(*processes, is_its) < 2) return 0;
+  for (const live::Process& process : *processes) {
+    if (process.pid != program.pid || process.image == program.image) continue;
+    if (first == 0 || process.image < first) first = process.image;
+    if (process.image > program.image && (next == 0 || process.image < next)) next = process.image;
+  }
+  return next != 0 ? next : first;
 }
 
 }  // namespace heaptap::top

@@ -376,6 +376,9 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
           break;
         case EventKind::kUndo:
           break;
+        case EventKind::kPoolAllocate:
+        case EventKind::kPoolRelease:
+        case EventKind::kPoolDestroy:
         case EventKind::kMap:
         case EventKind::kUnmap:
           event->address = last_range_ += static_cast<uint64_t>(ranges_.reader.signed_varint());

@@ -41,9 +41,31 @@ bool read_marks(wire::VarintReader& in, std::vector<model::Mark>& marks) {
     mark.thread = static_cast<model::ThreadId>(thread);
     mark.name.assign(reinterpret_cast<const char*>(name), name_bytes);
     // A kind that a later version knows is a moment like others.
-    mark.kind = kind <= static_cast<uint64_t>(model::MarkKind::kReset) ? static_cast<model::MarkKind>(kind)
-                                                                       : model::MarkKind::kNamed;
+    mark.kind = kind <= static_cast<uint64_t>(model::MarkKind::kEarlier) ? static_cast<model::MarkKind>(kind)
+                                                                         : model::MarkKind::kNamed;
     marks.push_back(std::move(mark));
+  }
+  return true;
+}
+
+void write_block_names(ByteBuffer& out, const std::vector<model::BlockName>& names) {
+  out.varint(names.size());
+  for (const model::BlockName& name : names) {
+    out.varint(name.block);
+    out.text(name.name);
+  }
+}
+
+bool read_block_names(wire::VarintReader& in, std::vector<model::BlockName>& names) {
+  constexpr uint64_t kLeastNameBytes = 2;
+  const uint64_t count = in.varint();
+  if (!in.ok() || count > in.left() / kLeastNameBytes) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    const model::BlockNumber block = in.varint();
+    const uint64_t bytes = in.varint();
+    const uint8_t* const text = in.bytes(bytes);
+    if (!in.ok() || text == nullptr) return false;
+    names.push_back({block, std::string(reinterpret_cast<const char*>(text), bytes)});
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// The payload of a frame of marks. Writer and reader.
+// The payloads of frames of marks, and of frames of blocks' names. Writer and reader.
 #pragma once
 #include <vector>
 
@@ -12,5 +12,8 @@ void write_marks(ByteBuffer& out, const std::vector<model::Mark>& marks);
 
 // Appends what the payload holds. False where it is damaged: a part of it may have been appended.
 bool read_marks(wire::VarintReader& in, std::vector<model::Mark>& marks);
+
+void write_block_names(ByteBuffer& out, const std::vector<model::BlockName>& names);
+bool read_block_names(wire::VarintReader& in, std::vector<model::BlockName>& names);
 
 }  // namespace heaptap::trace

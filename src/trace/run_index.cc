@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <span>
 
 namespace heaptap::trace {
 namespace {
@@ -62,8 +63,20 @@ std::optional<RunEntry> decode_line(std::string_view line) {
   const auto parent = number_of<uint32_t>(take(line, ' '));
   const auto trace = decode_name(take(line, ' '));
   const auto program = decode_name(take(line, ' '));
-  if (!pid || !parent || !trace || trace->empty() || !program) return std::nullopt;
-  return RunEntry{*pid, *parent, *trace, *program};
+  const std::string_view image_word = take(line, ' ');
+  const auto image = image_word.empty() ? std::optional<uint32_t>(0) : number_of<uint32_t>(image_word);
+  if (!pid || !parent || !trace || trace->empty() || !program || !image) return std::nullopt;
+  if (!image_word.empty() && *image == 0) return std::nullopt;
+  return RunEntry{*pid, *parent, *trace, *program, *image};
+}
+
+// Of those that the index doesn't tell.
+void number_images(std::vector<RunEntry>& entries) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].image != 0) continue;
+    const auto later = std::span(entries).subspan(i + 1);
+    entries[i].image = 1 + static_cast<uint32_t>(std::ranges::count(later, entries[i].pid, &RunEntry::pid));
+  }
 }
 
 // Where the index is, also behind a link; as `path` has it where that is the same.
@@ -81,8 +94,8 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 std::string encode_run_index(const std::vector<RunEntry>& entries) {
   std::string text(kFirstLine);
   for (const RunEntry& entry : entries) {
-    text +=
-        fmt::format("{} {} {} {}\n", entry.pid, entry.parent_pid, encode_name(entry.trace), encode_name(entry.program));
+    text += fmt::format("{} {} {} {} {}\n", entry.pid, entry.parent_pid, encode_name(entry.trace),
+                        encode_name(entry.program), entry.image);
   }
   return text;
 }
@@ -98,7 +111,16 @@ base::Result<std::vector<RunEntry>> decode_run_index(std::string_view text) {
     entries.push_back(*std::move(entry));
   }
   if (entries.empty()) return base::fail("it names no trace");
+  number_images(entries);
   return entries;
+}
+
+const RunEntry* last_program_of(const std::vector<RunEntry>& entries, uint32_t pid) {
+  const RunEntry* last = nullptr;
+  for (const RunEntry& entry : entries) {
+    if (entry.pid == pid && (last == nullptr || entry.image > last->image)) last = &entry;
+  }
+  return last;
 }
 
 bool is_one_process(const std::vector<RunEntry>& entries) {

@@ -378,7 +378,7 @@ bool ScanFrameReader::add_addresses(wire::VarintReader& in, size_t begin, uint64
   for (size_t i = begin; i < scan_.blocks.size(); ++i) {
     model::ScannedBlock& block = scan_.blocks[i];
     block.address = expected + (static_cast<uint64_t>(in.signed_varint()) << shift);
-    if (block.size_bytes > ~block.address || (i > 0 && block.address <= scan_.blocks[i - 1].address)) return false;
+    if (block.size_bytes > ~block.address || (i > 0 && block.address < scan_.blocks[i - 1].address)) return false;
     expected = block.address + stride_of(block.size_bytes);
   }
   return in.ok();

@@ -24,6 +24,8 @@ size_t size_of(FrameType type, const model::Tables& tables) {
       return tables.sites.size();
     case FrameType::kThreads:
       return tables.threads.size();
+    case FrameType::kLabels:
+      return tables.labels.size();
     default:
       return 0;
   }
@@ -53,7 +55,7 @@ void TableBuilder::keep_a_code(model::Tables& tables) {
 bool TableBuilder::is_wanted(FrameType type) const {
   if (type == FrameType::kSites) return true;
   if (type == FrameType::kModules) return wants_ != Wants::kSites;
-  return wants_ == Wants::kAll && type >= FrameType::kModules && type <= FrameType::kThreads;
+  return wants_ == Wants::kAll && is_table(type);
 }
 
 // Frames that are small in the file may unpack to much more: the entries of a program that does the same all the time are
@@ -63,6 +65,7 @@ uint64_t TableBuilder::most_entries(FrameType type) const {
   const uint64_t usual = type == FrameType::kStacks    ? uint64_t{1} << 23
                          : type == FrameType::kThreads ? uint64_t{wire::kMaxThreads}
                          : type == FrameType::kModules ? uint64_t{1} << 16
+                         : type == FrameType::kLabels  ? uint64_t{wire::kMaxLabels}
                                                        : uint64_t{1} << 20;
   return std::min(usual + kEntriesAByte * file_bytes_, uint64_t{1} << 31);
 }
@@ -70,7 +73,7 @@ uint64_t TableBuilder::most_entries(FrameType type) const {
 bool TableBuilder::is_too_large(FrameType type, wire::VarintReader payload, const model::Tables& tables) {
   constexpr uint64_t kUsualTextBytes = uint64_t{64} << 20;
   constexpr uint64_t kTextBytesAByte = 64;
-  if (type == FrameType::kModules || type == FrameType::kThreads) {
+  if (type == FrameType::kModules || type == FrameType::kThreads || type == FrameType::kLabels) {
     text_bytes_ += payload.left();
     if (text_bytes_ > kUsualTextBytes + kTextBytesAByte * file_bytes_) return true;
   }
@@ -96,6 +99,9 @@ bool TableBuilder::go_on_at(uint64_t first, FrameType type, model::Tables& table
       tables.stacks.resize(first, model::Stack{kMissing, 0});
       set(missing_stacks_, size, first);
       break;
+    case FrameType::kLabels:
+      tables.labels.resize(first);
+      break;
     default:
       tables.sites.resize(first, model::Site{model::EventKind::kAllocate, wire::Function{}, kMissing});
       set(missing_sites_, size, first);
@@ -113,8 +119,9 @@ bool TableBuilder::read(FrameType type, wire::VarintReader& payload, model::Tabl
     case FrameType::kStacks:
       return has_gaps_ ? read_stacks_with_gaps(payload, tables) : read_stacks(payload, tables);
     case FrameType::kSites:
-      if (wants_ != Wants::kAll) return read_sites(payload, kAnyStack, tables.sites);
-      return has_gaps_ ? read_sites_with_gaps(payload, tables) : read_sites(payload, tables);
+      return read_labelled_sites(payload, tables);
+    case FrameType::kLabels:
+      return read_labels(payload, tables);
     default:
       return read_threads(payload, tables);
   }
@@ -134,9 +141,23 @@ bool TableBuilder::read_stacks_with_gaps(wire::VarintReader& payload, model::Tab
   return true;
 }
 
+// Labels that may be missing are none.
+bool TableBuilder::read_labelled_sites(wire::VarintReader& payload, model::Tables& tables) {
+  const size_t begin = tables.sites.size();
+  const bool wants_all = wants_ == Wants::kAll;
+  const bool is_read = !wants_all  ? read_sites(payload, SiteLimits(), tables.sites)
+                       : has_gaps_ ? read_sites_with_gaps(payload, tables)
+                                   : read_sites(payload, tables);
+  for (size_t i = begin; is_read && i < tables.sites.size(); ++i) {
+    model::LabelId& label = tables.sites[i].label;
+    if (label >= tables.labels.size()) label = 0;
+  }
+  return is_read;
+}
+
 bool TableBuilder::read_sites_with_gaps(wire::VarintReader& payload, model::Tables& tables) {
   const size_t begin = tables.sites.size();
-  if (!read_sites(payload, kAnyStack, tables.sites)) return false;
+  if (!read_sites(payload, SiteLimits(), tables.sites)) return false;
   for (size_t i = begin; i < tables.sites.size(); ++i) {
     model::StackId& stack = tables.sites[i].stack;
     if (stack >= tables.stacks.size() || is_set(missing_stacks_, stack)) stack = kMissing;

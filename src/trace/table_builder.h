@@ -12,6 +12,11 @@ namespace heaptap::trace {
 
 inline constexpr const char* kUnsound = "a frame's contents don't hold together";
 
+// Frames of entries.
+constexpr bool is_table(wire::FrameType type) {
+  return (type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads) || type == wire::FrameType::kLabels;
+}
+
 class TableBuilder {
  public:
   // For one who needs no more than what scans and events name.
@@ -41,6 +46,7 @@ class TableBuilder {
   bool read(wire::FrameType type, wire::VarintReader& payload, model::Tables& tables);
   void keep_a_code(model::Tables& tables);
   bool read_stacks_with_gaps(wire::VarintReader& payload, model::Tables& tables);
+  bool read_labelled_sites(wire::VarintReader& payload, model::Tables& tables);
   bool read_sites_with_gaps(wire::VarintReader& payload, model::Tables& tables);
   static bool is_set(const std::vector<bool>& bits, size_t index) { return index < bits.size() && bits[index]; }
   static void set(std::vector<bool>& bits, size_t begin, size_t end);

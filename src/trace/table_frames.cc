@@ -1,5 +1,7 @@
 #include "trace/table_frames.h"
 
+#include <algorithm>
+
 #include "base/large_allocator.h"
 #include "wire/frame.h"
 
@@ -34,6 +36,7 @@ uint64_t first_number_of(const wire::VarintReader& payload) {
 model::Tables empty_tables() {
   model::Tables tables;
   tables.stacks.resize(wire::kRootCount, model::Stack{0, 0});
+  tables.labels.resize(1);
   return tables;
 }
 
@@ -91,14 +94,19 @@ bool read_codes(wire::VarintReader& in, model::Tables& tables) {
   return true;
 }
 
-// Column by column, which compresses better than entry by entry.
 void write_stacks(ByteBuffer& out, const std::vector<model::Stack>& stacks, size_t from) {
-  out.varint(stacks.size() - from);
-  for (size_t i = from; i < stacks.size(); ++i) out.varint(i - stacks[i].parent);  // at least 1: parents come first
+  write_new_stacks(out, std::span(stacks).subspan(from), from);
+}
+
+// Column by column, which compresses better than entry by entry.
+void write_new_stacks(ByteBuffer& out, std::span<const model::Stack> stacks, size_t first) {
+  out.varint(stacks.size());
+  for (size_t i = 0; i < stacks.size(); ++i)
+    out.varint(first + i - stacks[i].parent);  // at least 1: parents come first
   model::CodeId previous = 0;
-  for (size_t i = from; i < stacks.size(); ++i) {
-    out.signed_varint(static_cast<int64_t>(stacks[i].code) - static_cast<int64_t>(previous));
-    previous = stacks[i].code;
+  for (const model::Stack& stack : stacks) {
+    out.signed_varint(static_cast<int64_t>(stack.code) - static_cast<int64_t>(previous));
+    previous = stack.code;
   }
 }
 
@@ -136,13 +144,17 @@ void write_sites(ByteBuffer& out, const std::vector<model::Site>& sites, size_t 
     out.signed_varint(static_cast<int64_t>(sites[i].stack) - static_cast<int64_t>(previous));
     previous = sites[i].stack;
   }
+  const auto is_labelled = [](const model::Site& site) { return site.label != 0; };
+  if (std::none_of(sites.begin() + static_cast<ptrdiff_t>(from), sites.end(), is_labelled)) return;
+  for (size_t i = from; i < sites.size(); ++i) out.varint(sites[i].label);
 }
 
 bool read_sites(wire::VarintReader& in, model::Tables& tables) {
-  return read_sites(in, tables.stacks.size(), tables.sites);
+  return read_sites(in, {.stacks = tables.stacks.size(), .labels = std::max<size_t>(tables.labels.size(), 1)},
+                    tables.sites);
 }
 
-bool read_sites(wire::VarintReader& in, uint64_t stack_count, std::vector<model::Site>& sites) {
+bool read_sites(wire::VarintReader& in, const SiteLimits& limits, std::vector<model::Site>& sites) {
   uint64_t count = 0;
   if (!read_count(in, count)) return false;
   const size_t first = sites.size();
@@ -151,7 +163,7 @@ bool read_sites(wire::VarintReader& in, uint64_t stack_count, std::vector<model:
   bool sound = true;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t kind = in.varint();
-    sound = sound && kind >= 1 && kind <= static_cast<uint64_t>(model::EventKind::kUnmap);
+    sound = sound && kind >= 1 && kind <= static_cast<uint64_t>(model::kLastEventKind);
     sites[first + i].kind = static_cast<model::EventKind>(kind);
   }
   for (uint64_t i = 0; i < count; ++i) {
@@ -162,12 +174,45 @@ bool read_sites(wire::VarintReader& in, uint64_t stack_count, std::vector<model:
   int64_t stack = 0;
   for (uint64_t i = 0; i < count && sound; ++i) {
     stack += in.signed_varint();
-    sound = stack >= 0 && static_cast<uint64_t>(stack) < stack_count;
+    sound = stack >= 0 && static_cast<uint64_t>(stack) < limits.stacks;
     sites[first + i].stack = static_cast<model::StackId>(stack);
+  }
+  // Since 2.6, and where some site has one. A label that isn't known is none: frames may be missing.
+  const bool has_labels = sound && in.ok() && in.left() > wire::kFirstNumberBytes;
+  for (uint64_t i = 0; i < count && has_labels; ++i) {
+    const uint64_t label = in.varint();
+    sound = sound && label < limits.labels;
+    sites[first + i].label = static_cast<model::LabelId>(label);
   }
   sound = sound && in.ok();
   if (!sound) sites.resize(first);
   return sound;
+}
+
+void write_labels(ByteBuffer& out, const std::vector<model::Label>& labels, size_t from) {
+  out.varint(labels.size() - from);
+  for (size_t i = from; i < labels.size(); ++i) {
+    out.varint(labels[i].parent);
+    out.varint(static_cast<uint64_t>(labels[i].kind));
+    out.text(labels[i].name);
+  }
+}
+
+bool read_labels(wire::VarintReader& in, model::Tables& tables) {
+  uint64_t count = 0;
+  if (!read_count(in, count)) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t parent = in.varint();
+    const uint64_t kind = in.varint();
+    model::Label label;
+    if (!read_text(in, label.name) || !in.ok() || parent >= tables.labels.size()) return false;
+    label.parent = static_cast<model::LabelId>(parent);
+    // A kind that a later version knows is a name like others.
+    const auto known = static_cast<uint64_t>(wire::LabelKind::kResource);
+    label.kind = kind != 0 && kind <= known ? static_cast<wire::LabelKind>(kind) : wire::LabelKind::kTag;
+    tables.labels.push_back(std::move(label));
+  }
+  return true;
 }
 
 void write_threads(ByteBuffer& out, const std::vector<model::Thread>& threads, size_t from) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -62,11 +63,13 @@ class TraceReader::Impl {
     for (const FramePlace& place : frames_) {
       Frame frame;
       const bool facts = place.type == wire::FrameType::kCapture || place.type == wire::FrameType::kEnd ||
-                         place.type == wire::FrameType::kMarks;
+                         place.type == wire::FrameType::kMarks || place.type == wire::FrameType::kBlockNames;
       if (!facts || !frame_reader_.read(place.offset, frame) || frame.head.type != place.type) continue;
       wire::VarintReader payload = frame.payload;
       if (place.type == wire::FrameType::kMarks) {
         read_marks(payload, marks_);
+      } else if (place.type == wire::FrameType::kBlockNames) {
+        read_block_names(payload, block_names_);
       } else {
         read_capture(payload, capture_);
       }
@@ -110,7 +113,8 @@ class TraceReader::Impl {
 
   base::Result<> follow(EventSink& sink, const ReplayOptions& options) {
     HEAPTAP_TRY(begin_or_grow(options));
-    const bool is_growing = is_being_written(file_.get());
+    is_growing_ = is_being_written(file_.get()) || (options.writer_lives && options.writer_lives());
+    const bool is_growing = is_growing_;
     const size_t scan_frames = scan_frames_;
     const uint64_t pause_at =
         options.pause_after_bytes == 0 ? UINT64_MAX : decoder_->offset() + options.pause_after_bytes;
@@ -139,6 +143,7 @@ class TraceReader::Impl {
   [[nodiscard]] uint64_t followed_bytes() const { return decoder_ ? decoder_->offset() : 0; }
   [[nodiscard]] uint64_t file_bytes() const { return bytes_; }
   [[nodiscard]] const std::vector<model::Mark>& marks() const { return marks_; }
+  [[nodiscard]] const std::vector<model::BlockName>& block_names() const { return block_names_; }
 
   base::Result<model::HeapScan> load_scan(size_t index) {
     const size_t head = scans_.heads[index];
@@ -156,7 +161,7 @@ class TraceReader::Impl {
     };
     TableBuilder builder(bytes_, is_numbered_, TableBuilder::Wants::kSitesAndModules);
     for (size_t i = 0; i < head; ++i) {
-      if (!extends_tables(frames_[i].type)) continue;
+      if (!is_table(frames_[i].type)) continue;
       if (!frame_reader_.read(frames_[i].offset, frame)) {
         if (!is_numbered_) return unusable(i);
         builder.expect_gaps();
@@ -200,6 +205,7 @@ class TraceReader::Impl {
       reset();
       frames_.clear();
       marks_.clear();
+      block_names_.clear();
       scans_ = {};
       decoder_ = std::make_unique<FrameDecoder>(
           file_.get(), bytes_,
@@ -254,6 +260,10 @@ class TraceReader::Impl {
       wire::VarintReader payload = followed_.reader();
       if (!read_marks(payload, marks_)) return kUnsound;
     }
+    if (followed_.type == wire::FrameType::kBlockNames) {
+      wire::VarintReader payload = followed_.reader();
+      if (!read_block_names(payload, block_names_)) return kUnsound;
+    }
     return nullptr;
   }
 
@@ -273,23 +283,24 @@ class TraceReader::Impl {
     capture_.truncated = end != nullptr || damage_.count > 0 || !has_end;
     capture_.running = false;
     capture_.damage.clear();
+    capture_.known_until_ns.reset();
     if (!capture_.truncated) return;
+    if (damage_.count == 0 && last_time_ns_ != 0) capture_.known_until_ns = last_time_ns_;
+    const std::string until = capture_.known_until_ns ? "up to " + base::format_duration(*capture_.known_until_ns) : "";
     const std::string last = end != nullptr ? fmt::format("{} (at byte {} of {})", end, offset, bytes_) : "";
-    const bool is_growing = !capture_.ended && is_being_written(file_.get());
+    const bool is_growing = !capture_.ended && (is_growing_ || is_being_written(file_.get()));
     if (is_growing && damage_.count == 0) {
       capture_.running = true;
-      capture_.damage = "still being recorded: this is the part until now";
+      capture_.damage = "still being recorded: " + (until.empty() ? "this is the part until now" : "known " + until);
     } else if (damage_.count > 0) {
       capture_.damage =
           fmt::format("{} (at byte {} of {}){}; {}", damage_.first, damage_.offset, bytes_,
                       damage_.count > 1 ? fmt::format(", and so are {} more", damage_.count - 1) : "",
                       last.empty() ? "all else was read" : "what is between it and this was read: " + last);
     } else if (end != nullptr) {
-      capture_.damage = last + "; what is before it was read";
+      capture_.damage = last + "; what is before it was read" + (until.empty() ? "" : ", " + until);
     } else {
-      capture_.damage =
-          "recording was interrupted" +
-          (last_time_ns_ == 0 ? "" : "; showing everything up to " + base::format_duration(last_time_ns_));
+      capture_.damage = "recording was interrupted" + (until.empty() ? "" : "; showing everything " + until);
     }
   }
 
@@ -304,7 +315,9 @@ class TraceReader::Impl {
       case wire::FrameType::kEnd:
         return take_capture(payload) ? nullptr : kUnsound;
       case wire::FrameType::kEvents:
-        if (!frame.batch.time_marks.empty()) last_time_ns_ = frame.batch.time_marks.back().time_ns;
+        if (!frame.batch.time_marks.empty()) {
+          last_time_ns_ = std::max(last_time_ns_, frame.batch.time_marks.back().time_ns);
+        }
         sink.on_batch(frame.batch, tables_);
         return nullptr;
       case wire::FrameType::kTotals:
@@ -325,10 +338,6 @@ class TraceReader::Impl {
     const uint64_t most = kUsual + kEntriesAByte * bytes_;
     return scan.block_count <= most && scan.pointer_count <= most &&
            scan.root_count <= kUsualRoots + kRootsAByte * bytes_;
-  }
-
-  static bool extends_tables(wire::FrameType type) {
-    return type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads;
   }
 
   bool take_capture(wire::VarintReader& payload) {
@@ -364,11 +373,13 @@ class TraceReader::Impl {
   std::vector<FramePlace> frames_;
   ScanList scans_;
   std::vector<model::Mark> marks_;
+  std::vector<model::BlockName> block_names_;
   // Where the file is followed.
   std::unique_ptr<FrameDecoder> decoder_;
   DecodedFrame followed_;
   size_t scan_frames_ = 0;
   uint32_t last_totals_checksum_ = 0;
+  bool is_growing_ = false;    // as of the last follow()
   uint64_t last_time_ns_ = 0;  // of the last event that was read
 };
 
@@ -402,6 +413,7 @@ base::Result<> TraceReader::follow(EventSink& sink, const ReplayOptions& options
 uint64_t TraceReader::followed_bytes() const { return impl_->followed_bytes(); }
 uint64_t TraceReader::file_bytes() const { return impl_->file_bytes(); }
 const std::vector<model::Mark>& TraceReader::marks() const { return impl_->marks(); }
+const std::vector<model::BlockName>& TraceReader::block_names() const { return impl_->block_names(); }
 const model::Capture& TraceReader::capture() const { return impl_->capture(); }
 const model::Tables& TraceReader::tables() const { return impl_->tables(); }
 const std::vector<ScanSummary>& TraceReader::scans() const { return impl_->scans().scans; }

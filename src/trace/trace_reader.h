@@ -44,6 +44,7 @@ class TraceReader : public model::EventSource {
   // the trace meanwhile.
   base::Result<model::HeapScan> load_scan(size_t index) override;
   [[nodiscard]] const std::vector<model::Mark>& marks() const override;
+  [[nodiscard]] const std::vector<model::BlockName>& block_names() const override;
 
  private:
   class Impl;

@@ -67,6 +67,7 @@ base::Result<> TraceWriter::flush(const model::Tables& tables) {
   const uint64_t events = event_writer_.event_count();
   HEAPTAP_TRY(write_tables(tables));
   HEAPTAP_TRY(write_pending_marks());
+  HEAPTAP_TRY(write_pending_names());
   if (events == 0) return {};
   HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.finish(resolution_ns_), false));
   event_count_ += events;
@@ -79,6 +80,14 @@ model::Mark TraceWriter::add_mark(model::Mark mark) {
   return marks_pending_.emplace_back(std::move(mark));
 }
 
+void TraceWriter::begin_behind(const std::vector<model::Mark>& earlier) {
+  if (earlier.empty()) return;
+  for (const model::Mark& mark : earlier) {
+    marks_pending_.push_back({.number = mark.number, .kind = model::MarkKind::kEarlier, .name = mark.name});
+  }
+  mark_count_ = earlier.back().number;
+}
+
 // Before the events among which they stand: who follows the trace knows of a mark when its place comes.
 base::Result<> TraceWriter::write_pending_marks() {
   if (marks_pending_.empty()) return {};
@@ -86,6 +95,14 @@ base::Result<> TraceWriter::write_pending_marks() {
   write_marks(payload_, marks_pending_);
   marks_pending_.clear();
   return write_frame(wire::FrameType::kMarks, payload_, false);
+}
+
+base::Result<> TraceWriter::write_pending_names() {
+  if (names_pending_.empty()) return {};
+  payload_.clear();
+  write_block_names(payload_, names_pending_);
+  names_pending_.clear();
+  return write_frame(wire::FrameType::kBlockNames, payload_, false);
 }
 
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
@@ -124,7 +141,7 @@ base::Result<> TraceWriter::finish(const model::Capture& capture, const model::T
 base::Result<> TraceWriter::write_tables(const model::Tables& tables) {
   const auto write_new = [&](wire::FrameType type, const auto& entries, size_t& written,
                              auto&& encode) -> base::Result<> {
-    if (entries.size() == written) return {};
+    if (entries.size() <= written) return {};
     payload_.clear();
     encode(payload_, entries, written);
     write_first_number(payload_, written);
@@ -134,6 +151,7 @@ base::Result<> TraceWriter::write_tables(const model::Tables& tables) {
   HEAPTAP_TRY(write_new(wire::FrameType::kModules, tables.modules, written_.modules, write_modules));
   HEAPTAP_TRY(write_new(wire::FrameType::kCodes, tables.codes, written_.codes, write_codes));
   HEAPTAP_TRY(write_new(wire::FrameType::kStacks, tables.stacks, written_.stacks, write_stacks));
+  HEAPTAP_TRY(write_new(wire::FrameType::kLabels, tables.labels, written_.labels, write_labels));
   HEAPTAP_TRY(write_new(wire::FrameType::kSites, tables.sites, written_.sites, write_sites));
   return write_new(wire::FrameType::kThreads, tables.threads, written_.threads, write_threads);
 }

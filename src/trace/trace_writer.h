@@ -46,6 +46,10 @@ class TraceWriter {
   // Names the place among the events that was added to last. What is counted here (number, events_before) is given by the writer;
   // the mark as it stands in the trace is returned.
   model::Mark add_mark(model::Mark mark);
+  // The program gave a block a name.
+  void add_block_name(model::BlockName name) { names_pending_.push_back(std::move(name)); }
+  // Before the first mark: those of the programs that the process ran before this one. Numbers go on behind them.
+  void begin_behind(const std::vector<model::Mark>& earlier);
   // The facts of the end, and the index.
   base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
 
@@ -65,6 +69,7 @@ class TraceWriter {
   TraceWriter(std::string path, base::UniqueFd descriptor);
   base::Result<> write_tables(const model::Tables& tables);
   base::Result<> write_pending_marks();
+  base::Result<> write_pending_names();
   base::Result<> write_frame(wire::FrameType type, const ByteBuffer& payload, bool compress);
   base::Result<> write_index();
   base::Result<> take_back_last_frame();
@@ -78,6 +83,7 @@ class TraceWriter {
   uint32_t frame_number_ = 0;
   TableCounts written_;
   std::vector<model::Mark> marks_pending_;
+  std::vector<model::BlockName> names_pending_;
   uint32_t mark_count_ = 0;
   std::vector<IndexEntry> index_;
   std::vector<uint8_t> frame_;

@@ -22,6 +22,8 @@ const char* name_of(const FoundFunction& found) {
       return "sigaltstack";
     case Watch::kClone:
       return "clone";
+    case Watch::kSpoken:
+      return std::ranges::find(kSpokenNames, found.spoken, &SpokenName::spoken)->symbol;
     default:
       return wire::facts_of(found.function).symbol;
   }
@@ -37,6 +39,7 @@ AddressSpace::AddressSpace(pid_t thread, const arch::Cpu& cpu)
       breakpoints_(cpu, memory_) {}
 
 void AddressSpace::copy_from(const AddressSpace& parent) {
+  pools_ = parent.pools_;
   objects_.inherit(parent.objects_);
   breakpoints_.copy_from(parent.breakpoints_);
 }
@@ -90,7 +93,7 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
     return;
   }
   const bool is_known = std::ranges::any_of(site->functions, [&](const FoundFunction& other) {
-    return other.watch == function.watch && other.function == function.function;
+    return other.watch == function.watch && other.function == function.function && other.spoken == function.spoken;
   });
   if (is_known) return;
   const LoadedObject& owner = objects_.objects()[object];
@@ -98,7 +101,9 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
   const bool is_plain_free = function.watch == Watch::kCall && (function.function == wire::Function::kFree ||
                                                                 function.function == wire::Function::kCfree);
   const bool is_shared_libc = owner.is_libc && (owner.flags & wire::kModuleIsMain) == 0;
-  const bool is_call = function.watch == Watch::kCall || function.watch == Watch::kResolver;
+  const bool is_call =
+      function.watch == Watch::kCall || function.watch == Watch::kResolver ||
+      (function.watch == Watch::kSpoken && (makes_pool(function.spoken) || is_question(function.spoken)));
   if (site->functions.empty()) site->tracks_return = is_call && !(is_plain_free && is_shared_libc);
   site->functions.push_back(function);
   if (site->tracks_return) plant_exits(object, function);

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arch/cpu.h"
@@ -51,6 +53,18 @@ class AddressSpace {
   [[nodiscard]] Unmappings& unmappings() { return unmappings_; }
   [[nodiscard]] const LoadedObjects& objects() const { return objects_; }
 
+  // Pools that the program told of, and kinds of resources, by the number that it has for each.
+  struct Pool {
+    wire::LabelKind kind = wire::LabelKind::kNone;
+    std::string name;
+  };
+  void add_pool(uint64_t number, Pool pool) { pools_[number] = std::move(pool); }
+  // Null: there is none.
+  [[nodiscard]] const Pool* pool(uint64_t number) const {
+    const auto found = pools_.find(number);
+    return found != pools_.end() ? &found->second : nullptr;
+  }
+
   // Calls from there are no events (--omit).
   [[nodiscard]] bool omits(uint64_t address) const;
   // Whether releases from there are of an allocator's own.
@@ -81,6 +95,7 @@ class AddressSpace {
   std::unique_ptr<LogWriter> log_;
   std::unique_ptr<CallWalk> walk_;
   Unmappings unmappings_;
+  std::map<uint64_t, Pool> pools_;
   std::vector<bool> omitted_;  // by object
   std::set<model::Note> known_notes_;
   std::vector<model::Note> notes_;

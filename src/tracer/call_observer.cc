@@ -166,6 +166,20 @@ void CallObserver::begin_mapping(PendingCall call) {
   thread_.calls.push(call);
 }
 
+SpokenCalls CallObserver::spoken_at(const arch::CallPlace& place) {
+  return {space_, thread_, registers_, stream(), [this, place] { return walk(place); }};
+}
+
+void CallObserver::spoke(const Site& site) {
+  arch::CallPlace place;
+  if (!space_.cpu().call_place(registers_, space_.memory(), place)) return;
+  const FoundFunction& called = site.functions.front();
+  spoken_at(place).entered(called.spoken);
+  // Which number the program has for it is known when it returns; and then it is told what it asks.
+  if (makes_pool(called.spoken) || is_question(called.spoken))
+    thread_.calls.push({.called = called, .place = place, .block = argument(0), .is_event = false});
+}
+
 // stack_t { void* ss_sp; int ss_flags; size_t ss_size; }. What the kernel refuses isn't noted.
 void CallObserver::sets_alternate_stack() {
   constexpr uint64_t kDisabled = 2;
@@ -209,6 +223,11 @@ CallObserver::Resolved CallObserver::end(const PendingCall* ending) {
   const PendingCall call = *ending;
   thread_.calls.pop(ending);
   const uint64_t result = space_.cpu().result(registers_);
+  if (call.called.watch == Watch::kSpoken) {
+    if (is_question(call.called.spoken)) return {.asked = call.called.spoken, .argument = call.block};
+    spoken_at(call.place).made(call.called.spoken, call.block, result);
+    return {};
+  }
   if (call.called.watch == Watch::kResolver) return {.address = result, .function = call.called.function};
   if (call.is_event) finish(call, result);
   return {};
@@ -233,6 +252,8 @@ void CallObserver::finish(const PendingCall& call, uint64_t result) {
       break;
     case Role::kRelease:
     case Role::kNone:
+    case Role::kPoolAllocate:
+    case Role::kPoolRelease:
       break;
   }
 }
@@ -308,7 +329,11 @@ LogWriter::Event CallObserver::event_of(RecordKind kind, const PendingCall& call
 }
 
 void CallObserver::write(RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes) {
-  if (call.is_event) space_.log().write(stream(), event_of(kind, call, address, size_bytes));
+  if (!call.is_event) return;
+  LogWriter::Event event = event_of(kind, call, address, size_bytes);
+  const bool allocates = kind == RecordKind::kAllocate || kind == RecordKind::kMap;
+  if (allocates && thread_.tag != wire::kNoLabel) event.stack = space_.log().with_label(event.stack, thread_.tag);
+  space_.log().write(stream(), event);
 }
 
 wire::LogStream* CallObserver::stream() {

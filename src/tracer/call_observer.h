@@ -5,6 +5,7 @@
 
 #include "arch/cpu.h"
 #include "tracer/address_space.h"
+#include "tracer/spoken_calls.h"
 #include "tracer/tracee.h"
 
 namespace heaptap::tracer {
@@ -16,12 +17,16 @@ class CallObserver {
 
   // At a function's first instruction.
   void entered(const Site& site);
+  // At the first instruction of a function by which the program tells of itself.
+  void spoke(const Site& site);
   // At sigaltstack's first instruction.
   void sets_alternate_stack();
   // At a return instruction. Of an IFUNC's resolver that ended: the function that it chose; else 0.
   struct Resolved {
     uint64_t address = 0;
     wire::Function function = wire::Function::kNone;
+    Spoken asked = Spoken::kNone;  // by the program: a question, whose answer this return takes along
+    uint64_t argument = 0;         // of it
   };
   Resolved returning();
   // Where calls come back to that are waited for.
@@ -43,6 +48,7 @@ class CallObserver {
   void finish(const PendingCall& call, uint64_t result);
   void finish_allocation(const PendingCall& call, uint64_t result);
   void finish_mapping(const PendingCall& call, uint64_t result);
+  [[nodiscard]] SpokenCalls spoken_at(const arch::CallPlace& place);
   void write(wire::RecordKind kind, const PendingCall& call, uint64_t address, uint64_t size_bytes);
   static LogWriter::Event event_of(wire::RecordKind kind, const PendingCall& call, uint64_t address,
                                    uint64_t size_bytes);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "arch/cpu.h"
@@ -12,6 +13,8 @@
 #include "elf/frame_tables.h"
 #include "process/traced_memory.h"
 #include "tracer/loaded_objects.h"
+#include "tracer/log_writer.h"
+#include "unwind/late_row.h"
 #include "unwind/row.h"
 #include "unwind/step.h"
 #include "wire/log.h"
@@ -30,8 +33,8 @@ struct FrameRule {
 template <typename Cpu>
 class FrameRules {
  public:
-  FrameRules(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects)
-      : cpu_(cpu), memory_(memory), objects_(objects) {}
+  FrameRules(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects, LogWriter& log)
+      : cpu_(cpu), memory_(memory), objects_(objects), log_(log), seen_rows_(log.late_rows().reach()) {}
 
   // `key`: the address, with wire::kCodeExact for an interrupted instruction. Valid until the next call.
   const FrameRule& find(uint64_t key) {
@@ -57,6 +60,17 @@ class FrameRules {
   }
   void object_went(uint32_t index) { forget(index); }
 
+  // Rows came late since the last look: what was found without them is forgotten then.
+  bool take_late_rows() {
+    const uint32_t reach = log_.late_rows().reach();
+    if (reach == seen_rows_) return false;
+    seen_rows_ = reach;
+    for (uint32_t index = 0; index < known_.size(); ++index) {
+      if (known_[index].lacks_rows) forget(index);
+    }
+    return true;
+  }
+
  private:
   // More than a program has call sites: where stacks end in words that are no addresses, each of them gets a rule.
   static constexpr size_t kMaxRules = size_t{1} << 20;
@@ -64,6 +78,8 @@ class FrameRules {
     uint32_t generation = 0;
     uint64_t entry = 0;
     std::unique_ptr<elf::FrameTables> tables;
+    uint64_t rows_key = 0;    // by which late rows are its own (wire/late_rows.h)
+    bool lacks_rows = false;  // code without a row was met in it
   };
 
   KnownObject& known(uint32_t index) {
@@ -93,9 +109,25 @@ class FrameRules {
                             ? unwind::Row(unwind::RowKind::kEnd)
                             : object.tables->template row_for<typename Cpu::Rules>(pc);
     }
+    if (index >= 0 && rule.row().kind() == unwind::RowKind::kNoTable) {
+      rule.unwind_row = late_row_of(static_cast<uint32_t>(index), pc);
+    }
     if ((key & wire::kCodeExact) == 0) recognize_signal(wire::code_address(key), rule);
+    if (index >= 0 && rule.row().kind() == unwind::RowKind::kNoTable)
+      note_miss(known_[static_cast<size_t>(index)], rule);
     if (rule.row().kind() == unwind::RowKind::kSignal && rule.signal == nullptr) rule.signal = &Cpu::kTrampolines[0];
     return rule;
+  }
+
+  unwind::Row late_row_of(uint32_t index, uint64_t pc) {
+    const uint64_t address = pc - objects_.objects()[index].bias;
+    return unwind::late_row<typename Cpu::Rules>(log_.late_rows().find(known_[index].rows_key).row_at(address));
+  }
+
+  // Somebody else may have rows of the object.
+  void note_miss(KnownObject& object, const FrameRule& rule) {
+    if (object.rows_key == 0 || !log_.late_rows().are_possible() || std::exchange(object.lacks_rows, true)) return;
+    wire::note_row_miss(log_.header(), rule.entry & ~wire::kCodeExact);
   }
 
   // By its code, where CFI says that it is one, or nothing.
@@ -129,6 +161,7 @@ class FrameRules {
       return memory_.read_some(address, to.data(), to.size());
     });
     object.entry = entry_of(loaded);
+    object.rows_key = wire::late_rows_key(loaded.build_id.data(), loaded.build_id_bytes);
     return object;
   }
 
@@ -155,6 +188,8 @@ class FrameRules {
   const arch::Cpu& cpu_;
   process::TracedMemory& memory_;
   const LoadedObjects& objects_;
+  LogWriter& log_;
+  uint32_t seen_rows_;
   base::NumberTable numbers_;
   std::vector<FrameRule> rules_;
   std::vector<KnownObject> known_;  // by index

@@ -9,7 +9,9 @@
 namespace heaptap::tracer {
 namespace {
 
-auto order_of(const FoundFunction& function) { return std::tuple(function.address, function.watch, function.function); }
+auto order_of(const FoundFunction& function) {
+  return std::tuple(function.address, function.watch, function.function, function.spoken);
+}
 
 // exit and quick_exit are watched alike: where they are one address, once.
 bool is_same(const FoundFunction& one, const FoundFunction& other) { return order_of(one) == order_of(other); }
@@ -83,7 +85,8 @@ void FunctionFinder::note(const WatchedName& name, const elf::ElfSymbol& symbol,
       .push_back({.address = address,
                   .size_bytes = symbol.size_bytes,
                   .watch = is_resolver ? Watch::kResolver : name.watch,
-                  .function = name.function});
+                  .function = name.function,
+                  .spoken = name.spoken});
 }
 
 ObjectSymbols FunctionFinder::take() {
@@ -93,7 +96,7 @@ ObjectSymbols FunctionFinder::take() {
   found_.is_libc |= found_.is_static;
   if (!found_.is_libc) {
     std::erase_if(functions, [](const FoundFunction& function) {
-      return function.watch != Watch::kCall && function.watch != Watch::kResolver;
+      return function.watch != Watch::kCall && function.watch != Watch::kResolver && function.watch != Watch::kSpoken;
     });
   }
   // Of the same function the one with a size.

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/limit_rules.h"
+#include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "process/process_status.h"
 #include "process/stat_line.h"
@@ -59,7 +60,7 @@ void be_spared() {
   constexpr const char* kPath = "/proc/self/oom_score_adj";
   const base::UniqueFd file(open(kPath, O_WRONLY | O_CLOEXEC));
   if (!file) return;
-  for (const int adjustment : base::adjustments_for(std::atoi(process::read_proc_file(kPath, 16).c_str()))) {
+  for (const int adjustment : base::adjustments_for(std::atoi(base::read_small_file(kPath, 16).c_str()))) {
     const std::string text = std::to_string(adjustment);
     if (pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) break;
   }
@@ -90,7 +91,7 @@ void take_name() {
 base::Result<> check_guardian() {
   rlimit seconds{};
   const bool is_known = getrlimit(RLIMIT_CPU, &seconds) == 0;
-  const bool may_go_beyond = base::may_go_beyond_limits(process::read_proc_file("/proc/self/status", 8192));
+  const bool may_go_beyond = base::may_go_beyond_limits(base::read_small_file("/proc/self/status", 8192));
   if (!is_known || base::is_time_enough(seconds, may_go_beyond)) return {};
   return base::fail(
       "it would be ended after {} s of processor time, and the program with it: allow more (ulimit -t), or run heaptap "

@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "elf/dynamic_section.h"
 #include "elf/loader_list.h"
@@ -92,7 +93,7 @@ std::pair<pid_t, std::vector<Mapping>> LoadedObjects::State::read_map() const {
 
 void LoadedObjects::State::read_auxiliary(pid_t thread) {
   if (auxiliary.program_headers != 0) return;
-  auxiliary = elf::parse_auxiliary_vector(process::read_proc_file("/proc/" + std::to_string(thread) + "/auxv"), form);
+  auxiliary = elf::parse_auxiliary_vector(base::read_small_file("/proc/" + std::to_string(thread) + "/auxv"), form);
 }
 
 void LoadedObjects::State::note_gone(const std::vector<elf::MappedObject>& mapped, Changes& changes) {

@@ -13,6 +13,7 @@
 #include "base/address_range.h"
 #include "model/note.h"
 #include "process/traced_memory.h"
+#include "tracer/spoken_names.h"
 #include "wire/functions.h"
 
 namespace heaptap::tracer {
@@ -25,6 +26,7 @@ enum class Watch : uint8_t {
   kLastExit,  // _exit, _Exit: the process ends
   kStack,     // sigaltstack: the thread's signal handlers get a stack
   kClone,     // clone: what it makes has to be traced
+  kSpoken,    // the program tells of itself
 };
 
 struct FoundFunction {
@@ -32,6 +34,7 @@ struct FoundFunction {
   uint64_t size_bytes = 0;  // 0: not known
   Watch watch = Watch::kCall;
   wire::Function function = wire::Function::kNone;  // of kCall and kResolver
+  Spoken spoken = Spoken::kNone;                    // of kSpoken
 };
 
 struct LoadedObject {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "log/label_table.h"
 #include "log/mapped_log.h"
 #include "log/stack_table.h"
 #include "tracer/module_list.h"
@@ -20,8 +21,10 @@ struct LogWriter::State {
         bytes(layout.total_bytes),
         streams(header, layout),
         stacks(header, layout),
+        labels(header, layout),
         stack_areas(header, layout),
-        modules(header, layout) {}
+        modules(header, layout),
+        late_rows(header, layout) {}
   ~State() { munmap(&log, bytes); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -30,8 +33,10 @@ struct LogWriter::State {
   const size_t bytes;
   wire::LogStreams<log::MappedLog> streams;
   log::StackTable stacks;
+  log::LabelTable labels;
   wire::StackAreaTable stack_areas;
   ModuleList modules;
+  const wire::LateRowsReader late_rows;
   std::vector<std::unique_ptr<wire::LogStream>> known_streams;
   std::vector<wire::LogStream*> unused_streams;
 };
@@ -48,6 +53,8 @@ LogWriter::LogWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
 LogWriter::~LogWriter() = default;
 
 wire::LogHeader& LogWriter::header() const { return state_->log; }
+
+const wire::LateRowsReader& LogWriter::late_rows() const { return state_->late_rows; }
 
 void LogWriter::note_stack(const wire::StackArea& area) { state_->stack_areas.note(area); }
 
@@ -90,6 +97,26 @@ void LogWriter::write(wire::LogStream* stream, const Event& event) {
   }
   wire::end_activity(*stream->slot);
 }
+
+void LogWriter::write_text(wire::LogStream* stream, wire::NoteKind kind, uint64_t address, std::string_view text) {
+  const auto let_go = static_cast<uint32_t>(wire::RecordingSwitch::kLetGo);
+  if (stream == nullptr || state_->log.recording_switch.load(std::memory_order_relaxed) == let_go) return;
+  text = text.substr(0, wire::kMaxNoteTextBytes);
+  wire::begin_activity(*stream->slot);
+  if (wire::has_room_for_text(*stream, text.size()) || state_->streams.next_chunk(*stream, 0)) {
+    wire::write_text_note(*stream, state_->streams.log().time_in_order(), kind, address, text.data(),
+                          static_cast<uint32_t>(text.size()));
+  }
+  wire::end_activity(*stream->slot);
+}
+
+uint32_t LogWriter::label(uint32_t parent, wire::LabelKind kind, std::string_view name) {
+  return state_->labels.find_or_add(parent, kind, name);
+}
+
+uint32_t LogWriter::parent_of_label(uint32_t label) const { return state_->labels.parent_of(label); }
+
+uint32_t LogWriter::with_label(uint32_t stack, uint32_t label) { return state_->stacks.with_label(stack, label); }
 
 uint32_t LogWriter::add_module(const LoadedObject& object) { return state_->modules.add(object); }
 

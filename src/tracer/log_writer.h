@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "tracer/loaded_objects.h"
+#include "wire/labels.h"
+#include "wire/late_rows.h"
 #include "wire/log.h"
 #include "wire/log_stream.h"
 
@@ -22,6 +25,8 @@ class LogWriter {
   LogWriter& operator=(const LogWriter&) = delete;
 
   [[nodiscard]] wire::LogHeader& header() const;
+  // Rows for unwinding that come late.
+  [[nodiscard]] const wire::LateRowsReader& late_rows() const;
 
   // Null: there is no room for another; its events are counted as lost.
   wire::LogStream* open_stream(uint32_t kernel_thread_id);
@@ -50,6 +55,12 @@ class LogWriter {
   // The same in steps, from the outermost frame on: the root, then one frame more.
   static uint32_t root(wire::StackEnd end);
   uint32_t intern(uint32_t parent, uint64_t entry);
+  // What the program says in words, also where recording is switched off.
+  void write_text(wire::LogStream* stream, wire::NoteKind kind, uint64_t address, std::string_view text);
+  // Labels of the program's: by number, wire::kNoLabel where there is no room.
+  uint32_t label(uint32_t parent, wire::LabelKind kind, std::string_view name);
+  [[nodiscard]] uint32_t parent_of_label(uint32_t label) const;
+  uint32_t with_label(uint32_t stack, uint32_t label);
 
  private:
   struct State;

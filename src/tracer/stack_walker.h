@@ -20,7 +20,7 @@ class TracedCode {
 
   TracedCode(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects, LogWriter& log,
              uint32_t depth)
-      : objects_(objects), log_(log), depth_limit_(unwind::depth_limit_for(depth)), rules_(cpu, memory, objects) {}
+      : objects_(objects), log_(log), depth_limit_(unwind::depth_limit_for(depth)), rules_(cpu, memory, objects, log) {}
 
   FrameRules<CpuType>& rules() { return rules_; }
 
@@ -65,6 +65,7 @@ class StackWalker {
   // The number of the stack of `thread` whose innermost frame is `start`.
   uint32_t walk(pid_t thread, unwind::Frame start, LastStack& last) {
     start.key &= code_.cpu().address_mask();
+    if (code_.rules().take_late_rows()) ++changes_;
     last.note_changes(changes_);
     const uint64_t outermost = last.outermost_slot();
     stack_.begin(thread, start.slot != 0 ? start.slot : start.sp, outermost != 0 ? outermost + sizeof(Word) : 0);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/small_file.h"
 #include "process/process_status.h"
 #include "process/stat_line.h"
 
@@ -90,7 +91,7 @@ bool Tracee::has_ended() const {
 std::optional<int64_t> Tracee::waits_in() const {
   const auto status = process::read_thread_status(id_);
   if (!status || (status->state != 'S' && status->state != 'D')) return std::nullopt;
-  const std::string text = process::read_proc_file(own_file(id_, "syscall"), 256);
+  const std::string text = base::read_small_file(own_file(id_, "syscall"), 256);
   int64_t call = 0;
   const bool is_number = std::from_chars(text.data(), text.data() + text.size(), call).ec == std::errc{};
   return is_number ? std::optional(call) : std::nullopt;  // or "running"
@@ -99,7 +100,7 @@ std::optional<int64_t> Tracee::waits_in() const {
 bool Tracee::waits_in_kernel() const { return waits_in().value_or(-1) >= 0; }
 
 bool Tracee::is_being_killed() const {
-  const std::string status = process::read_proc_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
   return (mask_field(status, "\nSigPnd:\t") & signal_bit(SIGKILL)) != 0;
 }
 
@@ -109,7 +110,7 @@ bool Tracee::ends_by_itself() const {
 }
 
 bool Tracee::has_pending_trap() const {
-  const std::string status = process::read_proc_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
   // One that is blocked wasn't sent by a breakpoint, which doesn't mind.
   return (mask_field(status, "\nSigPnd:\t") & ~mask_field(status, "\nSigBlk:\t") & signal_bit(SIGTRAP)) != 0;
 }
@@ -118,12 +119,12 @@ bool Tracee::would_end_by(int number) const {
   for (const int harmless : {SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU}) {
     if (number == harmless) return false;
   }
-  const std::string status = process::read_proc_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
   return ((mask_field(status, "\nSigCgt:\t") | mask_field(status, "\nSigIgn:\t")) & signal_bit(number)) == 0;
 }
 
 bool Tracee::has_handler(int number) const {
-  const std::string status = process::read_proc_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
   return (mask_field(status, "\nSigCgt:\t") & signal_bit(number)) != 0;
 }
 

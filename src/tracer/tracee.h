@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,10 +14,19 @@
 #include "tracer/call_walk.h"
 #include "tracer/log_writer.h"
 #include "tracer/pending_calls.h"
+#include "tracer/spoken_names.h"
 
 namespace heaptap::tracer {
 
 class TracedProcess;
+
+// What a thread has asked of heaptap, by a function that it stands at the end of. It waits for the answer.
+struct Question {
+  Spoken asked = Spoken::kNone;  // kNone: it asks nothing
+  uint64_t number = 0;
+  uint64_t argument = 0;
+  std::chrono::steady_clock::time_point since{};
+};
 
 // A function's entry whose first instruction faulted: where a handler repairs the reason it is executed again.
 struct FaultingEntry {
@@ -78,6 +88,7 @@ class Tracee {
   uint64_t bare_address = 0;  // where a breakpoint was taken out until its next stop, so that it faults there; 0: none
 
   FaultingEntry faulting;
+  Question question;
 
   // It stops at system calls while a handler runs that interrupted a watched call: so its end is seen. So many more of them:
   // one that was left by a jump doesn't end.
@@ -87,6 +98,8 @@ class Tracee {
 
   PendingCalls calls;
   wire::LogStream* stream = nullptr;
+  uint32_t tag = 0;          // the innermost one that it is under: its label's number in the log
+  unsigned unkept_tags = 0;  // inside of that, for which there was no room
   std::unique_ptr<LastStack, void (*)(LastStack*)> last_stack{nullptr, nullptr};
 
  private:

@@ -98,6 +98,7 @@ void Tracer::answer(pid_t id, int status) {
   thread.stopped = true;
   thread.met_address = 0;
   thread.may_be_making = false;
+  thread.question = {};
   if (thread.bare_address != 0) plant_again(thread);
   if (event != 0) return answer_event(thread, event, signal);
   if (signal == (SIGTRAP | kSystemCall)) return answer_system_call(thread);
@@ -167,6 +168,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   if (site.is_return) {
     const CallObserver::Resolved resolved = observer.returning();
     if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+    if (resolved.asked != Spoken::kNone && ask(thread, resolved, registers)) return end_awaits(thread);
   }
   const bool is_retried =
       thread.faulting.address == site.address && thread.faulting == entry_at(site, space, registers);
@@ -177,12 +179,22 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
       waits = answer_exit_call(thread, site, registers);
     } else if (watch == Watch::kStack) {
       observer.sets_alternate_stack();
+    } else if (watch == Watch::kSpoken) {
+      observer.spoke(site);
     } else if (watch == Watch::kClone) {
       trace_what_is_made(space, registers);
     } else {
       observer.entered(site);
     }
   }
+  go_over(thread, site, registers);
+  end_awaits(thread);
+  if (!waits) resume(thread);
+}
+
+// Does what the program's instruction at the breakpoint would do.
+void Tracer::go_over(Tracee& thread, const Site& site, arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
   ProgramMemory memory(thread.id(), space.memory());
   if (!space.cpu().emulate(site.address, site.instruction(), registers, memory)) {
     // It would fault: so that it does, the instruction is there until that is told.
@@ -194,8 +206,6 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   thread.write_registers(registers);
   thread.met_address = 0;
   if (site.is_tail_jump) answer_jump(thread, site, registers);
-  end_awaits(thread);
-  if (!waits) resume(thread);
 }
 
 // Calls come back there that have gone on in other code. True: that was all that the breakpoint was for, and the thread finds
@@ -269,7 +279,19 @@ void Tracer::end_awaits(Tracee& thread) {
   }
 }
 
+// The signal asks for a report, whatever else it means to the program. One that has no handler for it gets none: it might end
+// by it. True: that was all.
+bool Tracer::is_report_request(const Tracee& thread, int signal) const {
+  const TracedProcess& process = thread.process();
+  if (signal != options_.report_signal || process.is_vfork_child) return false;
+  if (process.space != nullptr && process.phase == Phase::kTraced) {
+    process.space->log().header().report_requests.fetch_add(1, kRelaxed);
+  }
+  return !thread.has_handler(signal);
+}
+
 void Tracer::answer_signal(Tracee& thread, int signal) {
+  if (is_report_request(thread, signal)) return resume(thread);
   thread.signal = signal;
   TracedProcess& process = thread.process();
   if (process.phase == Phase::kTraced && !process.is_vfork_child) {
@@ -320,7 +342,7 @@ void Tracer::resume(Tracee& thread) {
   const bool awaits_log =
       process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_vfork_child;
   if (process.phase == Phase::kLeaving) return let_go(thread);
-  if (awaits_log || process.is_held || process.ending == &thread) return;
+  if (awaits_log || process.is_held || process.ending == &thread || thread.question.asked != Spoken::kNone) return;
   // Its stack is looked at, too.
   if (process.ending != nullptr && thread.at_end) return;
   if (thread.group_stopped) {

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "model/note_code.h"
+#include "tracer/call_observer.h"
 #include "tracer/traced_process.h"
 #include "tracer/tracee.h"
 #include "tracer/tracer_affinity.h"
@@ -51,10 +52,12 @@ class Tracer {
   void answer_event(Tracee& thread, int event, int signal);
   void answer_trap(Tracee& thread);
   void answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers);
+  void go_over(Tracee& thread, const Site& site, arch::RegisterImage& registers);
   static bool answer_return(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
   void answer_jump(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
   void answer_system_call(Tracee& thread);
   void answer_signal(Tracee& thread, int signal);
+  [[nodiscard]] bool is_report_request(const Tracee& thread, int signal) const;
   void answer_end(pid_t id, int status);
   void process_ended(TracedProcess& process, int status);
   static void call_is_lost(Tracee& thread);
@@ -113,6 +116,13 @@ class Tracer {
   void begin_child(Tracee& child);
   void answer_exec(pid_t id);
 
+  // What programs ask by themselves: tracer_questions.cc.
+  bool ask(Tracee& thread, const CallObserver::Resolved& question, arch::RegisterImage& registers);
+  void take_answer(const PacketHeader& answer);
+  void answer_question(Tracee& thread, int error, const Answer::Counts& counts = {});
+  void give_up_questions(bool all);
+  [[nodiscard]] bool has_questions() const;
+
   // Letting go, and holding for a scan: tracer_leaving.cc.
   void leave(TracedProcess& process, Left::Reason reason);
   void leave_vfork_children(const TracedProcess& process, Left::Reason reason);
@@ -164,6 +174,7 @@ class Tracer {
   std::vector<CloneParent> ended_clone_parents_;  // that may not have told of their last children; the latest last
   bool ticks_ = false;
   std::deque<Packet> unsent_;  // heaptap has to read first
+  uint64_t last_question_ = 0;
   pid_t heaptap_ = getppid();
   TracedProcess::Clock::time_point heaptap_ran_at_ = TracedProcess::Clock::now();  // when that was looked at last
   TracerAffinity affinity_;

@@ -8,10 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
-#include <sstream>
 #include <utility>
 
+#include "base/small_file.h"
 #include "process/process_status.h"
 #include "tracer/tracer.h"
 
@@ -94,9 +95,9 @@ bool Tracer::is_making(const Tracee& thread) const {
 // Children that run in its memory (vfork).
 std::vector<pid_t> Tracer::vfork_children_of(const Tracee& thread) {
   const std::string task = "/proc/" + std::to_string(thread.process().id) + "/task/" + std::to_string(thread.id());
-  std::istringstream children(process::read_proc_file(task + "/children"));
   std::vector<pid_t> vfork_children;
-  for (pid_t child = 0; children >> child;) {
+  for (const std::string& word : base::words_of(base::read_small_file(task + "/children"))) {
+    const pid_t child = std::atoi(word.c_str());
     if (share_memory(thread.id(), child, 0)) vfork_children.push_back(child);
   }
   return vfork_children;

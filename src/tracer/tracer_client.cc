@@ -28,6 +28,9 @@ std::optional<TracerMessage> message_of(Packet& packet) {
       return NotAttached{header.process, std::move(packet.text)};
     case PacketKind::kEnding:
       return Exiting{header.process, header.notice};
+    case PacketKind::kAsked:
+      return Asked{header.process, header.parent, static_cast<Asked::Kind>(header.reason), header.question,
+                   std::move(packet.text)};
     case PacketKind::kLeft:
       return Left{header.process, static_cast<Left::Reason>(header.reason),
                   header.wait_status >= 0 ? std::optional<int>(header.wait_status) : std::nullopt};
@@ -134,6 +137,15 @@ void TracerClient::refuse_log(pid_t process) { state_->tell(PacketKind::kRefuseL
 void TracerClient::detach(pid_t process) { state_->tell(PacketKind::kDetach, process); }
 void TracerClient::detach_all() { state_->tell(PacketKind::kDetachAll, 0); }
 void TracerClient::end_may_go_on(pid_t process) { state_->tell(PacketKind::kEndMayGoOn, process); }
+
+void TracerClient::answer(const Answer& answer) {
+  Packet packet;
+  packet.header = {.kind = PacketKind::kAnswer, .process = answer.process};
+  packet.header.value = static_cast<uint64_t>(answer.error);
+  packet.header.question = answer.question;
+  packet.header.counts = answer.counts;
+  send_packet(state_->socket.get(), packet, true);
+}
 
 base::Result<process::StoppedProcess> TracerClient::hold(pid_t process) {
   State& state = *state_;

@@ -6,6 +6,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,7 @@ struct TracerOptions {
   bool follow_exec = false;  // the program that one executes is traced, too
   bool no_cpp = false;
   bool scan_at_end = false;
+  int report_signal = 0;  // counted in the log (wire::LogHeader), and no program ends by it; 0: none
 };
 
 // A process wants a log. Answer with give_log or refuse_log: it is stopped until then.
@@ -52,6 +54,24 @@ struct Exiting {
   pid_t process = 0;
   wire::ExitNotice notice{};
 };
+// One of its threads asks for something by the functions of include/heaptap/heaptap.h, and waits. Answer it: it goes on then, and
+// without an answer after a while.
+struct Asked {
+  enum class Kind : uint32_t { kReport, kScan };
+  pid_t process = 0;
+  pid_t thread = 0;
+  Kind kind = Kind::kReport;
+  uint64_t question = 0;  // which one this is
+  std::string path;       // of a report
+};
+struct Answer {
+  // Of a leak scan, in blocks and bytes each: definite, indirect, possible, reachable, unknown.
+  using Counts = std::array<uint64_t, 10>;
+  pid_t process = 0;
+  uint64_t question = 0;
+  int error = 0;  // an errno value; 0: it is done
+  Counts counts{};
+};
 // No more events of this process: it ended, was detached, or executed what isn't traced.
 struct Left {
   enum class Reason : uint32_t { kEnded, kDetached, kExecuted, kFailed };
@@ -68,7 +88,7 @@ struct Noted {
 struct TracerGone {
   int wait_status = 0;
 };
-using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Exiting, Left, Noted, TracerGone>;
+using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Exiting, Asked, Left, Noted, TracerGone>;
 
 class TracerClient {
  public:
@@ -95,6 +115,7 @@ class TracerClient {
   void detach(pid_t process);
   void detach_all();
   void end_may_go_on(pid_t process);
+  void answer(const Answer& answer);
 
   // Stops all threads of a traced process. Messages that come meanwhile are kept for receive().
   base::Result<process::StoppedProcess> hold(pid_t process);

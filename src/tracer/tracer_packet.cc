@@ -5,6 +5,10 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/descriptor_message.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -66,14 +70,6 @@ std::optional<Packet> parse(std::span<const uint8_t> bytes) {
   return packet;
 }
 
-base::UniqueFd descriptor_with(msghdr& message) {
-  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return {};
-  int descriptor = -1;
-  std::memcpy(&descriptor, CMSG_DATA(rights), sizeof(descriptor));
-  return base::UniqueFd(descriptor);
-}
-
 }  // namespace
 
 Sent send_packet(int socket, const Packet& packet, bool wait, int descriptor) {
@@ -82,23 +78,10 @@ Sent send_packet(int socket, const Packet& packet, bool wait, int descriptor) {
   if (packet.header.kind == PacketKind::kHeldThread) append_thread(bytes, packet.thread);
   const std::string_view text = std::string_view(packet.text).substr(0, kMaxBytes - 4096);
   bytes.insert(bytes.end(), text.begin(), text.end());
-  iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-  }
+  const std::string_view sent_bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   ssize_t sent = -1;
   do {
-    sent = sendmsg(socket, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
+    sent = base::send_message(socket, sent_bytes, descriptor, wait ? 0 : MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0) return Sent::kYes;
   return errno == EAGAIN ? Sent::kLater : Sent::kNever;
@@ -106,21 +89,15 @@ Sent send_packet(int socket, const Packet& packet, bool wait, int descriptor) {
 
 std::optional<Packet> receive_packet(int socket, bool wait, bool& closed) {
   std::vector<uint8_t> bytes(kMaxBytes);
-  iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
+  const std::span<char> room(reinterpret_cast<char*>(bytes.data()), bytes.size());
+  base::UniqueFd descriptor;
   ssize_t received = -1;
   do {
-    received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    received = base::receive_message(socket, room, descriptor, wait ? 0 : MSG_DONTWAIT);
   } while (received < 0 && errno == EINTR);
   closed = received == 0 || (received < 0 && errno != EAGAIN);
   if (received <= 0) return std::nullopt;
   auto packet = parse(std::span<const uint8_t>(bytes).first(static_cast<size_t>(received)));
-  base::UniqueFd descriptor = descriptor_with(message);
   if (packet) packet->descriptor = std::move(descriptor);
   return packet;
 }

@@ -23,6 +23,7 @@ enum class PacketKind : uint32_t {
   kDetach,
   kDetachAll,
   kEndMayGoOn,
+  kAnswer,  // to kAsked, of the same question; value: 0 or an errno value, with counts of a leak scan
   kHold,
   kRelease,
   // From the tracer.
@@ -32,6 +33,7 @@ enum class PacketKind : uint32_t {
   kAttached,
   kNotAttached,  // text: the error's message
   kEnding,
+  kAsked,  // question; parent: the thread; reason: an Asked::Kind; text: a path
   kLeft,
   kNoted,       // text: the note, as model/note_code.h has it
   kHeldThread,  // one for each thread, then kHeld
@@ -43,12 +45,14 @@ struct PacketHeader {
   PacketKind kind{};
   pid_t process = 0;
   pid_t parent = 0;
-  uint32_t reason = 0;  // of kLogWanted, kLeft
+  uint32_t reason = 0;  // of kLogWanted, kAsked, kLeft
   wire::Architecture architecture = wire::Architecture::kUnknown;
   uint32_t word_bytes = 0;
   uint64_t value = 0;
+  uint64_t question = 0;     // of kAsked, kAnswer
   int32_t wait_status = -1;  // of kLeft; -1: not known
   wire::ExitNotice notice{};
+  Answer::Counts counts{};
 };
 
 struct Packet {

@@ -64,6 +64,8 @@ void Tracer::obey(Packet& packet) {
       return leave_all();
     case PacketKind::kEndMayGoOn:
       return end_may_go_on(process);
+    case PacketKind::kAnswer:
+      return take_answer(packet.header);
     case PacketKind::kHold:
       return hold(process);
     case PacketKind::kRelease:
@@ -240,18 +242,21 @@ void Tracer::send_unsent() {
 
 // Whether anything is stopped until heaptap has said something.
 bool Tracer::awaits_heaptap() const {
-  return std::ranges::any_of(processes_, [](const auto& known) { return known.second->awaits_heaptap(); });
+  return has_questions() ||
+         std::ranges::any_of(processes_, [](const auto& known) { return known.second->awaits_heaptap(); });
 }
 
 // A heaptap that was stopped (SIGSTOP) is not waited for: what it traces goes on without it.
 void Tracer::look_after_heaptap() {
   send_unsent();
+  give_up_questions(false);
   const auto now = TracedProcess::Clock::now();
   const bool is_needed = awaits_heaptap() || unsent_.size() >= kMaxUnsent;
   const auto status = is_needed ? process::read_thread_status(heaptap_) : std::nullopt;
   if (!status || status->state != 'T') heaptap_ran_at_ = now;
   if (now - heaptap_ran_at_ < kLongestPatience) return;
   if (unsent_.size() >= kMaxUnsent) return leave_all();
+  give_up_questions(true);
   std::vector<pid_t> waiting;
   for (const auto& [id, process] : processes_) {
     if (process->awaits_heaptap()) waiting.push_back(id);

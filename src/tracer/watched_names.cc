@@ -25,6 +25,9 @@ WatchedNames::WatchedNames(unsigned word_bytes) {
   for (const char* symbol : {"_exit", "_Exit"}) names_.push_back({.symbol = symbol, .watch = Watch::kLastExit});
   names_.push_back({.symbol = "sigaltstack", .watch = Watch::kStack});
   for (const char* symbol : {"clone", "__clone"}) names_.push_back({.symbol = symbol, .watch = Watch::kClone});
+  for (const SpokenName& name : kSpokenNames) {
+    names_.push_back({.symbol = name.symbol, .watch = Watch::kSpoken, .spoken = name.spoken});
+  }
   using Mark = WatchedName::Mark;
   names_.push_back({.symbol = "_dl_debug_state", .mark = Mark::kChangeNotice});
   names_.push_back({.symbol = "_r_debug", .mark = Mark::kLoaderList});

@@ -25,6 +25,7 @@ struct WatchedName {
   Watch watch = Watch::kCall;
   wire::Function function = wire::Function::kNone;
   Mark mark = Mark::kNone;
+  Spoken spoken = Spoken::kNone;
 
   // C++ operators have no second meaning; a function called free may have.
   [[nodiscard]] bool is_operator() const { return symbol.starts_with("_Zn") || symbol.starts_with("_Zd"); }

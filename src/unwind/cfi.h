@@ -163,14 +163,23 @@ class Program {
 
   // `location` is the address that the program starts at. False: it can't be followed.
   bool run(ByteReader& reader, uint64_t location, uint64_t pc, const State* initial) {
+    return run(reader, location, pc, initial, [](uint64_t, uint64_t) {});
+  }
+
+  // passed(begin, end): up to `end`, the state is what it is now.
+  template <typename Passed>
+  bool run(ByteReader& reader, uint64_t location, uint64_t pc, const State* initial, const Passed& passed) {
     while (!reader.at_end()) {
       const uint8_t opcode = reader.u8();
       const uint8_t low = opcode & 0x3f;
       switch (opcode & 0xc0) {
-        case 0x40:  // advance_loc
+        case 0x40: {  // advance_loc
+          const uint64_t from = location;
           location += low * cie_.code_alignment;
+          passed(from, location);
           if (location > pc) return reader.ok();
           continue;
+        }
         case 0x80:  // offset
           set(low, by_data(static_cast<int64_t>(reader.uleb())));
           continue;
@@ -181,7 +190,9 @@ class Program {
           break;
       }
       if (is_advance(opcode)) {
+        const uint64_t from = location;
         location = advance(reader, opcode, location);
+        passed(from, location);
         if (location > pc) return reader.ok();
       } else if (!execute(reader, opcode, initial)) {
         return false;
@@ -470,6 +481,37 @@ Row row_of_fde(const CfiTables& tables, uint64_t fde, uint64_t pc) {
   State state = initial;
   if (!Program<Cpu>(cie, state).run(reader, begin, pc, &initial)) return Row(RowKind::kUnsupported);
   return make_row<Cpu>(state);
+}
+
+// Calls visit(begin, end, row) for each piece of what the FDE describes, in order; kUnsupported where it can't be followed further.
+template <typename Cpu, typename Form, typename Visit>
+void for_each_row(const CfiTables& tables, uint64_t fde, const Visit& visit) {
+  using namespace cfi;
+  constexpr Row kUnsupported(RowKind::kUnsupported);
+  ByteReader reader = tables.reader_at(fde);
+  Cie cie;
+  Extent extent;
+  if (!enter_fde<Cpu, Form>(tables, fde, reader, cie, extent) || extent.bytes == 0) return;
+  const uint64_t end = extent.begin + extent.bytes;
+  if (end <= extent.begin) return;
+  if (cie.is_signal) return visit(extent.begin, end, Row(RowKind::kSignal));
+  if (cie.has_augmentation_data) reader.skip(reader.uleb());
+  State initial;
+  ByteReader cie_reader = tables.reader_at(cie.instructions);
+  cie_reader.limit(cie.instructions_end - cie.instructions);
+  if (!Program<Cpu>(cie, initial).run(cie_reader, 0, UINT64_MAX, nullptr)) {
+    return visit(extent.begin, end, kUnsupported);
+  }
+  State state = initial;
+  uint64_t done = extent.begin;
+  const auto passed = [&](uint64_t /*begin*/, uint64_t location) {
+    if (location > end) location = end;
+    if (location <= done) return;
+    visit(done, location, make_row<Cpu>(state));
+    done = location;
+  };
+  const bool is_sound = Program<Cpu>(cie, state).run(reader, extent.begin, end - 1, &initial, passed);
+  if (done < end) visit(done, end, is_sound ? make_row<Cpu>(state) : kUnsupported);
 }
 
 // The row for the instruction at pc (for a return address: pc - 1). kNoTable where no CFI covers it.

@@ -14,7 +14,7 @@ namespace heaptap::wire {
 inline constexpr char kFileMagic[9] = "HEAPTAP\n";
 inline constexpr char kTrailerMagic[9] = "HTAPIDX\n";
 inline constexpr uint16_t kMajorVersion = 2;  // a reader refuses any other
-inline constexpr uint16_t kMinorVersion = 5;  // a greater one only adds fields and frame types that may be skipped
+inline constexpr uint16_t kMinorVersion = 6;  // a greater one only adds fields and frame types that may be skipped
 inline constexpr size_t kFileHeadBytes = 16;
 inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ magic 8
 
@@ -35,15 +35,18 @@ enum class FrameType : uint8_t {
   kSites = 5,
   kThreads = 6,
   kEvents = 7,
-  kEnd = 8,         // facts known at the end: fields
-  kIndex = 9,       // where the frames are
-  kScan = 10,       // a leak scan: a head, and its parts in the frames behind
-  kTotals = 11,     // totals per site, in place of the events of blocks; a later one replaces an earlier one
-  kRawEvents = 12,  // in no trace: events by the agent's numbers, see collect/raw_stream.h
-  kMarks = 13,      // since 2.5: moments that were named
+  kEnd = 8,          // facts known at the end: fields
+  kIndex = 9,        // where the frames are
+  kScan = 10,        // a leak scan: a head, and its parts in the frames behind
+  kTotals = 11,      // totals per site, in place of the events of blocks; a later one replaces an earlier one
+  kRawEvents = 12,   // in no trace: events by the agent's numbers, see collect/raw_stream.h
+  kMarks = 13,       // since 2.5: moments that were named
+  kLabels = 14,      // since 2.6: entries of a table, as those of kModules to kThreads
+  kBlockNames = 15,  // since 2.6: names that the program gave to blocks
+  kSkipped = 16,     // in no trace: frames before it don't come, see collect/raw_stream.h
 };
 
-enum class Codec : uint8_t { kNone = 0, kZstd = 1 };
+enum class Codec : uint8_t { kNone = 0, kZstd = 1, kDeflate = 2 };  // kZstd: traces; kDeflate: lines
 
 struct FrameHead {
   FrameType type{};

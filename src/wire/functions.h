@@ -11,8 +11,18 @@ enum class Function : uint8_t {
   kCount
 };
 
-enum class Role : uint8_t { kNone, kAllocate, kRelease, kReallocate, kMap, kUnmap, kRemap };
-enum class Family : uint8_t { kNone, kMalloc, kNew, kNewArray, kMap, kAny };
+enum class Role : uint8_t {
+  kNone,
+  kAllocate,
+  kRelease,
+  kReallocate,
+  kMap,
+  kUnmap,
+  kRemap,
+  kPoolAllocate,
+  kPoolRelease
+};
+enum class Family : uint8_t { kNone, kMalloc, kNew, kNewArray, kMap, kAny, kPool, kResource };
 
 // Whether a release of this family is right for a block of that one.
 constexpr bool match(Family release, Family allocation) {

@@ -2,7 +2,7 @@
 // Freestanding; both sides include it. Native byte order and word size: what leaves the machine is wire/frame.h.
 //
 //   ┌ LogHeader ┬ StreamSlot[slot_count] ┬ modules ┬ CodeEntry[code_capacity] ┬ StackNode[node_capacity] ┬ …
-//   … ┬ StackAreaEntry[stack_area_capacity] ┬ OwnArea[own_area_capacity] ┬ Chunk[chunk_count] ┐
+//   … ┬ StackAreaEntry[stack_area_capacity] ┬ OwnArea[own_area_capacity] ┬ LabelEntry[label_capacity] ┬ Chunk[chunk_count] ┐
 //
 // A stream is what one thread (or one signal handler that interrupted a hook of that thread) writes. It owns a list of
 // chunks; only its thread writes records, only the collector returns chunks. The collector treats all of this as hostile:
@@ -18,11 +18,12 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 7;
+inline constexpr uint32_t kLogVersion = 9;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
 inline constexpr uint32_t kNeverWake = 0xffffffff;
+inline constexpr uint32_t kMaxRowMisses = 64;
 
 // What became of the agent where the program, or a child of it, executed another program. Traces name them by number, too
 // (model/notes.def).
@@ -69,8 +70,13 @@ struct LogLayout {
   uint32_t start_chunks;      // that may be used from the start, see usable_chunks
   uint32_t flags;             // SessionFlag
   uint64_t totals_offset;     // see wire/totals.h; 0: there are none, blocks' events are records
+  uint64_t labels_offset;
+  uint32_t label_capacity;  // see wire/labels.h
+  uint32_t reserved;
+  uint64_t late_rows_offset;    // see wire/late_rows.h
+  uint64_t late_rows_capacity;  // bytes; 0: none come
 };
-static_assert(sizeof(LogLayout) == 136);
+static_assert(sizeof(LogLayout) == 168);
 
 // The layout, and what both sides count.
 struct LogHeader : LogLayout {
@@ -106,6 +112,7 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> thread_count;  // numbers given to threads so far; the first thread is 1
   std::atomic<uint32_t> own_scopes;    // not 0: some libraries' calls go past the hooks
   std::atomic<uint32_t> recording_switch;  // RecordingSwitch
+  std::atomic<uint32_t> late_rows_bytes;   // of the late rows; stored with release behind the last whole ones
 
   alignas(64) ExitHandshake exit_handshake;
   std::atomic<uint32_t> stack_area_overflow;               // stacks that took the place of others in the table
@@ -114,8 +121,17 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> children_unreached;                // forked, to be recorded, and couldn't ask for a log
   std::atomic<uint32_t> last_exec;                         // ExecOutcome: as the process executed another program
   std::atomic<uint32_t> execs_refused[kExecOutcomeCount];  // children that executed unrecorded, by why
+  std::atomic<uint32_t> label_count;                       // no entry from this index on was ever used
+  std::atomic<uint32_t> unkept_labels;                     // tags and pools that there was no room for
+  // The signal by which the program is to be asked for a report (0: none), set by the collector before it hands the memory over;
+  // and how often it came, counted by who sees it: the agent's handler or the tracer.
+  std::atomic<uint32_t> report_signal;
+  std::atomic<uint32_t> report_requests;
+  // Code without a row for unwinding, by its entry (CodeEntry), where objects may get some late (wire/late_rows.h).
+  std::atomic<uint32_t> row_miss_count;
+  std::atomic<uint64_t> row_misses[kMaxRowMisses];
 };
-static_assert(sizeof(LogHeader) == 1600);
+static_assert(sizeof(LogHeader) == 2176);
 
 enum SessionFlag : uint32_t {
   kFollowFork = 1u << 0,
@@ -208,6 +224,11 @@ constexpr uint64_t make_node(uint32_t parent, uint32_t code) { return uint64_t{c
 constexpr uint32_t node_parent(uint64_t node) { return static_cast<uint32_t>(node); }
 constexpr uint32_t node_code(uint64_t node) { return static_cast<uint32_t>(node >> 32); }
 
+// A node may stand for its parent's stack under a label of the program's (wire/labels.h): in place of the index of a code entry it
+// has the label's number then. No node has such a one as its parent.
+inline constexpr uint32_t kLabelCode = uint32_t{1} << 31;
+constexpr bool is_label_code(uint32_t code) { return (code & kLabelCode) != 0; }
+
 // The number of the next entry of one of the log's tables, for whoever writes it; kNoEntry: the table is full. Of a full table the
 // count goes no further than by those who found it full at one moment.
 inline constexpr uint32_t kNoEntry = 0xffffffff;
@@ -225,6 +246,10 @@ enum class RecordKind : uint8_t {
   kMap = 4,       // 24 bytes
   kUnmap = 5,     // 24 bytes
   kNote = 6,      // 16 bytes and the note's own, see NoteKind
+  // What the program tells of a pool of its own (wire/labels.h); 24 bytes, with a PooledSize.
+  kPoolAllocate = 7,
+  kPoolRelease = 8,
+  kPoolDestroy = 9,  // all that is alive in the pool is released
 };
 
 //  63      56 55      48 47                                   0
@@ -261,7 +286,15 @@ constexpr uint64_t record_address(uint64_t tagged_address) { return tagged_addre
 // kinds that it doesn't know.
 enum class NoteKind : uint8_t {
   kClock = 1,  // 8 bytes: the clock's absolute value; later times of the chunk count from here
+  // The program's words. Each has a time as an event has, and follows and precedes its thread's events.
+  kMark = 2,         // a text: the moment's name
+  kBlockName = 3,    // a text: the name of the block at the address
+  kSwitchedOff = 4,  // the program is about to switch recording off,
+  kSwitchedOn = 5,   // or has switched it on
 };
+constexpr bool is_said_by_program(NoteKind kind) { return kind >= NoteKind::kMark && kind <= NoteKind::kSwitchedOn; }
+// Texts are filled up with zeros; longer ones are cut.
+inline constexpr uint32_t kMaxNoteTextBytes = 248;
 
 constexpr NoteKind note_kind(uint64_t tagged_address) { return static_cast<NoteKind>(record_function(tagged_address)); }
 
@@ -284,6 +317,9 @@ constexpr uint32_t record_bytes(RecordKind kind) {
     case RecordKind::kAllocate:
     case RecordKind::kMap:
     case RecordKind::kUnmap:
+    case RecordKind::kPoolAllocate:
+    case RecordKind::kPoolRelease:
+    case RecordKind::kPoolDestroy:
       return sizeof(SizedRecord);
     case RecordKind::kRelease:
     case RecordKind::kUndo:

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "wire/exit_handshake.h"
+#include "wire/labels.h"
 #include "wire/log.h"
 #include "wire/totals.h"
 
@@ -34,6 +35,9 @@ constexpr bool layout_is_sound(const LogLayout& log, size_t bytes) {
          part_fits(log.codes_offset, log.code_capacity, sizeof(CodeEntry), bytes) &&
          part_fits(log.nodes_offset, log.node_capacity, sizeof(StackNode), bytes) && areas > 0 &&
          (areas & (areas - 1)) == 0 && part_fits(log.stack_areas_offset, areas, sizeof(StackAreaEntry), bytes) &&
+         log.label_capacity <= kMaxLabels && log.labels_offset % alignof(LabelEntry) == 0 &&
+         part_fits(log.labels_offset, log.label_capacity, sizeof(LabelEntry), bytes) &&
+         part_fits(log.late_rows_offset, log.late_rows_capacity, 1, bytes) &&
          part_fits(log.own_areas_offset, log.own_area_capacity, sizeof(OwnArea), bytes) &&
          part_fits(log.chunks_offset, log.chunk_count, kChunkBytes, bytes) &&
          (log.totals_offset == 0 || part_fits(log.totals_offset, 1, sizeof(TotalsHeader), bytes));

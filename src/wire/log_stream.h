@@ -68,6 +68,29 @@ inline uint32_t ticks_at(LogStream& stream, uint64_t now) {
   return 0;  // or a reading that is shared, or was taken before the chunk was begun
 }
 
+constexpr uint32_t padded_text_bytes(size_t text_bytes) {
+  return (static_cast<uint32_t>(text_bytes) + 7) & ~uint32_t{7};
+}
+
+inline bool has_room_for_text(const LogStream& stream, size_t text_bytes) {
+  return static_cast<size_t>(stream.end - stream.cursor) >=
+         sizeof(Record) + sizeof(ClockNote) + padded_text_bytes(text_bytes);
+}
+
+// A note with a text of at most kMaxNoteTextBytes, for which there is room.
+inline void write_text_note(LogStream& stream, uint64_t now, NoteKind kind, uint64_t address, const char* text,
+                            uint32_t text_bytes) {
+  const uint32_t ticks = ticks_at(stream, now);
+  const uint32_t padded = padded_text_bytes(text_bytes);
+  const Record head{ticks, padded, make_tagged_address(RecordKind::kNote, static_cast<uint8_t>(kind), address)};
+  __builtin_memcpy(stream.cursor, &head, sizeof(head));
+  uint8_t* const body = stream.cursor + sizeof(head);
+  if (padded > 0) __builtin_memset(body + padded - 8, 0, 8);
+  __builtin_memcpy(body, text, text_bytes);
+  stream.cursor = body + padded;
+  commit(stream);
+}
+
 inline void write_record(LogStream& stream, uint64_t now, uint64_t tagged_address, uint64_t size_bytes,
                          uint32_t stack) {
   const uint32_t ticks = ticks_at(stream, now);

@@ -10,7 +10,7 @@ struct RawEvent {
   uint64_t time;            // clock ticks
   uint64_t tagged_address;  // kind, function and address as in a record
   uint64_t size_bytes;
-  uint32_t stack;   // number of the stack's node
+  uint32_t stack;   // number of the stack's node; of a note that of its text
   uint32_t thread;  // thread number
 
   [[nodiscard]] constexpr uint64_t address() const { return record_address(tagged_address); }

@@ -1,5 +1,6 @@
 """heaptap console: scripts, a terminal, and a recording that goes on."""
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 import unittest
 
@@ -296,6 +298,7 @@ class OnATerminal(TraceCase):
                 terminal = Terminal(self, self.trace, columns=columns, **environment)
                 terminal.until(r"> $")
                 terminal.type("marks and some words more than fit")
+                terminal.until("f")  # it is read
                 terminal.resize(30)
                 terminal.type("\x03")
                 terminal.until(r"> $")
@@ -318,6 +321,40 @@ class OnATerminal(TraceCase):
         terminal = Terminal(self, self.trace, XDG_STATE_HOME="/proc/nothing")
         terminal.until(r"> $")
         self.assertIn("no marks", terminal.ask("marks"))
+
+
+class NewLosses(heaptap_test.TestCase):
+    """A recording of targets/…/loses_on_demand.c that goes on."""
+
+    def test_old_blocks_that_are_lost_now_are_no_new_ones(self):
+        recorder = subprocess.Popen([HEAPTAP, "run", "-q", "-o", self.trace, "--", built("loses_on_demand")], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.stdout.close)
+        self.addCleanup(recorder.stdin.close)
+        self.addCleanup(heaptap_test.end, recorder)
+        recorder.stdout.readline()
+        (pid,) = [pid for pid in heaptap_test.descendants(recorder.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/loses_on_demand")]
+
+        def say(*words):
+            for word in words:
+                recorder.stdin.write(word + "\n")
+                recorder.stdin.flush()
+                recorder.stdout.readline()
+
+        def said(*commands):
+            outcome = heaptap("console", pid, *[word for command in commands for word in ("-x", command)], cwd=self.folder)
+            self.assertEqual(outcome.status, 0, outcome)
+            return outcome.stdout.decode()
+
+        say("lose", "hold")
+        said("scan")
+        say("drop", "lose")
+        text = said("scan new", "show leaks --since 1")
+        self.assertIn("Scan 2: 100 B in 1 block lost of those allocated since scan 1; of older ones 100 B in 1 block", text)
+        self.assertRegex(text, r"\n  new +200 B +in 2 blocks\n    allocated since +100 B +in 1 block\n    older +100 B +in 1 block: not lost then\n")
+        self.assertIn("100 B in 1 block new (100 B in 1 block older)", text)
+        self.assertRegex(said("scan new"), r"^Scan 3: 0 B in 0 blocks lost of those allocated since scan 2( \(.*\))?\n")
 
 
 class GoingOn(heaptap_test.TestCase):
@@ -366,7 +403,7 @@ class GoingOn(heaptap_test.TestCase):
         self.assertIn("recording is on", self.said("start"))
         self.assertIn("counts from here on", self.said("reset"))
         self.assertRegex(self.said("scan"), r"Scan .*on request")
-        self.assertIn("lost since scan 1", self.said("scan new"))
+        self.assertIn("lost of those allocated since scan 1", self.said("scan new"))
         self.assertIn("still lost", self.said("scan lost"))
         self.assertIn("depth       5", self.said("set depth 5", "set"))
 
@@ -381,6 +418,21 @@ class GoingOn(heaptap_test.TestCase):
         terminal.until("no marks")
         terminal.until(r"\(past\)> $")
         self.assertIn("exited with 0", terminal.ask("status"))
+
+    def test_what_happens_elsewhere_is_said_above_the_line_that_is_typed(self):
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        terminal.type("mar")
+        terminal.until("mar")
+        self.assertEqual(heaptap("leaks", self.pid).status, 0)
+        news = terminal.until(rf"process {self.pid}: scan 1 is finished\r\n[^\n]*{self.pid}> mar$")
+        self.assertRegex(news, r"^\x1b\[J" + f"process {self.pid}: scan 1")  # in place of the line that was there
+        os.kill(self.recorder.pid, signal.SIGKILL)
+        terminal.until(r"the recording has ended[^\n]*: what was recorded until then is still shown\r\n[^\n]*> mar$")
+        terminal.type("ks\r")  # what was typed is a command still
+        terminal.until("no marks")
+        terminal.until(r"\(past\)> $")
+        self.assertIn("recording was interrupted", terminal.ask("show summary"))
 
     def test_detach_and_kill(self):
         self.said(f"detach {self.pid}")
@@ -402,6 +454,148 @@ class GoingOn(heaptap_test.TestCase):
         terminal.type("\x04")
         self.assertEqual(terminal.status(), 0)
         self.assertIsNone(self.recorder.poll())
+
+    def test_it_is_found_by_the_path_of_its_socket(self):
+        folders = [pathlib.Path(folder) for folder in (os.environ.get("XDG_RUNTIME_DIR", "") + "/heaptap", f"/tmp/heaptap-{os.geteuid()}")]
+        socket = next(path for folder in folders if folder.is_dir() for path in folder.iterdir() if str(self.recorder.pid) in path.name)
+        terminal = Terminal(self, socket)
+        terminal.until(f"{self.pid}> $")
+        self.assertIn(f"cat (pid {self.pid}): running", terminal.ask("status"))
+        other = self.folder / "socket"
+        self.assertEqual(heaptap("console", other, "-x", "status").status, 125)
+
+    def test_several_recordings_are_a_choice(self):
+        second = GoingOn("test_detach_and_kill")
+        second.setUp()
+        self.addCleanup(second.doCleanups)
+        # In a script nobody can choose.
+        outcome = heaptap("console", "-x", "status", cwd=self.folder)
+        self.assertEqual(outcome.status, 2, outcome)
+        self.assertIn(f"{self.pid}  cat", outcome.stderr.decode())
+        terminal = Terminal(self)
+        listed = terminal.until(r"Which one \(1 to \d+\)\? $")
+        numbers = {int(pid): int(number) for number, pid in re.findall(r"(\d+)\)  (\d+)  ", listed)}
+        self.assertLessEqual({self.pid, second.pid}, set(numbers))
+        for wrong in ("0", "x", "1000", ""):
+            terminal.type(wrong + "\n")
+            terminal.until(r"Which one \(1 to \d+\)\? $")
+        terminal.type(f"{numbers[second.pid]}\n")
+        terminal.until(f"{second.pid}> $")
+        self.assertIn(f"cat (pid {second.pid}): running", terminal.ask("status"))
+        # The end of the input chooses none.
+        terminal = Terminal(self)
+        terminal.until(r"Which one \(1 to \d+\)\? $")
+        terminal.type("\x04")
+        terminal.until("no recording was chosen")
+        self.assertEqual(terminal.status(), 2)
+
+    def test_a_process_is_attached_to(self):
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
+        self.addCleanup(process.kill)
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        self.assertIn("connected; what heaptap and the program print is in heaptap.console.", terminal.ask(f"attach {process.pid}"))
+        self.assertIn(f"cat (pid {process.pid}): running", terminal.ask("status"))
+        self.assertIn("process", terminal.ask(f"attach {self.pid}"))  # recorded already: connected to
+        self.assertIn(f"cat (pid {self.pid}): running", terminal.ask("status"))
+        terminal.ask(f"attach {process.pid}")
+        terminal.ask("detach")
+        self.assertIn("is not a PID", terminal.ask("attach me"))
+        self.assertIn("999999999", terminal.ask("attach 999999999"))
+        terminal.type("quit\r")
+        self.assertEqual(terminal.status(), 0)
+        self.assertIsNone(process.poll())
+        process.stdin.write(b"still\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"still\n")
+
+    def test_a_failed_attach_is_not_taken_for_a_trace_of_another(self):
+        other = self.folder / "heaptap.other.1.htap"
+        self.assertEqual(heaptap("run", "-q", "-o", other, "--", built("malloc_family"), cwd=self.folder).status, 0)
+        done = threading.Event()
+
+        def keep_it_new():
+            while not done.wait(0.001):
+                os.utime(other)
+        newer = threading.Thread(target=keep_it_new)
+        newer.start()
+        self.addCleanup(newer.join)
+        self.addCleanup(done.set)
+        outcome = heaptap("console", self.pid, "-x", "attach 999999999", cwd=self.folder)
+        self.assertEqual(outcome.status, 125, outcome)
+        self.assertIn("there is no process 999999999", outcome.stderr.decode())
+
+    def test_reset_counts_from_there_on(self):
+        line = b"x" * 1000 + b"\n"  # no more than pipes hold: nobody reads while it is written
+
+        def echo():
+            self.recorder.stdin.write(line)
+            self.recorder.stdin.flush()
+            self.recorder.stdout.readline()
+
+        def allocations(*commands):
+            said = self.said(*commands, "show summary --json >| now.json")
+            return said, json.loads((self.folder / "now.json").read_text())
+        echo()
+        _, before = allocations()
+        self.assertGreater(before["totals"]["allocations"], 0)
+        _, after = allocations("clear")
+        self.assertEqual(after["totals"]["allocations"], 0)
+        self.assertIn("from mark #1", after["filter"])  # that the reset set
+        self.said("show summary --from start --json >| now.json")
+        self.assertGreaterEqual(json.loads((self.folder / "now.json").read_text())["totals"]["allocations"], before["totals"]["allocations"])
+
+    def test_what_older_tracers_can_do_can_be_done(self):
+        """Each command of interactive heap tracers has its counterpart: what it says, and what holds then."""
+        terminal = Terminal(self, self.pid)
+        terminal.until(f"{self.pid}> $")
+        keys = heaptap("console", self.pid, "-x", "dump nonsense").stderr.decode().partition("one of ")[2].strip().split(", ")
+        self.assertGreater(len(keys), 8, keys)
+        table = [
+            ("set color never", r"> $"),
+            ("help", r"scan \[all\|new\|lost\]|\n  scan "),
+            ("help scan", r"all: what is lost"),
+            ("status", rf"cat \(pid {self.pid}\): running"),
+            ("start", r"recording is on"),
+            ("stop", r"recording is off"),
+            ("status", r"running, recording is off"),
+            ("start", r"recording is on"),
+            ("processes", rf"{self.pid} .* cat .* running"),
+            *((f"dump {key}", r"NOT FREED|ALLOCATED|#\d+") for key in keys),
+            ("dump > all", r"> $"),
+            ("dump usage > all", r"all.* exists|>\| replaces"),
+            ("dump usage >> all", r"> $"),
+            ("scan", r"Scan "),
+            ("scan all", r"Scan "),
+            ("scan new", r"lost of those allocated since scan"),
+            ("scan lost", r"still lost"),
+            ("set searchpath /usr/lib/debug:/tmp", r"> $"),
+            ("set searchpath", r"/usr/lib/debug:/tmp"),
+            ("set depth 4", r"> $"),
+            ("set depth", r"\b4\b"),
+            ("set depth 0", r"> $"),
+            ("set", r"searchpath +/usr/lib/debug:/tmp"),
+            ("info", r"frames of a stack +all[^$]*CPU of heaptap"),
+            ("monitor 0 2", rf"cat \(pid {self.pid}\): running"),
+            ("mark here", r"mark 'here' is set"),
+            ("marks", r"here"),
+            ("reset", r"counts from here on"),
+            ("show top --from start", r"#\d+"),
+            ("clear", r"counts from here on"),
+            ("detach", r"detached"),
+        ]
+        for command, said in table:
+            with self.subTest(command=command):
+                self.assertRegex(terminal.ask(command), said)
+        self.assertIn("NOT FREED", (self.folder / "all").read_text())
+        number = re.search(r"#(\d+)", (self.folder / "all").read_text())[1]
+        self.assertIn(f"#{number}  by ", terminal.ask(f"report {number}"))
+        terminal.type("quit\r")
+        self.assertEqual(terminal.status(), 0)
+        os.kill(self.pid, 0)
 
     def test_a_program_is_run_in_the_background(self):
         terminal = Terminal(self, self.pid)

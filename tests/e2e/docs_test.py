@@ -20,7 +20,7 @@ class Pages(heaptap_test.TestCase):
         self.assertTrue(hasattr(self, "test_README"))
 
     def check(self, page):
-        """Runs the page's commands in a directory that has demo/ and build/demo/ as a checkout has them."""
+        """Runs the page's commands in a directory that has demo/, examples/ and build/demo/ as a checkout has them."""
         text = page.read_text()
         for program in page_session.needs_of(text):
             if shutil.which(program) is None:
@@ -28,7 +28,8 @@ class Pages(heaptap_test.TestCase):
         steps = page_session.steps_of(text)
         (self.folder / "build").mkdir()
         (self.folder / "build/demo").symlink_to(DEMOS)
-        shutil.copytree(ROOT / "demo", self.folder / "demo")
+        for sources in ("demo", "examples"):
+            shutil.copytree(ROOT / sources, self.folder / sources)
         environment = {**os.environ, "PATH": f"{pathlib.Path(HEAPTAP).resolve().parent}:{os.environ['PATH']}",
                        "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
         for step in steps:

@@ -150,7 +150,9 @@ class RepeatedScans(heaptap_test.TestCase):
         lost = shown("--since", "2")["lost"]
         self.assertEqual((lost["new"], lost["still_there"], lost["gone"]),
                          ({"blocks": 1, "bytes": 100}, {"blocks": 2, "bytes": 200}, {"blocks": 0, "bytes": 0}))
+        self.assertEqual(lost["allocated_since"]["blocks"], 0)  # it was held then
         self.assertEqual(shown("--since", "1", "--scan", "2")["lost"]["new"]["blocks"], 1)
+        self.assertEqual(shown("--since", "1")["lost"]["allocated_since"], {"blocks": 2, "bytes": 200})
         block = next(block["number"] for block in heaptap_test.read_report(heaptap("show", "blocks", "--json", trace).stdout)["blocks"][::-1]
                      if block["size"] == 100)
         why = shown("--why", f"#b{block}")

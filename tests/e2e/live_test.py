@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import socket
 import stat
 import struct
@@ -87,12 +88,10 @@ class Live(unittest.TestCase):
             target.say("go")
             time.sleep(0)  # whatever was recorded meanwhile: the comparison is of what there is
             target.say("pause")
-            commands = [f"show {view} {form} > {moment}.{view}{form or '.txt'}" for view in VIEWS if view != "leaks" for form in ("", "--json")]
-            self.check(target.console("scan all >| scan.txt", *commands, f"show leaks > {moment}.leaks.txt"))
+            commands = [f"show {view} {form} > {moment}.{view}{form or '.txt'}" for view in VIEWS for form in ("", "--json")]
+            self.check(target.console("scan all >| scan.txt", *commands))
             for view in VIEWS:
                 for form in ("", "--json"):
-                    if view == "leaks" and form:
-                        continue
                     later = subprocess.run([HEAPTAP, "show", view, *([form] if form else []), target.trace], capture_output=True, text=True)
                     self.assertEqual(later.returncode, 0, later.stderr)
                     live = (target.folder / f"{moment}.{view}{form or '.txt'}").read_text()
@@ -107,6 +106,24 @@ class Live(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline)
         text = subprocess.run([HEAPTAP, "show", "summary", target.trace], capture_output=True, text=True).stdout
         self.assertIn("still being recorded", text)
+
+    def test_views_say_up_to_when_they_know(self):
+        target = Steered(self)
+        target.say("pause")
+        self.check(target.console("mark now", *[f"show summary {form} > live{form or '.txt'}" for form in ("", "--json")]))
+        report = target.shown("summary")
+        (mark,) = report["marks"]
+        until = report["capture"]["known_until_ns"]
+        self.assertGreater(until, 0)
+        self.assertLessEqual(until, mark["time_ns"])  # the last event was before it
+        self.assertIsNone(report["capture"]["duration_ns"])
+        self.assertEqual(json.loads((target.folder / "live--json").read_text())["capture"]["known_until_ns"], until)
+        shown = self.check(subprocess.run([HEAPTAP, "show", "summary", target.trace], capture_output=True, text=True)).stdout
+        said = re.search(r"still being recorded: known up to ([0-9.]+) (s|ms)\b", shown)
+        self.assertAlmostEqual(float(said[1]) * {"s": 1e9, "ms": 1e6}[said[2]] / until, 1, delta=0.01)
+        self.assertIn(said[0], (target.folder / "live.txt").read_text())
+        self.assertEqual(target.end(), 0)
+        self.assertIsNone(target.shown("summary")["capture"]["known_until_ns"])
 
     def test_a_thousand_marks_cut_the_recording_into_parts_that_add_up(self):
         target = Steered(self)
@@ -133,6 +150,23 @@ class Live(unittest.TestCase):
         by_name = target.shown("summary", "--from", "m3:2", "--to", "m3:3")["window"]
         self.assertEqual((by_name["from_ns"], by_name["to_ns"]), (marks[10]["time_ns"], marks[17]["time_ns"]))
 
+    def check_windows(self, target, whole):
+        """Those between switches add up to the whole."""
+        numbers = sorted(random.Random(5).sample(range(1, len(whole["marks"]) + 1), 8))
+        cuts = ["start", *[f"#{number}" for number in numbers], "end"]
+        counted = ("allocations", "allocated_bytes", "frees")
+        sums = dict.fromkeys(counted, 0)
+        growth = {"bytes": 0, "blocks": 0}
+        for begin, end in zip(cuts, cuts[1:]):
+            part = target.shown("summary", "--from", begin, "--to", end)
+            for unit in growth:
+                growth[unit] += part["window"][f"growth_{unit}"]
+            for name in counted:
+                sums[name] += part["totals"][name]
+            sums["frees"] += part["window"]["older_freed_blocks"] or 0
+        self.assertEqual(sums, {name: whole["totals"][name] for name in counted})
+        self.assertEqual(growth, {unit: whole["totals"][f"live_{unit}"] for unit in growth})
+
     def switched(self, *options):
         target = Steered(self, *options)
         self.check(target.console(*["stop", "start"] * 200))
@@ -144,6 +178,7 @@ class Live(unittest.TestCase):
         report = target.shown("summary")
         totals = report["totals"]
         self.assertEqual(totals["allocations"] - totals["frees"], totals["live_blocks"])
+        self.check_windows(target, report)
         self.assertEqual(totals["bad_frees"] + totals["double_frees"], 0, "who was not seen isn't accused")
         self.assertFalse(report["capture"]["known"]["leaks"])
         self.assertFalse(report["capture"]["known"]["releases"])

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from heaptap_test import heaptap
+from heaptap_test import HEAPTAP, heaptap, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs/man"
@@ -44,7 +44,7 @@ class ManPages(unittest.TestCase):
     maxDiff = None
 
     def test_each_command_has_a_page(self):
-        pages = {page.name.removeprefix("heaptap-").removesuffix(".1.scd") for page in PAGES.glob("heaptap-*.1.scd")}
+        pages = {page.name.removeprefix("heaptap-").removesuffix(".1.scd") for page in PAGES.glob("heaptap-*.1.scd")} - {"target"}
         self.assertLessEqual(commands(), pages)
         self.assertLessEqual(pages - commands(), COMING)
 
@@ -54,6 +54,12 @@ class ManPages(unittest.TestCase):
                 known = options_in_help(command)
                 self.assertIn("--help", known)
                 self.assertEqual(options_in_page(command), known)
+
+    def test_the_targets_page_has_its_options(self):
+        help_text = run([pathlib.Path(HEAPTAP).parent / "heaptap-target", "--help"]).stdout.decode()
+        named = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", help_text, re.MULTILINE))
+        self.assertIn("--token-file", named)
+        self.assertEqual({name for name in options_in_page("target") if name.startswith("--")}, named | {"--help"})
 
     def test_overview_names_each_command(self):
         overview = (PAGES / "heaptap.1.scd").read_text()

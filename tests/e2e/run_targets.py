@@ -1,6 +1,7 @@
 """Runs the target programs with and without heaptap: output and status are equal, and the expectations in the program
 hold for its trace. Arguments: names of programs (default: all). --via=ptrace: by this way. --variant=NAME: the programs that
-are built so (tests/targets/variants.txt). --part=1/4: the first quarter of the programs, in turns. HEAPTAP_AGGREGATE=1: with --aggregate."""
+are built so (tests/targets/variants.txt). --far=unix, --far=tcp (with a token): on another machine, as it were, by
+heaptap-target. --part=1/4: the first quarter of the programs, in turns. HEAPTAP_AGGREGATE=1: with --aggregate."""
 import itertools
 import os
 import pathlib
@@ -9,6 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import expectations
+import far
 import heaptap_test
 import leak_expectations
 import variants
@@ -26,6 +28,7 @@ VARIANTS = variants.read()
 
 class Targets(heaptap_test.TestCase):
     via = ""
+    far = ""
     variant = variants.USUAL
     part = "1/1"
 
@@ -38,6 +41,8 @@ class Targets(heaptap_test.TestCase):
         if self.via == "ptrace" or self.variant != variants.USUAL:
             self.skip_left_out(source)
             variants.adapt(target, VARIANTS[self.variant].differs.get(source.stem, []))
+        if self.far and source.stem == "surroundings":
+            self.skipTest("what it has open is of this test")
         if target.trace == "none" or (AGGREGATE and ("--via" in target.options or target.trace == "threads")):
             self.skipTest("not for this test")
         return target, folder
@@ -72,8 +77,9 @@ class Targets(heaptap_test.TestCase):
         trace = folders[1].parent / f"{folders[1].name}.htap"
         via = ["--via", self.via] if self.via and "--via" not in target.options else []
         options = [*target.options, *(["--aggregate"] if AGGREGATE else []), *via]
-        traced = heaptap_test.heaptap("run", "-q", *options, "-o", trace, "--", *command, stdin=target.stdin, env=env,
-                                      cwd=folders[1], timeout_s=heaptap_test.TIMEOUT_S + 20 * bare.seconds)
+        how = {"stdin": target.stdin, "env": env, "cwd": folders[1], "timeout_s": heaptap_test.TIMEOUT_S + 20 * bare.seconds}
+        words = ["-q", *options, "-o", trace, "--", *command]
+        traced = far.run(self.far, trace.parent, *words, **how) if self.far else heaptap_test.heaptap("run", *words, **how)
         for what in ("status", "stdout", "stderr"):
             self.assertEqual(getattr(traced, what), getattr(bare, what), f"{what} under heaptap and without it differ\n{traced}")
         self.assertEqual(os.listdir(folders[1]), os.listdir(folders[0]), "files in the working folder")
@@ -118,7 +124,7 @@ def _add(source):
 
 
 def _main(words):
-    for word in [word for word in words if word.startswith(("--via=", "--variant=", "--part="))]:
+    for word in [word for word in words if word.startswith(("--via=", "--variant=", "--part=", "--far="))]:
         words.remove(word)
         setattr(Targets, *word[2:].split("="))
     wanted = VARIANTS[Targets.variant].programs

@@ -2,8 +2,10 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -39,6 +41,33 @@ int main() {
 """
 
 
+# Makes as many blocks as a line says, of sizes that don't compress, and says when it is done.
+WORKING = r"""
+#include <unistd.h>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+void* kept[4096];
+int main() {
+  std::printf("%d\n", getpid());
+  std::fflush(stdout);
+  uint64_t random = 88172645463325252;
+  for (long count = 0; std::scanf("%ld", &count) == 1;) {
+    for (long i = 0; i < count; ++i) {
+      random ^= random << 13;
+      random ^= random >> 7;
+      random ^= random << 17;
+      void*& place = kept[random % 4096];
+      std::free(place);
+      place = std::malloc(random >> 20 & 4095);
+    }
+    std::puts("done");
+    std::fflush(stdout);
+  }
+}
+"""
+
+
 class Tmux:
     """A terminal with a program on it; a server of its own."""
 
@@ -63,12 +92,15 @@ class Tmux:
 
     def wait_for(self, *texts):
         """The screen, as soon as it has all of them."""
+        return self.wait_until(lambda screen: all(text in screen for text in texts), texts)
+
+    def wait_until(self, is_so, what):
         end = time.monotonic() + PATIENCE
         while True:
             screen = self.screen()
-            if all(text in screen for text in texts):
+            if is_so(screen):
                 return screen
-            assert time.monotonic() < end, f"no {texts} in:\n{screen}"
+            assert time.monotonic() < end, f"no {what} in:\n{screen}"
             time.sleep(0.05)
 
     def end(self):
@@ -142,6 +174,22 @@ class Top(heaptap_test.TestCase):
         self.assertIsNone(sample["stacks"][0]["growth_bytes"])
         self.assertEqual(len(sample["stacks"]), 2)
         self.assertGreaterEqual(sample["stacks"][0]["leaked_bytes"], sample["stacks"][1]["leaked_bytes"])
+
+    def test_ages_are_those_of_the_blocks(self):
+        trace = self.record()
+        sample = json.loads(heaptap("top", "--json", "-n", "1000", "--sort", "age", trace).stdout)
+        blocks = json.loads(heaptap("show", "blocks", "--json", "-n", "0", trace).stdout)["blocks"]
+        times = {}
+        for block in blocks:
+            times.setdefault(block["stack"], []).append(block["allocated_at_ns"])
+        self.assertTrue(times)
+        ages = {stack["id"]: stack["mean_age_ns"] for stack in sample["stacks"]}
+        for stack, allocated in times.items():
+            self.assertEqual(ages[stack], sample["time_ns"] - sum(allocated) // len(allocated))
+        for stack in sample["stacks"]:
+            self.assertEqual(stack["mean_age_ns"] is None, stack["live_blocks"] == 0, stack)
+        known = [stack["mean_age_ns"] for stack in sample["stacks"] if stack["live_blocks"] != 0]
+        self.assertEqual(known, sorted(known, reverse=True), "the oldest first")
 
     def test_what_cannot_be_shown_is_an_error(self):
         for arguments, status in ((("no/such.htap",), 125), (("--delay", "1ms", "1"), 2), (("--once", "--json", "1"), 2), (("--sort", "x"), 2)):
@@ -286,11 +334,225 @@ class Top(heaptap_test.TestCase):
         attached.send_signal(signal.SIGINT)
         attached.wait(PATIENCE)
 
+    def test_rates_do_not_jump_between_frames(self):
+        # A frame comes once a second, as samples do: none of these may be taken for a second in which nothing happened.
+        process = self.start_growing()
+        outcome = heaptap("top", "--json", "--delay", "300ms", "--count", "14", process.pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
+        samples = [json.loads(line) for line in outcome.stdout.splitlines()]
+        rates = [sample["totals"]["allocations_per_second"] for sample in samples]
+        known = [rate for rate in rates[len(rates) // 2:] if rate is not None]
+        self.assertTrue(known, rates)
+        self.assertGreater(min(known), 0, rates)
+
+    def test_a_process_that_does_nothing_has_rates_of_nothing(self):
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdin.close)
+        outcome = heaptap("top", "--json", "--delay", "1s", "--count", "4", process.pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertEqual(json.loads(outcome.stdout.splitlines()[-1])["totals"]["allocations_per_second"], 0)
+        self.assertIsNone(process.poll())
+
+    def test_resized_while_it_runs(self):
+        screen = self.on_tmux(HEAPTAP, "top", "--delay", "200ms", str(self.start_growing().pid))
+        screen.wait_for("growing (pid", "keep_line")
+        for width, height, texts in ((40, 10, ("growin", "q quit")), (200, 60, ("growing (pid", "CALLS/S", "LIFETIME", "p freeze")),
+                                     (80, 24, ("growing (pid", "q quit")), (20, 4, ("q quit",)), (80, 24, ("growing (pid", "WHERE", "q quit"))):
+            with self.subTest(width=width, height=height):
+                screen.tmux("resize-window", "-x", str(width), "-y", str(height))
+                lines = screen.wait_for(*texts).rstrip("\n").split("\n")
+                self.assertLessEqual(len(lines), height)
+                self.assertEqual([line for line in lines if len(line) > width], [])
+                # The head is there once: nothing of the size before is left.
+                if width < 40:
+                    continue
+                self.assertEqual(sum("growing (pid" in line or line.lstrip().startswith("growin") for line in lines), 1, lines)
+        screen.keys("q")
+        screen.wait_for("status 0")
+
+    def test_a_click_chooses_a_row_and_a_second_one_opens_it(self):
+        trace = self.record()
+        screen = self.on_tmux(HEAPTAP, "top", trace, environment={"TERM": "screen"})
+        before = screen.wait_for("WHERE", "q quit").split("\n")
+        row = next(number for number, line in enumerate(before) if "WHERE" in line) + 2
+        stack = before[row].partition("#")[2].split()[0]
+
+        def click():
+            for button in (0, 3):  # pressed, released
+                screen.keys("-H", "1b", "5b", "4d", f"{32 + button:x}", f"{32 + 10:x}", f"{33 + row:x}")
+        click()
+        time.sleep(0.2)
+        self.assertIn("WHERE", screen.screen())
+        click()
+        screen.wait_for(f"Stack #{stack}", "Frames, innermost first")
+        screen.keys("Escape")
+        screen.wait_for("WHERE")
+        screen.keys("q")
+        screen.wait_for("status 0")
+
+    def test_a_process_with_a_title_of_its_own(self):
+        source = self.folder / "titled.cc"
+        source.write_text(r"""
+#include <cstdio>
+#include <cstring>
+int main(int argc, char** argv) {
+  char* const end = argv[argc - 1] + std::strlen(argv[argc - 1]);
+  std::memset(argv[0], 0, static_cast<size_t>(end - argv[0]));
+  std::strcpy(argv[0], "server: worker /run/a.sock");
+  std::puts("ready");
+  std::fflush(stdout);
+  std::getchar();
+}
+""")
+        program = self.folder / "titled one"
+        self.assertEqual(heaptap_test.run(["g++", "-o", program, source]).status, 0)
+        for arguments, name in ((["x" * 100], "server"), ([], "titled one")):
+            if not arguments:
+                source.write_text("#include <cstdio>\nint main() { std::puts(\"ready\"); std::fflush(stdout); std::getchar(); }")
+                self.assertEqual(heaptap_test.run(["g++", "-o", program, source]).status, 0)
+            process = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.addCleanup(process.stdout.close)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            self.addCleanup(process.stdin.close)
+            process.stdout.readline()
+            outcome = heaptap("top", "--json", "--count", "1", process.pid, cwd=self.folder)
+            self.assertEqual(outcome.status, 0, str(outcome))
+            self.assertEqual(json.loads(outcome.stdout)["process"]["program"], name)
+
     def test_starts_a_program_on_the_screen(self):
         screen = self.on_tmux(HEAPTAP, "top", "--delay", "200ms", "--", self.growing())
         screen.wait_for("growing (pid", "keep_line", "via agent")
         screen.keys("q")
         screen.wait_for("status 0")
+
+    # A server under load.
+
+    def start_redis(self, *recorder):
+        """The process that was started, the server's pid, and its clients' process; these go on for as long as they are let."""
+        server, client = shutil.which("redis-server"), shutil.which("redis-benchmark")
+        if not server or not client:
+            heaptap_test.skip_what_is_missing("redis-server and redis-benchmark")
+        address = self.folder / "redis.sock"
+        process = subprocess.Popen([*map(str, recorder), server, "--port", "0", "--unixsocket", address, "--save", "", "--appendonly", "no",
+                                    "--logfile", "/dev/null"], cwd=self.folder)
+        self.addCleanup(process.wait)
+        self.addCleanup(heaptap_test.end, process)
+        self.ask_redis("PING", process)
+        load = subprocess.Popen([client, "-s", address, "-c", "4", "-q", "-l", "-r", "10000", "-d", "100", "-t", "set,lpush,lrange_100,hset"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(load.wait)
+        self.addCleanup(load.kill)
+        pids = [process.pid, *heaptap_test.descendants(process.pid)]
+        (pid,) = [pid for pid in pids if pathlib.Path(f"/proc/{pid}/comm").read_text() == "redis-server\n"]
+        return process, pid, load
+
+    def ask_redis(self, request, process):
+        end = time.monotonic() + PATIENCE
+        while True:
+            self.assertIsNone(process.poll())
+            try:
+                with socket.socket(socket.AF_UNIX) as connection:
+                    connection.connect(str(self.folder / "redis.sock"))
+                    connection.sendall(request.encode() + b"\r\n")
+                    return connection.recv(1000)
+            except OSError:
+                self.assertLess(time.monotonic(), end, "redis-server doesn't listen")
+                time.sleep(0.05)
+
+    def assert_sound_picture(self, screen, width, height):
+        lines = screen.rstrip("\n").split("\n")
+        self.assertEqual(len(lines), height, screen)
+        self.assertEqual([line for line in lines if len(line) > width], [], screen)
+        rows = [line.partition("  #")[2] for line in lines if "  #" in line]
+        self.assertEqual(len(rows), height - 7, screen)
+        # Each has a function's name, not only a place in a file; nearly all: of libraries that are stripped there are none.
+        named = [row for row in rows if re.match(r"\d+ (\[mapped\] )?[A-Za-z_]\w*( |$)", row)]
+        self.assertGreater(len(named), len(rows) / 2, screen)
+        self.assertEqual([row for row in rows if row.endswith("…")], [], screen)
+        self.assertLess(sum("..." in row for row in rows), len(rows) / 4, f"they are cut:\n{screen}")
+
+    def test_redis_under_load(self):
+        process, pid, load = self.start_redis(HEAPTAP, "run", "-q", "--no-leak-scan", "-o", self.trace, "--")
+        screen = self.on_tmux(HEAPTAP, "top", "--delay", "200ms", pid)
+        known = re.compile(r"allocs/s +[1-9][\d.,]*[kM]? .*frees/s +[1-9]", re.DOTALL)
+        is_full = lambda text: known.search(text) and text.count("  #") == text.rstrip().count("\n") - 6 and "…" not in text
+        for width, height in ((80, 24), (200, 60)):
+            with self.subTest(width=width, height=height):
+                screen.tmux("resize-window", "-x", str(width), "-y", str(height))
+                picture = screen.wait_until(lambda text: len(text.rstrip("\n").split("\n")) == height and is_full(text), "rates and named stacks")
+                self.assertIn(f"redis-server (pid {pid})", picture)
+                self.assertRegex(picture.split("\n")[0], r"via agent +\d\d:\d\d:\d\d$")
+                self.assertIn(" AGE ", picture)
+                self.assert_sound_picture(picture, width, height)
+        screen.keys("q")
+        screen.wait_for("status 0")
+        self.assertEqual(self.ask_redis("PING", process), b"+PONG\r\n")
+        self.assertIsNone(load.poll(), "its clients didn't notice")
+        os.kill(pid, signal.SIGTERM)
+        self.assertEqual(process.wait(PATIENCE), 0)
+        self.assertEqual(heaptap_test.summary(self.trace)["capture"]["lost_events"], 0)
+
+    def test_redis_under_load_is_attached_to_and_let_go(self):
+        process, pid, load = self.start_redis()
+        outcome = heaptap("top", "--json", "--delay", "500ms", "--count", "4", pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
+        last = json.loads(outcome.stdout.splitlines()[-1])
+        self.assertGreater(last["totals"]["allocations_per_second"], 0)
+        self.assertTrue(any(stack["site"].partition(" ")[0].isidentifier() for stack in last["stacks"]), last["stacks"])
+        self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{pid}/status").read_text())
+        self.assertEqual(self.ask_redis("PING", process), b"+PONG\r\n")
+        self.assertIsNone(load.poll(), "its clients didn't notice")
+        os.kill(pid, signal.SIGTERM)
+        self.assertEqual(process.wait(PATIENCE), 0)
+
+    # A program that is faster than the reader.
+
+    def test_a_reader_that_was_stopped_says_so_and_catches_up(self):
+        source = self.folder / "working.cc"
+        source.write_text(WORKING)
+        self.assertEqual(heaptap_test.run(["g++", "-O1", "-o", self.folder / "working", source]).status, 0)
+        recorder = subprocess.Popen([HEAPTAP, "run", "-q", "--no-leak-scan", "-o", self.trace, "--", self.folder / "working"],
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.stdout.close)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(heaptap_test.end, recorder)
+        pid = int(recorder.stdout.readline())
+        top = subprocess.Popen([HEAPTAP, "top", "--json", "--delay", "50ms", str(pid)], stdout=subprocess.PIPE, text=True, cwd=self.folder)
+        self.addCleanup(top.stdout.close)
+        self.addCleanup(top.wait)
+        self.addCleanup(heaptap_test.end, top)
+        before = json.loads(top.stdout.readline())
+        nice = [int(thread.read_text().rpartition(")")[2].split()[16]) for thread in pathlib.Path(f"/proc/{top.pid}/task").glob("*/stat")]
+        self.assertIn(min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19), nice, "its reader lets others go first")
+        os.kill(top.pid, signal.SIGSTOP)
+        # The program and its recording don't wait for who looks at them.
+        recorder.stdin.write("2000000\n")
+        recorder.stdin.flush()
+        self.assertEqual(recorder.stdout.readline(), "done\n")
+        end = time.monotonic() + PATIENCE
+        while self.trace.stat().st_size < 4 << 20:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        os.kill(top.pid, signal.SIGCONT)
+        samples = [before]
+        while samples[-1]["behind_bytes"] != 0 or samples[-1]["totals"]["allocations"] < 2_000_000:
+            samples.append(json.loads(top.stdout.readline()))
+        behind = [sample for sample in samples if sample["behind_bytes"] > 1 << 20]
+        self.assertTrue(behind, [sample["behind_bytes"] for sample in samples])
+        self.assertGreater(behind[0]["behind_ns"], 0)
+        counted = [sample["totals"]["allocations"] for sample in samples]
+        self.assertEqual(counted, sorted(counted))
+        recorder.stdin.close()
+        self.assertEqual(recorder.wait(PATIENCE), 0)
+        summary = heaptap_test.summary(self.trace)
+        self.assertEqual(summary["capture"]["lost_events"], 0)
+        for name, name_there in (("allocations", "allocations"), ("releases", "frees"), ("live_bytes", "live_bytes"), ("live_blocks", "live_blocks")):
+            self.assertEqual(samples[-1]["totals"][name], summary["totals"][name_there], name)
+        self.assertEqual(samples[-1]["behind_ns"], 0)
 
     def test_says_why_it_cannot_attach(self):
         outcome = heaptap("top", "--once", "999999999", cwd=self.folder)

@@ -29,7 +29,7 @@ void check(const model::HeapScan& scan, const model::Tables& tables) {
   for (size_t i = 0; i < block_count; ++i) {
     const model::ScannedBlock& block = scan.blocks[i];
     FUZZ_EXPECT(block.site < tables.sites.size() && block.address + block.size_bytes >= block.address);
-    FUZZ_EXPECT(i == 0 || block.address > scan.blocks[i - 1].address);
+    FUZZ_EXPECT(i == 0 || block.address >= scan.blocks[i - 1].address);
     for (uint32_t p = scan.pointers_begin[i]; p < scan.pointers_begin[i + 1]; ++p) {
       FUZZ_EXPECT(scan.pointers[p].to < block_count && scan.pointers[p].offset < block.size_bytes);
       FUZZ_EXPECT(p == scan.pointers_begin[i] || scan.pointers[p].offset >= scan.pointers[p - 1].offset);

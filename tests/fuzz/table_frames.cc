@@ -5,6 +5,7 @@
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
 #include "trace/table_frames.h"
+#include "wire/frame.h"
 
 using namespace heaptap;
 
@@ -15,7 +16,9 @@ model::Tables made_up_tables() {
   model::Tables tables = trace::empty_tables();
   for (uint64_t i = 0; i < 40; ++i) tables.codes.push_back({0x400000 + i * 16, static_cast<uint32_t>(i % 3), false});
   for (uint32_t i = 0; i < 30; ++i) tables.stacks.push_back({i, i});
-  tables.sites.push_back({model::EventKind::kAllocate, wire::Function::kMalloc, 20});
+  tables.labels.push_back({0, wire::LabelKind::kTag, "outer"});
+  tables.labels.push_back({1, wire::LabelKind::kTag, "inner"});
+  tables.sites.push_back({model::EventKind::kAllocate, wire::Function::kMalloc, 20, 2});
   return tables;
 }
 
@@ -29,6 +32,8 @@ bool read(unsigned table, wire::VarintReader& in, model::Tables& tables) {
       return trace::read_stacks(in, tables);
     case 3:
       return trace::read_sites(in, tables);
+    case 4:
+      return trace::read_labels(in, tables);
     default:
       return trace::read_threads(in, tables);
   }
@@ -48,6 +53,9 @@ void write(unsigned table, trace::ByteBuffer& out, const model::Tables& tables, 
     case 3:
       trace::write_sites(out, tables.sites, before.sites.size());
       break;
+    case 4:
+      trace::write_labels(out, tables.labels, before.labels.size());
+      break;
     default:
       trace::write_threads(out, tables.threads, before.threads.size());
       break;
@@ -61,7 +69,11 @@ void check(const model::Tables& tables) {
   for (const model::Site& site : tables.sites) {
     FUZZ_EXPECT(site.stack < tables.stacks.size());
     FUZZ_EXPECT(static_cast<uint8_t>(site.function) < wire::kFunctionCount);
-    FUZZ_EXPECT(site.kind >= model::EventKind::kAllocate && site.kind <= model::EventKind::kUnmap);
+    FUZZ_EXPECT(site.kind >= model::EventKind::kAllocate && site.kind <= model::kLastEventKind);
+    FUZZ_EXPECT(site.label < tables.labels.size());
+  }
+  for (size_t i = 1; i < tables.labels.size(); ++i) {
+    FUZZ_EXPECT(tables.labels[i].parent < i && tables.labels[i].kind != wire::LabelKind::kNone);
   }
   for (const model::Module& module : tables.modules) FUZZ_EXPECT(module.start <= module.end);
 }
@@ -78,21 +90,24 @@ bool equal(const model::Tables& a, const model::Tables& b) {
     return x.parent == y.parent && x.code == y.code;
   };
   const auto same_site = [](const model::Site& x, const model::Site& y) {
-    return x.kind == y.kind && x.function == y.function && x.stack == y.stack;
+    return x.kind == y.kind && x.function == y.function && x.stack == y.stack && x.label == y.label;
+  };
+  const auto same_label = [](const model::Label& x, const model::Label& y) {
+    return x.parent == y.parent && x.kind == y.kind && x.name == y.name;
   };
   const auto same_thread = [](const model::Thread& x, const model::Thread& y) {
     return x.number == y.number && x.kernel_id == y.kernel_id && x.name == y.name;
   };
   return std::ranges::equal(a.modules, b.modules, same_module) && std::ranges::equal(a.codes, b.codes, same_code) &&
          std::ranges::equal(a.stacks, b.stacks, same_stack) && std::ranges::equal(a.sites, b.sites, same_site) &&
-         std::ranges::equal(a.threads, b.threads, same_thread);
+         std::ranges::equal(a.labels, b.labels, same_label) && std::ranges::equal(a.threads, b.threads, same_thread);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   fuzz::ByteSource source(bytes, size_bytes);
-  const unsigned table = source.take<uint8_t>() % 5;
+  const unsigned table = source.take<uint8_t>() % 6;
   const std::span<const uint8_t> payload = source.rest();
   const model::Tables before = made_up_tables();
   model::Tables tables = before;
@@ -102,9 +117,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   if (!sound) return 0;
   trace::ByteBuffer written;
   write(table, written, tables, before);
+  // A frame ends in the number of its first entry: sites tell by it where labels end.
+  wire::put_u64(written.append(wire::kFirstNumberBytes), 0);
   model::Tables copy = before;
   wire::VarintReader again(written.data(), written.size());
-  FUZZ_EXPECT(read(table, again, copy) && again.at_end());
+  FUZZ_EXPECT(read(table, again, copy) && again.left() == wire::kFirstNumberBytes);
   FUZZ_EXPECT(equal(tables, copy));
   return 0;
 }

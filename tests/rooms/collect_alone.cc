@@ -5,7 +5,9 @@
 
 #include "collect/agent_server.h"
 #include "collect/agent_source.h"
+#include "collect/control_service.h"
 #include "collect/launch.h"
+#include "collect/local_recording.h"
 #include "collect/supervisor.h"
 
 using namespace heaptap;
@@ -18,9 +20,10 @@ int main(int count, char** arguments) {
   options.command.assign(arguments + 3, arguments + count);
   auto server = collect::AgentServer::create();
   if (!server) return 1;
-  collect::RecordedProcesses processes(options);
+  collect::RecordedProcesses processes(options, collect::LocalRecording::create);
   collect::AgentSource source(processes, *server);
-  collect::Supervisor supervisor({}, processes, source);
+  collect::ControlService service(processes, source);
+  collect::Supervisor supervisor({}, processes, source, service);
   auto launched = collect::launch({.program = arguments[3],
                                    .arguments = options.command,
                                    .environment = {},

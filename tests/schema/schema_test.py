@@ -9,6 +9,7 @@ import jsonschema
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
+import api_building
 import heaptap_test
 from heaptap_test import built, heaptap
 
@@ -120,6 +121,16 @@ class RealTraces(heaptap_test.TestCase):
         broken.write_bytes(b"no trace")
         self.assertEqual(len(self.document("check", "--json", *limits, self.trace, again, broken, statuses=(1,))["failed"]), 1)
 
+    def test_views_of_a_program_that_speaks(self):
+        program = self.folder / "speaks"
+        api_building.build("gcc -g -w -pthread -I", api_building.INCLUDE, api_building.SOURCES / "speaks.c", "-o", program)
+        for way, view in (("tags", "tags"), ("pools", "pools"), ("resources", "pools")):
+            outcome = heaptap("run", "-q", "-o", self.trace, "--force", "--", program, way, cwd=self.folder)
+            self.assertEqual(outcome.status, 5, str(outcome))
+            self.show_all()
+            by = view.removesuffix("s")
+            self.assertTrue(self.document("show", "top", "--by", by, "--json", self.trace)[view])
+
     def test_comparisons(self):
         self.record("leak_shop")
         other = self.folder / "other.htap"
@@ -207,6 +218,53 @@ class RealTraces(heaptap_test.TestCase):
             self.assertGreater(len(lines), 0, str(outcome))
             for line in lines:
                 validator(definition).validate(json.loads(line))
+
+
+TOP_SCHEMA = json.loads((HERE.parent.parent / "docs/top.schema.json").read_text())
+
+
+class TopLines(heaptap_test.TestCase):
+    """`heaptap top --json` prints what docs/top.schema.json says: an object a line."""
+
+    def lines(self, *arguments):
+        outcome = heaptap("top", "--json", *arguments, cwd=self.folder)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        lines = [json.loads(line) for line in outcome.stdout.decode().splitlines()]
+        validator = jsonschema.Draft202012Validator(TOP_SCHEMA)
+        for line in lines:
+            self.assertEqual([f"{'/'.join(map(str, error.path))}: {error.message[:300]}" for error in validator.iter_errors(line)], [])
+        return lines
+
+    def test_the_schema_is_one_and_refuses_other_keys(self):
+        jsonschema.Draft202012Validator.check_schema(TOP_SCHEMA)
+        for path, part in walk(TOP_SCHEMA):
+            if "properties" in part and path[-1:] != ("properties",):
+                self.assertIs(part.get("additionalProperties"), False, path)
+
+    def test_of_the_past(self):
+        for options in ((), ("--aggregate",), ("--no-leak-scan",)):
+            outcome = heaptap("run", "-q", *options, "--force", "-o", self.trace, "--", built("leak_shop"), cwd=self.folder)
+            self.assertEqual(outcome.status, 0, str(outcome))
+            line, = self.lines(self.trace)
+            self.assertTrue(line["stacks"])
+            self.assertEqual(self.lines("--filter", "there_is_none", self.trace)[0]["stacks"], [])
+
+    def test_of_what_runs(self):
+        target = subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", self.trace, "--", built("loses_on_demand")],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(heaptap_test.end, target)
+        target.stdout.readline()
+        pid = pathlib.Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text().split()[0]
+        for word in ("lose", "hold"):
+            target.stdin.write(word + "\n")
+            target.stdin.flush()
+            target.stdout.readline()
+            self.assertEqual(len(self.lines("--count", "3", "--delay", "100ms", pid)), 3)
+            heaptap("leaks", pid)
+        self.assertIsNotNone(self.lines("--count", "1", pid)[0]["leaks"])
+        heaptap("console", pid, "-x", "stop")
+        self.assertFalse(self.lines("--count", "1", pid)[0]["process"]["is_recording"])
+        target.communicate()
 
 
 if __name__ == "__main__":

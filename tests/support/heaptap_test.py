@@ -1,7 +1,7 @@
 """What the end-to-end tests share: where things are, running a program with a bound, running it under heaptap.
 
 Where things are comes from the environment: HEAPTAP (the program), TARGETS (folder of the built target programs),
-ORACLE (the counting library).
+ORACLE (the counting library), ANNOUNCER (the program that announces).
 """
 import base64
 import dataclasses
@@ -22,6 +22,7 @@ TARGET_SOURCES = {source.stem: source for source in sorted(TARGET_FOLDER.glob("*
 HEAPTAP = os.environ.get("HEAPTAP", str(HERE.parent.parent / "build/bin/heaptap"))
 TARGETS = pathlib.Path(os.environ.get("TARGETS", HERE.parent.parent / "build/tests/targets"))
 ORACLE = pathlib.Path(os.environ.get("ORACLE", HERE.parent.parent / "build/tests/support/liboracle.so"))
+ANNOUNCER = pathlib.Path(os.environ.get("ANNOUNCER", HERE.parent.parent / "build/tests/announce"))
 LONG = os.environ.get("HEAPTAP_LONG") == "1"
 TIMEOUT_S = int(os.environ.get("HEAPTAP_TIMEOUT", 300))  # of what hangs: a machine that is busy takes its time
 

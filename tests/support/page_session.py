@@ -12,6 +12,8 @@ BLOCK = re.compile(r"^" + re.escape(MARK) + r"\n```\w*\n(.*?)^```$", re.MULTILIN
 DURATION = r"\d+(?:\.\d+)? (?:ns|us|µs|ms|s|min)(?: \d+ s)?"
 # What is looked for in a page's line, and what may stand there instead.
 FORMS = [
+    # A peak in the middle of some milliseconds: how far that is from the end is a matter of the machine's pace.
+    (re.compile(r"(?<=iB )after " + DURATION + "$"), rf"(?:after {DURATION}|\(at the end: it was still growing\))"),
     (re.compile(DURATION), DURATION),
     (re.compile(r"0x[0-9a-f]+"), r"0x[0-9a-f]+"),
     (re.compile(r"(?<=\(pid )\d+"), r"\d+"),

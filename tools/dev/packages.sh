@@ -50,7 +50,7 @@ policy=/usr/sbin/policy-rc.d
 # The lists are fetched where one of the packages is unknown, or where the known version is no longer served.
 install_packages() {
   local updated=no
-  if [[ " $* " == *" redis-server "* || " $* " == *" postgresql "* ]] && [[ ! -e $policy ]]; then
+  if [[ " $* " == *" redis-server "* || " $* " == *" postgresql "* || " $* " == *" avahi-daemon "* ]] && [[ ! -e $policy ]]; then
     # Tests start their own servers; none has to be left running on this machine.
     trap '"${as_root[@]}" rm -f "$policy"' EXIT
     printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null

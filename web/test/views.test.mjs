@@ -142,3 +142,50 @@ test('a view that a filter does not hold for says so, and only then', async () =
     }
   }
 });
+
+// A row of pixels through the first chart, below the names of marks.
+const pixelsAcross = (page) => page.evaluate(() => {
+  const canvas = globalThis.document.querySelector('.chart canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, Math.floor(canvas.height * .6), canvas.width, 1);
+  return Array.from({ length: canvas.width }, (_, x) => data.slice(4 * x, 4 * x + 4).join());
+});
+
+test('marks are lines in the timeline, and a list of their times and names', async () => {
+  const unmarked = await browser.show({ ...document, marks: [] }, { hash: 'v=timeline' });
+  assert.equal(await unmarked.locator('.marks').count(), 0);
+  const before = await pixelsAcross(unmarked);
+  const page = await browser.show({ ...document, more_marks: 7 }, { hash: 'v=timeline' });
+  assert.deepEqual(await page.locator('.marks li').allInnerTexts(), ['900.0 ms startup done', '7.00 s config reload']);
+  assert.match(await page.locator('section:has(.marks) .note').innerText(), /7 marks before them are left out/);
+  const changed = (await pixelsAcross(page)).flatMap((pixel, x) => (pixel === before[x] ? [] : [x]));
+  const lines = changed.filter((x, index) => index === 0 || x > changed[index - 1] + 1);
+  assert.equal(lines.length, 2, changed.join());
+  noFaults(page);
+});
+
+test('what is ignored is a table by rule, and is in no other list', async () => {
+  const count = { stacks: 3, allocations: 40, allocated_bytes: 5000, live_blocks: 2, live_bytes: 300, mapped_live_bytes: 0 };
+  const ignoring = structuredClone(document);
+  ignoring.summary.ignored = { ...count, rules: [{ ...count, place: '/etc/heaptap.conf:3', pattern: 'log.*\u001b' }] };
+  const page = await browser.show(ignoring);
+  assert.match(await text(page, '#ignored-title'), /Ignored: in the totals, and in no list\s+3 stacks/);
+  assert.deepEqual(await page.locator('#ignored tbody tr > *').allInnerTexts(), ['log.*\\x1b', '3', bytesText(300), bytesText(5000), '40']);
+  assert.equal(await page.locator('#ignored tbody bdi').getAttribute('title'), '/etc/heaptap.conf:3');
+  assert.equal(await (await browser.show(document)).locator('#ignored').count(), 0);
+  noFaults(page);
+});
+
+test('a stack says what the program calls it: its tags, or its pool', async () => {
+  const spoken = structuredClone(document);
+  ['tag: request/parse', 'sized, pool: arena'].forEach((label, stack) => {
+    spoken.stacks.variant[stack] = spoken.strings.length;
+    spoken.strings.push(label);
+  });
+  const page = await browser.show(spoken, { hash: 'v=sites&stack=0' });
+  assert.match(await text(page, '.panel'), /\(tag: request\/parse\)/);
+  await go(page, 'v=sites&stack=1');
+  assert.match(await text(page, '.panel'), /\(sized, pool: arena\)/);
+  await go(page, 'v=sites&stack=2');
+  assert.doesNotMatch(await text(page, '.panel'), /tag:|pool:/);
+  noFaults(page);
+});

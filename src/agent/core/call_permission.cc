@@ -7,6 +7,7 @@
 #include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
 #include "agent/core/platform.h"
+#include "agent/core/report_signal.h"
 #include "agent/core/session.h"
 #include "agent/core/string.h"
 
@@ -119,6 +120,7 @@ Restriction::Restriction(Kind kind)
     : kind_(kind), was_strict_(kind == Kind::kStrict ? platform::thread_anchor().is_strict : 0) {
   if (may_call() && g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) make_reserve();
   if (may_call()) disarm_signals();
+  if (may_call()) report_signal::withdraw();
   // From here on no thread arms a signal. What one armed since then is put back, where no filter can be there yet.
   if (kind_ == Kind::kFilter) {
     if (g_filters.fetch_add(1, std::memory_order_acq_rel) == 0) disarm_signals();
@@ -137,6 +139,7 @@ Restriction::~Restriction() {
     g_strict.fetch_sub(1, std::memory_order_acq_rel);
     platform::thread_anchor().is_strict = was_strict_;
   }
+  if (g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) report_signal::arm();
   arm_signals();
 }
 

@@ -15,6 +15,7 @@ using unwind::EndProof;
 using unwind::kByFramePointer;
 
 __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
+  tables.look_for_rows();
   const uint32_t changes = tables.changes.value();
   if (changes != changes_) [[unlikely]] {
     count_ = 0;

@@ -2,8 +2,7 @@
 
 #include "agent/core/exit_request.h"
 #include "agent/core/kernel.h"
-
-extern "C" __attribute__((visibility("hidden"))) void heaptap_signal_return();
+#include "agent/core/report_signal.h"
 
 namespace heaptap::agent {
 namespace {
@@ -11,10 +10,6 @@ namespace {
 using arch::native::Unwinding;
 
 constexpr int kSignalCount = 65;
-constexpr uint64_t kWithInfo = 0x4;
-constexpr uint64_t kOnStack = 0x08000000;
-constexpr uint64_t kRestart = 0x10000000;
-constexpr uint64_t kHasRestorer = 0x04000000;
 constexpr uint64_t kAll = ~uint64_t{0};
 constexpr int kFirstProcess = 1;  // of a namespace: the kernel ignores what it leaves at the default
 
@@ -35,10 +30,10 @@ uintptr_t word_at(const void* base, uint64_t offset) {
   return *reinterpret_cast<const uintptr_t*>(static_cast<const uint8_t*>(base) + offset);
 }
 
-// Back to the default, and the same signal once more with all that the kernel said of it. It is blocked until this handler
-// has returned, so that the process ends with the registers that it was interrupted with.
-void let_happen(int number, void* info, void* context) {
-  kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(&g_programs[number]), 0, sizeof(uint64_t));
+}  // namespace
+
+void let_happen(int number, const KernelAction& programs, void* info, void* context) {
+  kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(&programs), 0, sizeof(uint64_t));
   const long process = kernel::call_for_program(__NR_getpid);
   const long thread = kernel::call_for_program(__NR_gettid);
   if (kernel::failed(
@@ -49,6 +44,8 @@ void let_happen(int number, void* info, void* context) {
   *reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(context) + Unwinding::kSignalMask) &= ~bit(number);
 }
 
+namespace {
+
 void on_fatal(int number, void* info, void* context) {
   const uintptr_t interrupted = word_at(context, Unwinding::kSignalStackPointer) - Unwinding::kRedZoneBytes;
   offer_scan({.kind = wire::ExitKind::kSignal,
@@ -57,11 +54,12 @@ void on_fatal(int number, void* info, void* context) {
               .interrupted_sp = interrupted,
               .signal = static_cast<uint32_t>(number),
               .status = 0});
-  let_happen(number, info, context);
+  let_happen(number, g_programs[number], info, context);
 }
 
 KernelAction own_action() {
-  return {reinterpret_cast<uintptr_t>(&on_fatal), kWithInfo | kOnStack | kRestart | kHasRestorer,
+  return {reinterpret_cast<uintptr_t>(&on_fatal),
+          signal_flag::kInfo | signal_flag::kOnStack | signal_flag::kRestart | signal_flag::kRestorer,
           reinterpret_cast<uintptr_t>(&heaptap_signal_return), kAll};
 }
 
@@ -103,7 +101,7 @@ void note_restarts(int number, bool restarts) {
   KernelAction now{};
   if (!is_fatal(number) || action(number, nullptr, &now) != 0 || !is_own_handler(now.handler)) return;
   uint64_t& flags = g_programs[number].flags;
-  flags = restarts ? flags | kRestart : flags & ~kRestart;
+  flags = restarts ? flags | signal_flag::kRestart : flags & ~signal_flag::kRestart;
   const KernelAction own = own_action();
   action(number, &own, nullptr);
 }
@@ -111,8 +109,12 @@ void note_restarts(int number, bool restarts) {
 void leave_signals_alone() {
   if (g_left_alone) return;
   g_left_alone = true;
-  if (may_call()) disarm_signals();
+  if (!may_call()) return;
+  disarm_signals();
+  report_signal::leave();
 }
+
+bool leaves_signals_alone() { return g_left_alone; }
 
 void arm_signals() {
   if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;

@@ -4,15 +4,9 @@
 #pragma once
 #include <stdint.h>
 
-namespace heaptap::agent {
+#include "agent/core/signal_action.h"
 
-// As the kernel has it.
-struct KernelAction {
-  uintptr_t handler;  // 0: the default
-  uint64_t flags;
-  uintptr_t restorer;
-  uint64_t mask;
-};
+namespace heaptap::agent {
 
 // Handles all fatal signals that are at their default. Once a session, where the end is watched.
 void arm_signals();
@@ -28,6 +22,12 @@ void note_restarts(int number, bool restarts);
 // An object asks for dispositions by system calls of its own, which can't be translated, and acts on what it finds: from now on
 // no signal is handled.
 void leave_signals_alone();
+bool leaves_signals_alone();
+
+// In a handler of this signal: what it does where the program has set `programs`, a default that ends it. The same signal comes
+// once more with all that the kernel said of it. It is blocked until this handler has returned, so that the process ends with the
+// registers that it was interrupted with.
+void let_happen(int number, const KernelAction& programs, void* info, void* context);
 
 bool is_fatal(int number);  // ends the process by default, and can be handled
 bool is_own_handler(uintptr_t handler);

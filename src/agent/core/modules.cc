@@ -1,6 +1,7 @@
 #include "agent/core/modules.h"
 
 #include "agent/core/string.h"
+#include "wire/late_rows.h"
 #include "wire/omitted_objects.h"
 
 namespace heaptap::agent {
@@ -31,6 +32,9 @@ void Modules::inherit(const wire::LogHeader& before, const wire::LogLayout& layo
   busy_.store(0, std::memory_order_relaxed);
   (void)changed();  // the child's first look at the loader
   notes_.take_over(before, layout_before);
+  for (uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
+    entries_[i].lacks_rows.store(false, std::memory_order_relaxed);  // the child's log isn't told yet
+  }
 }
 
 const Module* Modules::find(uint64_t address) const {
@@ -85,6 +89,8 @@ void Modules::note(const ModuleFacts& facts) {
   added.tables = {facts.tables_start, facts.tables_end, reinterpret_cast<const uint8_t*>(facts.tables_start),
                   facts.unwind_header};
   added.identity = identity;
+  added.rows_key = wire::late_rows_key(facts.build_id, facts.build_id_bytes);
+  added.lacks_rows.store(false, std::memory_order_relaxed);
   added.generation = wire::next_generation(entries_, count, facts.start, facts.end);
   added.omitted = wire::is_omitted(*log_, facts.path);
   added.loaded.store(true, std::memory_order_relaxed);

@@ -19,9 +19,11 @@ struct Module {
   uint64_t entry = 0;  // where the program or the loader begins; 0: it is neither
   unwind::CfiTables tables;
   uint64_t identity = 0;  // hash of path and build-id
+  uint64_t rows_key = 0;  // by which late rows are its own (wire/late_rows.h)
   uint32_t generation = 0;
   bool omitted = false;  // --omit: its calls are not recorded
   std::atomic<bool> loaded{false};
+  mutable std::atomic<bool> lacks_rows{false};  // code without a row was met in it
 };
 
 class Modules {
@@ -31,6 +33,14 @@ class Modules {
   // Goes on with a forked parent's list, in the child's own log.
   void inherit(const wire::LogHeader& before, const wire::LogLayout& layout_before, wire::LogHeader* log,
                const wire::LogLayout& layout);
+
+  // Calls forget(start, end) for each module that lacks rows.
+  template <typename Forget>
+  void for_each_without_rows(const Forget& forget) const {
+    for (uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+      if (entries_[i].lacks_rows.load(std::memory_order_relaxed)) forget(entries_[i].start, entries_[i].end);
+    }
+  }
 
   // The loaded module that holds the address, or null.
   [[nodiscard]] const Module* find(uint64_t address) const;

@@ -14,6 +14,7 @@
 
 namespace heaptap::agent {
 
+struct Label;
 struct ThreadState;
 
 // One per thread, zeroed when the thread starts. Lives as long as the thread can run code at all.
@@ -25,7 +26,9 @@ struct ThreadAnchor {
   uint32_t is_strict;     // 1: in strict seccomp mode, where a system call ends the thread (call_permission.h)
   uintptr_t inside_real;  // stack address of the hook whose real function may call others; 0: none
   ThreadState* states[kLevels];
-  uint64_t last_block;  // that it allocated; only with --aggregate
+  uint64_t last_block;   // that it allocated; only with --aggregate
+  const Label* tag;      // the innermost one that it is under; null: none
+  uint32_t unkept_tags;  // inside of that, for which there was no room
 
   // Whether it can record at once: nothing is being recorded, and states[0] is for this session and knows all its code.
   [[nodiscard]] bool is_ready(uint32_t changes) const { return ((ready_for ^ changes) | level) == 0; }

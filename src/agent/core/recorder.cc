@@ -1,8 +1,10 @@
 #include "agent/core/recorder.h"
 
 #include "agent/core/clock.h"
+#include "agent/core/labels.h"
 #include "agent/core/session.h"
 #include "agent/core/streams.h"
+#include "agent/core/string.h"
 #include "arch/native.h"
 
 namespace heaptap::agent {
@@ -75,6 +77,16 @@ inline void write_event(ThreadState& state, uint64_t tagged_address, uint64_t si
   put_record(state, tagged_address, size_bytes, wire::ticks_at(state, now), stack);
 }
 
+// The stack of an event, under the tags of its thread: of one that allocates.
+inline __attribute__((always_inline)) uint32_t tagged(const ThreadAnchor& anchor, wire::RecordKind kind,
+                                                      uint32_t stack) {
+  const Label* const tag = anchor.tag;
+  if (tag == nullptr) [[likely]]
+    return stack;
+  const bool allocates = kind == wire::RecordKind::kAllocate || kind == wire::RecordKind::kMap;
+  return allocates ? g_session.unwind.trie.with_label(stack, tag->number) : stack;
+}
+
 // An event of a block, in the totals. Releases need no stack: who allocated the block has one.
 inline void count(StreamHold& hold, ThreadState& state, const Observation& observation, uint32_t stack) {
   TotalsBook& totals = g_session.totals;
@@ -126,11 +138,16 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   CallStack& call_stack = state->call_stack;
   if (hold.is_nested() || is_loader) [[unlikely]]
     call_stack.reset();
-  const uint32_t stack = call_stack.capture(session.unwind, caller, site.slot);
+  uint32_t stack = call_stack.capture(session.unwind, caller, site.slot);
   if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(platform::own_code())) [[unlikely]] {
     hold.end_levels_below();
   }
   if (is_loader) call_stack.reset();
+  if (observation.label != nullptr) {
+    stack = session.unwind.trie.with_label(stack, observation.label->number);
+  } else {
+    stack = tagged(hold.anchor(), observation.kind, stack);
+  }
   if (counts) return count(hold, *state, observation, stack);
 
   write_event(
@@ -198,7 +215,7 @@ __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagge
     return record_special(anchor, tagged_address, size_bytes, slot);
   }
   if (stack == 0) stack = state.call_stack.walk(g_session.unwind, frame_at(slot), reinterpret_cast<uintptr_t>(slot));
-  write_event(state, tagged_address, size_bytes, 0, stack);
+  write_event(state, tagged_address, size_bytes, 0, tagged(anchor, wire::record_kind(tagged_address), stack));
   end_record(anchor, state);
 }
 
@@ -219,11 +236,27 @@ __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagge
   const uint64_t ticks = time_for(state, tagged_address) - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]]
     return record_begun(anchor, tagged_address, size_bytes, slot, stack);
-  put_record(state, tagged_address, size_bytes, static_cast<uint32_t>(ticks), stack);
+  put_record(state, tagged_address, size_bytes, static_cast<uint32_t>(ticks),
+             tagged(anchor, wire::record_kind(tagged_address), stack));
   end_record(anchor, state);
 }
 
 }  // namespace
+
+void note_text(ThreadAnchor& anchor, wire::NoteKind kind, uint64_t address, const char* text) {
+  if (g_session.log->recording_switch.load(std::memory_order_relaxed) ==
+      static_cast<uint32_t>(wire::RecordingSwitch::kLetGo)) {
+    return;  // nobody would take it out of the log
+  }
+  const size_t text_bytes = length_of(text, wire::kMaxNoteTextBytes);
+  StreamHold hold(anchor);
+  ThreadState* const state = hold.state();
+  if (state == nullptr) return;
+  if (state->chunk == nullptr || !wire::has_room_for_text(*state, text_bytes)) {
+    if (!next_chunk(*state, 0)) return;
+  }
+  wire::write_text_note(*state, read_time_in_order(), kind, address, text, static_cast<uint32_t>(text_bytes));
+}
 
 void record_allocation(ThreadAnchor& anchor, wire::Function function, uintptr_t block, uint64_t size_bytes,
                        const uintptr_t* slot) {

@@ -2,8 +2,10 @@
 
 #include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
+#include "agent/core/labels.h"
 #include "agent/core/log_areas.h"
 #include "agent/core/pieces.h"
+#include "agent/core/report_signal.h"
 #include "agent/core/streams.h"
 #include "agent/core/string.h"
 
@@ -100,6 +102,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
       !session.totals.start(log, checked)) {
     return false;
   }
+  unwind.start_late_rows(log, layout);
   session.is_plain = !session.omits && !session.totals.is_on();
   // A forked child has its parent's modules, and can't ask for them: the lock on their list may be held for ever by a thread
   // that it doesn't have.
@@ -110,6 +113,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
     unwind.modules.inherit(*before, layout_before, log, layout);
   }
   session.loader_code = platform::loader_code();
+  g_labels.start(log, layout);
   start_streams();
   log->agent_state.store(static_cast<uint32_t>(wire::AgentState::kRecording), std::memory_order_release);
   return true;
@@ -211,6 +215,7 @@ __attribute__((noinline)) bool start_session() {
   const bool started = log != nullptr && use_log(log, layout);
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
   platform::note_session(reason, started ? log : nullptr);
+  if (started) report_signal::arm();  // first: it may be one that ends processes
   if (started) arm_signals();
   return started;
 }

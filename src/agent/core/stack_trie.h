@@ -19,6 +19,12 @@ struct StackName {
   uint32_t hash;
 };
 
+// The hash of a stack under a label, which goes by its number: the hash of that isn't at hand where a label is.
+constexpr uint32_t hash_of_labelled(uint32_t node, uint32_t code) {
+  const uint64_t product = (uint64_t{node} << 32 | code) * 0xd6e8feb86659fd93u;
+  return static_cast<uint32_t>(product >> 32);
+}
+
 // The name of a stack without frames.
 constexpr StackName root_name(wire::StackEnd end) { return {static_cast<uint32_t>(end), static_cast<uint32_t>(end)}; }
 
@@ -67,6 +73,18 @@ class StackTrie {
     return number < wire::kRootCount ? Rule::kNoCode : wire::node_code(node(number));
   }
 
+  // The number of the stack under a label, which is not one of those that have one; the stack's own where there is no room left.
+  uint32_t with_label(uint32_t stack, uint32_t label) {
+    const uint32_t code = wire::kLabelCode | label;
+    const uint32_t hash = hash_of_labelled(stack, code);
+    const uint64_t wanted = wire::make_node(stack, code);
+    const uint32_t known = find(hash, [&](uint32_t number) { return node(number) == wanted; });
+    if (known != 0) [[likely]]
+      return known;
+    const uint32_t added = add(wanted, hash).node;
+    return added != static_cast<uint32_t>(wire::StackEnd::kTableFull) ? added : stack;
+  }
+
   // `parent` with `code` called from it; the root kTableFull where there is no room left.
   StackName intern(StackName parent, uint32_t code) {
     const uint32_t hash = hash_with(parent.hash, code);
@@ -99,9 +117,7 @@ class StackTrie {
       if (hashes_ == nullptr) return;
       for (uint32_t number = 0; number < count_; ++number) {
         const uint64_t node = trie.node(number);
-        const uint32_t parent = wire::node_parent(node);
-        hashes_[number] =
-            number < wire::kRootCount || parent >= number ? number : hash_with(hashes_[parent], wire::node_code(node));
+        hashes_[number] = hash_of(number, node);
       }
     }
     ~Hashes() {
@@ -115,6 +131,14 @@ class StackTrie {
     }
 
    private:
+    [[nodiscard]] uint32_t hash_of(uint32_t number, uint64_t node) const {
+      const uint32_t parent = wire::node_parent(node);
+      const uint32_t code = wire::node_code(node);
+      if (number < wire::kRootCount) return number;
+      if (wire::is_label_code(code)) return hash_of_labelled(parent, code);
+      return parent < number ? hash_with(hashes_[parent], code) : number;
+    }
+
     uint32_t mask_;
     uint32_t count_ = 0;
     size_t bytes_ = 0;

@@ -196,6 +196,7 @@ __attribute__((noinline)) bool next_chunk(ThreadState& state, uint64_t earliest)
     count_lost_without_stream();
     return false;
   }
+  g_session.unwind.look_for_rows();  // for a thread whose stacks are all known
   if (!g_streams.next_chunk(state, earliest)) return false;
   constexpr uint32_t kMaxTakes = wire::kChunkBytes / sizeof(wire::Record) / 6;  // of its records, where owners pay
   if (state.takes > kMaxTakes) g_session.owners.give_up();

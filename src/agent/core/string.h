@@ -11,6 +11,13 @@ inline size_t length_of(const char* text) {
   return length;
 }
 
+// At most `most`.
+inline size_t length_of(const char* text, size_t most) {
+  size_t length = 0;
+  while (length < most && text[length] != '\0') ++length;
+  return length;
+}
+
 inline bool equal(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) {
     ++a;
@@ -35,6 +42,25 @@ inline const char* file_name_of(const char* path) {
 }
 
 inline void copy_bytes(void* to, const void* from, size_t bytes) { __builtin_memcpy(to, from, bytes); }
+
+// Both give the end of what is there then, which there has to be room for.
+inline char* append(char* to, const char* text) {
+  const size_t length = length_of(text);
+  copy_bytes(to, text, length + 1);
+  return to + length;
+}
+
+inline char* append_number(char* to, uint32_t number) {
+  char digits[10];
+  size_t count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  while (count > 0) *to++ = digits[--count];
+  *to = '\0';
+  return to;
+}
 
 inline __attribute__((always_inline)) uintptr_t load_word(uintptr_t address) {
   return *reinterpret_cast<const uintptr_t*>(address);

@@ -8,6 +8,7 @@
 #include "agent/core/stack_trie.h"
 #include "arch/native.h"
 #include "arch/signal_frames.h"
+#include "wire/late_rows.h"
 #include "wire/log.h"
 
 namespace heaptap::agent {
@@ -26,6 +27,14 @@ class UnwindTables {
   Modules modules;
 
   void refresh_modules();
+
+  // Rows may come late, by this log.
+  void start_late_rows(wire::LogHeader* log, const wire::LogLayout& layout);
+  // Whether some came since the last look. Then what walks found without them is forgotten.
+  void look_for_rows() {
+    if (late_rows_.reach() != seen_rows_.load(std::memory_order_relaxed)) [[unlikely]]
+      take_rows();
+  }
 
   void set_depth_limit(uint32_t limit) { depth_limit_ = limit; }
   [[nodiscard]] uint32_t depth_limit() const { return depth_limit_; }
@@ -80,8 +89,14 @@ class UnwindTables {
 
   // Makes the row of an address that the rule table doesn't know.
   Rule learn(uint64_t key);
+  // The row that came late, of an instruction in a module whose own tables have none.
+  [[nodiscard]] unwind::Row late_row_of(const Module& module, uint64_t pc, uint64_t key);
+  void take_rows();
 
   uint32_t depth_limit_ = 0;
+  wire::LogHeader* log_ = nullptr;
+  wire::LateRowsReader late_rows_;
+  std::atomic<uint32_t> seen_rows_{0};
 };
 
 }  // namespace heaptap::agent

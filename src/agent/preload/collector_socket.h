@@ -15,6 +15,7 @@ inline constexpr long kSeqPacket = 5;
 inline constexpr long kCloseOnExec = 02000000;
 inline constexpr long kNoSignal = 0x4000;
 inline constexpr long kSocketLevel = 1;
+inline constexpr long kPeerCredentials = 17;
 inline constexpr long kReceiveTimeout = 20;
 inline constexpr long kSendTimeout = 21;
 inline constexpr int kAnswerSeconds = 5;
@@ -53,6 +54,14 @@ struct ControlMessage {
   int descriptor;
 };
 
+// A message with a descriptor of this process's.
+inline bool send_descriptor(long socket, const void* message, size_t bytes, long descriptor, long flags) {
+  MessagePart part{const_cast<void*>(message), bytes};
+  ControlMessage rights{sizeof(size_t) + 3 * sizeof(int), 1, 1, static_cast<int>(descriptor)};
+  MessageHeader header{nullptr, 0, &part, 1, &rights, sizeof(rights), 0};
+  return kernel::system_call(__NR_sendmsg, socket, reinterpret_cast<long>(&header), flags) == static_cast<long>(bytes);
+}
+
 // A socket that closes itself.
 class Socket {
  public:
@@ -63,7 +72,7 @@ class Socket {
 
   bool connect_to_collector() {
     if (descriptor_ < 0) return false;
-    set_patience();
+    set_patience(kAnswerSeconds);
     const SocketAddress address = collectors_address();
     return !kernel::failed(kernel::system_call(__NR_connect, descriptor_, reinterpret_cast<long>(&address),
                                                static_cast<long>(collectors_address_bytes())));
@@ -80,7 +89,7 @@ class Socket {
     other.close();
     descriptor_ = ends[0];
     other.descriptor_ = ends[1];
-    set_patience();
+    set_patience(kAnswerSeconds);
     return true;
   }
 
@@ -107,19 +116,38 @@ class Socket {
     return received == static_cast<long>(bytes);
   }
 
+  // The same with a descriptor of this process's.
+  bool send_with(const void* message, size_t bytes, int descriptor) {
+    return send_descriptor(descriptor_, message, bytes, descriptor, kNoSignal);
+  }
+
+  // How long a message may take either way.
+  void set_patience(int seconds) const {
+    __kernel_timespec limit{seconds, 0};
+    for (const long option : {kReceiveTimeout, kSendTimeout}) {
+      kernel::system_call(__NR_setsockopt, descriptor_, kSocketLevel, option, reinterpret_cast<long>(&limit),
+                          sizeof(limit));
+    }
+  }
+
+  // The process that listens at the other end, as this one knows it; 0: not known.
+  [[nodiscard]] int peer() const {
+    struct {
+      int process;
+      uint32_t user, group;
+    } credentials{};
+    int bytes = sizeof(credentials);
+    kernel::system_call(__NR_getsockopt, descriptor_, kSocketLevel, kPeerCredentials,
+                        reinterpret_cast<long>(&credentials), reinterpret_cast<long>(&bytes));
+    return credentials.process;
+  }
+
   [[nodiscard]] long descriptor() const { return descriptor_; }
 
  private:
   void close() {
     if (descriptor_ >= 0) kernel::close(static_cast<int>(descriptor_));
     descriptor_ = -1;
-  }
-  void set_patience() const {
-    __kernel_timespec limit{kAnswerSeconds, 0};
-    for (const long option : {kReceiveTimeout, kSendTimeout}) {
-      kernel::system_call(__NR_setsockopt, descriptor_, kSocketLevel, option, reinterpret_cast<long>(&limit),
-                          sizeof(limit));
-    }
   }
 
   long descriptor_;

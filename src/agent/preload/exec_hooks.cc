@@ -9,6 +9,7 @@
 
 #include "agent/core/call_permission.h"
 #include "agent/core/kernel.h"
+#include "agent/core/report_signal.h"
 #include "agent/core/session.h"
 #include "agent/core/string.h"
 #include "agent/preload/exec_check.h"
@@ -59,6 +60,7 @@ int make_exec(const ExecCall& call, Texts environment) {
 }
 
 int make(const ExecCall& call, Texts environment) {
+  const report_signal::IgnoredForExec ignored;
   if (!call.is_spawn()) return make_exec(call, environment);
   constexpr int kNoSuchFunction = 38;  // ENOSYS
   auto* const spawn = real<Spawn>(call.is_searched() ? Other::kSpawnSearched : Other::kSpawn);
@@ -360,6 +362,7 @@ HEAPTAP_EXPORT int posix_spawnp(int* child, const char* file, const void* action
                   .attributes = attributes});
 }
 HEAPTAP_EXPORT int system(const char* command) {
+  const report_signal::IgnoredForExec ignored;
   const LentEnvironment lent;
   auto* const call = real<int(const char*)>(Other::kSystem);
   return call != nullptr ? call(command) : -1;
@@ -367,6 +370,7 @@ HEAPTAP_EXPORT int system(const char* command) {
 // As popen: under another name here, since headers may declare that with its FILE.
 HEAPTAP_EXPORT void* open_pipe(const char* command, const char* mode) __asm__("popen");
 void* open_pipe(const char* command, const char* mode) {
+  const report_signal::IgnoredForExec ignored;
   const LentEnvironment lent;
   auto* const call = real<void*(const char*, const char*)>(Other::kPopen);
   return call != nullptr ? call(command, mode) : nullptr;

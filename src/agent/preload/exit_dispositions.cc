@@ -1,8 +1,10 @@
-// Exports through which a program asks for and sets what a signal does. What the agent set itself reads as the default.
+// Exports through which a program asks for and sets what a signal does. What the agent set itself reads as the default, and the
+// signal for reports as what the program set for it.
 #include <stddef.h>
 #include <stdint.h>
 
 #include "agent/core/exit_signals.h"
+#include "agent/core/report_signal.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
 
@@ -20,6 +22,14 @@ struct LibcAction {
 };
 
 void hide_own_handler(int number, LibcAction& action) {
+  if (report_signal::is_own_handler(action.handler)) {
+    const KernelAction programs = report_signal::programs_action();
+    action.handler = programs.handler;
+    action.mask[0] = programs.mask;
+    action.flags = static_cast<int>(programs.flags);
+    action.restorer = programs.restorer;
+    return;
+  }
   if (!is_fatal(number) || !is_own_handler(action.handler)) return;
   const KernelAction& programs = programs_action(number);
   action.handler = 0;
@@ -28,9 +38,44 @@ void hide_own_handler(int number, LibcAction& action) {
   action.restorer = programs.restorer;
 }
 
+// The library sets a restorer of its own.
+KernelAction kernels(const LibcAction& action) {
+  return {action.handler, static_cast<unsigned>(action.flags) & ~signal_flag::kRestorer, action.restorer,
+          action.mask[0]};
+}
+
+using SetAction = int(int, const LibcAction*, LibcAction*);
+
+// Of the signal for reports. It is never at its default, not for a moment.
+int set_report_action(SetAction* call, int number, const LibcAction& wanted, LibcAction* old) {
+  const report_signal::SignalBlocked blocked;
+  const KernelAction before = report_signal::programs_action();
+  const KernelAction own = report_signal::take(kernels(wanted));
+  LibcAction dressed = wanted;  // first: both may be the same place
+  dressed.handler = own.handler;
+  dressed.flags = static_cast<int>(own.flags);
+  dressed.mask[0] = own.mask;
+  LibcAction found{};
+  const int status = call(number, &dressed, &found);
+  if (status != 0) {
+    report_signal::take(before);
+    return status;
+  }
+  report_signal::note_restorer();
+  if (old == nullptr) return status;
+  *old = found;
+  if (!report_signal::is_own_handler(found.handler)) return status;
+  old->handler = before.handler;
+  old->mask[0] = before.mask;
+  old->flags = static_cast<int>(before.flags);
+  old->restorer = before.restorer;
+  return status;
+}
+
 int set_action(int number, const LibcAction* wanted, LibcAction* old) {
-  auto* call = real<int(int, const LibcAction*, LibcAction*)>(Other::kSignalAction);
+  auto* call = real<SetAction>(Other::kSignalAction);
   if (call == nullptr) return -1;
+  if (wanted != nullptr && report_signal::is_taken(number)) return set_report_action(call, number, *wanted, old);
   const int status = call(number, wanted, old);
   if (status != 0) return status;
   // Both may be the same place: the kernel is asked what was set.
@@ -41,22 +86,73 @@ int set_action(int number, const LibcAction* wanted, LibcAction* old) {
 }
 
 using Handler = uintptr_t;
+constexpr Handler kError = ~Handler{0};
+
+// What the library makes of a handler alone: signal(2), sysv_signal(3).
+LibcAction action_of(Other function, int number, Handler handler) {
+  LibcAction action{.handler = handler, .mask = {}, .flags = 0, .restorer = 0};
+  if (function == Other::kSystemVSignal) {
+    action.flags = static_cast<int>(signal_flag::kResetHandler | signal_flag::kNoDefer | signal_flag::kInterrupt);
+  } else {
+    action.mask[0] = uint64_t{1} << (number - 1);
+    action.flags = report_signal::interrupts() ? 0 : static_cast<int>(signal_flag::kRestart);
+  }
+  return action;
+}
+
+// Of the signal for reports. sigset, which changes what is blocked as well, is left to the library.
+Handler set_report_handler(Other function, int number, Handler handler) {
+  auto* set = real<SetAction>(Other::kSignalAction);
+  auto* call = real<Handler(int, Handler)>(function);
+  if (set == nullptr || call == nullptr) return kError;
+  LibcAction old{};
+  if (function != Other::kSignalSet && handler != kError) {
+    return set_report_action(set, number, action_of(function, number, handler), &old) == 0 ? old.handler : kError;
+  }
+  const Handler programs = report_signal::programs_action().handler;
+  const Handler before = call(number, handler);
+  report_signal::adopt();
+  return report_signal::is_own_handler(before) ? programs : before;
+}
 
 Handler set_handler(Other function, int number, Handler handler) {
+  if (report_signal::is_taken(number)) return set_report_handler(function, number, handler);
   auto* call = real<Handler(int, Handler)>(function);
-  if (call == nullptr) return ~Handler{0};
+  if (call == nullptr) return kError;
   const Handler before = call(number, handler);
   if (handler == 0) arm_signal(number);
+  if (report_signal::is_own_handler(before)) return report_signal::programs_action().handler;
   return is_own_handler(before) ? 0 : before;
+}
+
+using CallByNumber = long(long, long, const KernelAction*, KernelAction*, size_t);
+
+long set_report_action_by_number(CallByNumber* call, long call_number, long number, const KernelAction& wanted,
+                                 KernelAction* old) {
+  const report_signal::SignalBlocked blocked;
+  const KernelAction before = report_signal::programs_action();
+  const KernelAction own = report_signal::take(wanted);
+  KernelAction found{};
+  const long status = call(call_number, number, &own, &found, sizeof(uint64_t));
+  if (status != 0) {
+    report_signal::take(before);
+  } else if (old != nullptr) {
+    *old = report_signal::is_own_handler(found.handler) ? before : found;
+  }
+  return status;
 }
 
 // sigaction(2) of programs that call it by number.
 long action_by_number(long call_number, long number, const KernelAction* wanted, KernelAction* old, size_t mask_bytes) {
-  auto* call = real<long(long, long, const KernelAction*, KernelAction*, size_t)>(Other::kSystemCall);
+  auto* call = real<CallByNumber>(Other::kSystemCall);
   if (call == nullptr) return -1;
   const bool sets = wanted != nullptr;
+  if (sets && report_signal::is_taken(static_cast<int>(number)) && mask_bytes == sizeof(uint64_t)) {
+    return set_report_action_by_number(call, call_number, number, *wanted, old);
+  }
   const long status = call(call_number, number, wanted, old, mask_bytes);
   if (status != 0) return status;
+  if (old != nullptr && report_signal::is_own_handler(old->handler)) *old = report_signal::programs_action();
   if (old != nullptr && is_own_handler(old->handler)) *old = programs_action(static_cast<int>(number));
   if (sets) arm_signal(static_cast<int>(number));
   return 0;
@@ -83,7 +179,11 @@ HEAPTAP_EXPORT int siginterrupt(int number, int interrupts) {
   auto* call = real<int(int, int)>(Other::kSignalInterrupt);
   if (call == nullptr) return -1;
   const int status = call(number, interrupts);
-  if (status == 0) note_restarts(number, interrupts == 0);
+  if (status == 0 && report_signal::is_taken(number)) {
+    report_signal::note_interrupts(interrupts != 0);
+  } else if (status == 0) {
+    note_restarts(number, interrupts == 0);
+  }
   return status;
 }
 HEAPTAP_EXPORT Handler sysv_signal(int number, Handler handler) {

@@ -22,23 +22,6 @@ char* load_entry(Texts entry) {
   return text;
 }
 
-char* append(char* to, const char* text) {
-  const size_t length = length_of(text);
-  copy_bytes(to, text, length + 1);
-  return to + length;
-}
-
-void append_number(char* to, uint32_t number) {
-  char digits[10];
-  size_t count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + number % 10);
-    number /= 10;
-  } while (number != 0);
-  while (count > 0) *to++ = digits[--count];
-  *to = '\0';
-}
-
 }  // namespace
 
 bool Handover::make_room(Texts environment, Memory memory) {

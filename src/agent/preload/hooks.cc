@@ -9,18 +9,10 @@
 #include "agent/core/session.h"
 #include "agent/core/streams.h"
 #include "agent/core/string.h"
+#include "agent/preload/call_site.h"
 #include "agent/preload/late_functions.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
-
-#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
-// Who called this hook. In a function with a frame pointer: [FP] the caller's, [FP + word] the return address.
-#define HEAPTAP_CALL_SITE()                                                      \
-  CallSite {                                                                     \
-    reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + sizeof(uintptr_t), \
-        reinterpret_cast<uintptr_t>(__builtin_return_address(0)),                \
-        *static_cast<const uintptr_t*>(__builtin_frame_address(0))               \
-  }
 
 namespace std {
 struct nothrow_t;

@@ -85,13 +85,8 @@ bool ask_by_line(Socket& socket, const wire::Hello& hello) {
   const int line = find_line();
   Socket other;
   if (line < 0 || !socket.become_pair(other)) return false;
-  wire::Hello text = hello;
-  MessagePart part{&text, sizeof(text)};
-  ControlMessage rights{sizeof(size_t) + 3 * sizeof(int), 1, 1, static_cast<int>(other.descriptor())};
-  MessageHeader header{nullptr, 0, &part, 1, &rights, sizeof(rights), 0};
   constexpr long kDontWait = 0x40;
-  return kernel::system_call(__NR_sendmsg, line, reinterpret_cast<long>(&header), kNoSignal | kDontWait) ==
-         static_cast<long>(sizeof(text));
+  return send_descriptor(line, &hello, sizeof(hello), other.descriptor(), kNoSignal | kDontWait);
 }
 
 }  // namespace heaptap::agent

@@ -5,6 +5,7 @@
 #include "agent/core/string.h"
 #include "agent/preload/collector_socket.h"
 #include "agent/preload/line.h"
+#include "agent/preload/own_collector.h"
 #include "arch/native.h"
 
 namespace heaptap::agent {
@@ -26,11 +27,31 @@ void set_collectors_filters(const char* text) {
   g_log_request.filters = count;
 }
 
+namespace {
+
+// A forked child begins as its parent stands, whose log it still has: it may be the only one that knows.
+bool begins_off(wire::StartReason reason) {
+  if (reason != wire::StartReason::kFork || g_session.log == nullptr) return g_log_request.begins_off;
+  return wire::is_switched_off(*g_session.log);
+}
+
+// Yama lets only ancestors look at a process, and whom it names. What the program itself has named stays.
+void allow_reader(const Socket& socket) {
+  constexpr long kNameReader = 0x59616d61;  // PR_SET_PTRACER
+  const int collector = socket.peer();
+  if (collector <= 0 || (g_session.ptracer != 0 && g_session.ptracer != static_cast<unsigned long>(collector))) return;
+  g_session.ptracer = static_cast<unsigned long>(collector);
+  kernel::system_call(__NR_prctl, kNameReader, collector);
+}
+
+}  // namespace
+
 wire::Hello make_hello(wire::StartReason reason) {
   wire::Hello hello{wire::kHelloMagic,
                     wire::kHandshakeVersion,
                     wire::kLogVersion,
                     sizeof(void*),
+                    begins_off(reason) ? uint16_t{wire::kBeginsOff} : uint16_t{0},
                     static_cast<uint32_t>(arch::native::kArchitecture),
                     reason,
                     kernel::process_id(),
@@ -42,12 +63,13 @@ wire::Hello make_hello(wire::StartReason reason) {
 
 namespace platform {
 
-bool has_log_source() { return g_log_request.socket_name_bytes != 0; }
+bool has_log_source() { return g_log_request.socket_name_bytes != 0 || g_log_request.output != nullptr; }
 
 uint32_t filters_at_start() { return g_log_request.filters; }
 
 LogMemory get_log(wire::StartReason reason) {
   using Answer = LogMemory::Answer;
+  if (g_log_request.socket_name_bytes == 0 && !start_own_collector()) return {Answer::kNobodyThere, nullptr, 0};
   Socket socket;
   const wire::Hello hello = make_hello(reason);
   const bool is_by_name = socket.connect_to_collector() && socket.send(&hello, sizeof(hello));
@@ -63,6 +85,7 @@ LogMemory get_log(wire::StartReason reason) {
     memory = kernel::map_shared(descriptor, welcome.log_bytes);
   }
   kernel::close(descriptor);
+  if (memory != nullptr && is_by_name && (welcome.flags & wire::kIsNoAncestor) != 0) allow_reader(socket);
   if (memory == nullptr) return {Answer::kRefused, nullptr, 0};
   return {Answer::kGiven, memory, welcome.log_bytes};
 }

@@ -12,6 +12,10 @@ struct LogRequest {
   uint8_t socket_name_bytes = 0;  // of the name in it; the secret comes behind
   bool may_need_line = false;     // the process may have left the network namespace that it was started in, see line.h
   uint32_t filters = 0;           // of system calls, that heaptap itself is under
+  bool begins_off = false;        // the program asks for that
+  // Of the environment, until it is cleaned: the process is to be recorded by a collector that the agent starts itself. Null: no.
+  const char* output = nullptr;
+  const char* collector = nullptr;  // the program that it is; null: the one beside the agent
 };
 extern LogRequest g_log_request;
 

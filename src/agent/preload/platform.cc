@@ -12,6 +12,7 @@
 #include "agent/preload/late_functions.h"
 #include "agent/preload/loaded_objects.h"
 #include "agent/preload/log_request.h"
+#include "agent/preload/own_collector.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
 #include "arch/native.h"
@@ -28,10 +29,6 @@ namespace heaptap::agent {
 
 __attribute__((tls_model("initial-exec"))) __thread ThreadAnchor g_anchor;
 
-namespace {
-char** find_environment();
-}
-
 namespace platform {
 namespace {
 
@@ -42,15 +39,7 @@ constinit char g_path[4096];                  // of the module being listed; the
 constinit char g_main_path[4096];             // the program's, as it was when the kernel could be asked
 
 // The name that the program was executed by, which the kernel left behind the environment. Null: it isn't there.
-const char* executed_name() {
-  char** entry = find_environment();
-  if (entry == nullptr) return nullptr;
-  while (*entry != nullptr) ++entry;
-  for (const auto* fact = reinterpret_cast<const ElfW(auxv_t)*>(entry + 1); fact->a_type != AT_NULL; ++fact) {
-    if (fact->a_type == AT_EXECFN) return reinterpret_cast<const char*>(fact->a_un.a_val);
-  }
-  return nullptr;
-}
+const char* executed_name() { return reinterpret_cast<const char*>(told_by_kernel(AT_EXECFN)); }
 
 // Where there is no /proc, or a filter refuses to read links, by the name that it was executed by.
 void find_main_path() {
@@ -127,7 +116,7 @@ void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts
       break;
     }
     case PT_GNU_EH_FRAME:
-      facts.unwind_header = start;
+      if (segment.p_memsz > 0) facts.unwind_header = start;  // objcopy leaves an empty one of what it removes
       break;
     case PT_NOTE:
       read_notes(start, segment.p_memsz, facts);
@@ -252,10 +241,6 @@ char* value_of(char* entry, const char* name) {
   return starts_with(entry, name) && entry[length] == '=' ? entry + length + 1 : nullptr;
 }
 
-namespace {
-
-constinit char g_agent_path[512];
-
 char** find_environment() {
   if (&__libc_stack_end == nullptr || __libc_stack_end == nullptr) return nullptr;
   auto* stack = static_cast<uintptr_t*>(__libc_stack_end);
@@ -265,28 +250,82 @@ char** find_environment() {
   return reinterpret_cast<char**>(stack + 1 + count + 1);
 }
 
+uintptr_t told_by_kernel(uintptr_t type) {
+  char** entry = find_environment();
+  if (entry == nullptr) return 0;
+  while (*entry != nullptr) ++entry;
+  for (const auto* fact = reinterpret_cast<const ElfW(auxv_t)*>(entry + 1); fact->a_type != AT_NULL; ++fact) {
+    if (fact->a_type == type) return fact->a_un.a_val;
+  }
+  return 0;
+}
+
+namespace {
+
+constinit char g_agent_path[512];
+
 void clear_text(char* text) {
   while (*text != '\0') *text++ = '\0';
 }
 
+// LD_PRELOAD is a list.
+bool divides_list(char character) { return character == ':' || character == ' '; }
+
+size_t entry_bytes(const char* entry) {
+  size_t bytes = 0;
+  while (entry[bytes] != '\0' && !divides_list(entry[bytes])) ++bytes;
+  return bytes;
+}
+
 // Keeps the first entry of LD_PRELOAD, for programs that are executed later.
 void note_agent(const char* value) {
-  size_t bytes = 0;
-  while (value[bytes] != '\0' && value[bytes] != ':') ++bytes;
+  const size_t bytes = entry_bytes(value);
   if (bytes >= sizeof(g_agent_path)) return;
   copy_bytes(g_agent_path, value, bytes);
   g_agent_path[bytes] = '\0';
 }
 
-// Takes the agent off LD_PRELOAD's front. True: nothing is left of the variable.
+bool is_agent(const char* entry, size_t bytes) {
+  const char* const own = file_name_of(g_agent_path);
+  const size_t name_bytes = length_of(own);
+  if (name_bytes == 0 || name_bytes > bytes) return false;
+  const char* const name = entry + bytes - name_bytes;
+  if (name != entry && name[-1] != '/') return false;
+  for (size_t i = 0; i < name_bytes; ++i) {
+    if (name[i] != own[i]) return false;
+  }
+  return true;
+}
+
+// Takes the agent out of LD_PRELOAD, where heaptap puts it in front, and others put it anywhere. True: nothing is left.
 bool drop_agent(char* value) {
-  char* rest = value;
-  while (*rest != '\0' && *rest != ':') ++rest;
-  if (*rest == '\0') return true;
-  ++rest;
-  char* to = value;
-  while (*rest != '\0') *to++ = *rest++;
-  clear_text(to);
+  char* entry = value;
+  while (!is_agent(entry, entry_bytes(entry))) {
+    entry += entry_bytes(entry);
+    if (*entry == '\0') return *value == '\0';
+    ++entry;
+  }
+  char* rest = entry + entry_bytes(entry);
+  if (*rest != '\0') {
+    ++rest;
+  } else if (entry != value) {
+    --entry;  // with what divides it from the one before
+  }
+  while (*rest != '\0') *entry++ = *rest++;
+  clear_text(entry);
+  return *value == '\0';
+}
+
+// Whether it is for the agent alone.
+bool is_agents(char* entry) {
+  using namespace wire;
+  for (const char* name : {kSessionVariable, kFiltersVariable, kEnabledVariable}) {
+    if (value_of(entry, name) != nullptr) return true;
+  }
+  if (g_log_request.output == nullptr) return false;
+  for (const char* name : {kOutputVariable, kCollectorVariable, kOptionsVariable}) {
+    if (value_of(entry, name) != nullptr) return true;
+  }
   return false;
 }
 
@@ -295,8 +334,7 @@ void clean_environment(char** environment) {
   char** to = environment;
   for (char** from = environment; *from != nullptr; ++from) {
     char* preload = value_of(*from, wire::kPreloadVariable);
-    const bool drop = **from == '\0' || value_of(*from, wire::kSessionVariable) != nullptr ||
-                      value_of(*from, wire::kFiltersVariable) != nullptr || (preload != nullptr && drop_agent(preload));
+    const bool drop = **from == '\0' || is_agents(*from) || (preload != nullptr && drop_agent(preload));
     if (drop) {
       clear_text(*from);
     } else {
@@ -310,6 +348,11 @@ void clean_environment(char** environment) {
 
 const char* agent_path() { return g_agent_path; }
 
+void set_agent_path(const char* path) {
+  const size_t bytes = length_of(path);
+  if (bytes < sizeof(g_agent_path)) copy_bytes(g_agent_path, path, bytes + 1);
+}
+
 void read_environment() {
   static constinit bool opened = false;
   if (opened) return;
@@ -320,6 +363,15 @@ void read_environment() {
     if (const char* text = value_of(*entry, wire::kSessionVariable)) set_socket_name(text);
     if (const char* count = value_of(*entry, wire::kFiltersVariable)) set_collectors_filters(count);
     if (const char* value = value_of(*entry, wire::kPreloadVariable)) note_agent(value);
+    if (const char* value = value_of(*entry, wire::kEnabledVariable)) g_log_request.begins_off = equal(value, "0");
+    if (const char* value = value_of(*entry, wire::kOutputVariable)) g_log_request.output = value;
+    if (const char* value = value_of(*entry, wire::kCollectorVariable)) g_log_request.collector = value;
+  }
+  // Who starts the program is there already; what a privileged program is told by others doesn't count.
+  const bool has_session = g_log_request.socket_name_bytes != 0;
+  const char* const output = g_log_request.output;
+  if (has_session || output == nullptr || *output == '\0' || told_by_kernel(AT_SECURE) != 0) {
+    g_log_request.output = nullptr;
   }
 }
 
@@ -329,10 +381,13 @@ __attribute__((constructor(101))) void at_load(int, char**, char** environment) 
   read_environment();
   find_real_functions();
   (void)is_recording();
-  if (g_log_request.socket_name_bytes == 0 || environment == nullptr) return;
+  if ((g_log_request.socket_name_bytes == 0 && g_log_request.output == nullptr) || environment == nullptr) return;
+  if (g_log_request.output != nullptr) note_own_path();
   // Who set a variable in an earlier constructor has a copy of the list; the strings are the same.
   if (&environ != nullptr && environ != nullptr && environ != environment) clean_environment(environ);
   clean_environment(environment);
+  g_log_request.output = nullptr;  // it is gone
+  g_log_request.collector = nullptr;
 }
 
 }  // namespace

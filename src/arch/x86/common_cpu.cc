@@ -40,6 +40,10 @@ uint64_t CommonCpu::frame_pointer(const RegisterImage& registers) const {
 
 uint64_t CommonCpu::result(const RegisterImage& registers) const { return word(registers, layout_.general[kAx]); }
 
+void CommonCpu::set_result(RegisterImage& registers, uint64_t value) const {
+  set_word(registers, layout_.general[kAx], value);
+}
+
 void CommonCpu::set_program_counter(RegisterImage& registers, uint64_t address) const {
   set_word(registers, layout_.program_counter, address);
 }

@@ -33,6 +33,7 @@ class CommonCpu : public Cpu {
   uint64_t stack_pointer(const RegisterImage& registers) const final;
   uint64_t frame_pointer(const RegisterImage& registers) const final;
   uint64_t result(const RegisterImage& registers) const final;
+  void set_result(RegisterImage& registers, uint64_t value) const final;
   void set_program_counter(RegisterImage& registers, uint64_t address) const final;
 
   std::span<const uint8_t> breakpoint() const final;

@@ -287,6 +287,62 @@ TEST_F(FollowTest, APartOfAFrameIsWaitedFor) {
   std::filesystem::remove(part);
 }
 
+// Where the file's system has no locks, who is connected to the writer knows that it lives.
+TEST_F(FollowTest, WithoutALockAPartIsWaitedForAsLongAsTheWriterLives) {
+  happen(200);
+  happen(200);
+  std::string bytes;
+  ASSERT_TRUE(read_file(path_, bytes));
+  writer_.reset();
+  const std::string part = path_ + ".part";
+  std::ofstream(part, std::ios::binary) << bytes.substr(0, bytes.size() - 1);
+  live_.emplace(*trace::TraceReader::open(part));
+  count({});
+  bool lives = true;
+  const auto follow_part = [&] {
+    EXPECT_TRUE(live_->follow(*analysis_, {.addresses = true, .writer_lives = [&lives] { return lives; }}));
+  };
+  follow_part();
+  EXPECT_TRUE(live_->capture().running) << live_->capture().damage;
+  std::ofstream(part, std::ios::binary | std::ios::app) << bytes.back();
+  follow_part();
+  EXPECT_EQ(live_->followed_bytes(), bytes.size());
+  EXPECT_TRUE(live_->capture().running);
+  auto whole = trace::TraceReader::open(path_);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(live_->tables().sites.size(), [&] {
+    struct Nothing : model::EventSink {
+      void on_batch(const model::EventBatch& /*batch*/, const model::Tables& /*tables*/) override {}
+    } nothing;
+    EXPECT_TRUE(whole->replay(nothing));
+    return whole->tables().sites.size();
+  }());
+  // Without it what is missing is a cut.
+  lives = false;
+  std::filesystem::resize_file(part, bytes.size() - 1);
+  live_.emplace(*trace::TraceReader::open(part));
+  count({});
+  follow_part();
+  EXPECT_TRUE(live_->capture().truncated);
+  EXPECT_FALSE(live_->capture().running);
+  std::filesystem::remove(part);
+}
+
+// Of the programs that a process ran before this one.
+TEST_F(FollowTest, NumbersOfMarksGoOnBehindEarlierOnes) {
+  writer_->begin_behind(
+      {{.number = 4, .name = "warm", .time_ns = 5, .events_before = 99}, {.number = 7, .name = "hot"}});
+  EXPECT_EQ(writer_->add_mark({.name = "here"}).number, 8u);
+  happen(100);
+  EXPECT_TRUE(writer_->flush(script_.tables));
+  const auto file = trace::TraceReader::open(path_);
+  ASSERT_TRUE(file.has_value());
+  ASSERT_EQ(file->marks().size(), 3u);
+  EXPECT_EQ(file->marks()[0], (model::Mark{.number = 4, .kind = model::MarkKind::kEarlier, .name = "warm"}));
+  EXPECT_EQ(file->marks()[1].number, 7u);
+  EXPECT_EQ(file->marks()[2].kind, model::MarkKind::kNamed);
+}
+
 // A writer that died in the middle of a frame.
 TEST_F(FollowTest, APartThatNobodyWritesOnIsACut) {
   happen(200);

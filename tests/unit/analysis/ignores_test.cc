@@ -202,7 +202,7 @@ TEST_F(IgnoredStacks, AreNotInListsOfScans) {
   ASSERT_EQ(made.scans->size(), 2u);
   EXPECT_EQ(made.scans->back().definite.bytes, 11u);
   EXPECT_EQ(made.scans->back().ignored.bytes, 238u);
-  EXPECT_EQ(made.scan_changes->total.appeared.bytes, 4u);
+  EXPECT_EQ(made.scan_changes->total.appeared().bytes, 4u);
   EXPECT_EQ(made.scan_changes->total.remained.bytes, 7u);
   EXPECT_EQ(made.scan_changes->stacks.size(), 1u);
   const std::string text = report::render_text(made, report::View::kScans, {});

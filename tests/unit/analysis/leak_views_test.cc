@@ -103,6 +103,26 @@ TEST_F(LeakViews, CountLostBytesOfAllStacksUnlessScansAreLeftOut) {
   EXPECT_EQ(without.counts[1].leaked_bytes, 0u);
 }
 
+TEST_F(LeakViews, CountNoByteOfAPoolTwice) {
+  list(1000);
+  node(40);
+  node(50);
+  scan({{1, 0}}, {});
+  scan({{1, 0}}, {{0}});
+  for (model::HeapScan& scan : scans_) {
+    scan.blocks[1].address = scan.blocks[0].address + 16;  // as collect/pool_cut.h has it
+    for (size_t i = 1; i < 3; ++i) scan.blocks[i].number = model::kFirstPooledNumber + i;
+  }
+  const report::Leaks lost_together = report({.scan = 1}).leaks;
+  EXPECT_EQ(lost_together.indirect.bytes, 1000u);
+  EXPECT_EQ(lost_together.pools.definite.bytes, 90u);
+  EXPECT_EQ(lost_together.pools.lost_apart.bytes, 50u) << "the other one lies in what is lost";
+  EXPECT_EQ(lost_together.pools.leaked_apart.bytes, 50u);
+  const report::Leaks lost_alone = report({.scan = 2}).leaks;
+  EXPECT_EQ(lost_alone.reachable.bytes, 1000u);
+  EXPECT_EQ(lost_alone.pools.lost_apart.bytes, 90u);
+}
+
 TEST_F(LeakViews, TakeTheLargestBlockOfAStack) {
   node(50);
   node(60);
@@ -278,7 +298,8 @@ TEST_F(LeakViews, CompareTwoScans) {
   scan({}, {{1}, {2}});
   scan({}, {{0}, {2}});
   const report::Report made = report({.since = 1});
-  EXPECT_EQ(made.scan_changes->total.appeared.bytes, 10u);
+  EXPECT_EQ(made.scan_changes->total.appeared().bytes, 10u);
+  EXPECT_EQ(made.scan_changes->total.older.bytes, 10u);
   EXPECT_EQ(made.scan_changes->total.remained.bytes, 0u);
   EXPECT_EQ(made.scan_changes->total.gone.bytes, 100u);
   ASSERT_EQ(made.scan_changes->stacks.size(), 2u);

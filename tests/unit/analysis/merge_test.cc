@@ -64,6 +64,9 @@ Report part(uint32_t pid, uint64_t bias) {
   made.leaks.scanned = true;
   made.leaks.definite = {2, 300};
   made.leaks.reachable = {1, 8};
+  made.leaks.pools.definite = {2, 20};
+  made.leaks.pools.indirect = {1, 5};
+  made.leaks.pools.lost_apart = {1, 4};
   made.leaks.scan.number = 1;
   made.leaks.scan.at_end = true;
   made.leaks.scan.stopped_ns = 5;
@@ -215,6 +218,9 @@ TEST(Merge, SumsLeaks) {
   EXPECT_TRUE(report.known.leaks);
   EXPECT_EQ(report.leaks.definite.bytes, 600u);
   EXPECT_EQ(report.leaks.reachable.blocks, 2u);
+  EXPECT_EQ(report.leaks.pools.definite.bytes, 40u);
+  EXPECT_EQ(report.leaks.pools.indirect.blocks, 2u);
+  EXPECT_EQ(report.leaks.pools.lost_apart.bytes, 8u);
   EXPECT_EQ(report.leaks.scan_count, 2u);
   EXPECT_EQ(report.leaks.scan.stopped_ns, 10u);
   EXPECT_EQ(report.leaks.scan.number, 0u);

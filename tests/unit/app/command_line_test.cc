@@ -182,6 +182,26 @@ TEST(CommandLine, TakesFunctionsToSkipFromOptionsAndFiles) {
   std::filesystem::remove(path);
 }
 
+TEST(CommandLine, TakesOfAnotherMachineWhatOneConnectionNeeds) {
+  EXPECT_EQ(parsed<LeaksOptions>({"leaks", "-H", "board:7421", "--token-file", "token", "--insecure", "12"}).host,
+            "board:7421");
+  EXPECT_EQ(parsed<MarkOptions>({"mark", "-H", "board:7421", "--token-file", "token", "--insecure", "12", "here"}).host,
+            "board:7421");
+  const auto through = parsed<MarkOptions>({"connect", "board:7421", "mark", "--token-file", "token", "12", "here"});
+  EXPECT_EQ(through.host, "board:7421");
+  EXPECT_EQ(through.name, "here");
+}
+
+TEST(CommandLine, WhoTakesOverHasTheOptionsOfNames) {
+  const auto options = parsed<RunOptions>({"connect", "--no-fetch", "--fetch-limit", "1M", "--symbols-server",
+                                           "127.0.0.1:7422", "--symbols", "build", "board:7421"});
+  EXPECT_TRUE(options.machine.takes_over);
+  EXPECT_TRUE(options.no_fetch);
+  EXPECT_EQ(options.fetch_limit_bytes, uint64_t{1} << 20);
+  EXPECT_NE(options.symbols_server, nullptr);
+  EXPECT_EQ(options.symbols, Words{"build"});
+}
+
 TEST(CommandLine, TakesNamesInFull) {
   const auto options = parsed<ShowOptions>({"show", "top", "--full-names", "--full-paths", "--full-stacks", "a"});
   EXPECT_TRUE(options.frames.full_names && options.frames.full_paths && options.frames.full_stacks);
@@ -206,7 +226,7 @@ TEST(CommandLine, SaysWhatIsWrong) {
 }
 
 TEST(CommandLine, SaysWhichCommandsAreNotThereYet) {
-  for (const char* name : {"connect", "discover"}) {
+  for (const char* name : {"serve"}) {
     EXPECT_NE(refused({name, "x"}).find("not available"), std::string::npos) << name;
   }
 }

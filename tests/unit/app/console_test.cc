@@ -65,8 +65,9 @@ class FakeRecording : public live::Recording {
     named.name = "warm\x1b[2J";
     return std::vector<model::Mark>{named};
   }
-  base::Result<report::Report> report(uint32_t pid, const analysis::Query& query) override {
-    did += "report " + std::to_string(pid) + ";";
+  base::Result<report::Report> report(live::ProgramId program, const analysis::Query& query) override {
+    did += "report " + std::to_string(program.pid) +
+           (program.image == 0 ? ";" : " image " + std::to_string(program.image) + ";");
     asked = query;
     report::Report report;
     report.capture.running = true;
@@ -75,21 +76,17 @@ class FakeRecording : public live::Recording {
     if (query.since != 0) report.scan_changes = changes;
     return report;
   }
-  base::Result<report::Report> report_of_image(uint32_t pid, uint32_t /*image*/,
-                                               const analysis::Query& query) override {
-    return report(pid, query);
-  }
-  base::Result<report::Report> glance(uint32_t pid, const analysis::Query& /*query*/) override {
-    did += "glance " + std::to_string(pid) + ";";
+  base::Result<report::Report> glance(live::ProgramId program, const analysis::Query& /*query*/) override {
+    did += "glance " + std::to_string(program.pid) + ";";
     report::Report report;
     report.totals.live_bytes = 512;
     report.totals.live_blocks = 4;
     return report;
   }
-  [[nodiscard]] live::Freshness freshness(uint32_t /*pid*/) override {
+  [[nodiscard]] live::Freshness freshness(live::ProgramId /*program*/) override {
     return {.read_bytes = 1024, .written_bytes = 4096};
   }
-  base::Result<std::string> trace_file(uint32_t /*pid*/) override { return std::string("none.htap"); }
+  base::Result<std::string> trace_file(live::ProgramId /*program*/) override { return std::string("none.htap"); }
 
   base::Result<> start(uint32_t pid) override { return note("start", pid); }
   base::Result<> stop(uint32_t pid) override { return note("stop", pid); }
@@ -190,10 +187,13 @@ TEST_F(ConsoleTest, WhatIsNoPidIsRefused) {
 TEST_F(ConsoleTest, ScansTellWhatTheyWereAskedFor) {
   EXPECT_EQ(done_by("scan"), "scan 0 0;report 0;");
   EXPECT_EQ(fake_->asked.scan, 3u);
-  fake_->changes.total.appeared = {.blocks = 2, .bytes = 48};
+  fake_->changes.total.allocated = {.blocks = 2, .bytes = 48};
   fake_->changes.total.remained = {.blocks = 5, .bytes = 100};
   fake_->changes.total.gone = {.blocks = 1, .bytes = 10};
-  EXPECT_NE(output_of("scan new").find("Scan 3: 48 B in 2 blocks lost since scan 2"), std::string::npos);
+  EXPECT_NE(output_of("scan new").find("Scan 3: 48 B in 2 blocks lost of those allocated since scan 2\n"),
+            std::string::npos);
+  fake_->changes.total.older = {.blocks = 1, .bytes = 8};
+  EXPECT_NE(output_of("scan new").find("since scan 2; of older ones 8 B in 1 block\n"), std::string::npos);
   EXPECT_EQ(fake_->asked.since, 2u);
   EXPECT_NE(output_of("scan l 12").find("100 B in 5 blocks still lost, 10 B in 1 block no longer"), std::string::npos);
   EXPECT_NE(fake_->did.find("scan 2 12;report 12;"), std::string::npos);

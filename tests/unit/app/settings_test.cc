@@ -266,7 +266,7 @@ TEST_F(DefaultOptions, OfAnotherUserAreNotRead) {
 
 TEST_F(DefaultOptions, OfAWorkingDirectoryMakeNothingHappen) {
   for (const char* line : {"output x", "-o x", "force", "env LD_PRELOAD=./x.so", "user root", "pid 1", "json=x", "open",
-                           "html", "source", "debuginfod"}) {
+                           "html", "source", "debuginfod", "report-signal USR2", "symbols-server :1", "token-file x"}) {
     write(std::string("depth 3\n") + line + "\n", true);
     const std::string error = refused({"run", "x"});
     EXPECT_TRUE(error.starts_with(place(2))) << error;

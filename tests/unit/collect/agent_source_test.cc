@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "collect/local_recording.h"
 
 #include <cstddef>
 #include <cstring>
@@ -61,7 +62,7 @@ class AgentSourceTest : public testing::Test {
   std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("heaptap-agent-source-" + std::to_string(getpid()));
   AgentServer server_ = *AgentServer::create();
-  RecordedProcesses processes_{options_in(folder_)};
+  RecordedProcesses processes_{options_in(folder_), LocalRecording::create};
   AgentSource source_{processes_, server_};
 };
 

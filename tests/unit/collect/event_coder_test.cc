@@ -128,7 +128,8 @@ class EventCoderTest : public ::testing::Test {
 
   std::vector<wire::CodeEntry> codes_;
   std::vector<wire::StackNode> nodes_;
-  MappedTables agent_{codes_, nodes_};
+  std::vector<wire::LabelEntry> labels_{8};
+  MappedTables agent_{codes_, nodes_, labels_};
   Tables tables_;
   std::vector<RawEvent> raw_;
   ClockScale clock_{.start_ticks = 0, .ns_per_tick = 1};
@@ -458,6 +459,129 @@ TEST_F(EventCoderTest, DisorderWithinTheBoundLeavesNoTrace) {
                                           [&](const Event& event) { return kind(event) == EventKind::kAllocate; })),
         allocations);
   }
+}
+
+// What the program calls what it allocates: nodes over those of stacks.
+class LabelledEventsTest : public EventCoderTest {
+ protected:
+  void name(uint32_t number, uint32_t parent, wire::LabelKind kind, std::string_view text) {
+    wire::LabelEntry& entry = labels_[number];
+    entry.parent = parent;
+    entry.kind = kind;
+    entry.name_bytes = static_cast<uint8_t>(text.size());
+    text.copy(entry.name, sizeof(entry.name));
+    entry.is_whole.store(1);
+  }
+  void put_label(uint32_t node, uint32_t stack, uint32_t label) {
+    nodes_[node].store(wire::make_node(stack, wire::kLabelCode | label));
+  }
+  const model::Site& site_of(const Event& event) const { return tables_.sites[event.site]; }
+  std::string label_of(const Event& event) const { return tables_.labels[site_of(event).label].name; }
+};
+
+TEST_F(LabelledEventsTest, AStackUnderATagIsTheStackWithALabel) {
+  name(1, 0, wire::LabelKind::kTag, "request");
+  name(2, 1, wire::LabelKind::kTag, "parse");
+  put_label(20, 8, 1);
+  put_label(21, 8, 2);
+  EventCoder coder = make();
+  for (const uint32_t node : {8u, 20u, 21u, 20u})
+    add(RecordKind::kAllocate, 1, uint64_t{0x1000} * node + raw_.size(), 16, 1, node);
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 4u);
+  EXPECT_EQ(site_of(batch.events[0]).label, 0u);
+  EXPECT_EQ(label_of(batch.events[1]), "request");
+  EXPECT_EQ(label_of(batch.events[2]), "parse");
+  EXPECT_EQ(tables_.labels[tables_.labels[site_of(batch.events[2]).label].parent].name, "request");
+  EXPECT_EQ(batch.events[1].site, batch.events[3].site);
+  for (const Event& event : batch.events) EXPECT_EQ(site_of(event).stack, site_of(batch.events[0]).stack);
+}
+
+TEST_F(LabelledEventsTest, NamesThatTheAgentHasTwiceAreOne) {
+  name(1, 0, wire::LabelKind::kTag, "request");
+  name(2, 0, wire::LabelKind::kTag, "request");
+  name(3, 0, wire::LabelKind::kPool, "request");
+  put_label(20, 8, 1);
+  put_label(21, 8, 2);
+  put_label(22, 8, 3);
+  EventCoder coder = make();
+  for (const uint32_t node : {20u, 21u, 22u}) add(RecordKind::kAllocate, 1, uint64_t{0x1000} * node, 16, 1, node);
+  const EventBatch batch = code(coder);
+  EXPECT_EQ(batch.events[0].site, batch.events[1].site);
+  EXPECT_NE(batch.events[0].site, batch.events[2].site);
+}
+
+TEST_F(LabelledEventsTest, LabelsThatMakeNoSenseAreNone) {
+  name(1, 1, wire::LabelKind::kTag, "its own parent");
+  name(2, 3, wire::LabelKind::kTag, "before its parent");
+  name(3, 0, static_cast<wire::LabelKind>(77), "of no kind");
+  put_label(20, 8, 1);
+  put_label(21, 8, 2);
+  put_label(22, 8, 3);
+  put_label(23, 8, 5);         // never written
+  put_label(24, 8, 1u << 30);  // beyond the table
+  put_label(25, 30, 0);        // on a stack behind it
+  EventCoder coder = make();
+  for (uint32_t node = 20; node <= 25; ++node) add(RecordKind::kAllocate, 1, uint64_t{0x1000} * node, 16, 1, node);
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 6u);
+  for (const Event& event : batch.events) EXPECT_EQ(site_of(event).label, 0u);
+}
+
+TEST_F(EventCoderTest, WhatTheProgramSaysEndsABatch) {
+  EventCoder coder = make();
+  allocate(1, 0xa0);
+  add(RecordKind::kNote, 2, 0xa0, 0, 3, 7, static_cast<Function>(wire::NoteKind::kBlockName));
+  add(RecordKind::kNote, 3, 0, 0, 3, 8, static_cast<Function>(wire::NoteKind::kMark));
+  allocate(4, 0xb0);
+  EventBatch batch;
+  EXPECT_EQ(coder.take(raw_, clock_, SIZE_MAX, true, batch), 2u);
+  ASSERT_TRUE(coder.said());
+  EXPECT_EQ(coder.said()->kind, wire::NoteKind::kBlockName);
+  EXPECT_EQ(coder.said()->block, 1u);
+  EXPECT_EQ(coder.said()->text, 7u);
+  EXPECT_EQ(coder.said()->thread, 3u);
+  EXPECT_EQ(coder.take(std::span(raw_).subspan(2), clock_, SIZE_MAX, true, batch), 1u);
+  EXPECT_EQ(coder.said()->kind, wire::NoteKind::kMark);
+  EXPECT_EQ(batch.events.size(), 1u);
+  EXPECT_EQ(coder.take(std::span(raw_).subspan(3), clock_, SIZE_MAX, true, batch), 1u);
+  EXPECT_FALSE(coder.said());
+  EXPECT_EQ(batch.events.size(), 2u);
+}
+
+// The release of what was allocated meanwhile is no bad one.
+TEST_F(EventCoderTest, NothingIsAccusedOnceTheProgramHasSwitchedOff) {
+  EventCoder coder = make();
+  release(1, 0x10);
+  add(RecordKind::kNote, 2, 0, 0, 1, 0, static_cast<Function>(wire::NoteKind::kSwitchedOff));
+  release(3, 0x20);
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.bad_releases.size(), 2u);
+  EXPECT_EQ(batch.bad_releases[0].kind, BadReleaseKind::kNeverAllocated);
+  EXPECT_EQ(batch.bad_releases[1].kind, BadReleaseKind::kUnknown);
+}
+
+TEST_F(EventCoderTest, BlocksOfPoolsAreEventsOfTheirOwn) {
+  EventCoder coder = make();
+  allocate(1, 0x1000, 4096);
+  add(RecordKind::kPoolAllocate, 2, 0x1000, wire::make_pooled_size(3, 64), 1, 8, Function::kPoolAllocate);
+  add(RecordKind::kPoolAllocate, 3, 0x1040, wire::make_pooled_size(3, 32), 1, 8, Function::kPoolAllocate);
+  add(RecordKind::kPoolRelease, 4, 0x1000, wire::make_pooled_size(3, 0), 1, 8, Function::kPoolRelease);
+  release(5, 0x1000);
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 5u);
+  EXPECT_EQ(kind(batch.events[1]), EventKind::kPoolAllocate);
+  EXPECT_EQ(batch.events[1].address, 0x1000u);
+  EXPECT_EQ(wire::pool_of(batch.events[1].size_or_block), 3u);
+  EXPECT_EQ(kind(batch.events[3]), EventKind::kPoolRelease);
+  EXPECT_EQ(batch.events[4].size_or_block, 1u) << "malloc's block at the same address is another one";
+  size_t pooled = 0;
+  coder.pooled().for_each([&](uint64_t address, uint64_t pooled_size, model::SiteId /*site*/) {
+    ++pooled;
+    EXPECT_EQ(address, 0x1040u);
+    EXPECT_EQ(wire::size_in_pool(pooled_size), 32u);
+  });
+  EXPECT_EQ(pooled, 1u);
 }
 
 }  // namespace

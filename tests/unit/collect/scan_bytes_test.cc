@@ -183,6 +183,31 @@ HeapScanner host_scanner(const MadeHeap& heap, const ScanAnswer& answer) {
   return HeapScanner(std::move(input));
 }
 
+TEST(ScanAnswer, ComesInPiecesOfBoundedSize) {
+  constexpr uint64_t kWords = 1'000'000;
+  const auto make = [] {
+    ScanAnswer answer;
+    answer.findings.candidates.begin(1);
+    for (uint64_t i = 1; i <= kWords; ++i) answer.findings.candidates.add(i << 20, 16 * i);
+    return answer;
+  };
+  ScanAnswer answer = make();
+  const std::vector<uint8_t> whole = write_scan_answer(answer);
+  answer = make();
+  std::vector<uint8_t> joined;
+  size_t last_pieces = 0;
+  write_scan_answer(answer, [&](std::span<const uint8_t> piece, bool is_last) {
+    EXPECT_LE(piece.size(), kAnswerPieceBytes + 64);
+    EXPECT_EQ(last_pieces, 0u);
+    last_pieces += is_last ? 1 : 0;
+    joined.insert(joined.end(), piece.begin(), piece.end());
+  });
+  EXPECT_EQ(last_pieces, 1u);
+  EXPECT_GT(joined.size(), 10 * kAnswerPieceBytes);
+  EXPECT_EQ(joined, whole);
+  EXPECT_EQ(answer.findings.candidates.bytes(), 0u);
+}
+
 class ScanBytes : public testing::TestWithParam<unsigned> {};
 
 TEST_P(ScanBytes, TheSameScanComesOfBothForms) {

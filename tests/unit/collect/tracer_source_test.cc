@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "app/trace_file.h"
 #include "app/tracing_news.h"
+#include "collect/asked_file.h"
+#include "collect/local_recording.h"
 #include "report/note_text.h"
 
 namespace heaptap::tracer {
@@ -45,6 +49,9 @@ void TracerClient::refuse_log(pid_t process) { told("refuse", process); }
 void TracerClient::detach(pid_t process) { told("detach", process); }
 void TracerClient::detach_all() { told("detach", 0); }
 void TracerClient::end_may_go_on(pid_t process) { told("end", process); }
+void TracerClient::answer(const Answer& answer) {
+  g_told.push_back(fmt::format("answer {}: {} {}", answer.question, answer.error, answer.counts[0]));
+}
 base::Result<process::StoppedProcess> TracerClient::hold(pid_t process) {
   told("hold", process);
   return base::fail("it can't be held");
@@ -69,6 +76,16 @@ RecordingOptions options_in(const std::filesystem::path& folder) {
   options.executable = "/program";
   return options;
 }
+
+// Has everything written at once, and found three blocks.
+class WriterAtOnce final : public ReportWriter {
+ public:
+  bool is_busy(pid_t) override { return false; }
+  void write(ReportRequest request) override {
+    request.answer({.is_done = request.output || request.scan != 0, .counts = {3}});
+  }
+  void end(pid_t, uint32_t) override {}
+};
 
 class TracerSourceTest : public testing::Test {
  protected:
@@ -98,7 +115,7 @@ class TracerSourceTest : public testing::Test {
   std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("heaptap-tracer-source-" + std::to_string(getpid()));
   std::unique_ptr<tracer::TracerClient> line_ = *tracer::TracerClient::start({});
-  RecordedProcesses processes_{options_in(folder_)};
+  RecordedProcesses processes_{options_in(folder_), LocalRecording::create};
   std::string said_;
   TracerSource source_{
       processes_, *line_, {.tell = [this](const TracingNews& news) { said_ += app::text_of(news, ""); }}};
@@ -192,6 +209,40 @@ TEST_F(TracerSourceTest, NothingNewIsRecordedWhenAllAreLetGo) {
   hear({tracer::TracerGone{}});
   EXPECT_FALSE(source_.is_broken()) << "it did its work";
   EXPECT_FALSE(end(70).exit.code.has_value());
+}
+
+TEST_F(TracerSourceTest, WhatAProgramAsksIsAnsweredWithItsNumber) {
+  using tracer::Asked;
+  WriterAtOnce writer;
+  ReportRequests reports(processes_, &writer);
+  source_.serve_programs(reports);
+  const std::string path = (folder_ / "asked.memlog").string();
+  hear({log_wanted(70, LogWanted::Reason::kStart),
+        Asked{.process = 70, .thread = getpid(), .kind = Asked::Kind::kReport, .question = 5, .path = path},
+        Asked{.process = 70, .thread = getpid(), .kind = Asked::Kind::kReport, .question = 6, .path = path + "/none"},
+        Asked{.process = 70, .thread = 70, .kind = Asked::Kind::kScan, .question = 7, .path = {}},
+        Asked{.process = 71, .thread = 71, .kind = Asked::Kind::kScan, .question = 8, .path = {}}});
+  EXPECT_TRUE(std::filesystem::exists(path));
+  tracer::g_told.clear();
+  source_.take_news();
+  EXPECT_EQ(tracer::g_told, (Words{"answer 5: 0 3", fmt::format("answer 6: {} 0", ENOTDIR),
+                                   fmt::format("answer 7: {} 0", EPERM), fmt::format("answer 8: {} 0", ENOTSUP)}));
+}
+
+TEST_F(TracerSourceTest, NobodyIsThereToWriteReports) {
+  hear({log_wanted(70, LogWanted::Reason::kStart),
+        tracer::Asked{.process = 70, .thread = 70, .kind = tracer::Asked::Kind::kScan, .question = 1, .path = {}}});
+  tracer::g_told.clear();
+  source_.take_news();
+  EXPECT_EQ(tracer::g_told, (Words{fmt::format("answer 1: {} 0", ENOTSUP)}));
+}
+
+TEST_F(TracerSourceTest, TheFileOfAThreadThatIsGoneIsNotOpened) {
+  base::UniqueFd file;
+  constexpr pid_t kNobody = std::numeric_limits<pid_t>::max();
+  EXPECT_EQ(open_asked_file(kNobody, (folder_ / "file").string(), file), ENOTSUP);
+  EXPECT_FALSE(file);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "file"));
 }
 
 TEST_F(TracerSourceTest, TheTracersOwnEndIsInEveryTrace) {

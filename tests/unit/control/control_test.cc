@@ -126,7 +126,7 @@ class ControlTest : public testing::Test {
   // One that says what it likes.
   static base::UniqueFd raw_connection() {
     base::UniqueFd connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const Address address = address_of_process(getpid());
+    const Address address = *address_of_process(getpid());
     EXPECT_EQ(connect(connection.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes), 0);
     return connection;
   }

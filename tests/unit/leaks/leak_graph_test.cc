@@ -370,9 +370,34 @@ TEST(ScanDifference, FollowsBlocksByTheirNumber) {
   const Classification before = classify(earlier);
   const Classification after = classify(later);
   const ScanDifference difference = compare_scans({earlier, before}, {later, after});
-  EXPECT_EQ(difference.appeared, (std::vector<uint32_t>{2}));
+  EXPECT_EQ(difference.allocated, (std::vector<uint32_t>{2}));
+  EXPECT_TRUE(difference.older.empty());
   EXPECT_EQ(difference.remained, (std::vector<uint32_t>{3, 1}));
   EXPECT_EQ(difference.gone, (std::vector<uint32_t>{0}));
+}
+
+TEST(ScanDifference, TellsBlocksThatAreNewFromOlderOnesThatWereLostSince) {
+  const model::HeapScan earlier = make_scan(4, {}, {{0}, {3}});
+  model::HeapScan later = make_scan(5, {}, {{0}});
+  const ScanDifference difference = compare_scans({earlier, classify(earlier)}, {later, classify(later)});
+  EXPECT_EQ(difference.allocated, (std::vector<uint32_t>{4}));
+  EXPECT_EQ(difference.older, (std::vector<uint32_t>{3}));
+  EXPECT_EQ(difference.remained, (std::vector<uint32_t>{1, 2}));
+}
+
+TEST(ScanDifference, FollowsBlocksOfPoolsByTheirPlace) {
+  model::HeapScan earlier = make_scan(3, {}, {{0}, {2}});
+  model::HeapScan later = make_scan(4, {}, {{0}});
+  for (model::HeapScan* const scan : {&earlier, &later}) {
+    for (size_t i = 0; i < scan->blocks.size(); ++i) scan->blocks[i].number = model::kFirstPooledNumber + i;
+  }
+  later.blocks[1].site = 7;  // another one of this place
+  for (size_t i = 1; i < 4; ++i) later.blocks[i].number = model::kFirstPooledNumber + 4 - i;  // they mean nothing
+  const ScanDifference difference = compare_scans({earlier, classify(earlier)}, {later, classify(later)});
+  EXPECT_EQ(difference.allocated, (std::vector<uint32_t>{1, 3}));
+  EXPECT_EQ(difference.older, (std::vector<uint32_t>{2}));
+  EXPECT_TRUE(difference.remained.empty());
+  EXPECT_EQ(difference.gone, (std::vector<uint32_t>{1}));
 }
 
 }  // namespace

@@ -26,6 +26,21 @@ const Tally& tally_of(const Ledger& ledger, EventScript& script, EventKind kind,
   return ledger.tallies()[script.site(kind, function)];
 }
 
+// What the ledger says of when live blocks were allocated, and what the blocks themselves say.
+void expect_times_of_blocks(const Ledger& ledger) {
+  std::map<model::SiteId, std::pair<LiveSince, uint64_t>> expected;
+  ledger.for_each_block([&](model::BlockNumber /*number*/, const Block& block) {
+    auto& [since, blocks] = expected[block.site];
+    since.add(block.allocated_at_ns);
+    ++blocks;
+  });
+  for (model::SiteId site = 0; site < ledger.tallies().size(); ++site) {
+    const auto& [since, blocks] = expected[site];
+    EXPECT_EQ(ledger.live_since_of(site).mean_ns(1), since.mean_ns(1)) << "site " << site;
+    EXPECT_EQ(ledger.live_since_of(site).mean_ns(blocks), since.mean_ns(blocks)) << "site " << site;
+  }
+}
+
 TEST(Ledger, CountsWhatIsAlive) {
   EventScript script;
   script.allocate(100);
@@ -97,6 +112,51 @@ TEST(Ledger, TreatsAFailedReallocAsIfNothingHadHappened) {
   EXPECT_EQ(ledger.totals().peak_live_bytes, 150u) << "the block was alive all the time";
   EXPECT_EQ(ledger.totals().temporary_allocations, 1u);
   EXPECT_EQ(ledger.live_blocks(), 1u);
+}
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+TEST(Ledger, KnowsWhenLiveBlocksWereAllocated) {
+  EventScript script;
+  script.at(2 * kSecond);
+  script.allocate(1);
+  script.at(5 * kSecond);
+  script.allocate(2);
+  script.release(script.allocate(3));
+  script.at(9 * kSecond);
+  const auto released = script.allocate(4);
+  script.at(20 * kSecond);
+  script.release(released);
+  const Ledger ledger = replay(script);
+  const model::SiteId site = script.site(EventKind::kAllocate, Function::kMalloc);
+  EXPECT_EQ(ledger.live_since_of(site).mean_ns(2), kSecond * 7 / 2);
+  EXPECT_EQ(ledger.live_since_of(site + 100).mean_ns(1), 0u);
+}
+
+TEST(Ledger, ABlockWhoseReallocFailedLivesSinceItsAllocation) {
+  for (const bool statistics : {false, true}) {
+    EventScript script;
+    Ledger ledger({.time_resolution_ns = 1000, .statistics = statistics});
+    script.at(2 * kSecond);
+    const auto block = script.allocate(1);
+    script.at(5 * kSecond);
+    script.release(block, 1, Function::kRealloc);
+    ledger.add(script.take(), script.tables);
+    script.undo(1);
+    ledger.add(script.take(), script.tables);
+    EXPECT_EQ(ledger.live_since_of(script.site(EventKind::kAllocate, Function::kMalloc)).mean_ns(1), 2 * kSecond);
+  }
+}
+
+TEST(Ledger, TimesOfManyBlocksOverDaysAddUp) {
+  constexpr uint64_t kDays = 10ull * 86'400 * 1'000'000'000;
+  LiveSince since;
+  constexpr uint64_t kBlocks = 1'000'000;  // 8.6e20 ns: more than 64 bits
+  for (uint64_t i = 0; i < kBlocks; ++i) since.add(kDays + i);
+  EXPECT_EQ(since.mean_ns(kBlocks), kDays + kBlocks / 2 - 1);
+  for (uint64_t i = 1; i < kBlocks; ++i) since.remove(kDays + i);
+  EXPECT_EQ(since.mean_ns(1), kDays);
+  EXPECT_EQ(since.mean_ns(0), 0u);
 }
 
 TEST(Ledger, AWindowKnowsWhatWasThereBeforeIt) {
@@ -180,12 +240,14 @@ TEST(Ledger, WindowsBetweenMarksAddUp) {
       return ledger;
     };
     const Ledger whole = read(0, ~uint64_t{0});
+    if (details) expect_times_of_blocks(whole);
     uint64_t allocations = 0;
     uint64_t allocated_bytes = 0;
     int64_t growth = 0;
     std::map<model::SiteId, int64_t> growth_of;
     for (size_t i = 0; i + 1 < cuts.size(); ++i) {
       const Ledger window = read(cuts[i], cuts[i + 1]);
+      if (details) expect_times_of_blocks(window);
       allocations += window.totals().allocations;
       allocated_bytes += window.totals().allocated_bytes;
       growth += static_cast<int64_t>(window.totals().live_bytes - window.older_releases().bytes);
@@ -321,6 +383,23 @@ TEST(Ledger, LetsAMappingReplaceWhatWasInItsPlace) {
   EXPECT_EQ(tally_of(ledger, script, EventKind::kMap, Function::kMmap64).live_bytes, 0x1000u);
   EXPECT_EQ(tally_of(ledger, script, EventKind::kMap, Function::kMremap).live_bytes, 0x2000u);
   EXPECT_EQ(ledger.totals().mapped_live_bytes, 0x3000u);
+}
+
+TEST(Ledger, AMappingLivesSinceItWasMadeUntilNothingIsLeft) {
+  EventScript script;
+  script.at(2 * kSecond);
+  script.map(0x10000, 0x2000);
+  script.at(8 * kSecond);
+  script.map(0x20000, 0x2000);
+  script.at(9 * kSecond);
+  script.unmap(0x10000, 0x1000);
+  Ledger ledger({});
+  ledger.add(script.take(), script.tables);
+  const model::SiteId site = script.site(EventKind::kMap, Function::kMmap);
+  EXPECT_EQ(ledger.live_since_of(site).mean_ns(2), 5 * kSecond);
+  script.unmap(0x11000, 0x1000);
+  ledger.add(script.take(), script.tables);
+  EXPECT_EQ(ledger.live_since_of(site).mean_ns(1), 8 * kSecond);
 }
 
 TEST(Ledger, EndsAMappingAtTheEndOfTheAddressSpace) {
@@ -587,6 +666,7 @@ void RandomEvents::expect_same(const Ledger& ledger, const test::ReferenceLedger
     peak_sum += ledger.peak_bytes_of(site);
   }
   EXPECT_EQ(peak_sum, ledger.totals().peak_live_bytes);
+  if (options.details) expect_times_of_blocks(ledger);
   std::map<uint64_t, uint64_t> left;
   ledger.for_each_block([&](uint64_t number, const Block& block) { left[number] = block.size_bytes; });
   ASSERT_EQ(left.size(), plain.blocks.size());
@@ -631,6 +711,103 @@ TEST_P(RandomEvents, GiveWhatThePlainModelGives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomEvents, testing::Range(1, 25));
+
+void allocate_in_pool(EventScript& script, uint32_t pool, uint64_t address, uint64_t size,
+                      Function function = Function::kPoolAllocate) {
+  script.batch.events.push_back(
+      {script.site(EventKind::kPoolAllocate, function), 1, wire::make_pooled_size(pool, size), address});
+}
+void release_in_pool(EventScript& script, uint32_t pool, uint64_t address) {
+  script.batch.events.push_back(
+      {script.site(EventKind::kPoolRelease, Function::kPoolRelease), 1, wire::make_pooled_size(pool, 0), address});
+}
+void destroy_pool(EventScript& script, uint32_t pool) {
+  script.batch.events.push_back(
+      {script.site(EventKind::kPoolDestroy, Function::kPoolDestroy), 1, wire::make_pooled_size(pool, 0), 0});
+}
+
+TEST(LedgerOfPools, CountsThemApart) {
+  EventScript script;
+  script.allocate(4096);
+  allocate_in_pool(script, 1, 0x100, 50);
+  allocate_in_pool(script, 1, 0x200, 60);
+  allocate_in_pool(script, 2, 0x100, 70);
+  release_in_pool(script, 1, 0x100);
+  release_in_pool(script, 1, 0x999);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.totals().live_bytes, 4096u);
+  EXPECT_EQ(ledger.totals().allocations, 1u);
+  EXPECT_EQ(ledger.totals().pool_allocations, 3u);
+  EXPECT_EQ(ledger.totals().pool_live_blocks, 2u);
+  EXPECT_EQ(ledger.totals().pool_live_bytes, 130u);
+  EXPECT_EQ(ledger.totals().unknown_pool_releases, 1u);
+  const Tally& tally = tally_of(ledger, script, EventKind::kPoolAllocate, Function::kPoolAllocate);
+  EXPECT_EQ(tally.live_bytes, 130u);
+  EXPECT_EQ(tally.allocations, 3u);
+  EXPECT_EQ(tally.releases, 1u);
+}
+
+TEST(LedgerOfPools, APoolThatIsDestroyedHoldsNothing) {
+  EventScript script;
+  for (uint64_t address = 1; address <= 10; ++address) allocate_in_pool(script, 1, address, 100);
+  allocate_in_pool(script, 2, 1, 7);
+  destroy_pool(script, 1);
+  destroy_pool(script, 5);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.totals().pool_live_blocks, 1u);
+  EXPECT_EQ(ledger.totals().pool_live_bytes, 7u);
+}
+
+TEST(LedgerOfPools, KnowSinceWhenTheirBlocksLive) {
+  EventScript script;
+  script.at(1000);
+  allocate_in_pool(script, 1, 0x100, 50);
+  allocate_in_pool(script, 2, 0x100, 50);
+  script.at(3000);
+  allocate_in_pool(script, 1, 0x200, 60);
+  allocate_in_pool(script, 1, 0x300, 60);
+  script.at(9000);
+  release_in_pool(script, 1, 0x200);
+  destroy_pool(script, 2);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.live_since_of(script.site(EventKind::kPoolAllocate, Function::kPoolAllocate)).mean_ns(2), 2000u);
+}
+
+TEST(LedgerOfPools, ABlockInAnothersPlaceReleasesIt) {
+  EventScript script;
+  allocate_in_pool(script, 1, 0x100, 50);
+  allocate_in_pool(script, 1, 0x100, 80);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.totals().pool_live_blocks, 1u);
+  EXPECT_EQ(ledger.totals().pool_live_bytes, 80u);
+}
+
+TEST(LedgerOfPools, ResourcesAreNoBytes) {
+  EventScript script;
+  allocate_in_pool(script, 9, 3, 1, Function::kResourceOpen);
+  allocate_in_pool(script, 9, 4, 1, Function::kResourceOpen);
+  release_in_pool(script, 9, 3);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.totals().open_resources, 1u);
+  EXPECT_EQ(ledger.totals().pool_live_blocks, 0u);
+  EXPECT_EQ(ledger.totals().pool_live_bytes, 0u);
+}
+
+// What a window shows of a pool: what was allocated in it, and what left of before.
+TEST(LedgerOfPools, WindowsAddUp) {
+  EventScript script;
+  allocate_in_pool(script, 1, 0x100, 50);
+  allocate_in_pool(script, 1, 0x200, 60);
+  release_in_pool(script, 1, 0x100);
+  allocate_in_pool(script, 1, 0x300, 70);
+  LedgerOptions options{.time_resolution_ns = 1000};
+  options.filter.from_event = 2;
+  const Ledger ledger = replay(script, options);
+  EXPECT_EQ(ledger.totals().pool_live_bytes, 70u);
+  EXPECT_EQ(ledger.totals().unknown_pool_releases, 0u);
+  const model::SiteId site = script.site(EventKind::kPoolAllocate, Function::kPoolAllocate);
+  EXPECT_EQ(ledger.older_releases_of(site).bytes, 50u);
+}
 
 }  // namespace
 }  // namespace heaptap::ledger

@@ -43,7 +43,7 @@ class Ended {
     launched.session = server_.session();
     program_ = *collect::launch(launched);
     auto request = next_request();
-    if (request) collect::AgentServer::answer(std::move(request->connection), memory_.get());
+    if (request) server_.answer(std::move(request->connection), memory_.get());
     bell_.add(log());
   }
   ~Ended() {

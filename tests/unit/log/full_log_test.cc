@@ -39,7 +39,7 @@ class Outrun {
     launched.session = server_.session();
     program_ = *launch(launched);
     auto request = next_request();
-    if (request) AgentServer::answer(std::move(request->connection), memory_.get());
+    if (request) server_.answer(std::move(request->connection), memory_.get());
   }
   ~Outrun() {
     kill(program_.process, SIGKILL);

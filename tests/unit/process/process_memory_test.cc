@@ -1,5 +1,6 @@
 // Another process's memory: what is mapped, what was touched, and its bytes.
 #include "process/process_memory.h"
+#include "base/small_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -65,7 +66,7 @@ void* map_private(uint64_t bytes) {
 }
 
 uint64_t page_table_kilobytes(pid_t process) {
-  const std::string status = read_proc_file("/proc/" + std::to_string(process) + "/status");
+  const std::string status = base::read_small_file("/proc/" + std::to_string(process) + "/status");
   return std::strtoull(status.c_str() + status.find("VmPTE:") + 6, nullptr, 10);
 }
 

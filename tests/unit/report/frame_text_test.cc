@@ -53,6 +53,14 @@ TEST(Site, ToldOnceOfAFunctionThatCallsItself) {
             "walk a.c:3 < main a.c:20");
 }
 
+TEST(Site, LeavesOutOffsetsOnlyWhereAFunctionHasNoLine) {
+  const FrameTextOptions brief{.offsets = false};
+  const Frames frames = {frame("insert"), frame(""), frame("main", "/src/leak.cc", 19)};
+  EXPECT_EQ(site_of(frames), "insert shop+0x1000 < shop+0x1000 < main leak.cc:19");
+  EXPECT_EQ(site_of(frames, 0, kNone, brief), "insert < shop+0x1000 < main leak.cc:19");
+  EXPECT_EQ(site_of(frames, 24, kNone, brief), "insert < shop+0x1000");
+}
+
 TEST(Site, FitsByShorterNamesAndThenByFewerCallers) {
   const Frames frames = {frame(std::string(90, 'a') + "::make(int)", "/src/leak.cc", 11),
                          frame(std::string(90, 'b') + "::use()", "/src/leak.cc", 12),

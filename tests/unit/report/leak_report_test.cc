@@ -24,7 +24,8 @@ NamedBlock block(uint64_t number, uint64_t size, const std::string& type = "", c
           .type = type,
           .stack_id = 2,
           .function = "operator new",
-          .caller = kServe};
+          .caller = kServe,
+          .name = ""};
 }
 
 NamedRoot global() {
@@ -97,7 +98,7 @@ Report example() {
   report.scans = {{scan(1, false), {1, 24}, {}, {}, {10, 1000}, {}, {}},
                   {scan(2, true), {2, 48}, {1, 8}, {}, {9, 9}, {1, 24}, {3, 30}}};
   ChangedStack changed{.id = 2, .function = "malloc", .variant = "", .change = {}, .frames = {0}};
-  changed.change = {.appeared = {1, 24}, .remained = {1, 24}, .gone = {}};
+  changed.change = {.allocated = {1, 24}, .older = {2, 80}, .remained = {1, 24}, .gone = {}};
   ScanChanges changes{
       .from = scan(1, false), .to = scan(2, true), .total = changed.change, .stacks = {changed}, .stack_count = 3};
   report.scan_changes = changes;

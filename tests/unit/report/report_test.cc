@@ -8,6 +8,7 @@
 #include "base/safe_text.h"
 #include "golden.h"
 #include "report/call_tree.h"
+#include "report/findings.h"
 #include "report/render.h"
 #include "report/text_safe.h"
 
@@ -311,6 +312,24 @@ TEST(EndSummary, HasAtMostTwelveLines) {
   const std::string text = render_end_summary(report, {.width = 0});
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 12);
   EXPECT_NE(text.find("heaptap show summary heaptap.shop.4711.htap"), std::string::npos);
+}
+
+TEST(Running, SaysUpToWhenAllIsKnown) {
+  Report report = example();
+  report.capture.exit = {};
+  report.capture.ended = false;
+  report.capture.running = report.capture.truncated = true;
+  report.capture.known_until_ns = 4'010'000'000;
+  report.capture.damage = "still being recorded: known up to 4.01 s";
+  const std::string said = "\n! " + report.capture.damage + "\n";
+  EXPECT_NE(render_text(report, View::kSummary, {}).find(said), std::string::npos);
+  EXPECT_NE(render_end_summary(report, {}).find("! " + report.capture.damage + "\n"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(render_json(report, View::kSummary, {}))["capture"]["known_until_ns"], 4'010'000'000);
+  const std::vector<Finding> findings = findings_of(report);
+  EXPECT_EQ(findings.front().severity, Severity::kInfo);
+  EXPECT_EQ(findings.front().text, "./shop is still being recorded.");
+  EXPECT_TRUE(std::ranges::any_of(
+      findings, [&](const Finding& finding) { return finding.text == "It is " + report.capture.damage + "."; }));
 }
 
 TEST(SafeText, EscapesWhatATerminalWouldObey) {

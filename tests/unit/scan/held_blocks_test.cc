@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <set>
+#include <string_view>
 
 #include "child_process.h"
 #include "scan/root_finder.h"
@@ -34,6 +35,7 @@ enum Place : unsigned {
   kInFreedBlockOfThread,
   kInEndedThread,
   kLargeBlock,
+  kAboveEndedThread,
   kPlaces
 };
 constexpr uint64_t kBlockBytes = 200;
@@ -94,6 +96,7 @@ TEST_P(HeldBlocks, AreHeldWhereTheyAre) {
   EXPECT_EQ(holders_of(kSpecific), Kinds{RootKind::kThreadLocal});
   EXPECT_EQ(holders_of(kResultOfEndedThread), Kinds{RootKind::kThreadLocal});
   EXPECT_EQ(holders_of(kLargeBlock), Kinds{RootKind::kGlobal});
+  EXPECT_EQ(holders_of(kAboveEndedThread), Kinds{RootKind::kMapping});
 }
 
 TEST_P(HeldBlocks, AreLostWhereNothingHoldsThem) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 
+#include "base/small_file.h"
 #include "process/process_status.h"
 
 namespace heaptap::test {
@@ -83,7 +84,7 @@ inline bool wait_until_blocked(pid_t process, long number) {
   constexpr long kRestart = 219;
   for (;;) {
     if (!wait_for_state(process, "S")) return false;
-    const std::string text = process::read_proc_file("/proc/" + std::to_string(process) + "/syscall");
+    const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/syscall");
     const long now = std::strtol(text.c_str(), nullptr, 10);
     if (!text.starts_with("running") && (now == number || now == kRestart)) return true;
     usleep(100);

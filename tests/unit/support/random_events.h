@@ -27,7 +27,10 @@ inline bool operator==(const BadRelease& a, const BadRelease& b) {
          a.block_known == b.block_known;
 }
 inline bool operator==(const Site& a, const Site& b) {
-  return a.kind == b.kind && a.function == b.function && a.stack == b.stack;
+  return a.kind == b.kind && a.function == b.function && a.stack == b.stack && a.label == b.label;
+}
+inline bool operator==(const Label& a, const Label& b) {
+  return a.parent == b.parent && a.kind == b.kind && a.name == b.name;
 }
 inline bool operator==(const Stack& a, const Stack& b) { return a.parent == b.parent && a.code == b.code; }
 inline bool operator==(const Code& a, const Code& b) {
@@ -73,10 +76,16 @@ class Maker {
       tables_.stacks.push_back({static_cast<model::StackId>(pick(tables_.stacks.size())),
                                 static_cast<model::CodeId>(pick(tables_.codes.size()))});
     }
-    for (uint64_t i = pick(30) + 5; i > 0; --i) {
-      tables_.sites.push_back({static_cast<EventKind>(1 + tables_.sites.size() % 5),
+    for (uint64_t i = pick(4); i > 0; --i) {
+      tables_.labels.push_back({static_cast<model::LabelId>(pick(tables_.labels.size())),
+                                static_cast<wire::LabelKind>(1 + pick(3)), std::string(pick(200), 'l')});
+    }
+    const bool has_labels = pick(2) == 0;
+    for (uint64_t i = pick(30) + 8; i > 0; --i) {
+      const auto label = static_cast<model::LabelId>(has_labels ? pick(tables_.labels.size()) : 0);
+      tables_.sites.push_back({static_cast<EventKind>(1 + tables_.sites.size() % 8),
                                static_cast<Function>(1 + pick(wire::kFunctionCount - 1)),
-                               static_cast<model::StackId>(pick(tables_.stacks.size()))});
+                               static_cast<model::StackId>(pick(tables_.stacks.size())), label});
     }
     for (uint64_t i = pick(3); i > 0; --i) {
       model::Module module;
@@ -166,6 +175,12 @@ class Maker {
         event.address = (random_() >> 17) & ~uint64_t{4095};
         event.size_or_block = pick(1000) * 4096;
         break;
+      case EventKind::kPoolAllocate:
+      case EventKind::kPoolRelease:
+      case EventKind::kPoolDestroy:
+        event.address = random_() >> 17;
+        event.size_or_block = wire::make_pooled_size(static_cast<uint32_t>(pick(1000)), pick(1000));
+        break;
     }
     batch.events.push_back(event);
   }
@@ -206,6 +221,7 @@ inline void expect_same(const Tables& read, const Tables& expected) {
   EXPECT_EQ(read.stacks, expected.stacks);
   EXPECT_EQ(read.sites, expected.sites);
   EXPECT_EQ(read.threads, expected.threads);
+  EXPECT_EQ(read.labels, expected.labels);
 }
 
 // What every reader promises of the tables, whatever it was given.
@@ -218,8 +234,10 @@ inline void expect_sound(const Tables& tables) {
     ASSERT_LT(site.stack, tables.stacks.size());
     ASSERT_LT(static_cast<uint8_t>(site.function), wire::kFunctionCount);
     ASSERT_GE(static_cast<uint8_t>(site.kind), 1);
-    ASSERT_LE(static_cast<uint8_t>(site.kind), 5);
+    ASSERT_LE(static_cast<uint8_t>(site.kind), 8);
+    ASSERT_LT(site.label, tables.labels.size());
   }
+  for (size_t i = 1; i < tables.labels.size(); ++i) ASSERT_LT(tables.labels[i].parent, i);
   for (const model::Module& module : tables.modules) ASSERT_LE(module.start, module.end);
 }
 

@@ -320,6 +320,27 @@ TEST(Resolver, AFileWithAnotherBuildIdIsNotUsed) {
   ASSERT_EQ(hints.size(), 1U);
   EXPECT_NE(report::words_of(hints[0]).find("was replaced since the trace was recorded"), std::string::npos)
       << report::words_of(hints[0]);
+  EXPECT_EQ(hints[0].other_path, fixture.module().path);
+  EXPECT_EQ(hints[0].other_build_id, SYMBOLS_FIXTURE_ID);
+  EXPECT_EQ(hints[0].build_id.size(), hints[0].other_build_id.size());
+  for (const std::string& build_id : {hints[0].build_id, hints[0].other_build_id}) {
+    EXPECT_NE(report::words_of(hints[0]).find(build_id), std::string::npos) << report::words_of(hints[0]);
+  }
+}
+
+TEST(Resolver, AnotherBuildBelowASymbolsFolderIsNamed) {
+  auto fixture = LoadedFixture::load("full.so");
+  fixture.module().path = "/target/usr/lib/moved.so";
+  fixture.module().build_id.back() = static_cast<char>(fixture.module().build_id.back() ^ 1);
+  Resolver resolver{ResolverOptions{.symbol_directories = {kFixtures / "copies"}, .sysroots = {}}};
+  EXPECT_EQ(fixture.resolve(resolver, "hidden").front().function, "");
+  (void)fixture.resolve(resolver, "inlined");
+  const auto hints = resolver.hints(10);
+  ASSERT_EQ(hints.size(), 1U);
+  const std::string words = report::words_of(hints[0]);
+  EXPECT_NE(words.find((kFixtures / "copies/lib/moved.so").string() + " is not the one that was recorded"),
+            std::string::npos)
+      << words;
 }
 
 TEST(Resolver, ASymbolsFolderIsTriedWithLeadingFoldersTakenAway) {

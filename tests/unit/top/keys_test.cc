@@ -33,6 +33,7 @@ TEST_F(Keys, ThatNeedTheRecordingAreWishes) {
   EXPECT_EQ(press(character("q")).kind, Wish::Kind::kQuit);
   EXPECT_EQ(press(character("s")).kind, Wish::Kind::kScan);
   EXPECT_EQ(press(Key::Kind::kTab).kind, Wish::Kind::kNextProcess);
+  EXPECT_EQ(press(character("i")).kind, Wish::Kind::kNextImage);
   EXPECT_EQ(press(character("x")), Wish{});
   EXPECT_EQ(state_, State{});
 }

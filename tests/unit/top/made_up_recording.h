@@ -1,5 +1,6 @@
 // A recording that goes on, made up: whoever has it sets what it says.
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@ namespace heaptap::test {
 struct MadeUpStack {
   std::string function = "malloc";
   std::vector<std::string> frames;  // innermost first
+  bool has_lines = true;
   report::StackCount count;
 };
 
@@ -21,15 +23,19 @@ class MadeUpRecording : public live::Recording {
   std::vector<live::Process> all{{.pid = 7731, .program = "./gate", .via = "agent", .runs = true}};
   live::Figures now{.pid = 7731, .time_ns = 60'000'000'000, .log_used_bytes = 1, .log_limit_bytes = 8};
   live::Freshness fresh;
+  std::optional<uint64_t> last_event_ns;  // up to which the trace tells; none: now
   report::Totals totals;
   std::vector<MadeUpStack> stacks;
   std::vector<report::ThreadEntry> threads;
   std::vector<model::Mark> all_marks;
   std::vector<live::News> news;
   std::vector<std::string> asked;  // what was steered
-  std::string failure;             // of reports; empty: none
+  report::Known known;
+  report::BlockCount possible;  // lost
+  std::string failure;          // of reports; empty: none
   uint32_t scans = 0;
   std::vector<uint64_t> named_ids;  // whose names were asked for
+  std::vector<uint32_t> images;     // that reports were asked of
 
   // Before an answer: what an animation changes.
   virtual void tick() {}
@@ -45,20 +51,20 @@ class MadeUpRecording : public live::Recording {
   }
   base::Result<live::Settings> settings() override { return live::Settings{}; }
   base::Result<std::vector<model::Mark>> marks(uint32_t /*pid*/) override { return all_marks; }
-  base::Result<report::Report> report(uint32_t pid, const analysis::Query& query) override {
-    return glance(pid, query);
-  }
-  base::Result<report::Report> report_of_image(uint32_t pid, uint32_t /*image*/,
-                                               const analysis::Query& query) override {
-    return glance(pid, query);
+  base::Result<report::Report> report(live::ProgramId program, const analysis::Query& query) override {
+    return glance(program, query);
   }
   void set_give_up(std::function<bool()> /*give_up*/) override {}
-  base::Result<report::Report> glance(uint32_t /*pid*/, const analysis::Query& query) override {
+  base::Result<report::Report> glance(live::ProgramId program, const analysis::Query& query) override {
+    images.push_back(program.image);
     if (!failure.empty()) return base::fail("{}", failure);
     report::Report report;
+    report.last_event_ns = last_event_ns.value_or(now.time_ns);
     report.totals = totals;
     report.leaks.scanned = query.scans && scans != 0;
     report.leaks.scan.number = scans;
+    report.leaks.possible = possible;
+    report.known = known;
     if (query.statistics) report.threads = threads;
     if (query.counts) {
       for (const MadeUpStack& stack : stacks) {
@@ -70,8 +76,8 @@ class MadeUpRecording : public live::Recording {
     if (query.stacks) list(report, query);
     return report;
   }
-  [[nodiscard]] live::Freshness freshness(uint32_t /*pid*/) override { return fresh; }
-  base::Result<std::string> trace_file(uint32_t /*pid*/) override { return base::fail("there is no file"); }
+  [[nodiscard]] live::Freshness freshness(live::ProgramId /*program*/) override { return fresh; }
+  base::Result<std::string> trace_file(live::ProgramId /*program*/) override { return base::fail("there is no file"); }
   base::Result<> start(uint32_t pid) override { return steered("start", pid); }
   base::Result<> stop(uint32_t pid) override { return steered("stop", pid); }
   base::Result<> reset(uint32_t pid) override { return steered("reset", pid); }
@@ -112,8 +118,9 @@ class MadeUpRecording : public live::Recording {
         entry.frames.push_back(static_cast<report::FrameIndex>(report.frames.size()));
         report.frames.push_back({.function = function,
                                  .module = "/usr/bin/gate",
-                                 .file = "/src/gate.cc",
-                                 .line = static_cast<uint32_t>(report.frames.size() + 10)});
+                                 .offset = 0x1234'5678 + report.frames.size(),
+                                 .file = stack.has_lines ? "/src/gate.cc" : "",
+                                 .line = stack.has_lines ? static_cast<uint32_t>(report.frames.size() + 10) : 0});
       }
     }
   }
@@ -140,35 +147,40 @@ inline void make_gate(MadeUpRecording& recording) {
                         .allocations = 5000,
                         .releases = 3000,
                         .allocated_bytes = 1u << 20}};
-  recording.stacks = {
-      {.frames = {"serve(int)", "main"},
-       .count = {.allocations = 9000,
-                 .releases = 5000,
-                 .allocated_bytes = 1'800'000,
-                 .live_blocks = 4000,
-                 .live_bytes = 1'500'000,
-                 .temporary_allocations = 12,
-                 .lifetime_ns = 5000ull * 2'500'000}},
-      {.function = "operator new[]",
-       .frames = {"log_line(std::string const&)", "serve(int)", "main"},
-       .count = {.allocations = 10'000,
-                 .releases = 6000,
-                 .allocated_bytes = 1'000'000,
-                 .live_blocks = 4000,
-                 .live_bytes = 800'000,
-                 .lifetime_ns = 6000ull * 850,
-                 .leaked_bytes = 800'000,
-                 .leaked_blocks = 4000}},
-      {.function = "mmap",
-       .frames = {"arena_grow", "main"},
-       .count =
-           {.allocations = 1, .allocated_bytes = 1u << 20, .live_blocks = 1, .live_bytes = 1u << 20, .mapping = true}},
-      {.frames = {"read_options", "main"},
-       .count = {.allocations = 1000,
-                 .releases = 1000,
-                 .allocated_bytes = 45'678,
-                 .temporary_allocations = 1000,
-                 .lifetime_ns = 1000ull * 120}}};
+  recording.stacks = {{.frames = {"serve(int)", "main"},
+                       .count = {.allocations = 9000,
+                                 .releases = 5000,
+                                 .allocated_bytes = 1'800'000,
+                                 .live_blocks = 4000,
+                                 .live_bytes = 1'500'000,
+                                 .temporary_allocations = 12,
+                                 .lifetime_ns = 5000ull * 2'500'000,
+                                 .live_since_ns = 20'000'000'000}},
+                      {.function = "operator new[]",
+                       .frames = {"log_line(std::string const&)", "serve(int)", "main"},
+                       .count = {.allocations = 10'000,
+                                 .releases = 6000,
+                                 .allocated_bytes = 1'000'000,
+                                 .live_blocks = 4000,
+                                 .live_bytes = 800'000,
+                                 .lifetime_ns = 6000ull * 850,
+                                 .live_since_ns = 45'000'000'000,
+                                 .leaked_bytes = 800'000,
+                                 .leaked_blocks = 4000}},
+                      {.function = "mmap",
+                       .frames = {"arena_grow", "main"},
+                       .count = {.allocations = 1,
+                                 .allocated_bytes = 1u << 20,
+                                 .live_blocks = 1,
+                                 .live_bytes = 1u << 20,
+                                 .live_since_ns = 100'000'000,
+                                 .mapping = true}},
+                      {.frames = {"read_options", "main"},
+                       .count = {.allocations = 1000,
+                                 .releases = 1000,
+                                 .allocated_bytes = 45'678,
+                                 .temporary_allocations = 1000,
+                                 .lifetime_ns = 1000ull * 120}}};
 }
 
 // A second later.

@@ -44,7 +44,7 @@ TEST_F(Observers, TakeSamples) {
   ASSERT_NE(answer.sample, nullptr);
   EXPECT_EQ(answer.sample->counts.size(), 4u);
   ASSERT_EQ(answer.sample->named.size(), 1u);
-  EXPECT_EQ(answer.sample->named[0].site, "log_line gate.cc:10 < serve gate.cc:11 < main gate.cc:12");
+  EXPECT_EQ(answer.sample->named[0].sites.front(), "log_line gate.cc:10 < serve gate.cc:11 < main gate.cc:12");
   EXPECT_EQ(recording_->named_ids, std::vector<uint64_t>{2}) << "names of nothing else";
   EXPECT_FALSE(answer.leaks.has_value());
 }
@@ -95,6 +95,22 @@ TEST_F(Observers, GoToTheNextProcess) {
   EXPECT_EQ(answer.sample->place, 1u);
 }
 
+TEST_F(Observers, GoThroughTheProgramsOfAProcess) {
+  const Answer alone = answer_to(Question::Kind::kNextImage);
+  EXPECT_EQ(alone.sample, nullptr);
+  EXPECT_FALSE(alone.message.empty());
+  recording_->all.push_back({.pid = 7731, .image = 2, .program = "other", .runs = true});
+  EXPECT_EQ(answer_to(Question::Kind::kSample).sample->process.image, 2u);
+  // From none on the first one is next.
+  const Answer first = answer_to(Question::Kind::kNextImage);
+  ASSERT_NE(first.sample, nullptr);
+  EXPECT_EQ(first.sample->process.image, 1u);
+  EXPECT_EQ(first.sample->image_count, 2u);
+  EXPECT_EQ(first.asked_image, 1u);
+  EXPECT_FALSE(first.sample->is_live) << "it is over";
+  EXPECT_EQ(recording_->images.back(), 1u);
+}
+
 TEST(JsonLines, AreOneASampleUntilTheProcessEnds) {
   test::MadeUpRecording recording;
   test::make_gate(recording);
@@ -113,6 +129,7 @@ TEST(JsonLines, AreOneASampleUntilTheProcessEnds) {
   EXPECT_NE(lines[0].find(R"("allocations_per_second":null)"), std::string::npos) << lines[0];
   EXPECT_NE(lines[1].find(R"("allocations_per_second":1500.0)"), std::string::npos) << lines[1];
   EXPECT_NE(lines[1].find(R"("growth_bytes":-40000)"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[1].find(R"("mean_age_ns":41000000000)"), std::string::npos) << lines[1];
   for (const std::string& line : lines) EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 

@@ -139,6 +139,63 @@ TEST_F(Pictures, OfNamesThatWereMadeToHarm) {
   expect_golden("hostile_80x24", text(80, 24));
 }
 
+TEST_F(Pictures, OfNamesWithoutSourceLinesShowCallersBeforeOffsets) {
+  recording_.stacks = {{.frames = {"_sdsnewlen", "createStringObject", "processMultibulkBuffer", "processCommand"},
+                        .has_lines = false,
+                        .count = {.allocations = 1, .live_blocks = 1, .live_bytes = 5}},
+                       {.frames = {"", "serve"}, .has_lines = false, .count = {.allocations = 1}}};
+  sample();
+  const auto has = [this](size_t width, const char* name) {
+    const std::string text = this->text(width, 24);
+    EXPECT_NE(text.find(name), std::string::npos) << width << "\n" << text;
+  };
+  has(200,
+      "#1 _sdsnewlen gate+0x12345678 < createStringObject gate+0x12345679 < processMultibulkBuffer gate+0x1234567a\n");
+  has(150, "#1 _sdsnewlen < createStringObject < processMultibulkBuffer\n");
+  has(80, "#1 _sdsnewlen < createStringObject\n");
+  has(80, "#2 gate+0x1234567c < serve\n");
+}
+
+TEST_F(Pictures, SayHowFarTheReaderIsBehind) {
+  const auto first_line = [this] { return drawn(100, 24).line(0); };
+  recording_.fresh = {.read_bytes = 1000, .written_bytes = 1800};
+  recording_.last_event_ns = 50'000'000'000;
+  sample();
+  EXPECT_EQ(first_line().find("behind"), std::string::npos) << "a frame has just been written";
+  recording_.fresh = {.read_bytes = 1500, .written_bytes = 2600};
+  recording_.last_event_ns = 50'100'000'000;
+  test::go_on(recording_);
+  sample();
+  EXPECT_NE(first_line().find("  10.9s, 1.07KB behind  "), std::string::npos) << first_line();
+  recording_.fresh = {.read_bytes = 2600, .written_bytes = 2600};
+  recording_.last_event_ns.reset();
+  test::go_on(recording_);
+  sample();
+  EXPECT_EQ(first_line().find("behind"), std::string::npos) << first_line();
+}
+
+TEST_F(Pictures, OfScansSayWhatIsKnown) {
+  sample_seconds(1);
+  const auto status_of_scan = [this] {
+    recording_.scans = 1;
+    auto leaks = take_leaks(recording_, 7731);
+    EXPECT_TRUE(leaks.has_value());
+    history_.add_leaks(*std::move(leaks));
+    const std::string text = this->text(120, 24);
+    const size_t begin = text.find("scan 1: ");
+    return begin == std::string::npos ? text : text.substr(begin, text.find(" · peak", begin) - begin);
+  };
+  EXPECT_EQ(status_of_scan(), "scan 1: 781.2 KiB leaked in 4,000 blocks");
+  recording_.known.saw_all = false;
+  EXPECT_EQ(status_of_scan(), "scan 1: at least 781.2 KiB leaked in 4,000 blocks");
+  for (auto& stack : recording_.stacks) stack.count.leaked_bytes = stack.count.leaked_blocks = 0;
+  EXPECT_EQ(status_of_scan(), "scan 1: no leak found, not all is known");
+  recording_.known.saw_all = true;
+  EXPECT_EQ(status_of_scan(), "scan 1: nothing leaked");
+  recording_.possible = {.blocks = 67, .bytes = 2000};
+  EXPECT_EQ(status_of_scan(), "scan 1: 67 blocks possibly leaked");
+}
+
 TEST_F(Pictures, OfHugeNumbers) {
   constexpr uint64_t kHuge = ~uint64_t{0};
   recording_.now = {.pid = 7731,

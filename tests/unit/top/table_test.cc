@@ -52,6 +52,28 @@ TEST_F(Tables, SortByEachFigure) {
   EXPECT_EQ(keys(), (Keys{1, 2, 4, 3}));
   state_.reversed = true;
   EXPECT_EQ(keys(), (Keys{4, 2, 1, 3}));
+  state_.reversed = false;
+  sort_by(Figure::kAge);  // the oldest first; all of the last one was released
+  EXPECT_EQ(keys(), (Keys{3, 1, 2, 4}));
+}
+
+TEST_F(Tables, CountAgesUpToWhatIsCounted) {
+  const auto age_s = [&](uint64_t key) {
+    const auto age = row_of(history_, {}, state_, key).of(Figure::kAge);
+    return age ? *age / 1e9 : -1;
+  };
+  EXPECT_EQ(age_s(1), 41);  // 61 s are counted
+  EXPECT_EQ(age_s(2), 16);
+  EXPECT_EQ(age_s(4), -1) << "nothing of it is alive";
+  // What is still to be read isn't there yet, and what is there isn't older for that.
+  recording_.last_event_ns = 61'500'000'000;
+  recording_.now.time_ns = 90'000'000'000;
+  recording_.fresh = {.read_bytes = 100, .written_bytes = 5'000'000};
+  sample(0);
+  EXPECT_EQ(age_s(1), 41.5);
+  recording_.stacks[0].count.live_known = false;
+  sample(0);
+  EXPECT_EQ(age_s(1), -1);
 }
 
 TEST_F(Tables, CountWhatAFilterHidesAndWhatHasNoNamesYet) {
@@ -75,6 +97,7 @@ TEST_F(Tables, SumModules) {
   EXPECT_EQ(row.of(Figure::kStacks), 4);
   EXPECT_EQ(row.of(Figure::kLive), 1'460'000 + 900'000 + (1 << 20));
   EXPECT_EQ(row.of(Figure::kGrowth), 60'000);
+  EXPECT_EQ(row.of(Figure::kAge), (4000 * 41e9 + 4000 * 16e9 + 60.9e9) / 8001);
 }
 
 TEST_F(Tables, ListThreads) {

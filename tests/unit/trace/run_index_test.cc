@@ -14,15 +14,15 @@ namespace fs = std::filesystem;
 const std::vector<RunEntry> kEntries{{12, 1, "heaptap.sh.12.htap", "sh"}, {13, 12, "sub/a b%\n\xff.htap", ""}};
 
 TEST(RunIndex, KeepsWhatIsWritten) {
-  const std::string text = encode_run_index({kEntries[0], {13, 12, "a b%\n\xff.htap", "my tool"}});
-  EXPECT_EQ(text, "heaptap-run 1\n12 1 heaptap.sh.12.htap sh\n13 12 a%20b%25%0A%FF.htap my%20tool\n");
+  const std::string text = encode_run_index({kEntries[0], {13, 12, "a b%\n\xff.htap", "my tool", 2}});
+  EXPECT_EQ(text, "heaptap-run 1\n12 1 heaptap.sh.12.htap sh 1\n13 12 a%20b%25%0A%FF.htap my%20tool 2\n");
   const auto read = decode_run_index(encode_run_index(kEntries));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, kEntries);
 }
 
 TEST(RunIndex, PassesOverWhatALaterVersionAdds) {
-  const auto read = decode_run_index("heaptap-run 1\n12 1 a.htap sh more words\n");
+  const auto read = decode_run_index("heaptap-run 1\n12 1 a.htap sh 1 more words\n");
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, (std::vector<RunEntry>{{12, 1, "a.htap", "sh"}}));
 }
@@ -31,9 +31,27 @@ TEST(RunIndex, RefusesWhatIsDamaged) {
   for (const char* text : {"", "HEAPTAP\n", "heaptap-run 2\n1 1 a b\n", "heaptap-run 1\n", "heaptap-run 1\n1 1 a b",
                            "heaptap-run 1\n1 1\n", "heaptap-run 1\n1 1 \n", "heaptap-run 1\n-1 1 a b\n",
                            "heaptap-run 1\n4294967296 1 a b\n", "heaptap-run 1\n1 1 a%2 b\n",
-                           "heaptap-run 1\n1 1 a%00 b\n", "heaptap-run 1\n1 1 a%zz b\n", "heaptap-run 1\n\n"}) {
+                           "heaptap-run 1\n1 1 a%00 b\n", "heaptap-run 1\n1 1 a%zz b\n", "heaptap-run 1\n\n",
+                           "heaptap-run 1\n1 1 a b 0\n", "heaptap-run 1\n1 1 a b first\n"}) {
     EXPECT_FALSE(decode_run_index(text)) << text;
   }
+}
+
+TEST(RunIndex, CountsTheProgramsOfAProcess) {
+  const auto read =
+      decode_run_index("heaptap-run 1\n12 1 c.htap c 3\n12 1 a.htap a 1\n13 12 x.htap x 1\n12 1 b.htap b 2\n");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(last_program_of(*read, 12)->trace, "c.htap");
+  EXPECT_EQ(last_program_of(*read, 13)->trace, "x.htap");
+  EXPECT_EQ(last_program_of(*read, 14), nullptr);
+}
+
+// As earlier versions wrote them: the last one first.
+TEST(RunIndex, NumbersTheProgramsOfOneWithoutNumbers) {
+  const auto read = decode_run_index("heaptap-run 1\n12 1 b.htap b\n12 1 a.htap a\n13 12 x.htap x\n");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read,
+            (std::vector<RunEntry>{{12, 1, "b.htap", "b", 2}, {12, 1, "a.htap", "a", 1}, {13, 12, "x.htap", "x", 1}}));
 }
 
 class RunIndexFile : public testing::Test {

@@ -149,6 +149,19 @@ TEST(ScanFrames, GiveBackAScan) {
   }
 }
 
+// A pool in a block of malloc, and its first block at its beginning.
+TEST(ScanFrames, ABlockOfAPoolBeginsWithWhatItLiesIn) {
+  HeapScan scan = with_facts(heap_like_scan(200, 50));
+  scan.blocks[50] = scan.blocks[49];
+  scan.blocks[50].number = model::kFirstPooledNumber;
+  scan.blocks[50].size_bytes = 1;
+  std::erase_if(scan.pointers, [](const model::BlockPointer&) { return true; });
+  scan.pointers_begin.assign(scan.blocks.size() + 1, 0);
+  const auto back = read(payloads_of(scan), scan_tables(50));
+  ASSERT_TRUE(back.has_value());
+  expect_same(*back, scan);
+}
+
 // Before 2.4 a head ended with sentences.
 TEST(ScanFrames, OfEarlierVersionsHaveSentences) {
   HeapScan scan;

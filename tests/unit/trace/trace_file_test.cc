@@ -9,6 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "base/units.h"
 #include "random_events.h"
 #include "trace/capture_frames.h"
 #include "trace/trace_index.h"
@@ -177,7 +178,7 @@ TEST_F(TraceFile, CutAnywhereIsReadUpToTheCut) {
 
 TEST_F(TraceFile, EveryChangedByteIsNoticedOrDoesNotMatter) {
   Maker maker(12);
-  write(maker, 3, 20);
+  write(maker, 3, 40);  // so many that each batch has allocations, by whose numbers it is known
   const std::string whole = bytes();
   ReplayOptions options;
   options.addresses = true;
@@ -289,6 +290,7 @@ TEST_F(TraceFile, AFlippedBitCostsTheEventsOfOneFrame) {
   EXPECT_NE(capture.damage.find(fmt::format("a frame is damaged (at byte {} of", damaged.offset)), std::string::npos)
       << capture.damage;
   EXPECT_NE(capture.damage.find("all else was read"), std::string::npos) << capture.damage;
+  EXPECT_FALSE(capture.known_until_ns) << "something before is missing";
 }
 
 // Whatever frame of entries it is: all others keep their numbers, and what refers to it says that it is missing.
@@ -366,7 +368,11 @@ TEST_F(TraceFile, IsBeingWrittenAsLongAsItsWriterLives) {
     EXPECT_EQ(collected.batches.size(), 1U);
     EXPECT_EQ(reader->capture().running, is_written);
     EXPECT_TRUE(reader->capture().truncated);
-    EXPECT_EQ(reader->capture().damage.find("still being recorded") != std::string::npos, is_written);
+    const uint64_t last_ns = collected.batches.back().time_marks.back().time_ns;
+    EXPECT_EQ(reader->capture().known_until_ns, last_ns);
+    const std::string before = is_written ? "still being recorded: known up to " : "showing everything up to ";
+    EXPECT_TRUE(reader->capture().damage.ends_with(before + base::format_duration(last_ns)))
+        << reader->capture().damage;
   }
 }
 

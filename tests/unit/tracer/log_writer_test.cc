@@ -332,6 +332,7 @@ TEST_F(LogWriterTest, AHeaderThatPointsOutsideIsRefused) {
   EXPECT_TRUE(refuses(&wire::LogLayout::chunks_offset, UINT64_MAX));
   EXPECT_TRUE(refuses(&wire::LogLayout::chunk_count, 0));
   EXPECT_TRUE(refuses(&wire::LogLayout::modules_capacity, UINT64_MAX));
+  EXPECT_TRUE(refuses(&wire::LogLayout::late_rows_capacity, UINT64_MAX));
   EXPECT_FALSE(refuses(&wire::LogLayout::flags, 0));
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/small_file.h"
 #include "blocking_calls.h"
 #include "log/log_memory.h"
 #include "tracer/tracer_client.h"
@@ -17,7 +18,7 @@ constexpr int kTimeLimitMs = 3000;
 
 // How often the process gave up its CPU or had to: it grows with each wake.
 long switches(pid_t process) {
-  const std::string text = process::read_proc_file("/proc/" + std::to_string(process) + "/status");
+  const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/status");
   long sum = 0;
   for (size_t at = text.find("ctxt_switches:"); at != std::string::npos; at = text.find("ctxt_switches:", at + 1)) {
     sum += std::strtol(text.c_str() + text.find(':', at) + 1, nullptr, 10);

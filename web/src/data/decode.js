@@ -116,7 +116,7 @@ export function decode(document) {
     bins: bins ?? { start: 0, width: duration, count: 1 },
     cells: bins ? cells : cellsOfTotals(stacks),
     left: columns(document.left, LEFT),
-    timeline: document.timeline ?? null, marks: document.marks ?? [],
+    timeline: document.timeline ?? null, marks: document.marks ?? [], moreMarks: document.more_marks ?? 0,
     sizes: document.sizes ?? null, lifetimes: document.lifetimes ?? null, errors: document.errors ?? [],
     holders: document.holders ?? [], globals: document.globals ?? [], retained: document.retained ?? [], graph: document.graph ?? null,
     addressSpace: document.address_space ?? null, processes: document.processes ?? [], difference: decodeDifference(document.difference), isRun: document.of_run === true,

@@ -140,7 +140,7 @@ export function TimelineView() {
       </p>
       {charts.map((chart, index) => <Chart key={chart.title} chart={chart} times={series.times} isFirst={index === 0} />)}
       {model.marks.length > 0 ? (
-        <section><h2>Marks</h2><ul class="marks">{model.marks.map((mark, index) => <li key={index}><b>{format.duration(mark.time_ns)}</b> <bdi>{format.clipped(format.safeText(mark.name), 300)}</bdi></li>)}</ul></section>
+        <section><h2>Marks</h2><ul class="marks">{model.marks.map((mark, index) => <li key={index}><b>{format.duration(mark.time_ns)}</b> <bdi>{format.clipped(format.safeText(mark.name), 300)}</bdi></li>)}</ul>{model.moreMarks > 0 ? <p class="note">The last ones: {format.counted(model.moreMarks, 'mark')} before them {model.moreMarks === 1 ? 'is' : 'are'} left out.</p> : null}</section>
       ) : null}
     </div>
   );

@@ -108,6 +108,28 @@ function Notes({ notes }) {
   );
 }
 
+// What --ignore leaves out of the lists: it counts in the totals.
+function Ignored({ ignored }) {
+  if (!ignored) return null;
+  return (
+    <section id="ignored" aria-labelledby="ignored-title">
+      <h2 id="ignored-title">Ignored: in the totals, and in no list <span class="badge">{format.counted(ignored.stacks, 'stack')}</span></h2>
+      <div class="totals-table"><table>
+        <thead><tr><th scope="col">Rule</th><th scope="col">Stacks</th><th scope="col">Live</th><th scope="col">Allocated</th><th scope="col">Allocations</th></tr></thead>
+        <tbody>
+          {ignored.rules.map((rule, index) => (
+            <tr key={index}>
+              <th scope="row"><bdi title={format.safeText(rule.place)}>{format.clipped(format.safeText(rule.pattern), 300)}</bdi></th>
+              <td>{format.count(rule.stacks)}</td><td>{format.bytes(rule.live_bytes)}</td>
+              <td>{format.bytes(rule.allocated_bytes)}</td><td>{format.count(rule.allocations)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table></div>
+    </section>
+  );
+}
+
 // What the file has not, so that it stays small; in the order of docs/report-data.md.
 function leftOut({ stacks, bytes, processes, names, cells, suppressions }) {
   const parts = [];
@@ -133,7 +155,7 @@ export function VerdictView() {
         {model.verdict.length === 0 ? <li class="sentence info"><div class="sentence-body">No verdict was written.</div></li> : null}
       </ol>
       {model.difference ? [<DifferenceTotals difference={model.difference} />, <MatchingNotes difference={model.difference} />]
-        : [<Cards model={model} />, <Overview model={model} change={change} />, <Notes notes={notes} />]}
+        : [<Cards model={model} />, <Overview model={model} change={change} />, <Ignored ignored={summary.ignored} />, <Notes notes={notes} />]}
       {folded ? <p class="note">To keep this file small, {leftOut(folded)}; <code>--full</code> writes all.</p> : null}
       {summary.filter ? <p class="note">The report was written with a filter; what it left out isn't in this file.</p> : null}
     </div>

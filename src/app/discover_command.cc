@@ -1,0 +1,131 @@
+#include "app/discover_command.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "app/discover_text.h"
+#include "app/terminal.h"
+#include "base/clock.h"
+#include "base/exit_status.h"
+#include "base/units.h"
+#include "discovery/browser.h"
+#include "discovery/service.h"
+#include "report/fold.h"
+
+namespace heaptap::app {
+namespace {
+
+using discovery::Browser;
+using discovery::FoundService;
+
+constexpr int kExitNothingFound = 1;
+constexpr uint64_t kDefaultWaitNs = 2 * discovery::kSecond;
+constexpr uint64_t kMaxPollNs = 60 * discovery::kSecond;
+
+// Serves the browser until something may be new; false: until the end.
+bool serve_until(Browser& browser, uint64_t end_ns) {
+  const uint64_t now_ns = base::clock_ns(CLOCK_MONOTONIC);
+  if (now_ns >= end_ns) return false;
+  const uint64_t next_ns = std::min({browser.next_deadline(), end_ns, now_ns + kMaxPollNs});
+  const uint64_t wait_ns = next_ns - std::min(now_ns, next_ns);
+  std::vector<pollfd> waits;
+  browser.add_waits(waits);
+  (void)poll(waits.data(), waits.size(),
+             static_cast<int>((wait_ns + discovery::kMillisecond - 1) / discovery::kMillisecond));
+  browser.serve();
+  return true;
+}
+
+// Tells of what came, changed and went, compared with what was told last.
+class News {
+ public:
+  explicit News(bool json) : line_of_(json ? service_as_json_line : service_as_line) {}
+
+  base::Result<> tell(const std::vector<FoundService>& services) {
+    std::map<Identity, FoundService> now;
+    std::string lines;
+    for (const FoundService& service : services) {
+      const auto [entry, is_first] = now.emplace(identity_of(service), service);
+      if (!is_first) continue;
+      const auto known = told_.find(entry->first);
+      if (known == told_.end()) {
+        lines += line_of_("found", service);
+      } else if (line_of_("", known->second) != line_of_("", service)) {
+        lines += line_of_("changed", service);
+      }
+    }
+    for (const auto& [identity, service] : told_) {
+      if (!now.contains(identity)) lines += line_of_("gone", service);
+    }
+    told_ = std::move(now);
+    has_found_ = has_found_ || !told_.empty();
+    return lines.empty() ? base::Result<>() : print_output(lines);
+  }
+  [[nodiscard]] bool has_found() const { return has_found_; }
+
+ private:
+  using Identity = std::tuple<std::string, std::string, uint16_t, std::string>;
+  static Identity identity_of(const FoundService& service) {
+    return {service.name, service.host, service.port, discovery::text_value(service.text, "id").value_or("")};
+  }
+
+  std::string (*line_of_)(std::string_view what, const FoundService& service);
+  std::map<Identity, FoundService> told_;
+  bool has_found_ = false;
+};
+
+void say_that_nothing_was_found(uint64_t wait_ns) {
+  const std::string text = fmt::format(
+      "heaptap: nothing was found within {}. Check that `heaptap-target serve --announce` runs there, that both "
+      "machines are on the "
+      "same local network (multicast goes through no router, and not through every wireless network), and that no "
+      "firewall "
+      "drops UDP port 5353\n",
+      base::format_duration(wait_ns));
+  print_error(report::folded(text, fold_width(STDERR_FILENO), "heaptap: "));
+}
+
+// Whether something was found.
+base::Result<bool> discover(const DiscoverOptions& options) {
+  auto browser = Browser::create();
+  if (!browser) return std::unexpected(std::move(browser).error());
+  const uint64_t now_ns = base::clock_ns(CLOCK_MONOTONIC);
+  const uint64_t wait_ns = options.wait_ns.value_or(options.watch ? discovery::kNever : kDefaultWaitNs);
+  const uint64_t end_ns = wait_ns > discovery::kNever - now_ns ? discovery::kNever : now_ns + wait_ns;
+  News news(options.json);
+  while (serve_until(*browser, end_ns)) {
+    if (options.watch) HEAPTAP_TRY(news.tell(browser->services()));
+  }
+  const std::vector<FoundService> services = browser->services();
+  const bool has_found = options.watch ? news.has_found() : !services.empty();
+  if (!options.watch && options.json) {
+    HEAPTAP_TRY(print_output(services_as_json(services)));
+  } else if (!options.watch && has_found) {
+    HEAPTAP_TRY(print_output(services_as_table(services, fold_width(STDOUT_FILENO))));
+    // Beside the table, which others may read.
+    if (const std::string command = command_for_first(services); !command.empty()) {
+      print_error(fmt::format("heaptap: to record there: {}\n", command));
+    }
+  }
+  if (!has_found) say_that_nothing_was_found(wait_ns);
+  if (browser->is_full()) print_error(fmt::format("heaptap: there are more than {}\n", discovery::kMaxFoundServices));
+  return has_found;
+}
+
+}  // namespace
+
+int perform(const DiscoverOptions& options) {
+  const auto has_found = discover(options);
+  if (has_found) return *has_found ? 0 : kExitNothingFound;
+  print_error(fmt::format("heaptap: {}\n", has_found.error().message));
+  return base::exit_status_of(has_found.error().kind);
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,156 @@
+#include "app/remote_run.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "app/fetching.h"
+#include "app/row_finder.h"
+#include "app/symbols_server.h"
+#include "app/terminal.h"
+#include "base/exit_status.h"
+#include "channel/resolve.h"
+#include "collect/control_service.h"
+#include "collect/supervisor.h"
+#include "remote/remote_source.h"
+#include "remote/target_line.h"
+
+namespace heaptap::app {
+namespace {
+
+using base::ErrorKind;
+using base::fail_as;
+
+// Before the address at which the other machine is waited for.
+constexpr std::string_view kListens = "listen:";
+
+bool listens(const RunOptions& options) { return options.machine.host.starts_with(kListens); }
+
+// What `heaptap-target record` wrote; a socket is no such thing.
+bool is_file(const RunOptions& options) {
+  std::error_code ignored;
+  return options.machine.takes_over && std::filesystem::is_regular_file(options.machine.host, ignored);
+}
+
+base::Result<remote::TargetLine> make_line(const RunOptions& options) {
+  if (is_file(options)) {
+    auto file = remote::RecordingFileReader::open(options.machine.host);
+    if (!file) return std::unexpected(std::move(file).error());
+    return remote::TargetLine(options.machine.host, *std::move(file));
+  }
+  auto security = security_of(options.machine.token_file, options.machine.insecure);
+  if (!security) return std::unexpected(std::move(security).error());
+  const auto address =
+      channel::parse_address(listens(options) ? options.machine.host.substr(kListens.size()) : options.machine.host);
+  if (!address) return std::unexpected(address.error());
+  if (listens(options)) {
+    auto listener = channel::Listener::listen(*address, *security, {});
+    if (!listener) return std::unexpected(std::move(listener).error());
+    if (!options.quiet)
+      print_error(fmt::format("heaptap: waiting at {} for heaptap-target connect\n", listener->address().to_text()));
+    return remote::TargetLine(options.machine.host, *std::move(listener));
+  }
+  auto addresses = channel::resolve(*address);
+  if (!addresses) return std::unexpected(std::move(addresses).error());
+  for (const channel::Address& each : *addresses) HEAPTAP_TRY(channel::check(*security, each));
+  return remote::TargetLine(options.machine.host, *std::move(addresses), *std::move(security));
+}
+
+remote::RecordOrder order_of(const RunOptions& options, bool fetches) {
+  return {.command = options.command,
+          .environment = options.environment,
+          .user = options.user,
+          .processes = options.processes,
+          .via = options.via,
+          .follow_fork = options.follow_fork,
+          .follow_exec = options.follow_exec,
+          .no_cpp = options.no_cpp,
+          .leak_scan = options.leak_scan,
+          .drop_on_overflow = options.drop_on_overflow,
+          .depth = options.depth,
+          .log_memory_bytes = options.log_memory_bytes,
+          .report_signal = options.report_signal,
+          .omit = options.omit,
+          .fetches = fetches,
+          .compression = options.compression};
+}
+
+std::string text_of(const remote::LineNews& news, const std::string& host) {
+  using Kind = remote::LineNews::Kind;
+  switch (news.kind) {
+    case Kind::kLost:
+      return fmt::format("the connection to {} is lost ({}); it is tried again", host, news.text);
+    case Kind::kBack:
+      return fmt::format("the connection to {} is back", host);
+    case Kind::kRefused:
+      return fmt::format("{} was refused: {}", news.peer, news.text);
+    case Kind::kOver:
+      return fmt::format("{}: {}", host, news.text);
+    case Kind::kNotRecorded:
+      break;
+  }
+  return news.text;
+}
+
+}  // namespace
+
+base::Result<> check_remote(const RunOptions& options) {
+  if (options.report_signal != 0) {
+    return fail_as(
+        ErrorKind::kUsage,
+        "--report-signal is counted in the target's log, which is on another machine; leave it out, and send "
+        "SIGUSR1 to heaptap");
+  }
+  if (!options.aggregate) return {};
+  return fail_as(ErrorKind::kUsage,
+                 "--aggregate keeps its totals in the target's memory, which is on another machine; "
+                 "leave it out");
+}
+
+base::Result<RemoteOutcome> record_remotely(const RunOptions& options, collect::RecordingOptions recording,
+                                            collect::ReportWriter& reports) {
+  auto line = make_line(options);
+  if (!line) return std::unexpected(std::move(line).error());
+  if (options.machine.takes_over) line->set_takes_over();
+  // One who comes here may take any time; Ctrl-C ends the wait.
+  constexpr std::chrono::seconds kPatience{10};
+  HEAPTAP_TRY(line->connect(listens(options) ? std::chrono::hours(24 * 365) : kPatience));
+  const auto rows = make_row_finder({options.symbols, options.sysroots, options.debuginfod}, options.symbols_server);
+  remote::RemoteSource source(*line, [&options](const remote::LineNews& news) {
+    const bool is_failure =
+        news.kind == remote::LineNews::Kind::kOver || news.kind == remote::LineNews::Kind::kNotRecorded;
+    if (!options.quiet || is_failure) print_error(fmt::format("heaptap: {}\n", text_of(news, options.machine.host)));
+  });
+  if (rows != nullptr) source.set_row_finder(*rows);
+  recording.machine = options.machine.host;
+  recording.via.clear();  // the other machine chooses
+  collect::RecordedProcesses processes(std::move(recording), source.maker());
+  source.serve(processes);
+  collect::ControlService service(processes, source);
+  collect::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
+                                  .scan_before_letting_go = options.leak_scan && !line->is_file() &&
+                                                            (options.machine.takes_over || !options.processes.empty()),
+                                  .mark_every = options.mark_every_ns.transform(nanoseconds),
+                                  .report_writer = &reports},
+                                 processes, source, service);
+  Fetching fetching(options);
+  if (!line->is_file()) fetching.serve(source);
+  if (!options.machine.takes_over) {
+    if (const auto begun = source.begin(order_of(options, fetching.is_on())); !begun) {
+      line->say_farewell();
+      return std::unexpected(begun.error());
+    }
+  }
+  supervisor.watch(std::nullopt);
+  fetching.finish(source);
+  line->say_farewell();
+  RemoteOutcome outcome{.traces = processes.take_traces(options.processes), .status = 0};
+  const model::ExitStatus& exit = source.program_exit();
+  if (exit.code) outcome.status = *exit.code;
+  if (exit.signal) outcome.status = 128 + *exit.signal;
+  if (source.has_failed() && outcome.status == 0) outcome.status = base::kExitFailed;
+  return outcome;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,98 @@
+#include "app/row_finder.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/signals_blocked.h"
+#include "base/unique_fd.h"
+#include "symbol_server/rows.h"
+#include "symbols/frame_bytes.h"
+
+namespace heaptap::app {
+namespace {
+
+class RowFinder : public remote::RowFinder {
+ public:
+  RowFinder(symbols::ResolverOptions options, std::shared_ptr<SymbolsServer> server, base::UniqueFd bell)
+      : options_(std::move(options)), server_(std::move(server)), bell_(std::move(bell)) {
+    const base::SignalsBlocked signals;  // are for the thread that records
+    thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  }
+
+  void find(remote::RowRequest request) override {
+    const std::scoped_lock lock(mutex_);
+    if (requests_.size() < kMaxRequests) requests_.push_back(std::move(request));
+    changed_.notify_one();
+  }
+
+  std::optional<remote::FoundRows> next_found() override {
+    const std::scoped_lock lock(mutex_);
+    uint64_t rung = 0;
+    if (found_.empty()) {
+      (void)!read(bell_.get(), &rung, sizeof(rung));
+      return std::nullopt;
+    }
+    remote::FoundRows first = std::move(found_.front());
+    found_.pop_front();
+    return first;
+  }
+
+  [[nodiscard]] int descriptor() const override { return bell_.get(); }
+
+ private:
+  static constexpr size_t kMaxRequests = 1024;
+
+  void work(const std::stop_token& stop) {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this] { return !requests_.empty(); })) return;
+      const remote::RowRequest request = std::move(requests_.front());
+      requests_.pop_front();
+      lock.unlock();
+      remote::FoundRows found{.build_id = request.build_id, .rows = rows_of(request)};
+      lock.lock();
+      found_.push_back(std::move(found));
+      const uint64_t one = 1;
+      (void)!write(bell_.get(), &one, sizeof(one));
+    }
+  }
+
+  [[nodiscard]] model::RowTable rows_of(const remote::RowRequest& request) const {
+    symbols::ResolverOptions options = options_;
+    options.debuginfod = options.debuginfod && request.address.has_value();  // only what is needed is fetched
+    model::RowTable rows;
+    if (const auto frames = symbols::find_frame_bytes(options, request.path, request.build_id)) {
+      rows = symbol_server::rows_of(*frames, request.address);
+    }
+    if (rows.empty() && server_ != nullptr) rows = server_->rows_of(request.build_id, request.address);
+    return rows;
+  }
+
+  const symbols::ResolverOptions options_;
+  const std::shared_ptr<SymbolsServer> server_;
+  base::UniqueFd bell_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<remote::RowRequest> requests_;
+  std::deque<remote::FoundRows> found_;
+  std::jthread thread_;  // ends first
+};
+
+}  // namespace
+
+std::unique_ptr<remote::RowFinder> make_row_finder(symbols::ResolverOptions options,
+                                                   std::shared_ptr<SymbolsServer> server) {
+  base::UniqueFd bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!bell) return nullptr;
+  return std::make_unique<RowFinder>(std::move(options), std::move(server), std::move(bell));
+}
+
+}  // namespace heaptap::app

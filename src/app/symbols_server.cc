@@ -1,0 +1,114 @@
+#include "app/symbols_server.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/terminal.h"
+#include "channel/resolve.h"
+#include "collect/stop_signals.h"
+#include "console/interrupts.h"
+
+namespace heaptap::app {
+
+base::Result<channel::Security> security_of(const std::string& token_file, bool allows_insecure) {
+  if (!token_file.empty()) return channel::read_security(token_file, allows_insecure);
+  // The variable is gone once it was read.
+  static std::optional<channel::Security> of_environment;
+  if (!of_environment) {
+    auto security = channel::read_security("", false);
+    if (!security) return std::unexpected(std::move(security).error());
+    of_environment = *std::move(security);
+  }
+  channel::Security security = *of_environment;
+  security.allows_insecure = allows_insecure;
+  return security;
+}
+
+base::Result<> SymbolsServer::set_address(const std::string& text) {
+  const auto address = channel::parse_address(text);
+  if (!address) return std::unexpected(address.error());
+  name_ = text;
+  address_ = *address;
+  return {};
+}
+
+std::shared_ptr<SymbolsServer> SymbolsServer::anew() const {
+  auto server = std::make_shared<SymbolsServer>();
+  server->name_ = name_;
+  server->address_ = address_;
+  server->token_file_ = token_file_;
+  server->allows_insecure_ = allows_insecure_;
+  server->security_ = security_;
+  return server;
+}
+
+std::vector<std::string> SymbolsServer::words() const {
+  std::vector<std::string> words{"--symbols-server=" + name_};
+  if (!token_file_.empty()) words.push_back("--token-file=" + token_file_);
+  if (allows_insecure_) words.emplace_back("--insecure");
+  return words;
+}
+
+base::Result<> SymbolsServer::prepare() {
+  if (security_) return {};
+  auto security = security_of(token_file_, allows_insecure_);
+  if (!security) return std::unexpected(std::move(security).error());
+  security_ = *std::move(security);
+  return {};
+}
+
+base::Result<std::unique_ptr<symbol_server::Client>> SymbolsServer::make_client() {
+  HEAPTAP_TRY(prepare());
+  if (!address_) return base::fail("no server of symbols is named");
+  auto addresses = channel::resolve(*address_);
+  if (!addresses) return std::unexpected(std::move(addresses).error());
+  for (const channel::Address& each : *addresses) HEAPTAP_TRY(channel::check(*security_, each));
+  return std::make_unique<symbol_server::Client>(symbol_server::ClientOptions{
+      .name = fmt::format("the server of symbols at {}", name_),
+      .addresses = *std::move(addresses),
+      .security = *security_,
+      .tell = [](const base::Error& why) { print_error(fmt::format("heaptap: warning: {}\n", why.message)); },
+      // Where signals end the program, they do so here as well; where a recording counts them, it is another one than that which
+      // ended the recording.
+      .is_interrupted =
+          [before = collect::stop_signals::requests()] {
+            return collect::stop_signals::requests() > before || console::is_interrupted();
+          }});
+}
+
+symbol_server::Client* SymbolsServer::client() {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(has_tried_, true)) return client_.get();
+  auto made = make_client();
+  if (made) {
+    client_ = *std::move(made);
+  } else {
+    print_error(fmt::format("heaptap: warning: no symbols from {}: {}\n", name_, made.error().message));
+  }
+  return client_.get();
+}
+
+symbols::SymbolLevel SymbolsServer::level_of(const std::string& build_id) {
+  symbol_server::Client* const server = client();
+  return server != nullptr ? server->level_of(build_id) : symbols::SymbolLevel::kNothing;
+}
+
+std::vector<std::vector<model::Frame>> SymbolsServer::frames_at(const std::string& build_id,
+                                                                std::span<const uint64_t> addresses) {
+  symbol_server::Client* const server = client();
+  return server != nullptr ? server->frames_at(build_id, addresses) : std::vector<std::vector<model::Frame>>();
+}
+
+std::optional<symbols::Variable> SymbolsServer::variable_at(const std::string& build_id, uint64_t address,
+                                                            bool is_thread_local) {
+  symbol_server::Client* const server = client();
+  return server != nullptr ? server->variable_at(build_id, address, is_thread_local) : std::nullopt;
+}
+
+model::RowTable SymbolsServer::rows_of(const std::string& build_id, std::optional<uint64_t> wanted) {
+  symbol_server::Client* const server = client();
+  return server != nullptr ? server->rows_of(build_id, wanted) : model::RowTable();
+}
+
+}  // namespace heaptap::app

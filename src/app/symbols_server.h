@@ -1,0 +1,53 @@
+// --symbols-server: another machine that has symbols (`heaptap symbols serve`). Nothing is connected before a name is wanted.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "channel/security.h"
+#include "symbol_server/client.h"
+
+namespace heaptap::app {
+
+class SymbolsServer : public symbols::NameSource {
+ public:
+  // An error: that is no address.
+  base::Result<> set_address(const std::string& text);
+  void set_token_file(std::string path) { token_file_ = std::move(path); }
+  void set_insecure(bool allows) { allows_insecure_ = allows; }
+  // The same server, not asked so far.
+  [[nodiscard]] std::shared_ptr<SymbolsServer> anew() const;
+  // As options, for another heaptap.
+  [[nodiscard]] std::vector<std::string> words() const;
+  // Reads the token now: before a program is started, which must not inherit it.
+  base::Result<> prepare();
+
+  symbols::SymbolLevel level_of(const std::string& build_id) override;
+  std::vector<std::vector<model::Frame>> frames_at(const std::string& build_id,
+                                                   std::span<const uint64_t> addresses) override;
+  std::optional<symbols::Variable> variable_at(const std::string& build_id, uint64_t address,
+                                               bool is_thread_local) override;
+  model::RowTable rows_of(const std::string& build_id, std::optional<uint64_t> wanted);
+
+ private:
+  // Null: there is none, which was said.
+  symbol_server::Client* client();
+  base::Result<std::unique_ptr<symbol_server::Client>> make_client();
+
+  std::string name_;
+  std::optional<channel::Address> address_;
+  std::string token_file_;
+  bool allows_insecure_ = false;
+  std::optional<channel::Security> security_;
+  std::mutex mutex_;
+  bool has_tried_ = false;
+  std::unique_ptr<symbol_server::Client> client_;
+};
+
+// As channel::read_security(); what stands in the environment counts again for who asks later.
+base::Result<channel::Security> security_of(const std::string& token_file, bool allows_insecure);
+
+}  // namespace heaptap::app

@@ -1,0 +1,95 @@
+#include "channel/plain_session.h"
+
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include "channel/failure.h"
+
+namespace heaptap::channel {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{16} << 10;
+
+base::Error why_broken(int error_number) {
+  return make_error({"the connection broke: ", base::reason_of(error_number)});
+}
+
+base::Error why_not_plain(uint8_t first) {
+  if (first == kTlsHandshake || first == kTlsAlert) {
+    return make_error({"the other side has a token and wants encryption, this one has none: give both the same token"});
+  }
+  return make_error({"what answers there is no heaptap, or one of another version: check the address"});
+}
+
+base::Error why_hung_up(const Transfer& got) {
+  const bool is_hung_up = got.outcome == Transfer::Outcome::kEnded || got.error_number == ECONNRESET;
+  if (!is_hung_up) return why_broken(got.error_number);
+  return make_error(
+      {"the other side hung up before it said who it is: it may serve other users alone, have enough "
+       "connections, or keep others out for a while after attempts that failed"});
+}
+
+}  // namespace
+
+void PlainSession::greet(ByteStream& stream) {
+  say_greeting(stream);
+  std::array<uint8_t, kPlainGreeting.size()> piece{};
+  while (state() == State::kGreeting && heard_bytes_ < kPlainGreeting.size()) {
+    const Transfer got = stream.receive(std::span(piece).first(kPlainGreeting.size() - heard_bytes_));
+    if (got.outcome == Transfer::Outcome::kLater) return;
+    if (got.outcome == Transfer::Outcome::kDone) {
+      hear(std::span(piece).first(got.bytes));
+    } else {
+      set_failed(why_hung_up(got));
+    }
+  }
+  if (state() != State::kGreeting || heard_bytes_ < kPlainGreeting.size()) return;
+  if (is_unheard()) return set_failed(why_hung_up({.outcome = Transfer::Outcome::kEnded}));
+  if (outgoing_bytes() == 0) set_state(State::kReady);
+}
+
+void PlainSession::say_greeting(ByteStream& stream) {
+  while (outgoing_bytes() > 0 && state() == State::kGreeting && !is_unheard()) {
+    const std::string_view rest = kPlainGreeting.substr(said_bytes_);
+    const Transfer sent = stream.send({reinterpret_cast<const uint8_t*>(rest.data()), rest.size()});
+    if (sent.outcome == Transfer::Outcome::kBroken) set_unheard();
+    if (sent.outcome != Transfer::Outcome::kDone) return;
+    said_bytes_ += sent.bytes;
+  }
+}
+
+void PlainSession::hear(std::span<const uint8_t> bytes) {
+  for (const uint8_t byte : bytes) {
+    if (byte != static_cast<uint8_t>(kPlainGreeting[heard_bytes_])) {
+      set_failed(why_not_plain(heard_bytes_ == 0 ? byte : 0));
+      return;
+    }
+    ++heard_bytes_;
+  }
+}
+
+void PlainSession::read(ByteStream& stream, std::vector<uint8_t>& out) {
+  std::array<uint8_t, kPieceBytes> piece;
+  for (size_t added = 0; state() == State::kReady && added + piece.size() <= kMaxReadBytes;) {
+    const Transfer got = stream.receive(piece);
+    if (got.outcome == Transfer::Outcome::kLater) return;
+    if (got.outcome == Transfer::Outcome::kEnded) set_state(State::kEnded);
+    if (got.outcome == Transfer::Outcome::kBroken) set_failed(why_broken(got.error_number));
+    if (got.outcome != Transfer::Outcome::kDone) return;
+    out.insert(out.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got.bytes));
+    added += got.bytes;
+  }
+}
+
+void PlainSession::write(ByteStream& stream, ByteQueue& queue) {
+  say_greeting(stream);
+  while (state() == State::kReady && !queue.empty() && !is_unheard()) {
+    const Transfer sent = stream.send(queue.front());
+    if (sent.outcome == Transfer::Outcome::kBroken) set_unheard();
+    if (sent.outcome != Transfer::Outcome::kDone) return;
+    queue.drop(sent.bytes);
+  }
+}
+
+}  // namespace heaptap::channel

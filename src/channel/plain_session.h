@@ -1,0 +1,36 @@
+// A channel's bytes as they are: on one machine, or where its user says so. Each end first says which kind of channel it means,
+// and hears the same of the other.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "channel/session.h"
+
+namespace heaptap::channel {
+
+// The first byte is none that a record of TLS begins with.
+constexpr std::string_view kPlainGreeting = "heaptap channel 1\n";
+// The first byte of a TLS record (RFC 5246, 6.2.1): an alert, a handshake.
+constexpr uint8_t kTlsAlert = 21;
+constexpr uint8_t kTlsHandshake = 22;
+
+class PlainSession : public Session {
+ public:
+  void greet(ByteStream& stream) override;
+  void read(ByteStream& stream, std::vector<uint8_t>& out) override;
+  void write(ByteStream& stream, ByteQueue& queue) override;
+  [[nodiscard]] size_t outgoing_bytes() const override { return kPlainGreeting.size() - said_bytes_; }
+  void say_end() override {}
+
+ private:
+  void say_greeting(ByteStream& stream);
+  void hear(std::span<const uint8_t> bytes);
+
+  size_t said_bytes_ = 0;   // of the greeting
+  size_t heard_bytes_ = 0;  // of the other's
+};
+
+}  // namespace heaptap::channel

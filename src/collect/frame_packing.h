@@ -1,0 +1,29 @@
+// Deflate for the frames of a raw stream: zlib is small enough for the target's side, where zstd's compressor would be a quarter of
+// the program (decision 0082).
+#pragma once
+#include "base/deflate.h"
+#include "collect/raw_stream.h"
+
+namespace heaptap::collect {
+
+class DeflatePacker final : public FramePacker {
+ public:
+  std::span<const uint8_t> pack(std::span<const uint8_t> payload) override { return deflater_.compress(payload); }
+
+ private:
+  base::Deflater deflater_;
+};
+
+class DeflateUnpacker final : public FrameUnpacker {
+ public:
+  // Frames are checked before: a payload is at most wire::kMaxFrameBytes, and 64 times what is stored.
+  bool unpack(std::span<const uint8_t> stored, size_t raw_bytes, std::vector<uint8_t>& payload) override {
+    payload.resize(raw_bytes);
+    return inflater_.decompress(stored, payload);
+  }
+
+ private:
+  base::Inflater inflater_;
+};
+
+}  // namespace heaptap::collect

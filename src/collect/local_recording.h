@@ -1,0 +1,66 @@
+// A recording of which both halves are on this machine: the log, and the trace that is written from it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collect/log_side.h"
+#include "collect/recording.h"
+#include "collect/trace_maker.h"
+#include "trace/trace_writer.h"
+
+namespace heaptap::collect {
+
+class LocalRecording : public Recording {
+ public:
+  // Makes the log and the trace file.
+  static base::Result<std::unique_ptr<Recording>> create(const log::LogOptions& options, model::Capture capture,
+                                                         const std::string& path, bool overwrite);
+
+  [[nodiscard]] log::LogMemory* log() override { return &log_->log(); }
+  [[nodiscard]] const model::Capture& capture() const override { return capture_; }
+  [[nodiscard]] const std::string& path() const override { return writer_->path(); }
+
+  uint64_t poll() override;
+  void rest() override { log_->stream().reader().rest(); }
+  void wake_up() override { log_->stream().reader().wake_up(); }
+  base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) override;
+  void begin_behind(const std::vector<model::Mark>& earlier) override;
+  base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
+  base::Result<> set_on(bool on) override;
+  [[nodiscard]] bool is_on() const override { return log_->is_on(); }
+  void set_depth(uint32_t frames) override;
+  void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
+  base::Result<> write_up_to_now() override;
+  base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
+  [[nodiscard]] RecordingFigures figures() const override;
+  [[nodiscard]] base::UniqueFd open_trace() const override { return writer_->open_for_reading(); }
+  [[nodiscard]] const std::vector<model::Mark>& marks() const override { return maker_.marks(); }
+  void note_exec() override { capture_.executed = true; }
+  void note_detached() override { capture_.detached = true; }
+  void note(model::Note note) override { add_note(capture_, std::move(note)); }
+  base::Result<> finish(const model::ExitStatus& exit) override;
+
+ private:
+  LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture);
+  base::Result<model::HeapScan> look_at_memory(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
+  [[nodiscard]] Recorded recorded() const;
+  [[nodiscard]] bool saw_all() const;
+  void write_totals();
+  void take_what_is_there();
+  base::Result<> write_what_was_taken();
+  void fill_capture(const model::ExitStatus& exit);
+
+  std::unique_ptr<LogSide> log_;
+  std::unique_ptr<trace::TraceWriter> writer_;
+  model::Capture capture_;
+  TraceMaker maker_;
+  uint64_t last_write_ns_ = 0;
+  uint64_t next_totals_ns_ = 0;  // monotonic
+  model::Totals last_totals_;
+  Seen seen_;
+};
+
+}  // namespace heaptap::collect

@@ -1,0 +1,141 @@
+#include "collect/log_side.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "collect/exec_notes.h"
+#include "process/memory_room.h"
+
+namespace heaptap::collect {
+namespace {
+
+using model::NoteKind;
+
+// What a process says of its end before it ends. It may say anything.
+model::ExitStatus exit_said_by(const wire::ExitNotice& notice) {
+  constexpr uint32_t kMaxSignal = 64;
+  model::ExitStatus exit;
+  if (notice.kind == wire::ExitKind::kSignal) {
+    if (notice.signal >= 1 && notice.signal <= kMaxSignal) exit.signal = static_cast<int>(notice.signal);
+  } else if ((notice.status & wire::kStatusKnown) != 0) {
+    exit.code = static_cast<int>(notice.status & 0xff);
+  }
+  return exit;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<LogSide>> LogSide::create(const log::LogOptions& options, const model::Capture& capture) {
+  auto log = log::LogMemory::create(options);
+  if (!log) return std::unexpected(std::move(log).error());
+  return std::unique_ptr<LogSide>(new LogSide(std::move(*log), capture));
+}
+
+LogSide::LogSide(std::unique_ptr<log::LogMemory> log, const model::Capture& capture)
+    : log_(std::move(log)),
+      totals_(log_->parts()),
+      stream_(log_->parts(), totals_,
+              {.process = static_cast<pid_t>(capture.pid), .has_agent = capture.via == "agent"}),
+      start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
+  stream_.reader().set_may_grow([process = static_cast<pid_t>(capture.pid)](uint64_t bytes) {
+    constexpr uint64_t kShare = 4;  // of what is left, for the log
+    return bytes <= process::free_memory_for(process) / kShare;
+  });
+}
+
+uint64_t LogSide::elapsed_ns() const { return base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_; }
+
+void LogSide::turn_to(wire::RecordingSwitch position) {
+  log_->header().recording_switch.store(static_cast<uint32_t>(position), std::memory_order_relaxed);
+}
+
+bool LogSide::is_on() const { return !wire::is_switched_off(log_->header()); }
+
+uint64_t LogSide::used_bytes() const {
+  return uint64_t{log_->header().used_chunks.load(std::memory_order_relaxed)} * wire::kChunkBytes;
+}
+
+uint64_t LogSide::limit_bytes() const { return uint64_t{stream_.reader().chunk_limit()} * wire::kChunkBytes; }
+
+void LogSide::fill_end(model::Capture& capture, const model::ExitStatus& exit, const Seen& seen) const {
+  capture.ended = true;
+  if (capture.via == "agent") {  // what it told of programs that were executed
+    const wire::LogHeader& log = log_->header();
+    capture.executed = capture.executed || has_executed(log);
+    for (model::Note& each : exec_notes(log)) add_note(capture, std::move(each));
+  }
+  const bool is_known = exit.code || exit.signal || capture.executed || capture.detached;
+  capture.exit = is_known ? exit : seen.end ? exit_said_by(*seen.end) : model::ExitStatus{};
+  capture.duration_ns = elapsed_ns();
+  capture.ticks_per_second = stream_.state().scale().ticks_per_second();
+  capture.lost_events = lost_events();
+  capture.log_bytes_used = uint64_t{stream_.reader().most_chunks_used()} * wire::kChunkBytes;
+  capture.collector_cpu_ns = base::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  capture.collector_peak_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+void LogSide::note_unseen(model::Capture& capture, const Seen& seen) const {
+  if (capture.via == "agent") {
+    note_what_no_agent_saw(capture, seen);
+  } else if (wants_scan_at_end() && seen.scans == 0) {
+    add_note(capture, {NoteKind::kNoTracedScanAtEnd});
+  }
+}
+
+void LogSide::note_what_no_agent_saw(model::Capture& capture, const Seen& seen) const {
+  const wire::LogHeader& log = log_->header();
+  const auto state = static_cast<wire::AgentState>(log.agent_state.load(std::memory_order_acquire));
+  if (state == wire::AgentState::kNotConnected) {
+    add_note(capture, {NoteKind::kAgentNotLoaded});
+  } else if (!seen.calls) {
+    add_note(capture, {NoteKind::kNoCallSeen});
+  }
+  if (const uint32_t count = log.children_unreached.load(std::memory_order_relaxed); count > 0) {
+    add_note(capture, {.kind = NoteKind::kChildrenUnreached, .numbers = {count}});
+  }
+  const bool wanted_scan = state != wire::AgentState::kNotConnected && wants_scan_at_end();
+  if (wanted_scan && !seen.end) {
+    add_note(capture, {capture.executed ? NoteKind::kNoScanAfterExec : NoteKind::kNoScanAtEnd});
+  }
+}
+
+model::Note LogSide::cause_of_losses(const model::Capture& capture) const {
+  const uint64_t used = uint64_t{stream_.reader().usable_chunks()} * wire::kChunkBytes / 1024;
+  const uint64_t most = limit_bytes() / 1024;
+  const log::LogParts& log = log_->parts();
+  if (!log.writers_wait) return {.kind = NoteKind::kLogFull, .numbers = {used}};
+  if (log.header.waits_in_vain.load(std::memory_order_relaxed) > 0) {
+    return {.kind = NoteKind::kCollectorStalled, .numbers = {log.overflow_wait_ms / 1000, used, most}};
+  }
+  return {capture.via == "ptrace" ? NoteKind::kNoRoomForTracedCall : NoteKind::kNoRoomForThread};
+}
+
+void LogSide::note_no_room(model::Capture& capture) const {
+  const wire::LogHeader& log = log_->header();
+  std::vector<model::Note>& notes = capture.notes;
+  if (capture.lost_events > 0) add_note(capture, cause_of_losses(capture));
+  if (const uint64_t damaged = stream_.reader().damaged_streams(); damaged > 0) {
+    notes.push_back({.kind = NoteKind::kLogDamaged, .numbers = {damaged}});
+  }
+  if (const uint32_t count = log.module_overflow.load(std::memory_order_relaxed); count > 0) {
+    notes.push_back({.kind = NoteKind::kModulesLeftOut, .numbers = {count}});
+  }
+  if (log.node_count.load(std::memory_order_relaxed) >= log_->parts().nodes.size()) {
+    notes.push_back({NoteKind::kStackTableFull});
+  }
+  if (const uint32_t count = log.unkept_labels.load(std::memory_order_relaxed); count > 0) {
+    notes.push_back({.kind = NoteKind::kLabelsNotKept, .numbers = {count}});
+  }
+}
+
+void add_note(model::Capture& capture, model::Note note) {
+  std::vector<model::Note>& notes = capture.notes;
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,64 @@
+#include "collect/module_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "elf/object_file.h"
+#include "process/memory_map.h"
+#include "process/process_status.h"
+#include "wire/log.h"
+
+namespace heaptap::collect {
+namespace {
+
+bool is_file_of(const base::UniqueFd& file, const model::Module& module) {
+  struct stat status{};
+  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const std::vector<uint8_t> build_id = elf::read_build_id(elf::FileBytes(file.get()));
+  return std::string_view(reinterpret_cast<const char*>(build_id.data()), build_id.size()) == module.build_id;
+}
+
+// As it is mapped: deleted, replaced or in another mount namespace, it is that one all the same.
+base::UniqueFd open_mapped(pid_t thread, const model::Module& module) {
+  const std::vector<process::Mapping> map = process::read_memory_map(thread);
+  const process::Mapping* const first = process::find_mapping(map, module.start);
+  if (first == nullptr || !first->has_file()) return {};
+  elf::MappedObject object;
+  object.first = *first;
+  object.build_id.assign(module.build_id.begin(), module.build_id.end());
+  return elf::open_object_file(thread, object).file;
+}
+
+// What /proc/PID/map_files asks privileges for, this link doesn't.
+base::UniqueFd open_program(pid_t thread) {
+  return base::UniqueFd(
+      open(fmt::format("/proc/{}/exe", thread).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+}  // namespace
+
+base::UniqueFd open_module_file(pid_t process, const model::Module& module) {
+  if (module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return {};
+  if (const pid_t thread = process::find_live_thread(process); thread != 0) {
+    if (base::UniqueFd file = open_mapped(thread, module); is_file_of(file, module)) return file;
+    if ((module.flags & wire::kModuleIsMain) != 0) {
+      if (base::UniqueFd file = open_program(thread); is_file_of(file, module)) return file;
+    }
+  }
+  // It has ended. That its file is at that place still, the build-id says.
+  if (!module.path.starts_with('/')) return {};
+  base::UniqueFd file = elf::open_as_seen_by(0, module.path);
+  return is_file_of(file, module) ? std::move(file) : base::UniqueFd();
+}
+
+std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t most_bytes) {
+  std::string piece(most_bytes, '\0');
+  piece.resize(elf::FileBytes(file.get()).read(offset, piece.data(), piece.size()));
+  return piece;
+}
+
+}  // namespace heaptap::collect

@@ -1,0 +1,19 @@
+// Opens the file of a module that a recorded process has mapped, while the process lives or where its file still is.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "model/tables.h"
+
+namespace heaptap::collect {
+
+// The very file: a regular one whose build-id is the module's. None: it can't be had, or the module has no build-id.
+base::UniqueFd open_module_file(pid_t process, const model::Module& module);
+
+// As much as there is of it from there on, at most `most_bytes`.
+std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t most_bytes);
+
+}  // namespace heaptap::collect

@@ -1,0 +1,28 @@
+// Answers to what traced programs ask: they are found by the thread that writes reports, and passed on by the one that talks to the
+// tracer.
+#pragma once
+#include <mutex>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "tracer/tracer_client.h"
+
+namespace heaptap::collect {
+
+class PendingAnswers {
+ public:
+  PendingAnswers();
+
+  // By any thread.
+  void add(const tracer::Answer& answer);
+  std::vector<tracer::Answer> take();
+  // Readable when one waits.
+  [[nodiscard]] int descriptor() const { return bell_.get(); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<tracer::Answer> waiting_;
+  base::UniqueFd bell_;
+};
+
+}  // namespace heaptap::collect

@@ -1,0 +1,123 @@
+// The events of a raw stream as bytes, most of them less than two each: sender and receiver guess what comes next (event_guesses.h),
+// and what is on the way is which guess was right, or what none had. Writer and reader.
+//
+//   0 to 127    an event: address bits 0 to 2, site 3 and 4, size 5 and 6; then site, size and address, as far as they are told
+//   128 to 191  so many events, less 127, of byte 0; then what each of them tells
+//   192 to 223  time goes on by so many steps, less 191
+//   224         time goes on: steps (signed)
+//   225         the next events' thread
+//   226         what the program said: kind, address behind the last event's (signed), length and text
+//
+//   site     0 to 2: that guess; 3: told: the call's place in a list of those that were told, new ones behind them with the call itself,
+//            and the stack: new ones behind the greatest so far, (distance - 1) * 2 + 1, others behind the last one, 2 * zigzag
+//   size     0 and 1: that guess; 2: told; 3: told behind the site's last one (signed)
+//   address  an AddressWay; from 4 on a number is told
+//   Of size and address 0 is the way by which the site's last one came, and that one's number stands for 0.
+//
+// Times are sent in steps of 2^n ticks, rounded down, as the caller has them.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "collect/event_guesses.h"
+#include "trace/byte_buffer.h"
+#include "wire/raw_event.h"
+#include "wire/varint.h"
+
+namespace heaptap::collect {
+
+// A call that a log's reader hands on.
+constexpr bool is_call(wire::RecordKind kind) {
+  return wire::record_bytes(kind) != 0 && kind != wire::RecordKind::kNote;
+}
+
+// What both ends know besides the guesses.
+class RawEventState {
+ public:
+  explicit RawEventState(unsigned table_bits) : guesses_(table_bits) {}
+  // As it began.
+  void reset();
+  // Of the times of the next events.
+  void set_time_shift(unsigned shift) { shift_ = shift; }
+
+ protected:
+  static constexpr uint8_t kFirstRun = 128;
+  static constexpr uint32_t kLongestRun = 64;
+  static constexpr uint8_t kFirstTimeStep = 192;
+  static constexpr uint64_t kMaxTimeSteps = 32;
+  static constexpr uint8_t kTime = 224;
+  static constexpr uint8_t kThread = 225;
+  static constexpr uint8_t kNote = 226;
+
+  static constexpr unsigned kToldSite = EventGuesses::kSiteGuesses;
+  static constexpr uint8_t kToldSize = 2;
+  static constexpr uint8_t kSizeDistance = 3;
+
+  // The way that is usual, and 0, stand for each other.
+  static constexpr uint8_t swapped(uint8_t way, uint8_t usual) {
+    if (way == usual) return 0;
+    return way == 0 ? usual : way;
+  }
+  void take_stack(uint32_t stack);
+
+  EventGuesses guesses_;
+  unsigned shift_ = 0;
+  uint64_t time_ = 0;  // ticks, of the last event
+  uint32_t thread_ = 0;
+  uint32_t last_stack_ = 0;
+  uint32_t greatest_stack_ = 0;
+  uint64_t last_address_ = 0;
+  std::array<uint16_t, 64> calls_{};  // that were told
+  size_t call_count_ = 0;
+};
+
+class RawEventWriter : public RawEventState {
+ public:
+  using RawEventState::RawEventState;
+
+  // Writes to the end of `out`, the last ones by finish(). `stack`: the number that the receiver knows it by.
+  void add(const wire::RawEvent& event, uint32_t stack, trace::ByteBuffer& out);
+  // What the program said.
+  void add_note(const wire::RawEvent& note, std::string_view text, trace::ByteBuffer& out);
+  void finish(trace::ByteBuffer& out);
+
+ private:
+  void write_place(const wire::RawEvent& event, trace::ByteBuffer& out);
+  unsigned write_site(uint64_t site);
+  uint8_t write_size(const wire::RawEvent& event);
+  uint8_t write_address(uint64_t address);
+  void tell(uint64_t number) { told_end_ = wire::write_varint(told_end_, number); }
+
+  std::array<uint8_t, 8 * wire::kMaxVarintBytes> told_{};  // by the event at work
+  uint8_t* told_end_ = told_.data();
+  trace::ByteBuffer run_;  // what the run's events tell
+  uint32_t run_count_ = 0;
+};
+
+// Nothing of the bytes is trusted.
+class RawEventReader : public RawEventState {
+ public:
+  using RawEventState::RawEventState;
+
+  // The next event. False: damage. There are `stack_count` stacks.
+  bool next(wire::VarintReader& in, uint32_t stack_count, wire::RawEvent& event);
+  // Of a note that next() gave: what was said.
+  [[nodiscard]] std::string_view text() const { return text_; }
+  // Nothing is left of a run: the bytes may end here.
+  [[nodiscard]] bool is_between_events() const { return run_left_ == 0; }
+
+ private:
+  bool read_event(wire::VarintReader& in, uint8_t ways, uint32_t stack_count, wire::RawEvent& event);
+  bool read_site(wire::VarintReader& in, unsigned way, uint64_t& site);
+  uint64_t read_size(wire::VarintReader& in, uint8_t code);
+  uint64_t read_address(wire::VarintReader& in, uint8_t code);
+  bool read_note(wire::VarintReader& in, wire::RawEvent& event);
+
+  uint32_t run_left_ = 0;
+  std::string_view text_;
+};
+
+}  // namespace heaptap::collect

@@ -1,0 +1,40 @@
+// Finds the services that are announced on the local network; lives in its owner's poll() loop, in one thread:
+//
+//   auto browser = Browser::create();
+//   for each round: browser->add_waits(waits); poll(waits, until browser->next_deadline()); browser->serve(); browser->services();
+#pragma once
+#include <poll.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "discovery/multicast_sockets.h"
+#include "discovery/seeker.h"
+
+namespace heaptap::discovery {
+
+class Browser {
+ public:
+  static base::Result<Browser> create();
+
+  void add_waits(std::vector<pollfd>& waits) const { sockets_.add_waits(waits); }
+  // In nanoseconds of CLOCK_MONOTONIC.
+  [[nodiscard]] uint64_t next_deadline() const;
+  // Asks what is to be asked, and takes what came. Never waits.
+  void serve();
+
+  // Those that are known by now, by name.
+  [[nodiscard]] std::vector<FoundService> services() const { return seeker_.services(); }
+  // There are more than kMaxFoundServices: the others aren't known.
+  [[nodiscard]] bool is_full() const { return seeker_.is_full(); }
+
+ private:
+  explicit Browser(MulticastSockets sockets) : sockets_(std::move(sockets)) {}
+
+  MulticastSockets sockets_;
+  Seeker seeker_;
+  uint64_t next_look_ns_ = 0;
+};
+
+}  // namespace heaptap::discovery

@@ -1,0 +1,49 @@
+// Addresses of IPv4 and IPv6, as numbers.
+#pragma once
+#include <sys/socket.h>
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace heaptap::discovery {
+
+enum class Family : uint8_t { kIpv4, kIpv6 };
+inline constexpr size_t kIpv4Bytes = 4;
+inline constexpr size_t kIpv6Bytes = 16;
+
+struct IpAddress {
+  Family family = Family::kIpv4;
+  std::array<uint8_t, kIpv6Bytes> bytes{};  // of IPv4 the first four
+
+  [[nodiscard]] bool is_link_local() const;
+  [[nodiscard]] bool is_loopback() const;
+  // Whether the first bits of both are the same.
+  [[nodiscard]] bool is_near(const IpAddress& other, unsigned prefix_bits) const;
+  // As in a record.
+  [[nodiscard]] std::string data() const;
+  // Of a name of a socket, or of what stands there for a mask.
+  static IpAddress of_socket(Family family, const sockaddr& name);
+  // Of data that isn't as long as the family's addresses are: all zero.
+  static IpAddress of_data(Family family, std::string_view data);
+  // "10.0.0.7", "fe80::1".
+  [[nodiscard]] std::string text() const;
+
+  friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
+};
+
+struct Endpoint {
+  IpAddress address;
+  uint16_t port = 0;
+
+  // The family is one of the two.
+  static Endpoint of(const sockaddr_storage& name);
+  // `link`: of an address that holds on one link only.
+  [[nodiscard]] sockaddr_storage name(unsigned link) const;
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+}  // namespace heaptap::discovery

@@ -1,0 +1,46 @@
+// What a service says of itself, and how that stands in records (RFC 6763): heaptap-target announces one instance of
+// _heaptap._tcp.local with these words.
+//
+//   txtvers=1   of these words
+//   id=…        another number each time that it starts, by which it is known to be the same over several links
+//   program=    what is recorded; empty: nothing
+//   cpu=        "x86_64", "aarch64", …
+//   version=    of heaptap-target
+//   secure=     1: it wants encryption and a token, 0: it takes everybody
+//   begun=      1: it records by itself, for the host that takes it over, 0: it does what a host wants
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "discovery/dns_name.h"
+#include "discovery/reach.h"
+
+namespace heaptap::discovery {
+
+struct Service {
+  std::string name = {};  // of the instance, what people read; empty: the host's
+  uint16_t port = 0;
+  std::string program = {};
+  std::string cpu = {};
+  std::string version = {};
+  bool is_secure = false;
+  bool has_begun = false;
+  std::string id = {};  // empty: any
+  Reach reach = {};
+};
+
+Name service_type();  // _heaptap._tcp.local
+Name all_types();     // RFC 6763, 9: what is asked for all types of services
+Name local_name(std::string_view label);
+
+// The beginning of a text, cut between two characters where it is longer than this.
+std::string cut_to(std::string_view text, size_t max_bytes);
+
+// The data of its TXT record.
+std::string text_data(const Service& service);
+// Of the data of anybody's: the value of the first word of this name; none: there is no such word.
+std::optional<std::string> text_value(std::string_view data, std::string_view name);
+
+}  // namespace heaptap::discovery

@@ -1,0 +1,49 @@
+// What heaptap-target is asked to do.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "remote/compression.h"
+#include "remote/record_order.h"
+
+namespace heaptap::target {
+
+enum class Command : uint8_t { kServe, kConnect, kRun, kAttach, kRecord, kHelp, kVersion };
+
+struct Options {
+  Command command = Command::kHelp;
+  std::string address;        // empty: by default
+  bool goes_to_host = false;  // there; else it waits for the host
+  std::string agent;          // file; empty: beside this program
+  std::string token_file;
+  bool insecure = false;
+  bool once = false;                               // one recording
+  std::optional<remote::Compression> compression;  // else as the host says
+  bool no_scan_data = false;                       // nothing of a process's memory leaves this machine
+  bool announce = false;                           // on the local networks
+  uint64_t log_memory_bytes = 0;
+  uint64_t buffer_bytes = 0;  // of what waits for the host; 0: by default
+  std::optional<std::chrono::nanoseconds> orphan_timeout;
+  bool no_fetch = false;  // no file leaves this machine
+  bool quiet = false;
+
+  // Of what is recorded without a host that asks for it.
+  remote::RecordOrder order;
+  std::optional<std::chrono::nanoseconds> duration;  // then all is let go
+  bool wait = false;                                 // begins when a host is there
+  std::string output;                                // file, in place of a host
+  bool force = false;                                // overwrite it
+
+  [[nodiscard]] bool begins_by_itself() const {
+    return command == Command::kRun || command == Command::kAttach || command == Command::kRecord;
+  }
+};
+
+base::Result<Options> parse(std::span<const char* const> arguments);
+const char* help_text();
+
+}  // namespace heaptap::target

@@ -1,0 +1,46 @@
+// heaptap-target: the part of heaptap that runs beside the program where all else is on another machine.
+#include <unistd.h>
+
+#include <exception>
+#include <string>
+
+#include "base/exit_status.h"
+#include "heaptap_target/command_line.h"
+#include "heaptap_target/run.h"
+#include "heaptap_target/serve.h"
+
+namespace {
+
+void print(int descriptor, const std::string& text) {
+  if (write(descriptor, text.data(), text.size()) < 0) return;
+}
+
+int fail(const heaptap::base::Error& error) {
+  print(STDERR_FILENO, "heaptap-target: " + error.message + "\n");
+  return heaptap::base::exit_status_of(error.kind);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) try {
+  using heaptap::target::Command;
+  const auto options = heaptap::target::parse({arguments + 1, static_cast<size_t>(count > 0 ? count - 1 : 0)});
+  if (!options) return fail(options.error());
+  if (options->command == Command::kHelp) {
+    print(STDOUT_FILENO, heaptap::target::help_text());
+    return 0;
+  }
+  if (options->command == Command::kVersion) {
+    print(STDOUT_FILENO, "heaptap-target " HEAPTAP_VERSION "\n");
+    return 0;
+  }
+  if (options->begins_by_itself()) {
+    const auto status = heaptap::target::run(*options);
+    return status ? *status : fail(status.error());
+  }
+  const auto done = heaptap::target::serve(*options);
+  return done ? 0 : fail(done.error());
+} catch (const std::exception& error) {
+  print(STDERR_FILENO, std::string("heaptap-target: ") + error.what() + "\n");
+  return heaptap::base::kExitFailed;
+}

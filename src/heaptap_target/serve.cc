@@ -1,0 +1,166 @@
+#include "heaptap_target/serve.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "collect/stop_signals.h"
+#include "heaptap_target/announcement.h"
+#include "heaptap_target/setup.h"
+#include "remote/host_line.h"
+#include "remote/host_service.h"
+#include "remote/record_order.h"
+#include "remote/switchboard.h"
+#include "remote/target_session.h"
+
+namespace heaptap::target {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMaxSessions = 16;
+
+// Whatever a host says before it says what to record is answered in the same way.
+std::optional<control::Message> next_order(remote::HostLine& host) {
+  while (auto message = host.next()) {
+    if (message->kind == control::Kind::kRecord) return message;
+    if (message->kind == control::Kind::kFarewell) host.say_farewell();
+    if (message->number != 0) {
+      remote::answer(host.link().line(), message->number, base::fail("nothing is recorded yet"));
+    }
+  }
+  return std::nullopt;
+}
+
+// The host has all of it, or is gone for too long.
+void see_off(remote::HostLine& host, std::chrono::nanoseconds orphan_timeout) {
+  constexpr int kPauseMs = 50;
+  while (!host.is_given_up() && collect::stop_signals::requests() < 2) {
+    host.wait(kPauseMs);
+    (void)next_order(host);
+    if (host.alone_since() && Clock::now() - *host.alone_since() > orphan_timeout) break;
+  }
+}
+
+// Told what is recorded.
+using ProgramTeller = std::function<void(std::string_view)>;
+
+base::Result<> serve_session(const remote::TargetOptions& target, remote::HostLine& host,
+                             const ProgramTeller& tell_program) {
+  constexpr int kPauseMs = 200;
+  std::optional<control::Message> message;
+  while (!(message = next_order(host))) {
+    if (host.has_left() || collect::stop_signals::requests() > 0) return {};
+    host.wait(kPauseMs);
+    if (host.alone_since() && Clock::now() - *host.alone_since() > std::chrono::seconds(5)) return {};  // it left
+  }
+  const auto order = remote::decode_order(message->fields);
+  base::Result<> recorded;
+  if (!order) {
+    remote::answer(host.link().line(), message->number, std::unexpected(order.error()));
+    recorded = std::unexpected(order.error());
+  } else {
+    tell_program(program_of(*order));
+    recorded = remote::record_for_host(*order, message->number, target, host);
+  }
+  see_off(host, target.orphan_timeout);
+  return recorded;
+}
+
+// All of a session, until its host has everything of it.
+void serve_host(const Options& options, const remote::TargetOptions& target, remote::HostLine& host,
+                const ProgramTeller& tell_program) {
+  constexpr int kPauseMs = 200;
+  while (!host.has_session() && !host.is_cut_off() && collect::stop_signals::requests() == 0) host.wait(kPauseMs);
+  if (!host.has_session()) return;
+  say(options, "a host is here: " + host.link().peer());
+  if (const auto done = serve_session(target, host, tell_program); !done) say(options, done.error().message);
+  tell(options, host.take_news());
+  say(options, "the recording is over");
+}
+
+base::Result<> go_to_host(const Options& options, const channel::Address& address, const channel::Security& security,
+                          const remote::TargetOptions& target) {
+  auto connections = go_to(options, address, security);
+  if (!connections) return std::unexpected(std::move(connections).error());
+  remote::HostLine host(*std::move(connections), buffer_bytes(options));
+  do {
+    serve_host(options, target, host, [](std::string_view) {});
+    host.end_session();
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  } while (!options.once && collect::stop_signals::requests() == 0);
+  return {};
+}
+
+// What a terminal says it says to the sessions' processes as well.
+void hand_on_requests(const remote::Switchboard& switchboard, int& handed_on) {
+  for (; handed_on < collect::stop_signals::requests_by_processes(); ++handed_on) {
+    for (const pid_t process : switchboard.processes()) (void)kill(process, SIGTERM);
+  }
+}
+
+// Sessions are processes of their own. In such a one this returns when that is over, as it does in the first one.
+base::Result<> wait_for_hosts(const Options& options, const channel::Address& address,
+                              const channel::Security& security, const remote::TargetOptions& target) {
+  Announcement announcement;
+  auto connections = listen(options, address, security, announcement);
+  if (!connections) return std::unexpected(std::move(connections).error());
+  std::optional<remote::Switchboard> switchboard(std::in_place, *std::move(connections), kMaxSessions);
+  int handed_on = 0;
+  bool had_one = false;
+  while (!switchboard->is_idle() || (collect::stop_signals::requests() == 0 && !(options.once && had_one))) {
+    std::vector<pollfd> waits;
+    switchboard->add_waits(waits);
+    announcement.add_waits(waits);
+    poll(waits.data(), waits.size(), announcement.longest_wait_ms(switchboard->longest_wait_ms()));
+    announcement.serve();
+    if (collect::stop_signals::requests() > 0) switchboard->close_to_new("heaptap-target is being ended there");
+    switchboard->proceed(Clock::now());
+    hand_on_requests(*switchboard, handed_on);
+    tell(options, switchboard->take_news());
+    announcement.set_program(switchboard->programs());
+    while (auto session = switchboard->next_session()) {
+      had_one = true;
+      if (options.once) switchboard->close_to_new("it records for another host already");
+      const pid_t process = fork();
+      if (process == 0) {
+        remote::KeptRows rows = switchboard->take_rows();
+        switchboard.reset();
+        announcement.leave();
+        auto own = std::make_unique<remote::SwitchedConnections>(std::move(session->connections));
+        const remote::SwitchedConnections& board = *own;
+        remote::HostLine host(std::move(own), buffer_bytes(options), std::move(session->name));
+        host.rows()->begin_with(std::move(rows), [&board](const std::string& build_id, const model::RowTable& told) {
+          board.tell_rows(build_id, told);
+        });
+        serve_host(options, target, host, [&board](std::string_view program) { board.tell_program(program); });
+        return {};
+      }
+      if (process < 0) say(options, "there is no process for another recording: " + base::reason_of(errno));
+      switchboard->begin(session->name, process);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<> serve(const Options& options) {
+  const auto security = channel::read_security(options.token_file, options.insecure);
+  if (!security) return std::unexpected(security.error());
+  const auto address = address_of(options);
+  if (!address) return std::unexpected(address.error());
+  collect::stop_signals::forward_to(0);  // from here on they end it when nothing is under way any more
+  const remote::TargetOptions target = target_options(options);
+  return options.command == Command::kConnect ? go_to_host(options, *address, *security, target)
+                                              : wait_for_hosts(options, *address, *security, target);
+}
+
+}  // namespace heaptap::target

@@ -1,0 +1,121 @@
+#include "heaptap_target/setup.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/safe_text.h"
+#include "base/small_file.h"
+#include "channel/listener.h"
+#include "heaptap_target/carried_agent.h"
+#include "heaptap_target/host_command.h"
+#include "wire/handshake.h"
+
+namespace heaptap::target {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+std::string default_address() {
+  const char* const folder = std::getenv("XDG_RUNTIME_DIR");
+  if (folder != nullptr && *folder == '/') return std::string(folder) + "/heaptap-target";
+  return "/tmp/heaptap-target." + std::to_string(geteuid());
+}
+
+std::string find_agent(const Options& options) {
+  if (!options.agent.empty()) return options.agent;
+  const std::string own = base::read_link("/proc/self/exe");
+  const std::string folder = own.substr(0, own.size() - base::file_name_of(own).size());
+  for (const char* const place : {"", "../lib/heaptap/"}) {
+    std::string candidate = folder + place + wire::kAgentFileName;
+    if (base::exists(candidate)) return candidate;
+  }
+  return unpack_carried_agent();
+}
+
+// Whether it says something without waiting for whoever reads it.
+bool can_complain() {
+  pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+  return poll(&terminal, 1, 0) > 0;
+}
+
+void say_that_it_is_insecure(const Options& options, const channel::Address& address) {
+  say(options,
+      "--insecure: nothing that goes over " + address.to_text() + " is secret, and anybody who reaches it " +
+          (options.begins_by_itself() ? "may take the recording" : "may run and record programs as this user"));
+}
+
+}  // namespace
+
+void say(const Options& options, const std::string& line) {
+  if (!options.quiet) complain(line);
+}
+
+void complain(const std::string& line) {
+  const std::string text = "heaptap-target: " + base::safe_text(line) + "\n";  // it may be what a host said
+  // A terminal that is gone is nobody's loss.
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
+
+remote::TargetOptions target_options(const Options& options) {
+  remote::TargetOptions target{.agent = find_agent(options),
+                               .gives_memory = !options.no_scan_data,
+                               .log_memory_bytes = options.log_memory_bytes};
+  if (options.orphan_timeout) target.orphan_timeout = *options.orphan_timeout;
+  target.duration = options.duration;
+  target.compression = options.compression;
+  target.gives_files = !options.no_fetch;
+  return target;
+}
+
+size_t buffer_bytes(const Options& options) { return options.buffer_bytes > 0 ? options.buffer_bytes : kBufferBytes; }
+
+base::Result<channel::Address> address_of(const Options& options) {
+  return channel::parse_address(options.address.empty() ? default_address() : options.address);
+}
+
+base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Address& address,
+                                                               const channel::Security& security,
+                                                               Announcement& announcement) {
+  auto listener = channel::Listener::listen(address, security, {});
+  if (!listener) return std::unexpected(std::move(listener).error());
+  if (options.announce) {
+    HEAPTAP_TRY(announcement.begin(listener->address(), security.token.has_value(), options.begins_by_itself()));
+    if (!announcement.is_heard()) say(options, "--announce: nobody hears it: no local network has that address now");
+  }
+  const bool is_secure = security.token.has_value() || listener->address().is_loopback();
+  if (!is_secure) say_that_it_is_insecure(options, listener->address());
+  say(options, "waits at " + listener->address().to_text() + "; on the host: " +
+                   command_on_host(listener->address(), security.token.has_value(), options.begins_by_itself()));
+  return std::make_unique<remote::Acceptor>(*std::move(listener));
+}
+
+base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& options, const channel::Address& address,
+                                                              const channel::Security& security) {
+  HEAPTAP_TRY(channel::check(security, address));
+  say(options, "goes to " + address.to_text());
+  return std::make_unique<remote::Connector>(address, security);
+}
+
+void tell(const Options& options, const std::vector<remote::LineNews>& news) {
+  for (const remote::LineNews& each : news) {
+    if (each.kind != remote::LineNews::Kind::kRefused) {
+      say(options, each.text);
+    } else if (can_complain()) {
+      const std::string others =
+          each.others > 0 ? "; so were " + std::to_string(each.others) + " others before it" : "";
+      complain(each.peer + " was refused: " + each.text + others);
+    }
+  }
+}
+
+std::string program_of(const remote::RecordOrder& order) {
+  if (!order.command.empty()) return std::string(base::file_name_of(order.command.front()));
+  std::string name = base::read_small_file("/proc/" + std::to_string(order.processes.front()) + "/comm");
+  while (name.ends_with('\n')) name.pop_back();
+  return name;
+}
+
+}  // namespace heaptap::target

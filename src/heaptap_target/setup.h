@@ -1,0 +1,38 @@
+// What each command of heaptap-target needs before it begins: words for the terminal, the agent, the way to the host.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "channel/security.h"
+#include "heaptap_target/announcement.h"
+#include "heaptap_target/command_line.h"
+#include "remote/connection_source.h"
+#include "remote/record_order.h"
+#include "remote/target_session.h"
+
+namespace heaptap::target {
+
+// One line on the terminal, unless it is to be quiet.
+void say(const Options& options, const std::string& line);
+// An error, at all events.
+void complain(const std::string& line);
+// What became of the line. Who was refused is said at all events, unless it would have to wait for whoever reads that.
+void tell(const Options& options, const std::vector<remote::LineNews>& news);
+
+remote::TargetOptions target_options(const Options& options);
+// For people who look for a target.
+std::string program_of(const remote::RecordOrder& order);
+// Of what waits for the host.
+size_t buffer_bytes(const Options& options);
+base::Result<channel::Address> address_of(const Options& options);
+// Hosts come there.
+base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Address& address,
+                                                               const channel::Security& security,
+                                                               Announcement& announcement);
+// This one goes there.
+base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& options, const channel::Address& address,
+                                                              const channel::Security& security);
+
+}  // namespace heaptap::target

@@ -1,0 +1,53 @@
+// What is alive in the pools that a program tells of, and the resources that are open. They have no numbers: a block is known by its
+// pool and its address.
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "ledger/block.h"
+#include "model/tables.h"
+
+namespace heaptap::ledger {
+
+struct PooledBlock {
+  Block block;
+  bool is_older = false;  // than the window
+};
+
+class PoolTable {
+ public:
+  // Where something is alive at that place already, that is given back: its release wasn't told.
+  std::optional<PooledBlock> add(uint64_t pooled_size, const PooledBlock& block) {
+    const auto [place, is_new] = pools_[wire::pool_of(pooled_size)].try_emplace(block.block.address, block);
+    if (is_new) return std::nullopt;
+    return std::exchange(place->second, block);
+  }
+
+  // None: nothing is alive there.
+  std::optional<PooledBlock> remove(uint64_t pooled_size, uint64_t address) {
+    const auto pool = pools_.find(wire::pool_of(pooled_size));
+    if (pool == pools_.end()) return std::nullopt;
+    const auto found = pool->second.find(address);
+    if (found == pool->second.end()) return std::nullopt;
+    const PooledBlock removed = found->second;
+    pool->second.erase(found);
+    return removed;
+  }
+
+  // Calls visit(block) for all that is alive in the pool, and forgets it.
+  template <typename Visit>
+  void remove_all(uint64_t pooled_size, Visit visit) {
+    const auto pool = pools_.find(wire::pool_of(pooled_size));
+    if (pool == pools_.end()) return;
+    for (const auto& [address, block] : pool->second) visit(block);
+    pools_.erase(pool);
+  }
+
+ private:
+  using Blocks = boost::unordered_flat_map<uint64_t, PooledBlock>;  // by address
+  boost::unordered_flat_map<uint32_t, Blocks> pools_;
+};
+
+}  // namespace heaptap::ledger

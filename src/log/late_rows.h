@@ -1,0 +1,31 @@
+// The collector's side of rows for unwinding that come late (wire/late_rows.h): puts them into a log, and hears what lacks them.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "log/log_parts.h"
+#include "model/row_table.h"
+
+namespace heaptap::log {
+
+class LateRowsWriter {
+ public:
+  explicit LateRowsWriter(const LogParts& log) : log_(log) {}
+
+  // Rows of the object with this build-id, once. False: there is no room for them, so that this much is left. An empty table needs
+  // none.
+  bool add(std::string_view build_id, const model::RowTable& rows, uint64_t left_bytes = 0);
+  [[nodiscard]] uint64_t room_bytes() const { return log_.late_rows.size() - used_bytes_; }
+  // Entries of code (wire::CodeEntry) that a walk had no row for, since the last call. Anybody may have written them.
+  std::vector<uint64_t> take_misses();
+
+ private:
+  const LogParts& log_;
+  std::vector<uint64_t> added_;  // keys of objects
+  uint64_t used_bytes_ = 0;
+  uint32_t taken_misses_ = 0;
+};
+
+}  // namespace heaptap::log

@@ -1,0 +1,312 @@
+#include "remote/forwarded_recording.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "collect/drain_rounds.h"
+#include "collect/scan_bytes.h"
+#include "model/note_code.h"
+#include "remote/message_fields.h"
+#include "trace/capture_frames.h"
+
+namespace heaptap::remote {
+namespace {
+
+using control::Field;
+using control::Fields;
+using control::Kind;
+
+constexpr size_t kPieceBytes = size_t{128} << 10;
+constexpr uint64_t kMaxBytesTaken = 1024 * 1024;  // of records, in one go
+constexpr uint64_t kTellEveryNs = 1'000'000'000;
+
+std::string start_of(const model::Capture& capture) {
+  trace::ByteBuffer bytes;
+  trace::write_capture_start(bytes, capture);
+  return text_of(bytes);
+}
+
+std::string end_of(const model::Capture& capture) {
+  trace::ByteBuffer bytes;
+  trace::write_capture_end(bytes, capture);
+  return text_of(bytes);
+}
+
+void add_facts(Fields& fields, const collect::ScanFacts& facts) {
+  fields.add(Field::kStoppedNs, facts.stopped_ns);
+  fields.add(Field::kReadBytes, facts.read_bytes);
+  fields.add(Field::kSkippedBytes, facts.skipped_bytes);
+  fields.add(Field::kThreads, facts.threads);
+  for (const model::Note& note : facts.notes) fields.add(Field::kNote, model::encode(note));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<collect::Recording>> ForwardedRecording::create(Outlet& outlet, uint64_t stream,
+                                                                             const log::LogOptions& options,
+                                                                             model::Capture capture,
+                                                                             const ForwardingOptions& forwarding) {
+  auto log = collect::LogSide::create(options, capture);
+  if (!log) return std::unexpected(std::move(log).error());
+  capture.time_resolution_ns = collect::kTimeResolutionNs;
+  capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
+  return std::unique_ptr<collect::Recording>(
+      new ForwardedRecording(outlet, stream, *std::move(log), std::move(capture), forwarding));
+}
+
+ForwardedRecording::ForwardedRecording(Outlet& outlet, uint64_t number, std::unique_ptr<collect::LogSide> log,
+                                       model::Capture capture, const ForwardingOptions& forwarding)
+    : outlet_(outlet),
+      number_(number),
+      forwarding_(forwarding),
+      cpus_(std::thread::hardware_concurrency()),
+      log_(std::move(log)),
+      capture_(std::move(capture)),
+      writer_(log_->stream().tables()),
+      rows_(outlet_, log_->log().parts()) {
+  constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; what it gives is the log
+  log_->stream().reader().set_most_kept(kMaxKeptBytes);
+  Fields fields;
+  fields.add(Field::kCapture, start_of(capture_));
+  send(Kind::kRecording, std::move(fields));
+}
+
+ForwardedRecording::~ForwardedRecording() {
+  if (!is_finished_) send(Kind::kDropped, {});
+}
+
+void ForwardedRecording::send(Kind kind, Fields fields) {
+  fields.add(Field::kStream, number_);
+  outlet_.send({.kind = kind, .number = 0, .fields = std::move(fields)});
+}
+
+void ForwardedRecording::send_bytes() {
+  const std::vector<uint8_t> bytes = writer_.take();
+  for (size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+    const auto piece = std::span(bytes).subspan(at, std::min(kPieceBytes, bytes.size() - at));
+    Fields fields;
+    fields.add(Field::kBytes, text_of(piece));
+    send(Kind::kBytes, std::move(fields));
+  }
+}
+
+// One drain of the log, with the tables that its events need. Returns how many bytes of records it was.
+uint64_t ForwardedRecording::forward(bool last) {
+  collect::MappedStream& stream = log_->stream();
+  events_.clear();
+  const uint64_t bytes = stream.drain(events_, last);
+  modules_.clear();
+  stream.take_modules(modules_);
+  threads_.clear();
+  stream.take_threads(threads_);
+  const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
+  // Where nothing happens the host is told so once a second.
+  const bool has_news = !events_.empty() || !modules_.empty() || !threads_.empty() || bytes > 0;
+  if (!has_news && !last && now - told_ns_ < kTellEveryNs) return 0;
+  event_count_ += events_.size();
+  for (const wire::RawEvent& event : events_) {
+    if (event.kind() == wire::RecordKind::kMap) mapped_.add(event.address(), event.size_bytes);
+    if (event.kind() == wire::RecordKind::kUnmap) mapped_.remove(event.address(), event.size_bytes);
+  }
+  if (live_) live_->apply(events_);
+  if (behind_question_) behind_question_->insert(behind_question_->end(), events_.begin(), events_.end());
+  outlet_.offer_files(number_, module_count_, static_cast<pid_t>(capture_.pid), modules_);
+  module_count_ += modules_.size();
+  rows_.add_modules(modules_);
+  const bool packs = compresses(forwarding_.compression, cpus_, outlet_.waiting_bytes());
+  writer_.pack_with(packs ? forwarding_.packer : nullptr);
+  writer_.add_modules(modules_);
+  writer_.add_threads(threads_);
+  writer_.add_drain(events_, bytes, stream.state(), [&stream](uint32_t number) { return stream.take_text(number); });
+  send_bytes();
+  if (now - told_ns_ >= kTellEveryNs) {
+    told_ns_ = now;
+    tell_figures();
+  }
+  return bytes;
+}
+
+uint64_t ForwardedRecording::poll() {
+  rows_.serve();
+  uint64_t bytes = 0;
+  while (outlet_.has_room() && bytes < kMaxBytesTaken) {
+    const uint64_t taken = forward(false);
+    bytes += taken;
+    if (taken == 0 || !log_->stream().state().has_unread) break;
+  }
+  return bytes;
+}
+
+// As far as there is room.
+void ForwardedRecording::take_what_is_there() {
+  collect::take_what_is_there(log_->stream(), [this] { return forward(false); }, [this] { return outlet_.has_room(); });
+}
+
+// The program goes on meanwhile, as far as the line has room and so much is little memory.
+base::Result<> ForwardedRecording::ask_what_is_alive() {
+  constexpr size_t kMaxEvents = size_t{1} << 17;  // 4 MiB
+  behind_question_.emplace();
+  auto live = outlet_.live_blocks(number_, event_count_, [this] {
+    if (behind_question_->size() < kMaxEvents) (void)poll();
+  });
+  const std::vector<wire::RawEvent> behind = *std::exchange(behind_question_, std::nullopt);
+  if (!live) return std::unexpected(std::move(live).error());
+  live_ = *std::move(live);
+  live_->apply(behind);
+  return {};
+}
+
+// What is alive is known where the events go; what is told holds for all that was sent. What comes out of the log after that is added
+// here, so that the program is stopped no longer than on one machine, however far the host is.
+base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& access,
+                                                  const std::optional<wire::ExitNotice>& ending) {
+  HEAPTAP_TRY(ask_what_is_alive());
+  take_what_is_there();  // so that little is left to be done while it is stopped
+  const bool saw_all = log_->lost_events() == 0 && log_->stream().state().gaps == 0;
+  const collect::ScanTarget target{.access = access,
+                                   .ending = ending,
+                                   .log = log_->log().parts(),
+                                   .heap_is_complete = capture_.from_start && saw_all,
+                                   .tells_other_numbers = log_->stream().tells_other_numbers(),
+                                   .limits = {.candidate_bytes = SIZE_MAX}};
+  auto look = collect::ProcessScan::stop(target);
+  if (!look) return std::unexpected(std::move(look).error());
+  take_all();
+  const uint64_t time_ns = log_->stream().now_ns();
+  std::vector<model::ScannedBlock> blocks = live_->alive();
+  std::vector<model::ScannedBlock> pooled = live_->pooled();
+  live_.reset();  // its memory is the scan's now
+  const uint32_t checksum = collect::fingerprint(blocks, pooled);
+  const model::Tables tables;
+  look->collect({.saw_all_releases = saw_all,
+                 .blocks = std::move(blocks),
+                 .pooled = std::move(pooled),
+                 .mapped = mapped_,
+                 .tables = tables});
+  HEAPTAP_TRY(look->let_go());
+  collect::ScanAnswer answer = look->hand_over();
+  Fields end;
+  add_facts(end, look->facts());
+  end.add(Field::kChecksum, checksum);
+  end.add(Field::kTimeNs, time_ns);
+  end.add(Field::kReason, uint64_t{ending.has_value()});
+  collect::write_scan_answer(
+      answer, [&](std::span<const uint8_t> bytes, bool is_last) { send_answer(bytes, is_last ? &end : nullptr); });
+  return {};
+}
+
+// A part of the answer to a scan, and behind the last one what is said at its end.
+void ForwardedRecording::send_answer(std::span<const uint8_t> bytes, Fields* end) {
+  bool more = true;
+  while (more) {
+    const auto piece = bytes.first(std::min(kPieceBytes, bytes.size()));
+    bytes = bytes.subspan(piece.size());
+    more = !bytes.empty();
+    const bool is_end = !more && end != nullptr;
+    Fields fields = is_end ? std::move(*end) : Fields{};
+    fields.add(Field::kBytes, text_of(piece));
+    fields.add(Field::kMore, !is_end);
+    send(Kind::kScanned, std::move(fields));
+  }
+}
+
+base::Result<> ForwardedRecording::no_memory() {
+  return base::fail(
+      "no leak scan: heaptap-target was started with --no-scan-data, and gives nothing of a process's memory");
+}
+
+base::Result<uint32_t> ForwardedRecording::scan(const collect::ScanAccess& access,
+                                                const std::optional<wire::ExitNotice>& ending) {
+  if (ending) seen_.end = ending;
+  const base::Result<> done = forwarding_.gives_memory ? look_at_memory(access, ending) : no_memory();
+  live_.reset();
+  if (!done) {
+    if (ending) capture_.notes.push_back(model::failure_note(done.error().message));
+    return std::unexpected(done.error());
+  }
+  return ++seen_.scans;
+}
+
+// All that is in the log, room or none.
+void ForwardedRecording::take_all() {
+  collect::take_to_the_end(log_->stream(), [this] { return forward(true); });
+}
+
+base::Result<model::Mark> ForwardedRecording::mark(model::MarkKind kind, std::string name) {
+  take_what_is_there();
+  model::Mark mark{.number = 0, .kind = kind, .name = std::move(name), .time_ns = log_->stream().now_ns()};
+  Fields fields;
+  fields.add(Field::kMarkKind, static_cast<uint64_t>(kind));
+  fields.add(Field::kName, mark.name);
+  fields.add(Field::kTimeNs, mark.time_ns);
+  send(Kind::kMarked, std::move(fields));
+  return mark;
+}
+
+// As LocalRecording has it: the gap begins before the switch is turned, and ends after.
+base::Result<> ForwardedRecording::set_on(bool on) {
+  if (on == is_on()) return {};
+  if (on) log_->turn_to(wire::RecordingSwitch::kOn);
+  (void)mark(on ? model::MarkKind::kStarted : model::MarkKind::kStopped, on ? "start" : "stop");
+  if (!on) log_->turn_to(wire::RecordingSwitch::kOff);
+  return {};
+}
+
+base::Result<> ForwardedRecording::write_up_to_now() {
+  take_what_is_there();
+  tell_figures();
+  return {};
+}
+
+base::Result<> ForwardedRecording::write_up_to_mark(model::MarkKind kind, std::string name) {
+  (void)mark(kind, std::move(name));
+  return {};
+}
+
+collect::RecordingFigures ForwardedRecording::figures() const {
+  return {.time_ns = log_->stream().now_ns(),
+          .events = event_count_,
+          .lost_events = log_->lost_events(),
+          .log_used_bytes = log_->used_bytes(),
+          .log_limit_bytes = log_->limit_bytes(),
+          .scans = seen_.scans};
+}
+
+void ForwardedRecording::tell_figures() {
+  const collect::RecordingFigures figures = this->figures();
+  Fields fields;
+  fields.add(Field::kTimeNs, figures.time_ns);
+  fields.add(Field::kLostEvents, figures.lost_events);
+  fields.add(Field::kLogUsedBytes, figures.log_used_bytes);
+  fields.add(Field::kLogLimitBytes, figures.log_limit_bytes);
+  send(Kind::kFiguresNow, std::move(fields));
+}
+
+// While the line has room, poll() takes what is there.
+bool ForwardedRecording::can_finish() {
+  return outlet_.is_given_up() || (outlet_.has_room() && log_->stream().state().is_empty);
+}
+
+base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
+  if (!outlet_.is_given_up()) take_all();
+  seen_.calls = event_count_ > 0;
+  log_->fill_end(capture_, exit, seen_);
+  capture_.event_count = event_count_;
+  capture_.gaps = log_->stream().state().gaps;
+  log_->note_unseen(capture_, seen_);
+  const size_t notes_before = capture_.notes.size();
+  log_->note_no_room(capture_);
+  if (const uint64_t count = rows_.left_out(); count > 0) {
+    note({.kind = model::NoteKind::kRowsLeftOut, .numbers = {count}});
+  }
+  is_finished_ = true;
+  Fields fields;
+  fields.add(Field::kCapture, end_of(capture_));
+  fields.add(Field::kNotesBefore, uint64_t{notes_before});
+  send(Kind::kEnded, std::move(fields));
+  return {};
+}
+
+}  // namespace heaptap::remote

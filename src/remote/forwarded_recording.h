@@ -1,0 +1,106 @@
+// A recording of which this machine has the log alone: what comes out of it goes to the host as it comes, in order, and is kept here
+// until the host has it. Where the line has no room, the events stay in the log; when that is full, the program waits or events are
+// dropped, as it was asked for.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collect/live_heap.h"
+#include "collect/log_side.h"
+#include "collect/raw_stream.h"
+#include "collect/recording.h"
+#include "remote/compression.h"
+#include "remote/outlet.h"
+#include "remote/row_supply.h"
+
+namespace heaptap::remote {
+
+struct ForwardingOptions {
+  bool gives_memory = true;  // what a leak scan needs of the process's memory may go to the host
+  Compression compression = Compression::kAuto;
+  collect::FramePacker* packer = nullptr;  // outlives the recording; null: there is no compression
+};
+
+class ForwardedRecording : public collect::Recording {
+ public:
+  // Makes the log, and tells that a stream of this number begins. The outlet outlives it.
+  static base::Result<std::unique_ptr<collect::Recording>> create(Outlet& outlet, uint64_t stream,
+                                                                  const log::LogOptions& options,
+                                                                  model::Capture capture,
+                                                                  const ForwardingOptions& forwarding);
+
+  ~ForwardedRecording() override;
+
+  [[nodiscard]] log::LogMemory* log() override { return &log_->log(); }
+  [[nodiscard]] const model::Capture& capture() const override { return capture_; }
+  [[nodiscard]] const std::string& path() const override { return no_path_; }
+  uint64_t poll() override;
+  void rest() override { log_->stream().reader().rest(); }
+  void wake_up() override { log_->stream().reader().wake_up(); }
+  base::Result<uint32_t> scan(const collect::ScanAccess& access,
+                              const std::optional<wire::ExitNotice>& ending) override;
+  // The host has them.
+  void begin_behind(const std::vector<model::Mark>& /*earlier*/) override {}
+  // The host counts marks: what is returned has no number.
+  base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
+  base::Result<> set_on(bool on) override;
+  [[nodiscard]] bool is_on() const override { return log_->is_on(); }
+  // Stacks are cut on the host.
+  void set_depth(uint32_t /*frames*/) override {}
+  void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
+  base::Result<> write_up_to_now() override;
+  base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
+  [[nodiscard]] collect::RecordingFigures figures() const override;
+  [[nodiscard]] base::UniqueFd open_trace() const override { return {}; }
+  [[nodiscard]] const std::vector<model::Mark>& marks() const override { return no_marks_; }
+  void note_exec() override { capture_.executed = true; }
+  void note_detached() override { capture_.detached = true; }
+  void note(model::Note note) override { collect::add_note(capture_, std::move(note)); }
+  [[nodiscard]] bool can_finish() override;
+  base::Result<> finish(const model::ExitStatus& exit) override;
+
+  [[nodiscard]] uint64_t stream() const { return number_; }
+
+ private:
+  ForwardedRecording(Outlet& outlet, uint64_t number, std::unique_ptr<collect::LogSide> log, model::Capture capture,
+                     const ForwardingOptions& forwarding);
+  uint64_t forward(bool last);
+  void take_what_is_there();
+  void take_all();
+  void send_bytes();
+  void send(control::Kind kind, control::Fields fields);
+  void tell_figures();
+  static base::Result<> no_memory();
+  base::Result<> ask_what_is_alive();
+  base::Result<> look_at_memory(const collect::ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
+  void send_answer(std::span<const uint8_t> bytes, control::Fields* end);
+
+  Outlet& outlet_;
+  const uint64_t number_;
+  const ForwardingOptions forwarding_;
+  const unsigned cpus_;
+  std::unique_ptr<collect::LogSide> log_;
+  model::Capture capture_;
+  collect::RawStreamWriter writer_;
+  log::RawEvents events_;
+  std::vector<model::Module> modules_;
+  std::vector<model::Thread> threads_;
+  RowSupply rows_;
+  uint64_t event_count_ = 0;
+  uint64_t module_count_ = 0;
+  uint64_t told_ns_ = 0;  // when the host was told how far it is
+  collect::MappedRanges mapped_;
+  // While a scan is being made: what is alive; and while the host is asked for it, what came out of the log behind the question.
+  std::optional<collect::LiveBlocks> live_;
+  std::optional<std::vector<wire::RawEvent>> behind_question_;
+  collect::Seen seen_;
+  bool is_finished_ = false;
+  const std::string no_path_;
+  const std::vector<model::Mark> no_marks_;
+};
+
+}  // namespace heaptap::remote

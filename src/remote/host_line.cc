@@ -1,0 +1,225 @@
+#include "remote/host_line.h"
+
+#include <utility>
+
+#include "collect/scan_bytes.h"
+#include "remote/message_fields.h"
+#include "remote/session_name.h"
+#include "remote/stream_replay.h"
+
+namespace heaptap::remote {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kMaxGreeting{10};
+// Of messages that came while another one was awaited: what a host asks for is little.
+constexpr size_t kMaxKeptMessages = 1000;
+constexpr size_t kMaxKeptBytes = size_t{1} << 20;
+
+}  // namespace
+
+HostLine::HostLine(std::unique_ptr<ConnectionSource> connections, size_t most_kept_bytes, std::string session)
+    : connections_(std::move(connections)),
+      most_kept_bytes_(most_kept_bytes),
+      next_session_(std::move(session)),
+      link_(most_kept_bytes) {}
+
+void HostLine::add_waits(std::vector<pollfd>& waits) const {
+  connections_->add_waits(waits);
+  if (companion_ != nullptr) companion_->add_waits(waits);
+  candidate_.add_waits(waits);
+  link_.add_waits(waits);
+}
+
+void HostLine::begin_own_session() {
+  link_.line().set_session(new_session_name());
+  is_own_session_ = true;
+}
+
+void HostLine::end_session() {
+  candidate_.drop("");
+  link_ = Link(most_kept_bytes_);
+  rows_.begin_session();
+  alone_since_.reset();
+  has_left_ = is_given_up_ = is_own_session_ = has_met_host_ = false;
+  kept_.clear();
+  kept_bytes_ = 0;
+  files_.end();
+}
+
+// The next message that isn't about files.
+std::optional<control::Message> HostLine::receive() {
+  while (auto message = link_.line().next()) {
+    if (!files_.take(*message)) return message;
+    send_file();
+    link_.proceed(Clock::now());  // the host asks for the next piece when it has this one
+  }
+  return std::nullopt;
+}
+
+// Events come first: a piece goes out while the host has nearly all that was sent.
+void HostLine::send_file() {
+  constexpr size_t kNearlyNothing = size_t{64} << 10;
+  if (!files_.is_asked() || link_.line().kept_bytes() > kNearlyNothing) return;
+  link_.line().send({.kind = control::Kind::kFilePiece, .number = 0, .fields = *files_.answer()});
+}
+
+std::optional<control::Message> HostLine::next() {
+  if (kept_.empty()) return receive();
+  control::Message message = std::move(kept_.front());
+  kept_.pop_front();
+  kept_bytes_ -= message.fields.bytes().size();
+  return message;
+}
+
+// One that came while another one was awaited. True: it says that nothing is to be awaited any more.
+bool HostLine::keep(control::Message message) {
+  if (message.kind == control::Kind::kRows) {  // they can be much, and have no place among the others
+    rows_.take(message.fields);
+    return false;
+  }
+  const bool asks_for_end = message.kind == control::Kind::kLetGo || message.kind == control::Kind::kFarewell;
+  kept_bytes_ += message.fields.bytes().size();
+  kept_.push_back(std::move(message));
+  if (kept_.size() > kMaxKeptMessages || kept_bytes_ > kMaxKeptBytes) give_up();
+  return asks_for_end;
+}
+
+std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t stream,
+                                                const std::function<bool()>& goes_on) {
+  constexpr int kPauseMs = 20;
+  constexpr std::chrono::seconds kLongestBreak{3};  // of the connection: the other end connects anew at once
+  while (goes_on() && !is_given_up() && (!alone_since_ || Clock::now() - *alone_since_ < kLongestBreak)) {
+    while (auto message = receive()) {
+      const bool is_it = message->kind == kind && message->fields.number_or_0(control::Field::kStream) == stream;
+      if (is_it) return message;
+      if (keep(*std::move(message))) return std::nullopt;
+    }
+    if (!is_given_up()) wait(kPauseMs);
+  }
+  return std::nullopt;
+}
+
+std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t stream, TimePoint until) {
+  return await(kind, stream, [until] { return Clock::now() < until; });
+}
+
+base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_t events,
+                                                        const std::function<void()>& meanwhile) {
+  if (is_own_session_ && !link_.is_up() && link_.line().keeps_all()) {
+    StreamReplay replay(stream);
+    control::MessageReader reader(kMaxMessageBytes);
+    for (const std::string& bytes : link_.line().kept()) {
+      reader.add(bytes);
+      if (const auto message = reader.next()) replay.take(*message);
+    }
+    return replay.finish();
+  }
+  control::Message wanted{.kind = control::Kind::kBlocksWanted, .number = 0, .fields = {}};
+  wanted.fields.add(control::Field::kStream, stream);
+  wanted.fields.add(control::Field::kQuestion, ++questions_);
+  send(wanted);
+  Patience patience(patience_, link_.line(), Clock::now());
+  const auto goes_on = [&] {
+    meanwhile();
+    return !patience.is_over(Clock::now()) && !patience.is_interrupted();
+  };
+  collect::LiveBlocks live;
+  uint64_t count = 0;  // each was allocated by an event
+  bool more = true;
+  while (more) {
+    const auto message = await(control::Kind::kBlocks, stream, goes_on);
+    if (!message) return base::fail("no leak scan: the host didn't tell in time what is alive");
+    // The late answer to a scan that was given up.
+    if (message->fields.number_or_0(control::Field::kQuestion) != questions_) continue;
+    const auto pooled = message->fields.text(control::Field::kPooled);
+    const auto told = pooled ? pooled : message->fields.text(control::Field::kBytes);
+    const auto blocks = collect::read_scanned_blocks(bytes_of(told.value_or("")));
+    if (!blocks) return base::fail("no leak scan: what the host told of what is alive is damaged");
+    count += blocks->size();
+    if (count > events) return base::fail("no leak scan: the host told of more blocks than there can be");
+    for (const model::ScannedBlock& block : *blocks) {
+      if (pooled) {
+        live.add_pooled(block.address, block.size_bytes);
+      } else {
+        live.add(block.address, block.size_bytes);
+      }
+    }
+    more = message->fields.number_or_0(control::Field::kMore) != 0;
+  }
+  return live;
+}
+
+void HostLine::take_candidate(TimePoint now) {
+  connections_->proceed(now);
+  for (LineNews& each : connections_->take_news()) news_.push_back(std::move(each));
+  if (candidate_.has_connection()) return;
+  auto connection = connections_->next(!link_.has_connection(), now);
+  if (!connection) return;
+  candidate_.take(*std::move(connection), false, now);
+  candidate_since_ = now;
+}
+
+void HostLine::judge_candidate(TimePoint now) {
+  const std::optional<Greeting> greeting = candidate_.line().greeting();
+  if (!greeting) {
+    if (now - candidate_since_ > kMaxGreeting) candidate_.drop("it said nothing");
+    return;
+  }
+  if (greeting->major != control::kMajorVersion) {
+    return candidate_.refuse(
+        base::make_error("heaptap-target speaks version {} of the protocol, heaptap version {}: take "
+                         "both from the same release",
+                         control::kMajorVersion, greeting->major)
+            .message,
+        now);
+  }
+  if (refuse(*greeting, now)) return;
+  // Who took it over before, and got nothing of it, isn't to come back.
+  if (!has_session() || greeting->session.empty()) {
+    const std::string name = std::exchange(next_session_, {});
+    link_.line().set_session(name.empty() ? new_session_name() : name);
+  }
+  if (!link_.take_over(candidate_, now)) link_.drop("the host claims to have what was never sent");
+}
+
+// True: whoever greeted in this way has no place here, and was told so.
+bool HostLine::refuse(const Greeting& greeting, TimePoint now) {
+  if (!greeting.session.empty()) {
+    if (greeting.session == link_.line().session()) return false;
+    candidate_.refuse("the recording that was under way there is over", now);
+  } else if (!has_session()) {
+    if (!greeting.takes_over) return false;
+    candidate_.refuse("nothing is recorded there yet: `heaptap run -H` begins it", now);
+  } else if (!is_own_session_ || link_.is_up() || !link_.line().keeps_all()) {
+    candidate_.refuse("it records for another host already", now);
+  } else {
+    if (greeting.takes_over) return false;
+    candidate_.refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);
+  }
+  return true;
+}
+
+void HostLine::proceed(TimePoint now) {
+  if (companion_ != nullptr) companion_->serve();
+  take_candidate(now);
+  candidate_.proceed(now);
+  if (candidate_.has_connection() && !candidate_.is_refused()) judge_candidate(now);
+  send_file();
+  link_.proceed(now);
+  if (link_.is_up()) {
+    has_met_host_ = true;
+    alone_since_.reset();
+  } else if (has_session() && !alone_since_ && (has_met_host_ || !is_own_session_)) {
+    alone_since_ = now;
+  }
+}
+
+void HostLine::wait(int most_ms) {
+  std::vector<pollfd> waits;
+  add_waits(waits);
+  poll(waits.data(), waits.size(), most_ms);
+  proceed(Clock::now());
+}
+
+}  // namespace heaptap::remote

@@ -1,0 +1,144 @@
+#include "remote/host_service.h"
+
+#include <csignal>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "base/signal_names.h"
+
+namespace heaptap::remote {
+
+using control::Field;
+using control::Fields;
+using control::Kind;
+
+namespace {
+
+constexpr size_t kMaxUnheard = 1000;
+constexpr std::ptrdiff_t kMaxUnheardScans = 2;  // the largest answers that there are
+constexpr size_t kMaxNameBytes = 256;
+
+base::Result<> check_mark(uint64_t kind, const std::string& name) {
+  const bool is_mark = kind <= static_cast<uint64_t>(model::MarkKind::kReset) && !name.empty();
+  if (is_mark && name.size() <= kMaxNameBytes) return {};
+  return base::fail_as(base::ErrorKind::kUsage, "a mark has a name of 1 to {} bytes", kMaxNameBytes);
+}
+
+}  // namespace
+
+void answer(ReliableLine& line, uint64_t number, const base::Result<>& result) {
+  Fields fields;
+  if (!result) {
+    fields.add(Field::kText, result.error().message);
+    fields.add(Field::kErrorKind, static_cast<uint64_t>(result.error().kind));
+  }
+  line.send({.kind = result ? Kind::kAnswer : Kind::kRefusal, .number = number, .fields = std::move(fields)});
+}
+
+void HostService::serve() {
+  const TimePoint now = std::chrono::steady_clock::now();
+  host_.proceed(now);
+  while (auto request = host_.next()) {
+    if (is_deaf()) {
+      host_.give_up();
+      wants_end_ = true;
+    }
+    if (!host_.is_given_up()) answer(*request);
+  }
+  const bool is_alone_for_good =
+      host_.alone_since() && (host_.is_cut_off() || now - *host_.alone_since() > orphan_timeout_);
+  if (is_alone_for_good) {
+    host_.give_up();
+    wants_end_ = true;
+  }
+}
+
+bool HostService::is_deaf() {
+  const uint64_t confirmed = host_.link().line().confirmed();
+  while (!unheard_.empty() && unheard_.front().sent <= confirmed) unheard_.pop_front();
+  return unheard_.size() >= kMaxUnheard;
+}
+
+void HostService::answer(const control::Message& request) {
+  ReliableLine& line = host_.link().line();
+  const uint64_t before = line.sent();
+  const base::Result<> result = perform(request);
+  if (request.number != 0) remote::answer(line, request.number, result);
+  if (line.sent() > before) unheard_.push_back({line.sent(), request.kind == Kind::kScan});
+}
+
+base::Result<> HostService::perform(const control::Message& request) {
+  const Fields& fields = request.fields;
+  switch (request.kind) {
+    case Kind::kStart:
+    case Kind::kStop: {
+      const bool on = request.kind == Kind::kStart;
+      if (!fields.number(Field::kPid)) processes_.begin_switched_off(!on);
+      return for_each(fields, [on](collect::RecordedProcess& process) { return process.recording->set_on(on); });
+    }
+    case Kind::kMark: {
+      const std::string name = fields.text_or_empty(Field::kName);
+      HEAPTAP_TRY(check_mark(fields.number_or_0(Field::kMarkKind), name));
+      const auto kind = static_cast<model::MarkKind>(fields.small_number(Field::kMarkKind));
+      return for_each(fields, [&](collect::RecordedProcess& process) -> base::Result<> {
+        const auto mark = process.recording->mark(kind, name);
+        if (!mark) return std::unexpected(mark.error());
+        return {};
+      });
+    }
+    case Kind::kSnapshot:
+      return for_each(fields, [](collect::RecordedProcess& process) { return process.recording->write_up_to_now(); });
+    case Kind::kScan:
+      if (std::ranges::count(unheard_, true, &Unheard::is_scan) >= kMaxUnheardScans) {
+        return base::fail("no leak scan: the host has yet to take those that it asked for before");
+      }
+      return for_each(fields, [this](collect::RecordedProcess& process) -> base::Result<> {
+        const auto scanned = source_.scan(process);
+        if (!scanned) return std::unexpected(scanned.error());
+        return {};
+      });
+    case Kind::kDetach:
+      return for_each(fields, [this](collect::RecordedProcess& process) -> base::Result<> {
+        process.recording->note_detached();
+        source_.let_go(process);
+        return {};
+      });
+    case Kind::kKill: {
+      const auto signal = base::signal_number(fields.text_or_empty(Field::kSignal));
+      if (!signal) return base::fail_as(base::ErrorKind::kUsage, "there is no such signal");
+      return for_each(fields, [&signal](collect::RecordedProcess& process) -> base::Result<> {
+        if (::kill(process.pid, *signal) == 0) return {};
+        return base::fail("can't send it to process {}: {}", process.pid, base::reason_of(errno));
+      });
+    }
+    case Kind::kRows:
+      host_.rows()->take(fields);
+      return {};
+    case Kind::kFarewell:
+      host_.say_farewell();
+      wants_end_ = true;
+      return {};
+    case Kind::kLetGo:
+      wants_end_ = true;
+      return {};
+    default:
+      return base::fail("heaptap-target knows no request of kind {}", static_cast<unsigned>(request.kind));
+  }
+}
+
+base::Result<> HostService::for_each(const Fields& request,
+                                     const std::function<base::Result<>(collect::RecordedProcess&)>& act) {
+  const auto pid = request.number(Field::kPid);
+  if (!pid) {
+    for (collect::RecordedProcess& process : processes_.all()) HEAPTAP_TRY(act(process));
+    return {};
+  }
+  collect::RecordedProcess* const found = *pid <= INT_MAX ? processes_.find(static_cast<pid_t>(*pid)) : nullptr;
+  if (found == nullptr) return base::fail("process {} is not recorded any more", *pid);
+  return act(*found);
+}
+
+}  // namespace heaptap::remote

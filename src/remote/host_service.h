@@ -1,0 +1,48 @@
+// Does what the host asks for while a recording goes on, on the target's machine; and ends the recording when the host is gone for
+// too long.
+#pragma once
+#include <chrono>
+#include <deque>
+#include <vector>
+
+#include "collect/recorded_processes.h"
+#include "collect/recording_service.h"
+#include "collect/recording_source.h"
+#include "remote/host_line.h"
+
+namespace heaptap::remote {
+
+class HostService : public collect::RecordingService {
+ public:
+  HostService(HostLine& host, collect::RecordedProcesses& processes, collect::RecordingSource& source,
+              std::chrono::nanoseconds orphan_timeout)
+      : host_(host), processes_(processes), source_(source), orphan_timeout_(orphan_timeout) {}
+
+  void add_waits(std::vector<pollfd>& waits) const override { host_.add_waits(waits); }
+  void serve() override;
+  [[nodiscard]] bool wants_end() const override { return wants_end_; }
+
+ private:
+  void answer(const control::Message& request);
+  // A host that asks, and asks, and doesn't take the answers.
+  [[nodiscard]] bool is_deaf();
+  base::Result<> perform(const control::Message& request);
+  base::Result<> for_each(const control::Fields& request,
+                          const std::function<base::Result<>(collect::RecordedProcess&)>& act);
+
+  HostLine& host_;
+  collect::RecordedProcesses& processes_;
+  collect::RecordingSource& source_;
+  const std::chrono::nanoseconds orphan_timeout_;
+  // Requests that were carried out, whose answers the host isn't known to have: messages up to there.
+  struct Unheard {
+    uint64_t sent;
+    bool is_scan;
+  };
+  std::deque<Unheard> unheard_;
+  bool wants_end_ = false;
+};
+
+void answer(ReliableLine& line, uint64_t number, const base::Result<>& result);
+
+}  // namespace heaptap::remote

@@ -1,0 +1,41 @@
+// How long one end of a line waits for what it asked the other one for: while anything gets through, the answer may be behind it on a
+// slow line, and the wait goes on; but not for ever, since who trickles would hold it.
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+#include "collect/stop_signals.h"
+#include "remote/reliable_line.h"
+
+namespace heaptap::remote {
+
+struct PatienceLimits {
+  std::chrono::nanoseconds silence;  // nothing gets through
+  std::chrono::nanoseconds in_all;
+};
+
+class Patience {
+ public:
+  Patience(PatienceLimits limits, const ReliableLine& line, TimePoint now)
+      : limits_(limits), line_(line), progress_(line.progress()), heard_at_(now), began_at_(now) {}
+
+  [[nodiscard]] bool is_over(TimePoint now) {
+    if (const uint64_t progress = line_.progress(); progress != progress_) {
+      progress_ = progress;
+      heard_at_ = now;
+    }
+    return now - heard_at_ >= limits_.silence || now - began_at_ >= limits_.in_all;
+  }
+  // A signal came since it began that asks for the end of what goes on.
+  [[nodiscard]] bool is_interrupted() const { return collect::stop_signals::requests() != requests_; }
+
+ private:
+  PatienceLimits limits_;
+  const ReliableLine& line_;
+  uint64_t progress_;
+  TimePoint heard_at_;
+  TimePoint began_at_;
+  int requests_ = collect::stop_signals::requests();
+};
+
+}  // namespace heaptap::remote

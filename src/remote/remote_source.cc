@@ -1,0 +1,372 @@
+#include "remote/remote_source.h"
+
+#include <poll.h>
+
+#include <climits>
+#include <utility>
+
+#include "base/safe_text.h"
+#include "remote/message_fields.h"
+#include "remote/patience.h"
+#include "trace/capture_frames.h"
+
+namespace heaptap::remote {
+namespace {
+
+using control::Field;
+using control::Fields;
+using control::Kind;
+using control::Message;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLongestSilentWait{30};  // for an answer, or a file
+constexpr PatienceLimits kPatience{.silence = kLongestSilentWait,
+                                   .in_all = std::chrono::minutes(10)};  // as long as the other end's, and more
+constexpr std::chrono::seconds kLongestBreak{3};  // of the connection, where somebody waits for an answer
+// Each has a file and memory here: more than these are no program, but somebody who lies.
+constexpr size_t kMaxAtOnce = 1000;
+constexpr size_t kMaxInAll = 100'000;
+constexpr size_t kMaxNameBytes = 256;
+constexpr uint64_t kMaxResolutionNs = 1'000'000'000;
+
+// For a terminal: the other machine says it.
+std::string text_in(const Fields& fields) { return base::safe_text(fields.text_or_empty(Field::kText)); }
+
+model::ExitStatus exit_in(const Fields& fields) {
+  model::ExitStatus exit;
+  constexpr uint64_t kMaxCode = 255;
+  constexpr uint64_t kMaxSignal = 64;
+  if (const auto code = fields.number(Field::kExitCode); code && *code <= kMaxCode) exit.code = static_cast<int>(*code);
+  if (const auto signal = fields.number(Field::kExitSignal); signal && *signal <= kMaxSignal) {
+    exit.signal = static_cast<int>(*signal);
+  }
+  return exit;
+}
+
+base::Error error_in(const Fields& fields) {
+  base::Error error = base::make_error("{}", text_in(fields));
+  const uint64_t kind = fields.number_or_0(Field::kErrorKind);
+  if (kind <= static_cast<uint64_t>(base::ErrorKind::kNotExecutable)) error.kind = static_cast<base::ErrorKind>(kind);
+  return error;
+}
+
+}  // namespace
+
+collect::RecordingMaker RemoteSource::maker() {
+  return [this](const log::LogOptions& /*log*/, const model::Capture& capture, const std::string& path,
+                bool overwrite) { return RemoteRecording::create(*this, capture, path, overwrite); };
+}
+
+// Nothing goes on yet that would be held up by a connection that is made anew.
+base::Result<> RemoteSource::begin(const RecordOrder& order) {
+  return ask(Kind::kRecord, encode(order), kLongestSilentWait);
+}
+
+void RemoteSource::take_news() {
+  line_.proceed(Clock::now());
+  const bool was_over = line_.is_over();  // what came before that is there
+  for (const LineNews& news : line_.take_news()) tell_(news);
+  while (const auto message = line_.link().line().next()) take(*message);
+  for (const auto& [stream, pid] : streams_) look_for_files(stream, false);
+  ask_for_files();
+  while (auto found = rows_ != nullptr ? rows_->next_found() : std::nullopt) send_rows(*found);
+  const TimePoint now = Clock::now();
+  if (line_.link().is_up()) {
+    down_since_.reset();
+  } else if (!down_since_) {
+    down_since_ = now;
+  }
+  if (was_over && !all_ended_) end_all(line_.why_over());
+  // Who wants to go doesn't wait for one that isn't there: that one lets go by itself in the end.
+  if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
+    end_all(base::make_error("it can't be reached; there all is let go after --orphan-timeout").message);
+  }
+}
+
+base::Result<> RemoteSource::ask(Kind request, Fields fields) { return ask(request, std::move(fields), kLongestBreak); }
+
+// What is waited for comes among all the rest, which is taken as it comes.
+base::Result<> RemoteSource::ask(Kind request, Fields fields, std::chrono::seconds longest_break) {
+  const uint64_t number = ++last_request_;
+  asked_.emplace(number, std::nullopt);
+  line_.link().line().send({.kind = request, .number = number, .fields = std::move(fields)});
+  base::Result<> answer = wait_for_answer(number, longest_break);
+  asked_.erase(number);
+  return answer;
+}
+
+base::Result<> RemoteSource::wait_for_answer(uint64_t number, std::chrono::seconds longest_break) {
+  Patience patience(kPatience, line_.link().line(), Clock::now());
+  const std::optional<base::Result<>>& answer = asked_.at(number);
+  while (!answer) {
+    if (all_ended_) return base::fail("the recording on {} has ended", line_.name());
+    if (patience.is_interrupted()) return base::fail("interrupted: the answer of {} was not waited for", line_.name());
+    const bool is_cut_off = down_since_ && Clock::now() - *down_since_ > longest_break;
+    if (patience.is_over(Clock::now()) || line_.is_over() || is_cut_off) {
+      return base::fail("{} doesn't answer; it is done when the connection is back", line_.name());
+    }
+    std::vector<pollfd> waits;
+    line_.add_waits(waits);
+    constexpr int kPauseMs = 20;
+    poll(waits.data(), waits.size(), kPauseMs);
+    take_news();
+  }
+  return *answer;
+}
+
+// Nobody waits for it any more, or ever did: then it is nothing.
+void RemoteSource::take_answer(uint64_t number, base::Result<> answer) {
+  if (const auto asked = asked_.find(number); asked != asked_.end()) asked->second = std::move(answer);
+}
+
+RemoteRecording* RemoteSource::find(uint64_t stream) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return nullptr;
+  collect::RecordedProcess* const process = processes_->find(found->second);
+  return process == nullptr ? nullptr : static_cast<RemoteRecording*>(process->recording.get());
+}
+
+// Modules that came to be known.
+void RemoteSource::look_for_files(uint64_t stream, bool all) {
+  RemoteRecording* const recording = fetcher_ == nullptr ? nullptr : find(stream);
+  if (recording == nullptr) return;
+  const std::vector<model::Module>& modules = recording->modules(all);
+  size_t& seen = modules_seen_[stream];
+  if (seen == modules.size()) return;
+  fetcher_->add(stream, seen, std::span(modules).subspan(seen));
+  seen = modules.size();
+}
+
+void RemoteSource::ask_for_files() {
+  if (fetcher_ == nullptr) return;
+  bool has_sent = false;
+  while (auto message = fetcher_->next_message()) {
+    line_.link().line().send(*message);
+    has_sent = true;
+  }
+  if (has_sent) line_.proceed(Clock::now());
+}
+
+void RemoteSource::await_files(const std::function<bool()>& goes_on) {
+  if (fetcher_ == nullptr) return;
+  TimePoint heard_at = Clock::now();
+  uint64_t heard_bytes = 0;
+  size_t files_left = 0;
+  while (!fetcher_->is_done()) {
+    if (std::exchange(heard_bytes, fetcher_->received_bytes()) != fetcher_->received_bytes() ||
+        std::exchange(files_left, fetcher_->files_left()) != fetcher_->files_left()) {
+      heard_at = Clock::now();
+    }
+    if (line_.is_over()) {
+      fetcher_->give_up(line_.why_over());
+    } else if (Clock::now() - heard_at > kLongestSilentWait) {
+      fetcher_->give_up(base::make_error("{} doesn't send it", line_.name()).message);
+    } else if (!goes_on()) {
+      fetcher_->give_up(base::make_error("it was not waited for").message);
+    } else {
+      std::vector<pollfd> waits;
+      line_.add_waits(waits);
+      constexpr int kPauseMs = 20;
+      poll(waits.data(), waits.size(), kPauseMs);
+      take_news();
+    }
+  }
+}
+
+void RemoteSource::take(const Message& message) {
+  // Has no place among the others.
+  if (message.kind == Kind::kFilePiece) {
+    if (fetcher_ != nullptr) fetcher_->take(message.fields);
+    return;
+  }
+  if (all_ended_) return;
+  const std::optional<pid_t> executed = std::exchange(maybe_executed_, std::nullopt);
+  if (executed) {
+    if (message.kind == Kind::kRecording)
+      processes_->end_by_exec(*executed);
+    else
+      ended_.insert(*executed);
+  }
+  const uint64_t stream = message.fields.number_or_0(Field::kStream);
+  switch (message.kind) {
+    case Kind::kAnswer:
+      return take_answer(message.number, {});
+    case Kind::kRefusal:
+      return take_answer(message.number, std::unexpected(error_in(message.fields)));
+    case Kind::kRecording:
+      return begin_recording(message);
+    case Kind::kRowsWanted:
+      return want_rows(message.fields);
+    case Kind::kNotRecorded:
+      has_failed_ = true;
+      return tell_({LineNews::Kind::kNotRecorded, text_in(message.fields)});
+    case Kind::kAllEnded:
+      program_exit_ = exit_in(message.fields);
+      return end_all("");
+    default:
+      return take_of_stream(message, stream);
+  }
+}
+
+void RemoteSource::begin_recording(const Message& message) {
+  const std::string_view bytes = message.fields.text(Field::kCapture).value_or("");
+  wire::VarintReader in(bytes_of(bytes).data(), bytes.size());
+  model::Capture capture;
+  // Whoever says one of these lies.
+  if (!trace::read_capture(in, capture) || capture.pid == 0 || capture.pid > INT_MAX) return;
+  if (capture.time_resolution_ns == 0 || capture.time_resolution_ns > kMaxResolutionNs) return;
+  const auto pid = static_cast<pid_t>(capture.pid);
+  const uint64_t stream = message.fields.number_or_0(Field::kStream);
+  if (processes_->find(pid) != nullptr || streams_.contains(stream)) return;
+  if (processes_->all().size() >= kMaxAtOnce || recordings_ >= kMaxInAll) {
+    has_failed_ = true;
+    return;
+  }
+  ++recordings_;
+  capture.suppressions = processes_->options().suppressions;
+  ended_.erase(pid);
+  if (processes_->begin(capture, false) != nullptr) {
+    streams_.emplace(stream, pid);
+  }
+}
+
+void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
+  RemoteRecording* const recording = find(stream);
+  if (recording == nullptr) return;
+  const pid_t pid = streams_.at(stream);
+  const Fields& fields = message.fields;
+  switch (message.kind) {
+    case Kind::kBytes:
+      return recording->receive(fields.text(Field::kBytes).value_or(""));
+    case Kind::kMarked: {
+      const uint64_t kind = fields.number_or_0(Field::kMarkKind);
+      std::string name = fields.text_or_empty(Field::kName);
+      if (kind > static_cast<uint64_t>(model::MarkKind::kReset) || name.size() > kMaxNameBytes) return;
+      return recording->receive_mark({.number = 0,
+                                      .kind = static_cast<model::MarkKind>(kind),
+                                      .name = std::move(name),
+                                      .time_ns = fields.number_or_0(Field::kTimeNs)});
+    }
+    case Kind::kFiguresNow:
+      return recording->receive_figures({.time_ns = fields.number_or_0(Field::kTimeNs),
+                                         .lost_events = fields.number_or_0(Field::kLostEvents),
+                                         .log_used_bytes = fields.number_or_0(Field::kLogUsedBytes),
+                                         .log_limit_bytes = fields.number_or_0(Field::kLogLimitBytes),
+                                         .scans = recording->figures().scans});
+    case Kind::kBlocksWanted:
+      // Who asks again before it took what it asked for gets nothing.
+      if (!line_.link().line().has_room()) return;
+      return send_blocks(stream, fields.number_or_0(Field::kQuestion), recording->live_blocks());
+    case Kind::kScanned:
+      if (const auto taken = recording->receive_scan(fields); !taken) {
+        recording->note(model::failure_note(taken.error().message));
+      }
+      return;
+    case Kind::kEnded:
+      look_for_files(stream, true);
+      modules_seen_.erase(stream);
+      recording->receive_end(fields.text(Field::kCapture).value_or(""), fields.number_or_0(Field::kNotesBefore));
+      streams_.erase(stream);
+      if (recording->capture().executed) {
+        maybe_executed_ = pid;
+      } else {
+        ended_.insert(pid);
+      }
+      return;
+    case Kind::kDropped:
+      streams_.erase(stream);
+      return processes_->drop(pid);
+    default:
+      return;  // a later version's
+  }
+}
+
+void RemoteSource::add_waits(std::vector<pollfd>& waits) const {
+  line_.add_waits(waits);
+  if (rows_ != nullptr) waits.push_back({rows_->descriptor(), POLLIN, 0});
+}
+
+void RemoteSource::want_rows(const Fields& fields) {
+  constexpr size_t kMaxIdBytes = 64;
+  constexpr size_t kMaxPathBytes = 4096;
+  RowRequest request{.build_id = fields.text_or_empty(Field::kBuildId),
+                     .path = fields.text_or_empty(Field::kName),
+                     .address = fields.number(Field::kAddress)};
+  const bool is_sound = !request.build_id.empty() && request.build_id.size() <= kMaxIdBytes &&
+                        request.path.size() <= kMaxPathBytes && request.path.find('\0') == std::string::npos;
+  if (rows_ != nullptr && is_sound) return rows_->find(std::move(request));
+  send_rows({.build_id = std::move(request.build_id), .rows = {}});
+}
+
+void RemoteSource::send_rows(const FoundRows& found) {
+  constexpr size_t kPieceBytes = size_t{128} << 10;
+  const std::vector<uint8_t> bytes = found.rows.empty() ? std::vector<uint8_t>() : model::encode(found.rows);
+  bool more = true;
+  for (size_t at = 0; more; at += kPieceBytes) {
+    const auto piece = std::span(bytes).subspan(at, std::min(kPieceBytes, bytes.size() - at));
+    more = at + piece.size() < bytes.size();
+    Fields fields;
+    fields.add(Field::kBuildId, found.build_id);
+    fields.add(Field::kRows, text_of(piece));
+    fields.add(Field::kMore, more);
+    line_.link().line().send({.kind = Kind::kRows, .number = 0, .fields = std::move(fields)});
+  }
+}
+
+// Blocks of pools first: the last message is one of the others.
+void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const collect::LiveBlocks& live) {
+  constexpr size_t kMaxBlocks = 20'000;  // of 20 bytes each, at most
+  const auto send = [&](Field field, std::span<const model::ScannedBlock> blocks, bool is_last) {
+    bool more = true;
+    while (more) {
+      const auto piece = blocks.first(std::min(kMaxBlocks, blocks.size()));
+      blocks = blocks.subspan(piece.size());
+      more = !blocks.empty();
+      Fields fields;
+      fields.add(Field::kStream, stream);
+      fields.add(Field::kQuestion, question);
+      fields.add(field, text_of(collect::write_scanned_blocks(piece)));
+      fields.add(Field::kMore, more || !is_last);
+      line_.link().line().send({.kind = Kind::kBlocks, .number = 0, .fields = std::move(fields)});
+    }
+  };
+  if (const auto pooled = live.pooled_to_tell(); !pooled.empty()) send(Field::kPooled, pooled, false);
+  send(Field::kBytes, live.alive(), true);
+}
+
+// Nothing comes any more.
+void RemoteSource::end_all(const std::string& why) {
+  if (std::exchange(all_ended_, true)) return;
+  if (maybe_executed_) ended_.insert(*maybe_executed_);
+  if (!why.empty()) {
+    has_failed_ = true;
+    tell_({LineNews::Kind::kOver, why});
+  }
+  for (const auto& [stream, pid] : streams_) ended_.insert(pid);
+  streams_.clear();
+}
+
+base::Result<uint32_t> RemoteSource::scan(collect::RecordedProcess& process) {
+  return process.recording->scan({}, std::nullopt);
+}
+
+bool RemoteSource::has_left(const collect::RecordedProcess& process) { return ended_.contains(process.pid); }
+
+void RemoteSource::let_go(collect::RecordedProcess& process) {
+  Fields fields;
+  fields.add(Field::kPid, static_cast<uint64_t>(process.pid));
+  line_.link().line().send({.kind = Kind::kDetach, .number = 0, .fields = std::move(fields)});
+}
+
+void RemoteSource::accept_no_more() {
+  let_go_since_ = Clock::now();
+  let_go_patience_.emplace(kPatience, line_.link().line(), *let_go_since_);
+  line_.link().line().send({.kind = Kind::kLetGo, .number = 0, .fields = {}});
+}
+
+// On a slow line the end comes behind much else.
+bool RemoteSource::is_letting_go() {
+  return let_go_patience_ && !let_go_patience_->is_over(Clock::now()) && !let_go_patience_->is_interrupted();
+}
+
+}  // namespace heaptap::remote

@@ -1,0 +1,268 @@
+#include "remote/switchboard.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/descriptor_message.h"
+#include "control/message.h"
+#include "remote/message_fields.h"
+#include "remote/passed_rows.h"
+#include "remote/session_name.h"
+
+namespace heaptap::remote {
+namespace {
+
+constexpr size_t kMaxCandidates = 16;
+constexpr std::chrono::seconds kMaxGreeting{10};
+constexpr size_t kMaxHeardBytes = size_t{4}
+                                  << 10;  // before it is known whose it is: a greeting and what may follow at once
+constexpr size_t kMaxNameBytes = 256;     // of a peer
+
+// Both ends are this machine's; what a line says is plain between them.
+channel::Security plain() { return {}; }
+
+bool make_pair(int type, base::UniqueFd& one, base::UniqueFd& other) {
+  std::array<int, 2> pair{};
+  if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair.data()) != 0) return false;
+  one.reset(pair[0]);
+  other.reset(pair[1]);
+  return true;
+}
+
+// Moves what is there from one connection to the other one, as far as that takes it.
+void move_bytes(channel::Connection& from, channel::Connection& to, std::string& waiting) {
+  constexpr int kMaxPieces = 16;
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < kMaxPieces; ++i) {
+    if (waiting.empty()) {
+      bytes.clear();
+      if (from.read(bytes) == 0) return;
+      waiting.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    waiting.erase(0, to.write(bytes_of(waiting)));
+    to.flush();
+    if (!waiting.empty()) return;
+  }
+}
+
+}  // namespace
+
+void SwitchedConnections::add_waits(std::vector<pollfd>& waits) const {
+  if (switchboard_) waits.push_back({switchboard_.get(), POLLIN, 0});
+}
+
+std::optional<channel::Connection> SwitchedConnections::next(bool /*is_alone*/, TimePoint now) {
+  if (!switchboard_) return std::nullopt;
+  std::array<char, kMaxNameBytes> peer{};
+  base::UniqueFd descriptor;
+  const ssize_t got = base::receive_message(switchboard_.get(), peer, descriptor, MSG_DONTWAIT);
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) switchboard_.reset();
+  if (got <= 0 || !descriptor) return std::nullopt;
+  auto connection = channel::Connection::over(std::move(descriptor), channel::Role::kListener,
+                                              std::string(peer.data(), static_cast<size_t>(got)), plain(), {}, now);
+  return connection ? std::optional(*std::move(connection)) : std::nullopt;
+}
+
+void SwitchedConnections::tell_program(std::string_view name) const {
+  if (!name.empty())
+    (void)send(switchboard_.get(), name.data(), std::min(name.size(), kMaxNameBytes), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void SwitchedConnections::tell_rows(const std::string& build_id, const model::RowTable& rows) const {
+  if (build_id.size() > kMaxNameBytes) return;
+  if (const base::UniqueFd file = file_of(rows))
+    (void)base::send_message(switchboard_.get(), build_id, file.get(), MSG_DONTWAIT);
+}
+
+void Switchboard::add_waits(std::vector<pollfd>& waits) const {
+  connections_->add_waits(waits);
+  for (const Candidate& candidate : candidates_) candidate.connection.add_waits(waits);
+  for (const Session& session : sessions_) {
+    if (!session.has_ended) waits.push_back({session.channel.get(), POLLIN, 0});
+    if (!session.relay) continue;
+    session.relay->host.add_waits(waits, session.relay->to_session.empty());
+    session.relay->session.add_waits(waits, session.relay->to_host.empty());
+  }
+}
+
+std::optional<Switchboard::NewSession> Switchboard::next_session() {
+  if (new_sessions_.empty()) return std::nullopt;
+  NewSession session = std::move(new_sessions_.front());
+  new_sessions_.pop_front();
+  return session;
+}
+
+void Switchboard::begin(const std::string& session, pid_t process) {
+  for (Session& each : sessions_) {
+    if (each.name == session) each.process = process;
+  }
+}
+
+std::vector<pid_t> Switchboard::processes() const {
+  std::vector<pid_t> processes;
+  for (const Session& session : sessions_) {
+    if (session.process > 0) processes.push_back(session.process);
+  }
+  return processes;
+}
+
+std::string Switchboard::programs() const {
+  std::string programs;
+  for (const Session& session : sessions_) {
+    if (!session.has_ended && !session.program.empty()) programs += (programs.empty() ? "" : ", ") + session.program;
+  }
+  return programs;
+}
+
+std::vector<LineNews> Switchboard::take_news() {
+  for (LineNews& each : connections_->take_news()) news_.push_back(std::move(each));
+  return std::exchange(news_, {});
+}
+
+void Switchboard::take_candidates(TimePoint now) {
+  connections_->proceed(now);
+  while (candidates_.size() < kMaxCandidates) {
+    auto connection = connections_->next(candidates_.empty() && sessions_.empty(), now);
+    if (!connection) return;
+    Candidate& candidate = candidates_.emplace_back(*std::move(connection), now);
+    candidate.line.begin(now);
+  }
+}
+
+void Switchboard::report(const Candidate& candidate, std::string_view why, TimePoint now) {
+  if (!reports_.begin("", now)) {
+    ++unreported_;
+    return;
+  }
+  news_.push_back(
+      {LineNews::Kind::kRefused, std::string(why), candidate.connection.peer(), std::exchange(unreported_, 0)});
+}
+
+void Switchboard::refuse(Candidate& candidate, std::string_view why, TimePoint now) {
+  report(candidate, why, now);
+  candidate.line.refuse(why);
+  const std::string text = candidate.line.take_outgoing(kMaxHeardBytes, now);
+  candidate.connection.write(bytes_of(text));
+  candidate.connection.end(now);
+  candidate.is_refused = true;
+}
+
+void Switchboard::judge(Candidate& candidate, TimePoint now) {
+  candidate.connection.proceed(now);
+  candidate.is_over = candidate.connection.is_gone();
+  if (candidate.is_over || candidate.is_refused) return;
+  std::vector<uint8_t> bytes;
+  candidate.connection.read(bytes);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  candidate.heard += text;
+  candidate.line.receive(text, now);
+  const std::optional<Greeting>& greeting = candidate.line.greeting();
+  if (!greeting) {
+    const bool makes_sense = candidate.line.is_sound() && candidate.heard.size() <= kMaxHeardBytes;
+    candidate.is_over = !makes_sense || now - candidate.since > kMaxGreeting;
+    if (!makes_sense) {
+      report(candidate, base::make_error("what came from there is not heaptap's protocol").message, now);
+    } else if (candidate.is_over) {
+      report(candidate, base::make_error("it didn't greet in time").message, now);
+    }
+    return;
+  }
+  // Another version's session is a matter of the process that has it, or would have had it: it says so.
+  if (greeting->session.empty()) return make_session(candidate, now);
+  const auto found = std::ranges::find(sessions_, greeting->session, &Session::name);
+  if (found == sessions_.end() || found->has_ended)
+    return refuse(candidate, "the recording that was under way there is over", now);
+  connect(*found, candidate, now);
+}
+
+void Switchboard::make_session(Candidate& candidate, TimePoint now) {
+  if (!why_closed_.empty()) return refuse(candidate, why_closed_, now);
+  if (sessions_.size() >= max_sessions_) {
+    return refuse(
+        candidate,
+        base::make_error("{} recordings go on there already, which are all that it makes", max_sessions_).message, now);
+  }
+  Session session{.name = new_session_name(), .channel = {}};
+  base::UniqueFd other;
+  if (!make_pair(SOCK_SEQPACKET, session.channel, other))
+    return refuse(candidate,
+                  base::make_error("there is no socket for another recording: {}", base::reason_of(errno)).message,
+                  now);
+  new_sessions_.push_back({session.name, std::move(other)});
+  connect(sessions_.emplace_back(std::move(session)), candidate, now);
+}
+
+void Switchboard::connect(Session& session, Candidate& candidate, TimePoint now) {
+  candidate.is_over = true;
+  base::UniqueFd own;
+  base::UniqueFd other;
+  if (!make_pair(SOCK_STREAM, own, other)) return;
+  const std::string_view peer = std::string_view(candidate.connection.peer()).substr(0, kMaxNameBytes);
+  if (base::send_message(session.channel.get(), peer.empty() ? "?" : peer, other.get(), MSG_DONTWAIT) < 0) return;
+  auto inside = channel::Connection::over(std::move(own), channel::Role::kConnector, "", plain(), {}, now);
+  if (!inside) return;
+  session.relay.emplace(std::move(candidate.connection), *std::move(inside), std::move(candidate.heard));
+}
+
+void Switchboard::pass_on(Session& session, TimePoint now) {
+  Relay& relay = *session.relay;
+  relay.host.proceed(now);
+  relay.session.proceed(now);
+  move_bytes(relay.host, relay.session, relay.to_session);
+  move_bytes(relay.session, relay.host, relay.to_host);
+  if (relay.host.is_gone()) return session.relay.reset();
+  // The session's process has hung up: what it said last still goes.
+  if (relay.session.is_gone() && relay.to_host.empty()) relay.host.end(now);
+}
+
+// The name of the program that it records, or a build-id with the rows of that object.
+void Switchboard::hear(Session& session) {
+  constexpr int kMaxAtOnce = 64;
+  for (int i = 0; i < kMaxAtOnce && !session.has_ended; ++i) {
+    std::array<char, kMaxNameBytes> said{};
+    base::UniqueFd file;
+    bool is_file_lost = false;
+    const ssize_t got = base::receive_message(session.channel.get(), said, file, MSG_DONTWAIT, &is_file_lost);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    // It died before it read all, which is told once, and before what it said.
+    if (got < 0 && errno == ECONNRESET) continue;
+    session.has_ended = got <= 0;
+    if (got <= 0) return;
+    if (is_file_lost) continue;  // rows that can't be taken now: they will be asked for again
+    const std::string text(said.data(), static_cast<size_t>(got));
+    if (!file) {
+      session.program = text;
+    } else if (auto rows = rows_in(file)) {
+      rows_.keep(text, *std::move(rows));
+    }
+  }
+}
+
+// It is over when its process is.
+void Switchboard::look_after(Session& session, TimePoint now) {
+  hear(session);
+  if (session.has_ended && session.process > 0 && waitpid(session.process, nullptr, WNOHANG) != 0) session.process = 0;
+  if (session.relay) pass_on(session, now);
+}
+
+int Switchboard::longest_wait_ms() const {
+  constexpr int kUsual = 1000;
+  constexpr int kAtAnEnd = 10;
+  return std::ranges::any_of(sessions_, &Session::has_ended) ? kAtAnEnd : kUsual;
+}
+
+void Switchboard::proceed(TimePoint now) {
+  take_candidates(now);
+  for (Candidate& candidate : candidates_) judge(candidate, now);
+  std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.is_over; });
+  for (Session& session : sessions_) look_after(session, now);
+  std::erase_if(sessions_,
+                [](const Session& session) { return session.has_ended && session.process == 0 && !session.relay; });
+}
+
+}  // namespace heaptap::remote

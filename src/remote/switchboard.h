@@ -1,0 +1,127 @@
+// Several recordings at one address. Each session is a process of its own, so that what becomes of one is nothing to the others; the
+// process that listens hears of each connection whose session it is, and passes bytes on from then on: encryption ends here.
+//
+//   host ══ connection ══▸ Switchboard ── pair of sockets ──▸ SwitchedConnections ▸ HostLine        one of them for each session
+//
+// The other socket of a pair travels to the session's process over a channel that lives as long as both.
+#pragma once
+#include <poll.h>
+#include <sys/types.h>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "channel/attempt_limits.h"
+#include "channel/connection.h"
+#include "model/row_table.h"
+#include "remote/connection_source.h"
+#include "remote/kept_rows.h"
+#include "remote/line_news.h"
+#include "remote/reliable_line.h"
+
+namespace heaptap::remote {
+
+// In the session's process: its connections.
+class SwitchedConnections : public ConnectionSource {
+ public:
+  // `switchboard`: this end of the channel.
+  explicit SwitchedConnections(base::UniqueFd switchboard) : switchboard_(std::move(switchboard)) {}
+  void add_waits(std::vector<pollfd>& waits) const override;
+  void proceed(TimePoint /*now*/) override {}
+  std::optional<channel::Connection> next(bool is_alone, TimePoint now) override;
+  [[nodiscard]] bool is_over() const override { return !switchboard_; }
+  // What the session records.
+  void tell_program(std::string_view name) const;
+  // Rows for unwinding, for the sessions to come. Where there is no room for them there, they are asked for again.
+  void tell_rows(const std::string& build_id, const model::RowTable& rows) const;
+
+ private:
+  base::UniqueFd switchboard_;
+};
+
+class Switchboard {
+ public:
+  // A session that a host wants, for a process that is to be made.
+  struct NewSession {
+    std::string name;
+    base::UniqueFd connections;  // that process's end of the channel
+  };
+
+  Switchboard(std::unique_ptr<ConnectionSource> connections, size_t max_sessions)
+      : connections_(std::move(connections)), max_sessions_(max_sessions) {}
+
+  void add_waits(std::vector<pollfd>& waits) const;
+  void proceed(TimePoint now);
+  // Each once; its process is told by begin(), or there is none.
+  std::optional<NewSession> next_session();
+  void begin(const std::string& session, pid_t process);
+  // Why no new session is begun any more, as hosts are told.
+  void close_to_new(std::string why) { why_closed_ = std::move(why); }
+  [[nodiscard]] std::vector<pid_t> processes() const;
+  // What they record, with commas; empty: nothing.
+  [[nodiscard]] std::string programs() const;
+  // No session goes on, and no host still waits for the rest of one.
+  [[nodiscard]] bool is_idle() const { return sessions_.empty(); }
+  // What sessions told: for the process of a new one, which has a copy of all of this.
+  KeptRows take_rows() { return std::exchange(rows_, {}); }
+  // Of a poll(): the end of a process isn't told by a descriptor.
+  [[nodiscard]] int longest_wait_ms() const;
+  std::vector<LineNews> take_news();
+
+ private:
+  // One that hasn't said yet whose it is.
+  struct Candidate {
+    channel::Connection connection;
+    TimePoint since;
+    ReliableLine line{0};  // reads the greeting
+    std::string heard = {};
+    bool is_refused = false;
+    bool is_over = false;
+  };
+  // What one side said and the other one hasn't taken.
+  struct Relay {
+    channel::Connection host;
+    channel::Connection session;
+    std::string to_session;
+    std::string to_host = {};
+  };
+  struct Session {
+    std::string name;
+    base::UniqueFd channel;
+    pid_t process = 0;
+    std::string program = {};
+    std::optional<Relay> relay = {};
+    bool has_ended = false;
+  };
+
+  void take_candidates(TimePoint now);
+  void judge(Candidate& candidate, TimePoint now);
+  void refuse(Candidate& candidate, std::string_view why, TimePoint now);
+  // Of one that is sent away: of many that come at once not all are named.
+  void report(const Candidate& candidate, std::string_view why, TimePoint now);
+  void make_session(Candidate& candidate, TimePoint now);
+  void connect(Session& session, Candidate& candidate, TimePoint now);
+  static void pass_on(Session& session, TimePoint now);
+  void hear(Session& session);
+  void look_after(Session& session, TimePoint now);
+
+  std::unique_ptr<ConnectionSource> connections_;
+  const size_t max_sessions_;
+  std::string why_closed_;
+  std::list<Candidate> candidates_;
+  std::list<Session> sessions_;
+  std::list<NewSession> new_sessions_;
+  std::vector<LineNews> news_;
+  channel::AttemptLimits reports_;
+  uint64_t unreported_ = 0;
+  KeptRows rows_;
+};
+
+}  // namespace heaptap::remote

@@ -1,0 +1,133 @@
+#include "remote/target_line.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/safe_text.h"
+
+namespace heaptap::remote {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr size_t kMaxKeptBytes = size_t{1} << 20;  // requests are few and short
+constexpr std::chrono::milliseconds kShortestPause{100};
+constexpr std::chrono::milliseconds kLongestPause{2000};
+
+}  // namespace
+
+TargetLine::TargetLine(std::string name, std::vector<channel::Address> addresses, channel::Security security)
+    : name_(std::move(name)), addresses_(std::move(addresses)), security_(std::move(security)), link_(kMaxKeptBytes) {}
+
+TargetLine::TargetLine(std::string name, channel::Listener listener)
+    : name_(std::move(name)), listener_(std::move(listener)), link_(kMaxKeptBytes) {}
+
+TargetLine::TargetLine(std::string name, RecordingFileReader file)
+    : name_(std::move(name)), file_(std::move(file)), link_(kMaxKeptBytes) {
+  link_.set_up();
+}
+
+void TargetLine::add_waits(std::vector<pollfd>& waits) const {
+  if (file_) return file_->add_waits(waits);
+  if (listener_) listener_->add_waits(waits);
+  link_.add_waits(waits);
+}
+
+void TargetLine::accept_connection(TimePoint now) {
+  listener_->proceed(now);
+  while (const auto failed = listener_->next_failed())
+    news_.push_back({LineNews::Kind::kRefused, failed->why, failed->peer});
+  auto connection = listener_->next();
+  // The one that came last: where the one before is half open, nobody says so.
+  if (connection) link_.take(*std::move(connection), true, now);
+}
+
+void TargetLine::begin_connection(TimePoint now) {
+  next_try_ = now + pause_;
+  pause_ = std::min(pause_ * 2, kLongestPause);
+  const channel::Address& address = addresses_[next_address_++ % addresses_.size()];
+  auto connection = channel::Connection::connect(address, security_, {}, now);
+  if (connection) return link_.take(*std::move(connection), true, now);
+  link_.drop(connection.error().message);
+}
+
+void TargetLine::judge(TimePoint now) {
+  ReliableLine& line = link_.line();
+  if (!line.refusal().empty()) {
+    is_over_ = true;
+    why_over_ = base::safe_text(line.refusal());
+    return link_.drop(std::string(why_over_));
+  }
+  if (link_.is_up() || !line.greeting()) return;
+  if (line.session().empty()) line.set_session(line.greeting()->session);
+  if (line.greeting()->session != line.session() || !line.resume()) {
+    is_over_ = true;
+    link_.drop("another recording goes on there");
+    why_over_ = link_.why_down();
+    return;
+  }
+  link_.set_up();
+  pause_ = kShortestPause;
+  next_try_ = now;
+  if (was_up_) news_.push_back({LineNews::Kind::kBack});
+  was_up_ = true;
+}
+
+// As much as the recordings take in one go.
+void TargetLine::read_file() {
+  constexpr int kMaxMessages = 64;
+  for (int i = 0; i < kMaxMessages; ++i) {
+    auto message = file_->next();
+    if (message) {
+      is_whole_ |= message->kind == control::Kind::kAllEnded;
+      link_.line().deliver(*std::move(message));
+      continue;
+    }
+    is_over_ = true;
+    why_over_ = file_->why_over();
+    if (why_over_.empty() && !is_whole_) why_over_ = base::make_error("it ends before the recording did").message;
+    return;
+  }
+}
+
+void TargetLine::proceed(TimePoint now) {
+  if (is_over_) return;
+  if (file_) return read_file();
+  const bool was_up = link_.is_up();
+  link_.proceed(now);
+  judge(now);
+  if (was_up && !link_.is_up() && !is_over_) {
+    news_.push_back({LineNews::Kind::kLost, link_.why_down()});
+  }
+  if (is_over_) return;
+  if (listener_) {
+    accept_connection(now);
+  } else if (!link_.has_connection() && now >= next_try_) {
+    begin_connection(now);
+  }
+}
+
+void TargetLine::say_farewell() {
+  if (file_) return;
+  constexpr std::chrono::seconds kLastWords{2};
+  link_.line().send({.kind = control::Kind::kFarewell, .number = 0, .fields = {}});
+  link_.flush(Clock::now() + kLastWords);
+}
+
+base::Result<> TargetLine::connect(std::chrono::nanoseconds most) {
+  const TimePoint until = Clock::now() + std::chrono::duration_cast<Clock::duration>(most);
+  while (!link_.is_up()) {
+    if (is_over_) return base::fail("{} refuses: {}", name_, why_over_);
+    if (Clock::now() >= until) {
+      return base::fail("can't connect to {}: {}; on the target `heaptap-target serve` waits for a host", name_,
+                        link_.why_down().empty() ? "no answer" : link_.why_down());
+    }
+    std::vector<pollfd> waits;
+    add_waits(waits);
+    constexpr int kPauseMs = 20;
+    poll(waits.data(), waits.size(), kPauseMs);
+    proceed(Clock::now());
+  }
+  return {};
+}
+
+}  // namespace heaptap::remote

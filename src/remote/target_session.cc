@@ -1,0 +1,309 @@
+#include "remote/target_session.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/whole_number.h"
+#include "collect/agent_server.h"
+#include "collect/agent_source.h"
+#include "collect/frame_packing.h"
+#include "collect/launch.h"
+#include "collect/own_needs.h"
+#include "collect/preload_path.h"
+#include "collect/process_check.h"
+#include "collect/program_check.h"
+#include "collect/sanitizer_check.h"
+#include "collect/supervisor.h"
+#include "collect/tracer_source.h"
+#include "elf/elf_file.h"
+#include "elf/object_file.h"
+#include "log/clock_trust.h"
+#include "remote/forwarded_recording.h"
+#include "remote/host_service.h"
+
+namespace heaptap::remote {
+namespace {
+
+using base::ErrorKind;
+using base::fail_as;
+using control::Field;
+using control::Fields;
+using control::Kind;
+
+// What is going to be done, found out before anything is started or stopped.
+struct Plan {
+  std::optional<collect::Program> program;
+  bool by_tracer = false;
+};
+
+base::Result<Plan> make_plan(const RecordOrder& order, const TargetOptions& options) {
+  HEAPTAP_TRY(collect::check_own_cpu());
+  HEAPTAP_TRY(collect::check_own_needs());
+  Plan plan;
+  base::Result<> agent;
+  if (!order.processes.empty()) agent = base::fail("the agent can't be loaded into a running program");
+  if (options.agent.empty()) agent = base::fail("there is no agent beside heaptap-target");
+  if (!order.command.empty()) {
+    auto program = collect::find_program(order.command.front());
+    if (!program) return std::unexpected(std::move(program).error());
+    plan.program = *std::move(program);
+    const std::vector<std::string> environment = collect::own_environment(order.environment);
+    if (const auto sanitizer = collect::find_sanitizer(plan.program->file, environment)) {
+      return fail_as(ErrorKind::kNotExecutable, "{} runs {}: such a program is recorded on its own machine, by heaptap",
+                     plan.program->path, sanitizer->name);
+    }
+    if (agent && !plan.program->takes_agent) {
+      agent = base::fail("{} {}", plan.program->path, plan.program->takes_agent.error().message);
+    }
+  }
+  plan.by_tracer = order.via == "ptrace" || (order.via.empty() && !agent);
+  if (order.via == "agent" && !agent) {
+    return fail_as(ErrorKind::kNotExecutable, "--via agent: {}; leave out --via agent, then ptrace is used",
+                   agent.error().message);
+  }
+  HEAPTAP_TRY(collect::check_processes(order.processes));
+  return plan;
+}
+
+// By number alone: names are in files that a static program has no functions for.
+base::Result<> look_up_user(const std::string& user, collect::LaunchOptions& launch) {
+  if (user.empty()) return {};
+  const auto number = base::whole_number<uid_t>(user);
+  if (!number || *number == static_cast<uid_t>(-1)) {
+    return fail_as(ErrorKind::kUsage, "--user {}: on the target a user is told by its number (id -u {})", user, user);
+  }
+  launch.user = *number;
+  launch.group = *number;
+  return {};
+}
+
+log::LogOptions log_options(const RecordOrder& order, const TargetOptions& options) {
+  log::LogOptions log;
+  const uint64_t bytes = order.log_memory_bytes > 0 ? order.log_memory_bytes : options.log_memory_bytes;
+  if (bytes > 0) log.chunk_memory_bytes = bytes;
+  // It is the target's memory: what was said is all. Else it grows as on one machine.
+  constexpr uint64_t kMaxGrowth = 16;
+  log.most_chunk_memory_bytes = log.chunk_memory_bytes * (bytes > 0 ? 1 : kMaxGrowth);
+  constexpr uint64_t kLateRowsBytes = 8u << 20;  // of address space: memory as far as rows come
+  log.late_rows_bytes = kLateRowsBytes;
+  log.depth_limit = order.depth;
+  log.overflow_policy = order.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
+  log.flags = (order.follow_fork ? wire::kFollowFork : 0u) | (order.follow_exec ? wire::kFollowExec : 0u) |
+              (order.no_cpp ? wire::kNoCpp : 0u) | (order.leak_scan ? wire::kScanAtEnd : 0u);
+  log.report_signal = static_cast<uint32_t>(order.report_signal);
+  for (const std::string& object : order.omit) log.omitted_objects += object + "\n";
+  rlimit file{};
+  if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY) log.most_bytes = file.rlim_cur;
+  return log;
+}
+
+class Session {
+ public:
+  Session(const RecordOrder& order, const TargetOptions& options, const Audience& audience, const Plan& plan)
+      : order_(order),
+        options_(options),
+        audience_(audience),
+        plan_(plan),
+        processes_(recording_options(), [this](const log::LogOptions& log, const model::Capture& capture,
+                                               const std::string& /*path*/, bool /*overwrite*/) {
+          return ForwardedRecording::create(audience_.outlet, ++streams_, log, capture, forwarding());
+        }) {}
+
+  base::Result<model::ExitStatus> record_with_agent() {
+    auto server = collect::AgentServer::create();
+    if (!server) return std::unexpected(std::move(server).error());
+    auto launch = launch_options();
+    if (!launch) return std::unexpected(std::move(launch).error());
+    const auto preloaded = collect::PreloadPath::create(options_.agent, !order_.user.empty());
+    if (!preloaded) return std::unexpected(preloaded.error());
+    launch->agent_path = preloaded->path();
+    launch->session = server->session();
+    collect::AgentSource source(processes_, *server);
+    const auto service = audience_.service(processes_, source);
+    collect::Supervisor supervisor(supervision(), processes_, source, *service);
+    auto launched = collect::launch(*launch);
+    if (!launched) return std::unexpected(std::move(launched).error());
+    audience_.began();
+    supervisor.watch(*std::move(launched));
+    return tell_end();
+  }
+
+  base::Result<model::ExitStatus> record_with_tracer() {
+    auto line = tracer::TracerClient::start({.follow_fork = order_.follow_fork,
+                                             .follow_exec = order_.follow_exec,
+                                             .no_cpp = order_.no_cpp,
+                                             .scan_at_end = order_.leak_scan,
+                                             .report_signal = order_.report_signal});
+    if (!line) return base::fail("can't start the tracer: {}", line.error().message);
+    collect::TracerSource source(processes_, **line, {.follows_exec = order_.follow_exec, .tell = teller()});
+    const auto service = audience_.service(processes_, source);
+    collect::Supervisor supervisor(supervision(), processes_, source, *service);
+    for (const pid_t process : order_.processes) source.attach(process);
+    std::optional<collect::Launched> launched;
+    if (plan_.program) {
+      supervisor.settle();
+      auto launch = launch_options();
+      if (!launch) return std::unexpected(std::move(launch).error());
+      launch->tracer = (*line)->process();
+      launch->before_execution = [&line](pid_t child) { return (*line)->attach_before_exec(child); };
+      auto made = collect::launch(*launch);
+      if (!made) {
+        supervisor.abandon();
+        return std::unexpected(std::move(made).error());
+      }
+      launched = *std::move(made);
+    }
+    audience_.began();
+    supervisor.watch(std::move(launched));
+    return tell_end();
+  }
+
+ private:
+  [[nodiscard]] collect::RecordingOptions recording_options() const {
+    log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
+    log::LogOptions log = log_options(order_, options_);
+    if (!clock.is_trusted()) log.flags |= wire::kCountTime;
+    return {.log = std::move(log),
+            .clock = std::move(clock),
+            .output = "",
+            .via = plan_.by_tracer ? "ptrace" : "agent",
+            .command = order_.command,
+            .executable = plan_.program ? plan_.program->path : "",
+            .machine = std::nullopt};
+  }
+
+  [[nodiscard]] base::Result<collect::LaunchOptions> launch_options() const {
+    collect::LaunchOptions launch;
+    HEAPTAP_TRY(look_up_user(order_.user, launch));
+    launch.program = plan_.program->path;
+    launch.arguments = order_.command;
+    const std::vector<std::string>& first = plan_.program->first_arguments;
+    if (!first.empty()) {
+      launch.arguments.erase(launch.arguments.begin());
+      launch.arguments.insert(launch.arguments.begin(), first.begin(), first.end());
+    }
+    launch.environment = order_.environment;
+    return launch;
+  }
+
+  [[nodiscard]] std::function<void(const collect::TracingNews&)> teller() {
+    return [this](const collect::TracingNews& news) {
+      if (news.kind != collect::TracingNews::Kind::kNotRecorded) return;
+      Fields fields;
+      fields.add(Field::kPid, static_cast<uint64_t>(news.process));
+      fields.add(Field::kText, news.why);
+      audience_.outlet.send({.kind = Kind::kNotRecorded, .number = 0, .fields = std::move(fields)});
+    };
+  }
+
+  [[nodiscard]] collect::SupervisorOptions supervision() const {
+    return {.duration = options_.duration,
+            .scan_before_letting_go = !audience_.asks_for_scans && order_.leak_scan && !order_.processes.empty()};
+  }
+
+  model::ExitStatus tell_end() {
+    Fields fields;
+    model::ExitStatus exit;
+    const collect::StartedProgram& program = processes_.program();
+    if (program.ended) {
+      exit = collect::exit_of(program.status);
+      fields.add_known(Field::kExitCode, exit.code);
+      fields.add_known(Field::kExitSignal, exit.signal);
+    }
+    audience_.outlet.send({.kind = Kind::kAllEnded, .number = 0, .fields = std::move(fields)});
+    return exit;
+  }
+
+  ForwardingOptions forwarding() {
+    return {.gives_memory = options_.gives_memory,
+            .compression = options_.compression.value_or(order_.compression),
+            .packer = &packer_};
+  }
+
+  const RecordOrder& order_;
+  const TargetOptions& options_;
+  const Audience& audience_;
+  const Plan& plan_;
+  uint64_t streams_ = 0;
+  collect::DeflatePacker packer_;  // of all processes
+  collect::RecordedProcesses processes_;
+};
+
+// Of a program without any unwind table.
+std::optional<uint64_t> address_without_row(const elf::FileBytes& bytes) {
+  const auto file = elf::ElfFile::read(bytes);
+  if (!file) return std::nullopt;
+  const bool has_header = std::ranges::any_of(file->segments(), [](const elf::ElfSegment& segment) {
+    return segment.type == PT_GNU_EH_FRAME && segment.memory_bytes > 0;
+  });
+  const auto sections = file->read_sections(bytes);
+  return has_header || elf::find_section(sections, ".eh_frame") != nullptr ? std::nullopt
+                                                                           : std::optional(model::kNoRowAnywhere);
+}
+
+// The program's own rows for unwinding, before its first event; a host that has to look for long is heard later.
+void ask_for_rows(const collect::Program& program, HostLine& host) {
+  constexpr std::chrono::seconds kPatience{2};
+  const base::UniqueFd file(open(program.file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file) return;
+  const elf::FileBytes bytes(file.get());
+  const std::vector<uint8_t> id = elf::read_build_id(bytes);
+  const std::string build_id(id.begin(), id.end());
+  host.want_rows(build_id, program.file, address_without_row(bytes));
+  const TimePoint until = std::chrono::steady_clock::now() + kPatience;
+  while (!build_id.empty() && !host.rows()->is_answered(build_id)) {
+    const auto message = host.await(Kind::kRows, 0, until);
+    if (!message) return;
+    host.rows()->take(message->fields);
+  }
+}
+
+// A host over a line, which is served, and asked for rows where it is there before the program.
+Audience audience_of(HostLine& host, const TargetOptions& options) {
+  return {.outlet = host,
+          .service =
+              [&](collect::RecordedProcesses& processes, collect::RecordingSource& source) {
+                return std::make_unique<HostService>(host, processes, source, options.orphan_timeout);
+              },
+          .prepare =
+              [&host](const collect::Program& program) {
+                if (host.has_met_host()) ask_for_rows(program, host);
+              }};
+}
+
+}  // namespace
+
+base::Result<model::ExitStatus> record(const RecordOrder& order, const TargetOptions& options,
+                                       const Audience& audience) {
+  const auto plan = make_plan(order, options);
+  if (!plan) return std::unexpected(plan.error());
+  if (plan->program) audience.prepare(*plan->program);
+  Session session(order, options, audience, *plan);
+  return plan->by_tracer ? session.record_with_tracer() : session.record_with_agent();
+}
+
+base::Result<> record_for_host(const RecordOrder& order, uint64_t request, const TargetOptions& options,
+                               HostLine& host) {
+  host.files().begin(order.fetches, options.gives_files);
+  Audience audience = audience_of(host, options);
+  audience.began = [&] { answer(host.link().line(), request, {}); };
+  const auto recorded = record(order, options, audience);
+  if (recorded) return {};
+  answer(host.link().line(), request, std::unexpected(recorded.error()));
+  return std::unexpected(recorded.error());
+}
+
+base::Result<model::ExitStatus> record_for_host_to_come(const RecordOrder& order, const TargetOptions& options,
+                                                        HostLine& host) {
+  host.files().begin(true, options.gives_files);
+  return record(order, options, audience_of(host, options));
+}
+
+}  // namespace heaptap::remote

@@ -1,0 +1,50 @@
+// What a server of symbols answers to a request. Keeps the modules that were asked for last open. Reads, and writes nothing.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "control/message.h"
+#include "model/row_table.h"
+#include "symbols/file_provider.h"
+#include "symbols/module_names.h"
+
+namespace heaptap::symbol_server {
+
+inline constexpr size_t kMaxAnswerBytes = size_t{1} << 20;  // about: a name may be longer than what is left of it
+
+class Answers {
+ public:
+  // The provider outlives this.
+  explicit Answers(symbols::FileProvider& files) : files_(files) {}
+
+  // The fields of the answer; an error is a refusal.
+  base::Result<control::Fields> answer(const control::Message& request);
+
+ private:
+  static constexpr size_t kMaxOpen = 16;
+  struct Rows {
+    std::string build_id;
+    uint64_t wanted = 0;
+    bool has_wanted = false;
+    model::RowTable table;
+    std::string bytes;
+  };
+
+  symbols::ModuleNames& names_of(const std::string& build_id);
+  base::Result<control::Fields> levels(const control::Fields& request);
+  base::Result<control::Fields> frames(const control::Fields& request);
+  base::Result<control::Fields> variable(const control::Fields& request);
+  base::Result<control::Fields> rows(const control::Fields& request);
+
+  symbols::FileProvider& files_;
+  std::list<std::pair<std::string, symbols::ModuleNames>> open_;  // by build-id, the one that was asked for last first
+  Rows rows_;                                                     // that were asked for last
+};
+
+}  // namespace heaptap::symbol_server

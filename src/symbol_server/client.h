@@ -1,0 +1,69 @@
+// Asks a server of symbols. Connects when it is first asked, waits for a bounded time, and is never asked again once the server was
+// gone, late or wrong: that is told once. One thread at a time.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "channel/address.h"
+#include "channel/connection.h"
+#include "channel/security.h"
+#include "control/message.h"
+#include "model/row_table.h"
+#include "symbols/name_source.h"
+
+namespace heaptap::symbol_server {
+
+struct ClientOptions {
+  std::string name;  // of the server, for people
+  std::vector<channel::Address> addresses;
+  channel::Security security;
+  std::function<void(const base::Error&)> tell = {};  // why nothing more comes from there; once
+  std::function<bool()> is_interrupted = {};          // somebody wants no longer to wait; asked again and again
+  std::chrono::milliseconds connecting{5'000};
+  std::chrono::milliseconds answer{20'000};   // to one request
+  std::chrono::milliseconds in_all{120'000};  // waited for answers
+};
+
+class Client : public symbols::NameSource {
+ public:
+  explicit Client(ClientOptions options);
+  ~Client() override;
+
+  symbols::SymbolLevel level_of(const std::string& build_id) override;
+  std::vector<std::vector<model::Frame>> frames_at(const std::string& build_id,
+                                                   std::span<const uint64_t> addresses) override;
+  std::optional<symbols::Variable> variable_at(const std::string& build_id, uint64_t address,
+                                               bool is_thread_local) override;
+  // Rows for unwinding; see elf::make_rows(). Empty: it has none.
+  model::RowTable rows_of(const std::string& build_id, std::optional<uint64_t> wanted);
+
+  [[nodiscard]] bool is_given_up() const { return is_given_up_; }
+
+ private:
+  base::Result<control::Fields> ask(control::Kind kind, control::Fields fields);
+  base::Result<> connect();
+  void look_at_connection();
+  base::Result<control::Message> next_message(channel::Time until);
+  base::Result<> exchange(channel::Time until);
+  base::Result<> send(const control::Message& message, channel::Time until);
+  std::optional<control::Fields> ask_or_give_up(control::Kind kind, control::Fields fields);
+  void give_up(const base::Error& why);
+
+  ClientOptions options_;
+  std::mutex mutex_;  // a thread that makes reports, and one that looks for rows
+  std::optional<channel::Connection> connection_;
+  control::MessageReader reader_{control::kMaxAnswerBytes};
+  uint64_t last_number_ = 0;
+  std::chrono::nanoseconds waited_{0};
+  bool is_given_up_ = false;
+  std::map<std::string, symbols::SymbolLevel> levels_;
+};
+
+}  // namespace heaptap::symbol_server

@@ -1,0 +1,14 @@
+// Rows for unwinding of a module, of whatever files it has.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "model/row_table.h"
+#include "symbols/frame_bytes.h"
+
+namespace heaptap::symbol_server {
+
+// See elf::make_rows().
+model::RowTable rows_of(const symbols::FrameBytes& frames, std::optional<uint64_t> wanted);
+
+}  // namespace heaptap::symbol_server

@@ -1,0 +1,25 @@
+// A module's call frame information as its files have it, for rows for unwinding (elf/row_maker.h).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "symbols/file_provider.h"
+#include "symbols/resolver.h"
+
+namespace heaptap::symbols {
+
+struct FrameBytes {
+  uint16_t machine = 0;  // e_machine
+  std::string debug_frame;
+  std::string eh_frame;
+  uint64_t eh_frame_address = 0;
+};
+
+// Of the files that names would be of: the module's, and its debug file. None: there is no such file, or none of this machine's byte
+// order.
+std::optional<FrameBytes> find_frame_bytes(const ResolverOptions& options, const std::string& path,
+                                           const std::string& build_id);
+std::optional<FrameBytes> find_frame_bytes(FileProvider& provider, const std::string& build_id);
+
+}  // namespace heaptap::symbols

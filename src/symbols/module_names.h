@@ -1,0 +1,34 @@
+// The names of one module, for who tells them to others: of files that are known by the build-id alone.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/frame.h"
+#include "symbols/file_provider.h"
+#include "symbols/name_source.h"
+#include "symbols/resolver.h"
+
+namespace heaptap::symbols {
+
+class ModuleNames {
+ public:
+  // Never fails: level() says what came of it. The provider outlives this.
+  ModuleNames(FileProvider& provider, const std::string& build_id);
+  ~ModuleNames();
+  ModuleNames(const ModuleNames&) = delete;
+  ModuleNames& operator=(const ModuleNames&) = delete;
+
+  [[nodiscard]] SymbolLevel level() const;
+  // Of the instruction at a link-time address, innermost first; at least one. Function, symbol, file, line and inlined are set.
+  std::vector<model::Frame> frames_at(uint64_t address);
+  std::optional<Variable> variable_at(uint64_t address, bool is_thread_local);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace heaptap::symbols

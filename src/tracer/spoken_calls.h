@@ -1,0 +1,43 @@
+// What a traced program tells of itself: from a stop at one of the functions of include/heaptap/heaptap.h to what stands in the log.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "arch/cpu.h"
+#include "tracer/address_space.h"
+#include "tracer/spoken_names.h"
+#include "tracer/tracee.h"
+
+namespace heaptap::tracer {
+
+class SpokenCalls {
+ public:
+  // `walk`: gives the number of the call's stack; asked only where an event has one.
+  SpokenCalls(AddressSpace& space, Tracee& thread, const arch::RegisterImage& registers, wire::LogStream* stream,
+              std::function<uint32_t()> walk)
+      : space_(space), thread_(thread), registers_(registers), stream_(stream), walk_(std::move(walk)) {}
+
+  // At the function's first instruction.
+  void entered(Spoken spoken);
+  // A pool, or a kind of resource, of the name at that address got this number.
+  void made(Spoken spoken, uint64_t name_address, uint64_t number);
+
+ private:
+  [[nodiscard]] uint64_t word(unsigned index) const;
+  [[nodiscard]] uint64_t long_word(unsigned index) const;
+  [[nodiscard]] std::string text_at(uint64_t address) const;
+  void push_tag();
+  void pop_tag();
+  void say(wire::NoteKind kind, uint64_t address, const std::string& text);
+  void record(wire::RecordKind kind, wire::Function function, uint64_t address, uint64_t size_bytes);
+  [[nodiscard]] unsigned words_of_a_number() const { return 8 / space_.cpu().word_bytes(); }
+
+  AddressSpace& space_;
+  Tracee& thread_;
+  const arch::RegisterImage& registers_;
+  wire::LogStream* stream_;
+  std::function<uint32_t()> walk_;
+};
+
+}  // namespace heaptap::tracer

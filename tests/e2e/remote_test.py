@@ -1,0 +1,517 @@
+"""Recording over a line: the program on one side (heaptap-target), traces and reports on the other; what comes of it is what a local
+recording has, whatever the network does, and the program runs on whatever becomes of the host."""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import far
+import heaptap_test
+from api_building import INCLUDE
+from bad_network import BadNetwork
+from heaptap_test import HEAPTAP, heaptap, run, summary
+
+# Pairs, some of them lost; every thousandth a pause.
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *keep[64];
+__attribute__((noinline)) static void *get(unsigned size) { return malloc(size); }
+__attribute__((noinline)) static void lose(void) { void *volatile lost = get(77); lost = NULL; (void)lost; }
+int main(int argc, char **argv) {
+  unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 1000, pause_us = argc > 2 ? (unsigned)atoi(argv[2]) : 0, i;
+  for (i = 0; i < rounds; i++) {
+    free(keep[i % 64]);
+    keep[i % 64] = get(i % 5000 + 1);
+    if (i % 100 == 0) lose();
+    if (pause_us != 0 && i % 1000 == 0) usleep(pause_us);
+  }
+  puts("done");
+  return 7;
+}
+"""
+# A pool in a block of malloc: of its blocks one is reachable, one is reachable from that one, three are lost.
+POOLS = r"""
+#include <stdlib.h>
+#include <heaptap/heaptap.h>
+static char *arena;
+static void **kept;
+__attribute__((noinline)) static void *take(heaptap_pool pool, size_t *at, size_t size) {
+  char *block = arena + *at;
+  *at += (size + 15) / 16 * 16;
+  heaptap_allocated(pool, block, size);
+  return block;
+}
+__attribute__((noinline)) static void fill(heaptap_pool pool) {
+  size_t at = 0;
+  int i;
+  kept = take(pool, &at, 40);
+  kept[1] = take(pool, &at, 50);
+  for (i = 0; i < 3; i++) (void)take(pool, &at, 100);
+  heaptap_released(pool, take(pool, &at, 60));
+}
+__attribute__((noinline)) static void hide(void) { char room[4096]; for (unsigned i = 0; i < sizeof room; i++) ((volatile char *)room)[i] = 0; }
+int main(void) {
+  heaptap_pool pool = heaptap_pool_create("arena");
+  arena = calloc(1, 1 << 16);
+  fill(pool);
+  hide();
+  return 7;
+}
+"""
+FIGURES = ("allocations", "frees", "allocated_bytes", "temporary_allocations", "live_blocks", "live_bytes", "peak_live_bytes",
+           "peak_live_blocks", "bad_frees", "double_frees", "mismatched_frees", "unknown_frees")
+
+
+class TestCase(heaptap_test.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.program = pathlib.Path(folder.name) / "churn"
+        source = pathlib.Path(folder.name) / "churn.c"
+        source.write_text(SOURCE)
+        subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", source, "-o", cls.program], check=True)
+
+    def setUp(self):
+        super().setUp()
+        self.address = str(self.folder / "far.sock")
+
+    def record(self, address, *words, status=7, command="run", **options):
+        done = heaptap(command, "-H", address, "-q", "--force", "-o", self.trace, *words, cwd=self.folder, **options)
+        self.assertEqual(done.status, status, str(done))
+        return summary(self.trace)
+
+    def run_beside(self, command, **options):
+        process = subprocess.Popen([str(word) for word in command], cwd=self.folder, **options)
+
+        def end():
+            heaptap_test.end(process)
+            process.wait()
+            if process.stderr:
+                process.stderr.close()
+
+        self.addCleanup(end)
+        return process
+
+    def start(self, address, *words):
+        """A heaptap run that goes on beside the test."""
+        return self.run_beside([HEAPTAP, "run", "-H", address, *words], stderr=subprocess.PIPE)
+
+    def local(self, *words):
+        trace = self.folder / "local.htap"
+        done = heaptap("run", "-q", "--force", "-o", trace, "--", self.program, *words, cwd=self.folder)
+        self.assertEqual(done.status, 7, str(done))
+        return summary(trace)
+
+    def assert_same(self, near, there, scanned=True):
+        for name in FIGURES:
+            self.assertEqual(there["totals"][name], near["totals"][name], name)
+        self.assertTrue(there["capture"]["complete"], there["notes"])
+        self.assertEqual(there["capture"]["lost_events"], 0)
+        if not scanned:
+            return
+        self.assertTrue(there["leaks"]["scanned"], there["notes"])
+        for report in (near, there):
+            report["leaks"]["scan"] = {name: report["leaks"]["scan"][name] for name in ("at_end", "blocks", "number", "threads")}
+        self.assertEqual(there["leaks"], near["leaks"])
+        stacks = [sorted((json.dumps([frame["function"] for frame in stack["frames"]]), stack["allocations"], stack["frees"],
+                          stack["live_bytes"], stack["leaks"]["definite"]["bytes"]) for stack in report["stacks"]) for report in (near, there)]
+        self.assertEqual(stacks[0], stacks[1])
+
+
+class Same(TestCase):
+    """What comes over is what a recording on one machine has."""
+
+    def test_over_a_unix_socket(self):
+        near = self.local("200000")
+        with far.serving(self.address, "-q") as server:
+            for via in ("agent", "agent"):
+                self.assert_same(near, self.record(self.address, "--via", via, "--", self.program, "200000"))
+            self.assertEqual(os.stat(self.address).st_mode & 0o777, 0o600)
+        self.assertEqual(server.returncode, -signal.SIGKILL)
+
+    def test_by_ptrace(self):
+        near = self.local("2000")
+        with far.serving(self.address, "-q"):
+            self.assert_same(near, self.record(self.address, "--via", "ptrace", "--", self.program, "2000"))
+
+    def test_over_tcp_with_and_without_a_token(self):
+        near = self.local("20000")
+        port = far.free_port()
+        with far.serving(f"127.0.0.1:{port}", "-q"):
+            self.assert_same(near, self.record(str(port), "--", self.program, "20000"))
+        token = self.folder / "token"
+        token.write_text("aPSsw0rdThatNobodyKnows/42")
+        token.chmod(0o600)
+        port = far.free_port()
+        with far.serving(f"0.0.0.0:{port}", "-q", "--token-file", token):
+            self.assert_same(near, self.record(f"127.0.0.1:{port}", "--token-file", token, "--", self.program, "20000"))
+            wrong = {**os.environ, "HEAPTAP_TOKEN": "aPSsw0rdThatIsAnother/1234"}
+            refused = heaptap("run", "-H", f"127.0.0.1:{port}", "--", self.program, cwd=self.folder, env=wrong)
+            self.assertEqual(refused.status, 125, str(refused))
+            self.assertIn(b"token", refused.stderr)
+
+    def test_the_target_comes_to_the_host(self):
+        near = self.local("20000")
+        host = self.start(f"listen:{self.address}", "-q", "-o", self.trace, "--", self.program, "20000")
+        far.wait_for(lambda: os.path.exists(self.address), "the host listens")
+        target = self.run_beside([far.HEAPTAP_TARGET, "connect", self.address, "-q", "--once"], stdout=subprocess.DEVNULL)
+        self.assertEqual(host.wait(timeout=60), 7)
+        self.assertEqual(target.wait(timeout=60), 0)
+        self.assert_same(near, summary(self.trace))
+
+    def test_children_and_programs_that_they_execute(self):
+        words = ["-f", "--", "/bin/sh", "-c", f"{self.program} 3000; exec {self.program} 5000"]
+        with far.serving(self.address, "-q", cwd=self.folder):
+            self.record(self.address, *words)
+        there = sorted(summary(trace)["totals"]["allocations"] for trace in self.folder.glob("*.htap") if not trace.is_symlink())
+        for trace in self.folder.glob("*.htap"):
+            trace.unlink()
+        self.assertEqual(heaptap("run", "-q", "-o", self.trace, *words, cwd=self.folder).status, 7)
+        near = sorted(summary(trace)["totals"]["allocations"] for trace in self.folder.glob("*.htap") if not trace.is_symlink())
+        self.assertEqual(there, near)
+
+    def test_pools_of_the_programs_own(self):
+        source = self.folder / "pools.c"
+        source.write_text(POOLS)
+        program = self.folder / "pools"
+        subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", "-I", INCLUDE, source, "-o", program], check=True)
+        with far.serving(self.address, "-q"):
+            there = self.record(self.address, "--via", "agent", "--", program)
+        done = heaptap("run", "-q", "--force", "--via", "agent", "-o", self.trace, "--error-exitcode", "9", "--", program, cwd=self.folder)
+        self.assertEqual(done.status, 9, str(done))  # they are leaks as others are
+        near = summary(self.trace)
+        checked = heaptap("check", "--max-leaked", "299", self.trace)
+        self.assertEqual((checked.status, heaptap("check", "--max-leaked", "300", self.trace).status), (1, 0), str(checked))
+        self.assertEqual(near["leaks"]["pools"]["definite"], {"blocks": 3, "bytes": 300}, near["leaks"])
+        self.assertEqual(near["leaks"]["pools"]["reachable"], {"blocks": 2, "bytes": 90}, near["leaks"])
+        for figures in ("pools", "definite", "reachable"):
+            self.assertEqual(there["leaks"][figures], near["leaks"][figures], there["notes"])
+        self.assertEqual(there["totals"]["pool_live_bytes"], near["totals"]["pool_live_bytes"])
+
+    def test_a_process_that_runs(self):
+        program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
+        with far.serving(self.address, "-q"):
+            done = heaptap("attach", "-H", self.address, "-q", "-o", self.trace, "--duration", "1s", program.pid, cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            report = summary(self.trace)
+            self.assertGreater(report["totals"]["allocations"], 0)
+            self.assertTrue(report["leaks"]["scanned"], report["notes"])
+            self.assertIsNone(program.poll())
+            missing = heaptap("attach", "-H", self.address, "-o", self.folder / "none.htap", 4194000, cwd=self.folder)
+            self.assertNotEqual(missing.status, 0)
+            self.assertIn(b"4194000", missing.stderr)
+
+
+class Network(TestCase):
+    """Whatever the network does, each event arrives once."""
+
+    def test_connections_that_are_cut(self):
+        near = self.local("400000", "2000")
+        with far.serving(self.address, "-q", "--buffer", "256K"), \
+                BadNetwork(self.folder / "bad.sock", self.address, cut_every_s=0.05, cuts=25) as network:
+            there = self.record(str(self.folder / "bad.sock"), "--", self.program, "400000", "2000")
+            self.assertGreaterEqual(network.cuts, 5)
+        self.assert_same(near, there)
+
+    def test_a_slow_network(self):
+        near = self.local("20000")
+        with far.serving(self.address, "-q", "--log-memory", "256K"), \
+                BadNetwork(self.folder / "bad.sock", self.address, delay_s=0.1, bytes_per_s=125_000):
+            self.assert_same(near, self.record(str(self.folder / "bad.sock"), "--", self.program, "20000"))
+
+    def carried(self, near, *words, served=()):
+        """Bytes from the target to the host, of a recording that has all."""
+        with far.serving(self.address, "-q", *served), BadNetwork(self.folder / "bad.sock", self.address) as network:
+            self.assert_same(near, self.record(str(self.folder / "bad.sock"), *words, "--", self.program, "200000"))
+        return network.carried[1]
+
+    def test_compression(self):
+        near = self.local("200000")
+        plain = self.carried(near, "--compress", "never")
+        self.assertLess(self.carried(near, "--compress", "always"), plain * 9 / 10)
+        # Whose machine it is has the last word.
+        self.assertGreater(self.carried(near, "--compress", "always", served=["--compress", "never"]), plain * 9 / 10)
+        self.assertLess(self.carried(near, "--compress", "never", served=["--compress=always"]), plain * 9 / 10)
+
+    def test_compressed_and_cut(self):
+        near = self.local("400000", "2000")
+        with far.serving(self.address, "-q", "--buffer", "256K"), \
+                BadNetwork(self.folder / "bad.sock", self.address, cut_every_s=0.05, cuts=25) as network:
+            there = self.record(str(self.folder / "bad.sock"), "--compress", "always", "--", self.program, "400000", "2000")
+            self.assertGreaterEqual(network.cuts, 5)
+        self.assert_same(near, there)
+
+    def test_a_cable_that_is_pulled_and_put_in_again(self):
+        near = self.local("300000", "10000")
+        with far.serving(self.address, "-q"), BadNetwork(self.folder / "bad.sock", self.address) as network:
+            host = self.start(self.folder / "bad.sock", "-o", self.trace, "--", self.program, "300000", "10000")
+            time.sleep(1)
+            network.is_pulled = True
+            time.sleep(14)  # longer than anybody believes in a silent end
+            network.is_pulled = False
+            said = host.communicate(timeout=120)[1].decode()
+            self.assertEqual(host.returncode, 7, said)
+            self.assertIn("is lost", said)
+            self.assertIn("is back", said)
+        self.assert_same(near, summary(self.trace), scanned=False)  # it ended while nobody could be asked
+
+
+class Gone(TestCase):
+    """The program goes on, whoever is gone."""
+
+    def test_a_host_that_is_killed(self):
+        with far.serving(self.address, "--orphan-timeout", "1s", stdout=subprocess.PIPE) as server:
+            host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "1000000", "3000")
+            time.sleep(0.7)
+            host.kill()
+            host.wait()
+            # It ends as it would alone, and another host is served.
+            self.assertEqual(server.stdout.readline(), b"done\n")
+            far.wait_for(lambda: not heaptap_test.descendants(server.pid), "the program ended")
+            near = self.local("3000")
+            deadline = time.monotonic() + 20
+            while True:
+                done = heaptap("run", "-H", self.address, "-q", "--force", "-o", self.trace, "--", self.program, "3000", cwd=self.folder)
+                if done.status == 7 or time.monotonic() > deadline:
+                    break
+                time.sleep(0.2)
+            self.assertEqual(done.status, 7, str(done))
+            self.assert_same(near, summary(self.trace))
+
+    def test_a_host_that_lets_go(self):
+        with far.serving(self.address, "-q") as server:
+            host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "400000", "5000")
+            time.sleep(0.7)
+            host.send_signal(signal.SIGINT)
+            host.wait(timeout=30)
+            self.assertEqual(server.stdout.readline(), b"done\n")
+        self.assertFalse(summary(self.trace)["capture"]["truncated"])
+
+    def test_a_target_side_that_is_killed(self):
+        with far.serving(self.address, "-q") as server:
+            host = self.start(self.address, "-o", self.trace, "--", self.program, "4000000", "3000")
+            time.sleep(0.7)
+            server.kill()
+            time.sleep(0.5)
+            host.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            host.send_signal(signal.SIGINT)
+            host.communicate(timeout=60)
+        self.assertFalse(summary(self.trace)["capture"]["complete"])
+
+    def test_a_served_program_ends_with_the_word_of_its_server(self):
+        with far.serving(self.address, "-q") as server:
+            server.send_signal(signal.SIGTERM)
+            self.assertEqual(server.wait(timeout=20), 0)
+
+
+class Refused(TestCase):
+    """What can't be is refused with cause and cure."""
+
+    def refusal(self, *words, status=2):
+        done = run([far.HEAPTAP_TARGET, *words], timeout_s=20)
+        self.assertEqual(done.status, status, str(done))
+        return done.stderr.decode()
+
+    def test_beyond_loopback_without_a_token(self):
+        self.assertIn("token", self.refusal("serve", "0.0.0.0:0", status=125))
+
+    def test_command_lines(self):
+        self.assertIn("one address too many", self.refusal("serve", "a/b", "c/d"))
+        self.assertIn("--log-memory", self.refusal("serve", "--log-memory", "1K"))
+        self.assertIn("no option", self.refusal("serve", "--colour"))
+        self.assertIn("needs the host's address", self.refusal("connect"))
+        self.assertIn("no command", self.refusal("frobnicate"))
+        self.assertIn("UNIX socket", self.refusal("serve", self.address, "--announce"))
+
+    def test_nobody_there(self):
+        done = heaptap("run", "-H", self.folder / "none.sock", "--", "/bin/true", cwd=self.folder)
+        self.assertEqual(done.status, 125)
+        self.assertIn(b"heaptap-target serve", done.stderr)
+
+    def test_what_the_target_refuses(self):
+        with far.serving(self.address, "-q"):
+            for words, status in ((["/no/such/program"], 127), (["/etc/passwd"], 126)):
+                done = heaptap("run", "-H", self.address, "-o", self.folder / "none.htap", "--", *words, cwd=self.folder)
+                self.assertEqual(done.status, status, str(done))
+                self.assertIn(words[0].encode(), done.stderr)
+            for option in ("--aggregate", "--report-signal=USR2"):
+                done = heaptap("run", "-H", self.address, option, "--", "/bin/true", cwd=self.folder)
+                self.assertEqual(done.status, 2, str(done))
+
+    def test_a_second_host_where_one_recording_is_made(self):
+        with far.serving(self.address, "-q", "--once"):
+            host = self.start(self.address, "-q", "-o", self.trace, "--", "/bin/sleep", "30")
+            far.wait_for(self.trace.exists, "it records")
+            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
+            self.assertEqual(done.status, 125)
+            self.assertIn(b"another host", done.stderr)
+            self.assertIsNone(host.poll())
+
+
+class NoMemory(TestCase):
+    """What was read of the program's memory doesn't leave the machine."""
+
+    def test_no_scan_data(self):
+        near = self.local("20000")
+        with far.serving(self.address, "-q", "--no-scan-data"):
+            for words in (["--via", "agent"], ["--via", "ptrace"]):
+                there = self.record(self.address, *words, "--", self.program, "20000")
+                self.assertEqual({name: near["totals"][name] for name in FIGURES}, {name: there["totals"][name] for name in FIGURES})
+                self.assertFalse(there["leaks"]["scanned"], there)
+                self.assertIn("--no-scan-data", json.dumps(there["notes"]))
+            program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
+            done = heaptap("attach", "-H", self.address, "-q", "--force", "-o", self.trace, "--duration", "300ms", program.pid, cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            self.assertIn("--no-scan-data", json.dumps(summary(self.trace)["notes"]))
+
+
+class Several(TestCase):
+    """Recordings of several hosts at once: what becomes of one is nothing to the others."""
+
+    def test_hosts_at_once(self):
+        near = self.local("300000", "2000")
+        with far.serving(self.address, "-q"):
+            traces = [self.folder / f"trace.{number}.htap" for number in range(4)]
+            hosts = [self.start(self.address, "-q", "-o", trace, "--", self.program, "300000", "2000") for trace in traces]
+            for host, trace in zip(hosts, traces):
+                said = host.communicate(timeout=120)[1].decode()
+                self.assertEqual(host.returncode, 7, said)
+                self.assert_same(near, summary(trace))
+
+    def test_connections_that_are_cut(self):
+        near = self.local("300000", "2000")
+        with far.serving(self.address, "-q"), BadNetwork(self.folder / "bad.sock", self.address, cut_every_s=0.1, cuts=12):
+            traces = [self.folder / f"trace.{number}.htap" for number in range(2)]
+            hosts = [self.start(self.folder / "bad.sock", "-q", "-o", trace, "--", self.program, "300000", "2000") for trace in traces]
+            for host, trace in zip(hosts, traces):
+                said = host.communicate(timeout=120)[1].decode()
+                self.assertEqual(host.returncode, 7, said)
+                self.assert_same(near, summary(trace))
+
+    def test_one_that_is_killed(self):
+        near = self.local("300000", "3000")
+        with far.serving(self.address, "-q", "--orphan-timeout", "1s") as server:
+            other = self.start(self.address, "-q", "-o", self.folder / "other.htap", "--", self.program, "4000000", "3000")
+            far.wait_for(lambda: heaptap_test.descendants(server.pid), "a session's process")
+            victim = min(heaptap_test.descendants(server.pid))
+            host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "300000", "3000")
+            far.wait_for(self.trace.exists, "it records")
+            far.wait_for((self.folder / "other.htap").exists, "the other one records")
+            os.kill(victim, signal.SIGKILL)
+            self.assertIn("is over", other.communicate(timeout=60)[1].decode())
+            self.assertEqual(host.wait(timeout=120), 7)
+        self.assert_same(near, summary(self.trace))
+        self.assertFalse(summary(self.folder / "other.htap")["capture"]["complete"])
+
+    def test_ended_by_a_signal(self):
+        """All is let go of, and the hosts have what was recorded up to there."""
+        program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
+        with far.serving(self.address, "-q") as server:
+            host = self.run_beside([HEAPTAP, "attach", "-H", self.address, "-q", "-o", self.trace, program.pid], stderr=subprocess.PIPE)
+            far.wait_for(lambda: self.trace.exists() and self.trace.stat().st_size > 4096, "it records")
+            server.send_signal(signal.SIGTERM)
+            self.assertEqual(server.wait(timeout=60), 0)
+            host.communicate(timeout=60)
+            self.assertIsNone(program.poll())
+        self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{program.pid}/status").read_text())
+        self.assertGreater(summary(self.trace)["totals"]["allocations"], 0)
+
+
+class Steered(TestCase):
+    """Commands about a recording take the machine's address, and find what is recorded there."""
+
+    def recorded(self, stack, *words):
+        """A program over there that is being recorded, and its pid."""
+        server = stack.enter_context(far.serving(self.address, "-q"))
+        self.start(self.address, "-q", "-o", self.trace, *words, "--", self.program, "100000000", "1000")
+        far.wait_for(lambda: self.pids_there(server), "it runs")
+        return self.pids_there(server)[0]
+
+    def pids_there(self, server):
+        return [pid for pid in heaptap_test.descendants(server.pid)
+                if os.readlink(f"/proc/{pid}/exe") == str(self.program) and b"heaptap.recording." in pathlib.Path("/proc/net/unix").read_bytes()]
+
+    def test_by_its_number_and_address(self):
+        with contextlib.ExitStack() as stack:
+            pid = self.recorded(stack)
+            done = heaptap("leaks", "-H", self.address, pid, "--json", cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            self.assertTrue(json.loads(done.stdout)["leaks"]["scanned"], str(done))
+            done = heaptap("mark", "-H", self.address, pid, "here", cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            done = heaptap("console", "-H", self.address, pid, "-x", "status", "-x", "scan new", "-x", "show leaks",
+                           cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            self.assertIn(b"1 mark", done.stdout)
+            self.assertIn(b"lose", done.stdout)
+            done = heaptap("top", "-H", self.address, pid, "--once", cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            self.assertIn(b"get", done.stdout)
+            done = heaptap("connect", self.address, "leaks", pid, "--json", cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            self.assertTrue(json.loads(done.stdout)["leaks"]["scanned"], str(done))
+            # Not of this machine.
+            for command in (["leaks", pid], ["mark", pid, "x"]):
+                done = heaptap(*command, cwd=self.folder)
+                self.assertNotEqual(done.status, 0, str(done))
+
+    def test_without_a_number(self):
+        """It is the only one there; on which machine is said where several are offered."""
+        with contextlib.ExitStack() as stack:
+            pid = self.recorded(stack)
+            for words in (["console", "-H", self.address, "-x", "status"], ["top", "-H", self.address, "--once"]):
+                done = heaptap(*words, cwd=self.folder)
+                self.assertEqual(done.status, 0, str(done))
+                self.assertIn(str(pid).encode(), done.stdout)
+            near = self.folder / "near.htap"
+            self.run_beside([HEAPTAP, "run", "-q", "-o", near, "--", self.program, "100000000", "1000"])
+            far.wait_for(near.exists, "another one is recorded here")
+            done = heaptap("console", "-x", "status", cwd=self.folder)
+            self.assertEqual(done.status, 2, str(done))
+            self.assertIn(f"-H {self.address} {pid}".encode(), done.stderr)
+
+    def test_recordings_that_they_begin(self):
+        program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
+        with far.serving(self.address, "-q"):
+            done = heaptap("top", "-H", self.address, program.pid, "--json", "--count", "2", "--delay", "200ms", cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            samples = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual([sample["process"]["pid"] for sample in samples], [program.pid] * 2)
+            self.assertIsNone(program.poll())
+            done = heaptap("console", "-H", self.address, "-x", f"attach {program.pid}", "-x", "status", "-x", "detach", cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            self.assertIn(str(program.pid).encode(), done.stdout)
+            done = heaptap("top", "-H", self.address, "--once", "--", self.program, "1000000", "1000", cwd=self.folder)
+            self.assertEqual(done.status, 0, str(done))
+            self.assertIsNone(program.poll())
+
+    def test_connect_is_the_option(self):
+        near = self.local("20000")
+        with far.serving(self.address, "-q"):
+            done = heaptap("connect", self.address, "run", "-q", "-o", self.trace, "--", self.program, "20000", cwd=self.folder)
+            self.assertEqual(done.status, 7, str(done))
+            self.assert_same(near, summary(self.trace))
+            done = heaptap("connect", self.address, "frobnicate", cwd=self.folder)
+            self.assertEqual(done.status, 2, str(done))
+            done = heaptap("connect", self.address, cwd=self.folder)
+            self.assertEqual(done.status, 125, str(done))
+            self.assertIn(b"heaptap run -H", done.stderr)
+
+    def test_where_nothing_is_recorded(self):
+        done = heaptap("leaks", "-H", self.address, 1, cwd=self.folder)
+        self.assertEqual(done.status, 125, str(done))
+        self.assertIn(f"heaptap attach -H {self.address} 1".encode(), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,258 @@
+"""heaptap-target by itself: it begins without a host, which takes over what it has or reads it as a file; what comes of it is what a
+recording on one machine has."""
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import far
+import heaptap_test
+import remote_test
+from heaptap_test import heaptap, run, summary
+
+
+class TestCase(remote_test.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.file = self.folder / "far.rec"
+
+    def target(self, *words, **options):
+        return run([far.HEAPTAP_TARGET, *words], cwd=self.folder, timeout_s=heaptap_test.TIMEOUT_S, **options)
+
+    def begin(self, *words, **options):
+        """heaptap-target that goes on beside the test, at its address."""
+        process = self.run_beside([far.HEAPTAP_TARGET, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
+        far.wait_for(lambda: process.poll() is not None or os.path.exists(self.address), "it waits for a host")
+        return process
+
+    def connect(self, what, *words, status=7):
+        done = heaptap("connect", what, "-q", "--force", "-o", self.trace, *words, cwd=self.folder)
+        self.assertEqual(done.status, status, str(done))
+        return summary(self.trace)
+
+
+class Host(TestCase):
+    """A host that comes later has all from the beginning."""
+
+    def test_while_the_program_runs(self):
+        near = self.local("200000", "2000")
+        target = self.begin("run", "--listen", self.address, "--", self.program, "200000", "2000")
+        self.assert_same(near, self.connect(self.address))
+        self.assertEqual(target.wait(timeout=60), 7)
+
+    def test_after_the_program_ended(self):
+        near = self.local("3000")
+        target = self.begin("run", "--listen", self.address, "--", self.program, "3000")
+        self.assertIn(b"waits at", target.stderr.readline())
+        self.assertIn(b"has ended", target.stderr.readline())
+        self.assert_same(near, self.connect(self.address))
+        self.assertEqual(target.wait(timeout=60), 7)
+
+    def test_before_the_first_instruction(self):
+        near = self.local("3000")
+        witness = self.folder / "witness"
+        target = self.begin("run", "--wait", "--listen", self.address, "--", "/bin/sh", "-c", f"touch {witness}; exec {self.program} 3000")
+        time.sleep(0.3)
+        self.assertFalse(witness.exists())
+        there = self.connect(self.address)
+        self.assertTrue(witness.exists())
+        self.assertEqual(there["totals"]["allocations"], near["totals"]["allocations"])
+        self.assertEqual(target.wait(timeout=60), 7)
+
+    def test_the_target_goes_to_the_host(self):
+        near = self.local("3000")
+        host = self.run_beside([heaptap_test.HEAPTAP, "connect", f"listen:{self.address}", "-q", "-o", self.trace], stderr=subprocess.PIPE)
+        far.wait_for(lambda: os.path.exists(self.address), "the host listens")
+        self.assertEqual(self.target("run", "--connect", self.address, "-q", "--", self.program, "3000").status, 7)
+        self.assertEqual(host.wait(timeout=60), 7)
+        self.assert_same(near, summary(self.trace))
+
+    def test_a_process_that_runs(self):
+        program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
+        target = self.begin("attach", "--listen", self.address, "--duration", "1s", program.pid)
+        there = self.connect(self.address, status=0)
+        self.assertGreater(there["totals"]["allocations"], 0)
+        self.assertEqual(target.wait(timeout=60), 0)
+        self.assertIsNone(program.poll())
+
+    def test_a_host_with_an_order_of_its_own_is_told_how(self):
+        target = self.begin("run", "--listen", self.address, "--", self.program, "300000", "5000")
+        done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
+        self.assertEqual(done.status, 125)
+        self.assertIn(b"heaptap connect", done.stderr)
+        self.assertFalse(self.connect(self.address)["capture"]["truncated"])
+        self.assertEqual(target.wait(timeout=60), 7)
+
+    def test_nothing_to_take_over(self):
+        with far.serving(self.address, "-q"):
+            done = heaptap("connect", self.address, "-o", self.trace, cwd=self.folder)
+            self.assertEqual(done.status, 125)
+            self.assertIn(b"heaptap run -H", done.stderr)
+
+    def test_no_host_ever_comes(self):
+        done = self.target("run", "--listen", self.address, "--orphan-timeout", "1s", "--", self.program, "1000")
+        self.assertEqual(done.status, 7, str(done))
+        self.assertIn(b"no host came", done.stderr)
+
+
+class File(TestCase):
+    """What is recorded into a file is read by the host later."""
+
+    def record(self, *words, status=7, **options):
+        done = self.target("record", "-o", self.file, *words, **options)
+        self.assertEqual(done.status, status, str(done))
+        return done
+
+    def test_holds_all(self):
+        near = self.local("200000")
+        for via in ("agent", "ptrace"):
+            rounds = "200000" if via == "agent" else "2000"
+            near = near if via == "agent" else self.local(rounds)
+            said = self.record("--force", "--via", via, "--", self.program, rounds)
+            self.assertIn(b"heaptap connect", said.stderr)
+            self.assertEqual(os.stat(self.file).st_mode & 0o777, 0o600)
+            self.assert_same(near, self.connect(self.file))
+
+    def test_takes_four_bytes_an_event_at_most(self):
+        self.record("--", self.program, "200000")
+        totals = self.connect(self.file)["totals"]
+        self.assertLess(os.path.getsize(self.file), 4 * (totals["allocations"] + totals["frees"]))
+
+    def test_compressed_it_holds_the_same(self):
+        near = self.local("200000")
+        self.record("--", self.program, "200000")
+        plain = os.path.getsize(self.file)
+        self.record("--force", "--compress", "always", "--", self.program, "200000")
+        self.assertLess(os.path.getsize(self.file), plain * 9 / 10)
+        self.assert_same(near, self.connect(self.file))
+
+    def test_children_and_programs_that_they_execute(self):
+        self.record("-f", "--", "/bin/sh", "-c", f"{self.program} 3000; exec {self.program} 5000")
+        done = heaptap("connect", self.file, "-q", cwd=self.folder)
+        self.assertEqual(done.status, 7, str(done))
+        found = sorted(summary(trace)["totals"]["allocations"] for trace in self.folder.glob("*.htap") if not trace.is_symlink())
+        self.assertGreaterEqual(len([count for count in found if count >= 3000]), 2, found)
+
+    def test_a_process_that_runs(self):
+        program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
+        self.record("--pid", program.pid, "--duration", "1s", status=0)
+        there = self.connect(self.file, status=0)
+        self.assertGreater(there["totals"]["allocations"], 0)
+        self.assertTrue(there["leaks"]["scanned"], there["notes"])
+        self.assertIsNone(program.poll())
+
+    def test_a_small_log_loses_nothing(self):
+        self.record("--log-memory", "256K", "--", self.program, "500000")
+        there = self.connect(self.file)
+        self.assertGreaterEqual(there["totals"]["allocations"], 500_000)
+        self.assertEqual(there["capture"]["lost_events"], 0)
+        self.assertTrue(there["leaks"]["scanned"], there["notes"])
+
+    def test_one_that_is_there_stays(self):
+        self.file.write_text("precious")
+        self.record("--", self.program, "10", status=125)
+        self.assertEqual(self.file.read_text(), "precious")
+        self.record("--force", "--", self.program, "10")
+
+    def test_a_program_that_is_none_leaves_no_file(self):
+        self.record("--", "/no/such/program", status=127)
+        self.assertFalse(self.file.exists())
+
+    def test_cut_off_anywhere(self):
+        self.record("--", self.program, "20000")
+        whole = self.file.read_bytes()
+        for size in (9, 100, len(whole) // 3, len(whole) - 1):
+            self.file.write_bytes(whole[:size])
+            done = heaptap("connect", self.file, "-q", "--force", "-o", self.trace, cwd=self.folder)
+            self.assertGreaterEqual(done.status, 1, str(done))
+            if size == len(whole) // 3:
+                self.assertIn(b"it ends", done.stderr)
+                there = summary(self.trace)
+                self.assertFalse(there["capture"]["complete"])
+                self.assertGreater(there["totals"]["allocations"], 0)
+
+    def test_damage_is_no_crash(self):
+        self.record("--", self.program, "3000")
+        whole = self.file.read_bytes()
+        chance = random.Random(7)
+        for _ in range(40):
+            damaged = bytearray(whole)
+            for _ in range(chance.choice((1, 3, 30))):
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+            self.file.write_bytes(damaged)
+            done = heaptap("connect", self.file, "-q", "--force", "-o", self.trace, cwd=self.folder)
+            self.assertIn(done.status, range(126), str(done))
+            self.assertNotIn(b"it failed", done.stderr)
+
+    def test_no_space(self):
+        done = run(["/bin/sh", "-c", f"ulimit -f 16384; trap '' XFSZ; exec {far.HEAPTAP_TARGET} record -o {self.file} -- {self.program} 6000000"],
+                   cwd=self.folder, timeout_s=heaptap_test.TIMEOUT_S)
+        self.assertEqual(done.status, 7, str(done))
+        self.assertIn(b"can't write any more", done.stderr)
+        self.assertGreater(self.connect(self.file, status=125)["totals"]["allocations"], 0)
+
+
+class Alone(TestCase):
+    """The program needs no file beside it."""
+
+    def setUp(self):
+        super().setUp()
+        self.own = self.folder / "own"
+        self.own.mkdir()
+        self.alone = self.own / "heaptap-target"
+        shutil.copy(far.HEAPTAP_TARGET, self.alone)
+
+    def record(self, *words):
+        return run([self.alone, "record", "-o", self.file, "--force", "--via", "agent", *words], cwd=self.folder,
+                   timeout_s=heaptap_test.TIMEOUT_S)
+
+    def test_the_agent_is_in_it(self):
+        before = set(pathlib.Path("/tmp").glob("heaptap-agent-*"))
+        done = self.record("--", self.program, "3000")
+        if b"there is no agent" in done.stderr:
+            self.skipTest("this one carries no agent")
+        self.assertEqual(done.status, 7, str(done))
+        near = self.local("3000")
+        self.assert_same(near, self.connect(self.file))
+        self.assertEqual(set(pathlib.Path("/tmp").glob("heaptap-agent-*")), before)
+        # Who closes all that it doesn't know, executes another program, or is another user, has it as well.
+        done = self.record("-f", "--", "/bin/bash", "-c", f"for n in /proc/self/fd/*; do eval \"exec ${{n##*/}}>&-\"; done 2>/dev/null; exec {self.program} 3000")
+        self.assertEqual(done.status, 7, str(done))
+        self.assertNotIn(b"ld.so", done.stderr)
+        if os.geteuid() == 0:
+            os.chmod(self.program.parent, 0o755)
+            done = self.record("--user", "65534", "--", self.program, "3000")
+            self.assertEqual(done.status, 7, str(done))
+            self.assertGreaterEqual(self.connect(self.file)["totals"]["allocations"], 3000)
+
+
+class Refused(TestCase):
+    def test_command_lines(self):
+        for words, text in ((["run"], b"needs a program"), (["attach"], b"needs a PID"), (["attach", "x"], b"no PID"),
+                            (["record", "--", "true"], b"record -o FILE"), (["run", "-o", "x", "--", "true"], b"no option of this command"),
+                            (["run", "--via", "magic", "true"], b"neither agent nor ptrace"),
+                            (["serve", "--compress", "magic"], b"none of auto, always, never"),
+                            (["serve", "--wait"], b"no option of this command")):
+            done = self.target(*words)
+            self.assertEqual(done.status, 2, str(done))
+            self.assertIn(text, done.stderr)
+
+    def test_of_the_host(self):
+        for words, text in (([], b"No address"), (["a", "show"], b"unknown command 'show'")):
+            done = heaptap("connect", *words, cwd=self.folder)
+            self.assertEqual(done.status, 2, str(done))
+            self.assertIn(text, done.stderr)
+        other = self.folder / "other"
+        other.write_text("something else")
+        done = heaptap("connect", other, cwd=self.folder)
+        self.assertEqual(done.status, 125, str(done))
+        self.assertIn(b"is no recording", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,177 @@
+"""As somebody new would do it: a board and a desk, a program on the board, its report on the desk. Of commands only those are typed
+that the manual begins with, and those that were printed before."""
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import far
+import heaptap_test
+import networks
+from heaptap_test import HEAPTAP, document_of
+
+SOURCE = """#include <stdlib.h>
+#include <string.h>
+
+struct reading { char *name; int value; };
+
+static struct reading *take_reading(const char *name) {
+  struct reading *taken = malloc(sizeof *taken);
+  taken->name = strdup(name);
+  return taken;
+}
+
+int main(void) {
+  for (int i = 0; i < 100; i++) {
+    struct reading *taken = take_reading("temperature");
+    if (i % 10 != 0) free(taken->name);
+    free(taken);
+  }
+  return 0;
+}
+"""
+LINE = 1 + SOURCE[:SOURCE.index("strdup(name)")].count("\n")
+
+
+class WalkThrough(networks.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.program = self.folder / "sensor"
+        source = self.folder / "sensor.c"
+        source.write_text(SOURCE)
+        subprocess.run(["gcc", "-g", "-O0", source, "-o", self.program], check=True)
+        self.board, self.desk = self.machines("board", "desk")
+        self.join(self.board, self.desk, 1, "ipv4", "ipv6")
+
+    def typed(self, command, **values):
+        """Words of a command that was printed, as a shell takes them, with what stands there in capitals filled in."""
+        for name, value in values.items():
+            command = re.sub(rf"\b{name}\b", str(value), command)
+        return shlex.split(command.replace("heaptap ", f"{HEAPTAP} ", 1))
+
+    def serve(self, *words):
+        """heaptap-target on the board, and the command for the host that it prints."""
+        target = self.board.start(far.HEAPTAP_TARGET, "serve", *words)
+        target.wait_for("-- PROGRAM\n")
+        return target, re.search(r"on the host: (heaptap .*)", target.text).group(1)
+
+    def found_command(self, port):
+        """What is printed on the desk once it is found there."""
+        self.desk.found_once(lambda services: services and services[0]["port"] == port)
+        found = self.desk.discover()
+        self.assertEqual(found.status, 0, str(found))
+        return re.search(rb"heaptap: to record there: (heaptap .*)", found.stderr).group(1).decode(), found
+
+    def record_as_printed(self, command, **values):
+        done = self.desk.run("sh", "-c", 'cd "$0" && exec "$@"', self.folder, *self.typed(command, PROGRAM=self.program, **values))
+        self.assertEqual(done.status, 0, str(done))
+        return done.stderr.decode()
+
+    def check_reports(self, said):
+        # What is printed at the end says where the trace is and how it is read.
+        traces = [path for path in self.folder.glob("heaptap.sensor.*.htap") if not path.is_symlink()]
+        self.assertEqual(len(traces), 1, said)
+        self.assertIn(traces[0].name, said)
+        text = self.desk.run(HEAPTAP, "show", "leaks", traces[0])
+        self.assertEqual(text.status, 0, str(text))
+        self.assertIn(f"sensor.c:{LINE}".encode(), text.stdout)
+        self.assertIn(b"take_reading", text.stdout)
+        page = self.folder / "report.html"
+        made = self.desk.run(HEAPTAP, "report", traces[0], "-o", page)
+        self.assertEqual(made.status, 0, str(made))
+        document = str(document_of(page.read_text()))
+        self.assertIn("sensor.c", document)
+        self.assertIn("take_reading", document)
+        for path in [page, *self.folder.glob("*.htap")]:
+            path.unlink()
+
+    def test_with_a_token(self):
+        token = self.folder / "token"
+        made = heaptap_test.run(["sh", "-c", f"umask 077; head -c 32 /dev/urandom | base64 -w0 > {token}"])
+        self.assertEqual(made.status, 0)
+        target, printed = self.serve("0.0.0.0:7421", "--token-file", token, "--announce")
+        self.assertNotIn("--insecure", target.text)
+        # Both what the board prints and what is found on the desk lead there.
+        self.assertEqual(printed, "heaptap run -H 10.77.1.1:7421 --token-file FILE -- PROGRAM")
+        told, found = self.found_command(7421)
+        self.assertEqual(told, printed)
+        self.assertIn(b" yes", found.stdout)
+        for command in (printed, told):
+            self.check_reports(self.record_as_printed(command, FILE=token))
+        # Who doesn't know the token gets no further, and is told what is missing.
+        stranger = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
+        self.assertEqual(stranger.status, 125, str(stranger))
+        self.assertIn(b"--token-file", stranger.stderr)
+        insecure = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "--", self.program)
+        self.assertEqual(insecure.status, 125, str(insecure))
+        self.assertIn(b"token", insecure.stderr)
+
+    def test_without_one_over_a_cable(self):
+        target, printed = self.serve("0.0.0.0:7421", "--insecure", "--announce")
+        self.assertIn("--insecure: nothing that goes over 0.0.0.0:7421 is secret, and anybody who reaches it may run", target.text)
+        told, _ = self.found_command(7421)
+        for command in (printed, told):
+            self.check_reports(self.record_as_printed(command))
+
+    def test_what_is_recorded_already(self):
+        """The board begins by itself, and the desk takes over: both print the command for that."""
+        target = self.board.start(far.HEAPTAP_TARGET, "run", "--listen", "0.0.0.0:7421", "--insecure", "--announce", "--wait", "--", self.program)
+        target.wait_for("on the host: ")
+        printed = re.search(r"on the host: (heaptap .*)", target.text).group(1)
+        self.assertEqual(printed, "heaptap connect 10.77.1.1:7421 --insecure")
+        told, found = self.found_command(7421)
+        self.assertEqual(told, printed)
+        self.assertIn(b" sensor ", found.stdout)
+        self.check_reports(self.record_as_printed(told))
+
+    def test_over_ipv6(self):
+        """[::] is no address of IPv4. Here all of IPv6 holds on the cable alone, and the host's end of it has a name of its own."""
+        _, printed = self.serve("[::]:7421", "--insecure", "--announce")
+        self.assertRegex(printed, r"^heaptap run -H '\[fe80::[0-9a-f:]+%INTERFACE\]:7421' --insecure -- PROGRAM$")
+        told, _ = self.found_command(7421)
+        self.assertEqual(told, printed.replace("INTERFACE", "eth1"))
+        for command in (printed, told):
+            self.check_reports(self.record_as_printed(command, INTERFACE="eth1"))
+
+    def test_at_one_address_of_several(self):
+        """Others of the board would be preferred, and nothing listens there."""
+        for words in (["10.77.1.9/24"], ["fd77::9/64", "nodad"]):
+            self.ip("addr", "add", *words, "dev", "eth1", of=self.board)
+        self.ip("addr", "add", "fd77::2/64", "nodad", "dev", "eth1", of=self.desk)
+        for address, port in (("10.77.1.9", 7421), ("[fd77::9]", 7422), ("[::]", 7423)):
+            target, printed = self.serve(f"{address}:{port}", "--insecure", "--announce")
+            place = f"{address.replace('[::]', '[fd77::9]')}:{port}"
+            self.assertEqual(shlex.split(printed), ["heaptap", "run", "-H", place, "--insecure", "--", "PROGRAM"])
+            told, found = self.found_command(port)
+            self.assertEqual(told, printed, found.stdout)
+            self.record_as_printed(told)
+            target.rest()
+
+    def test_what_waits_nowhere_says_what_to_do(self):
+        refused = self.board.run(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", "--announce")
+        self.assertEqual(refused.status, 125, str(refused))
+        self.assertIn(b"head -c 32 /dev/urandom | base64", refused.stderr)
+        for address in ("127.0.0.1:7421", "[::1]:7421"):
+            unheard = self.board.run(far.HEAPTAP_TARGET, "serve", address, "--announce")
+            self.assertEqual(unheard.status, 2, str(unheard))
+            self.assertIn(b"reached from this machine alone; serve 0.0.0.0:7421", unheard.stderr)
+        nobody = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "--", self.program)
+        self.assertEqual(nobody.status, 125, str(nobody))
+        self.assertIn(b"heaptap-target serve", nobody.stderr)
+
+
+    def test_what_is_recorded_is_told_while_it_is(self):
+        target = self.board.start(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", "--insecure", "--announce")
+        target.wait_for("-- PROGRAM\n")
+        self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
+        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "-o", self.folder / "sleep.htap", "--", "/bin/sleep", "8")
+        self.desk.found_once(lambda services: services and services[0]["program"] == "sleep")
+        self.assertIn(b" sleep ", self.desk.discover().stdout)
+        self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

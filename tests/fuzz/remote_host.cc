@@ -1,0 +1,96 @@
+// The messages of a target's side that lies, as the host takes them: recordings that begin and end, streams, marks, scans.
+//
+// The first byte: 1: a sound recording begins before. Then messages: kind, number of fields, and of each which, how many bytes, and
+// they; of every fourth field a number is made of them.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/check.h"
+#include "fuzz/support/byte_source.h"
+#include "remote/message_fields.h"
+#include "remote/remote_source.h"
+#include "trace/capture_frames.h"
+#include "unit/support/two_ends.h"
+
+namespace heaptap {
+namespace {
+
+using control::Field;
+using control::Kind;
+using control::Message;
+
+Message sound_recording() {
+  model::Capture capture;
+  capture.command = {"program"};
+  capture.pid = 1000;
+  capture.time_resolution_ns = 1000;
+  trace::ByteBuffer bytes;
+  trace::write_capture_start(bytes, capture);
+  Message message{.kind = Kind::kRecording, .number = 0, .fields = {}};
+  message.fields.add(Field::kCapture, remote::text_of(bytes));
+  message.fields.add(Field::kStream, uint64_t{1});
+  return message;
+}
+
+Message some_message(fuzz::ByteSource& source) {
+  constexpr uint8_t kFirst = 80;  // of the target's kinds
+  constexpr uint8_t kKinds = 12;
+  const uint8_t kind = source.take<uint8_t>();
+  Message message{
+      .kind = static_cast<Kind>(kind < 128 ? kFirst + kind % kKinds : 2 + kind % 2), .number = kind, .fields = {}};
+  bool has_stream = false;
+  for (uint8_t fields = source.take<uint8_t>() % 8; fields > 0; --fields) {
+    const auto field = static_cast<Field>(source.take<uint8_t>());
+    has_stream = has_stream || field == Field::kStream;
+    if (fields % 4 == 0) {
+      message.fields.add(field, source.take<uint64_t>());
+    } else {
+      const auto bytes = source.bytes(source.take<uint16_t>() % 2048);
+      message.fields.add(field, remote::text_of(bytes));
+    }
+  }
+  if (!has_stream) message.fields.add(Field::kStream, uint64_t{1});
+  return message;
+}
+
+}  // namespace
+}  // namespace heaptap
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace heaptap;
+  // One line for all inputs: what is left of one is taken before the next.
+  static const test::OwnFolder folder;
+  static test::TwoEnds ends(folder.path());
+  static uint64_t said = 0;
+  static const bool has_met = ends.meet();
+  HEAPTAP_CHECK(has_met);
+  remote::RemoteSource source(ends.host, [](const remote::LineNews& /*news*/) {});
+  collect::RecordedProcesses processes({.log = {.omitted_objects = {}},
+                                        .clock = {},
+                                        .output = folder.path() + "/trace",
+                                        .overwrite = true,
+                                        .numbers_files = false,
+                                        .via = "",
+                                        .command = {},
+                                        .executable = "",
+                                        .suppressions = {},
+                                        .machine = std::nullopt},
+                                       source.maker());
+  source.serve(processes);
+  const auto say = [](const control::Message& message) {
+    ends.target.link().line().send(message);
+    ++said;
+  };
+  fuzz::ByteSource bytes(data, size);
+  if ((bytes.take<uint8_t>() & 1) != 0) say(sound_recording());
+  while (!bytes.empty()) say(some_message(bytes));
+  HEAPTAP_CHECK(ends.run_until([&] {
+    source.take_news();
+    return ends.host.link().line().received() == said;
+  }));
+  (void)processes.drain();
+  while (!processes.empty()) processes.end(processes.all().front().pid, {});
+  return 0;
+}

@@ -1,0 +1,152 @@
+"""Machines that are namespaces of this one, joined by pairs of veth."""
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+
+import heaptap_test
+from heaptap_test import ANNOUNCER, HEAPTAP, TIMEOUT_S
+
+DBUS = """<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/><allow send_type="signal"/>
+<allow send_type="method_return"/><allow send_type="error"/><allow receive_type="method_call"/><allow receive_type="signal"/>
+<allow receive_type="method_return"/><allow receive_type="error"/></policy></busconfig>
+"""
+AVAHI = "[server]\nenable-dbus=yes\n[publish]\npublish-workstation=no\n"
+
+
+class Running:
+    """A program that goes on while the test does something else, and what it has printed."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT)
+        self.text = ""
+
+    def wait_for(self, text, times=1):
+        end = time.monotonic() + TIMEOUT_S
+        while self.text.count(text) < times:
+            readable, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
+            piece = os.read(self.process.stdout.fileno(), 4096) if readable else b""
+            if not piece:
+                raise AssertionError(f"{text!r} was not printed, but:\n{self.text}")
+            self.text += piece.decode(errors="replace")
+
+    def say(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        """As the program does when its input ends."""
+        self.process.stdin.close()
+        return self.process.wait(TIMEOUT_S)
+
+    def rest(self):
+        """All that it prints until it is asked to end."""
+        self.process.terminate()
+        return self.text + self.process.stdout.read().decode(errors="replace")
+
+    def stop(self):
+        if self.process.returncode is None:
+            heaptap_test.end(self.process)
+            self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+class Machine:
+    """Namespaces of a network, of mounts and of a name; they are gone with their first process."""
+
+    def __init__(self, test, name):
+        self.test = test
+        start = f"hostname {name} && mount -t tmpfs none /run && mkdir /run/dbus && ip link set lo up && echo ready && exec cat"
+        self.holder = self.keep(Running(["unshare", "-n", "-m", "-u", "sh", "-c", start]))
+        self.holder.wait_for("ready")
+        self.pid = self.holder.process.pid
+
+    def keep(self, running):
+        self.test.addCleanup(running.stop)
+        return running
+
+    def command(self, *words):
+        return ["nsenter", "-t", self.pid, "-n", "-m", "-u", *words]
+
+    def run(self, *words):
+        return heaptap_test.run(self.command(*words))
+
+    def start(self, *words):
+        return self.keep(Running(self.command(*words)))
+
+    def discover(self, *options):
+        return self.run(HEAPTAP, "discover", *options)
+
+    def found(self, wait="3s"):
+        """The services in JSON."""
+        return json.loads(self.discover("--json", "--wait", wait).stdout)["services"]
+
+    def found_once(self, holds):
+        """The services by name, once this is so of them."""
+        watcher = self.start(HEAPTAP, "discover", "--watch", "--json")
+        known = {}
+        for number in itertools.count():
+            watcher.wait_for("\n", number + 1)
+            event = json.loads(watcher.text.splitlines()[number])
+            service = event["service"]
+            known.pop(service["name"], None)
+            if event["event"] != "gone":
+                known[service["name"]] = service
+            if holds(services := [known[name] for name in sorted(known)]):
+                watcher.stop()
+                return services
+
+    def announce(self, name, port=5000, *more):
+        announcer = self.start(ANNOUNCER, name, port, *more)
+        announcer.wait_for("\n")
+        return announcer
+
+    def start_avahi(self):
+        (self.test.folder / "dbus.conf").write_text(DBUS)
+        (self.test.folder / "avahi.conf").write_text(AVAHI)
+        bus = self.start("dbus-daemon", f"--config-file={self.test.folder}/dbus.conf", "--nofork", "--nopidfile", "--print-address")
+        bus.wait_for("unix:path")
+        avahi = self.start("avahi-daemon", "-f", self.test.folder / "avahi.conf", "--no-drop-root", "--no-rlimits", "--no-chroot")
+        avahi.wait_for("Server startup complete")
+        return avahi
+
+
+class TestCase(heaptap_test.TestCase):
+    """A test with machines of its own."""
+
+    def setUp(self):
+        super().setUp()
+        usable = shutil.which("ip") and subprocess.run(["unshare", "-n", "-m", "-u", "ip", "link", "add", "type", "veth"],
+                                                       capture_output=True, check=False).returncode == 0
+        if not usable:
+            heaptap_test.skip_what_is_missing("namespaces of networks with veth in them, which root can make")
+
+    def machines(self, *names):
+        return [Machine(self, name) for name in names]
+
+    def join(self, one, other, number, *families):
+        """A link between two machines: eth<number> on both. IPv6 addresses of the link are those that the kernel makes."""
+        interface = f"eth{number}"
+        self.ip("link", "add", interface, "netns", one.pid, "type", "veth", "peer", "name", interface, "netns", other.pid)
+        for last, machine in enumerate((one, other), 1):
+            if "ipv4" in families:
+                self.ip("addr", "add", f"10.77.{number}.{last}/24", "dev", interface, of=machine)
+            if "ipv6" not in families:
+                machine.run("sh", "-c", f"echo 1 > /proc/sys/net/ipv6/conf/{interface}/disable_ipv6")
+            self.ip("link", "set", interface, "up", of=machine)
+        for machine in (one, other):
+            # Until it has a carrier, and nobody else has these addresses.
+            while b" UP " not in machine.run("ip", "-br", "link", "show", interface).stdout:
+                pass
+            while machine.run("ip", "-6", "addr", "show", "tentative").stdout:
+                pass
+
+    def ip(self, *words, of=None):
+        outcome = of.run("ip", *words) if of else heaptap_test.run(["ip", *words])
+        self.assertEqual(outcome.status, 0, str(outcome))

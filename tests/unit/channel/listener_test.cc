@@ -1,0 +1,525 @@
+// Both ends of a channel over sockets, in one thread and one poll() loop. What isn't woken by poll() or a deadline hangs here, and
+// fails.
+#include "channel/listener.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "child_process.h"
+
+namespace heaptap::channel {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kTokenText = "MxM2YQ3q1kTj0wYmY0c8Qk7mT0v5p3nA";
+const Time kStart = Clock::now();
+
+Security secured(const std::string& token = kTokenText) { return {.token = *Token::from_text(token, "a test")}; }
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::vector<uint8_t> some_bytes(size_t count) {
+  std::vector<uint8_t> bytes(count);
+  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 251);
+  return bytes;
+}
+
+class Folder {
+ public:
+  Folder() { std::filesystem::create_directory(path_); }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_ =
+      std::filesystem::temp_directory_path() / (std::string("heaptap-channel-") + std::to_string(getpid()));
+};
+
+Listener listen_at(const std::string& address, const Security& security = {}) {
+  auto listener = Listener::listen(*parse_address(address), security, {});
+  EXPECT_TRUE(listener.has_value()) << listener.error().message;
+  return *std::move(listener);
+}
+
+Connection connect_to(const Address& address, const Security& security = {}) {
+  auto connection = Connection::connect(address, security, {}, kStart);
+  EXPECT_TRUE(connection.has_value()) << connection.error().message;
+  return *std::move(connection);
+}
+
+std::string why_not(const base::Result<Connection>& connection) { return connection ? "" : connection.error().message; }
+std::string why_not(const base::Result<Listener>& listener) { return listener ? "" : listener.error().message; }
+
+// Polls and proceeds until something is so.
+struct Loop {
+  Listener* listener = nullptr;
+  std::vector<Connection*> connections;
+  Time now = kStart;
+
+  bool run_until(const std::function<bool()>& is_so) {
+    constexpr int kHangsMs = 10'000;
+    while (!is_so()) {
+      std::vector<pollfd> waits;
+      if (listener != nullptr) listener->add_waits(waits);
+      for (const Connection* const connection : connections) connection->add_waits(waits);
+      if (poll(waits.data(), waits.size(), kHangsMs) <= 0) return false;
+      if (listener != nullptr) listener->proceed(now);
+      for (Connection* const connection : connections) connection->proceed(now);
+    }
+    return true;
+  }
+  std::optional<Connection> accepted() {
+    std::optional<Connection> got;
+    (void)run_until([&] { return (got = listener->next()).has_value(); });
+    return got;
+  }
+  std::optional<Listener::FailedAttempt> failed() {
+    std::optional<Listener::FailedAttempt> got;
+    (void)run_until([&] { return (got = listener->next_failed()).has_value(); });
+    return got;
+  }
+};
+
+// A socket of one who doesn't speak as a channel does.
+base::UniqueFd raw_connection(const Address& to, const char* from = nullptr) {
+  const auto name = to.to_socket();
+  base::UniqueFd socket(::socket(name->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (from != nullptr) {
+    const auto own = parse_address(std::string(from) + ":0")->to_socket();
+    EXPECT_EQ(bind(socket.get(), own->get(), own->bytes), 0);
+  }
+  EXPECT_EQ(connect(socket.get(), name->get(), name->bytes), 0) << strerror(errno);
+  return socket;
+}
+
+struct Way {
+  std::string name;
+  std::string address;
+  bool has_token;
+};
+
+class EachWay : public testing::TestWithParam<Way> {
+ protected:
+  EachWay() {
+    const bool is_file = GetParam().address.empty();
+    listener_.emplace(listen_at(is_file ? folder_.file("s") : GetParam().address, security_));
+    here_.emplace(connect_to(listener_->address(), security_));
+    loop_ = {&*listener_, {&*here_}, kStart};
+  }
+  void meet() {
+    there_ = loop_.accepted();
+    ASSERT_TRUE(there_.has_value()) << here_->why();
+    loop_.connections.push_back(&*there_);
+    ASSERT_TRUE(loop_.run_until([&] { return here_->is_ready(); })) << here_->why();
+  }
+
+  Folder folder_;
+  Security security_ = GetParam().has_token ? secured() : Security{};
+  std::optional<Listener> listener_;
+  std::optional<Connection> here_;
+  std::optional<Connection> there_;
+  Loop loop_;
+};
+INSTANTIATE_TEST_SUITE_P(Channel, EachWay,
+                         testing::Values(Way{"Unix", "", false}, Way{"UnixToken", "", true}, Way{"Tcp", ":0", false},
+                                         Way{"TcpToken", ":0", true}, Way{"Tcp6", "[::1]:0", false},
+                                         Way{"Tcp6Token", "[::1]:0", true}),
+                         [](const auto& way) { return way.param.name; });
+
+TEST_P(EachWay, CarriesBytesBothWaysAndEnds) {
+  meet();
+  const std::vector<uint8_t> sent = some_bytes(size_t{2} << 20);
+  std::vector<uint8_t> up;
+  std::vector<uint8_t> down;
+  size_t up_sent = 0;
+  size_t down_sent = 0;
+  EXPECT_TRUE(loop_.run_until([&] {
+    up_sent += here_->write(std::span(sent).subspan(up_sent));
+    down_sent += there_->write(std::span(sent).subspan(down_sent));
+    here_->flush();
+    there_->flush();
+    (void)there_->read(up);
+    (void)here_->read(down);
+    return up.size() >= sent.size() && down.size() >= sent.size();
+  })) << here_->why()
+      << there_->why();
+  EXPECT_EQ(up, sent);
+  EXPECT_EQ(down, sent);
+
+  // The last words arrive, though the other end spoke as well and was not read.
+  EXPECT_EQ(there_->write(std::span(sent).first(1'000)), 1'000u);
+  there_->flush();
+  up.clear();
+  EXPECT_EQ(here_->write(std::span(sent).first(200'000)), 200'000u);
+  here_->end(kStart);
+  EXPECT_FALSE(here_->is_ready());
+  EXPECT_TRUE(loop_.run_until([&] {
+    (void)there_->read(up);
+    return there_->is_gone();
+  }));
+  EXPECT_EQ(up.size(), 200'000u);
+  EXPECT_TRUE(there_->has_ended_in_order()) << there_->why();
+  EXPECT_EQ(there_->why(), "the other side ended the connection");
+  EXPECT_TRUE(loop_.run_until([&] { return here_->is_gone(); }));
+  EXPECT_TRUE(here_->has_ended_in_order()) << here_->why();
+}
+
+TEST_P(EachWay, WhatIsSaidWithTheLastOfTheGreetingWakes) {
+  there_ = loop_.accepted();
+  ASSERT_TRUE(there_.has_value());
+  const std::vector<uint8_t> sent = some_bytes(10);
+  EXPECT_EQ(there_->write(sent), 10u);
+  there_->flush();
+  std::vector<uint8_t> got;
+  EXPECT_TRUE(loop_.run_until([&] { return here_->read(got) > 0; }));
+  EXPECT_EQ(got, sent);
+}
+
+TEST_P(EachWay, NeverWaitsForOneThatDoesNotRead) {
+  meet();
+  const std::vector<uint8_t> bytes = some_bytes(100'000);
+  size_t taken = 0;
+  for (int i = 0; i < 200; ++i) {  // 20 MB
+    taken += here_->write(bytes);
+    here_->flush();
+  }
+  EXPECT_LT(here_->room(), bytes.size());
+  constexpr size_t kRecordBytes = 17'000;
+  EXPECT_LE(here_->outgoing_bytes(), Connection::Limits{}.max_outgoing_bytes + kRecordBytes);
+  EXPECT_LT(taken, size_t{20} << 20);
+  EXPECT_TRUE(here_->is_ready());
+  // An end that isn't taken either is given up.
+  here_->end(kStart);
+  EXPECT_FALSE(here_->is_gone());
+  here_->proceed(*here_->deadline());
+  EXPECT_TRUE(here_->is_gone());
+}
+
+TEST_P(EachWay, WaitsForTheStreamOnlyIfSomethingIsToGo) {
+  meet();
+  const auto waits = [&] {
+    std::vector<pollfd> found;
+    here_->add_waits(found);
+    return found;
+  };
+  EXPECT_EQ(waits().front().events, POLLIN);
+  while (here_->room() > 0) {
+    (void)here_->write(some_bytes(100'000));
+    here_->flush();
+  }
+  EXPECT_EQ(waits().front().events, POLLIN | POLLOUT);
+  EXPECT_EQ(poll(waits().data(), 1, 0), 0);
+  // The other end reads, and this one is woken.
+  std::vector<uint8_t> got;
+  while (there_->read(got) > 0) continue;
+  loop_.connections = {&*here_};
+  const size_t before = here_->outgoing_bytes();
+  EXPECT_TRUE(loop_.run_until([&] { return here_->outgoing_bytes() < before; }));
+  std::vector<pollfd> none;
+  while (here_->outgoing_bytes() > 0) {
+    (void)there_->read(got);
+    here_->flush();
+  }
+  here_->add_waits(none, false);
+  EXPECT_TRUE(none.empty());  // who doesn't want to read either isn't woken
+}
+
+TEST_P(EachWay, OneThatVanishesIsGone) {
+  meet();
+  (void)there_->write(some_bytes(100));
+  there_->drop({"a test"});
+  std::vector<uint8_t> got;
+  EXPECT_TRUE(loop_.run_until([&] {
+    (void)here_->read(got);
+    return here_->is_gone();
+  }));
+  // Without a token nothing tells this from an end.
+  EXPECT_EQ(here_->has_ended_in_order(), !GetParam().has_token) << here_->why();
+  EXPECT_EQ(here_->write(some_bytes(1)), 0u);
+  std::vector<pollfd> waits;
+  here_->add_waits(waits);
+  EXPECT_TRUE(waits.empty());
+}
+
+TEST(Channel, OfAnotherTokenIsRefusedAndLimited) {
+  Listener listener = listen_at(":0", secured());
+  Loop loop{&listener, {}, kStart};
+  const Security wrong = secured("a token that nobody has given to anybody");
+  for (int i = 0; i < 5; ++i) {
+    Connection connection = connect_to(listener.address(), wrong);
+    loop.connections = {&connection};
+    const auto failed = loop.failed();
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_TRUE(has(failed->why, "another token")) << failed->why;
+    EXPECT_TRUE(has(failed->peer, "127.0.0.1:")) << failed->peer;
+    EXPECT_TRUE(loop.run_until([&] { return connection.is_gone(); }));
+    EXPECT_TRUE(has(connection.why(), "another token")) << connection.why();
+    EXPECT_FALSE(connection.has_ended_in_order());
+  }
+  // The right one has to wait as well, from there.
+  Connection late = connect_to(listener.address(), secured());
+  loop.connections = {&late};
+  const auto failed = loop.failed();
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_TRUE(has(failed->why, "sent away unheard")) << failed->why;
+  EXPECT_TRUE(loop.run_until([&] { return late.is_gone(); }));
+  EXPECT_TRUE(has(late.why(), "keeps others out for a while")) << late.why();
+
+  loop.now += seconds(2);
+  for (int i = 0; i < 10; ++i) {
+    Connection connection = connect_to(listener.address(), secured());
+    loop.connections = {&connection};
+    EXPECT_TRUE(loop.accepted().has_value()) << i;
+  }
+}
+
+TEST(Channel, WithAndWithoutATokenSayWhatIsTheMatter) {
+  for (const bool listener_has_token : {true, false}) {
+    Listener listener = listen_at(":0", listener_has_token ? secured() : Security{});
+    Connection connection = connect_to(listener.address(), listener_has_token ? Security{} : secured());
+    Loop loop{&listener, {&connection}, kStart};
+    const auto failed = loop.failed();
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_TRUE(loop.run_until([&] { return connection.is_gone(); }));
+    const std::string none = "the other side has no token";
+    const std::string one = "the other side has a token";
+    EXPECT_TRUE(has(failed->why, listener_has_token ? none : one)) << failed->why;
+    EXPECT_TRUE(has(connection.why(), listener_has_token ? one : none)) << connection.why();
+  }
+}
+
+TEST(Channel, OneThatSaysNothingIsDroppedAfterTenSeconds) {
+  Listener listener = listen_at(":0");
+  Loop loop{&listener, {}, kStart};
+  const base::UniqueFd silent = raw_connection(listener.address());
+  ASSERT_TRUE(loop.run_until([&] { return listener.greeting_count() == 1; }));
+  ASSERT_TRUE(listener.deadline().has_value());
+  EXPECT_EQ(*listener.deadline(), kStart + seconds(10));
+  listener.proceed(kStart + milliseconds(9'999));
+  EXPECT_EQ(listener.greeting_count(), 1u);
+  listener.proceed(kStart + seconds(10));
+  EXPECT_EQ(listener.greeting_count(), 0u);
+  EXPECT_TRUE(has(listener.next_failed()->why, "didn't greet in 10 s"));
+  EXPECT_FALSE(listener.deadline().has_value());
+}
+
+TEST(Channel, ManyThatSayNothingAreBounded) {
+  Listener listener = listen_at(":0");
+  std::vector<base::UniqueFd> silent;
+  for (const char* from : {"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6"}) {
+    for (int i = 0; i < 6; ++i) silent.push_back(raw_connection(listener.address(), from));
+    listener.proceed(kStart);
+    EXPECT_LE(listener.greeting_count(), 16u);
+  }
+  EXPECT_EQ(listener.greeting_count(), 16u);
+  std::vector<pollfd> waits;
+  listener.add_waits(waits);
+  EXPECT_EQ(waits.size(), 16u);  // nobody is accepted meanwhile
+  EXPECT_EQ(listener.next_failed()->peer.substr(0, 10), "127.0.0.2:");
+  listener.proceed(kStart + seconds(10));
+  EXPECT_LT(listener.greeting_count(), 16u);
+}
+
+TEST(Channel, OneThatLeavesBeforeItGreetedIsReported) {
+  for (const Security& security : {Security{}, secured()}) {
+    Listener listener = listen_at(":0", security);
+    Loop loop{&listener, {}, kStart};
+    raw_connection(listener.address()).reset();
+    const auto failed = loop.failed();
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_TRUE(has(failed->why, "hung up before")) << failed->why;
+  }
+}
+
+TEST(Channel, ThoseSentAwayDoNotFillALog) {
+  Listener listener = listen_at(":0");
+  for (int i = 0; i < 1'000; ++i) {
+    raw_connection(listener.address()).reset();
+    listener.proceed(kStart);
+  }
+  size_t said = 0;
+  while (listener.next_failed()) ++said;
+  EXPECT_EQ(said, 6u);  // five that were heard, one that was not
+  raw_connection(listener.address()).reset();
+  listener.proceed(kStart + seconds(2));
+  const auto last = listener.next_failed();
+  ASSERT_TRUE(last.has_value());
+  EXPECT_EQ(last->others, 994u);
+}
+
+TEST(Channel, FailuresThatNobodyAsksForAreCounted) {
+  Listener listener = listen_at(":0");
+  Time now = kStart;
+  for (int i = 0; i < 100; ++i) {
+    raw_connection(listener.address()).reset();
+    listener.proceed(now += seconds(2));
+  }
+  size_t said = 0;
+  while (listener.next_failed()) ++said;
+  EXPECT_EQ(said, 64u);
+  raw_connection(listener.address()).reset();
+  listener.proceed(now += seconds(2));
+  const auto last = listener.next_failed();
+  ASSERT_TRUE(last.has_value());
+  EXPECT_EQ(last->others, 36u);
+}
+
+TEST(Channel, BeyondTheMachineNeedsATokenOrAWord) {
+  const Address all = *parse_address("0.0.0.0:0");
+  EXPECT_TRUE(has(why_not(Listener::listen(all, {}, {})), "no token protects the connection"));
+  EXPECT_TRUE(has(why_not(Connection::connect(*parse_address("192.0.2.1:7"), {}, {}, kStart)), "no token protects"));
+  EXPECT_TRUE(Listener::listen(all, secured(), {}).has_value());
+  const Security insecure{.token = std::nullopt, .allows_insecure = true};
+  Listener listener = listen_at("0.0.0.0:0", insecure);
+  Connection connection =
+      connect_to(*parse_address(std::string(":") + std::to_string(listener.address().port())), insecure);
+  Loop loop{&listener, {&connection}, kStart};
+  EXPECT_TRUE(loop.accepted().has_value());
+}
+
+TEST(Channel, ThatCannotBeMadeSaysWhy) {
+  EXPECT_TRUE(has(why_not(Connection::connect(*parse_address("board:7"), secured(), {}, kStart)), "is a name"));
+  EXPECT_TRUE(has(why_not(Connection::connect(*parse_address(":0"), {}, {}, kStart)), "has no port to connect to"));
+  EXPECT_TRUE(
+      has(why_not(Connection::connect(*parse_address("/nonexistent/s"), {}, {}, kStart)), "nothing listens there"));
+  EXPECT_TRUE(has(why_not(Listener::listen(*parse_address("board:7"), secured(), {})), "is a name"));
+  EXPECT_TRUE(has(why_not(Listener::listen(*parse_address("192.0.2.1:7"), secured(), {})), "`ip addr` lists"));
+  EXPECT_TRUE(has(why_not(Listener::listen(*parse_address("/nonexistent/s"), {}, {})), "can't make the socket"));
+  const Listener listener = listen_at(":0");
+  EXPECT_TRUE(has(why_not(Listener::listen(listener.address(), {}, {})), "another process listens there"));
+}
+
+TEST(Channel, WhereNobodyListensIsGone) {
+  const Address address = Listener(listen_at(":0")).address();  // it ends at once
+  Connection connection = connect_to(address);
+  Loop loop{nullptr, {&connection}, kStart};
+  EXPECT_TRUE(loop.run_until([&] { return connection.is_gone(); }));
+  EXPECT_TRUE(has(connection.why(), "nothing listens there: start the other side first")) << connection.why();
+}
+
+TEST(Channel, WhereNobodyAnswersIsGivenUp) {
+  // With its backlog full the kernel lets others wait.
+  const base::UniqueFd full(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto any = parse_address(":0")->to_socket();
+  ASSERT_EQ(bind(full.get(), any->get(), any->bytes), 0);
+  ASSERT_EQ(listen(full.get(), 0), 0);
+  sockaddr_storage name{};
+  socklen_t bytes = sizeof(name);
+  ASSERT_EQ(getsockname(full.get(), reinterpret_cast<sockaddr*>(&name), &bytes), 0);
+  const Address address = *Address::of_socket(reinterpret_cast<const sockaddr*>(&name));
+  const base::UniqueFd first = raw_connection(address);
+  Connection connection = connect_to(address);
+  connection.proceed(kStart + milliseconds(9'999));
+  EXPECT_FALSE(connection.is_gone());
+  EXPECT_EQ(*connection.deadline(), kStart + seconds(10));
+  connection.proceed(kStart + seconds(10));
+  EXPECT_TRUE(connection.is_gone());
+  EXPECT_TRUE(has(connection.why(), "timed out")) << connection.why();
+}
+
+TEST(SocketFile, IsOfItsOwnerAlone) {
+  const Folder folder;
+  const mode_t before = umask(0);
+  {
+    const Listener listener = listen_at(folder.file("s"));
+    struct stat facts{};
+    ASSERT_EQ(lstat(folder.file("s").c_str(), &facts), 0);
+    EXPECT_TRUE(S_ISSOCK(facts.st_mode));
+    EXPECT_EQ(facts.st_mode & 07777U, 0600U);
+  }
+  umask(before);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("s")));
+}
+
+TEST(SocketFile, OfADeadProcessIsReplaced) {
+  const Folder folder;
+  test::ChildProcess child([&](int) {
+    // It goes without cleaning up.
+    const auto name = Address::of_file(folder.file("s"))->to_socket();
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    if (bind(socket, name->get(), name->bytes) != 0 || listen(socket, 1) != 0) _exit(1);
+  });
+  ASSERT_EQ(child.wait(), 0);
+  ASSERT_TRUE(std::filesystem::exists(folder.file("s")));
+  Listener listener = listen_at(folder.file("s"));
+  Connection connection = connect_to(listener.address());
+  Loop loop{&listener, {&connection}, kStart};
+  EXPECT_TRUE(loop.accepted().has_value());
+}
+
+TEST(SocketFile, OfSomebodyElseIsNeverRemoved) {
+  const Folder folder;
+  const auto why = [&](const std::string& name) {
+    const auto again = Listener::listen(*parse_address(folder.file(name)), {}, {});
+    EXPECT_TRUE(std::filesystem::exists(folder.file(name)));
+    return why_not(again);
+  };
+  std::ofstream(folder.file("file")) << "text";
+  EXPECT_TRUE(has(why("file"), "which is no socket"));
+  {
+    const Listener listener = listen_at(folder.file("alive"));
+    EXPECT_TRUE(has(why("alive"), "a process listens there already"));
+    // Renamed, and another one put in its place.
+    std::filesystem::rename(folder.file("alive"), folder.file("moved"));
+    std::ofstream(folder.file("alive")) << "text";
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder.file("alive")));
+
+  const Listener listener = listen_at(folder.file("another"));
+  if (geteuid() != 0 || chown(folder.file("another").c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_TRUE(has(why("another"), "another user's socket"));
+}
+
+// As a user's file: both directions of not believing another user, though the file's mode would let it in.
+TEST(SocketFile, AnotherUserIsRefusedWhoeverListens) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  constexpr uid_t kOne = 65533;
+  constexpr uid_t kOther = 65534;
+  const Folder folder;
+  std::filesystem::permissions(folder.file("."), std::filesystem::perms::all);
+  // In a child: users are those of a whole process.
+  test::ChildProcess child([&](int) {
+    int failures = 0;
+    const auto as_user = [&](uid_t user) { failures += seteuid(0) == 0 && seteuid(user) == 0 ? 0 : 1; };
+    as_user(kOne);
+    Listener listener = listen_at(folder.file("s"));
+    as_user(0);
+    std::filesystem::permissions(folder.file("s"), std::filesystem::perms::all);
+    // The one who connects sees who listens,
+    as_user(kOther);
+    const auto connection = Connection::connect(listener.address(), {}, {}, kStart);
+    failures += connection && connection->is_gone() && has(connection->why(), "another user listens there") ? 0 : 1;
+    // and if it doesn't care, the one who listens sees who connects.
+    const base::UniqueFd raw = raw_connection(listener.address());
+    as_user(kOne);
+    for (int i = 0; i < 2; ++i) {
+      listener.proceed(kStart);
+      const auto failed = listener.next_failed();
+      failures += failed && failed->peer == "user 65534" && has(failed->why, "another user may not ask") ? 0 : 1;
+    }
+    char byte = 0;
+    failures += read(raw.get(), &byte, 1) == 0 ? 0 : 1;
+    // Root may.
+    as_user(0);
+    Connection roots = connect_to(listener.address());
+    as_user(kOne);
+    Loop loop{&listener, {&roots}, kStart};
+    failures += loop.accepted() ? 0 : 1;
+    _exit(failures);
+  });
+  EXPECT_EQ(child.wait(), 0);
+}
+
+}  // namespace
+}  // namespace heaptap::channel

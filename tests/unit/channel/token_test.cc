@@ -1,0 +1,107 @@
+// Tokens: only what can't be guessed and what nobody else may read is taken.
+#include "channel/token.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace heaptap::channel {
+namespace {
+
+constexpr const char* kGood = "MxM2YQ3q1kTj0wYmY0c8Qk7mT0v5p3nA";
+
+class File {
+ public:
+  explicit File(const std::string& text, mode_t mode = 0600) {
+    std::ofstream(path_) << text;
+    chmod(path_.c_str(), mode);
+  }
+  ~File() { std::filesystem::remove(path_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  static inline int g_count = 0;
+  std::string path_ = std::filesystem::temp_directory_path() /
+                      (std::string("heaptap-token-") + std::to_string(getpid()) + "-" + std::to_string(++g_count));
+};
+
+std::string error_of(const base::Result<Token>& token) { return token ? "" : token.error().message; }
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Token, GivesTheSameKeysEachTime) {
+  const auto token = Token::from_text(kGood, "a test");
+  const auto again = Token::from_text(std::string(" \n") + kGood + "\r\n", "a test");
+  const auto other = Token::from_text(std::string(kGood) + "x", "a test");
+  ASSERT_TRUE(token && again && other);
+  EXPECT_EQ(token->listeners_key().secret, again->listeners_key().secret);
+  EXPECT_EQ(token->connectors_key().point, again->connectors_key().point);
+  EXPECT_NE(token->listeners_key().secret, other->listeners_key().secret);
+  EXPECT_NE(token->listeners_key().secret, token->connectors_key().secret);
+  // A change of these is a change of the protocol: both ends of a channel may be of different versions.
+  EXPECT_EQ(token->listeners_key().point[1], 63);
+  EXPECT_EQ(token->connectors_key().point[1], 37);
+}
+
+TEST(Token, ThatIsEasilyGuessedIsRefused) {
+  for (const char* text :
+       {"", "  \n ", "short", "123456789012345", "aaaaaaaaaaaaaaaaaaaaaaaa", "abababababababababab"}) {
+    const auto token = Token::from_text(text, "a test");
+    EXPECT_TRUE(has(error_of(token), "too easily guessed")) << text;
+    EXPECT_TRUE(has(error_of(token), "head -c 32 /dev/urandom | base64 -w0")) << text;
+  }
+  EXPECT_TRUE(has(error_of(Token::from_text(std::string(5'000, 'a') + "bcdef", "a test")), "too long"));
+}
+
+TEST(Token, OfAFileThatOthersCanReadIsRefused) {
+  for (const mode_t mode : {0640U, 0604U, 0620U, 0602U, 0610U}) {
+    const File file(kGood, mode);
+    EXPECT_TRUE(has(error_of(Token::from_file(file.path())), "chmod 600")) << mode;
+  }
+  const File file(kGood);
+  const auto token = Token::from_file(file.path());
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  EXPECT_EQ(token->listeners_key().secret, Token::from_text(kGood, "a test")->listeners_key().secret);
+}
+
+TEST(Token, NeedsAFile) {
+  EXPECT_TRUE(
+      has(error_of(Token::from_file("/nonexistent/token")), "can't read the token file '/nonexistent/token': No such"));
+  EXPECT_TRUE(has(error_of(Token::from_file("/tmp")), "is no regular file"));
+  EXPECT_TRUE(has(error_of(Token::from_file("/dev/zero")), "is no regular file"));
+  const File empty("");
+  EXPECT_TRUE(has(error_of(Token::from_file(empty.path())), "too easily guessed"));
+  const File large(std::string(100'000, 'a') + "bcdefgh");
+  EXPECT_FALSE(Token::from_file(large.path()).has_value());
+}
+
+TEST(Token, OfAFileOfAnotherUserIsRefused) {
+  const File file(kGood);
+  if (geteuid() != 0 || chown(file.path().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_TRUE(has(error_of(Token::from_file(file.path())), "belongs to another user"));
+}
+
+TEST(Token, OfTheEnvironmentIsTakenOutOfIt) {
+  unsetenv(Token::kVariable);
+  EXPECT_FALSE(Token::from_environment()->has_value());
+  setenv(Token::kVariable, kGood, 1);
+  const auto token = Token::from_environment();
+  ASSERT_TRUE(token.has_value());
+  ASSERT_TRUE(token->has_value());
+  EXPECT_EQ((*token)->listeners_key().secret, Token::from_text(kGood, "a test")->listeners_key().secret);
+  EXPECT_EQ(std::getenv(Token::kVariable), nullptr);
+  setenv(Token::kVariable, "short", 1);
+  const auto refused = Token::from_environment();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(has(refused.error().message, "the token in HEAPTAP_TOKEN is too easily guessed"));
+}
+
+}  // namespace
+}  // namespace heaptap::channel

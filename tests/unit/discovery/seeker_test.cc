@@ -1,0 +1,258 @@
+// Services that are looked for, on a made-up network.
+#include "discovery/seeker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "made_network.h"
+
+namespace heaptap::discovery {
+namespace {
+
+Service service_of(const std::string& id) {
+  return {.port = 5000, .program = "shop", .cpu = "x86_64", .version = "1.0", .id = id};
+}
+
+std::vector<std::string> names_of(const std::vector<FoundService>& services) {
+  std::vector<std::string> names;
+  for (const FoundService& service : services) names.push_back(service.name);
+  return names;
+}
+
+// All that one says of itself, as another program says it.
+Message said_of(const std::string& name, const std::string& host, uint32_t ttl_s = 120) {
+  const Name instance(name, service_type());
+  Message message{.is_response = true};
+  message.answers.push_back(make_pointer(service_type(), instance, ttl_s));
+  message.additionals.push_back(make_place(instance, {.port = 7, .host = local_name(host)}, ttl_s));
+  message.additionals.push_back(
+      {.name = instance, .type = RecordType::kTxt, .takes_place = true, .ttl_s = ttl_s, .data = {'\0'}});
+  message.additionals.push_back({.name = local_name(host),
+                                 .type = RecordType::kA,
+                                 .takes_place = true,
+                                 .ttl_s = ttl_s,
+                                 .data = ipv4(10, 0, 1, 50).data()});
+  return message;
+}
+
+const Endpoint kOther{ipv4(10, 0, 1, 50), kMulticastPort};
+
+TEST(Seeker, FindsOneThatWasThereBefore) {
+  MadeNetwork network;
+  network.announce(service_of("1"), "board", {made_link(1, 7)});
+  network.run_for(60 * kSecond);
+  const Seeker& seeker = network.seek({made_link(1, 9)});
+  network.run_for(500 * kMillisecond);
+  ASSERT_EQ(seeker.services().size(), 1u);
+  const FoundService found = seeker.services()[0];
+  EXPECT_EQ(found.name, "board");
+  EXPECT_EQ(found.host, "board-heaptap.local");
+  EXPECT_EQ(found.port, 5000);
+  EXPECT_EQ(found.addresses, (std::vector<FoundAddress>{{ipv4(10, 0, 1, 7), "eth1"}, {ipv6(7), "eth1"}}));
+  EXPECT_EQ(text_value(found.text, "program"), "shop");
+}
+
+TEST(Seeker, FindsOneThatComesLater) {
+  MadeNetwork network;
+  const Seeker& seeker = network.seek({made_link(1, 9)});
+  network.run_for(30 * kSecond);
+  EXPECT_TRUE(seeker.services().empty());
+  network.announce(service_of("1"), "board", {made_link(1, 7)});
+  network.run_for(2 * kSecond);
+  EXPECT_EQ(names_of(seeker.services()), std::vector<std::string>{"board"});
+}
+
+TEST(Seeker, AsksLessAndLessOften) {
+  MadeNetwork network;
+  network.seek({only_ipv4(made_link(1, 9))});
+  const uint64_t start_ns = network.now_ns;
+  network.run_for(70 * kSecond);
+  std::vector<uint64_t> seconds;
+  for (const auto& sent : network.sent) seconds.push_back((sent.time_ns - start_ns) / kSecond);
+  EXPECT_EQ(seconds, (std::vector<uint64_t>{0, 1, 3, 7, 15, 31, 63}));
+  EXPECT_TRUE(network.sent[0].message.questions[0].wants_unicast);
+  EXPECT_FALSE(network.sent[1].message.questions[0].wants_unicast);
+}
+
+TEST(Seeker, SaysWhatItKnows) {
+  MadeNetwork network;
+  const Responder& responder = network.announce(service_of("1"), "board", {only_ipv4(made_link(1, 7))});
+  network.run_for(60 * kSecond);
+  network.seek({only_ipv4(made_link(1, 9))});
+  network.run_for(20 * kSecond);
+  EXPECT_EQ(responder.name(), "board");
+  const auto asked = network.sent_by(1);
+  ASSERT_GE(asked.size(), 3u);
+  EXPECT_TRUE(asked[0].message.answers.empty());
+  EXPECT_EQ(asked[1].message.answers.size(), 1u);
+  EXPECT_EQ(network.sent_by(0).back().time_ns / kSecond,
+            asked[0].time_ns / kSecond);  // it answered the first one alone
+}
+
+TEST(Seeker, ManyThatAreKnownAreSaidInSeveralMessages) {
+  MadeNetwork network;
+  network.seek({only_ipv4(made_link(1, 9))});
+  network.run_for(500 * kMillisecond);
+  for (int number = 0; number < 100; ++number) {
+    network.inject(1, kOther, said_of("board " + std::to_string(number), "host", 4500));
+  }
+  network.sent.clear();
+  network.run_for(kSecond);
+  ASSERT_EQ(network.sent.size(), 4u);
+  size_t known = 0;
+  for (const auto& sent : network.sent) known += sent.message.answers.size();
+  EXPECT_EQ(known, 100u);
+  EXPECT_TRUE(network.sent[2].message.is_truncated);
+  EXPECT_FALSE(network.sent[3].message.is_truncated);
+}
+
+TEST(Seeker, KnowsThatOneSaidGoodbye) {
+  MadeNetwork network;
+  network.announce(service_of("1"), "board", {made_link(1, 7)});
+  const Seeker& seeker = network.seek({made_link(1, 9)});
+  network.run_for(10 * kSecond);
+  EXPECT_EQ(seeker.services().size(), 1u);
+  network.end(0, true);
+  network.run_for(2 * kSecond);
+  EXPECT_TRUE(seeker.services().empty());
+}
+
+TEST(Seeker, ForgetsOneThatDoesNotAnswerAnyMore) {
+  MadeNetwork network;
+  network.announce(service_of("1"), "board", {made_link(1, 7)});
+  const Seeker& seeker = network.seek({made_link(1, 9)});
+  network.run_for(1000 * kSecond);
+  EXPECT_EQ(seeker.services().size(), 1u);  // asked for again in time
+  network.end(0, false);
+  network.run_for(125 * kSecond);
+  EXPECT_TRUE(seeker.services().empty());
+}
+
+TEST(Seeker, OneBehindSeveralLinksStandsThereOnce) {
+  MadeNetwork network;
+  network.announce(service_of("1"), "board", {made_link(1, 7), made_link(2, 7)});
+  const Seeker& seeker = network.seek({made_link(2, 9), made_link(1, 9)});
+  network.run_for(10 * kSecond);
+  ASSERT_EQ(seeker.services().size(), 1u);
+  EXPECT_EQ(seeker.services()[0].addresses,
+            (std::vector<FoundAddress>{
+                {ipv4(10, 0, 1, 7), "eth1"}, {ipv4(10, 0, 2, 7), "eth2"}, {ipv6(7), "eth1"}, {ipv6(7), "eth2"}}));
+}
+
+TEST(Seeker, TheBestAddressIsOneThatIsSurelyReached) {
+  const IpAddress global{.family = Family::kIpv6,
+                         .bytes = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}};
+  Link board = made_link(1, 7);
+  board.addresses = {{ipv6(7), 64}, {global, 64}, {ipv4(169, 254, 0, 7), 16}};
+  Link with_global = made_link(1, 9);
+  with_global.addresses = {{ipv6(9), 64}, {global, 64}};
+  with_global.addresses.back().address.bytes.back() = 9;
+  Link without = made_link(1, 9);
+  without.addresses = {{ipv6(9), 64}};
+  for (const bool has_global : {true, false}) {
+    MadeNetwork network;
+    network.announce(service_of("1"), "board", {board});
+    const Seeker& seeker = network.seek({has_global ? with_global : without});
+    network.run_for(10 * kSecond);
+    ASSERT_EQ(seeker.services().size(), 1u);
+    EXPECT_EQ(seeker.services()[0].addresses[0].address, has_global ? global : ipv6(7));
+  }
+}
+
+TEST(Seeker, TwoOfOneNameBehindTwoLinksAreTwo) {
+  MadeNetwork network;
+  network.announce(service_of("1"), "board", {made_link(1, 7)});
+  network.announce(service_of("2"), "board", {made_link(2, 7)});
+  const Seeker& seeker = network.seek({made_link(1, 9), made_link(2, 9)});
+  network.run_for(10 * kSecond);
+  EXPECT_EQ(names_of(seeker.services()), (std::vector<std::string>{"board", "board"}));
+}
+
+TEST(Seeker, AsksForWhatWasNotSaid) {
+  MadeNetwork network;
+  const Seeker& seeker = network.seek({only_ipv4(made_link(1, 9))});
+  network.run_for(500 * kMillisecond);
+  Message whole = said_of("board", "host");
+  Message part = whole;
+  part.additionals.clear();
+  network.inject(1, kOther, part);
+  network.sent.clear();
+  network.run_for(kMillisecond);
+  ASSERT_EQ(network.sent.size(), 1u);
+  EXPECT_EQ(network.sent[0].message.questions.size(), 2u);  // SRV, TXT
+  EXPECT_TRUE(seeker.services().empty());
+
+  part = whole;
+  part.additionals.resize(2);  // without its address
+  network.inject(1, kOther, part);
+  network.run_for(kSecond);
+  EXPECT_EQ(seeker.services().size(), 1u);
+  EXPECT_TRUE(seeker.services()[0].addresses.empty());
+  const auto& questions = network.sent.back().message.questions;
+  EXPECT_EQ(questions.size(), 2u);
+  EXPECT_EQ(questions[0].name, local_name("host"));
+  network.inject(1, kOther, whole);
+  EXPECT_EQ(seeker.services()[0].addresses.size(), 1u);
+}
+
+TEST(Seeker, ANewAddressTakesThePlaceOfTheOld) {
+  MadeNetwork network;
+  const Seeker& seeker = network.seek({only_ipv4(made_link(1, 9))});
+  Message said = said_of("board", "host");
+  network.inject(1, kOther, said);
+  network.run_for(2 * kSecond);
+  said.additionals[2].data = ipv4(10, 0, 1, 51).data();
+  network.inject(1, kOther, said);
+  ASSERT_EQ(seeker.services().size(), 1u);
+  EXPECT_EQ(seeker.services()[0].addresses, (std::vector<FoundAddress>{{ipv4(10, 0, 1, 51), "eth1"}}));
+}
+
+TEST(Seeker, BelievesNobodyWhoIsNotOnTheLinkOrSpeaksFromAnotherPort) {
+  MadeNetwork network;
+  const Seeker& seeker = network.seek({made_link(1, 9)});
+  network.inject(1, {ipv4(10, 0, 2, 50), kMulticastPort}, said_of("board", "host"));
+  network.inject(1, {ipv4(10, 0, 1, 50), 5354}, said_of("board", "host"));
+  EXPECT_TRUE(seeker.services().empty());
+  network.inject(1, kOther, said_of("board", "host"));
+  EXPECT_EQ(seeker.services().size(), 1u);
+}
+
+TEST(Seeker, HasABound) {
+  MadeNetwork network;
+  const Seeker& seeker = network.seek({only_ipv4(made_link(1, 9))});
+  for (int number = 0; number < 3000; ++number) {
+    const std::string text = std::to_string(number);
+    network.inject(1, kOther, said_of("board " + text, "host" + text));
+    Message addresses{.is_response = true};
+    for (uint8_t last = 0; last < 100; ++last) {
+      addresses.answers.push_back({.name = local_name("host" + text),
+                                   .type = RecordType::kA,
+                                   .ttl_s = 120,
+                                   .data = ipv4(10, 0, 1, last).data()});
+    }
+    network.inject(1, kOther, addresses);
+  }
+  EXPECT_EQ(seeker.services().size(), kMaxFoundServices);
+  EXPECT_TRUE(seeker.is_full());
+  for (const FoundService& service : seeker.services()) EXPECT_LE(service.addresses.size(), kMaxLinkAddresses);
+  network.run_for(300 * kSecond);  // none of them answers
+  EXPECT_TRUE(seeker.services().empty());
+  EXPECT_FALSE(seeker.is_full());
+}
+
+TEST(Seeker, ForgetsWhatALinkToldThatIsGone) {
+  MadeNetwork network;
+  network.announce(service_of("1"), "board", {made_link(1, 7)});
+  const Seeker& seeker = network.seek({made_link(1, 9), made_link(2, 9)});
+  network.run_for(10 * kSecond);
+  EXPECT_EQ(seeker.services().size(), 1u);
+  network.set_links(1, {made_link(2, 9)});
+  network.run_for(kMillisecond);
+  EXPECT_TRUE(seeker.services().empty());
+}
+
+}  // namespace
+}  // namespace heaptap::discovery

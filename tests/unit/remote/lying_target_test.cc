@@ -1,0 +1,411 @@
+// A target's side that lies: whatever it says, the host neither crashes nor hangs, nor keeps without bound what came.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "collect/live_heap.h"
+#include "collect/raw_stream.h"
+#include "collect/scan_bytes.h"
+#include "message_lies.h"
+#include "model/note_code.h"
+#include "remote/message_fields.h"
+#include "remote/remote_source.h"
+#include "trace/capture_frames.h"
+#include "two_ends.h"
+
+namespace heaptap::remote {
+namespace {
+
+using control::Field;
+using control::Kind;
+using control::Message;
+
+model::Capture some_capture(uint32_t pid) {
+  model::Capture capture;
+  capture.command = {"/bin/program", "word"};
+  capture.executable = "/bin/program";
+  capture.pid = pid;
+  capture.time_resolution_ns = 1000;
+  capture.via = "agent";
+  return capture;
+}
+
+std::string start_of(const model::Capture& capture) {
+  trace::ByteBuffer bytes;
+  trace::write_capture_start(bytes, capture);
+  return text_of(bytes);
+}
+
+Message recording(uint64_t stream, const model::Capture& capture) {
+  Message message{.kind = Kind::kRecording, .number = 0, .fields = {}};
+  message.fields.add(Field::kCapture, start_of(capture));
+  message.fields.add(Field::kStream, stream);
+  return message;
+}
+
+Message of_stream(Kind kind, uint64_t stream) {
+  Message message{.kind = kind, .number = 0, .fields = {}};
+  message.fields.add(Field::kStream, stream);
+  return message;
+}
+
+// Stacks of one frame each.
+class MadeTables : public collect::AgentTables {
+ public:
+  [[nodiscard]] uint32_t node_count() const override { return wire::kRootCount + 20; }
+  [[nodiscard]] uint64_t node(uint32_t number) const override { return wire::make_node(0, number - wire::kRootCount); }
+  [[nodiscard]] uint32_t code_count() const override { return 20; }
+  [[nodiscard]] uint64_t code(uint32_t index) const override { return 0x1000 + index; }
+  [[nodiscard]] std::optional<model::Label> label(uint32_t /*number*/) const override { return std::nullopt; }
+};
+
+// What a target's side says that doesn't lie: a process that allocates, is scanned, and ends.
+class Honest {
+ public:
+  std::vector<Message> session(uint64_t stream, uint32_t pid) {
+    std::vector<Message> said;
+    said.push_back(recording(stream, some_capture(pid)));
+    collect::RawStreamWriter writer(tables_);
+    writer.add_modules({{.path = "/lib/libx.so", .build_id = "id"}});
+    for (uint64_t drain = 1; drain <= 4; ++drain) {
+      add_drain(writer, drain);
+      said.push_back(of_stream(Kind::kBytes, stream));
+      said.back().fields.add(Field::kBytes, text_of(writer.take()));
+    }
+    said.push_back(of_stream(Kind::kMarked, stream));
+    said.back().fields.add(Field::kMarkKind, uint64_t{1});
+    said.back().fields.add(Field::kName, "mark");
+    said.back().fields.add(Field::kTimeNs, uint64_t{5000});
+    said.push_back(of_stream(Kind::kFiguresNow, stream));
+    for (const Field field : {Field::kTimeNs, Field::kLostEvents, Field::kLogUsedBytes, Field::kLogLimitBytes}) {
+      said.back().fields.add(field, uint64_t{1000});
+    }
+    said.push_back(of_stream(Kind::kBlocksWanted, stream));
+    said.push_back(scanned(stream));
+    said.push_back(of_stream(Kind::kEnded, stream));
+    trace::ByteBuffer end;
+    model::Capture capture = some_capture(pid);
+    capture.ended = true;
+    capture.event_count = 400;
+    capture.notes.push_back(model::failure_note("a note"));
+    trace::write_capture_end(end, capture);
+    said.back().fields.add(Field::kCapture, text_of(end));
+    said.back().fields.add(Field::kNotesBefore, uint64_t{1});
+    said.push_back(of_stream(Kind::kDropped, stream));
+    said.push_back({.kind = Kind::kNotRecorded, .number = 0, .fields = {}});
+    said.back().fields.add(Field::kPid, uint64_t{pid});
+    said.back().fields.add(Field::kText, "can't be recorded");
+    said.push_back({.kind = Kind::kAnswer, .number = 7, .fields = {}});
+    said.push_back({.kind = Kind::kRefusal, .number = 8, .fields = {}});
+    said.back().fields.add(Field::kText, "no");
+    said.back().fields.add(Field::kErrorKind, uint64_t{1});
+    return said;
+  }
+
+ private:
+  void add_drain(collect::RawStreamWriter& writer, uint64_t drain) {
+    log::RawEvents events;
+    for (uint32_t i = 0; i < 100; ++i) {
+      events.push_back(
+          {.time = drain * 1000 + i,
+           .tagged_address = wire::make_tagged_address(wire::RecordKind::kAllocate, 1, drain << 20 | i << 6),
+           .size_bytes = i,
+           .stack = wire::kRootCount + i % 20,
+           .thread = 1});
+      blocks_.push_back({.address = drain << 20 | i << 6, .size_bytes = i, .number = 0, .site = 0, .type = 0});
+    }
+    writer.add_drain(events, 3200, {.complete_until = drain * 1000 + 100}, [](uint32_t) { return std::string(); });
+  }
+  Message scanned(uint64_t stream) {
+    Message message = of_stream(Kind::kScanned, stream);
+    collect::ScanAnswer answer;
+    answer.findings.patterns.resize(blocks_.size());
+    message.fields.add(Field::kBytes, text_of(collect::write_scan_answer(answer)));
+    message.fields.add(Field::kMore, false);
+    message.fields.add(Field::kChecksum, collect::fingerprint(blocks_, {}));
+    for (const Field field :
+         {Field::kTimeNs, Field::kStoppedNs, Field::kReadBytes, Field::kSkippedBytes, Field::kThreads}) {
+      message.fields.add(field, uint64_t{100});
+    }
+    message.fields.add(Field::kReason, true);
+    message.fields.add(Field::kNote, model::encode(model::failure_note("a note")));
+    blocks_.clear();
+    return message;
+  }
+
+  MadeTables tables_;
+  std::vector<model::ScannedBlock> blocks_;
+};
+
+// A host that records whatever the target's side says.
+collect::RecordingOptions recording_options(std::string output, bool overwrite) {
+  return {.log = {},
+          .clock = {},
+          .output = std::move(output),
+          .overwrite = overwrite,
+          .numbers_files = false,
+          .via = "",
+          .command = {},
+          .executable = "",
+          .suppressions = {},
+          .machine = std::nullopt};
+}
+
+class Host {
+ public:
+  explicit Host(const std::string& folder)
+      : ends(folder),
+        source(ends.host, [this](const LineNews& line) { news.push_back(line); }),
+        processes(recording_options(folder + "/%p.htap", true), source.maker()) {
+    source.serve(processes);
+  }
+  bool meet() { return ends.meet(); }
+  void say(const Message& message) {
+    ends.target.link().line().send(message);
+    ++said;
+  }
+  // Until the host has taken all that was said.
+  bool take_all() {
+    return ends.run_until([this] {
+      source.take_news();
+      return ends.host.link().line().received() == said;
+    });
+  }
+  // As when the line is over.
+  void end_all() {
+    std::vector<pid_t> pids;
+    for (const collect::RecordedProcess& process : processes.all()) pids.push_back(process.pid);
+    for (const pid_t pid : pids) processes.end(pid, {});
+  }
+
+  test::TwoEnds ends;
+  uint64_t said = 0;
+  std::vector<LineNews> news;
+  RemoteSource source;
+  collect::RecordedProcesses processes;
+};
+
+class LyingTarget : public ::testing::Test {
+ protected:
+  std::unique_ptr<Host> host() {
+    auto made = std::make_unique<Host>(folder_.path());
+    EXPECT_TRUE(made->meet());
+    return made;
+  }
+  [[nodiscard]] size_t files() const {
+    const auto entries = std::filesystem::directory_iterator(folder_.path());
+    return static_cast<size_t>(
+        std::ranges::count_if(entries, [](const auto& entry) { return entry.path().extension() == ".htap"; }));
+  }
+
+  test::OwnFolder folder_;
+};
+
+// So that what is refused below is refused for what it says.
+TEST_F(LyingTarget, ThatDoesNotLieIsRecorded) {
+  const auto host = this->host();
+  std::vector<Message> said = Honest().session(1, 1000);
+  said.resize(9);  // up to the end of the recording
+  for (const Message& message : said) host->say(message);
+  ASSERT_TRUE(host->take_all());
+  ASSERT_EQ(host->processes.all().size(), 1u);
+  auto& recorded = *host->processes.all().front().recording;
+  EXPECT_EQ(recorded.figures().scans, 1u) << recorded.capture().notes.size();
+  EXPECT_EQ(recorded.marks().size(), 1u);
+  host->end_all();
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(LyingTarget, DoesNoHarmByAnyMessage) {
+  constexpr int kMessages = 100'000;
+  constexpr int kOfOneHost = 200;
+  test::MessageLies lies(17);
+  Honest honest;
+  std::unique_ptr<Host> host;
+  std::vector<Message> session;
+  size_t at = 0;
+  size_t recorded = 0;
+  for (int said = 0; said < kMessages; ++said, ++at) {
+    if (said % kOfOneHost == 0) {
+      if (host) host->end_all();
+      host.reset();
+      host = this->host();
+      at = session.size();
+    }
+    if (at >= session.size()) {
+      session = honest.session(1 + lies.pick(3), 1000 + lies.pick(3));
+      at = 0;
+    }
+    // In order, and in any order.
+    const Message& sound = session[lies.pick(3) != 0 ? at : lies.pick(session.size())];
+    host->say(at == 0 && lies.pick(2) == 0 ? sound : lies.of(sound));
+    const bool is_taken = lies.pick(50) != 0 || host->take_all();
+    ASSERT_TRUE(is_taken);
+    ASSERT_LE(host->processes.all().size(), 100u);
+    recorded += host->processes.all().size();
+  }
+  // What was said was about something.
+  EXPECT_GT(recorded, size_t{kMessages} / 2);
+  ASSERT_TRUE(host->take_all());
+  host->end_all();
+}
+
+TEST_F(LyingTarget, WithoutAResolutionOfTimesIsNotRecorded) {
+  for (const uint64_t resolution : {uint64_t{0}, uint64_t{2'000'000'000}, UINT64_MAX}) {
+    const auto host = this->host();
+    model::Capture capture = some_capture(1000);
+    capture.time_resolution_ns = resolution;
+    host->say(recording(1, capture));
+    ASSERT_TRUE(host->take_all());
+    EXPECT_TRUE(host->processes.empty()) << resolution;
+  }
+}
+
+TEST_F(LyingTarget, CannotTakeAnotherStreamsPlace) {
+  const auto host = this->host();
+  host->say(recording(1, some_capture(1000)));
+  host->say(recording(1, some_capture(1001)));
+  host->say(recording(2, some_capture(1000)));
+  ASSERT_TRUE(host->take_all());
+  ASSERT_EQ(host->processes.all().size(), 1u);
+  EXPECT_EQ(host->processes.all().front().pid, 1000);
+}
+
+TEST_F(LyingTarget, CannotMakeProcessesWithoutEnd) {
+  const auto host = this->host();
+  for (uint32_t i = 0; i < 2000; ++i) host->say(recording(i, some_capture(1000 + i)));
+  ASSERT_TRUE(host->take_all());
+  EXPECT_LE(host->processes.all().size(), 1000u);
+  EXPECT_LE(files(), 1000u);
+  EXPECT_TRUE(host->source.has_failed());
+}
+
+TEST_F(LyingTarget, ThatAsksAndDoesNotListenIsNotAnsweredWithoutEnd) {
+  const auto host = this->host();
+  const std::vector<Message> session = Honest().session(1, 1000);
+  for (size_t i = 0; i < 5; ++i) host->say(session[i]);
+  ASSERT_TRUE(host->take_all());
+  ReliableLine& line = host->ends.host.link().line();
+  // It is handed to the host's end, and the target's hears nothing of what that says.
+  for (int i = 0; i < 20'000; ++i) host->say(of_stream(Kind::kBlocksWanted, 1));
+  for (int i = 0; i < 5000; ++i) {
+    host->ends.target.link().proceed(std::chrono::steady_clock::now());
+    while (host->ends.target.next()) {
+    }
+    host->source.take_news();
+    ASSERT_LE(line.kept_bytes(), size_t{4} << 20);
+  }
+}
+
+// All events behind an allocation wait for the release of what is alive there, as long as one may still come.
+TEST_F(LyingTarget, CannotHoldEventsBackWithoutEnd) {
+  constexpr size_t kEvents = size_t{5} << 20;
+  const auto host = this->host();
+  host->say(recording(1, some_capture(1000)));
+  const MadeTables tables;
+  collect::RawStreamWriter writer(tables);
+  const auto event = [](wire::RecordKind kind) {
+    return wire::RawEvent{.time = 1000,
+                          .tagged_address = wire::make_tagged_address(kind, 1, 0x10000),
+                          .size_bytes = kind == wire::RecordKind::kAllocate ? 16u : 0u,
+                          .stack = wire::kRootCount,
+                          .thread = 1};
+  };
+  log::RawEvents events = {event(wire::RecordKind::kAllocate)};
+  for (size_t sent = 0; sent < kEvents; sent += events.size()) {
+    writer.add_drain(events, 1, {.complete_until = 0}, [](uint32_t) { return std::string(); });
+    Message message = of_stream(Kind::kBytes, 1);
+    message.fields.add(Field::kBytes, text_of(writer.take()));
+    host->say(message);
+    ASSERT_TRUE(host->take_all());
+    (void)host->processes.drain();
+    if (events.size() == 1) {
+      for (int i = 0; i < 32'000; ++i) {
+        events.push_back(event(wire::RecordKind::kAllocate));
+        events.push_back(event(wire::RecordKind::kRelease));
+      }
+    }
+  }
+  EXPECT_GT(host->processes.all().front().recording->figures().events, size_t{1} << 19);
+  host->end_all();
+}
+
+TEST_F(LyingTarget, CannotAnswerWhatNobodyAsked) {
+  const auto host = this->host();
+  for (uint64_t i = 0; i < 100; ++i) host->say({.kind = Kind::kAnswer, .number = i, .fields = {}});
+  ASSERT_TRUE(host->take_all());
+  Message refusal{.kind = Kind::kRefusal, .number = 1, .fields = {}};
+  refusal.fields.add(Field::kText, "no: \x1b[31m");
+  host->say(refusal);
+  host->ends.proceed();
+  RecordOrder order;
+  order.command = {"/bin/true"};
+  const auto begun = host->source.begin(order);
+  ASSERT_FALSE(begun.has_value());
+  EXPECT_EQ(begun.error().message, "no: \\x1b[31m");
+}
+
+TEST_F(LyingTarget, SaysNothingToATerminal) {
+  const auto host = this->host();
+  Message message{.kind = Kind::kNotRecorded, .number = 0, .fields = {}};
+  message.fields.add(Field::kText, "\x1b]0;title\x07");
+  host->say(message);
+  ASSERT_TRUE(host->take_all());
+  ASSERT_FALSE(host->news.empty());
+  EXPECT_EQ(host->news.back().text, "\\x1b]0;title\\x07");
+}
+
+TEST_F(LyingTarget, ChangesNothingOfWhoseRecordingItIs) {
+  const auto host = this->host();
+  host->say(recording(1, some_capture(1000)));
+  Message ended = of_stream(Kind::kEnded, 1);
+  model::Capture other = some_capture(4711);
+  other.suppressions = {{"file", "leak:all"}};
+  other.command = {"/bin/other"};
+  trace::ByteBuffer bytes;
+  trace::write_capture_start(bytes, other);
+  trace::write_capture_end(bytes, other);
+  ended.fields.add(Field::kCapture, text_of(bytes));
+  host->say(ended);
+  ASSERT_TRUE(host->take_all());
+  ASSERT_EQ(host->processes.all().size(), 1u);
+  const model::Capture& capture = host->processes.all().front().recording->capture();
+  EXPECT_EQ(capture.pid, 1000u);
+  EXPECT_EQ(capture.command, some_capture(1000).command);
+  EXPECT_TRUE(capture.suppressions.empty());
+}
+
+TEST_F(LyingTarget, WritesWhereTheHostWantsIt) {
+  // By default a trace has the program's name, in the folder where the host is.
+  const std::string inner = folder_.path() + "/inner";
+  std::filesystem::create_directory(inner);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(inner);
+  {
+    Host host(folder_.path());
+    collect::RecordedProcesses processes(recording_options("", false), host.source.maker());
+    host.source.serve(processes);
+    ASSERT_TRUE(host.meet());
+    uint32_t pid = 1000;
+    for (const char* const name : {"../../evil", "/etc/evil", "..", "", "a\nb\x1b[1m", "evil/"}) {
+      model::Capture capture = some_capture(pid);
+      capture.command = {name};
+      capture.executable = name;
+      host.say(recording(pid++, capture));
+    }
+    ASSERT_TRUE(host.take_all());
+    EXPECT_EQ(processes.all().size(), 6u);
+    for (const collect::RecordedProcess& process : processes.all()) {
+      EXPECT_EQ(process.recording->path().find('/'), std::string::npos) << process.recording->path();
+      EXPECT_EQ(process.recording->path().find('\x1b'), std::string::npos);
+    }
+  }
+  std::filesystem::current_path(before);
+}
+
+}  // namespace
+}  // namespace heaptap::remote

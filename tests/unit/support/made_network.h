@@ -1,0 +1,141 @@
+// A network without cables and without waiting: announcers and seekers on made-up machines, whose links are on segments. Time goes
+// on to whatever is due next.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "discovery/link.h"
+#include "discovery/packet.h"
+#include "discovery/responder.h"
+#include "discovery/seeker.h"
+
+namespace heaptap::discovery {
+
+inline IpAddress ipv4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
+  return {.family = Family::kIpv4, .bytes = {a, b, c, d}};
+}
+// fe80::NUMBER
+inline IpAddress ipv6(uint8_t number) {
+  IpAddress address{.family = Family::kIpv6, .bytes = {0xfe, 0x80}};
+  address.bytes.back() = number;
+  return address;
+}
+// 10.0.SEGMENT.MACHINE, and fe80::MACHINE. Its number is the segment's.
+inline Link made_link(uint8_t segment, uint8_t machine) {
+  return {.index = segment,
+          .name = "eth" + std::to_string(segment),
+          .addresses = {{ipv4(10, 0, segment, machine), 24}, {ipv6(machine), 64}}};
+}
+inline Link only_ipv4(Link link) {
+  std::erase_if(link.addresses, [](const LinkAddress& own) { return own.address.family == Family::kIpv6; });
+  return link;
+}
+
+class MadeNetwork {
+ public:
+  struct Sent {
+    uint64_t time_ns = 0;
+    size_t program = 0;
+    Packet packet;
+    Message message;
+  };
+
+  uint64_t now_ns = 1'000'000 * kSecond;
+  std::vector<Sent> sent;
+
+  Responder& announce(Service service, const std::string& host, std::vector<Link> links) {
+    auto made = std::make_unique<Responder>(std::move(service), host, programs_.size());
+    made->set_links(links, now_ns);
+    programs_.push_back({std::move(made), nullptr, std::move(links)});
+    return *programs_.back().responder;
+  }
+  Seeker& seek(std::vector<Link> links) {
+    auto made = std::make_unique<Seeker>();
+    made->set_links(links, now_ns);
+    programs_.push_back({nullptr, std::move(made), std::move(links)});
+    return *programs_.back().seeker;
+  }
+  void set_links(size_t program, const std::vector<Link>& links) {
+    Program& changed = programs_[program];
+    changed.links = links;
+    if (changed.responder) changed.responder->set_links(links, now_ns);
+    if (changed.seeker) changed.seeker->set_links(links, now_ns);
+  }
+  // The program ends, with a goodbye or without.
+  void end(size_t program, bool says_goodbye) {
+    const auto packets = says_goodbye ? programs_[program].responder->goodbye() : std::vector<Packet>();
+    programs_[program].responder->set_links({}, now_ns);
+    for (const Packet& packet : packets) deliver(program, packet);
+    programs_[program].links.clear();
+  }
+
+  void run_for(uint64_t time_ns) {
+    const uint64_t end_ns = now_ns + time_ns;
+    while (true) {
+      for (size_t program = 0; program < programs_.size(); ++program) {
+        for (const Packet& packet : programs_[program].due(now_ns)) deliver(program, packet);
+      }
+      uint64_t next_ns = end_ns;
+      for (const Program& program : programs_) next_ns = std::min(next_ns, program.next_deadline(now_ns));
+      if (now_ns >= end_ns && next_ns >= end_ns) return;
+      now_ns = std::max(next_ns, now_ns + 1000);  // a packet takes its time
+    }
+  }
+
+  // To all that is on a segment, as if one with this address had sent it.
+  void inject(unsigned segment, const Endpoint& from, const Message& message) {
+    for (Program& program : programs_) {
+      const Link* const link = find_link(program.links, segment);
+      if (link == nullptr || !link->has(from.address.family)) continue;
+      program.take({{segment, from.address.family}, from, write_message(message)}, now_ns);
+    }
+  }
+
+  [[nodiscard]] std::vector<Sent> sent_by(size_t program) const {
+    std::vector<Sent> found;
+    std::ranges::copy_if(sent, std::back_inserter(found), [&](const Sent& one) { return one.program == program; });
+    return found;
+  }
+
+ private:
+  struct Program {
+    std::unique_ptr<Responder> responder;
+    std::unique_ptr<Seeker> seeker;
+    std::vector<Link> links;
+
+    void take(const Packet& packet, uint64_t at_ns) const {
+      responder ? responder->take(packet, at_ns) : seeker->take(packet, at_ns);
+    }
+    [[nodiscard]] std::vector<Packet> due(uint64_t at_ns) const {
+      return responder ? responder->due(at_ns) : seeker->due(at_ns);
+    }
+    [[nodiscard]] uint64_t next_deadline(uint64_t at_ns) const {
+      return responder ? responder->next_deadline() : seeker->next_deadline(at_ns);
+    }
+  };
+
+  void deliver(size_t from, const Packet& packet) {
+    sent.push_back({now_ns, from, packet, read_message(packet.bytes).value()});
+    const Link* const link = find_link(programs_[from].links, packet.channel.link);
+    if (link == nullptr) return;
+    const auto own = std::ranges::find(link->addresses, packet.channel.family,
+                                       [](const LinkAddress& one) { return one.address.family; });
+    for (const Program& program : programs_) {
+      const Link* const other = find_link(program.links, packet.channel.link);
+      if (other == nullptr || !other->has(packet.channel.family)) continue;
+      const bool is_meant = !packet.peer || std::ranges::find(other->addresses, packet.peer->address,
+                                                              &LinkAddress::address) != other->addresses.end();
+      if (!is_meant) continue;
+      program.take({packet.channel, Endpoint{own->address, kMulticastPort}, packet.bytes}, now_ns);
+      if (packet.peer) return;  // of several programs of a machine one gets it
+    }
+  }
+
+  std::vector<Program> programs_;
+};
+
+}  // namespace heaptap::discovery

@@ -1,0 +1,68 @@
+// Both ends of a line between two machines, in one thread, over a UNIX socket in a folder of its own.
+#pragma once
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "remote/host_line.h"
+#include "remote/target_line.h"
+
+namespace heaptap::test {
+
+class OwnFolder {
+ public:
+  OwnFolder() { std::filesystem::create_directory(path_); }
+  ~OwnFolder() { std::filesystem::remove_all(path_); }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  static std::string next_name() {
+    static std::atomic<int> number;
+    return "heaptap-ends-" + std::to_string(getpid()) + "-" + std::to_string(++number);
+  }
+  std::string path_ = std::filesystem::temp_directory_path() / next_name();
+};
+
+struct TwoEnds {
+  static constexpr size_t kKeptBytes = size_t{1} << 20;
+
+  explicit TwoEnds(const std::string& folder) : TwoEnds(*channel::Address::of_file(folder + "/line")) {}
+
+  // Until something is so; false: it isn't.
+  bool run_until(const std::function<bool()>& is_so) {
+    constexpr std::chrono::seconds kHangs{20};
+    const auto until = std::chrono::steady_clock::now() + kHangs;
+    while (!is_so()) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      proceed();
+    }
+    return true;
+  }
+  void proceed() {
+    const auto now = std::chrono::steady_clock::now();
+    host.proceed(now);
+    target.proceed(now);
+  }
+  bool meet() {
+    return run_until([this] { return host.link().is_up() && target.link().is_up(); });
+  }
+
+  remote::HostLine target;  // the target's end
+  remote::TargetLine host;  // the host's end
+
+ private:
+  explicit TwoEnds(const channel::Address& address)
+      : target(std::make_unique<remote::Acceptor>(*channel::Listener::listen(address, {}, {})), kKeptBytes),
+        host("far", {address}, {}) {}
+};
+
+}  // namespace heaptap::test

@@ -1,0 +1,167 @@
+// The cache of files that came from other machines: what is let in, who may read it, and what goes when it is full.
+#include "symbols/file_cache.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "symbols/elf_file.h"
+
+namespace heaptap::symbols {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileCacheTest : public testing::Test {
+ public:
+  void SetUp() override {
+    folder = fs::path(testing::TempDir()) / ("file_cache." + std::to_string(getpid()));
+    fs::remove_all(folder);
+    std::ifstream own("/proc/self/exe", std::ios::binary);
+    std::ostringstream text;
+    text << own.rdbuf();
+    content = text.str();
+    build_id = ElfFile::open("/proc/self/exe")->build_id();
+    ASSERT_FALSE(build_id.empty());
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  [[nodiscard]] size_t count_files() const {
+    size_t count = 0;
+    for (const auto& each : fs::recursive_directory_iterator(folder)) count += each.is_regular_file() ? 1 : 0;
+    return count;
+  }
+  static mode_t mode_of(const fs::path& path) {
+    struct stat status{};
+    return stat(path.c_str(), &status) == 0 ? status.st_mode & 0777 : 0;
+  }
+  // One of some size that was used last so long ago.
+  static fs::path put(const fs::path& path, size_t bytes, time_t age_s) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << std::string(bytes, 'x');
+    const timespec when{.tv_sec = time(nullptr) - age_s, .tv_nsec = 0};
+    const timespec times[2] = {when, when};
+    EXPECT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+    return path;
+  }
+
+  fs::path folder;
+  std::string content;
+  std::string build_id;
+};
+
+TEST_F(FileCacheTest, AFileHasItsNameWhenItIsWhole) {
+  const FileCache cache(folder / "a" / "b");
+  auto file = cache.begin(build_id);
+  ASSERT_TRUE(file.has_value()) << file.error().message;
+  ASSERT_TRUE(file->write(std::string_view(content).substr(0, 1000)).has_value());
+  EXPECT_FALSE(fs::exists(cache.path_of(build_id)));
+  ASSERT_TRUE(file->write(std::string_view(content).substr(1000)).has_value());
+  ASSERT_TRUE(file->finish().has_value());
+  EXPECT_EQ(count_files(), 1U);
+  const auto kept = ElfFile::open(cache.path_of(build_id));
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(kept->build_id(), build_id);
+  EXPECT_EQ(fs::file_size(cache.path_of(build_id)), content.size());
+}
+
+TEST_F(FileCacheTest, NobodyElseReadsIt) {
+  const FileCache cache(folder / "a" / "b");
+  auto file = cache.begin(build_id);
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE(file->write(content).has_value());
+  ASSERT_TRUE(file->finish().has_value());
+  const fs::path path = cache.path_of(build_id);
+  EXPECT_EQ(mode_of(path), 0600U);
+  for (fs::path parent = path.parent_path(); parent != folder.parent_path(); parent = parent.parent_path()) {
+    EXPECT_EQ(mode_of(parent), 0700U) << parent;
+  }
+}
+
+TEST_F(FileCacheTest, AnotherFileIsNotLetIn) {
+  const FileCache cache(folder);
+  std::string other = build_id;
+  other.back() = static_cast<char>(other.back() ^ 1);
+  for (const std::string& bytes : {content, content.substr(0, 100), std::string("no ELF"), std::string()}) {
+    auto file = cache.begin(other);
+    ASSERT_TRUE(file.has_value());
+    ASSERT_TRUE(file->write(bytes).has_value());
+    EXPECT_FALSE(file->finish().has_value());
+  }
+  EXPECT_EQ(count_files(), 0U);
+}
+
+TEST_F(FileCacheTest, NothingIsLeftOfWhatWasGivenUp) {
+  const FileCache cache(folder);
+  {
+    auto file = cache.begin(build_id);
+    ASSERT_TRUE(file.has_value());
+    ASSERT_TRUE(file->write(content).has_value());
+    NewCacheFile moved = *std::move(file);
+    EXPECT_EQ(count_files(), 1U);
+  }
+  EXPECT_EQ(count_files(), 0U);
+}
+
+TEST_F(FileCacheTest, WhatWasNotUsedForLongGoesFirst) {
+  const FileCache cache(folder, 250'000);
+  const std::string used("\xaa\x01", 2);
+  const fs::path oldest = put(cache.path_of(used), 100'000, 4000);
+  const fs::path older = put(folder / ".build-id/bb/02", 100'000, 3000);
+  const fs::path newer = put(folder / ".build-id/cc/03", 100'000, 2000);
+  cache.note_use(used);
+  cache.make_room();
+  EXPECT_TRUE(fs::exists(oldest));
+  EXPECT_FALSE(fs::exists(older));
+  EXPECT_TRUE(fs::exists(newer));
+}
+
+TEST_F(FileCacheTest, TheLastFileStaysHoweverLargeItIs) {
+  const FileCache cache(folder, 1000);
+  const fs::path older = put(folder / ".build-id/bb/02", 10'000, 3000);
+  const fs::path newer = put(folder / ".build-id/cc/03", 10'000, 2000);
+  cache.make_room();
+  EXPECT_FALSE(fs::exists(older));
+  EXPECT_TRUE(fs::exists(newer));
+}
+
+TEST_F(FileCacheTest, WhatAKilledProgramLeftGoes) {
+  const FileCache cache(folder);
+  const fs::path left = put(folder / "fetched.abcdef", 10, 100'000);
+  const fs::path written_now = put(folder / "fetched.ghijkl", 10, 10);
+  const fs::path strange = put(folder / "notes", 10, 100'000);
+  cache.make_room();
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(written_now));
+  EXPECT_TRUE(fs::exists(strange));
+}
+
+TEST_F(FileCacheTest, LiesWhereTheUserKeepsCaches) {
+  const char* const home = std::getenv("HOME");
+  const std::string before = home == nullptr ? "" : home;
+  setenv("XDG_CACHE_HOME", "/somewhere", 1);
+  EXPECT_EQ(FileCache::of_user()->path_of("\xab\xcd"), "/somewhere/heaptap/.build-id/ab/cd");
+  setenv("XDG_CACHE_HOME", "not/absolute", 1);
+  setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(FileCache::of_user()->path_of("\xab\xcd"), "/home/me/.cache/heaptap/.build-id/ab/cd");
+  unsetenv("HOME");
+  EXPECT_FALSE(FileCache::of_user().has_value());
+  if (!before.empty()) setenv("HOME", before.c_str(), 1);
+  unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_F(FileCacheTest, AFolderThatCannotBeMadeIsTold) {
+  std::ofstream(folder) << "a file";
+  const auto file = FileCache(folder / "below").begin(build_id);
+  ASSERT_FALSE(file.has_value());
+  EXPECT_NE(file.error().message.find(folder.string()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heaptap::symbols
