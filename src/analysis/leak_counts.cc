@@ -25,9 +25,12 @@ report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
   return leaks.reachable;
 }
 
-// The block of malloc that a block of a pool lies in, to which it has a pointer (see collect/pool_cut.h); kNoBlock: it is in a mapping.
+}  // namespace
+
+// A block of a pool has a pointer to what it lies in (see collect/pool_cut.h).
 uint32_t memory_of(const model::HeapScan& scan, uint32_t pooled) {
   const model::ScannedBlock& block = scan.blocks[pooled];
+  if (block.number < model::kFirstPooledNumber) return model::kNoBlock;
   for (uint32_t i = scan.pointers_begin[pooled]; i < scan.pointers_begin[pooled + 1]; ++i) {
     const uint32_t to = scan.pointers[i].to;
     const model::ScannedBlock& memory = scan.blocks[to];
@@ -36,8 +39,6 @@ uint32_t memory_of(const model::HeapScan& scan, uint32_t pooled) {
   }
   return model::kNoBlock;
 }
-
-}  // namespace
 
 LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached)
     : classes_(leaks::classify_reached(scan, rules.options, std::move(reached))) {
@@ -123,7 +124,9 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     if (state != BlockState::kIndirect || suppressed || ignored) continue;
     const model::SiteId holder = scan.blocks[classes_.leaders[i]].site;
     note_holder(block.site, holder);
-    counts_for(holder).below.add_block(block.size_bytes);
+    const uint32_t memory = memory_of(scan, static_cast<uint32_t>(i));
+    const bool is_within = memory != model::kNoBlock && is_leak(memory, /*or_possible=*/false);
+    if (!is_within) counts_for(holder).below.add_block(block.size_bytes);
   }
 }
 

@@ -9,6 +9,9 @@
 
 namespace heaptap::analysis {
 
+// The block of malloc that a block of a pool lies in; kNoBlock: it is none of a pool, or lies in a mapping.
+uint32_t memory_of(const model::HeapScan& scan, uint32_t pooled);
+
 class LeakCounts {
  public:
   // Whether the blocks of a site count at all, and whether its leaks are known ones.

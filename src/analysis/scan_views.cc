@@ -23,12 +23,18 @@ class Changes {
 
   void add_lost(const JudgedLeaks& judged, const std::vector<uint32_t>& blocks,
                 report::BlockCount report::LossChange::* which) {
+    std::vector<bool> is_shown(judged.scan.blocks.size());
     for (const uint32_t block : blocks) {
       const bool is_hidden = judged.counts.is_suppressed(block) || judged.counts.is_ignored(block);
-      if (is_hidden || !judged.counts.is_counted(block)) continue;
+      is_shown[block] = !is_hidden && judged.counts.is_counted(block);
+    }
+    for (const uint32_t block : blocks) {
+      if (!is_shown[block]) continue;
       const model::ScannedBlock& lost = judged.scan.blocks[block];
-      (total_.*which).add_block(lost.size_bytes);
       (stacks_[context_.index.id_of(lost.site)].*which).add_block(lost.size_bytes);
+      // A block of a pool has no bytes of its own beside the memory that it lies in.
+      const uint32_t memory = memory_of(judged.scan, block);
+      if (memory == model::kNoBlock || !is_shown[memory]) (total_.*which).add_block(lost.size_bytes);
     }
   }
 

@@ -15,11 +15,11 @@ base::Error why_broken(int error_number) {
   return make_error({"the connection broke: ", base::reason_of(error_number)});
 }
 
-base::Error why_not_plain(uint8_t first) {
+base::Error why_not_plain(uint8_t first, Role role) {
   if (first == kTlsHandshake || first == kTlsAlert) {
     return make_error({"the other side has a token and wants encryption, this one has none: give both the same token"});
   }
-  return make_error({"what answers there is no heaptap, or one of another version: check the address"});
+  return why_no_greeting(role);
 }
 
 base::Error why_hung_up(const Transfer& got) {
@@ -62,7 +62,7 @@ void PlainSession::say_greeting(ByteStream& stream) {
 void PlainSession::hear(std::span<const uint8_t> bytes) {
   for (const uint8_t byte : bytes) {
     if (byte != static_cast<uint8_t>(kPlainGreeting[heard_bytes_])) {
-      set_failed(why_not_plain(heard_bytes_ == 0 ? byte : 0));
+      set_failed(why_not_plain(heard_bytes_ == 0 ? byte : 0, role_));
       return;
     }
     ++heard_bytes_;

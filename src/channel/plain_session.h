@@ -19,6 +19,8 @@ constexpr uint8_t kTlsHandshake = 22;
 
 class PlainSession : public Session {
  public:
+  explicit PlainSession(Role role) : role_(role) {}
+
   void greet(ByteStream& stream) override;
   void read(ByteStream& stream, std::vector<uint8_t>& out) override;
   void write(ByteStream& stream, ByteQueue& queue) override;
@@ -29,6 +31,7 @@ class PlainSession : public Session {
   void say_greeting(ByteStream& stream);
   void hear(std::span<const uint8_t> bytes);
 
+  const Role role_;
   size_t said_bytes_ = 0;   // of the greeting
   size_t heard_bytes_ = 0;  // of the other's
 };

@@ -50,7 +50,7 @@ base::Result<> check(const Security& security, const Address& address) {
 }
 
 base::Result<std::unique_ptr<Session>> make_session(Role role, const Security& security) {
-  if (!security.token) return std::make_unique<PlainSession>();
+  if (!security.token) return std::make_unique<PlainSession>(role);
   TlsSession::Seed seed;
   if (!fill(seed)) return fail({"can't encrypt: the kernel gives no random numbers: ", base::reason_of(errno)});
   return std::make_unique<TlsSession>(role, *security.token, seed);

@@ -33,11 +33,11 @@ uint8_t g_nobody = 0;
 const br_x509_certificate kNobody{&g_nobody, 1};
 const br_x500_name kNobodysName{&g_nobody, 1};
 
-base::Error why_first_byte(uint8_t byte) {
+base::Error why_first_byte(uint8_t byte, Role role) {
   if (byte == static_cast<uint8_t>(kPlainGreeting[0])) {
     return make_error({"the other side has no token, this one has one and wants encryption: give both the same token"});
   }
-  return make_error({"what answers there is no heaptap, or one of another version: check the address"});
+  return why_no_greeting(role);
 }
 
 base::Error why_error(int error, bool is_ready) {
@@ -71,7 +71,7 @@ uint8_t alert_for(int error) {
 }  // namespace
 
 TlsSession::TlsSession(Role role, const Token& token, const Seed& seed)
-    : token_(token), engine_(role == Role::kListener ? &listener_.eng : &connector_.eng) {
+    : role_(role), token_(token), engine_(role == Role::kListener ? &listener_.eng : &connector_.eng) {
   const bool listens = role == Role::kListener;
   const Token::Key& own = listens ? token_.listeners_key() : token_.connectors_key();
   // BearSSL doesn't write to keys.
@@ -126,7 +126,7 @@ void TlsSession::greet(ByteStream& stream) {
   while (state() == State::kGreeting && receive_record(stream)) {
     send_records(stream);
     if (state() != State::kGreeting || heard_bytes_ <= kMaxGreetingBytes) continue;
-    set_failed(make_error({"what answers there greets without an end: it is no heaptap, check the address"}));
+    set_failed(why_no_greeting(role_));
     say_alert(kUnexpectedMessage);
   }
 }
@@ -171,7 +171,7 @@ bool TlsSession::receive_record(ByteStream& stream) {
 
 bool TlsSession::hear_first(uint8_t byte) {
   if (byte == kTlsHandshake || byte == kTlsAlert) return true;
-  set_failed(why_first_byte(byte));
+  set_failed(why_first_byte(byte, role_));
   say_alert(kUnexpectedMessage);
   return false;
 }

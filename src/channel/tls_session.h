@@ -52,6 +52,7 @@ class TlsSession : public Session {
   void judge();
   void say_alert(uint8_t description);
 
+  const Role role_;
   Token token_;
   br_ssl_engine_context* engine_;  // of one of these
   br_ssl_server_context listener_{};

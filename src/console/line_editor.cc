@@ -1,5 +1,6 @@
 #include "console/line_editor.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <histedit.h>
 #include <poll.h>
@@ -15,6 +16,9 @@
 #include <cstdlib>
 #include <cwchar>
 #include <string_view>
+#include <utility>
+
+#include "base/unique_fd.h"
 
 namespace heaptap::console {
 namespace {
@@ -77,6 +81,13 @@ class WatchedSignals {
   sigset_t mask_before_{};
   std::array<struct sigaction, kSignals.size()> before_{};
 };
+
+// Keys, read without waiting: what poll() told of can be gone by then, as Ctrl-C drops what was typed before it. A description of its
+// own, since others share that of stdin. Without a right to open the terminal, as after su(1), it is stdin.
+base::UniqueFd open_keys() {
+  base::UniqueFd own(open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return own ? std::move(own) : base::UniqueFd(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+}
 
 size_t columns_of_terminal() {
   winsize size{};
@@ -264,14 +275,14 @@ struct LineEditor::Terminal {
     std::mbstate_t state{};
     while (true) {
       if (answer_signals(character)) return ended_by != 0 ? 0 : 1;
-      std::array<pollfd, 2> waits{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+      std::array<pollfd, 2> waits{pollfd{.fd = keys.get(), .events = POLLIN, .revents = 0},
                                   pollfd{.fd = surroundings.news.wait_for(), .events = POLLIN, .revents = 0}};
       if (ppoll(waits.data(), waits.size(), nullptr, &signals->open_mask()) < 0) continue;  // a signal
       if (waits[1].revents != 0) tell_news();
       if (waits[0].revents == 0) continue;
       char byte = 0;
-      const ssize_t count = ::read(STDIN_FILENO, &byte, 1);
-      if (count < 0 && errno == EINTR) continue;
+      const ssize_t count = ::read(keys.get(), &byte, 1);
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (count <= 0) return 0;
       const size_t length = std::mbrtowc(&character, &byte, 1, &state);
       if (length == static_cast<size_t>(-2)) continue;  // a part of one
@@ -284,6 +295,7 @@ struct LineEditor::Terminal {
   }
 
   Surroundings surroundings;
+  const base::UniqueFd keys = open_keys();
   EditLine* edit = nullptr;
   History* history = nullptr;
   std::string prompt;

@@ -56,12 +56,11 @@ base::Result<int> record_to_file(const Options& options) {
 }
 
 // False: it isn't wanted any more.
-bool wait_for_host(const Options& options, remote::HostLine& host) {
+bool wait_for_host(remote::HostLine& host) {
   constexpr int kPauseMs = 200;
   while (!host.has_met_host()) {
     if (collect::stop_signals::requests() > 0) return false;
     host.wait(kPauseMs);
-    tell(options, host.take_news());
   }
   return true;
 }
@@ -73,7 +72,6 @@ void see_off(const Options& options, remote::HostLine& host, std::chrono::nanose
   if (!host.has_met_host()) say(options, "all that was recorded has ended; it waits for a host");
   while (!host.has_left() && collect::stop_signals::requests() == 0) {
     host.wait(kPauseMs);
-    tell(options, host.take_news());
     while (const auto message = host.next()) {
       if (message->kind == control::Kind::kFarewell) host.say_farewell();
       if (message->number != 0) {
@@ -97,12 +95,13 @@ base::Result<int> record_for_later_host(const Options& options) {
       options.goes_to_host ? go_to(options, *address, *security) : listen(options, *address, *security, announcement);
   if (!connections) return std::unexpected(std::move(connections).error());
   remote::HostLine host(*std::move(connections), buffer_bytes(options));
+  host.set_teller([&options](const remote::LineNews& news) { tell(options, news); });
   host.set_companion(announcement);
   announcement.set_program(program_of(options.order));
   host.begin_own_session();
   if (options.wait) {
     collect::stop_signals::forward_to(0);
-    if (!wait_for_host(options, host)) return base::fail("nothing was begun: no host came");
+    if (!wait_for_host(host)) return base::fail("nothing was begun: no host came");
   }
   const remote::TargetOptions target = target_options(options);
   const auto recorded = remote::record_for_host_to_come(options.order, target, host);

@@ -77,11 +77,11 @@ base::Result<> serve_session(const remote::TargetOptions& target, remote::HostLi
 void serve_host(const Options& options, const remote::TargetOptions& target, remote::HostLine& host,
                 const ProgramTeller& tell_program) {
   constexpr int kPauseMs = 200;
+  host.set_teller([&options](const remote::LineNews& news) { tell(options, news); });
   while (!host.has_session() && !host.is_cut_off() && collect::stop_signals::requests() == 0) host.wait(kPauseMs);
   if (!host.has_session()) return;
   say(options, "a host is here: " + host.link().peer());
   if (const auto done = serve_session(target, host, tell_program); !done) say(options, done.error().message);
-  tell(options, host.take_news());
   say(options, "the recording is over");
 }
 
@@ -124,7 +124,7 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Address& ad
     if (collect::stop_signals::requests() > 0) switchboard->close_to_new("heaptap-target is being ended there");
     switchboard->proceed(Clock::now());
     hand_on_requests(*switchboard, handed_on);
-    tell(options, switchboard->take_news());
+    for (const remote::LineNews& news : switchboard->take_news()) tell(options, news);
     announcement.set_program(switchboard->programs());
     while (auto session = switchboard->next_session()) {
       had_one = true;

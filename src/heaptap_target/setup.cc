@@ -99,16 +99,11 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& opt
   return std::make_unique<remote::Connector>(address, security);
 }
 
-void tell(const Options& options, const std::vector<remote::LineNews>& news) {
-  for (const remote::LineNews& each : news) {
-    if (each.kind != remote::LineNews::Kind::kRefused) {
-      say(options, each.text);
-    } else if (can_complain()) {
-      const std::string others =
-          each.others > 0 ? "; so were " + std::to_string(each.others) + " others before it" : "";
-      complain(each.peer + " was refused: " + each.text + others);
-    }
-  }
+void tell(const Options& options, const remote::LineNews& news) {
+  if (news.kind != remote::LineNews::Kind::kRefused) return say(options, news.text);
+  if (!can_complain()) return;
+  const std::string others = news.others > 0 ? "; so were " + std::to_string(news.others) + " others before it" : "";
+  complain(news.peer + " was refused: " + news.text + others);
 }
 
 std::string program_of(const remote::RecordOrder& order) {

@@ -2,7 +2,6 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "channel/security.h"
@@ -19,7 +18,7 @@ void say(const Options& options, const std::string& line);
 // An error, at all events.
 void complain(const std::string& line);
 // What became of the line. Who was refused is said at all events, unless it would have to wait for whoever reads that.
-void tell(const Options& options, const std::vector<remote::LineNews>& news);
+void tell(const Options& options, const remote::LineNews& news);
 
 remote::TargetOptions target_options(const Options& options);
 // For people who look for a target.

@@ -166,12 +166,6 @@ class Document {
 
   static int64_t place_or_none(uint32_t place) { return place == CallNodes::kNone ? -1 : int64_t{place}; }
 
-  // The form of the function, and what the program calls what it allocated: "sized, tag: request/parse".
-  static std::string form_of(const StackEntry& stack) {
-    const std::string labels = report::labels_of(stack);
-    return stack.variant + (stack.variant.empty() || labels.empty() ? "" : ", ") + labels;
-  }
-
   // Of each row: of a stack, or of several that are folded. Without frames and threads.
   std::vector<StackEntry> row_figures() const {
     std::vector<StackEntry> figures(rows_.rows.size());
@@ -182,7 +176,7 @@ class Document {
       figures[i].id = first.id;
       figures[i].function = first.function;
       figures[i].mapping = first.mapping;
-      if (rows_.rows[i].folded == 0) figures[i].variant = form_of(first);
+      if (rows_.rows[i].folded == 0) figures[i].variant = first.variant;
     }
     return figures;
   }
@@ -198,6 +192,9 @@ class Document {
       const model::Frame* const telling =
           row.folded != 0 ? nullptr : report::telling_frame(report_.list(indices), report_.skipped);
       return telling == nullptr ? int64_t{-1} : telling - report_.frames.data();
+    });
+    table.column("label", rows_.rows, [&](const Row& row) {
+      return strings_.number_of(row.folded != 0 ? "" : report::labels_of(report_.stacks[row.stack]));
     });
     const auto column = [&](const char* name, auto value) { table.column(name, figures, value); };
     column("id", [](const StackEntry& stack) { return stack.id; });

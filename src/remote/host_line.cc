@@ -152,7 +152,6 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
 
 void HostLine::take_candidate(TimePoint now) {
   connections_->proceed(now);
-  for (LineNews& each : connections_->take_news()) news_.push_back(std::move(each));
   if (candidate_.has_connection()) return;
   auto connection = connections_->next(!link_.has_connection(), now);
   if (!connection) return;
@@ -160,21 +159,29 @@ void HostLine::take_candidate(TimePoint now) {
   candidate_since_ = now;
 }
 
+void HostLine::hear_candidate(TimePoint now) {
+  const std::string peer = candidate_.peer();
+  candidate_.proceed(now);
+  if (candidate_.is_refused()) return;
+  if (candidate_.has_connection()) return judge_candidate(now);
+  if (!peer.empty() && !candidate_.line().is_sound()) refusals_.add(peer, candidate_.why_down(), now);
+}
+
 void HostLine::judge_candidate(TimePoint now) {
   const std::optional<Greeting> greeting = candidate_.line().greeting();
   if (!greeting) {
-    if (now - candidate_since_ > kMaxGreeting) candidate_.drop("it said nothing");
-    return;
+    if (now - candidate_since_ <= kMaxGreeting) return;
+    refusals_.add(candidate_.peer(), "it didn't greet in time", now);
+    return candidate_.drop("");
   }
   if (greeting->major != control::kMajorVersion) {
-    return candidate_.refuse(
-        base::make_error("heaptap-target speaks version {} of the protocol, heaptap version {}: take "
-                         "both from the same release",
-                         control::kMajorVersion, greeting->major)
-            .message,
-        now);
+    return refuse(base::make_error("heaptap-target speaks version {} of the protocol, heaptap version {}: take "
+                                   "both from the same release",
+                                   control::kMajorVersion, greeting->major)
+                      .message,
+                  now);
   }
-  if (refuse(*greeting, now)) return;
+  if (turn_away(*greeting, now)) return;
   // Who took it over before, and got nothing of it, isn't to come back.
   if (!has_session() || greeting->session.empty()) {
     const std::string name = std::exchange(next_session_, {});
@@ -183,19 +190,29 @@ void HostLine::judge_candidate(TimePoint now) {
   if (!link_.take_over(candidate_, now)) link_.drop("the host claims to have what was never sent");
 }
 
+void HostLine::refuse(std::string_view why, TimePoint now) {
+  refusals_.add(candidate_.peer(), why, now);
+  candidate_.refuse(why, now);
+}
+
+void HostLine::tell_news() {
+  for (const LineNews& each : connections_->take_news()) teller_(each);
+  for (const LineNews& each : refusals_.take()) teller_(each);
+}
+
 // True: whoever greeted in this way has no place here, and was told so.
-bool HostLine::refuse(const Greeting& greeting, TimePoint now) {
+bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
   if (!greeting.session.empty()) {
     if (greeting.session == link_.line().session()) return false;
-    candidate_.refuse("the recording that was under way there is over", now);
+    refuse("the recording that was under way there is over", now);
   } else if (!has_session()) {
     if (!greeting.takes_over) return false;
-    candidate_.refuse("nothing is recorded there yet: `heaptap run -H` begins it", now);
+    refuse("nothing is recorded there yet: `heaptap run -H` begins it", now);
   } else if (!is_own_session_ || link_.is_up() || !link_.line().keeps_all()) {
-    candidate_.refuse("it records for another host already", now);
+    refuse("it records for another host already", now);
   } else {
     if (greeting.takes_over) return false;
-    candidate_.refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);
+    refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);
   }
   return true;
 }
@@ -203,8 +220,8 @@ bool HostLine::refuse(const Greeting& greeting, TimePoint now) {
 void HostLine::proceed(TimePoint now) {
   if (companion_ != nullptr) companion_->serve();
   take_candidate(now);
-  candidate_.proceed(now);
-  if (candidate_.has_connection() && !candidate_.is_refused()) judge_candidate(now);
+  hear_candidate(now);
+  tell_news();
   send_file();
   link_.proceed(now);
   if (link_.is_up()) {

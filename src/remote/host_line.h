@@ -17,6 +17,7 @@
 #include "remote/offered_files.h"
 #include "remote/outlet.h"
 #include "remote/patience.h"
+#include "remote/refusals.h"
 #include "remote/row_store.h"
 
 namespace heaptap::remote {
@@ -60,6 +61,8 @@ class HostLine final : public Outlet {
   // The host tells, or while nobody has anything of it yet, what waits here.
   base::Result<collect::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
                                                 const std::function<void()>& meanwhile) override;
+  // Is told at once who was sent away.
+  void set_teller(std::function<void(const LineNews&)> teller) { teller_ = std::move(teller); }
   void set_patience(PatienceLimits limits) { patience_ = limits; }
   // No connection comes any more, and there is none.
   [[nodiscard]] bool is_cut_off() const { return connections_->is_over() && !link_.has_connection(); }
@@ -76,14 +79,16 @@ class HostLine final : public Outlet {
   }
   // Since when there is no connection to the session's host; none: there is one.
   [[nodiscard]] std::optional<TimePoint> alone_since() const { return alone_since_; }
-  std::vector<LineNews> take_news() { return std::exchange(news_, {}); }
 
  private:
   void take_candidate(TimePoint now);
+  void hear_candidate(TimePoint now);
   void judge_candidate(TimePoint now);
+  void tell_news();
   std::optional<control::Message> receive();
   void send_file();
-  bool refuse(const Greeting& greeting, TimePoint now);
+  bool turn_away(const Greeting& greeting, TimePoint now);
+  void refuse(std::string_view why, TimePoint now);
   bool keep(control::Message message);
 
   std::unique_ptr<ConnectionSource> connections_;
@@ -104,7 +109,8 @@ class HostLine final : public Outlet {
   size_t kept_bytes_ = 0;              // of these
   uint64_t questions_ = 0;             // about what is alive, so far
   PatienceLimits patience_{.silence = std::chrono::seconds(20), .in_all = std::chrono::minutes(5)};
-  std::vector<LineNews> news_;
+  Refusals refusals_;
+  std::function<void(const LineNews&)> teller_ = [](const LineNews&) {};
 };
 
 }  // namespace heaptap::remote

@@ -120,8 +120,9 @@ std::string Switchboard::programs() const {
 }
 
 std::vector<LineNews> Switchboard::take_news() {
-  for (LineNews& each : connections_->take_news()) news_.push_back(std::move(each));
-  return std::exchange(news_, {});
+  std::vector<LineNews> news = refusals_.take();
+  for (LineNews& each : connections_->take_news()) news.push_back(std::move(each));
+  return news;
 }
 
 void Switchboard::take_candidates(TimePoint now) {
@@ -134,17 +135,8 @@ void Switchboard::take_candidates(TimePoint now) {
   }
 }
 
-void Switchboard::report(const Candidate& candidate, std::string_view why, TimePoint now) {
-  if (!reports_.begin("", now)) {
-    ++unreported_;
-    return;
-  }
-  news_.push_back(
-      {LineNews::Kind::kRefused, std::string(why), candidate.connection.peer(), std::exchange(unreported_, 0)});
-}
-
 void Switchboard::refuse(Candidate& candidate, std::string_view why, TimePoint now) {
-  report(candidate, why, now);
+  refusals_.add(candidate.connection.peer(), why, now);
   candidate.line.refuse(why);
   const std::string text = candidate.line.take_outgoing(kMaxHeardBytes, now);
   candidate.connection.write(bytes_of(text));
@@ -166,9 +158,9 @@ void Switchboard::judge(Candidate& candidate, TimePoint now) {
     const bool makes_sense = candidate.line.is_sound() && candidate.heard.size() <= kMaxHeardBytes;
     candidate.is_over = !makes_sense || now - candidate.since > kMaxGreeting;
     if (!makes_sense) {
-      report(candidate, base::make_error("what came from there is not heaptap's protocol").message, now);
+      refusals_.add(candidate.connection.peer(), "what came from there is not heaptap's protocol", now);
     } else if (candidate.is_over) {
-      report(candidate, base::make_error("it didn't greet in time").message, now);
+      refusals_.add(candidate.connection.peer(), "it didn't greet in time", now);
     }
     return;
   }

@@ -18,12 +18,12 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "channel/attempt_limits.h"
 #include "channel/connection.h"
 #include "model/row_table.h"
 #include "remote/connection_source.h"
 #include "remote/kept_rows.h"
 #include "remote/line_news.h"
+#include "remote/refusals.h"
 #include "remote/reliable_line.h"
 
 namespace heaptap::remote {
@@ -104,8 +104,6 @@ class Switchboard {
   void take_candidates(TimePoint now);
   void judge(Candidate& candidate, TimePoint now);
   void refuse(Candidate& candidate, std::string_view why, TimePoint now);
-  // Of one that is sent away: of many that come at once not all are named.
-  void report(const Candidate& candidate, std::string_view why, TimePoint now);
   void make_session(Candidate& candidate, TimePoint now);
   void connect(Session& session, Candidate& candidate, TimePoint now);
   static void pass_on(Session& session, TimePoint now);
@@ -118,9 +116,7 @@ class Switchboard {
   std::list<Candidate> candidates_;
   std::list<Session> sessions_;
   std::list<NewSession> new_sessions_;
-  std::vector<LineNews> news_;
-  channel::AttemptLimits reports_;
-  uint64_t unreported_ = 0;
+  Refusals refusals_;
   KeptRows rows_;
 };
 

@@ -425,6 +425,7 @@ Json capture_json(const Report& report) {
             {"events_kept", report.has_events},
             {"lost_events", capture.lost_events},
             {"truncated", capture.truncated},
+            {"running", capture.running},
             {"damage", or_null(capture.damage)},
             {"heaptap_version", capture.heaptap_version}};
   if (!is_own) json["imported_from"] = capture.import.tool;

@@ -298,7 +298,6 @@ class OnATerminal(TraceCase):
                 terminal = Terminal(self, self.trace, columns=columns, **environment)
                 terminal.until(r"> $")
                 terminal.type("marks and some words more than fit")
-                terminal.until("f")  # it is read
                 terminal.resize(30)
                 terminal.type("\x03")
                 terminal.until(r"> $")
@@ -307,6 +306,17 @@ class OnATerminal(TraceCase):
                 terminal.until(r"> $")
                 terminal.type("\x04")
                 self.assertEqual(terminal.status(), 0)
+
+    def test_control_c_in_the_middle_of_what_is_typed(self):
+        """It drops what the console was told of and hasn't read yet."""
+        for _ in range(50):
+            terminal = Terminal(self, self.trace)
+            terminal.until(r"> $")
+            terminal.type("marks and some words")
+            terminal.type("\x03")
+            terminal.until(r"> $")
+            terminal.type("\x04")
+            self.assertEqual(terminal.status(), 0)
 
     def test_a_terminal_that_goes_away(self):
         terminal = Terminal(self, self.trace)

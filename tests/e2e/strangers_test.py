@@ -123,9 +123,28 @@ class Strangers(heaptap_test.TestCase):
         lines = log.read_text().splitlines()
         for line in lines:
             self.assertRegex(line, r"^heaptap-target: user \d+ was refused: ")
-        self.assertIn("what answers there is no heaptap", lines[0])
+        self.assertIn("what came from there is not heaptap's protocol", lines[0])
         self.assertIn("sent away unheard", lines[-1])
         self.assertLess(len(lines), 20)
+
+    def test_one_that_records_by_itself_logs_them_while_it_records(self):
+        log = self.folder / "target.err"
+        greeting = b"heaptap channel 1\n"
+        with log.open("wb") as errors, \
+                far.waiting(self.address, "run", "-q", "--listen", self.address, "--", "sleep", "300", stderr=errors) as target:
+            self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=15)
+            self.knock(greeting + b"\xff\xff\xff\xff", patience_s=15)
+            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
+            self.assertEqual(done.status, 125, str(done))
+            self.assertIn(b"it records by itself already: `heaptap connect ADDRESS` takes that over", done.stderr)
+            self.knock(greeting + HELLO + message(64, 0, [(80, b"x" * 16), (64, varint(0))]), patience_s=15)
+            far.wait_for(lambda: log.read_bytes().count(b" was refused: ") == 4, "each is logged")
+            self.assertIsNone(target.poll())
+        why = [line.partition(" was refused: ")[2] for line in log.read_text().splitlines() if " was refused: " in line]
+        self.assertEqual(why, ["what came from there is not heaptap's protocol, or that of another version",
+                               "what came from there is not heaptap's protocol",
+                               "it records by itself already: `heaptap connect ADDRESS` takes that over",
+                               "the recording that was under way there is over"])
 
     def test_nobody_waits_for_whoever_does_not_read_the_log(self):
         reader, writer = os.pipe()

@@ -26,7 +26,7 @@ using test::MemoryStream;
 
 std::unique_ptr<Session> make_session(Role role, bool has_token) {
   static const channel::Token kToken = *channel::Token::from_text("MxM2YQ3q1kTj0wYmY0c8Qk7mT0v5p3nA", "a fuzzer");
-  if (!has_token) return std::make_unique<channel::PlainSession>();
+  if (!has_token) return std::make_unique<channel::PlainSession>(role);
   return std::make_unique<channel::TlsSession>(role, kToken, channel::TlsSession::Seed{});
 }
 

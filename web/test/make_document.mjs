@@ -74,7 +74,7 @@ class CallTree {
   }
 }
 
-const columnNames = 'id node function variant mapping telling folded allocations frees allocated_bytes live_blocks live_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes suppressed_blocks suppressed_bytes below_blocks below_bytes'.split(' ');
+const columnNames = 'id node function variant label mapping telling folded allocations frees allocated_bytes live_blocks live_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes suppressed_blocks suppressed_bytes below_blocks below_bytes'.split(' ');
 
 // How the blocks of a stack come and go.
 const PATTERNS = {
@@ -136,7 +136,7 @@ const toColumns = (rows, names) => Object.fromEntries(names.map((name) => [name,
 function stackRow(tree, { node, allocator, telling, folded = 0 }, figures, id, isScanned) {
   const of = (state, what) => (isScanned ? figures.left[state]?.[what] ?? 0 : null);
   const row = {
-    id, node, function: tree.strings.of(allocator), variant: 0, mapping: 0, telling, folded,
+    id, node, function: tree.strings.of(allocator), variant: 0, label: 0, mapping: 0, telling, folded,
     allocations: figures.allocations, frees: figures.frees, allocated_bytes: figures.allocated_bytes, live_blocks: figures.live_blocks,
     live_bytes: figures.live_bytes, peak_bytes: figures.peak_bytes, temporary_allocations: figures.temporary, lifetime_ns: figures.frees > 0 ? 1500000 : null,
     below_blocks: isScanned ? 0 : null, below_bytes: isScanned ? 0 : null,

@@ -333,6 +333,15 @@ test('lost events and a cut recording stand under what could not be seen', async
   assert.match(notes, /incomplete: a frame is cut off/);
 });
 
+test('of a recording that goes on there stands up to when it is known', async () => {
+  const live = structuredClone(document);
+  Object.assign(live.summary.capture, { truncated: true, running: true, damage: 'still being recorded: known up to 4.01 s' });
+  const page = await browser.show(live);
+  const notes = await text(page, '#notes');
+  assert.match(notes, /It was still being recorded: known up to 4\.01 s/);
+  assert.doesNotMatch(notes, /incomplete/);
+});
+
 test('what a recording of totals, or one without a scan, does not know stands there too', async () => {
   const limited = nullsDocument();
   Object.assign(limited.summary.capture, { events_kept: false, known: { leaks: false, releases: false } });

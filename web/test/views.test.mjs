@@ -177,15 +177,20 @@ test('what is ignored is a table by rule, and is in no other list', async () => 
 
 test('a stack says what the program calls it: its tags, or its pool', async () => {
   const spoken = structuredClone(document);
-  ['tag: request/parse', 'sized, pool: arena'].forEach((label, stack) => {
-    spoken.stacks.variant[stack] = spoken.strings.length;
+  ['tag: request/parse', 'pool: arena'].forEach((label, stack) => {
+    spoken.stacks.label[stack] = spoken.strings.length;
     spoken.strings.push(label);
   });
   const page = await browser.show(spoken, { hash: 'v=sites&stack=0' });
-  assert.match(await text(page, '.panel'), /\(tag: request\/parse\)/);
+  assert.match(await text(page, '.panel'), /tag: request\/parse/);
   await go(page, 'v=sites&stack=1');
-  assert.match(await text(page, '.panel'), /\(sized, pool: arena\)/);
+  assert.match(await text(page, '.panel'), /pool: arena/);
   await go(page, 'v=sites&stack=2');
   assert.doesNotMatch(await text(page, '.panel'), /tag:|pool:/);
+  await go(page, 'v=sites&by=label');
+  const rows = await page.locator('.row .name').allInnerTexts();
+  for (const name of ['tag: request/parse', 'pool: arena', '(no tag)']) assert.ok(rows.includes(name), `${name} in ${rows}`);
+  await go(page, 'v=sites&q=request%2Fparse');
+  assert.match(await text(page, '.toolbar'), /1 row$/);
   noFaults(page);
 });

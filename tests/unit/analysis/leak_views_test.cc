@@ -123,6 +123,31 @@ TEST_F(LeakViews, CountNoByteOfAPoolTwice) {
   EXPECT_EQ(lost_alone.pools.lost_apart.bytes, 90u);
 }
 
+TEST_F(LeakViews, CountNoByteOfAPoolTwiceBelowItsMemoryOrSinceAScan) {
+  list(1000);
+  node(40);
+  node(50);
+  scan({{1, 0}}, {{0}});
+  scan({{0, 2}, {1, 0}, {2, 0}}, {{1}});
+  scan({{0, 1}, {0, 2}, {1, 0}, {2, 0}}, {});
+  for (model::HeapScan& scan : scans_) {
+    for (size_t i = 1; i < 3; ++i) {
+      scan.blocks[i].address = scan.blocks[0].address + 16 * i;
+      scan.blocks[i].number = model::kFirstPooledNumber + i;
+    }
+  }
+  const report::Report made = report({.scan = 3});
+  report::BlockCount below;
+  for (const report::StackEntry& stack : made.stacks) {
+    if (stack.leaks) below += stack.leaks->below;
+  }
+  EXPECT_EQ(made.leaks.definite.bytes + made.leaks.indirect.bytes, 1000u);
+  EXPECT_EQ(below.bytes, 0u) << "all of it is in the block above";
+  const report::Report changed = report({.scan = 3, .since = 2});
+  ASSERT_TRUE(changed.scan_changes.has_value());
+  EXPECT_EQ(changed.scan_changes->total.appeared().bytes, 1000u);
+}
+
 TEST_F(LeakViews, TakeTheLargestBlockOfAStack) {
   node(50);
   node(60);

@@ -122,6 +122,22 @@ TEST(Document, HasAStackARowAndItsFramesAsATree) {
   EXPECT_TRUE(document["folded"].is_null());
 }
 
+TEST(Document, SaysWhatTheProgramCallsAStack) {
+  Report report = with_stacks(3);
+  report.stacks[0].variant = "sized";
+  report.stacks[0].tags = {"request", "parse"};
+  report.stacks[1].pooled = true;
+  report.stacks[1].pool = "arena";
+  const auto document = document_of(report);
+  const auto text = [&](const char* column, size_t row) {
+    return document["strings"][document["stacks"][column][row].get<size_t>()];
+  };
+  EXPECT_EQ(text("label", 0), "tag: request/parse");
+  EXPECT_EQ(text("variant", 0), "sized");
+  EXPECT_EQ(text("label", 1), "pool: arena");
+  EXPECT_EQ(document["stacks"]["label"][2], 0);
+}
+
 TEST(Document, SaysWhatIsNotKnownAsNull) {
   Report report = with_stacks(1);
   report.stacks[0].live_known = false;

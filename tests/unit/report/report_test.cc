@@ -325,6 +325,7 @@ TEST(Running, SaysUpToWhenAllIsKnown) {
   EXPECT_NE(render_text(report, View::kSummary, {}).find(said), std::string::npos);
   EXPECT_NE(render_end_summary(report, {}).find("! " + report.capture.damage + "\n"), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(render_json(report, View::kSummary, {}))["capture"]["known_until_ns"], 4'010'000'000);
+  EXPECT_EQ(nlohmann::json::parse(render_json(report, View::kSummary, {}))["capture"]["running"], true);
   const std::vector<Finding> findings = findings_of(report);
   EXPECT_EQ(findings.front().severity, Severity::kInfo);
   EXPECT_EQ(findings.front().text, "./shop is still being recorded.");

@@ -25,7 +25,7 @@ const numbers = (names) => Object.fromEntries(names.split(' ').map((name) => [na
 
 const FRAMES = { function: INTEGERS, module: INTEGERS, offset: Float64Array, file: INTEGERS, line: INTEGERS, inlined: Uint8Array, kind: Uint8Array };
 const STACKS = {
-  node: INTEGERS, id: Float64Array, function: INTEGERS, variant: INTEGERS, mapping: Uint8Array, telling: INTEGERS, folded: Float64Array,
+  node: INTEGERS, id: Float64Array, function: INTEGERS, variant: INTEGERS, label: INTEGERS, mapping: Uint8Array, telling: INTEGERS, folded: Float64Array,
   ...numbers('allocations frees allocated_bytes live_blocks live_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks ' +
     'definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes ' +
     'suppressed_blocks suppressed_bytes below_blocks below_bytes'),
@@ -83,7 +83,7 @@ function checkIndexes(model) {
   const limits = [
     ['frames.function', model.frames.function, model.strings.length], ['frames.file', model.frames.file, model.strings.length],
     ['frames.module', model.frames.module, model.strings.length], ['nodes.frame', model.nodes.frame, model.frames.count],
-    ['stacks.node', model.stacks.node, model.nodes.count], ['cells.stack', model.cells.stack, model.stacks.count],
+    ['stacks.node', model.stacks.node, model.nodes.count], ['stacks.label', model.stacks.label, model.strings.length], ['cells.stack', model.cells.stack, model.stacks.count],
     ['left.stack', model.left.stack, model.stacks.count], ['cells.bin', model.cells.bin, model.bins.count],
     ['left.bin', model.left.bin, model.bins.count],
     ...(model.isRun ? [['cells.process', model.cells.process ?? [], model.processes.length], ['left.process', model.left.process, model.processes.length]] : []),

@@ -67,6 +67,9 @@ export function allocatorOf(model, stack) {
   return variant ? `${name} (${variant})` : name;
 }
 
+// What the program calls what a stack allocated: its tags, or its pool; "": nothing.
+export const labelOf = (model, stack) => safeText(model.strings[model.stacks.label[stack]] ?? '');
+
 export function threadName(model, number) {
   const thread = model.threads.find((one) => one.number === number);
   const name = thread ? safeText(model.strings[thread.name] ?? '') : '';

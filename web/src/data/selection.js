@@ -10,7 +10,7 @@ const STATES_OF_KIND = {
 export const LEAK_KINDS = Object.keys(STATES_OF_KIND);
 
 // process: row of the processes of a run. change: what became of a stack, floor: bytes, of recordings that are compared.
-// text: part of a function, file or module; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
+// text: part of a function, file, module, or of a tag or pool; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
 export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null,
   process: null, change: null, floor: null };
 
@@ -21,12 +21,14 @@ function factsOf(model, filter) {
   return { ...left, allocations: left.blocks, allocated_bytes: left.bytes, frees: nothing, freed_bytes: nothing, temporary: nothing };
 }
 
-function matchingFrames(model, text) {
+// For each stack whether the text is in one of its frames, or in what the program calls it.
+function stacksWithText(model, text) {
   const wanted = text.toLowerCase();
   const strings = Uint8Array.from(model.strings, (string) => (string.toLowerCase().includes(wanted) ? 1 : 0));
-  const { frames } = model;
-  return Uint8Array.from({ length: frames.count }, (_, frame) =>
+  const { frames, stacks } = model;
+  const isWanted = Uint8Array.from({ length: frames.count }, (_, frame) =>
     strings[frames.function[frame]] | strings[frames.file[frame]] | strings[frames.module[frame]]);
+  return stacksWithFrame(model, isWanted).map((isIn, stack) => isIn | strings[stacks.label[stack]]);
 }
 
 // For each stack whether one of its frames matches.
@@ -54,7 +56,7 @@ function stackMask(model, filter) {
   const text = filter.text.trim();
   if (text.replace(/^-/, '')) {
     const isExcluding = text.startsWith('-') ? 1 : 0;
-    const matches = stacksWithFrame(model, matchingFrames(model, isExcluding ? text.slice(1) : text));
+    const matches = stacksWithText(model, isExcluding ? text.slice(1) : text);
     mask.forEach((_, stack) => { mask[stack] = matches[stack] ^ isExcluding; });
   }
   if (filter.module !== null) {

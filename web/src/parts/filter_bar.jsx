@@ -44,7 +44,7 @@ function TextFilter({ value, change }) {
   }, [text, value]);
   return (
     <label class="choice text">
-      <input id="filter-text" type="search" placeholder="Function, file, module (/)" title="Part of a function, file or module of any frame; -part: stacks without it"
+      <input id="filter-text" type="search" placeholder="Function, file, module (/)" title="Part of a function, file or module of any frame, or of a tag or pool; -part: stacks without it"
         aria-label="Filter by text: function, file or module" spellcheck={false} autocomplete="off" value={text}
         onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => change({ text: event.currentTarget.value })} />
     </label>

@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { timeOfBin, useReport } from '../context.js';
 import { STATES, growthOf } from '../data/selection.js';
-import { allocatorOf, framesOf, fullPlaceOf, functionOf, moduleOf, stackNumber } from '../data/names.js';
+import { allocatorOf, framesOf, fullPlaceOf, functionOf, labelOf, moduleOf, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
 import { Sparkline } from './sparkline.jsx';
 
@@ -122,6 +122,7 @@ export function StackPanel({ stack }) {
       <div class="panel-head">
         <h2>{model.stacks.folded[stack] > 0 ? `${format.count(model.stacks.folded[stack])} smaller stacks` : `Stack ${stackNumber(model, stack)}`}</h2>
         <span class="note">{model.stacks.mapping[stack] ? 'mapped by' : 'allocated by'} <bdi>{format.clipped(allocatorOf(model, stack), 60)}</bdi></span>
+        {labelOf(model, stack) ? <span class="note label"><bdi>{format.clipped(labelOf(model, stack), 200)}</bdi></span> : null}
         <button type="button" class="quiet" onClick={() => change({ stack: null })} aria-label="Close the details" title="Esc">✕</button>
       </div>
       {model.difference ? <ComparedFigures model={model} stack={stack} /> : <dl class="figures">{figuresOf(report, stack).map(([name, value]) => [<dt key={name}>{name}</dt>, <dd>{value}</dd>])}

@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { currentMetric, metricText, useReport } from '../context.js';
 import { neighboursOf, functionsOf, sumsByFunction } from '../data/functions.js';
-import { functionOf, placeOf, pathText, stackNumber, tellingFrame, threadName } from '../data/names.js';
+import { functionOf, labelOf, placeOf, pathText, stackNumber, tellingFrame, threadName } from '../data/names.js';
 import { METRICS, isMetricKnown, stackModules, sumsBy } from '../data/selection.js';
 import * as format from '../format.js';
 import { Bar, Choice } from '../parts/bar.jsx';
@@ -11,6 +11,7 @@ import { Table } from '../parts/table.jsx';
 import { FrameLine, Name } from '../parts/text.jsx';
 
 const GROUPS = [['stack', 'Stack'], ['place', 'Place (file:line)'], ['function', 'Function'], ['file', 'File'], ['module', 'Module'], ['thread', 'Thread']];
+const BY_LABEL = ['label', 'Tag or pool'];
 const MEASURES = [
   ['live', 'Live', 'bytes'], ['live_blocks', 'Blocks', 'count'], ['peak', 'At peak', 'bytes'], ['allocated', 'Allocated', 'bytes'],
   ['allocations', 'Count', 'count'], ['temporary', 'Temporary', 'count'], ['change', 'Change', 'bytes'],
@@ -65,13 +66,17 @@ function rowsOf(model, selection, group, functions) {
     const modules = stackModules(model);
     return grouped((stack) => modules[stack], (stack) => <Name text={strings[modules[stack]] || '(module not known)'} />);
   }
+  if (group === 'label') return grouped((stack) => model.stacks.label[stack], (stack) => <Name text={labelOf(model, stack) || '(no tag)'} />);
   return grouped((stack) => stack, (stack) => [<span class="id">{stackNumber(model, stack)}</span>, ' ', <Name text={pathText(model, stack)} />]);
 }
+
+// Programs that speak of their memory are few.
+const groupsOf = (model) => (model.stacks.label.some((label) => label !== 0) ? [...GROUPS, BY_LABEL] : GROUPS);
 
 function columnsOf(model, group, rows) {
   const isKnown = { live: 'live', live_blocks: 'live_blocks', peak: 'peak', temporary: 'temporary', change: 'change' };
   const highest = (name) => rows.reduce((best, row) => Math.max(best, Math.abs(row[name])), 0);
-  const title = { key: 'title', label: GROUPS.find(([name]) => name === group)[1], width: 'minmax(14rem, 3fr)', cell: (row) => row.title };
+  const title = { key: 'title', label: groupsOf(model).find(([name]) => name === group)[1], width: 'minmax(14rem, 3fr)', cell: (row) => row.title };
   return [title, ...MEASURES.map(([name, label, unit]) => {
     const most = highest(name);
     const known = !isKnown[name] || isMetricKnown(model, isKnown[name]);
@@ -131,7 +136,8 @@ export function MetricChoice() {
 export function SitesView() {
   const report = useReport();
   const { model, selection, state, change } = report;
-  const group = GROUPS.some(([name]) => name === state.group) ? state.group : 'stack';
+  const groups = groupsOf(model);
+  const group = groups.some(([name]) => name === state.group) ? state.group : 'stack';
   const functions = useMemo(() => functionsOf(model), [model]);
   const rows = useMemo(() => rowsOf(model, selection, group, functions), [model, selection, group, functions]);
   const columns = useMemo(() => columnsOf(model, group, rows), [model, group, rows]);
@@ -141,7 +147,7 @@ export function SitesView() {
   return (
     <div class="page wide fill-height">
       <div class="toolbar">
-        <Choice id="sites-group" label="By" value={group} onChange={(by) => change({ group: by, function: null })} options={GROUPS} />
+        <Choice id="sites-group" label="By" value={group} onChange={(by) => change({ group: by, function: null })} options={groups} />
         {group === 'function' ? <MetricChoice /> : null}
         <span class="note">{format.counted(rows.length, 'row')}</span>
       </div>

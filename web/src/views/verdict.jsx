@@ -93,7 +93,8 @@ function limitsOf({ capture = {}, leaks = {}, notes = [] }) {
   if (leaks.scanned === false) limits.push('No leak scan was made: which blocks are lost is unknown');
   if (capture.events_kept === false) limits.push('Recorded as totals (--aggregate): when something happened, and in which thread, is unknown');
   if (capture.lost_events > 0) limits.push(`${format.counted(capture.lost_events, 'event')} lost: the numbers are not exact`);
-  if (capture.truncated || capture.damage) limits.push(`The recording is incomplete${capture.damage ? `: ${capture.damage}` : ': it was interrupted'}`);
+  if (capture.running) limits.push(`It was ${capture.damage || 'still being recorded'}`);
+  else if (capture.truncated || capture.damage) limits.push(`The recording is incomplete${capture.damage ? `: ${capture.damage}` : ': it was interrupted'}`);
   if (capture.from_start === false) limits.push('Recorded from the middle: what was allocated before is unknown');
   return [...limits, ...notes.map((note) => note.text ?? note.kind ?? '')];
 }

@@ -1,0 +1,17 @@
+#include "remote/refusals.h"
+
+#include <utility>
+
+namespace heaptap::remote {
+
+void Refusals::add(const std::string& peer, std::string_view why, TimePoint now) {
+  if (!limits_.begin("", now)) {
+    ++unnamed_;
+    return;
+  }
+  news_.push_back({LineNews::Kind::kRefused, std::string(why), peer, std::exchange(unnamed_, 0)});
+}
+
+std::vector<LineNews> Refusals::take() { return std::exchange(news_, {}); }
+
+}  // namespace heaptap::remote

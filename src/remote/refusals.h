@@ -1,0 +1,25 @@
+// Who was sent away, and why, for whoever waits there. Of many that come at once not all are named.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "channel/attempt_limits.h"
+#include "remote/line_news.h"
+#include "remote/reliable_line.h"
+
+namespace heaptap::remote {
+
+class Refusals {
+ public:
+  void add(const std::string& peer, std::string_view why, TimePoint now);
+  std::vector<LineNews> take();
+
+ private:
+  std::vector<LineNews> news_;
+  channel::AttemptLimits limits_;
+  uint64_t unnamed_ = 0;
+};
+
+}  // namespace heaptap::remote
