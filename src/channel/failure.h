@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "channel/session.h"
 
 namespace heaptap::channel {
 
@@ -18,6 +19,14 @@ inline base::Error make_error(std::initializer_list<std::string_view> parts) { r
 
 inline std::unexpected<base::Error> fail(std::initializer_list<std::string_view> parts) {
   return std::unexpected(make_error(parts));
+}
+
+// Of the end that has this role: what the other one said is no greeting.
+inline base::Error why_no_greeting(Role role) {
+  if (role == Role::kConnector) {
+    return make_error({"what answers there is no heaptap, or one of another version: check the address"});
+  }
+  return make_error({"what came from there is not heaptap's protocol, or that of another version"});
 }
 
 }  // namespace heaptap::channel

@@ -15,12 +15,6 @@ namespace heaptap::channel {
 
 enum class Role : uint8_t { kListener, kConnector };
 
-// Of the end that has this role: what the other one said is no greeting.
-inline base::Error why_no_greeting(Role role) {
-  return {role == Role::kConnector ? "what answers there is no heaptap, or one of another version: check the address"
-                                   : "what came from there is not heaptap's protocol, or that of another version"};
-}
-
 // How much a read adds, at most. A read that adds less has taken all that was there.
 constexpr size_t kMaxReadBytes = size_t{64} << 10;
 

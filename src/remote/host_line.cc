@@ -164,14 +164,14 @@ void HostLine::hear_candidate(TimePoint now) {
   candidate_.proceed(now);
   if (candidate_.is_refused()) return;
   if (candidate_.has_connection()) return judge_candidate(now);
-  if (!peer.empty() && !candidate_.line().is_sound()) refusals_.add(peer, candidate_.why_down(), now);
+  if (!peer.empty() && !candidate_.line().is_sound()) refusals_.add(peer, {candidate_.why_down()}, now);
 }
 
 void HostLine::judge_candidate(TimePoint now) {
   const std::optional<Greeting> greeting = candidate_.line().greeting();
   if (!greeting) {
     if (now - candidate_since_ <= kMaxGreeting) return;
-    refusals_.add(candidate_.peer(), "it didn't greet in time", now);
+    refusals_.add(candidate_.peer(), base::make_error("it didn't greet in time"), now);
     return candidate_.drop("");
   }
   if (greeting->major != control::kMajorVersion) {
@@ -191,7 +191,7 @@ void HostLine::judge_candidate(TimePoint now) {
 }
 
 void HostLine::refuse(std::string_view why, TimePoint now) {
-  refusals_.add(candidate_.peer(), why, now);
+  refusals_.add(candidate_.peer(), {std::string(why)}, now);
   candidate_.refuse(why, now);
 }
 

@@ -4,12 +4,12 @@
 
 namespace heaptap::remote {
 
-void Refusals::add(const std::string& peer, std::string_view why, TimePoint now) {
+void Refusals::add(const std::string& peer, const base::Error& why, TimePoint now) {
   if (!limits_.begin("", now)) {
     ++unnamed_;
     return;
   }
-  news_.push_back({LineNews::Kind::kRefused, std::string(why), peer, std::exchange(unnamed_, 0)});
+  news_.push_back({LineNews::Kind::kRefused, why.message, peer, std::exchange(unnamed_, 0)});
 }
 
 std::vector<LineNews> Refusals::take() { return std::exchange(news_, {}); }

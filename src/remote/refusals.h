@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "channel/attempt_limits.h"
 #include "remote/line_news.h"
 #include "remote/reliable_line.h"
@@ -13,7 +13,7 @@ namespace heaptap::remote {
 
 class Refusals {
  public:
-  void add(const std::string& peer, std::string_view why, TimePoint now);
+  void add(const std::string& peer, const base::Error& why, TimePoint now);
   std::vector<LineNews> take();
 
  private:

@@ -136,7 +136,7 @@ void Switchboard::take_candidates(TimePoint now) {
 }
 
 void Switchboard::refuse(Candidate& candidate, std::string_view why, TimePoint now) {
-  refusals_.add(candidate.connection.peer(), why, now);
+  refusals_.add(candidate.connection.peer(), {std::string(why)}, now);
   candidate.line.refuse(why);
   const std::string text = candidate.line.take_outgoing(kMaxHeardBytes, now);
   candidate.connection.write(bytes_of(text));
@@ -158,9 +158,10 @@ void Switchboard::judge(Candidate& candidate, TimePoint now) {
     const bool makes_sense = candidate.line.is_sound() && candidate.heard.size() <= kMaxHeardBytes;
     candidate.is_over = !makes_sense || now - candidate.since > kMaxGreeting;
     if (!makes_sense) {
-      refusals_.add(candidate.connection.peer(), "what came from there is not heaptap's protocol", now);
+      refusals_.add(candidate.connection.peer(), base::make_error("what came from there is not heaptap's protocol"),
+                    now);
     } else if (candidate.is_over) {
-      refusals_.add(candidate.connection.peer(), "it didn't greet in time", now);
+      refusals_.add(candidate.connection.peer(), base::make_error("it didn't greet in time"), now);
     }
     return;
   }
