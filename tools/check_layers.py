@@ -31,7 +31,7 @@ class Rules:
         self.freestanding = set()
         self.freestanding_headers = []
         self.doors = []  # (file patterns, header patterns)
-        self.only = []  # (folders, header patterns)
+        self.only = []  # (folders and file patterns, header patterns)
         self.only_calls = []  # (file patterns, functions)
         self.prose = set()  # folders that may build sentences; empty: all may
         self.prose_calls = set()  # functions whose arguments may be sentences everywhere
@@ -137,11 +137,12 @@ def first_match(name, patterns):
 
 
 def check_system(rules, path, layer, name):
-    for folders, headers in rules.only:
+    for owners, headers in rules.only:
         if matches(name, headers):
-            if layer not in folders:
-                return f"only {', '.join(folders)} may include <{name}>"
-            rules.use(layer, f"<{' '.join(headers)}>")
+            owner = next((owner for owner in owners if owner == layer or matches(str(path), [owner])), None)
+            if owner is None:
+                return f"only {', '.join(owners)} may include <{name}>"
+            rules.use(owner, f"<{' '.join(headers)}>")
     if layer not in rules.freestanding:
         return None
     if pattern := first_match(name, rules.freestanding_headers):

@@ -80,6 +80,14 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({"src/rooms/app/main.cc": "#include <elfutils/libdwfl.h>\n"})
         self.assert_one(found, "only rooms/symbols", "elfutils/libdwfl.h")
 
+    def test_a_header_of_one_file_alone_is_refused_in_other_files_of_its_folder(self):
+        rules = RULES + "only rooms/app/option_*.cc: CLI/*\n"
+        text = "#include <CLI/CLI.hpp>\n"
+        files = {"src/rooms/app/option_set.cc": text}
+        self.assertEqual(self.violations(files, rules=rules), [])
+        found = self.violations({**files, "src/rooms/app/main.cc": text}, rules=rules)
+        self.assert_one(found, "src/rooms/app/main.cc:1", "only rooms/app/option_*.cc may include <CLI/CLI.hpp>")
+
     def test_a_folder_without_a_layer_is_found(self):
         found = self.violations({"src/rooms/extra/thing.cc": ""})
         self.assert_one(found, "src/rooms/extra/thing.cc", "not in layers.txt")
@@ -184,7 +192,8 @@ prose-literal <signal handler called>
         for line, words in (("layer rooms/more: rooms/base", "rooms/more may include rooms/base"),
                             ("freestanding-header array", "<array>"), ("freestanding-header asm/*", "<asm/*>"),
                             ("door agent/preload_*: errno.h", "agent/preload_* may include <errno.h>"),
-                            ("only rooms/app: CLI/*", "rooms/app may include <CLI/*>")):
+                            ("only rooms/app: CLI/*", "rooms/app may include <CLI/*>"),
+                            ("only rooms/app/main.cc: CLI/*", "rooms/app/main.cc may include <CLI/*>")):
             with self.subTest(line):
                 number = len(RULES.splitlines()) + 1
                 self.assert_one(self.violations(rules=RULES + line + "\n"), f"layers.txt:{number}:", words, "and doesn't")

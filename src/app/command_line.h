@@ -10,6 +10,7 @@
 #include "app/discover_command.h"
 #include "app/doctor_command.h"
 #include "app/export_command.h"
+#include "app/known_option.h"
 #include "app/leaks_command.h"
 #include "app/mark_command.h"
 #include "app/report_command.h"
@@ -21,15 +22,6 @@
 #include "base/result.h"
 
 namespace heaptap::app {
-
-// An option of a command, as completions know it.
-struct KnownOption {
-  std::vector<std::string> names;       // "-o", "--output"; none: it is what stands without a name
-  std::string value = {};               // what is called so in the help ("FILE"); empty: it takes none
-  bool value_may_miss = false;          // the value only stands behind a "="
-  std::vector<std::string> words = {};  // that are values
-  std::string help = {};
-};
 
 // Help, or the version: only to be printed.
 struct PrintText {

@@ -1,11 +1,11 @@
-// Completions for shells, made from the options that CLI11 has: what is completed and what is accepted can't differ.
+// Completions for shells, made from the options that commands have: what is completed and what is accepted can't differ.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "app/command_line.h"
+#include "app/known_option.h"
 
 namespace heaptap::app {
 

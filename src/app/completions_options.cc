@@ -7,9 +7,9 @@ namespace heaptap::app {
 base::Result<Command> parse_completions(const Arguments& arguments, const Defaults& defaults) {
   constexpr const char* kUsage = "heaptap completions bash|zsh|fish";
   std::string shell;
-  CLI::App app("Print the completions for a shell: " + std::string(kUsage), "completions");
-  offer(app.add_option("SHELL", shell, "The shell: bash, zsh or fish"), {"bash", "zsh", "fish"});
-  const auto parsed = parse_with(app, kUsage, arguments, defaults);
+  OptionSet set("Print the completions for a shell: " + std::string(kUsage), "completions");
+  set.positional("SHELL", shell, "The shell: bash, zsh or fish").offer({"bash", "zsh", "fish"});
+  const auto parsed = parse_with(set, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (shell == "bash") return PrintText{bash_completions(known_commands())};

@@ -6,20 +6,20 @@ namespace heaptap::app {
 base::Result<Command> parse_console(const Arguments& arguments, const Defaults& defaults) {
   constexpr const char* kUsage = "heaptap console [PID|SOCKET|TRACE] [-x COMMAND]...";
   ConsoleOptions options;
-  CLI::App app("Look at a recording and steer it, by commands: " + std::string(kUsage), "console");
-  app.add_option("PID|SOCKET|TRACE", options.target,
+  OptionSet set("Look at a recording and steer it, by commands: " + std::string(kUsage), "console");
+  set.positional("PID|SOCKET|TRACE", options.target,
                  "A recorded process, its recording's socket, or a trace (default: what is being recorded)");
-  add_list(app, "-x,--execute", options.commands,
+  set.list("-x,--execute", options.commands,
            "Carry out COMMAND in place of those that are typed; the first that fails ends it")
-      ->type_name("COMMAND");
-  add_machine(app, options.machine, "Processes are on the machine where heaptap-target waits at ADDRESS");
-  app.add_flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
-  add_color(app, options.color);
-  add_list(app, "--symbols", options.symbols, "Search for debug information below DIR")->type_name("DIR");
-  add_list(app, "--sysroot", options.sysroots, "Search for the target's files below DIR")->type_name("DIR");
+      .value_name("COMMAND");
+  add_machine(set, options.machine, "Processes are on the machine where heaptap-target waits at ADDRESS");
+  set.flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
+  add_color(set, options.color);
+  set.list("--symbols", options.symbols, "Search for debug information below DIR").value_name("DIR");
+  set.list("--sysroot", options.sysroots, "Search for the target's files below DIR").value_name("DIR");
   add_symbols_server(
-      app, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
-  const auto parsed = parse_with(app, kUsage, arguments, defaults);
+      set, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
+  const auto parsed = parse_with(set, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (options.symbols_server != nullptr) {

@@ -21,41 +21,39 @@ void take_sort(const std::string& word, report::Figure& sort) {
   }
 }
 
-void add_percent(CLI::App& app, double& percent) {
-  app.add_option_function<std::string>(
-         "--min-percent",
-         [&percent](const std::string& text) {
-           const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
-           const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
-           const bool is_number = error == std::errc() && end == number.data() + number.size();
-           if (!is_number || !(percent >= 0 && percent <= 100)) {
-             throw CLI::ValidationError("--min-percent", fmt::format("'{}' is not a number from 0 to 100", text));
-           }
-         },
-         "List no change of less than N percent of the total")
-      ->type_name("N");
+void add_percent(OptionSet& set, double& percent) {
+  const auto parse = [&percent](const std::string& text) -> base::Result<> {
+    const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+    const bool is_number = error == std::errc() && end == number.data() + number.size();
+    if (!is_number || !(percent >= 0 && percent <= 100)) {
+      return base::fail("'{}' is not a number from 0 to 100", text);
+    }
+    return {};
+  };
+  set.parsed("--min-percent", parse, "List no change of less than N percent of the total").value_name("N");
 }
 
-void add_list_options(CLI::App& app, DiffOptions& options) {
-  add_choice(
-      app, "--sort", figure_words(), [&options](const std::string& word) { take_sort(word, options.compare.sort); },
-      "Sort by the change of live (default), blocks, peak, allocated, allocations, freed, frees, temporary, leaked "
-      "or leaked-blocks")
-      ->type_name("FIGURE");
-  add_size(app, "--min-bytes", options.compare.min_bytes, "List no change of less than SIZE");
-  add_percent(app, options.compare.min_percent);
-  app.add_flag("--unchanged", options.compare.unchanged, "List stacks in which nothing changed, too");
-  add_number(app, "-n,--count", options.limit, "Show at most N stacks (default: 10; 0: all; JSON has all)");
-  add_number(app, "-d,--depth", options.depth, "Show at most N frames of a stack (default: 8; 0: all; JSON has all)");
+void add_list_options(OptionSet& set, DiffOptions& options) {
+  set.choice(
+         "--sort", figure_words(), [&options](const std::string& word) { take_sort(word, options.compare.sort); },
+         "Sort by the change of live (default), blocks, peak, allocated, allocations, freed, frees, temporary, leaked "
+         "or leaked-blocks")
+      .value_name("FIGURE");
+  set.size("--min-bytes", options.compare.min_bytes, "List no change of less than SIZE");
+  add_percent(set, options.compare.min_percent);
+  set.flag("--unchanged", options.compare.unchanged, "List stacks in which nothing changed, too");
+  set.number("-n,--count", options.limit, "Show at most N stacks (default: 10; 0: all; JSON has all)");
+  set.number("-d,--depth", options.depth, "Show at most N frames of a stack (default: 8; 0: all; JSON has all)");
 }
 
-void add_html_options(CLI::App& app, DiffOptions& options, CLI::Option* json) {
-  app.add_flag("--html", options.html, "As a report to explore in a browser, one HTML file: ...")->excludes(json);
-  app.add_option("-o,--output", options.file.output, "... its name (default: the last trace's with .diff.html)")
-      ->type_name("FILE");
-  app.add_flag("--force", options.file.force, "... which is replaced if it exists");
-  app.add_flag("--open", options.file.open, "... opened in a browser");
-  app.add_flag("--full", options.file.full, "... with all stacks, however large it becomes (default: at most 5 MB)");
+void add_html_options(OptionSet& set, DiffOptions& options, const Option& json) {
+  set.flag("--html", options.html, "As a report to explore in a browser, one HTML file: ...").excludes(json);
+  set.text("-o,--output", options.file.output, "... its name (default: the last trace's with .diff.html)")
+      .value_name("FILE");
+  set.flag("--force", options.file.force, "... which is replaced if it exists");
+  set.flag("--open", options.file.open, "... opened in a browser");
+  set.flag("--full", options.file.full, "... with all stacks, however large it becomes (default: at most 5 MB)");
 }
 
 base::Result<> check(DiffOptions& options) {
@@ -79,21 +77,21 @@ base::Result<> check(DiffOptions& options) {
 
 base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& defaults) {
   DiffOptions options;
-  CLI::App app("Compare recordings, or two moments of one: " + std::string(kUsage), "diff");
-  app.add_option("TRACE", options.traces, "The traces in order, the oldest first");
-  app.add_option("--from", options.from, "Compare what was live at this time (1.5s) or mark, ...")->type_name("MOMENT");
-  app.add_option("--to", options.to, "... with what was live at this one (default: the end)")->type_name("MOMENT");
-  add_image(app, options.image);
-  add_list_options(app, options);
-  add_name_filters(app, options.query);
-  add_ignore(app, options.query.ignores);
-  add_suppressions(app, options.suppressions, options.query.carried_suppressions);
-  add_symbol_sources(app, options.query.symbols);
-  CLI::Option* const json = app.add_flag("--json", options.json, "As JSON");
-  add_html_options(app, options, json);
-  add_color(app, options.color);
-  add_config(app);
-  const auto parsed = parse_with(app, kUsage, arguments, defaults);
+  OptionSet set("Compare recordings, or two moments of one: " + std::string(kUsage), "diff");
+  set.positional("TRACE", options.traces, "The traces in order, the oldest first");
+  set.text("--from", options.from, "Compare what was live at this time (1.5s) or mark, ...").value_name("MOMENT");
+  set.text("--to", options.to, "... with what was live at this one (default: the end)").value_name("MOMENT");
+  add_image(set, options.image);
+  add_list_options(set, options);
+  add_name_filters(set, options.query);
+  add_ignore(set, options.query.ignores);
+  add_suppressions(set, options.suppressions, options.query.carried_suppressions);
+  add_symbol_sources(set, options.query.symbols);
+  const Option json = set.flag("--json", options.json, "As JSON");
+  add_html_options(set, options, json);
+  add_color(set, options.color);
+  add_config(set);
+  const auto parsed = parse_with(set, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   HEAPTAP_TRY(check(options));

@@ -52,31 +52,30 @@ base::Result<> check_moments(const ExportOptions& options) {
 base::Result<Command> parse_export(const Arguments& arguments, const Defaults& defaults) {
   ExportOptions options;
   uint64_t every_ns = 0;
-  CLI::App app("Write a trace in the format of another tool: " + std::string(kUsage), "export");
-  app.add_option("TRACE", options.trace, "The trace (default: the newest one here)");
-  add_choice(app, "--to", format_names(), [&options](const std::string& name) { options.format = name; }, "The format");
-  add_choice(
-      app, "--metric", metric_names(), [&options](const std::string& name) { options.metric = name; },
+  OptionSet set("Write a trace in the format of another tool: " + std::string(kUsage), "export");
+  set.positional("TRACE", options.trace, "The trace (default: the newest one here)");
+  set.choice("--to", format_names(), [&options](const std::string& name) { options.format = name; }, "The format");
+  set.choice(
+      "--metric", metric_names(), [&options](const std::string& name) { options.metric = name; },
       "Of " + formats_with_metric() + ", which show one number a stack: which one (default: live)");
-  app.add_option("-o,--output", options.output,
-                 "Write to FILE instead of the standard output (sqlite needs it); of memlog a directory")
-      ->type_name("FILE");
-  app.add_flag("--force", options.force, "Replace FILE if it exists");
-  add_list(app, "--at", options.moments.at, "Of memlog: a file of this time of the recording, such as 1.5s or end")
-      ->type_name("TIME");
-  add_duration(app, "--every", every_ns,
-               "Of memlog: a file each time this much of the recording is over, and of its end");
-  add_image(app, options.image);
-  add_name_filters(app, options.query);
-  add_ignore(app, options.query.ignores);
-  add_suppressions(app, options.suppressions, options.query.carried_suppressions);
-  add_symbol_sources(app, options.query.symbols);
-  add_config(app);
-  app.footer(format_list());
-  const auto parsed = parse_with(app, kUsage, arguments, defaults);
+  set.text("-o,--output", options.output,
+           "Write to FILE instead of the standard output (sqlite needs it); of memlog a directory")
+      .value_name("FILE");
+  set.flag("--force", options.force, "Replace FILE if it exists");
+  set.list("--at", options.moments.at, "Of memlog: a file of this time of the recording, such as 1.5s or end")
+      .value_name("TIME");
+  set.duration("--every", every_ns, "Of memlog: a file each time this much of the recording is over, and of its end");
+  add_image(set, options.image);
+  add_name_filters(set, options.query);
+  add_ignore(set, options.query.ignores);
+  add_suppressions(set, options.suppressions, options.query.carried_suppressions);
+  add_symbol_sources(set, options.query.symbols);
+  add_config(set);
+  set.footer(format_list());
+  const auto parsed = parse_with(set, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
-  const bool has_metric = app.count("--metric") != 0;
+  const bool has_metric = set.is_given("--metric");
   if (options.format.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "export: no format given: --to FORMAT\nusage: {}\n{}", kUsage,
                          format_list());
@@ -85,7 +84,7 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
     return base::fail_as(base::ErrorKind::kUsage, "export: --metric: the format {} has all numbers that it can show",
                          format.name);
   }
-  if (app.count("--every") != 0) options.moments.every_ns = every_ns;
+  if (set.is_given("--every")) options.moments.every_ns = every_ns;
   HEAPTAP_TRY(check_moments(options));
   if (exports::find_format(options.format)->write_path != nullptr && options.output.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "export: --to {} needs -o FILE\nusage: {}", options.format, kUsage);

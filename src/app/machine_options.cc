@@ -13,28 +13,27 @@ std::vector<std::string> MachineOptions::words() const {
   return words;
 }
 
-void add_host(CLI::App& app, std::string& host, const std::string& help) {
-  app.add_option("-H,--host", host, help)->type_name("ADDRESS");
+void add_host(OptionSet& set, std::string& host, const std::string& help) {
+  set.text("-H,--host", host, help).value_name("ADDRESS");
 }
 
-void add_recorded_host(CLI::App& app, std::string& host) {
-  add_host(app, host,
+void add_recorded_host(OptionSet& set, std::string& host) {
+  add_host(set, host,
            "The process runs on this machine, and is recorded by `heaptap run` or `attach` with the same -H");
 }
 
-void add_unused_security(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--token-file", [](const std::string&) {},
+void add_unused_security(OptionSet& set) {
+  set.parsed(
+         "--token-file", [](const std::string&) -> base::Result<> { return {}; },
          "Accepted as for run, and not read: the recording has the connection")
-      ->type_name("FILE");
-  app.add_flag_callback("--insecure", [] {}, "Accepted as for run, and of no effect either");
+      .value_name("FILE");
+  set.flag("--insecure", [] {}, "Accepted as for run, and of no effect either");
 }
 
-void add_machine(CLI::App& app, MachineOptions& machine, const std::string& help) {
-  add_host(app, machine.host, help);
-  app.add_option("--token-file", machine.token_file, "What both machines know (default: $HEAPTAP_TOKEN)")
-      ->type_name("FILE");
-  app.add_flag("--insecure", machine.insecure, "Beyond loopback without a token and encryption");
+void add_machine(OptionSet& set, MachineOptions& machine, const std::string& help) {
+  add_host(set, machine.host, help);
+  set.text("--token-file", machine.token_file, "What both machines know (default: $HEAPTAP_TOKEN)").value_name("FILE");
+  set.flag("--insecure", machine.insecure, "Beyond loopback without a token and encryption");
 }
 
 }  // namespace heaptap::app

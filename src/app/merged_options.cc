@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <optional>
 #include <utility>
 
 #include "app/completions.h"
@@ -15,50 +15,41 @@ namespace {
 constexpr const char* kEnvironment = "$HEAPTAP_OPTIONS";
 constexpr std::string_view kIgnore = "--ignore";
 
-bool takes_value(const CLI::App& app, const std::string& name) {
-  const CLI::Option* const option = app.get_option_no_throw(name);
-  return option != nullptr && option->get_items_expected_max() > 0;
-}
-
-bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
-// A flag that may have a value behind a "=".
-bool may_have_value(const CLI::Option& option) {
-  return is_flag(option) && !option.get_lnames().empty() && option.check_fname(option.get_lnames().front());
-}
-bool is_list(const CLI::Option& option) {
-  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll && !is_flag(option);
+bool takes_value(const OptionSet& set, const std::string& name) {
+  const auto option = set.find(name);
+  return option && option->takes_value();
 }
 
 // What the command line has.
 struct Given {
-  std::set<const CLI::Option*> options;
+  std::vector<Option> options;
   std::optional<std::string> config;
   bool no_config = false;
   bool help = false;
 };
 
 // The options in "-qn5", or the one in "--count=5".
-std::vector<std::string> names_in(const CLI::App& app, const std::string& argument) {
+std::vector<std::string> names_in(const OptionSet& set, const std::string& argument) {
   if (argument.starts_with("--")) return {argument.substr(0, argument.find('='))};
   std::vector<std::string> names;
   for (size_t index = 1; index < argument.size(); ++index) {
     names.push_back({'-', argument[index]});
-    if (takes_value(app, names.back())) break;
+    if (takes_value(set, names.back())) break;
   }
   return names;
 }
 
-Given given_in(const CLI::App& app, const std::vector<std::string>& arguments) {
+Given given_in(const OptionSet& set, const std::vector<std::string>& arguments) {
   Given given;
   for (size_t index = 0; index < arguments.size() && arguments[index] != "--"; ++index) {
     const std::string& argument = arguments[index];
     if (argument.size() < 2 || argument[0] != '-') continue;
-    for (const std::string& name : names_in(app, argument)) {
-      if (const CLI::Option* const option = app.get_option_no_throw(name)) given.options.insert(option);
+    for (const std::string& name : names_in(set, argument)) {
+      if (const auto option = set.find(name)) given.options.push_back(*option);
       given.no_config = given.no_config || name == "--no-config";
       given.help = given.help || name == "--help" || name == "-h";
     }
-    const bool follows = value_follows(app, argument) && index + 1 < arguments.size();
+    const bool follows = value_follows(set, argument) && index + 1 < arguments.size();
     if (argument == "--config" && follows) given.config = arguments[index + 1];
     if (argument.starts_with("--config=")) given.config = argument.substr(argument.find('=') + 1);
     index += follows ? 1 : 0;
@@ -134,7 +125,7 @@ constexpr OppositeValue kOppositeValues[] = {{"--process", "--by", "process"},
 // Each one that counts, in order, with its option.
 class Merger {
  public:
-  Merger(const CLI::App& app, AllCommands& commands) : app_(app), commands_(commands) {}
+  Merger(const OptionSet& set, AllCommands& commands) : set_(set), commands_(commands) {}
 
   // Settings of one origin; those of later ones, and `above`, count in place of earlier ones.
   base::Result<> add(const std::vector<Setting>& settings) {
@@ -142,11 +133,11 @@ class Merger {
     return {};
   }
 
-  void give_way(const std::set<const CLI::Option*>& above) {
-    for (const CLI::Option* const option : above) {
-      if (!is_list(*option)) drop([&](const Entry& entry) { return entry.option == option; });
-      drop_opposites(*option);
-      drop_opposite_values(*option);
+  void give_way(const std::vector<Option>& above) {
+    for (const Option& option : above) {
+      if (!option.is_list()) drop([&](const Entry& entry) { return entry.option == option; });
+      drop_opposites(option);
+      drop_opposite_values(option);
     }
   }
 
@@ -159,12 +150,12 @@ class Merger {
  private:
   struct Entry {
     Setting setting;
-    const CLI::Option* option;
+    Option option;
   };
 
-  void drop_opposite_values(const CLI::Option& option) {
+  void drop_opposite_values(const Option& option) {
     for (const OppositeValue& opposite : kOppositeValues) {
-      if (!option.check_name(std::string(opposite.option))) continue;
+      if (!option.has_name(std::string(opposite.option))) continue;
       drop([&](const Entry& entry) {
         return entry.setting.name == opposite.other && entry.setting.value == std::string(opposite.value);
       });
@@ -172,13 +163,13 @@ class Merger {
   }
 
   base::Result<> add(const Setting& setting) {
-    const CLI::Option* const option = app_.get_option_no_throw(setting.name);
-    const bool is_for_this = setting.command.empty() || setting.command == app_.get_name();
+    const auto option = set_.find(setting.name);
+    const bool is_for_this = setting.command.empty() || setting.command == set_.command();
     if (!setting.command.empty() && !is_for_this && !commands_.has(setting.command))
       return wrong(setting, fmt::format("[{}]: there is no such command", setting.command));
     if (setting.name == "--config" || setting.name == "--no-config" || setting.name == "--help" || setting.name == "-h")
       return wrong(setting, setting.name + " is for the command line alone");
-    if (option == nullptr || !is_for_this) {
+    if (!option || !is_for_this) {
       const KnownOption* const elsewhere = commands_.find(setting.name, setting.command);
       if (elsewhere != nullptr) return {};
       const std::string whose = setting.command.empty() ? "any command" : fmt::format("`heaptap {}`", setting.command);
@@ -188,48 +179,47 @@ class Merger {
     return add(setting, *option);
   }
 
-  base::Result<> add(Setting setting, const CLI::Option& option) {
-    if (!is_list(option)) drop([&](const Entry& entry) { return entry.option == &option; });
+  base::Result<> add(Setting setting, const Option& option) {
+    if (!option.is_list()) drop([&](const Entry& entry) { return entry.option == option; });
     drop_opposites(option);
-    if (is_flag(option)) {
+    if (!option.takes_value()) {
       const auto truth = setting.value ? truth_of(*setting.value) : std::optional(true);
       if (truth) setting.value.reset();
-      if (!truth && !may_have_value(option))
+      if (!truth && !option.value_may_miss())
         return wrong(setting, fmt::format("{} takes no value but true and false", setting.name));
       if (truth == false) return {};
     } else if (!setting.value) {
       return wrong(setting, setting.name + " needs a value");
     }
-    setting.name = "--" + option.get_lnames().front();
-    entries_.push_back({std::move(setting), &option});
+    setting.name = option.long_names().front();
+    entries_.push_back({std::move(setting), option});
     return {};
   }
 
   void drop(auto matches) { std::erase_if(entries_, matches); }
 
   // Those that the option excludes, and --no-NAME of the flag --NAME.
-  void drop_opposites(const CLI::Option& option) {
-    const std::set<CLI::Option*> excluded = option.get_excludes();
-    const std::string name = option.get_lnames().empty() ? "" : option.get_lnames().front();
-    const std::string opposite = name.starts_with("no-") ? "--" + name.substr(3) : "--no-" + name;
+  void drop_opposites(const Option& option) {
+    const std::vector<std::string> names = option.long_names();
+    const std::string name = names.empty() ? "--" : names.front();
+    const std::string opposite = name.starts_with("--no-") ? "--" + name.substr(5) : "--no-" + name.substr(2);
     drop([&](const Entry& entry) {
-      const bool is_opposite = is_flag(option) && is_flag(*entry.option) && entry.setting.name == opposite;
-      return is_opposite ||
-             std::ranges::any_of(excluded, [&](const CLI::Option* each) { return each == entry.option; });
+      const bool are_flags = !option.takes_value() && !entry.option.takes_value();
+      return (are_flags && entry.setting.name == opposite) || entry.option.is_excluded_by(option);
     });
   }
 
-  const CLI::App& app_;
+  const OptionSet& set_;
   AllCommands& commands_;
   std::vector<Entry> entries_;
 };
 
-base::Result<std::vector<Setting>> settings_of_environment(const CLI::App& app, const std::string& text,
+base::Result<std::vector<Setting>> settings_of_environment(const OptionSet& set, const std::string& text,
                                                            AllCommands& commands) {
   const auto words = split_words(text);
   if (!words) return base::fail_as(base::ErrorKind::kUsage, "{}: {}", kEnvironment, words.error().message);
   return settings_of_words(*words, kEnvironment, [&](const std::string& name) {
-    if (app.get_option_no_throw(name) != nullptr) return takes_value(app, name);
+    if (const auto option = set.find(name)) return option->takes_value();
     const KnownOption* const known = commands.find(name);
     return known != nullptr && !known->value.empty() && !known->value_may_miss;
   });
@@ -254,12 +244,12 @@ std::string word_of(const Setting& setting) {
 
 }  // namespace
 
-bool value_follows(const CLI::App& app, const std::string& argument) {
+bool value_follows(const OptionSet& set, const std::string& argument) {
   if (argument.starts_with("--")) {
-    return argument.find('=') == std::string::npos && takes_value(app, argument);
+    return argument.find('=') == std::string::npos && takes_value(set, argument);
   }
   for (size_t index = 1; index < argument.size(); ++index) {
-    if (takes_value(app, std::string("-") + argument[index])) {
+    if (takes_value(set, std::string("-") + argument[index])) {
       return index + 1 == argument.size();
     }
   }
@@ -275,14 +265,13 @@ std::pair<std::string, std::string> value_and_place(const std::string& word, con
   return {word.substr(0, end), word.substr(end + 1)};
 }
 
-base::Result<MergedOptions> merge_options(const CLI::App& app, const std::vector<std::string>& arguments,
+base::Result<MergedOptions> merge_options(const OptionSet& set, const std::vector<std::string>& arguments,
                                           const Defaults& defaults) {
-  Given given = given_in(app, arguments);
+  Given given = given_in(set, arguments);
   // Help is there whatever files hold.
-  if (given.help || app.get_option_no_throw("--config") == nullptr)
-    return MergedOptions{.words = arguments, .settings = {}, .given = {}};
+  if (given.help || !set.find("--config")) return MergedOptions{.words = arguments, .settings = {}, .given = {}};
   AllCommands commands;
-  auto environment = settings_of_environment(app, defaults.options, commands);
+  auto environment = settings_of_environment(set, defaults.options, commands);
   if (!environment) return std::unexpected(std::move(environment).error());
   take_config(*environment, given);
   base::Result<std::vector<Setting>> settings;
@@ -291,14 +280,14 @@ base::Result<MergedOptions> merge_options(const CLI::App& app, const std::vector
   else if (!given.no_config)
     settings = read_default_settings(defaults);
   if (!settings) return std::unexpected(std::move(settings).error());
-  Merger merger(app, commands);
+  Merger merger(set, commands);
   HEAPTAP_TRY(merger.add(*settings));
   HEAPTAP_TRY(merger.add(*environment));
   merger.give_way(given.options);
   MergedOptions merged;
   merged.settings = merger.take();
-  for (const CLI::Option* const option : given.options) {
-    for (const std::string& name : option->get_lnames()) merged.given.push_back("--" + name);
+  for (const Option& option : given.options) {
+    for (std::string& name : option.long_names()) merged.given.push_back(std::move(name));
   }
   for (const Setting& setting : merged.settings) merged.words.push_back(word_of(setting));
   merged.words.insert(merged.words.end(), arguments.begin(), arguments.end());

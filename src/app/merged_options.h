@@ -1,10 +1,11 @@
 // The options that count: those of the command line, before them those of $HEAPTAP_OPTIONS, and before these those of a
 // configuration file. Options that are lists add up; of all others the last one counts.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "app/option_set.h"
 #include "app/settings.h"
 #include "base/result.h"
 
@@ -17,14 +18,14 @@ struct MergedOptions {
 };
 
 // `arguments`: a command's, as far as they are its own.
-base::Result<MergedOptions> merge_options(const CLI::App& app, const std::vector<std::string>& arguments,
+base::Result<MergedOptions> merge_options(const OptionSet& set, const std::vector<std::string>& arguments,
                                           const Defaults& defaults);
 
 // Where the option stands that the parser's message is about; empty: on the command line.
 std::string place_of(const std::string& message, const MergedOptions& merged);
 
 // Whether the option `argument` has its value in the next argument.
-bool value_follows(const CLI::App& app, const std::string& argument);
+bool value_follows(const OptionSet& set, const std::string& argument);
 
 // A value of --ignore that says where it stands.
 std::string placed_value(const Setting& setting);

@@ -35,103 +35,101 @@ std::vector<std::string> report_formats() {
   return names;
 }
 
-void add_moments(CLI::App& app, Words& words, RunOptions& options) {
-  add_duration(app, "--mark-every", words.mark_every_ns, "Set a mark named `every` at this interval (10s)");
-  offer(app.add_option("--report-signal", words.report_signal,
-                       "The program gets this signal (USR2, RTMIN+3): write what changed into PROGRAM-PID-N.memlog "
-                       "beside the trace, as at SIGUSR1 to heaptap")
-            ->type_name("SIG"),
-        {"USR1", "USR2", "HUP", "RTMIN"});
-  add_choice(
-      app, "--report-format", report_formats(),
-      [&options](const std::string& format) { options.report_format = format; },
-      "Of reports at a signal: memlog (default), or all of the recording in a format of `heaptap export --to`")
-      ->type_name("FORMAT");
+void add_moments(OptionSet& set, Words& words, RunOptions& options) {
+  set.duration("--mark-every", words.mark_every_ns, "Set a mark named `every` at this interval (10s)");
+  set.text("--report-signal", words.report_signal,
+           "The program gets this signal (USR2, RTMIN+3): write what changed into PROGRAM-PID-N.memlog "
+           "beside the trace, as at SIGUSR1 to heaptap")
+      .value_name("SIG")
+      .offer({"USR1", "USR2", "HUP", "RTMIN"});
+  set.choice(
+         "--report-format", report_formats(), [&options](const std::string& format) { options.report_format = format; },
+         "Of reports at a signal: memlog (default), or all of the recording in a format of `heaptap export --to`")
+      .value_name("FORMAT");
 }
 
-void add_processes(CLI::App& app, Words& words, RunOptions& options) {
-  add_list(app, "-p,--pid", words.processes, "Record this running process, too")->type_name("PID");
-  add_moments(app, words, options);
-  add_duration(app, "--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
+void add_processes(OptionSet& set, Words& words, RunOptions& options) {
+  set.list("-p,--pid", words.processes, "Record this running process, too").value_name("PID");
+  add_moments(set, words, options);
+  set.duration("--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
 }
 
-void add_recording(CLI::App& app, Words& words, RunOptions& options) {
-  app.add_option("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)")->type_name("FILE");
-  app.add_flag("--force", options.force, "Overwrite the file if it exists");
-  add_number(app, "-d,--depth", options.depth, "Record at most N frames of a stack (0: all)");
-  app.add_flag("-f,--follow-fork", options.follow_fork,
-               "Trace child processes too, also those that execute another program");
-  app.add_flag("--no-follow-fork", words.no_follow_fork, "Don't trace child processes");
-  app.add_flag("-e,--follow-exec", options.follow_exec, "attach: go on recording after an exec");
-  app.add_flag("--no-follow-exec", words.no_follow_exec, "run: stop recording at an exec");
-  add_choice(
-      app, "--via", {"agent", "ptrace"}, [&options](const std::string& way) { options.via = way; },
-      "How to capture: agent or ptrace (default: what is possible)")
-      ->type_name("WAY");
-  add_switch(app, "leak-scan", options.leak_scan, "Scan for leaks at the end");
-  add_list(app, "--omit", options.omit, "Don't record calls from this object")->type_name("OBJECT");
-  app.add_flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
-  app.add_flag("--sanity", options.sanity, "List mismatched and bad releases");
-  app.add_flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");
-  add_size(app, "--aggregate-memory", options.aggregate_memory_bytes,
+void add_recording(OptionSet& set, Words& words, RunOptions& options) {
+  set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
+  set.flag("--force", options.force, "Overwrite the file if it exists");
+  set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all)");
+  set.flag("-f,--follow-fork", options.follow_fork,
+           "Trace child processes too, also those that execute another program");
+  set.flag("--no-follow-fork", words.no_follow_fork, "Don't trace child processes");
+  set.flag("-e,--follow-exec", options.follow_exec, "attach: go on recording after an exec");
+  set.flag("--no-follow-exec", words.no_follow_exec, "run: stop recording at an exec");
+  set.choice(
+         "--via", {"agent", "ptrace"}, [&options](const std::string& way) { options.via = way; },
+         "How to capture: agent or ptrace (default: what is possible)")
+      .value_name("WAY");
+  add_switch(set, "leak-scan", options.leak_scan, "Scan for leaks at the end");
+  set.list("--omit", options.omit, "Don't record calls from this object").value_name("OBJECT");
+  set.flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
+  set.flag("--sanity", options.sanity, "List mismatched and bad releases");
+  set.flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");
+  set.size("--aggregate-memory", options.aggregate_memory_bytes,
            "All memory that --aggregate shares with the target (default: 16M)");
-  add_choice(
-      app, "--on-overflow", {"wait", "drop"},
-      [&options](const std::string& policy) { options.drop_on_overflow = policy == "drop"; },
-      "When the log is full: wait (default) or drop events")
-      ->type_name("POLICY");
-  add_size(app, "--log-memory", options.log_memory_bytes,
+  set.choice(
+         "--on-overflow", {"wait", "drop"},
+         [&options](const std::string& policy) { options.drop_on_overflow = policy == "drop"; },
+         "When the log is full: wait (default) or drop events")
+      .value_name("POLICY");
+  set.size("--log-memory", options.log_memory_bytes,
            "Size of the shared-memory log between program and heaptap (default: 32M)");
 }
 
-void add_environment(CLI::App& app, RunOptions& options) {
-  app.add_option("--user", options.user, "Run the program as this user")->type_name("USER");
-  add_list(app, "-E,--env", options.environment, "Set a variable in the program's environment")
-      ->type_name("VAR=VALUE")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            const size_t equals = text.find('=');
-            return equals == std::string::npos || equals == 0
-                       ? fmt::format("'{}' is not an assignment: write it like -E NAME=value", text)
-                       : std::string();
-          },
-          ""));
+void add_environment(OptionSet& set, RunOptions& options) {
+  set.text("--user", options.user, "Run the program as this user").value_name("USER");
+  set.list("-E,--env", options.environment, "Set a variable in the program's environment")
+      .value_name("VAR=VALUE")
+      .check([](const std::string& text) -> base::Result<> {
+        const size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0)
+          return base::fail("'{}' is not an assignment: write it like -E NAME=value", text);
+        return {};
+      });
 }
 
-void add_names(CLI::App& app, RunOptions& options) {
-  add_list(app, "--symbols", options.symbols, "Search for debug information below DIR")->type_name("DIR");
-  add_list(app, "--sysroot", options.sysroots, "Search for the target's files below DIR")->type_name("DIR");
-  app.add_flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
-  app.add_flag("--no-fetch", options.no_fetch, "From another machine: fetch no program or library for names");
-  add_size(app, "--fetch-limit", options.fetch_limit_bytes, "From another machine: fetch none that is larger (64M)");
+void add_names(OptionSet& set, RunOptions& options) {
+  set.list("--symbols", options.symbols, "Search for debug information below DIR").value_name("DIR");
+  set.list("--sysroot", options.sysroots, "Search for the target's files below DIR").value_name("DIR");
+  set.flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+  set.flag("--no-fetch", options.no_fetch, "From another machine: fetch no program or library for names");
+  set.size("--fetch-limit", options.fetch_limit_bytes, "From another machine: fetch none that is larger (64M)");
   add_symbols_server(
-      app, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
+      set, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
 }
 
-void add_compression(CLI::App& app, RunOptions& options) {
-  add_choice(
-      app, "--compress", {remote::kCompressionNames.begin(), remote::kCompressionNames.end()},
-      [&options](const std::string& when) { options.compression = *remote::compression_named(when); },
-      "With -H: compress events: auto (where the line is behind, and the target has more than one CPU), always or "
-      "never")
-      ->type_name("WHEN");
+void add_compression(OptionSet& set, RunOptions& options) {
+  set.choice(
+         "--compress", {remote::kCompressionNames.begin(), remote::kCompressionNames.end()},
+         [&options](const std::string& when) { options.compression = *remote::compression_named(when); },
+         "With -H: compress events: auto (where the line is behind, and the target has more than one CPU), always or "
+         "never")
+      .value_name("WHEN");
 }
 
-void add_reporting(CLI::App& app, Words& words, RunOptions& options) {
-  add_suppressions(app, options.suppressions);
+void add_reporting(OptionSet& set, Words& words, RunOptions& options) {
+  add_suppressions(set, options.suppressions);
   constexpr uint64_t kMaxStatus = 255;
-  add_number(app, "--error-exitcode", options.error_exitcode,
+  set.number("--error-exitcode", options.error_exitcode,
              "Exit with N if there are leaks or bad releases in any process", 0, kMaxStatus);
-  add_sort(app, options.sort);
-  add_number(app, "-n,--count", options.count, "Show at most N stacks");
-  app.add_flag("-q,--quiet", options.quiet, "Print nothing at the end");
-  app.add_flag("-v,--verbose", options.verbose, "List all processes at the end");
-  app.add_flag("--json{-}", words.json, "Print the summary as JSON at the end, or write it to a file (--json=FILE)");
-  add_color(app, options.color);
-  add_ignore(app, options.ignores);
-  add_skip(app, options.skip);
-  add_frame_options(app, options.frames);
-  add_config(app);
+  add_sort(set, options.sort);
+  set.number("-n,--count", options.count, "Show at most N stacks");
+  set.flag("-q,--quiet", options.quiet, "Print nothing at the end");
+  set.flag("-v,--verbose", options.verbose, "List all processes at the end");
+  set.optional_text("--json", "-", words.json,
+                    "Print the summary as JSON at the end, or write it to a file (--json=FILE)");
+  add_color(set, options.color);
+  add_ignore(set, options.ignores);
+  add_skip(set, options.skip);
+  add_frame_options(set, options.frames);
+  add_config(set);
 }
 
 base::Result<std::vector<pid_t>> parse_processes(const std::string& command, const Arguments& words) {
@@ -147,25 +145,21 @@ base::Result<std::vector<pid_t>> parse_processes(const std::string& command, con
   return processes;
 }
 
-bool is_given(const CLI::App& app, const std::string& name) {
-  return app.get_option_no_throw(name) != nullptr && app.count(name) > 0;
-}
-
 // What stands before the traced program's command line is `own`; from `begin` on, it is that.
-base::Result<Command> parse_recording(CLI::App& app, const char* usage, const Arguments& arguments, size_t begin,
+base::Result<Command> parse_recording(OptionSet& set, const char* usage, const Arguments& arguments, size_t begin,
                                       Words& words, RunOptions& options, const Defaults& defaults) {
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
-  const auto parsed = parse_with(app, usage, Arguments(arguments.begin(), split), defaults);
+  const auto parsed = parse_with(set, usage, Arguments(arguments.begin(), split), defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   options.command.assign(split, arguments.end());
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
   words.processes.insert(words.processes.begin(), words.named.begin(), words.named.end());
-  auto processes = parse_processes(app.get_name(), words.processes);
+  auto processes = parse_processes(set.command(), words.processes);
   if (!processes) return std::unexpected(std::move(processes).error());
   options.processes = std::move(*processes);
-  if (is_given(app, "--duration")) options.duration_ns = words.duration_ns;
-  if (is_given(app, "--mark-every")) {
+  if (set.is_given("--duration")) options.duration_ns = words.duration_ns;
+  if (set.is_given("--mark-every")) {
     constexpr uint64_t kLeastNs = 1'000'000;
     if (words.mark_every_ns < kLeastNs) {
       return base::fail_as(base::ErrorKind::kUsage, "--mark-every: 1ms is the least");
@@ -208,15 +202,15 @@ base::Result<> settle_collection(RunOptions& options, const std::string& output)
 base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
   Words words;
-  CLI::App app("Trace a program from its start: " + std::string(kRunUsage), "run");
-  add_recording(app, words, options);
-  add_environment(app, options);
-  add_names(app, options);
-  add_compression(app, options);
-  add_machine(app, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
-  add_reporting(app, words, options);
-  add_processes(app, words, options);
-  auto command = parse_recording(app, kRunUsage, arguments, program_begin(app, arguments), words, options, defaults);
+  OptionSet set("Trace a program from its start: " + std::string(kRunUsage), "run");
+  add_recording(set, words, options);
+  add_environment(set, options);
+  add_names(set, options);
+  add_compression(set, options);
+  add_machine(set, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
+  add_reporting(set, words, options);
+  add_processes(set, words, options);
+  auto command = parse_recording(set, kRunUsage, arguments, program_begin(set, arguments), words, options, defaults);
   if (!command) return command;
   if (options.command.empty() && options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "run: no program to trace\nusage: {}", kRunUsage);
@@ -228,10 +222,10 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
   CollectOptions collect;
   RunOptions options;
   Words words;
-  CLI::App app("Record the program whose agent started this: " + std::string(kCollectUsage), "run");
-  add_recording(app, words, options);
-  add_reporting(app, words, options);
-  add_moments(app, words, options);
+  OptionSet set("Record the program whose agent started this: " + std::string(kCollectUsage), "run");
+  add_recording(set, words, options);
+  add_reporting(set, words, options);
+  add_moments(set, words, options);
   options.follow_fork = true;  // a daemon is a child of what was started
   options.follow_exec = true;
   options.quiet = true;
@@ -245,7 +239,7 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
     return base::fail_as(base::ErrorKind::kUsage, "{} is for the agent alone, see ENVIRONMENT in heaptap(1)\nusage: {}",
                          wire::kCollectOption, kCollectUsage);
   }
-  auto command = parse_recording(app, kCollectUsage, {}, 0, words, options, defaults);
+  auto command = parse_recording(set, kCollectUsage, {}, 0, words, options, defaults);
   if (!command || !std::holds_alternative<RunOptions>(*command)) return command;
   collect = {.recording = std::get<RunOptions>(std::move(*command)), .process = processes->front(), .session = session};
   HEAPTAP_TRY(settle_collection(collect.recording, output));
@@ -255,17 +249,18 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
 base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
   Words words;
-  CLI::App app("Trace running processes; detach at Ctrl-C or after --duration: " + std::string(kAttachUsage), "attach");
-  app.add_option("PID", words.named, "The processes");
-  add_recording(app, words, options);
-  add_environment(app, options);
-  add_names(app, options);
-  add_compression(app, options);
-  add_machine(app, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
-  add_reporting(app, words, options);
-  add_processes(app, words, options);
+  OptionSet set("Trace running processes; detach at Ctrl-C or after --duration: " + std::string(kAttachUsage),
+                "attach");
+  set.positional("PID", words.named, "The processes");
+  add_recording(set, words, options);
+  add_environment(set, options);
+  add_names(set, options);
+  add_compression(set, options);
+  add_machine(set, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
+  add_reporting(set, words, options);
+  add_processes(set, words, options);
   const auto dashes = static_cast<size_t>(std::ranges::find(arguments, "--") - arguments.begin());
-  auto command = parse_recording(app, kAttachUsage, arguments, dashes, words, options, defaults);
+  auto command = parse_recording(set, kAttachUsage, arguments, dashes, words, options, defaults);
   if (!command) return command;
   if (options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "attach: which process? No PID given\nusage: {}", kAttachUsage);
@@ -301,21 +296,21 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   options.machine.takes_over = true;
   Words words;
   std::vector<std::string> what;
-  CLI::App app("Take over what heaptap-target records by itself, or recorded into a file: " + std::string(kUsage),
-               "connect");
-  app.add_option("ADDRESS", what,
+  OptionSet set("Take over what heaptap-target records by itself, or recorded into a file: " + std::string(kUsage),
+                "connect");
+  set.positional("ADDRESS", what,
                  "Where `heaptap-target run` or `attach` waits, listen:ADDRESS, or a file of `record`");
-  app.add_option("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)")->type_name("FILE");
-  app.add_flag("--force", options.force, "Overwrite the file if it exists");
-  app.add_option("--token-file", options.machine.token_file, "What both machines know (default: $HEAPTAP_TOKEN)")
-      ->type_name("FILE");
-  app.add_flag("--insecure", options.machine.insecure, "Beyond loopback without a token and encryption");
-  add_switch(app, "leak-scan", options.leak_scan, "Scan for leaks at the end");
-  add_duration(app, "--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
-  app.add_flag("--sanity", options.sanity, "List mismatched and bad releases");
-  add_names(app, options);
-  add_reporting(app, words, options);
-  auto command = parse_recording(app, kUsage, arguments, arguments.size(), words, options, defaults);
+  set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
+  set.flag("--force", options.force, "Overwrite the file if it exists");
+  set.text("--token-file", options.machine.token_file, "What both machines know (default: $HEAPTAP_TOKEN)")
+      .value_name("FILE");
+  set.flag("--insecure", options.machine.insecure, "Beyond loopback without a token and encryption");
+  add_switch(set, "leak-scan", options.leak_scan, "Scan for leaks at the end");
+  set.duration("--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
+  set.flag("--sanity", options.sanity, "List mismatched and bad releases");
+  add_names(set, options);
+  add_reporting(set, words, options);
+  auto command = parse_recording(set, kUsage, arguments, arguments.size(), words, options, defaults);
   if (!command || !std::holds_alternative<RunOptions>(*command)) return command;
   if (what.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "connect: where to? No address given\nusage: {}", kUsage);

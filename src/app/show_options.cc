@@ -48,63 +48,59 @@ bool is_view(const std::string& name) {
 
 }  // namespace
 
-void add_name_filters(CLI::App& app, analysis::Query& query) {
-  add_pattern(app, "--function", query.function,
+void add_name_filters(OptionSet& set, analysis::Query& query) {
+  add_pattern(set, "--function", query.function,
               "Only stacks with this function: a part of a name, or a regular expression");
-  add_pattern(app, "--module", query.module, "Only stacks with this module: a part of a name, or a regular expression");
-  add_list(app, "--tag", query.tags,
+  add_pattern(set, "--module", query.module, "Only stacks with this module: a part of a name, or a regular expression");
+  set.list("--tag", query.tags,
            "Only allocations under a tag of this name (a part of it, or of request/parse, or a regular expression)")
-      ->type_name("NAME");
-  add_number(app, "--thread", query.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
+      .value_name("NAME");
+  set.number("--thread", query.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
 }
 
-void add_time_filters(CLI::App& app, analysis::Query& query) {
-  app.add_option("--from", query.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
-      ->type_name("MOMENT");
-  app.add_option("--to", query.to, "State at this time or mark")->type_name("MOMENT");
+void add_time_filters(OptionSet& set, analysis::Query& query) {
+  set.text("--from", query.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
+      .value_name("MOMENT");
+  set.text("--to", query.to, "State at this time or mark").value_name("MOMENT");
 }
 
-std::shared_ptr<SymbolsServer> add_symbol_sources(CLI::App& app, symbols::ResolverOptions& symbols, bool has_token) {
-  add_list(app, "--symbols", symbols.symbol_directories, "Search for debug information below DIR")->type_name("DIR");
-  add_list(app, "--sysroot", symbols.sysroots, "Search for the target's files below DIR")->type_name("DIR");
-  app.add_flag("--debuginfod", symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols, bool has_token) {
+  set.list("--symbols", symbols.symbol_directories, "Search for debug information below DIR").value_name("DIR");
+  set.list("--sysroot", symbols.sysroots, "Search for the target's files below DIR").value_name("DIR");
+  set.flag("--debuginfod", symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
   const auto store = [&symbols](std::shared_ptr<SymbolsServer> server) { symbols.server = std::move(server); };
-  return add_symbols_server(app, store, has_token);
+  return add_symbols_server(set, store, has_token);
 }
 
-std::shared_ptr<SymbolsServer> add_symbols_server(CLI::App& app,
+std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,
                                                   std::function<void(std::shared_ptr<SymbolsServer>)> store,
                                                   bool has_token) {
   const auto made = std::make_shared<SymbolsServer>();
-  app.add_option_function<std::string>(
-         "--symbols-server",
-         [made, store = std::move(store)](const std::string& address) {
-           const auto set = made->set_address(address);
-           if (!set) throw CLI::ValidationError("--symbols-server", set.error().message);
-           store(made);
-         },
-         "Ask `heaptap symbols serve` at ADDRESS for what isn't found here")
-      ->type_name("ADDRESS");
+  const auto parse = [made, store = std::move(store)](const std::string& address) -> base::Result<> {
+    HEAPTAP_TRY(made->set_address(address));
+    store(made);
+    return {};
+  };
+  set.parsed("--symbols-server", parse, "Ask `heaptap symbols serve` at ADDRESS for what isn't found here")
+      .value_name("ADDRESS");
   if (!has_token) return made;
-  app.add_option_function<std::string>(
-         "--token-file", [made](const std::string& path) { made->set_token_file(path); },
-         "What both machines know (default: $HEAPTAP_TOKEN)")
-      ->type_name("FILE");
-  app.add_flag_function(
-      "--insecure", [made](int64_t count) { made->set_insecure(count > 0); },
-      "Beyond loopback without a token and encryption");
+  const auto take_token = [made](const std::string& path) -> base::Result<> {
+    made->set_token_file(path);
+    return {};
+  };
+  set.parsed("--token-file", take_token, "What both machines know (default: $HEAPTAP_TOKEN)").value_name("FILE");
+  set.flag("--insecure", [made] { made->set_insecure(true); }, "Beyond loopback without a token and encryption");
   return made;
 }
 
-CLI::Option* add_image(CLI::App& app, uint32_t& image) {
-  return add_number(app, "--image", image, "A process that executed others: its N-th program (default: the last one)",
-                    1);
+Option add_image(OptionSet& set, uint32_t& image) {
+  return set.number("--image", image, "A process that executed others: its N-th program (default: the last one)", 1);
 }
 
-void add_leak_options(CLI::App& app, ShowOptions& options) {
-  add_number(app, "--scan", options.query.scan, "Leaks of the scan with this number (default: the last one)", 1);
-  add_root_kinds(app, options.query.leaks.roots);
-  add_suppressions(app, options.suppressions, options.query.carried_suppressions);
+void add_leak_options(OptionSet& set, ShowOptions& options) {
+  set.number("--scan", options.query.scan, "Leaks of the scan with this number (default: the last one)", 1);
+  add_root_kinds(set, options.query.leaks.roots);
+  add_suppressions(set, options.suppressions, options.query.carried_suppressions);
 }
 
 namespace {
@@ -117,34 +113,33 @@ struct OptionTexts {
 };
 
 // These show something else than the list of leaks.
-void add_leak_views(CLI::App& app, ShowOptions& options, OptionTexts& texts) {
+void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
   analysis::Query& query = options.query;
-  CLI::Option* const syntax =
-      app.add_flag("--gen-suppressions{valgrind}", texts.syntax,
-                   "leaks: print suppressions for the leaks listed, in Valgrind's syntax; =lsan: in LeakSanitizer's");
-  offer(syntax, {"valgrind", "lsan"});
-  app.add_option_function<std::string>(
-         "--why",
-         [&query](const std::string& text) {
-           const auto question = analysis::parse_block_question(text);
-           if (!question) throw CLI::ValidationError("--why", question.error().message);
-           query.why = *question;
-         },
-         "leaks: what points to the block at this address (0x...), block (#b12) or largest block of a stack (#12)")
-      ->type_name("WHAT");
-  CLI::Option* const retained = app.add_flag("--retained{block}", texts.retained_by,
-                                             "leaks: retained size by block; =stack, =type: by stack, by type");
-  offer(retained, {"block", "stack", "type"});
-  app.add_flag("--globals", query.globals, "leaks: what only global variables retain, by variable");
-  app.add_flag("--scans", query.scan_list, "leaks: the results of all scans of the trace");
-  app.add_option("--since", texts.since,
-                 "Only allocations since this mark; leaks: new, remaining and gone leaks since scan N")
-      ->type_name("MARK|N");
+  set.optional_text("--gen-suppressions", "valgrind", texts.syntax,
+                    "leaks: print suppressions for the leaks listed, in Valgrind's syntax; =lsan: in LeakSanitizer's")
+      .offer({"valgrind", "lsan"});
+  const auto parse_why = [&query](const std::string& text) -> base::Result<> {
+    const auto question = analysis::parse_block_question(text);
+    if (!question) return std::unexpected(question.error());
+    query.why = *question;
+    return {};
+  };
+  set.parsed("--why", parse_why,
+             "leaks: what points to the block at this address (0x...), block (#b12) or largest block of a stack (#12)")
+      .value_name("WHAT");
+  set.optional_text("--retained", "block", texts.retained_by,
+                    "leaks: retained size by block; =stack, =type: by stack, by type")
+      .offer({"block", "stack", "type"});
+  set.flag("--globals", query.globals, "leaks: what only global variables retain, by variable");
+  set.flag("--scans", query.scan_list, "leaks: the results of all scans of the trace");
+  set.text("--since", texts.since,
+           "Only allocations since this mark; leaks: new, remaining and gone leaks since scan N")
+      .value_name("MARK|N");
 }
 
-void add_run_options(CLI::App& app, ShowOptions& options) {
-  add_choice(
-      app, "--by", {"all", "process", "program", "tag", "pool"},
+void add_run_options(OptionSet& set, ShowOptions& options) {
+  set.choice(
+      "--by", {"all", "process", "program", "tag", "pool"},
       [&options](const std::string& word) {
         options.query.group = word == "tag"    ? analysis::GroupBy::kTag
                               : word == "pool" ? analysis::GroupBy::kPool
@@ -155,8 +150,8 @@ void add_run_options(CLI::App& app, ShowOptions& options) {
       },
       "A table by the program's tags or pools; of several processes: all together (default), or a table of them or of "
       "their programs");
-  add_number(app, "--process", options.process, "Several processes: only this one (PID)", 1);
-  add_image(app, options.image);
+  set.number("--process", options.process, "Several processes: only this one (PID)", 1);
+  add_image(set, options.image);
 }
 
 // Options of `show leaks` were given, so that it needn't be named.
@@ -239,22 +234,22 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
 
 }  // namespace
 
-void add_display_options(CLI::App& app, ShowOptions& options) {
-  CLI::Option* json = app.add_flag("--json", options.json, "As JSON");
-  app.add_flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line")->excludes(json);
-  add_sort(app, options.query.sort);
-  add_number(app, "-n,--count", options.query.limit, "Show at most N stacks, blocks, …");
-  add_number(app, "-d,--depth", options.query.depth, "Show at most N frames of a stack (0: all)");
-  app.add_flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
-  add_switch(app, "sanity", options.query.errors, "summary: list bad releases");
-  add_symbol_sources(app, options.query.symbols);
-  app.add_flag("-q,--quiet", options.quiet, "Print no warnings");
-  add_color(app, options.color);
-  app.add_flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
-  add_ignore(app, options.query.ignores);
-  add_skip(app, options.query.skip);
-  add_frame_options(app, options.frames);
-  add_config(app);
+void add_display_options(OptionSet& set, ShowOptions& options) {
+  const Option json = set.flag("--json", options.json, "As JSON");
+  set.flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line").excludes(json);
+  add_sort(set, options.query.sort);
+  set.number("-n,--count", options.query.limit, "Show at most N stacks, blocks, …");
+  set.number("-d,--depth", options.query.depth, "Show at most N frames of a stack (0: all)");
+  set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
+  add_switch(set, "sanity", options.query.errors, "summary: list bad releases");
+  add_symbol_sources(set, options.query.symbols);
+  set.flag("-q,--quiet", options.quiet, "Print no warnings");
+  add_color(set, options.color);
+  set.flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
+  add_ignore(set, options.query.ignores);
+  add_skip(set, options.query.skip);
+  add_frame_options(set, options.frames);
+  add_config(set);
 }
 
 base::Result<Command> parse_show(const Arguments& arguments, const Defaults& defaults) {
@@ -262,24 +257,24 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   OptionTexts texts;
   options.query.errors = true;
   std::vector<std::string> words;
-  CLI::App app("Read a trace: " + std::string(kUsage), "show");
-  CLI::Option* const positional = app.add_option(
-      "VIEW TRACE", words, "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file");
-  offer(positional, view_names());
-  add_name_filters(app, options.query);
-  add_time_filters(app, options.query);
-  add_leak_options(app, options);
-  add_leak_views(app, options, texts);
-  add_run_options(app, options);
-  add_display_options(app, options);
-  const auto parsed = parse_with(app, kUsage, arguments, defaults);
+  OptionSet set("Read a trace: " + std::string(kUsage), "show");
+  set.positional("VIEW TRACE", words,
+                 "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file")
+      .offer(view_names());
+  add_name_filters(set, options.query);
+  add_time_filters(set, options.query);
+  add_leak_options(set, options);
+  add_leak_views(set, options, texts);
+  add_run_options(set, options);
+  add_display_options(set, options);
+  const auto parsed = parse_with(set, kUsage, arguments, defaults);
   if (!parsed) {
     return std::unexpected(parsed.error());
   }
   if (*parsed) {
     return **parsed;
   }
-  options.sorted = app.count("--sort") > 0;
+  options.sorted = set.is_given("--sort");
   if (words.size() > 2) {
     return base::fail_as(base::ErrorKind::kUsage, "show: expected one view and one trace, got '{}' too\nusage: {}",
                          words[2], kUsage);

@@ -7,17 +7,16 @@ base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& 
   constexpr const char* kUsage = "heaptap symbols serve [--listen ADDRESS] [--token-file FILE] DIR...";
   SymbolsOptions options;
   std::vector<std::string> words;
-  CLI::App app("Give other machines symbols of the files below DIR: " + std::string(kUsage), "symbols");
-  offer(app.add_option("serve", words, "serve, and the folders")->type_name("DIR"), {"serve"});
-  app.add_option("--listen", options.listen,
-                 "Wait there: a UNIX socket's path, HOST:PORT, or PORT on loopback (default: a socket of this user's)")
-      ->type_name("ADDRESS");
-  app.add_option("--token-file", options.token_file, "What both machines know (default: $HEAPTAP_TOKEN)")
-      ->type_name("FILE");
-  app.add_flag("--insecure", options.insecure, "Beyond loopback without a token and encryption");
-  app.add_flag("-q,--quiet", options.quiet, "Print errors alone");
-  add_config(app);
-  const auto parsed = parse_with(app, kUsage, arguments, defaults);
+  OptionSet set("Give other machines symbols of the files below DIR: " + std::string(kUsage), "symbols");
+  set.positional("serve", words, "serve, and the folders").value_name("DIR").offer({"serve"});
+  set.text("--listen", options.listen,
+           "Wait there: a UNIX socket's path, HOST:PORT, or PORT on loopback (default: a socket of this user's)")
+      .value_name("ADDRESS");
+  set.text("--token-file", options.token_file, "What both machines know (default: $HEAPTAP_TOKEN)").value_name("FILE");
+  set.flag("--insecure", options.insecure, "Beyond loopback without a token and encryption");
+  set.flag("-q,--quiet", options.quiet, "Print errors alone");
+  add_config(set);
+  const auto parsed = parse_with(set, kUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (words.empty() || words.front() != "serve") {

@@ -19,28 +19,28 @@ bool names_target(const std::string& word) {
 
 base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults) {
   TopOptions options;
-  CLI::App app("Show a process's memory live, on the screen: " + std::string(kUsage), "top");
-  app.add_flag("--once", options.once, "Print one picture and end (default where stdout is no terminal)");
-  app.add_flag("--json", options.json, "Print a JSON object for each sample, one a line");
-  add_duration(app, "--delay", options.settings.delay_ns, "Time between two samples (default 1s)")->type_name("TIME");
-  add_number(app, "--count", options.settings.count, "End after N samples", 1);
-  add_number(app, "-n,--rows", options.settings.rows, "Print at most N stacks (--once: 20, --json: 10)", 1, 10'000);
-  add_choice(
-      app, "--sort", top::figure_words(),
+  OptionSet set("Show a process's memory live, on the screen: " + std::string(kUsage), "top");
+  set.flag("--once", options.once, "Print one picture and end (default where stdout is no terminal)");
+  set.flag("--json", options.json, "Print a JSON object for each sample, one a line");
+  set.duration("--delay", options.settings.delay_ns, "Time between two samples (default 1s)").value_name("TIME");
+  set.number("--count", options.settings.count, "End after N samples", 1);
+  set.number("-n,--rows", options.settings.rows, "Print at most N stacks (--once: 20, --json: 10)", 1, 10'000);
+  set.choice(
+      "--sort", top::figure_words(),
       [&options](const std::string& word) { options.settings.sort = top::figure_of(word); },
       "Sort by live (default), blocks, growth, rate, calls, lifetime, temporary or leaked");
-  app.add_option("--filter", options.settings.filter, "Only stacks with this text in a function or a module")
-      ->type_name("TEXT");
-  add_number(app, "--process", options.settings.pid, "Several processes: begin with this one (PID)", 1);
-  add_image(app, options.settings.image);
-  app.add_option("-o,--output", options.output, "Keep the trace of a recording that this begins")->type_name("FILE");
-  add_machine(app, options.machine, "The process is on the machine where heaptap-target waits at ADDRESS");
-  const auto server = add_symbol_sources(app, options.settings.names_from.symbols, false);
-  add_skip(app, options.settings.names_from.skip);
-  add_ignore(app, options.settings.names_from.ignores);
-  add_color(app, options.color);
-  add_config(app);
-  const auto begin = program_begin(app, arguments);
+  set.text("--filter", options.settings.filter, "Only stacks with this text in a function or a module")
+      .value_name("TEXT");
+  set.number("--process", options.settings.pid, "Several processes: begin with this one (PID)", 1);
+  add_image(set, options.settings.image);
+  set.text("-o,--output", options.output, "Keep the trace of a recording that this begins").value_name("FILE");
+  add_machine(set, options.machine, "The process is on the machine where heaptap-target waits at ADDRESS");
+  const auto server = add_symbol_sources(set, options.settings.names_from.symbols, false);
+  add_skip(set, options.settings.names_from.skip);
+  add_ignore(set, options.settings.names_from.ignores);
+  add_color(set, options.color);
+  add_config(set);
+  const auto begin = program_begin(set, arguments);
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
   Arguments own(arguments.begin(), split);
   Arguments program(split, arguments.end());
@@ -53,7 +53,7 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
     program.erase(program.begin());
   }
   options.command = std::move(program);
-  const auto parsed = parse_with(app, kUsage, own, defaults);
+  const auto parsed = parse_with(set, kUsage, own, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   server->set_token_file(options.machine.token_file);
