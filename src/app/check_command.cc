@@ -11,6 +11,7 @@
 #include "analysis/analyze.h"
 #include "app/baselines.h"
 #include "app/run_traces.h"
+#include "app/terminal.h"
 #include "app/trace_file.h"
 #include "app/trace_list.h"
 #include "base/exit_status.h"

@@ -7,11 +7,16 @@
 
 #include "analysis/ignores.h"
 #include "analysis/suppressions.h"
-#include "app/terminal.h"
+#include "app/color_mode.h"
+#include "base/result.h"
 #include "leaks/classify.h"
 #include "report/frame_text.h"
-#include "report/verdict.h"
+#include "report/growth_limit.h"
 #include "symbols/resolver.h"
+
+namespace heaptap::report {
+struct Verdict;
+}
 
 namespace heaptap::app {
 

@@ -3,6 +3,7 @@
 #include "app/check_command.h"
 #include "app/diff_command.h"
 #include "report/growth_verdict.h"
+#include "report/verdict.h"
 
 namespace heaptap::app {
 namespace {

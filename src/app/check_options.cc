@@ -1,6 +1,7 @@
 // The options of `heaptap check`.
 #include "app/command_options.h"
 #include "app/growth_limits.h"
+#include "app/symbols_server.h"
 
 namespace heaptap::app {
 namespace {

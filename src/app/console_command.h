@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "app/color_mode.h"
 #include "app/machine_options.h"
 #include "app/settings.h"
-#include "app/symbols_server.h"
-#include "app/terminal.h"
 
 namespace heaptap::app {
+
+class SymbolsServer;
 
 struct ConsoleOptions {
   std::string target;                 // a PID, a socket, a trace; empty: what is offered

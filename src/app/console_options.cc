@@ -1,5 +1,6 @@
 // The options of `heaptap console`.
 #include "app/command_options.h"
+#include "app/symbols_server.h"
 
 namespace heaptap::app {
 

@@ -5,6 +5,7 @@
 
 #include "analysis/window.h"
 #include "app/run_traces.h"
+#include "app/terminal.h"
 #include "app/trace_file.h"
 #include "base/exit_status.h"
 #include "html/html_report.h"

@@ -5,8 +5,8 @@
 
 #include "analysis/analyze.h"
 #include "analysis/compare.h"
+#include "app/color_mode.h"
 #include "app/html_file.h"
-#include "app/terminal.h"
 
 namespace heaptap::app {
 

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "app/run_traces.h"
+#include "app/symbols_server.h"
+#include "app/terminal.h"
 #include "app/two_at_once.h"
 #include "collect/trace_name.h"
 #include "report/fold.h"

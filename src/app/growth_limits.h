@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "report/growth_verdict.h"
+#include "report/growth_limit.h"
 
 namespace heaptap::app {
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/terminal.h"
 #include "base/exit_status.h"
 #include "live/recording.h"
 

@@ -19,6 +19,7 @@
 #include "app/output_check.h"
 #include "app/remote_run.h"
 #include "app/run_plan.h"
+#include "app/symbols_server.h"
 #include "app/terminal.h"
 #include "app/tracing_news.h"
 #include "base/exit_status.h"

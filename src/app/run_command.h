@@ -11,14 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "analysis/ignores.h"
 #include "analysis/sort_key.h"
+#include "app/color_mode.h"
 #include "app/machine_options.h"
-#include "app/symbols_server.h"
-#include "app/terminal.h"
 #include "remote/compression.h"
 #include "report/frame_text.h"
 
 namespace heaptap::app {
+
+class SymbolsServer;
 
 struct RunOptions {
   std::vector<std::string> command;     // the program and its arguments

@@ -7,6 +7,7 @@
 #include "app/command_options.h"
 #include "app/pid_word.h"
 #include "app/report_signal.h"
+#include "app/symbols_server.h"
 #include "exports/formats.h"
 #include "wire/handshake.h"
 

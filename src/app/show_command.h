@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/analyze.h"
-#include "app/terminal.h"
+#include "app/color_mode.h"
 #include "report/render.h"
 
 namespace heaptap::app {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "app/command_options.h"
+#include "app/symbols_server.h"
 #include "app/trace_file.h"
 #include "base/whole_number.h"
 

@@ -8,11 +8,10 @@
 #include <thread>
 
 #include "analysis/analyze.h"
+#include "app/color_mode.h"
 #include "base/result.h"
 
 namespace heaptap::app {
-
-enum class ColorMode { kAuto, kAlways, kNever };
 
 // kAuto: a terminal that isn't dumb, and no NO_COLOR in the environment.
 bool use_color(ColorMode mode, int file_descriptor);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "app/pid_word.h"
+#include "app/terminal.h"
 #include "app/top_connection.h"
 #include "app/top_recorder.h"
 #include "app/trace_file.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "app/color_mode.h"
 #include "app/machine_options.h"
-#include "app/terminal.h"
 #include "top/session.h"
 
 namespace heaptap::app {

@@ -1,5 +1,6 @@
 // The options of `heaptap top`.
 #include "app/command_options.h"
+#include "app/symbols_server.h"
 #include "app/top_connection.h"
 #include "app/trace_file.h"
 #include "base/whole_number.h"

@@ -7,18 +7,11 @@
 
 #include "report/certainty.h"
 #include "report/comparison.h"
+#include "report/growth_limit.h"
 #include "report/json_values.h"
 #include "report/text_table.h"
 
 namespace heaptap::report {
-
-// The most that a figure may grow by.
-struct GrowthLimit {
-  LimitKind kind = LimitKind::kLeaked;
-  bool each_stack = false;             // no single stack may grow by more
-  uint64_t most = 0;                   // bytes, or allocations
-  std::optional<double> percent = {};  // instead: of the baseline's total
-};
 
 struct GrowthEntry {
   GrowthLimit limit;
