@@ -43,12 +43,6 @@ class HelpFormatter : public CLI::Formatter {
     const std::string left_out = option->get_flag_value(name, "");
     return fmt::format("--{}[={}]", name, left_out == "-" ? "FILE" : left_out);
   }
-
-  // A column further to the right, as it always was.
-  std::string make_option_desc(const CLI::Option* option) const override {
-    const bool is_file = value_may_miss(*option) && option->get_flag_value(option->get_lnames().front(), "") == "-";
-    return (is_file ? " " : "") + CLI::Formatter::make_option_desc(option);
-  }
 };
 
 // The words of the parser's message behind its last ": ".

@@ -131,6 +131,7 @@ TEST(OptionSet, HelpShowsNamesValuesAndTexts) {
   set.positional("TRACE", words, "The traces");
   set.text("-o,--output", text, "Write to FILE").value_name("FILE");
   set.optional_text("--by", "block", text, "By block");
+  set.optional_text("--json", "-", text, "As JSON");
   set.footer("The end");
   EXPECT_EQ(help_of(set),
             "Test it\n"
@@ -142,6 +143,7 @@ TEST(OptionSet, HelpShowsNamesValuesAndTexts) {
             "Options:\n"
             "  -o,--output FILE                Write to FILE\n"
             "  --by[=block]                    By block\n"
+            "  --json[=FILE]                   As JSON\n"
             "  -h,--help                       Print this help\n"
             "\n"
             "The end\n");
