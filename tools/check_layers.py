@@ -47,6 +47,8 @@ class Rules:
 
     def _read(self, number, line):
         kind, _, rest = line.partition(" ")
+        if kind == "only:":  # no folder
+            kind, rest = "only", ":" + rest
         left, _, right = rest.partition(":")
         names, others = left.split(), right.split()
         if kind == "layer" and len(names) == 1:
@@ -140,7 +142,7 @@ def check_system(rules, path, layer, name):
     for folders, headers in rules.only:
         if matches(name, headers):
             if layer not in folders:
-                return f"only {', '.join(folders)} may include <{name}>"
+                return f"{'only ' + ', '.join(folders) if folders else 'no layer'} may include <{name}>"
             rules.use(layer, f"<{' '.join(headers)}>")
     if layer not in rules.freestanding:
         return None

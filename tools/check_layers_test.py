@@ -80,6 +80,10 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({"src/rooms/app/main.cc": "#include <elfutils/libdwfl.h>\n"})
         self.assert_one(found, "only rooms/symbols", "elfutils/libdwfl.h")
 
+    def test_a_header_of_no_layer_is_refused_everywhere(self):
+        found = self.violations({"src/rooms/app/main.cc": "#include <nlohmann/json.hpp>\n"}, RULES + "only: nlohmann/*\n")
+        self.assert_one(found, "no layer", "nlohmann/json.hpp")
+
     def test_a_folder_without_a_layer_is_found(self):
         found = self.violations({"src/rooms/extra/thing.cc": ""})
         self.assert_one(found, "src/rooms/extra/thing.cc", "not in layers.txt")
