@@ -47,6 +47,8 @@ class Rules:
 
     def _read(self, number, line):
         kind, _, rest = line.partition(" ")
+        if kind == "only:":  # no folder
+            kind, rest = "only", ":" + rest
         left, _, right = rest.partition(":")
         names, others = left.split(), right.split()
         if kind == "layer" and len(names) == 1:
@@ -141,7 +143,7 @@ def check_system(rules, path, layer, name):
         if matches(name, headers):
             owner = next((owner for owner in owners if owner == layer or matches(str(path), [owner])), None)
             if owner is None:
-                return f"only {', '.join(owners)} may include <{name}>"
+                return f"{'only ' + ', '.join(owners) if owners else 'no layer'} may include <{name}>"
             rules.use(owner, f"<{' '.join(headers)}>")
     if layer not in rules.freestanding:
         return None

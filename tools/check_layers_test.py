@@ -88,6 +88,10 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({**files, "src/rooms/app/main.cc": text}, rules=rules)
         self.assert_one(found, "src/rooms/app/main.cc:1", "only rooms/app/option_*.cc may include <CLI/CLI.hpp>")
 
+    def test_a_header_of_no_layer_is_refused_everywhere(self):
+        found = self.violations({"src/rooms/app/main.cc": "#include <nlohmann/json.hpp>\n"}, RULES + "only: nlohmann/*\n")
+        self.assert_one(found, "no layer", "nlohmann/json.hpp")
+
     def test_a_folder_without_a_layer_is_found(self):
         found = self.violations({"src/rooms/extra/thing.cc": ""})
         self.assert_one(found, "src/rooms/extra/thing.cc", "not in layers.txt")

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json_writer.h"
 #include "base/safe_text.h"
 #include "base/shell_word.h"
 #include "discovery/service.h"
@@ -14,9 +14,10 @@
 namespace heaptap::app {
 namespace {
 
+using base::JsonObject;
+using base::JsonWriter;
 using discovery::FoundAddress;
 using discovery::FoundService;
-using Json = nlohmann::ordered_json;
 
 // With the interface where the address means another machine behind each.
 std::string address_text(const FoundAddress& found) {
@@ -50,34 +51,26 @@ std::vector<std::string> cells_of(const FoundService& service) {
           !secure ? "-" : *secure ? "yes" : "no"};
 }
 
-// Empty is something that is said: nothing is recorded.
-Json value_or_null(const FoundService& service, std::string_view name) {
-  const auto value = discovery::text_value(service.text, name);
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json json_of(const FoundService& service) {
-  Json addresses = Json::array();
+void write_service(JsonWriter& json, const FoundService& service) {
+  const JsonObject object(json);
+  json.member("name", service.name);
+  json.member("host", service.host);
+  json.member("port", service.port);
+  json.key("addresses").begin_array();
   for (const FoundAddress& found : service.addresses) {
-    addresses.push_back({{"address", address_text(found)}, {"interface", found.interface}});
+    const JsonObject address(json);
+    json.member("address", address_text(found));
+    json.member("interface", found.interface);
   }
-  const auto secure = flag_of(service, "secure");
-  const auto begun = flag_of(service, "begun");
-  return {{"name", service.name},
-          {"host", service.host},
-          {"port", service.port},
-          {"addresses", addresses},
-          {"program", value_or_null(service, "program")},
-          {"cpu", value_or_null(service, "cpu")},
-          {"version", value_or_null(service, "version")},
-          {"secure", secure ? Json(*secure) : Json(nullptr)},
-          {"begun", begun ? Json(*begun) : Json(nullptr)}};
+  json.end_array();
+  // Empty is something that is said: nothing is recorded.
+  for (const char* name : {"program", "cpu", "version"}) json.member(name, discovery::text_value(service.text, name));
+  for (const char* name : {"secure", "begun"}) json.member(name, flag_of(service, name));
 }
 
-Json head() { return {{"format", "heaptap-discover"}, {"version", 1}}; }
-
-std::string dumped(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+void write_head(JsonWriter& json) {
+  json.member("format", "heaptap-discover");
+  json.member("version", 1);
 }
 
 }  // namespace
@@ -107,10 +100,15 @@ std::string command_for_first(const std::vector<FoundService>& services) {
 }
 
 std::string services_as_json(const std::vector<FoundService>& services) {
-  Json document = head();
-  document["services"] = Json::array();
-  for (const FoundService& service : services) document["services"].push_back(json_of(service));
-  return dumped(document, 1);
+  std::string text;
+  JsonWriter json(text, base::JsonLayout::kLinePerEntry);
+  json.begin_object();
+  write_head(json);
+  json.key("services").begin_array();
+  for (const FoundService& service : services) write_service(json, service);
+  json.end_array();
+  json.end_object();
+  return text += '\n';
 }
 
 std::string service_as_line(std::string_view what, const FoundService& service) {
@@ -118,10 +116,14 @@ std::string service_as_line(std::string_view what, const FoundService& service) 
 }
 
 std::string service_as_json_line(std::string_view what, const FoundService& service) {
-  Json document = head();
-  document["event"] = what;
-  document["service"] = json_of(service);
-  return dumped(document, -1);
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  write_head(json);
+  json.member("event", what);
+  write_service(json.key("service"), service);
+  json.end_object();
+  return text += '\n';
 }
 
 }  // namespace heaptap::app

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json_writer.h"
 #include "base/safe_text.h"
 
 namespace heaptap::app {
@@ -62,19 +62,26 @@ std::string render_checks(const std::vector<CheckGroup>& groups) {
 }
 
 std::string render_checks_json(const std::vector<CheckGroup>& groups) {
-  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  std::string text;
+  base::JsonWriter json(text, base::JsonLayout::kLinePerEntry);
+  json.begin_object();
+  json.member("format", "heaptap-doctor");
+  json.member("version", 1);
+  json.member("passed", !has_failed(groups));
+  json.key("checks").begin_array();
   for (const CheckGroup& group : groups) {
     for (const Check& check : group.checks) {
-      checks.push_back({{"subject", group.subject},
-                        {"name", check.name},
-                        {"verdict", kVerdictsInJson[static_cast<size_t>(check.verdict)]},
-                        {"text", check.text},
-                        {"fixes", check.fixes}});
+      const base::JsonObject object(json);
+      json.member("subject", group.subject);
+      json.member("name", check.name);
+      json.member("verdict", kVerdictsInJson[static_cast<size_t>(check.verdict)]);
+      json.member("text", check.text);
+      json.key("fixes").values(check.fixes);
     }
   }
-  const nlohmann::ordered_json report{
-      {"format", "heaptap-doctor"}, {"version", 1}, {"passed", !has_failed(groups)}, {"checks", checks}};
-  return report.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  json.end_array();
+  json.end_object();
+  return text += '\n';
 }
 
 }  // namespace heaptap::app

@@ -1,16 +1,15 @@
 // The format of DHAT, version 2 (dh_view.html): stacks with what they allocated in all, at most at a time, at the peak and at
 // the end, and how long their blocks lived. Of a trace of totals only what was allocated is known.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "base/safe_text.h"
 #include "exports/block_events.h"
 #include "exports/frame_text.h"
-#include "exports/json_text.h"
 #include "exports/profile_writers.h"
+#include "report/json_pieces.h"
 
 namespace heaptap::exports {
 namespace {
@@ -92,14 +91,48 @@ class FrameTable {
 // A file of another tool doesn't say how long blocks lived.
 bool tells_lives(const report::Report& report) { return report.has_events && report.lifetimes_known; }
 
-void write_head(const report::Report& report, const report::Write& write) {
+void write_head(base::JsonWriter& json, const report::Report& report) {
   const bool has_events = tells_lives(report);
-  write(fmt::format("{{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":{},\"bkacc\":false,\n",
-                    has_events));
-  write(fmt::format("\"tu\":\"µs\",\"Mtu\":\"s\",\"tuth\":{},\n\"cmd\":{},\"pid\":{},\n", kShortLivedUnits,
-                    json_text(command_of(report.capture)), report.capture.pid));
-  write(fmt::format("\"te\":{}", std::max<uint64_t>(report.capture.duration_ns / kNsPerUnit, 1)));
-  if (has_events) write(fmt::format(",\"tg\":{}", report.totals.peak_time_ns / kNsPerUnit));
+  json.member("dhatFileVersion", 2);
+  json.member("mode", "heap");
+  json.member("verb", "Allocated");
+  json.member("bklt", has_events);
+  json.member("bkacc", false);
+  json.entry_on_line();
+  json.member("tu", "µs");
+  json.member("Mtu", "s");
+  json.member("tuth", kShortLivedUnits);
+  json.entry_on_line();
+  json.member("cmd", command_of(report.capture));
+  json.member("pid", report.capture.pid);
+  json.entry_on_line();
+  json.member("te", std::max<uint64_t>(report.capture.duration_ns / kNsPerUnit, 1));
+  if (has_events) json.member("tg", report.totals.peak_time_ns / kNsPerUnit);
+}
+
+void write_lives(base::JsonWriter& json, const HeldBlocks::Counts& counts, const report::StackEntry& stack) {
+  json.member("tl", counts.lifetime_ns / kNsPerUnit);
+  json.member("mb", counts.most.bytes);
+  json.member("mbk", counts.most.blocks);
+  json.member("gb", counts.peak.bytes);
+  json.member("gbk", counts.peak.blocks);
+  json.member("eb", stack.live_bytes);
+  json.member("ebk", stack.live_blocks);
+}
+
+void write_frames(base::JsonWriter& json, const report::Report& report, const FrameTable& table) {
+  json.begin_array();
+  json.value("[root]");
+  for (const model::Frame& frame : report.frames) {
+    json.entry_on_line();
+    json.value(valgrind_text(frame));
+  }
+  for (const std::string& called : table.called()) {
+    json.entry_on_line();
+    json.value(base::safe_text(called));
+  }
+  json.line_break();
+  json.end_array();
 }
 
 }  // namespace
@@ -109,29 +142,33 @@ base::Result<> write_dhat(const Input& input, const report::Write& write) {
   HEAPTAP_TRY(require(metric_of(MetricKind::kAllocations), report));
   HeldBlocks held(report.stacks.size(), report.capture.duration_ns);
   if (tells_lives(report)) HEAPTAP_TRY(replay_blocks(input, held));
-  write_head(report, write);
-  write(",\n\"pps\":[");
+  report::JsonPieces pieces(write);
+  base::JsonWriter& json = pieces.json();
+  json.begin_object();
+  write_head(json, report);
+  json.entry_on_line();
+  json.key("pps").begin_array();
   FrameTable table;
-  bool first = true;
   for (size_t place = 0; place < report.stacks.size(); ++place) {
     const report::StackEntry& stack = report.stacks[place];
     if (stack.is_apart()) continue;
-    write(fmt::format("{}\n{{\"tb\":{},\"tbk\":{}", std::exchange(first, false) ? "" : ",", stack.allocated_bytes,
-                      stack.allocations));
-    if (tells_lives(report)) {
-      const HeldBlocks::Counts& counts = held.of(place);
-      write(fmt::format(",\"tl\":{},\"mb\":{},\"mbk\":{},\"gb\":{},\"gbk\":{},\"eb\":{},\"ebk\":{}",
-                        counts.lifetime_ns / kNsPerUnit, counts.most.bytes, counts.most.blocks, counts.peak.bytes,
-                        counts.peak.blocks, stack.live_bytes, stack.live_blocks));
-    }
-    std::string frames = fmt::format("{}", 1 + table.place_of_call(stack, report.frames.size()));
-    for (const report::FrameIndex frame : stack.frames) frames += fmt::format(",{}", 1 + frame);
-    write(fmt::format(",\"fs\":[{}]}}", frames));
+    json.entry_on_line();
+    json.begin_object();
+    json.member("tb", stack.allocated_bytes);
+    json.member("tbk", stack.allocations);
+    if (tells_lives(report)) write_lives(json, held.of(place), stack);
+    json.key("fs").begin_array();
+    json.value(1 + table.place_of_call(stack, report.frames.size()));
+    for (const report::FrameIndex frame : stack.frames) json.value(1 + frame);
+    json.end_array();
+    json.end_object();
+    pieces.flush();
   }
-  write("\n],\n\"ftbl\":[\"[root]\"");
-  for (const model::Frame& frame : report.frames) write(fmt::format(",\n{}", json_text(valgrind_text(frame))));
-  for (const std::string& called : table.called()) write(fmt::format(",\n{}", json_text(base::safe_text(called))));
-  write("\n]}\n");
+  json.line_break();
+  json.end_array();
+  json.entry_on_line();
+  write_frames(json.key("ftbl"), report, table);
+  json.end_object();
   return {};
 }
 

@@ -1,16 +1,16 @@
 // The processed format of the Firefox Profiler: a thread for each number that is known, whose samples are the stacks, with the
 // number as their weight. There is no time in it. All of the threads have the same tables.
-#include <fmt/format.h>
-
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "base/safe_text.h"
 #include "exports/frame_text.h"
-#include "exports/json_text.h"
 #include "exports/profile_writers.h"
+#include "report/json_pieces.h"
 
 namespace heaptap::exports {
 namespace {
@@ -19,18 +19,20 @@ constexpr MetricKind kShown[] = {MetricKind::kLive,        MetricKind::kPeak,   
                                  MetricKind::kAllocations, MetricKind::kTemporary, MetricKind::kLeaked};
 
 // A column that has the same value in each row.
-std::string column(std::string_view name, size_t rows, std::string_view value) {
-  std::string text = fmt::format(",\"{}\":[", name);
-  for (size_t row = 0; row < rows; ++row) {
-    if (row != 0) text += ',';
-    text += value;
-  }
-  return text += ']';
+template <typename Value>
+void write_same(base::JsonWriter& json, const char* name, size_t rows, Value value) {
+  json.key(name).begin_array();
+  for (size_t row = 0; row < rows; ++row) json.value(value);
+  json.end_array();
 }
 
-template <typename Value>
-std::string column(std::string_view name, const std::vector<Value>& values) {
-  return fmt::format(",\"{}\":[{}]", name, fmt::join(values, ","));
+void write_empty_columns(base::JsonWriter& json, std::initializer_list<const char*> names) {
+  const base::JsonObject table(json);
+  json.member("length", 0);
+  for (const char* const name : names) {
+    json.key(name).begin_array();
+    json.end_array();
+  }
 }
 
 class Tables {
@@ -42,45 +44,51 @@ class Tables {
   }
   // Of the report's stack.
   [[nodiscard]] size_t stack(size_t place) const { return of_stack_[place]; }
+  // As members of an object.
   [[nodiscard]] std::string text() const;
 
  private:
+  using Place = std::optional<size_t>;
+
   size_t string(const std::string& text) {
     const auto [found, added] = string_places_.try_emplace(text, strings_.size());
-    if (added) strings_.push_back(json_text(text));
+    if (added) strings_.push_back(found->first);
     return found->second;
   }
   size_t add_frame(const std::string& name, const std::string& file, uint32_t line);
   void add_stack(const report::StackEntry& entry);
-  size_t node(const std::string& prefix, size_t frame);
+  size_t node(Place prefix, size_t frame);
+  void write_functions(base::JsonWriter& json) const;
+  void write_frames(base::JsonWriter& json) const;
+  void write_stacks(base::JsonWriter& json) const;
 
   std::map<std::string, size_t> string_places_;
-  std::vector<std::string> strings_;
-  std::map<std::pair<size_t, std::string>, size_t> function_places_;
+  std::vector<std::string_view> strings_;  // keys of the places
+  std::map<std::pair<size_t, Place>, size_t> function_places_;
   std::vector<size_t> function_names_;
-  std::vector<std::string> function_files_;  // "null", or the place of a string
+  std::vector<Place> function_files_;  // strings
   std::vector<size_t> frame_functions_;
-  std::vector<std::string> frame_lines_;
+  std::vector<std::optional<uint32_t>> frame_lines_;
   std::map<std::string, size_t> called_;  // frames of the functions that were called
-  std::map<std::pair<std::string, size_t>, size_t> nodes_;
-  std::vector<std::string> prefixes_;  // "null", or the place of a stack
+  std::map<std::pair<Place, size_t>, size_t> nodes_;
+  std::vector<Place> prefixes_;  // stacks
   std::vector<size_t> stack_frames_;
   std::vector<size_t> of_stack_;
 };
 
 size_t Tables::add_frame(const std::string& name, const std::string& file, uint32_t line) {
-  const std::string place = file.empty() ? "null" : fmt::format("{}", string(file));
+  const Place place = file.empty() ? Place() : string(file);
   const auto [function, added] = function_places_.try_emplace({string(name), place}, function_names_.size());
   if (added) {
     function_names_.push_back(function->first.first);
     function_files_.push_back(place);
   }
   frame_functions_.push_back(function->second);
-  frame_lines_.push_back(line == 0 ? "null" : fmt::format("{}", line));
+  frame_lines_.push_back(line == 0 ? std::nullopt : std::optional(line));
   return frame_functions_.size() - 1;
 }
 
-size_t Tables::node(const std::string& prefix, size_t frame) {
+size_t Tables::node(Place prefix, size_t frame) {
   const auto [found, added] = nodes_.try_emplace({prefix, frame}, stack_frames_.size());
   if (added) {
     prefixes_.push_back(prefix);
@@ -90,40 +98,73 @@ size_t Tables::node(const std::string& prefix, size_t frame) {
 }
 
 void Tables::add_stack(const report::StackEntry& entry) {
-  std::string prefix = "null";
-  for (auto frame = entry.frames.rbegin(); frame != entry.frames.rend(); ++frame)
-    prefix = fmt::format("{}", node(prefix, *frame));
+  Place prefix;
+  for (auto frame = entry.frames.rbegin(); frame != entry.frames.rend(); ++frame) prefix = node(prefix, *frame);
   auto called = called_.find(entry.function);
   if (called == called_.end())
     called = called_.emplace(entry.function, add_frame(base::safe_text(entry.function), "", 0)).first;
   of_stack_.push_back(node(prefix, called->second));
 }
 
-std::string Tables::text() const {
-  const size_t functions = function_names_.size();
-  const size_t frames = frame_functions_.size();
-  const size_t stacks = stack_frames_.size();
-  std::string text = fmt::format("\"stringArray\":[{}]", fmt::join(strings_, ","));
-  text += fmt::format(",\n\"funcTable\":{{\"length\":{}", functions);
-  text += column("name", function_names_) + column("fileName", function_files_) + column("isJS", functions, "false") +
-          column("relevantForJS", functions, "false") + column("resource", functions, "-1") +
-          column("lineNumber", functions, "null") + column("columnNumber", functions, "null");
-  text += fmt::format("}},\n\"frameTable\":{{\"length\":{}", frames);
-  text += column("func", frame_functions_) + column("line", frame_lines_) + column("column", frames, "null") +
-          column("address", frames, "-1") + column("inlineDepth", frames, "0") + column("category", frames, "0") +
-          column("subcategory", frames, "0") + column("nativeSymbol", frames, "null") +
-          column("innerWindowID", frames, "null") + column("implementation", frames, "null");
-  text += fmt::format("}},\n\"stackTable\":{{\"length\":{}", stacks);
-  text += column("frame", stack_frames_) + column("prefix", prefixes_) + column("category", stacks, "0") +
-          column("subcategory", stacks, "0");
-  text += "},\n\"resourceTable\":{\"length\":0,\"lib\":[],\"name\":[],\"host\":[],\"type\":[]}";
-  text += ",\n\"nativeSymbols\":{\"length\":0,\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[]}";
-  return text +=
-         ",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
-         "\"category\":[]}";
+void Tables::write_functions(base::JsonWriter& json) const {
+  const size_t rows = function_names_.size();
+  const base::JsonObject table(json);
+  json.member("length", rows);
+  json.key("name").values(function_names_);
+  json.key("fileName").values(function_files_);
+  write_same(json, "isJS", rows, false);
+  write_same(json, "relevantForJS", rows, false);
+  write_same(json, "resource", rows, -1);
+  write_same(json, "lineNumber", rows, nullptr);
+  write_same(json, "columnNumber", rows, nullptr);
 }
 
-std::string samples_of(const Metric& metric, const report::Report& report, const Tables& tables) {
+void Tables::write_frames(base::JsonWriter& json) const {
+  const size_t rows = frame_functions_.size();
+  const base::JsonObject table(json);
+  json.member("length", rows);
+  json.key("func").values(frame_functions_);
+  json.key("line").values(frame_lines_);
+  write_same(json, "column", rows, nullptr);
+  write_same(json, "address", rows, -1);
+  write_same(json, "inlineDepth", rows, 0);
+  write_same(json, "category", rows, 0);
+  write_same(json, "subcategory", rows, 0);
+  write_same(json, "nativeSymbol", rows, nullptr);
+  write_same(json, "innerWindowID", rows, nullptr);
+  write_same(json, "implementation", rows, nullptr);
+}
+
+void Tables::write_stacks(base::JsonWriter& json) const {
+  const size_t rows = stack_frames_.size();
+  const base::JsonObject table(json);
+  json.member("length", rows);
+  json.key("frame").values(stack_frames_);
+  json.key("prefix").values(prefixes_);
+  write_same(json, "category", rows, 0);
+  write_same(json, "subcategory", rows, 0);
+}
+
+std::string Tables::text() const {
+  std::string text;
+  base::JsonWriter json(text);
+  json.key("stringArray").values(strings_);
+  json.entry_on_line();
+  write_functions(json.key("funcTable"));
+  json.entry_on_line();
+  write_frames(json.key("frameTable"));
+  json.entry_on_line();
+  write_stacks(json.key("stackTable"));
+  json.entry_on_line();
+  write_empty_columns(json.key("resourceTable"), {"lib", "name", "host", "type"});
+  json.entry_on_line();
+  write_empty_columns(json.key("nativeSymbols"), {"libIndex", "address", "name", "functionSize"});
+  json.entry_on_line();
+  write_empty_columns(json.key("markers"), {"data", "name", "startTime", "endTime", "phase", "category"});
+  return text;
+}
+
+void write_samples(base::JsonWriter& json, const Metric& metric, const report::Report& report, const Tables& tables) {
   std::vector<size_t> stacks;
   std::vector<uint64_t> weights;
   for (size_t place = 0; place < report.stacks.size(); ++place) {
@@ -132,20 +173,41 @@ std::string samples_of(const Metric& metric, const report::Report& report, const
     stacks.push_back(tables.stack(place));
     weights.push_back(value);
   }
-  std::string text = fmt::format("\"samples\":{{\"length\":{},\"weightType\":\"{}\"", stacks.size(),
-                                 metric.bytes ? "bytes" : "samples");
-  return text += column("stack", stacks) + column("weight", weights) + column("time", stacks.size(), "0") + "}";
+  const base::JsonObject table(json);
+  json.member("length", stacks.size());
+  json.member("weightType", metric.bytes ? "bytes" : "samples");
+  json.key("stack").values(stacks);
+  json.key("weight").values(weights);
+  write_same(json, "time", stacks.size(), 0);
 }
 
-void write_head(const model::Capture& capture, const report::Write& write) {
-  // Version 47 of the format: the profiler brings it up to its own.
-  write(
-      fmt::format("{{\"meta\":{{\"preprocessedProfileVersion\":47,\"version\":27,\"interval\":1,\"startTime\":{},"
-                  "\"processType\":0,\"product\":{},\"importedFrom\":\"heaptap\",\"stackwalk\":1,\"debug\":false,"
-                  "\"symbolicated\":true,\"markerSchema\":[],"
-                  "\"categories\":[{{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}}]}},\n",
-                  capture.start_unix_ns / 1'000'000, json_text(command_of(capture))));
-  write("\"libs\":[],\"pages\":[],\"threads\":[");
+void write_meta(base::JsonWriter& json, const model::Capture& capture) {
+  const base::JsonObject meta(json);
+  json.member("preprocessedProfileVersion", 47);  // the profiler brings it up to its own
+  json.member("version", 27);
+  json.member("interval", 1);
+  json.member("startTime", capture.start_unix_ns / 1'000'000);
+  json.member("processType", 0);
+  json.member("product", command_of(capture));
+  json.member("importedFrom", "heaptap");
+  json.member("stackwalk", 1);
+  json.member("debug", false);
+  json.member("symbolicated", true);
+  json.key("markerSchema").raw("[]");
+  json.key("categories").raw(R"([{"name":"Other","color":"grey","subcategories":["Other"]}])");
+}
+
+void write_thread_head(base::JsonWriter& json, const Metric& metric, uint64_t pid, int number) {
+  json.member("name", metric.title);
+  json.member("pid", std::to_string(pid));
+  json.member("tid", number);
+  json.member("isMainThread", true);
+  json.member("processType", "default");
+  json.member("processStartupTime", 0);
+  json.member("processShutdownTime", nullptr);
+  json.member("registerTime", 0);
+  json.member("unregisterTime", nullptr);
+  json.key("pausedRanges").raw("[]");
 }
 
 }  // namespace
@@ -154,22 +216,30 @@ base::Result<> write_firefox(const Input& input, const report::Write& write) {
   const report::Report& report = input.report;
   const Tables tables(report);
   const std::string text = tables.text();
-  write_head(report.capture, write);
-  const char* separator = "\n";
+  report::JsonPieces pieces(write);
+  base::JsonWriter& json = pieces.json();
+  json.begin_object();
+  write_meta(json.key("meta"), report.capture);
+  json.entry_on_line();
+  json.key("libs").raw("[]");
+  json.key("pages").raw("[]");
+  json.key("threads").begin_array();
   for (const MetricKind kind : kShown) {
     const Metric& metric = metric_of(kind);
     if (!is_known(metric, report)) continue;
-    write(
-        fmt::format("{}{{\"name\":\"{}\",\"pid\":\"{}\",\"tid\":{},\"isMainThread\":true,\"processType\":\"default\","
-                    "\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":0,"
-                    "\"unregisterTime\":null,\"pausedRanges\":[],\n",
-                    std::exchange(separator, ",\n"), metric.title, report.capture.pid, static_cast<int>(kind) + 1));
-    write(samples_of(metric, report, tables));
-    write(",\n");
-    write(text);
-    write("}");
+    json.entry_on_line();
+    json.begin_object();
+    write_thread_head(json, metric, report.capture.pid, static_cast<int>(kind) + 1);
+    json.entry_on_line();
+    write_samples(json.key("samples"), metric, report, tables);
+    json.entry_on_line();
+    json.raw(text);
+    json.end_object();
+    pieces.flush();
   }
-  write("\n]}\n");
+  json.line_break();
+  json.end_array();
+  json.end_object();
   return {};
 }
 

@@ -6,18 +6,19 @@
 #include <map>
 #include <string>
 
+#include "base/json_writer.h"
 #include "base/safe_text.h"
 #include "exports/finding_writers.h"
 #include "exports/findings.h"
 #include "exports/frame_text.h"
 #include "exports/source_place.h"
-#include "report/json_values.h"
 #include "report/telling_frame.h"
 
 namespace heaptap::exports {
 namespace {
 
-using report::Json;
+using base::JsonObject;
+using base::JsonWriter;
 
 struct Rule {
   std::string_view id;
@@ -43,29 +44,34 @@ struct Finding {
   std::vector<Stack> stacks;  // the first one has the place of the finding
 };
 
+void write_text(JsonWriter& json, std::string_view text) {
+  const JsonObject object(json);
+  json.member("text", text);
+}
+
 class Writer {
  public:
   explicit Writer(const report::Report& report) : report_(report), root_(working_directory()) {}
 
-  Json result(const Finding& finding) {
+  void write_result(JsonWriter& json, const Finding& finding) {
     size_t rule = 0;
     while (kRules.at(rule).id != finding.rule) ++rule;
-    Json stacks = Json::array();
-    Json flow = Json::array();
-    for (const Finding::Stack& stack : finding.stacks) {
-      stacks.push_back(stack_json(stack));
-      // In the order of time: the finding's own stack comes last.
-      flow.insert(flow.begin(), Json{{"location", location(stack, stack.title)}});
+    const JsonObject result(json);
+    json.member("ruleId", finding.rule);
+    json.member("ruleIndex", rule);
+    json.member("level", kRules.at(rule).level);
+    write_text(json.key("message"), finding.message);
+    json.key("locations").begin_array();
+    write_location(json, finding.stacks.front(), "");
+    json.end_array();
+    {
+      const JsonObject fingerprints(json.key("partialFingerprints"));
+      json.member("heaptapStack/v1", fingerprint(finding));
     }
-    const Finding::Stack& first = finding.stacks.front();
-    return {{"ruleId", finding.rule},
-            {"ruleIndex", rule},
-            {"level", kRules.at(rule).level},
-            {"message", {{"text", finding.message}}},
-            {"locations", Json::array({location(first, "")})},
-            {"partialFingerprints", {{"heaptapStack/v1", fingerprint(finding)}}},
-            {"stacks", std::move(stacks)},
-            {"codeFlows", Json::array({{{"threadFlows", Json::array({{{"locations", std::move(flow)}}})}}})}};
+    json.key("stacks").begin_array();
+    for (const Finding::Stack& stack : finding.stacks) write_stack(json, stack);
+    json.end_array();
+    write_flow(json.key("codeFlows"), finding);
   }
 
  private:
@@ -84,43 +90,75 @@ class Writer {
     return fmt::format("{:016x}:{}", hash, ++seen_[hash]);
   }
 
-  Json physical(const model::Frame& frame) const {
-    if (frame.file.empty()) return nullptr;
-    Json artifact;
-    if (const auto path = path_below(root_, frame.file)) {
-      artifact = {{"uri", uri_of(*path)}, {"uriBaseId", "%SRCROOT%"}};
-    } else {
-      artifact = {{"uri", (frame.file.front() == '/' ? "file://" : "") + uri_of(frame.file)}};
+  void write_place(JsonWriter& json, const model::Frame& frame) const {
+    const JsonObject place(json);
+    {
+      const JsonObject artifact(json.key("artifactLocation"));
+      if (const auto path = path_below(root_, frame.file)) {
+        json.member("uri", uri_of(*path));
+        json.member("uriBaseId", "%SRCROOT%");
+      } else {
+        json.member("uri", (frame.file.front() == '/' ? "file://" : "") + uri_of(frame.file));
+      }
     }
-    Json place{{"artifactLocation", std::move(artifact)}};
-    if (frame.line != 0) place["region"] = {{"startLine", frame.line}};
-    return place;
+    if (frame.line == 0) return;
+    const JsonObject region(json.key("region"));
+    json.member("startLine", frame.line);
   }
 
-  Json frame_location(const model::Frame& frame) const {
-    Json location{{"logicalLocations", Json::array({{{"fullyQualifiedName", name_of(frame)}, {"kind", "function"}}})}};
-    if (Json place = physical(frame); !place.is_null()) location["physicalLocation"] = std::move(place);
-    return location;
+  // The members of a location.
+  void write_frame(JsonWriter& json, const model::Frame& frame) const {
+    json.key("logicalLocations").begin_array();
+    {
+      const JsonObject location(json);
+      json.member("fullyQualifiedName", name_of(frame));
+      json.member("kind", "function");
+    }
+    json.end_array();
+    if (!frame.file.empty()) write_place(json.key("physicalLocation"), frame);
   }
 
   // Of the frame in the working tree, else of the one that tells most.
-  Json location(const Finding::Stack& stack, const std::string& message) const {
+  void write_location(JsonWriter& json, const Finding::Stack& stack, const std::string& message) const {
     const report::FrameList frames = report_.list(*stack.frames);
     const auto own = place_below(root_, frames);
     const model::Frame* const frame = own ? own->frame : report::telling_frame(frames);
-    Json location = frame == nullptr ? Json::object() : frame_location(*frame);
-    if (!message.empty()) location["message"] = {{"text", message}};
-    return location;
+    const JsonObject location(json);
+    if (frame != nullptr) write_frame(json, *frame);
+    if (!message.empty()) write_text(json.key("message"), message);
   }
 
-  Json stack_json(const Finding::Stack& stack) const {
-    Json frames = Json::array();
+  void write_stack(JsonWriter& json, const Finding::Stack& stack) const {
+    const JsonObject object(json);
+    write_text(json.key("message"), stack.title);
+    json.key("frames").begin_array();
     for (const model::Frame& frame : report_.list(*stack.frames)) {
-      Json entry{{"location", frame_location(frame)}};
-      if (!frame.module.empty()) entry["module"] = module_of(frame);
-      frames.push_back(std::move(entry));
+      const JsonObject entry(json);
+      {
+        const JsonObject location(json.key("location"));
+        write_frame(json, frame);
+      }
+      if (!frame.module.empty()) json.member("module", module_of(frame));
     }
-    return {{"message", {{"text", stack.title}}}, {"frames", std::move(frames)}};
+    json.end_array();
+  }
+
+  // One flow of one thread, in the order of time: the finding's own stack comes last.
+  void write_flow(JsonWriter& json, const Finding& finding) const {
+    json.begin_array();
+    json.begin_object();
+    json.key("threadFlows").begin_array();
+    json.begin_object();
+    json.key("locations").begin_array();
+    for (auto stack = finding.stacks.rbegin(); stack != finding.stacks.rend(); ++stack) {
+      const JsonObject entry(json);
+      write_location(json.key("location"), *stack, stack->title);
+    }
+    json.end_array();
+    json.end_object();
+    json.end_array();
+    json.end_object();
+    json.end_array();
   }
 
   // What RFC 3986 doesn't let stand in a path becomes %XX.
@@ -160,46 +198,69 @@ Finding finding_of(const report::ErrorEntry& error) {
   return finding;
 }
 
-Json rules_json() {
-  Json rules = Json::array();
+void write_tool(JsonWriter& json, const report::Report& report) {
+  const JsonObject tool(json);
+  const JsonObject driver(json.key("driver"));
+  json.member("name", "heaptap");
+  json.member("semanticVersion", report.capture.heaptap_version);
+  json.key("rules").begin_array();
   for (const Rule& rule : kRules) {
-    rules.push_back({{"id", rule.id},
-                     {"shortDescription", {{"text", rule.text}}},
-                     {"defaultConfiguration", {{"level", rule.level}}}});
+    const JsonObject entry(json);
+    json.member("id", rule.id);
+    write_text(json.key("shortDescription"), rule.text);
+    const JsonObject configuration(json.key("defaultConfiguration"));
+    json.member("level", rule.level);
   }
-  return rules;
+  json.end_array();
 }
 
 // What isn't known of the run, so that no result isn't taken for none.
-Json notifications_json(const report::Report& report) {
-  Json list = Json::array();
-  const auto add = [&list](const char* what, const std::string& doubt) {
-    if (!doubt.empty())
-      list.push_back({{"level", "error"}, {"message", {{"text", fmt::format("{}: {}", what, doubt)}}}});
+std::vector<std::string> doubts_about(const report::Report& report) {
+  std::vector<std::string> doubts;
+  const auto add = [&doubts](const char* what, const std::string& doubt) {
+    if (!doubt.empty()) doubts.push_back(fmt::format("{}: {}", what, doubt));
   };
   add("not all leaks are known", doubt_about_leaks(report));
   add("not all bad releases are known", doubt_about_releases(report));
   if (report.errors_dropped != 0)
     add("not all bad releases are listed", fmt::format("{} are missing", report.errors_dropped));
-  return list;
+  return doubts;
+}
+
+void write_invocation(JsonWriter& json, const report::Report& report) {
+  const std::vector<std::string> doubts = doubts_about(report);
+  const JsonObject invocation(json);
+  json.member("commandLine", command_of(report.capture));
+  json.member("executionSuccessful", doubts.empty());
+  json.key("toolExecutionNotifications").begin_array();
+  for (const std::string& doubt : doubts) {
+    const JsonObject notification(json);
+    json.member("level", "error");
+    write_text(json.key("message"), doubt);
+  }
+  json.end_array();
 }
 
 }  // namespace
 
 base::Result<> write_sarif(const report::Report& report, const report::Write& write) {
-  Json notifications = notifications_json(report);
-  const Json tool{
-      {"driver", {{"name", "heaptap"}, {"semanticVersion", report.capture.heaptap_version}, {"rules", rules_json()}}}};
-  const Json invocation{{"commandLine", command_of(report.capture)},
-                        {"executionSuccessful", notifications.empty()},
-                        {"toolExecutionNotifications", notifications}};
+  const auto write_value = [&write](const auto& write_it) {
+    std::string text;
+    JsonWriter json(text);
+    write_it(json);
+    write(text);
+  };
   write("{\n\"$schema\": \"https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json\",\n");
-  write("\"version\": \"2.1.0\",\n\"runs\": [{\n\"tool\": " + report::to_text(tool));
-  write(",\n\"invocations\": [" + report::to_text(invocation) + "],\n\"results\": [");
+  write("\"version\": \"2.1.0\",\n\"runs\": [{\n\"tool\": ");
+  write_value([&](JsonWriter& json) { write_tool(json, report); });
+  write(",\n\"invocations\": [");
+  write_value([&](JsonWriter& json) { write_invocation(json, report); });
+  write("],\n\"results\": [");
   Writer writer(report);
   const char* separator = "\n";
   const auto add = [&](const Finding& finding) {
-    write(separator + report::to_text(writer.result(finding)));
+    write(separator);
+    write_value([&](JsonWriter& json) { writer.write_result(json, finding); });
     separator = ",\n";
   };
   for (const report::ErrorEntry& error : report.errors) add(finding_of(error));

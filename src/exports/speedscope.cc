@@ -1,16 +1,14 @@
 // The format of speedscope: a profile for each number that is known, all over one table of frames. What is shown of a stack is
 // its number; there is no time in it.
-#include <fmt/format.h>
-
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "base/safe_text.h"
 #include "exports/frame_text.h"
-#include "exports/json_text.h"
 #include "exports/profile_writers.h"
+#include "report/json_pieces.h"
 
 namespace heaptap::exports {
 namespace {
@@ -18,74 +16,110 @@ namespace {
 constexpr MetricKind kShown[] = {MetricKind::kLive,        MetricKind::kPeak,      MetricKind::kAllocated,
                                  MetricKind::kAllocations, MetricKind::kTemporary, MetricKind::kLeaked};
 
-void write_frame(const model::Frame& frame, const report::Write& write) {
-  std::string text = fmt::format("{{\"name\":{}", json_text(name_of(frame)));
+void write_frame(base::JsonWriter& json, const model::Frame& frame) {
+  const base::JsonObject object(json);
+  json.member("name", name_of(frame));
   const std::string file = frame.file.empty() ? module_of(frame) : file_of(frame);
-  if (!file.empty()) text += fmt::format(",\"file\":{}", json_text(file));
-  if (frame.line != 0) text += fmt::format(",\"line\":{}", frame.line);
-  write(text + "}");
+  if (!file.empty()) json.member("file", file);
+  if (frame.line != 0) json.member("line", frame.line);
 }
 
 class Profiles {
  public:
-  Profiles(const report::Report& report, const report::Write& write) : report_(report), write_(write) {}
+  Profiles(const report::Report& report, report::JsonPieces& pieces)
+      : report_(report), pieces_(pieces), json_(pieces.json()) {}
 
   // The report's frames, and behind them the functions that were called.
   void write_frames() {
-    const char* separator = "";
     for (const model::Frame& frame : report_.frames) {
-      write_(std::exchange(separator, ",\n"));
-      write_frame(frame, write_);
+      json_.later_entry_on_line();
+      write_frame(json_, frame);
+      pieces_.flush();
     }
     for (const report::StackEntry& stack : report_.stacks) {
       if (!called_.try_emplace(stack.function, report_.frames.size() + called_.size()).second) continue;
-      write_(fmt::format("{}{{\"name\":{}}}", std::exchange(separator, ",\n"),
-                         json_text(base::safe_text(stack.function))));
+      json_.later_entry_on_line();
+      const base::JsonObject object(json_);
+      json_.member("name", base::safe_text(stack.function));
     }
   }
 
   void write_profile(const Metric& metric) {
-    write_(fmt::format(
-        "{{\"type\":\"sampled\",\"name\":{},\"unit\":\"{}\",\"startValue\":0,\"endValue\":{},\n\"samples\":[",
-        json_text(std::string(metric.title)), metric.bytes ? "bytes" : "none", sum_of(metric, report_)));
-    std::string weights;
+    const base::JsonObject object(json_);
+    json_.member("type", "sampled");
+    json_.member("name", metric.title);
+    json_.member("unit", metric.bytes ? "bytes" : "none");
+    json_.member("startValue", 0);
+    json_.member("endValue", sum_of(metric, report_));
+    json_.entry_on_line();
+    json_.key("samples").begin_array();
     for (const report::StackEntry& stack : report_.stacks) {
-      const uint64_t value = metric.of(stack);
-      if (stack.is_apart() || value == 0) continue;
-      std::string sample = weights.empty() ? "[" : ",\n[";
-      for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame)
-        sample += fmt::format("{},", *frame);
-      write_(sample + fmt::format("{}]", called_.at(stack.function)));
-      weights += fmt::format("{}{}", weights.empty() ? "" : ",", value);
+      if (!is_sampled(metric, stack)) continue;
+      json_.later_entry_on_line();
+      write_sample(stack);
+      pieces_.flush();
     }
-    write_(fmt::format("],\n\"weights\":[{}]}}", weights));
+    json_.end_array();
+    json_.entry_on_line();
+    json_.key("weights").begin_array();
+    for (const report::StackEntry& stack : report_.stacks) {
+      if (is_sampled(metric, stack)) json_.value(metric.of(stack));
+    }
+    json_.end_array();
   }
 
  private:
+  static bool is_sampled(const Metric& metric, const report::StackEntry& stack) {
+    return !stack.is_apart() && metric.of(stack) != 0;
+  }
+  // From the outermost frame to the function that was called.
+  void write_sample(const report::StackEntry& stack) {
+    json_.begin_array();
+    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) json_.value(*frame);
+    json_.value(called_.at(stack.function));
+    json_.end_array();
+  }
+
   const report::Report& report_;
-  const report::Write& write_;
+  report::JsonPieces& pieces_;
+  base::JsonWriter& json_;
   std::map<std::string, size_t> called_;
 };
 
 }  // namespace
 
 base::Result<> write_speedscope(const Input& input, const report::Write& write) {
-  const std::string version = base::safe_text(input.report.capture.heaptap_version);
-  write(fmt::format(
-      "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":{},\n\"name\":{},\n"
-      "\"activeProfileIndex\":0,\n\"shared\":{{\"frames\":[\n",
-      json_text("heaptap@" + version), json_text(command_of(input.report.capture))));
-  Profiles profiles(input.report, write);
+  report::JsonPieces pieces(write);
+  base::JsonWriter& json = pieces.json();
+  json.begin_object();
+  json.member("$schema", "https://www.speedscope.app/file-format-schema.json");
+  json.entry_on_line();
+  json.member("exporter", "heaptap@" + base::safe_text(input.report.capture.heaptap_version));
+  json.entry_on_line();
+  json.member("name", command_of(input.report.capture));
+  json.entry_on_line();
+  json.member("activeProfileIndex", 0);
+  json.entry_on_line();
+  json.key("shared").begin_object();
+  json.key("frames").begin_array();
+  json.line_break();
+  Profiles profiles(input.report, pieces);
   profiles.write_frames();
-  write("\n]},\n\"profiles\":[\n");
-  const char* separator = "";
+  json.line_break();
+  json.end_array();
+  json.end_object();
+  json.entry_on_line();
+  json.key("profiles").begin_array();
+  json.line_break();
   for (const MetricKind kind : kShown) {
     const Metric& metric = metric_of(kind);
     if (!is_known(metric, input.report)) continue;
-    write(std::exchange(separator, ",\n"));
+    json.later_entry_on_line();
     profiles.write_profile(metric);
   }
-  write("\n]}\n");
+  json.line_break();
+  json.end_array();
+  json.end_object();
   return {};
 }
 

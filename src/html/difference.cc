@@ -5,12 +5,13 @@
 
 #include "base/units.h"
 #include "html/columns.h"
-#include "html/strings.h"
 #include "report/text_parts.h"
 
 namespace heaptap::html {
 namespace {
 
+using base::JsonObject;
+using base::JsonWriter;
 using report::ComparedStack;
 using report::Comparison;
 using report::Figure;
@@ -36,84 +37,82 @@ RowFigures figures_of(const Comparison& comparison, const Rows& rows, size_t rec
   return sums;
 }
 
-void write_figures(std::string& text, const Figures& figures) {
-  ObjectWriter object(text);
+void write_figures(JsonWriter& json, const Figures& figures) {
+  const JsonObject object(json);
+  for (const FigureFacts& facts : report::figures()) json.member(facts.key, figures[facts.figure]);
+}
+
+void write_recordings(JsonWriter& json, const Comparison& comparison) {
+  json.begin_array();
+  for (const report::Recording& recording : comparison.recordings) {
+    const JsonObject object(json);
+    json.member("name", name_of(recording));
+    json.member("program", report::program_of(recording.report.capture));
+    json.member("pid", recording.report.capture.pid);
+    json.member("end", report::exit_text(recording.report.capture));
+    json.member("trace", recording.report.trace_path);
+    json.member("at_ns", recording.at_ns);
+    write_figures(json.key("totals"), recording.totals);
+  }
+  json.end_array();
+}
+
+void write_figure_facts(JsonWriter& json) {
+  json.begin_array();
   for (const FigureFacts& facts : report::figures()) {
-    const auto value = figures[facts.figure];
-    object.json(std::string(facts.key).c_str(), value ? fmt::format("{}", *value) : "null");
+    const JsonObject object(json);
+    json.member("key", facts.key);
+    json.member("word", facts.word);
+    json.member("unit", facts.is_bytes ? "bytes" : "count");
   }
+  json.end_array();
 }
 
-template <typename Entries, typename Write>
-void write_list(std::string& text, const Entries& entries, Write write) {
-  text += '[';
-  bool is_first = true;
-  for (const auto& entry : entries) {
-    if (!is_first) text += ',';
-    is_first = false;
-    write(entry);
-  }
-  text += ']';
-}
-
-void write_recordings(const Comparison& comparison, std::string& text) {
-  write_list(text, comparison.recordings, [&](const report::Recording& recording) {
-    ObjectWriter object(text);
-    object.json("name", json_text(name_of(recording)));
-    object.json("program", json_text(report::program_of(recording.report.capture)));
-    object.number("pid", recording.report.capture.pid);
-    object.json("end", json_text(report::exit_text(recording.report.capture)));
-    object.json("trace", json_text(recording.report.trace_path));
-    object.json("at_ns", recording.at_ns ? fmt::format("{}", *recording.at_ns) : "null");
-    write_figures(object.member("totals"), recording.totals);
-  });
-}
-
-void write_values(const Comparison& comparison, const Rows& rows, std::string& text) {
-  std::vector<size_t> numbers(comparison.recordings.size());
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
-  write_list(text, numbers, [&](size_t recording) {
+// A table for each recording.
+void write_values(JsonWriter& json, const Comparison& comparison, const Rows& rows) {
+  json.begin_array();
+  for (size_t recording = 0; recording < comparison.recordings.size(); ++recording) {
     const RowFigures sums = figures_of(comparison, rows, recording);
-    ObjectWriter table(text);
+    const JsonObject table(json);
     for (const FigureFacts& facts : report::figures()) {
-      table.column(std::string(facts.key).c_str(), sums.of_row,
+      write_column(json, facts.key, sums.of_row,
                    [&](const std::optional<Figures>& figures) { return (*figures)[facts.figure]; });
     }
-  });
+  }
+  json.end_array();
 }
 
-// That recording's numbers of each row's stack; none of a row that stands for several.
-void write_ids(const Comparison& comparison, const Rows& rows, std::string& text) {
-  std::vector<size_t> numbers(comparison.recordings.size());
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
-  write_list(text, numbers, [&](size_t recording) {
-    write_list(text, rows.rows, [&](const Row& row) {
-      const std::vector<uint64_t> none;
-      write_list(text, row.folded != 0 ? none : comparison.stacks[row.stack].sides[recording].ids,
-                 [&](uint64_t id) { text += fmt::format("{}", id); });
-    });
-  });
+// Each recording's numbers of each row's stack; none of a row that stands for several.
+void write_ids(JsonWriter& json, const Comparison& comparison, const Rows& rows) {
+  const std::vector<uint64_t> none;
+  json.begin_array();
+  for (size_t recording = 0; recording < comparison.recordings.size(); ++recording) {
+    json.begin_array();
+    for (const Row& row : rows.rows)
+      json.values(row.folded != 0 ? none : comparison.stacks[row.stack].sides[recording].ids);
+    json.end_array();
+  }
+  json.end_array();
 }
 
-void write_frames_before(const Comparison& comparison, const Rows& rows, std::string& text) {
-  ObjectWriter table(text);
+void write_frames_before(JsonWriter& json, const Comparison& comparison, const Rows& rows) {
+  const JsonObject table(json);
   for (size_t row = 0; row < rows.rows.size(); ++row) {
     const ComparedStack& stack = comparison.stacks[rows.rows[row].stack];
     if (rows.rows[row].folded != 0 || !stack.moved) continue;
-    table.column(fmt::format("{}", row).c_str(), stack.frames_before, [](report::FrameIndex frame) { return frame; });
+    json.key(std::to_string(row)).values(stack.frames_before);
   }
 }
 
-void write_counts(const Comparison& comparison, std::string& text) {
-  ObjectWriter counts(text);
-  counts.number("all", comparison.stack_count);
-  for (size_t state = 0; state < report::kStackStateCount; ++state) {
-    counts.number(std::string(name_of(static_cast<report::StackState>(state))).c_str(), comparison.states[state]);
-  }
-  counts.number("moved", comparison.moved_count);
-  counts.number("listed", comparison.stacks.size());
-  counts.number("unchanged", comparison.unchanged);
-  counts.number("below_floor", comparison.below_floor);
+void write_counts(JsonWriter& json, const Comparison& comparison) {
+  const JsonObject counts(json);
+  json.member("all", comparison.stack_count);
+  for (size_t state = 0; state < report::kStackStateCount; ++state)
+    json.member(name_of(static_cast<report::StackState>(state)), comparison.states[state]);
+  json.member("moved", comparison.moved_count);
+  json.member("listed", comparison.stacks.size());
+  json.member("unchanged", comparison.unchanged);
+  json.member("below_floor", comparison.below_floor);
 }
 
 uint64_t size_of(const std::optional<int64_t>& change) {
@@ -187,30 +186,23 @@ Weights weights_of(const Comparison& comparison) {
   return weights;
 }
 
-void write_difference(const Comparison& comparison, const Rows& rows, std::string& text) {
-  ObjectWriter object(text);
-  write_recordings(comparison, object.member("recordings"));
-  write_list(object.member("figures"), report::figures(), [&](const FigureFacts& facts) {
-    ObjectWriter figure(text);
-    figure.json("key", json_text(facts.key));
-    figure.json("word", json_text(facts.word));
-    figure.json("unit", facts.is_bytes ? "\"bytes\"" : "\"count\"");
-  });
-  object.json("sort", json_text(facts_of(comparison.sort).key));
-  write_counts(comparison, object.member("stack_count"));
-  write_list(object.member("unmatched_modules"), comparison.unmatched_modules,
-             [&](const std::string& module) { text += json_text(module); });
-  write_list(object.member("remarks"), remarks_of(comparison),
-             [&](const std::string& remark) { text += json_text(remark); });
+void write_difference(JsonWriter& json, const Comparison& comparison, const Rows& rows) {
+  const JsonObject object(json);
+  write_recordings(json.key("recordings"), comparison);
+  write_figure_facts(json.key("figures"));
+  json.member("sort", facts_of(comparison.sort).key);
+  write_counts(json.key("stack_count"), comparison);
+  json.key("unmatched_modules").values(comparison.unmatched_modules);
+  json.key("remarks").values(remarks_of(comparison));
   const auto stack_of = [&](const Row& row) -> const ComparedStack& { return comparison.stacks[row.stack]; };
-  object.column("state", rows.rows,
-                [&](const Row& row) { return '"' + std::string(name_of(stack_of(row).state)) + '"'; });
-  object.column("moved", rows.rows, [&](const Row& row) { return row.folded == 0 && stack_of(row).moved ? 1U : 0U; });
-  object.column("growing", rows.rows,
-                [&](const Row& row) { return row.folded == 0 && stack_of(row).growing ? 1U : 0U; });
-  write_ids(comparison, rows, object.member("ids"));
-  write_values(comparison, rows, object.member("values"));
-  write_frames_before(comparison, rows, object.member("frames_before"));
+  write_column(json, "state", rows.rows, [&](const Row& row) { return name_of(stack_of(row).state); });
+  write_column(json, "moved", rows.rows,
+               [&](const Row& row) { return row.folded == 0 && stack_of(row).moved ? 1U : 0U; });
+  write_column(json, "growing", rows.rows,
+               [&](const Row& row) { return row.folded == 0 && stack_of(row).growing ? 1U : 0U; });
+  write_ids(json.key("ids"), comparison, rows);
+  write_values(json.key("values"), comparison, rows);
+  write_frames_before(json.key("frames_before"), comparison, rows);
 }
 
 }  // namespace heaptap::html

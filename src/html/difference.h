@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "base/json_writer.h"
 #include "html/folding.h"
 #include "report/comparison.h"
 #include "report/report.h"
@@ -15,7 +16,7 @@ report::Report report_of(const report::Comparison& comparison);
 Weights weights_of(const report::Comparison& comparison);
 
 // As JSON. `rows` are those of report_of().
-void write_difference(const report::Comparison& comparison, const Rows& rows, std::string& text);
+void write_difference(base::JsonWriter& json, const report::Comparison& comparison, const Rows& rows);
 
 // "a.htap at 1.5 s": where it is from, in few words.
 std::string name_of(const report::Recording& recording);

@@ -1,12 +1,6 @@
 #include "html/strings.h"
 
-#include <nlohmann/json.hpp>
-
 namespace heaptap::html {
-
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 uint32_t Strings::number_of(std::string_view text) {
   std::string kept(text.substr(0, max_bytes_));
@@ -18,15 +12,6 @@ uint32_t Strings::number_of(std::string_view text) {
     cut_ += is_cut ? 1 : 0;
   }
   return known->second;
-}
-
-std::string Strings::json() const {
-  std::string text = "[";
-  for (const std::string* each : list_) {
-    if (text.size() != 1) text += ',';
-    text += json_text(*each);
-  }
-  return text + "]";
 }
 
 }  // namespace heaptap::html

@@ -8,17 +8,14 @@
 
 namespace heaptap::html {
 
-// As a JSON string; what isn't UTF-8 becomes the replacement character.
-std::string json_text(std::string_view text);
-
 class Strings {
  public:
   // Names of the target's may be of any length: what is beyond so many bytes is left out.
   explicit Strings(size_t max_bytes) : max_bytes_(max_bytes) { number_of(""); }  // 0
 
   uint32_t number_of(std::string_view text);
-  [[nodiscard]] std::string json() const;
-  [[nodiscard]] uint64_t cut() const { return cut_; }  // how many are not whole
+  [[nodiscard]] const std::vector<const std::string*>& list() const { return list_; }  // in the order of their numbers
+  [[nodiscard]] uint64_t cut() const { return cut_; }                                  // how many are not whole
 
  private:
   size_t max_bytes_;

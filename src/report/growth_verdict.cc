@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/json_values.h"
 #include "report/telling_frame.h"
 #include "report/text_parts.h"
 #include "report/text_safe.h"
@@ -154,33 +155,32 @@ std::string render_growth(const GrowthEntry& entry, const Ink& ink) {
   return text;
 }
 
-Json growth_json(const GrowthEntry& entry) {
-  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+void write_json(base::JsonWriter& json, const GrowthEntry& entry) {
   const Figure figure = figure_of(entry.limit.kind);
-  Json stacks = Json::array();
+  const base::JsonObject object(json);
+  json.member("limit", report::name_of(entry.limit.kind));
+  json.member("each_stack", entry.limit.each_stack);
+  json.member("before", entry.before);
+  json.member("after", entry.after);
+  json.member("growth", known(entry.certainty != Certainty::kNone, entry.growth));
+  json.member("certainty", report::name_of(entry.certainty));
+  json.member("most", known(!entry.limit.percent || entry.before, entry.most));
+  json.member("most_percent", entry.limit.percent);
+  json.member("broken", entry.broken());
+  json.member("judged", !entry.unknown());
+  json.key("stacks").begin_array();
   for (const ComparedStack& stack : entry.stacks) {
-    stacks.push_back({{"function", stack.function},
-                      {"variant", stack.variant},
-                      {"state", name_of(stack.state)},
-                      {"moved", stack.moved},
-                      {"before", or_null(stack.sides.front().figures[figure])},
-                      {"after", or_null(stack.sides.back().figures[figure])},
-                      {"frames", stack.frames}});
+    const base::JsonObject stack_object(json);
+    json.member("function", stack.function);
+    json.member("variant", stack.variant);
+    json.member("state", name_of(stack.state));
+    json.member("moved", stack.moved);
+    json.member("before", stack.sides.front().figures[figure]);
+    json.member("after", stack.sides.back().figures[figure]);
+    json.key("frames").values(stack.frames);
   }
-  Json frames = Json::array();
-  for (const model::Frame& frame : entry.frames) frames.push_back(json_of(frame));
-  return {{"limit", report::name_of(entry.limit.kind)},
-          {"each_stack", entry.limit.each_stack},
-          {"before", or_null(entry.before)},
-          {"after", or_null(entry.after)},
-          {"growth", known(entry.certainty != Certainty::kNone, entry.growth)},
-          {"certainty", report::name_of(entry.certainty)},
-          {"most", known(!entry.limit.percent || entry.before, entry.most)},
-          {"most_percent", or_null(entry.limit.percent)},
-          {"broken", entry.broken()},
-          {"judged", !entry.unknown()},
-          {"stacks", std::move(stacks)},
-          {"frames", std::move(frames)}};
+  json.end_array();
+  write_frames(json.key("frames"), entry.frames);
 }
 
 }  // namespace heaptap::report

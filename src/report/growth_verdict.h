@@ -8,8 +8,11 @@
 #include "report/certainty.h"
 #include "report/comparison.h"
 #include "report/growth_limit.h"
-#include "report/json_values.h"
 #include "report/text_table.h"
+
+namespace heaptap::base {
+class JsonWriter;
+}
 
 namespace heaptap::report {
 
@@ -38,6 +41,6 @@ GrowthEntry judge_growth(const Comparison& comparison, const GrowthLimit& limit,
 
 // One line, and one for each stack.
 std::string render_growth(const GrowthEntry& entry, const Ink& ink);
-Json growth_json(const GrowthEntry& entry);
+void write_json(base::JsonWriter& json, const GrowthEntry& entry);
 
 }  // namespace heaptap::report

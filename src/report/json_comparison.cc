@@ -1,96 +1,96 @@
 // The comparison as JSON: docs/json.md.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "report/comparison.h"
 #include "report/json_values.h"
 
 namespace heaptap::report {
 namespace {
 
-// The value of each figure, as text that is known or null.
+using base::JsonObject;
+using base::JsonWriter;
+
+// The value of each figure, which is known or null.
 template <typename ValueOf>
-std::string figures_text(std::string begin, const ValueOf& value_of) {
-  for (const FigureFacts& facts : figures()) {
-    const auto value = value_of(facts.figure);
-    begin += fmt::format(R"({}"{}":{})", begin.ends_with('{') ? "" : ",", facts.key,
-                         value ? fmt::format("{}", *value) : "null");
-  }
-  begin += '}';
-  return begin;
+void write_figures(JsonWriter& json, const ValueOf& value_of) {
+  for (const FigureFacts& facts : figures()) json.member(facts.key, value_of(facts.figure));
 }
 
-std::string text_of(const Figures& values) {
-  return figures_text("{", [&](Figure figure) { return values[figure]; });
+void write_side(JsonWriter& json, const Recording& recording) {
+  const JsonObject object(json);
+  write_figures(json, [&](Figure figure) { return recording.totals[figure]; });
 }
 
-std::string text_of(const StackSide& side) {
-  return figures_text(fmt::format(R"({{"ids":[{}])", fmt::join(side.ids, ",")),
-                      [&](Figure figure) { return side.figures[figure]; });
+void write_side(JsonWriter& json, const StackSide& side) {
+  const JsonObject object(json);
+  json.key("ids").values(side.ids);
+  write_figures(json, [&](Figure figure) { return side.figures[figure]; });
 }
 
 // `before` and `after` are the first and the last one; of more than two recordings all are in `values`.
 template <typename Sides, typename Compared>
-std::string sides_text(const Sides& texts, const Compared& compared) {
-  std::string text = fmt::format(R"("before":{},"after":{},"change":{})", texts.front(), texts.back(),
-                                 figures_text("{", [&](Figure figure) { return compared.change(figure); }));
-  if (texts.size() > 2) text += fmt::format(R"(,"values":[{}])", fmt::join(texts, ","));
-  return text;
-}
-
-std::string text_of(const ComparedStack& stack) {
-  std::vector<std::string> sides;
-  for (const StackSide& side : stack.sides) sides.push_back(text_of(side));
-  std::string text =
-      fmt::format(R"({{"function":{},"variant":{},"mapping":{},"state":"{}","moved":{},)", to_text(stack.function),
-                  to_text(stack.variant), stack.mapping, name_of(stack.state), stack.moved);
-  if (sides.size() > 2) text += fmt::format(R"("growing":{},)", stack.growing);
-  text += sides_text(sides, stack);
-  text += fmt::format(R"(,"frames":[{}])", fmt::join(stack.frames, ","));
-  if (stack.moved) text += fmt::format(R"(,"frames_before":[{}])", fmt::join(stack.frames_before, ","));
-  text += '}';
-  return text;
-}
-
-Json recording_json(const Recording& recording) {
-  Json json{{"trace", recording.report.trace_path},
-            {"at_ns", recording.at_ns ? Json(*recording.at_ns) : Json(nullptr)},
-            {"target", target_json(recording.report.capture)},
-            {"capture", capture_json(recording.report)},
-            {"filter", recording.report.filter.empty() ? Json(nullptr) : Json(recording.report.filter)},
-            {"scanned", recording.totals[Figure::kLeakedBytes].has_value()}};
-  if (!recording.report.ignored.rules.empty())
-    json["ignored"] = json_of(recording.report.ignored, recording.report.totals);
-  return json;
-}
-
-Json counts_json(const Comparison& comparison) {
-  Json counts{{"all", comparison.stack_count}};
-  for (size_t state = 0; state < kStackStateCount; ++state) {
-    counts[std::string(name_of(static_cast<StackState>(state)))] = comparison.states[state];
+void write_sides(JsonWriter& json, const Sides& sides, const Compared& compared) {
+  write_side(json.key("before"), sides.front());
+  write_side(json.key("after"), sides.back());
+  {
+    const JsonObject change(json.key("change"));
+    write_figures(json, [&](Figure figure) { return compared.change(figure); });
   }
-  counts["moved"] = comparison.moved_count;
-  counts["listed"] = comparison.stacks.size();
-  counts["unchanged"] = comparison.unchanged;
-  counts["below_floor"] = comparison.below_floor;
-  return counts;
+  if (sides.size() <= 2) return;
+  json.key("values").begin_array();
+  for (const auto& side : sides) write_side(json, side);
+  json.end_array();
+}
+
+void write_stack(JsonWriter& json, const ComparedStack& stack) {
+  const JsonObject object(json);
+  json.member("function", stack.function);
+  json.member("variant", stack.variant);
+  json.member("mapping", stack.mapping);
+  json.member("state", name_of(stack.state));
+  json.member("moved", stack.moved);
+  if (stack.sides.size() > 2) json.member("growing", stack.growing);
+  write_sides(json, stack.sides, stack);
+  json.key("frames").values(stack.frames);
+  if (stack.moved) json.key("frames_before").values(stack.frames_before);
+}
+
+void write_recording(JsonWriter& json, const Recording& recording) {
+  const Report& report = recording.report;
+  const JsonObject object(json);
+  json.member("trace", report.trace_path);
+  json.member("at_ns", recording.at_ns);
+  write_target(json.key("target"), report.capture);
+  write_capture(json.key("capture"), report);
+  json.member("filter", or_null(report.filter));
+  json.member("scanned", recording.totals[Figure::kLeakedBytes].has_value());
+  if (!report.ignored.rules.empty()) write_ignored(json.key("ignored"), report.ignored, report.totals);
+}
+
+void write_counts(JsonWriter& json, const Comparison& comparison) {
+  const JsonObject object(json);
+  json.member("all", comparison.stack_count);
+  for (size_t state = 0; state < kStackStateCount; ++state)
+    json.member(name_of(static_cast<StackState>(state)), comparison.states[state]);
+  json.member("moved", comparison.moved_count);
+  json.member("listed", comparison.stacks.size());
+  json.member("unchanged", comparison.unchanged);
+  json.member("below_floor", comparison.below_floor);
 }
 
 }  // namespace
 
 void write_comparison_json(const Comparison& comparison, const Write& write) {
   JsonDocument document("diff", 1, write);
-  document.list("recordings", comparison.recordings, recording_json);
-  std::vector<std::string> totals;
-  for (const Recording& recording : comparison.recordings) totals.push_back(text_of(recording.totals));
-  document.member("totals", Json::parse(fmt::format("{{{}}}", sides_text(totals, comparison))));
+  document.list("recordings", comparison.recordings, write_recording);
+  {
+    JsonWriter& json = document.key("totals");
+    const JsonObject totals(json);
+    write_sides(json, comparison.recordings, comparison);
+  }
   document.member("sort", facts_of(comparison.sort).word);
-  document.member("stack_count", counts_json(comparison));
-  document.member("unmatched_modules", comparison.unmatched_modules);
-  document.begin_list("stacks");
-  for (const ComparedStack& stack : comparison.stacks) document.add(text_of(stack));
-  document.end_list();
-  document.list("frames", comparison.frames, [](const model::Frame& frame) { return json_of(frame); });
+  write_counts(document.key("stack_count"), comparison);
+  document.key("unmatched_modules").values(comparison.unmatched_modules);
+  document.list("stacks", comparison.stacks, write_stack);
+  document.list("frames", comparison.frames);
 }
 
 }  // namespace heaptap::report

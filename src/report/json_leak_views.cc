@@ -1,46 +1,111 @@
 // The JSON of the views of a leak scan.
-#include <fmt/format.h>
-
 #include "report/json_values.h"
 
 namespace heaptap::report {
 namespace {
 
-std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
+using base::JsonHex;
+using base::JsonObject;
+using base::JsonWriter;
 
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json json_of(const NamedBlock& block) {
-  Json json = {{"number", block.number},  {"address", hex(block.address)},  {"size", block.size_bytes},
-               {"state", block.state},    {"suppressed", block.suppressed}, {"type", or_null(block.type)},
-               {"stack", block.stack_id}, {"function", block.function},     {"caller", report::json_of(block.caller)}};
-  if (!block.name.empty()) json["name"] = block.name;
-  return json;
+void write_block(JsonWriter& json, const NamedBlock& block) {
+  const JsonObject object(json);
+  json.member("number", block.number);
+  json.member("address", JsonHex{block.address});
+  json.member("size", block.size_bytes);
+  json.member("state", block.state);
+  json.member("suppressed", block.suppressed);
+  json.member("type", or_null(block.type));
+  json.member("stack", block.stack_id);
+  json.member("function", block.function);
+  write_json(json.key("caller"), block.caller);
+  if (!block.name.empty()) json.member("name", block.name);
 }
 
-Json json_of(const NamedRoot& root) {
-  return {{"kind", root.kind},
-          {"name", or_null(root.name)},
-          {"file", or_null(root.file)},
-          {"line", root.file.empty() ? Json(nullptr) : Json(root.line)},
-          {"module", or_null(root.module)},
-          {"offset", root.module.empty() ? Json(nullptr) : Json(root.offset)},
-          {"thread", root.thread == 0 ? Json(nullptr) : Json(root.thread)},
-          {"thread_name", or_null(root.thread_name)},
-          {"address", root.kind == "register" ? Json(nullptr) : Json(hex(root.address))},
-          {"frame", root.frame ? report::json_of(*root.frame) : Json(nullptr)}};
+void write_root(JsonWriter& json, const NamedRoot& root) {
+  const JsonObject object(json);
+  json.member("kind", root.kind);
+  json.member("name", or_null(root.name));
+  json.member("file", or_null(root.file));
+  json.member("line", known(!root.file.empty(), root.line));
+  json.member("module", or_null(root.module));
+  json.member("offset", known(!root.module.empty(), root.offset));
+  json.member("thread", known(root.thread != 0, root.thread));
+  json.member("thread_name", or_null(root.thread_name));
+  json.member("address", known(root.kind != "register", JsonHex{root.address}));
+  if (root.frame)
+    write_json(json.key("frame"), *root.frame);
+  else
+    json.member("frame", nullptr);
 }
 
-Json json_of(const std::optional<HolderChain>& chain) {
-  if (!chain) return nullptr;
-  Json steps = Json::array();
+void write_chain(JsonWriter& json, const std::optional<HolderChain>& chain) {
+  if (!chain) return json.value(nullptr);
+  const JsonObject object(json);
+  if (chain->root)
+    write_root(json.key("root"), *chain->root);
+  else
+    json.member("root", nullptr);
+  json.member("pointer", or_null(chain->pointer));
+  json.key("steps").begin_array();
   for (const HolderStep& step : chain->steps) {
-    steps.push_back({{"block", json_of(step.block)}, {"offset", step.offset}, {"pointer", step.pointer}});
+    const JsonObject entry(json);
+    write_block(json.key("block"), step.block);
+    json.member("offset", step.offset);
+    json.member("pointer", step.pointer);
   }
-  return {{"root", chain->root ? json_of(*chain->root) : Json(nullptr)},
-          {"pointer", or_null(chain->pointer)},
-          {"steps", std::move(steps)},
-          {"left_out", chain->left_out}};
+  json.end_array();
+  json.member("left_out", chain->left_out);
+}
+
+void write_retained(JsonWriter& json, const RetainedEntry& entry) {
+  const JsonObject object(json);
+  if (entry.block) {
+    write_block(json.key("block"), *entry.block);
+  } else if (entry.stack_id != 0) {
+    json.member("stack", entry.stack_id);
+    json.member("function", entry.function);
+    write_json(json.key("caller"), entry.caller);
+  } else {
+    json.member("type", or_null(entry.type));
+  }
+  write_json(json.key("own"), entry.own);
+  write_json(json.key("retained"), entry.retained);
+}
+
+void write_global(JsonWriter& json, const GlobalEntry& entry) {
+  const JsonObject object(json);
+  write_root(json.key("variable"), entry.variable);
+  write_json(json.key("direct"), entry.direct);
+  write_json(json.key("retained"), entry.retained);
+}
+
+void write_scan(JsonWriter& json, const ScanEntry& entry) {
+  const JsonObject object(json);
+  write_members(json, entry.facts);
+  write_json(json.key("definite"), entry.definite);
+  write_json(json.key("indirect"), entry.indirect);
+  write_json(json.key("possible"), entry.possible);
+  write_json(json.key("reachable"), entry.reachable);
+  write_json(json.key("suppressed"), entry.suppressed);
+  write_json(json.key("ignored"), entry.ignored);
+}
+
+void write_change(JsonWriter& json, const LossChange& change) {
+  const JsonObject object(json);
+  write_json(json.key("new"), change.appeared());
+  write_json(json.key("allocated_since"), change.allocated);
+  write_json(json.key("still_there"), change.remained);
+  write_json(json.key("gone"), change.gone);
+}
+
+void write_changed(JsonWriter& json, const ChangedStack& stack) {
+  const JsonObject object(json);
+  json.member("id", stack.id);
+  json.member("function", stack.function);
+  json.member("variant", stack.variant);
+  write_change(json.key("lost"), stack.change);
+  json.key("frames").values(stack.frames);
 }
 
 }  // namespace
@@ -49,94 +114,58 @@ void json_holders(const Report& report, const Write& write) {
   JsonDocument document("holders", report, write);
   if (!report.holders) return;
   const Holders& holders = *report.holders;
-  const bool of_stack = holders.of_stack.blocks != 0;
-  document.member("scan", scan_json(report.leaks.scan));
+  write_json(document.key("scan"), report.leaks.scan);
   document.member("asked", holders.asked);
-  document.member("block", json_of(holders.block));
+  write_block(document.key("block"), holders.block);
   document.member("offset", holders.offset);
-  document.member("of_stack", of_stack ? count_json(holders.of_stack) : Json(nullptr));
-  document.member("same_root", of_stack ? count_json(holders.same_root) : Json(nullptr));
-  document.member("held", json_of(holders.held));
-  document.member("below", json_of(holders.below));
-  document.member("earlier_scan", holders.earlier_scan == 0 ? Json(nullptr) : Json(holders.earlier_scan));
-  document.member("earlier", json_of(holders.earlier));
+  if (holders.of_stack.blocks != 0) {
+    write_json(document.key("of_stack"), holders.of_stack);
+    write_json(document.key("same_root"), holders.same_root);
+  } else {
+    document.member("of_stack", nullptr);
+    document.member("same_root", nullptr);
+  }
+  write_chain(document.key("held"), holders.held);
+  write_chain(document.key("below"), holders.below);
+  document.member("earlier_scan", known(holders.earlier_scan != 0, holders.earlier_scan));
+  write_chain(document.key("earlier"), holders.earlier);
 }
 
 void json_retained(const Report& report, const Write& write) {
   JsonDocument document("retained", report, write);
   if (!report.retained) return;
-  document.member("scan", scan_json(report.leaks.scan));
+  write_json(document.key("scan"), report.leaks.scan);
   document.member("by", report.retained->by);
-  document.member("held", count_json(report.retained->held));
+  write_json(document.key("held"), report.retained->held);
   document.member("entry_count", report.retained->entry_count);
-  document.list("entries", report.retained->entries, [](const RetainedEntry& entry) -> Json {
-    Json value;
-    if (entry.block) {
-      value["block"] = json_of(*entry.block);
-    } else if (entry.stack_id != 0) {
-      value["stack"] = entry.stack_id;
-      value["function"] = entry.function;
-      value["caller"] = report::json_of(entry.caller);
-    } else {
-      value["type"] = or_null(entry.type);
-    }
-    value["own"] = count_json(entry.own);
-    value["retained"] = count_json(entry.retained);
-    return value;
-  });
+  document.list("entries", report.retained->entries, write_retained);
 }
 
 void json_globals(const Report& report, const Write& write) {
   JsonDocument document("globals", report, write);
   if (!report.globals) return;
-  document.member("scan", scan_json(report.leaks.scan));
-  document.member("held", count_json(report.globals->held));
-  document.member("shared", count_json(report.globals->shared));
+  write_json(document.key("scan"), report.leaks.scan);
+  write_json(document.key("held"), report.globals->held);
+  write_json(document.key("shared"), report.globals->shared);
   document.member("entry_count", report.globals->entry_count);
-  document.list("entries", report.globals->entries, [](const GlobalEntry& entry) -> Json {
-    return {{"variable", json_of(entry.variable)},
-            {"direct", count_json(entry.direct)},
-            {"retained", count_json(entry.retained)}};
-  });
+  document.list("entries", report.globals->entries, write_global);
 }
 
 void json_scans(const Report& report, const Write& write) {
   JsonDocument document("scans", report, write);
-  if (!report.scans) return;
-  document.list("scans", *report.scans, [](const ScanEntry& entry) -> Json {
-    Json value = scan_json(entry.facts);
-    value["definite"] = count_json(entry.definite);
-    value["indirect"] = count_json(entry.indirect);
-    value["possible"] = count_json(entry.possible);
-    value["reachable"] = count_json(entry.reachable);
-    value["suppressed"] = count_json(entry.suppressed);
-    value["ignored"] = count_json(entry.ignored);
-    return value;
-  });
+  if (report.scans) document.list("scans", *report.scans, write_scan);
 }
 
 void json_scan_changes(const Report& report, const Write& write) {
   JsonDocument document("scan-changes", report, write);
   if (!report.scan_changes) return;
   const ScanChanges& changes = *report.scan_changes;
-  const auto change_json = [](const LossChange& change) -> Json {
-    return {{"new", count_json(change.appeared())},
-            {"allocated_since", count_json(change.allocated)},
-            {"still_there", count_json(change.remained)},
-            {"gone", count_json(change.gone)}};
-  };
-  document.member("from", scan_json(changes.from));
-  document.member("to", scan_json(changes.to));
-  document.member("lost", change_json(changes.total));
+  write_json(document.key("from"), changes.from);
+  write_json(document.key("to"), changes.to);
+  write_change(document.key("lost"), changes.total);
   document.member("stack_count", changes.stack_count);
-  document.list("stacks", changes.stacks, [&](const ChangedStack& stack) -> Json {
-    return {{"id", stack.id},
-            {"function", stack.function},
-            {"variant", stack.variant},
-            {"lost", change_json(stack.change)},
-            {"frames", stack.frames}};
-  });
-  document.frames(report);
+  document.list("stacks", changes.stacks, write_changed);
+  document.list("frames", report.frames);
 }
 
 }  // namespace heaptap::report

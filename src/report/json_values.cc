@@ -1,9 +1,5 @@
 #include "report/json_values.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <iterator>
 #include <utility>
 
 #include "report/note_text.h"
@@ -12,350 +8,368 @@
 
 namespace heaptap::report {
 
-Json count_json(const BlockCount& count) { return {{"blocks", count.blocks}, {"bytes", count.bytes}}; }
+using base::JsonObject;
+using base::JsonWriter;
+
+void write_json(JsonWriter& json, const BlockCount& count) {
+  const JsonObject object(json);
+  json.member("blocks", count.blocks);
+  json.member("bytes", count.bytes);
+}
 
 namespace {
 
-Json unknown_count() { return {{"blocks", nullptr}, {"bytes", nullptr}}; }
-
-std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
-
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json origin_json(const ErrorEntry::Origin& origin) {
-  return {{"function", origin.function},
-          {"variant", origin.variant},
-          {"size", origin.size_bytes},
-          {"frames", origin.frames}};
+void write_count(JsonWriter& json, bool is_known, const BlockCount& count) {
+  if (is_known) return write_json(json, count);
+  const JsonObject object(json);
+  json.member("blocks", nullptr);
+  json.member("bytes", nullptr);
 }
 
-Json suppressions_json(const std::vector<SuppressionEntry>& suppressions) {
-  Json list = Json::array();
+enum class OriginOf { kAllocation, kRelease };
+
+void write_origin(JsonWriter& json, const std::optional<ErrorEntry::Origin>& origin, OriginOf what) {
+  if (!origin) return json.value(nullptr);
+  const JsonObject object(json);
+  json.member("function", origin->function);
+  json.member("variant", origin->variant);
+  if (what == OriginOf::kAllocation) json.member("size", origin->size_bytes);
+  json.key("frames").values(origin->frames);
+}
+
+void write_suppressions(JsonWriter& json, const std::vector<SuppressionEntry>& suppressions) {
+  json.begin_array();
   for (const SuppressionEntry& entry : suppressions) {
-    list.push_back({{"place", entry.place}, {"text", entry.text}, {"hidden", count_json(entry.hidden)}});
+    const JsonObject object(json);
+    json.member("place", entry.place);
+    json.member("text", entry.text);
+    write_json(json.key("hidden"), entry.hidden);
   }
-  return list;
+  json.end_array();
 }
 
 }  // namespace
 
-Json scan_json(const ScanFacts& scan) {
+void write_members(JsonWriter& json, const ScanFacts& scan) {
   const bool is_one = scan.number != 0;  // else the sums of several
-  return {{"number", known(is_one, scan.number)},
-          {"at_end", scan.at_end},
-          {"time_ns", known(is_one, scan.time_ns)},
-          {"stopped_ns", scan.stopped_ns},
-          {"total_ns", scan.total_ns},
-          {"read_bytes", scan.read_bytes},
-          {"skipped_bytes", scan.skipped_bytes},
-          {"threads", scan.threads},
-          {"blocks", scan.blocks},
-          {"pointers", scan.pointers},
-          {"stored_bytes", scan.stored_bytes}};
+  json.member("number", known(is_one, scan.number));
+  json.member("at_end", scan.at_end);
+  json.member("time_ns", known(is_one, scan.time_ns));
+  json.member("stopped_ns", scan.stopped_ns);
+  json.member("total_ns", scan.total_ns);
+  json.member("read_bytes", scan.read_bytes);
+  json.member("skipped_bytes", scan.skipped_bytes);
+  json.member("threads", scan.threads);
+  json.member("blocks", scan.blocks);
+  json.member("pointers", scan.pointers);
+  json.member("stored_bytes", scan.stored_bytes);
 }
 
-std::string to_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+void write_json(JsonWriter& json, const ScanFacts& scan) {
+  const JsonObject object(json);
+  write_members(json, scan);
+}
 
-Json json_of(const model::Frame& frame) {
-  return {{"function", or_null(frame.function)},
-          {"module", or_null(frame.module)},
-          {"offset", frame.module.empty() ? Json(nullptr) : Json(hex(frame.offset))},
-          {"address", frame.address == 0 ? Json(nullptr) : Json(hex(frame.address))},
-          {"file", or_null(frame.file)},
-          {"line", frame.file.empty() || frame.line == 0 ? Json(nullptr) : Json(frame.line)},
-          {"inlined", frame.inlined}};
+void write_json(JsonWriter& json, const model::Frame& frame) {
+  const JsonObject object(json);
+  json.member("function", or_null(frame.function));
+  json.member("module", or_null(frame.module));
+  json.member("offset", known(!frame.module.empty(), base::JsonHex{frame.offset}));
+  json.member("address", address_or_null(frame.address));
+  json.member("file", or_null(frame.file));
+  json.member("line", known(!frame.file.empty() && frame.line != 0, frame.line));
+  json.member("inlined", frame.inlined);
+}
+
+void write_frames(JsonWriter& json, const std::vector<model::Frame>& frames) {
+  json.begin_array();
+  for (const model::Frame& frame : frames) write_json(json, frame);
+  json.end_array();
 }
 
 namespace {
 
-// Writes the members of one object of numbers, which is many times faster than to make a tree of values of them.
-class ObjectText {
- public:
-  void number(const char* name, bool is_known, uint64_t value) {
-    begin(name);
-    if (is_known)
-      fmt::format_to(std::back_inserter(text_), "{}", value);
-    else
-      text_ += "null";
-  }
-  void count(const char* name, const std::optional<BlockCount>& count) {
-    begin(name);
-    if (count)
-      fmt::format_to(std::back_inserter(text_), R"({{"blocks":{},"bytes":{}}})", count->blocks, count->bytes);
-    else
-      text_ += R"({"blocks":null,"bytes":null})";
-  }
-  void numbers(const char* name, bool are_known, const std::vector<uint32_t>& values) {
-    begin(name);
-    if (are_known)
-      fmt::format_to(std::back_inserter(text_), "[{}]", fmt::join(values, ","));
-    else
-      text_ += "null";
-  }
-  void text(const char* name, const std::string& value) {
-    begin(name);
-    text_ += to_text(Json(value));
-  }
-  void text_if_any(const char* name, const std::string& value) {
-    if (!value.empty()) text(name, value);
-  }
-  void texts_if_any(const char* name, const std::vector<std::string>& values) {
-    if (values.empty()) return;
-    begin(name);
-    text_ += to_text(Json(values));
-  }
-  void raw(const char* name, std::string_view json) {
-    begin(name);
-    text_ += json;
-  }
-  std::string finish() { return std::move(text_) + "}"; }
-
- private:
-  void begin(const char* name) {
-    fmt::format_to(std::back_inserter(text_), "{}\"{}\":", text_.empty() ? '{' : ',', name);
-  }
-
-  std::string text_;
-};
-
-std::string text_of(const std::optional<StackLeaks>& leaks) {
-  ObjectText object;
-  object.count("definite", leaks ? std::optional(leaks->definite) : std::nullopt);
-  object.count("indirect", leaks ? std::optional(leaks->indirect) : std::nullopt);
-  object.count("possible", leaks ? std::optional(leaks->possible) : std::nullopt);
-  if (!leaks) return object.finish();
+void write_leaks(JsonWriter& json, const std::optional<StackLeaks>& leaks) {
+  const JsonObject object(json);
+  const StackLeaks counts = leaks.value_or(StackLeaks{});
+  write_count(json.key("definite"), leaks.has_value(), counts.definite);
+  write_count(json.key("indirect"), leaks.has_value(), counts.indirect);
+  write_count(json.key("possible"), leaks.has_value(), counts.possible);
   const std::pair<const char*, const BlockCount&> rest[] = {
-      {"reachable", leaks->reachable}, {"suppressed", leaks->suppressed},         {"ignored", leaks->ignored},
-      {"unknown", leaks->unknown},     {"behind_headers", leaks->behind_headers}, {"below", leaks->below}};
+      {"reachable", counts.reachable}, {"suppressed", counts.suppressed},         {"ignored", counts.ignored},
+      {"unknown", counts.unknown},     {"behind_headers", counts.behind_headers}, {"below", counts.below}};
   for (const auto& [name, count] : rest) {
-    if (count.blocks != 0) object.count(name, count);
+    if (count.blocks != 0) write_json(json.key(name), count);
   }
-  return object.finish();
+}
+
+void member_if_any(JsonWriter& json, const char* name, std::string_view text) {
+  if (!text.empty()) json.member(name, text);
 }
 
 }  // namespace
 
 // There may be many: what is empty, or 0 for most, is left out.
-std::string text_of(const StackEntry& stack) {
-  ObjectText object;
-  object.number("id", true, stack.id);
-  object.text("function", stack.function);
-  object.text_if_any("variant", stack.variant);
-  object.texts_if_any("tags", stack.tags);
-  if (stack.pooled) object.text("pool", stack.pool);
-  object.number("allocations", stack.calls_known, stack.allocations);
-  object.number("frees", stack.live_known && stack.calls_known, stack.releases);
-  object.number("allocated_bytes", stack.calls_known, stack.allocated_bytes);
-  object.number("live_blocks", stack.live_known && stack.blocks_known, stack.live_blocks);
-  object.number("live_bytes", stack.live_known, stack.live_bytes);
-  object.number("peak_bytes", stack.times_known, stack.peak_bytes);
-  object.number("temporary_allocations", stack.temporary_known, stack.temporary_allocations);
+void write_json(JsonWriter& json, const StackEntry& stack) {
+  const JsonObject object(json);
+  json.member("id", stack.id);
+  json.member("function", stack.function);
+  member_if_any(json, "variant", stack.variant);
+  if (!stack.tags.empty()) json.key("tags").values(stack.tags);
+  if (stack.pooled) json.member("pool", stack.pool);
+  json.member("allocations", known(stack.calls_known, stack.allocations));
+  json.member("frees", known(stack.live_known && stack.calls_known, stack.releases));
+  json.member("allocated_bytes", known(stack.calls_known, stack.allocated_bytes));
+  json.member("live_blocks", known(stack.live_known && stack.blocks_known, stack.live_blocks));
+  json.member("live_bytes", known(stack.live_known, stack.live_bytes));
+  json.member("peak_bytes", known(stack.times_known, stack.peak_bytes));
+  json.member("temporary_allocations", known(stack.temporary_known, stack.temporary_allocations));
   const bool mismatched_known = stack.calls_known && stack.mismatched_known;
   if (!mismatched_known || stack.mismatched_releases != 0)
-    object.number("mismatched_frees", mismatched_known, stack.mismatched_releases);
-  object.number("lifetime_ns", stack.times_known && stack.lifetime_known, stack.lifetime_ns);
-  object.numbers("threads", stack.threads_known, stack.threads);
-  object.raw("leaks", text_of(stack.leaks));
-  object.numbers("frames", true, stack.frames);
+    json.member("mismatched_frees", known(mismatched_known, stack.mismatched_releases));
+  json.member("lifetime_ns", known(stack.times_known && stack.lifetime_known, stack.lifetime_ns));
+  if (stack.threads_known)
+    json.key("threads").values(stack.threads);
+  else
+    json.member("threads", nullptr);
+  write_leaks(json.key("leaks"), stack.leaks);
+  json.key("frames").values(stack.frames);
   if (stack.growth) {
-    object.raw("growth_bytes", std::to_string(stack.growth->bytes));
-    object.raw("growth_blocks", std::to_string(stack.growth->blocks));
+    json.member("growth_bytes", stack.growth->bytes);
+    json.member("growth_blocks", stack.growth->blocks);
   }
-  object.text_if_any("ends_early", ending_of(stack));
-  object.text_if_any("purpose", words_of(stack.purpose));
-  return object.finish();
+  member_if_any(json, "ends_early", ending_of(stack));
+  member_if_any(json, "purpose", words_of(stack.purpose));
 }
 
-Json json_of(const LabelEntry& label) {
+void write_json(JsonWriter& json, const LabelEntry& label) {
   const StackEntry& sum = label.sum;
-  Json json = label.is_pool ? Json{{"pool", label.pool}} : Json{{"tags", label.tags}};
-  json["allocations"] = known(sum.calls_known, sum.allocations);
-  json["frees"] = known(sum.live_known && sum.calls_known, sum.releases);
-  json["allocated_bytes"] = known(sum.calls_known, sum.allocated_bytes);
-  json["live_blocks"] = known(sum.live_known && sum.blocks_known, sum.live_blocks);
-  json["live_bytes"] = known(sum.live_known, sum.live_bytes);
-  json["peak_bytes"] = known(sum.times_known, sum.peak_bytes);
-  json["temporary_allocations"] = known(sum.temporary_known, sum.temporary_allocations);
-  json["leaks"] = Json::parse(text_of(sum.leaks));
-  return json;
-}
-
-Json json_of(const Window& window) {
-  Json json = {{"from_ns", window.from_ns}, {"to_ns", known(window.to_ns != ~uint64_t{0}, window.to_ns)}};
-  json["from"] = or_null(window.from);
-  json["to"] = or_null(window.to);
-  if (window.from_is_earlier) json["from_is_earlier"] = true;
-  if (window.to_is_earlier) json["to_is_earlier"] = true;
-  json["older_freed_blocks"] = known(window.has_older, window.older_released_blocks);
-  json["older_freed_bytes"] = known(window.has_older, window.older_released_bytes);
-  json["growth_blocks"] = window.growth.blocks;
-  json["growth_bytes"] = window.growth.bytes;
-  return json;
-}
-
-Json json_of(const model::Mark& mark) {
-  return {{"number", mark.number},
-          {"kind", words_of(mark.kind)},
-          {"name", mark.name},
-          {"time_ns", mark.time_ns},
-          {"events_before", mark.events_before},
-          {"thread", known(mark.thread != 0, mark.thread)}};
-}
-
-Json json_of(const ErrorEntry& error) {
-  Json released = nullptr;
-  if (error.released) {
-    released = origin_json(*error.released);
-    released.erase("size");
-  }
-  return {{"kind", error.kind},
-          {"function", error.function},
-          {"variant", error.variant},
-          {"address", error.address == 0 ? Json(nullptr) : Json(hex(error.address))},
-          {"count", error.count},
-          {"frames", error.frames},
-          {"allocated", error.allocated ? origin_json(*error.allocated) : Json(nullptr)},
-          {"released", released}};
-}
-
-Json json_of(const Totals& totals) {
-  return {{"allocations", known(totals.calls_known, totals.allocations)},
-          {"frees", known(totals.live_known && totals.calls_known, totals.releases)},
-          {"allocated_bytes", known(totals.calls_known, totals.allocated_bytes)},
-          {"temporary_allocations", known(totals.temporary_known, totals.temporary_allocations)},
-          {"live_blocks", known(totals.live_known && totals.blocks_known, totals.live_blocks)},
-          {"live_bytes", known(totals.live_known, totals.live_bytes)},
-          {"peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes)},
-          {"peak_live_blocks", known(totals.peak_known && totals.blocks_known, totals.peak_live_blocks)},
-          {"peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns)},
-          {"mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes)},
-          {"peak_mapped_bytes", known(totals.calls_known && totals.mapped_peak_known, totals.peak_mapped_bytes)},
-          {"pool_allocations", known(totals.calls_known, totals.pool_allocations)},
-          {"pool_live_blocks", known(totals.calls_known, totals.pool_live_blocks)},
-          {"pool_live_bytes", known(totals.calls_known, totals.pool_live_bytes)},
-          {"open_resources", known(totals.calls_known, totals.open_resources)},
-          {"unknown_pool_frees", known(totals.calls_known, totals.unknown_pool_releases)},
-          {"bad_frees", known(totals.bad_frees_known, totals.bad_releases)},
-          {"double_frees", known(totals.bad_frees_known, totals.double_releases)},
-          {"mismatched_frees", known(totals.calls_known && totals.mismatched_known, totals.mismatched_releases)},
-          {"unknown_frees", known(totals.calls_known, totals.unknown_releases)},
-          {"unseen_frees", known(totals.calls_known, totals.unseen_releases)}};
-}
-
-Json json_of(const Leaks& leaks) {
-  const auto count = [&](const BlockCount& value) { return leaks.scanned ? count_json(value) : unknown_count(); };
-  return {{"scanned", leaks.scanned},
-          {"definite", count(leaks.definite)},
-          {"indirect", count(leaks.indirect)},
-          {"possible", count(leaks.possible)},
-          {"reachable", count(leaks.reachable)},
-          {"suppressed", count(leaks.suppressed)},
-          {"ignored", count(leaks.ignored)},
-          {"unknown", count(leaks.unknown)},
-          {"behind_headers", count(leaks.behind_headers)},
-          {"pools",
-           {{"definite", count(leaks.pools.definite)},
-            {"indirect", count(leaks.pools.indirect)},
-            {"possible", count(leaks.pools.possible)},
-            {"reachable", count(leaks.pools.reachable)},
-            {"unknown", count(leaks.pools.unknown)}}},
-          {"scan", leaks.scanned ? scan_json(leaks.scan) : Json(nullptr)},
-          {"scan_count", leaks.scan_count},
-          {"suppressions", suppressions_json(leaks.suppressions)},
-          {"unused_suppressions", leaks.unused_suppressions},
-          {"broad_suppressions", leaks.broad_suppressions}};
+  const JsonObject object(json);
+  if (label.is_pool)
+    json.member("pool", label.pool);
+  else
+    json.key("tags").values(label.tags);
+  json.member("allocations", known(sum.calls_known, sum.allocations));
+  json.member("frees", known(sum.live_known && sum.calls_known, sum.releases));
+  json.member("allocated_bytes", known(sum.calls_known, sum.allocated_bytes));
+  json.member("live_blocks", known(sum.live_known && sum.blocks_known, sum.live_blocks));
+  json.member("live_bytes", known(sum.live_known, sum.live_bytes));
+  json.member("peak_bytes", known(sum.times_known, sum.peak_bytes));
+  json.member("temporary_allocations", known(sum.temporary_known, sum.temporary_allocations));
+  write_leaks(json.key("leaks"), sum.leaks);
 }
 
 namespace {
 
-Json count_json(const IgnoredCount& count, const Totals& totals) {
-  return {{"stacks", count.stacks},
-          {"allocations", known(totals.calls_known, count.allocations)},
-          {"allocated_bytes", known(totals.calls_known, count.allocated_bytes)},
-          {"live_blocks", known(totals.live_known && totals.blocks_known, count.live_blocks)},
-          {"live_bytes", known(totals.live_known, count.live_bytes)},
-          {"mapped_live_bytes", known(totals.calls_known, count.mapped_live_bytes)}};
+void write_window(JsonWriter& json, const Window& window) {
+  const JsonObject object(json);
+  json.member("from_ns", window.from_ns);
+  json.member("to_ns", known(window.to_ns != ~uint64_t{0}, window.to_ns));
+  json.member("from", or_null(window.from));
+  json.member("to", or_null(window.to));
+  if (window.from_is_earlier) json.member("from_is_earlier", true);
+  if (window.to_is_earlier) json.member("to_is_earlier", true);
+  json.member("older_freed_blocks", known(window.has_older, window.older_released_blocks));
+  json.member("older_freed_bytes", known(window.has_older, window.older_released_bytes));
+  json.member("growth_blocks", window.growth.blocks);
+  json.member("growth_bytes", window.growth.bytes);
+}
+
+void write_mark(JsonWriter& json, const model::Mark& mark) {
+  const JsonObject object(json);
+  json.member("number", mark.number);
+  json.member("kind", words_of(mark.kind));
+  json.member("name", mark.name);
+  json.member("time_ns", mark.time_ns);
+  json.member("events_before", mark.events_before);
+  json.member("thread", known(mark.thread != 0, mark.thread));
 }
 
 }  // namespace
 
-Json json_of(const Ignored& ignored, const Totals& totals) {
-  Json json = count_json(ignored.sum(), totals);
-  json["rules"] = Json::array();
+void write_json(JsonWriter& json, const ErrorEntry& error) {
+  const JsonObject object(json);
+  json.member("kind", error.kind);
+  json.member("function", error.function);
+  json.member("variant", error.variant);
+  json.member("address", address_or_null(error.address));
+  json.member("count", error.count);
+  json.key("frames").values(error.frames);
+  write_origin(json.key("allocated"), error.allocated, OriginOf::kAllocation);
+  write_origin(json.key("released"), error.released, OriginOf::kRelease);
+}
+
+void write_json(JsonWriter& json, const Totals& totals) {
+  const JsonObject object(json);
+  json.member("allocations", known(totals.calls_known, totals.allocations));
+  json.member("frees", known(totals.live_known && totals.calls_known, totals.releases));
+  json.member("allocated_bytes", known(totals.calls_known, totals.allocated_bytes));
+  json.member("temporary_allocations", known(totals.temporary_known, totals.temporary_allocations));
+  json.member("live_blocks", known(totals.live_known && totals.blocks_known, totals.live_blocks));
+  json.member("live_bytes", known(totals.live_known, totals.live_bytes));
+  json.member("peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes));
+  json.member("peak_live_blocks", known(totals.peak_known && totals.blocks_known, totals.peak_live_blocks));
+  json.member("peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns));
+  json.member("mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes));
+  json.member("peak_mapped_bytes", known(totals.calls_known && totals.mapped_peak_known, totals.peak_mapped_bytes));
+  json.member("pool_allocations", known(totals.calls_known, totals.pool_allocations));
+  json.member("pool_live_blocks", known(totals.calls_known, totals.pool_live_blocks));
+  json.member("pool_live_bytes", known(totals.calls_known, totals.pool_live_bytes));
+  json.member("open_resources", known(totals.calls_known, totals.open_resources));
+  json.member("unknown_pool_frees", known(totals.calls_known, totals.unknown_pool_releases));
+  json.member("bad_frees", known(totals.bad_frees_known, totals.bad_releases));
+  json.member("double_frees", known(totals.bad_frees_known, totals.double_releases));
+  json.member("mismatched_frees", known(totals.calls_known && totals.mismatched_known, totals.mismatched_releases));
+  json.member("unknown_frees", known(totals.calls_known, totals.unknown_releases));
+  json.member("unseen_frees", known(totals.calls_known, totals.unseen_releases));
+}
+
+void write_json(JsonWriter& json, const Leaks& leaks) {
+  const auto count = [&](const char* name, const BlockCount& value) {
+    write_count(json.key(name), leaks.scanned, value);
+  };
+  const JsonObject object(json);
+  json.member("scanned", leaks.scanned);
+  count("definite", leaks.definite);
+  count("indirect", leaks.indirect);
+  count("possible", leaks.possible);
+  count("reachable", leaks.reachable);
+  count("suppressed", leaks.suppressed);
+  count("ignored", leaks.ignored);
+  count("unknown", leaks.unknown);
+  count("behind_headers", leaks.behind_headers);
+  {
+    const JsonObject pools(json.key("pools"));
+    count("definite", leaks.pools.definite);
+    count("indirect", leaks.pools.indirect);
+    count("possible", leaks.pools.possible);
+    count("reachable", leaks.pools.reachable);
+    count("unknown", leaks.pools.unknown);
+  }
+  if (leaks.scanned)
+    write_json(json.key("scan"), leaks.scan);
+  else
+    json.member("scan", nullptr);
+  json.member("scan_count", leaks.scan_count);
+  write_suppressions(json.key("suppressions"), leaks.suppressions);
+  json.key("unused_suppressions").values(leaks.unused_suppressions);
+  json.key("broad_suppressions").values(leaks.broad_suppressions);
+}
+
+namespace {
+
+void write_members(JsonWriter& json, const IgnoredCount& count, const Totals& totals) {
+  json.member("stacks", count.stacks);
+  json.member("allocations", known(totals.calls_known, count.allocations));
+  json.member("allocated_bytes", known(totals.calls_known, count.allocated_bytes));
+  json.member("live_blocks", known(totals.live_known && totals.blocks_known, count.live_blocks));
+  json.member("live_bytes", known(totals.live_known, count.live_bytes));
+  json.member("mapped_live_bytes", known(totals.calls_known, count.mapped_live_bytes));
+}
+
+}  // namespace
+
+void write_ignored(JsonWriter& json, const Ignored& ignored, const Totals& totals) {
+  const JsonObject object(json);
+  write_members(json, ignored.sum(), totals);
+  json.key("rules").begin_array();
   for (const IgnoreRule& rule : ignored.rules) {
-    Json& entry = json["rules"].emplace_back(count_json(rule.count, totals));
-    entry["place"] = rule.place;
-    entry["pattern"] = rule.text;
+    const JsonObject entry(json);
+    write_members(json, rule.count, totals);
+    json.member("place", rule.place);
+    json.member("pattern", rule.text);
   }
-  return json;
+  json.end_array();
 }
 
-Json target_json(const model::Capture& capture) {
-  Json exit = nullptr;
-  if (capture.exit.code) {
-    exit = {{"code", *capture.exit.code}};
-  } else if (capture.exit.signal) {
-    exit = {{"signal", *capture.exit.signal}};
-  }
+namespace {
+
+void write_exit(JsonWriter& json, const model::Capture& capture) {
+  if (!capture.exit.code && !capture.exit.signal) return json.value(nullptr);
+  const JsonObject object(json);
+  if (capture.exit.code)
+    json.member("code", *capture.exit.code);
+  else
+    json.member("signal", *capture.exit.signal);
+}
+
+}  // namespace
+
+void write_target(JsonWriter& json, const model::Capture& capture) {
   const bool is_own = capture.import.tool.empty();
-  return {{"command", capture.command},
-          {"executable", or_null(capture.executable)},
-          {"pid", known(is_own, capture.pid)},
-          {"parent_pid", known(is_own, capture.parent_pid)},
-          {"host", or_null(capture.host_name)},
-          {"arch", capture.architecture},
-          {"exit", exit}};
+  const JsonObject object(json);
+  json.key("command").values(capture.command);
+  json.member("executable", or_null(capture.executable));
+  json.member("pid", known(is_own, capture.pid));
+  json.member("parent_pid", known(is_own, capture.parent_pid));
+  json.member("host", or_null(capture.host_name));
+  json.member("arch", capture.architecture);
+  write_exit(json.key("exit"), capture);
 }
 
-Json json_of(const ProcessEntry& process) {
+void write_json(JsonWriter& json, const ProcessEntry& process) {
   const bool is_read = process.failure.empty();
-  return {{"target", target_json(process.capture)},
-          {"executed", process.capture.executed},
-          {"image", known(process.image != 0, process.image)},
-          {"trace", process.trace_path},
-          {"failure", or_null(process.failure)},
-          {"lost_events", known(is_read, process.capture.lost_events)},
-          {"truncated", process.capture.truncated},
-          {"totals", is_read ? json_of(process.totals) : Json(nullptr)},
-          {"leaks", is_read ? json_of(process.leaks) : Json(nullptr)},
-          {"leaks_known", is_read && process.leaks.scanned && process.leaks_known}};
+  const JsonObject object(json);
+  write_target(json.key("target"), process.capture);
+  json.member("executed", process.capture.executed);
+  json.member("image", known(process.image != 0, process.image));
+  json.member("trace", process.trace_path);
+  json.member("failure", or_null(process.failure));
+  json.member("lost_events", known(is_read, process.capture.lost_events));
+  json.member("truncated", process.capture.truncated);
+  if (is_read) {
+    write_json(json.key("totals"), process.totals);
+    write_json(json.key("leaks"), process.leaks);
+  } else {
+    json.member("totals", nullptr);
+    json.member("leaks", nullptr);
+  }
+  json.member("leaks_known", is_read && process.leaks.scanned && process.leaks_known);
 }
 
-Json sum_json(const std::vector<ProcessEntry>& processes) {
+void write_sum(JsonWriter& json, const std::vector<ProcessEntry>& processes) {
   const ProcessSums sums = sum_of(processes);
-  return {{"count", processes.size()},
-          {"largest_peak_live_bytes", known(sums.largest_peak.has_value(), sums.largest_peak.value_or(0))},
-          {"failed", sums.failed},
-          {"unscanned", sums.unscanned},
-          {"uncertain", sums.uncertain},
-          {"allocations", sums.allocations},
-          {"allocated_bytes", sums.allocated_bytes},
-          {"definite", count_json(sums.definite)},
-          {"indirect", count_json(sums.indirect)},
-          {"possible", count_json(sums.possible)},
-          {"bad_frees", sums.bad_releases},
-          {"double_frees", sums.double_releases},
-          {"mismatched_frees", sums.mismatched_releases},
-          {"lost_events", sums.lost_events}};
+  const JsonObject object(json);
+  json.member("count", processes.size());
+  json.member("largest_peak_live_bytes", sums.largest_peak);
+  json.member("failed", sums.failed);
+  json.member("unscanned", sums.unscanned);
+  json.member("uncertain", sums.uncertain);
+  json.member("allocations", sums.allocations);
+  json.member("allocated_bytes", sums.allocated_bytes);
+  write_json(json.key("definite"), sums.definite);
+  write_json(json.key("indirect"), sums.indirect);
+  write_json(json.key("possible"), sums.possible);
+  json.member("bad_frees", sums.bad_releases);
+  json.member("double_frees", sums.double_releases);
+  json.member("mismatched_frees", sums.mismatched_releases);
+  json.member("lost_events", sums.lost_events);
 }
 
-Json note_json(const model::Note& note, const Json& scan) {
-  Json json = {{"kind", name_of(note.kind)},     {"scan", scan},
-               {"module", or_null(note.module)}, {"name", or_null(note.name)},
-               {"count", count_of(note)},        {"numbers", note.numbers},
-               {"text", sentence_of(note)}};
-  if (note.pid != 0) json["pid"] = note.pid;
-  return json;
+namespace {
+
+void write_note(JsonWriter& json, const model::Note& note, const std::optional<uint64_t>& scan) {
+  const JsonObject object(json);
+  json.member("kind", name_of(note.kind));
+  json.member("scan", scan);
+  json.member("module", or_null(note.module));
+  json.member("name", or_null(note.name));
+  json.member("count", count_of(note));
+  json.key("numbers").values(note.numbers);
+  json.member("text", sentence_of(note));
+  if (note.pid != 0) json.member("pid", note.pid);
 }
 
-Json notes_json(const Report& report) {
-  Json list = Json::array();
-  for (const model::Note& note : report.capture.notes) list.push_back(note_json(note, nullptr));
-  if (!report.leaks.scanned) return list;
-  for (const model::Note& note : report.leaks.scan.notes)
-    list.push_back(note_json(note, known(report.leaks.scan.number != 0, report.leaks.scan.number)));
-  return list;
+}  // namespace
+
+void write_notes(JsonWriter& json, const Report& report) {
+  for (const model::Note& note : report.capture.notes) write_note(json, note, std::nullopt);
+  if (!report.leaks.scanned) return;
+  const ScanFacts& scan = report.leaks.scan;
+  for (const model::Note& note : scan.notes) write_note(json, note, known<uint64_t>(scan.number != 0, scan.number));
 }
+
+namespace {
 
 const char* name_of(model::SymbolHint::Lack lack) {
   using Lack = model::SymbolHint::Lack;
@@ -373,26 +387,27 @@ const char* name_of(model::SymbolHint::Lack lack) {
 }
 
 // What the reader of the report could do better; what the recording couldn't see is in the notes.
-Json warnings_json(const Report& report) {
-  Json list = Json::array();
-  if (report.unmatched) list.push_back({{"kind", "unmatched_filter"}, {"filter", report.filter}});
-  for (const model::SymbolHint& hint : report.symbol_hints) {
-    Json warning = {{"kind", "symbols"},
-                    {"module", hint.path},
-                    {"lacks", name_of(hint.lack)},
-                    {"functions_without_names", hint.without_names},
-                    {"asked_debuginfod", hint.asked_servers}};
-    if (!hint.other_path.empty()) {
-      warning["build_id"] = hint.build_id;
-      warning["other_file"] = hint.other_path;
-      warning["other_build_id"] = hint.other_build_id;
-    }
-    list.push_back(std::move(warning));
+void write_warnings(JsonWriter& json, const Report& report) {
+  json.begin_array();
+  if (report.unmatched) {
+    const JsonObject warning(json);
+    json.member("kind", "unmatched_filter");
+    json.member("filter", report.filter);
   }
-  return list;
+  for (const model::SymbolHint& hint : report.symbol_hints) {
+    const JsonObject warning(json);
+    json.member("kind", "symbols");
+    json.member("module", hint.path);
+    json.member("lacks", name_of(hint.lack));
+    json.member("functions_without_names", hint.without_names);
+    json.member("asked_debuginfod", hint.asked_servers);
+    if (hint.other_path.empty()) continue;
+    json.member("build_id", hint.build_id);
+    json.member("other_file", hint.other_path);
+    json.member("other_build_id", hint.other_build_id);
+  }
+  json.end_array();
 }
-
-namespace {
 
 // Where another tool counted something else in place of time; else null.
 const char* unit_of(const model::Capture& capture) {
@@ -409,87 +424,58 @@ const char* unit_of(const model::Capture& capture) {
 
 }  // namespace
 
-Json capture_json(const Report& report) {
+void write_capture(JsonWriter& json, const Report& report) {
   const model::Capture& capture = report.capture;
   const bool is_own = capture.import.tool.empty();
-  Json json{{"via", capture.via},
-            {"complete", capture.ended && !capture.truncated && capture.lost_events == 0 && capture.gaps == 0 &&
-                             capture.from_start},
-            {"known", {{"leaks", report.known.leaks}, {"releases", report.known.releases}}},
-            {"from_start", capture.from_start},
-            {"start_unix_ns", known(is_own, capture.start_unix_ns)},
-            {"duration_ns", known(capture.ended && capture.import.has_times(), capture.duration_ns)},
-            {"known_until_ns", known(capture.known_until_ns.has_value(), capture.known_until_ns.value_or(0))},
-            {"time_resolution_ns", known(capture.import.has_times(), capture.time_resolution_ns)},
-            {"events", known(capture.ended && capture.import.tells(model::kUntoldCounts), capture.event_count)},
-            {"events_kept", report.has_events},
-            {"lost_events", capture.lost_events},
-            {"truncated", capture.truncated},
-            {"running", capture.running},
-            {"damage", or_null(capture.damage)},
-            {"heaptap_version", capture.heaptap_version}};
-  if (!is_own) json["imported_from"] = capture.import.tool;
-  if (const char* const unit = unit_of(capture)) json["unit_of_times"] = unit;
-  return json;
+  const JsonObject object(json);
+  json.member("via", capture.via);
+  json.member("complete", capture.ended && !capture.truncated && capture.lost_events == 0 && capture.gaps == 0 &&
+                              capture.from_start);
+  {
+    const JsonObject known_of(json.key("known"));
+    json.member("leaks", report.known.leaks);
+    json.member("releases", report.known.releases);
+  }
+  json.member("from_start", capture.from_start);
+  json.member("start_unix_ns", known(is_own, capture.start_unix_ns));
+  json.member("duration_ns", known(capture.ended && capture.import.has_times(), capture.duration_ns));
+  json.member("known_until_ns", capture.known_until_ns);
+  json.member("time_resolution_ns", known(capture.import.has_times(), capture.time_resolution_ns));
+  json.member("events", known(capture.ended && capture.import.tells(model::kUntoldCounts), capture.event_count));
+  json.member("events_kept", report.has_events);
+  json.member("lost_events", capture.lost_events);
+  json.member("truncated", capture.truncated);
+  json.member("running", capture.running);
+  json.member("damage", or_null(capture.damage));
+  json.member("heaptap_version", capture.heaptap_version);
+  if (!is_own) json.member("imported_from", capture.import.tool);
+  if (const char* const unit = unit_of(capture)) json.member("unit_of_times", unit);
 }
 
-JsonDocument::JsonDocument(const char* format, int version, const Write& write) : write_(write) {
+JsonDocument::JsonDocument(const char* format, int version, const Write& write) : pieces_(write) {
+  pieces_.json().begin_object(base::JsonLayout::kLinePerEntry);
   member("format", std::string("heaptap-") + format);
   member("version", version);
 }
 
 JsonDocument::JsonDocument(const char* view, const Report& report, const Write& write) : JsonDocument(view, 2, write) {
-  member("target", target_json(report.capture));
-  member("capture", capture_json(report));
-  member("notes", notes_json(report));
-  member("warnings", warnings_json(report));
+  write_target(key("target"), report.capture);
+  write_capture(key("capture"), report);
+  key("notes").begin_array();
+  write_notes(pieces_.json(), report);
+  pieces_.json().end_array();
+  write_warnings(key("warnings"), report);
   member("filter", or_null(report.filter));
-  if (report.window) member("window", json_of(*report.window));
-  if (!report.marks.empty()) list("marks", report.marks, [](const model::Mark& mark) { return json_of(mark); });
-  if (!report.ignored.rules.empty()) member("ignored", json_of(report.ignored, report.totals));
+  if (report.window) write_window(key("window"), *report.window);
+  if (!report.marks.empty()) list("marks", report.marks, write_mark);
+  if (!report.ignored.rules.empty()) write_ignored(key("ignored"), report.ignored, report.totals);
 }
 
-JsonDocument::~JsonDocument() {
-  text_ += "\n}\n";
-  write_(text_);
-}
+JsonDocument::~JsonDocument() { pieces_.json().end_object(); }
 
-void JsonDocument::begin(const char* name) {
-  text_ += text_.ends_with('{') ? "\n " : ",\n ";
-  text_ += to_text(Json(name)) + ": ";
-}
-
-void JsonDocument::member(const char* name, const Json& value) {
-  begin(name);
-  text_ += to_text(value);
-  flush();
-}
-
-void JsonDocument::begin_list(const char* name) {
-  begin(name);
-  text_ += "[";
-  list_is_empty_ = true;
-}
-
-void JsonDocument::add(std::string_view entry) {
-  text_ += list_is_empty_ ? "\n  " : ",\n  ";
-  text_ += entry;
-  list_is_empty_ = false;
-  flush();
-}
-
-void JsonDocument::end_list() { text_ += list_is_empty_ ? "]" : "\n ]"; }
-
-void JsonDocument::frames(const Report& report) {
-  list("frames", report.frames, [](const model::Frame& frame) { return json_of(frame); });
-}
-
-// In large pieces. What `begin` looks at stays.
-void JsonDocument::flush() {
-  constexpr size_t kPieceBytes = size_t{1} << 18;
-  if (text_.size() < kPieceBytes) return;
-  write_(std::string_view(text_).substr(0, text_.size() - 1));
-  text_.erase(0, text_.size() - 1);
+base::JsonWriter& JsonDocument::key(const char* name) {
+  pieces_.flush();
+  return pieces_.json().key(name);
 }
 
 }  // namespace heaptap::report

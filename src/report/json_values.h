@@ -1,42 +1,50 @@
 // The pieces that the JSON views are made of.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/json_writer.h"
+#include "report/json_pieces.h"
 #include "report/render.h"
 #include "report/report.h"
 
 namespace heaptap::report {
 
-using Json = nlohmann::ordered_json;
-
-// One line of JSON; what isn't UTF-8 becomes the replacement character.
-std::string to_text(const Json& value);
-
 // The value, or null where it isn't known.
-inline Json known(bool is_known, const Json& value) { return is_known ? value : Json(nullptr); }
+template <typename Value>
+std::optional<Value> known(bool is_known, const Value& value) {
+  return is_known ? std::optional(value) : std::nullopt;
+}
+inline std::optional<std::string_view> or_null(std::string_view text) { return known(!text.empty(), text); }
+inline std::optional<base::JsonHex> address_or_null(uint64_t address) {
+  return known(address != 0, base::JsonHex{address});
+}
 
-Json json_of(const model::Frame& frame);
-// One line of JSON; its frames are indices.
-std::string text_of(const StackEntry& stack);
-Json json_of(const LabelEntry& label);
-Json json_of(const ErrorEntry& error);
-Json json_of(const Totals& totals);
-Json json_of(const ProcessEntry& process);
+// One value each. Frames of a stack and of an error are indices.
+void write_json(base::JsonWriter& json, const model::Frame& frame);
+void write_json(base::JsonWriter& json, const StackEntry& stack);
+void write_json(base::JsonWriter& json, const LabelEntry& label);
+void write_json(base::JsonWriter& json, const ErrorEntry& error);
+void write_json(base::JsonWriter& json, const Totals& totals);
+void write_json(base::JsonWriter& json, const ProcessEntry& process);
+void write_json(base::JsonWriter& json, const Leaks& leaks);
+void write_json(base::JsonWriter& json, const BlockCount& count);
+void write_json(base::JsonWriter& json, const ScanFacts& scan);
+void write_ignored(base::JsonWriter& json, const Ignored& ignored, const Totals& totals);
 // What all of them did together.
-Json sum_json(const std::vector<ProcessEntry>& processes);
-Json json_of(const Leaks& leaks);
-Json json_of(const Ignored& ignored, const Totals& totals);
-Json count_json(const BlockCount& count);
-Json scan_json(const ScanFacts& scan);
-Json target_json(const model::Capture& capture);
-Json capture_json(const Report& report);
-// What could not be seen, of the capture and of the scan whose leaks the report has.
-Json notes_json(const Report& report);
+void write_sum(base::JsonWriter& json, const std::vector<ProcessEntry>& processes);
+void write_target(base::JsonWriter& json, const model::Capture& capture);
+void write_capture(base::JsonWriter& json, const Report& report);
+void write_frames(base::JsonWriter& json, const std::vector<model::Frame>& frames);
 
-// A JSON object, written member by member and entry by entry, so that a long list is never in memory as a whole. An entry of a
-// list is one line.
+// The members of an object that has more.
+void write_members(base::JsonWriter& json, const ScanFacts& scan);
+// The entries of a list that may have more: what could not be seen, of the capture and of the scan whose leaks the report has.
+void write_notes(base::JsonWriter& json, const Report& report);
+
+// A JSON object that is handed on in pieces. A member is one line, and so is each entry of a list.
 class JsonDocument {
  public:
   // Begins with what all views have. All references outlive the document.
@@ -47,27 +55,29 @@ class JsonDocument {
   JsonDocument& operator=(const JsonDocument&) = delete;
   ~JsonDocument();  // ends it
 
-  void member(const char* name, const Json& value);
-  template <typename Entries, typename ToJson>
-  void list(const char* name, const Entries& entries, ToJson to_json) {
-    begin_list(name);
-    for (const auto& entry : entries) add(to_text(to_json(entry)));
-    end_list();
+  // What is written next is this member's value.
+  base::JsonWriter& key(const char* name);
+  template <typename Value>
+  void member(const char* name, const Value& value) {
+    key(name).value(value);
   }
-  // An entry as text.
-  void begin_list(const char* name);
-  void add(std::string_view entry);
-  void end_list();
-  // The table that the frames of stacks, errors and the like are indices into; where there are some.
-  void frames(const Report& report);
+  template <typename Entries, typename WriteEntry>
+  void list(const char* name, const Entries& entries, WriteEntry write_entry) {
+    base::JsonWriter& json = key(name);
+    json.begin_array(base::JsonLayout::kLinePerEntry);
+    for (const auto& entry : entries) {
+      write_entry(json, entry);
+      pieces_.flush();
+    }
+    json.end_array();
+  }
+  template <typename Entries>
+  void list(const char* name, const Entries& entries) {
+    list(name, entries, [](base::JsonWriter& json, const auto& entry) { write_json(json, entry); });
+  }
 
  private:
-  void begin(const char* name);
-  void flush();
-
-  const Write& write_;
-  std::string text_ = "{";
-  bool list_is_empty_ = true;
+  JsonPieces pieces_;
 };
 
 // The views of a leak scan, one each.

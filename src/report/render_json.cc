@@ -1,6 +1,4 @@
 // One function a view; the summary's layout is the documented one, the others follow it.
-#include <fmt/format.h>
-
 #include "report/call_tree.h"
 #include "report/json_values.h"
 #include "report/process_sums.h"
@@ -9,35 +7,27 @@
 namespace heaptap::report {
 namespace {
 
+using base::JsonObject;
+using base::JsonWriter;
+
 constexpr size_t kMaxTreeFrames = 255;
 
-const auto kSelf = [](const auto& entry) { return json_of(entry); };
-
-// `hex` of an address that may be unknown.
-Json address_json(uint64_t address) { return address == 0 ? Json(nullptr) : Json(fmt::format("{:#x}", address)); }
-
-void add_stacks(JsonDocument& document, const Report& report) {
-  document.begin_list("stacks");
-  for (const StackEntry& stack : report.stacks) document.add(text_of(stack));
-  document.end_list();
-}
-
 void add_processes(JsonDocument& document, const Report& report) {
-  document.list("processes", report.processes, kSelf);
-  document.member("all_processes", sum_json(report.processes));
+  document.list("processes", report.processes);
+  write_sum(document.key("all_processes"), report.processes);
 }
 
 void summary(const Report& report, const Write& write) {
   JsonDocument document("summary", report, write);
-  document.member("totals", json_of(report.totals));
-  document.member("leaks", json_of(report.leaks));
-  document.list("errors", report.errors, kSelf);
+  write_json(document.key("totals"), report.totals);
+  write_json(document.key("leaks"), report.leaks);
+  document.list("errors", report.errors);
   document.member("errors_listed", report.errors_requested);
   document.member("errors_dropped", report.errors_dropped);
   document.member("stack_count", report.stack_count);
-  add_stacks(document, report);
+  document.list("stacks", report.stacks);
   if (!report.processes.empty()) add_processes(document, report);
-  document.frames(report);
+  document.list("frames", report.frames);
 }
 
 void processes(const Report& report, const Write& write) {
@@ -47,42 +37,43 @@ void processes(const Report& report, const Write& write) {
 
 void programs(const Report& report, const Write& write) {
   JsonDocument document("programs", report, write);
-  document.list("programs", programs_of(report.processes), [](const ProgramEntry& program) -> Json {
-    return {{"program", program.program}, {"processes", sum_json(program.processes)}};
+  document.list("programs", programs_of(report.processes), [](JsonWriter& json, const ProgramEntry& program) {
+    const JsonObject object(json);
+    json.member("program", program.program);
+    write_sum(json.key("processes"), program.processes);
   });
-  document.member("all_processes", sum_json(report.processes));
+  write_sum(document.key("all_processes"), report.processes);
 }
 
 void stack_list(const char* view, const Report& report, const Write& write) {
   JsonDocument document(view, report, write);
-  document.member("totals", json_of(report.totals));
-  document.member("leaks", json_of(report.leaks));
+  write_json(document.key("totals"), report.totals);
+  write_json(document.key("leaks"), report.leaks);
   document.member("sort", report.sort_key);
   document.member("stack_count", report.stack_count);
-  add_stacks(document, report);
-  document.frames(report);
+  document.list("stacks", report.stacks);
+  document.list("frames", report.frames);
 }
 
 void labels(const char* view, const Report& report, const Write& write) {
   JsonDocument document(view, report, write);
-  document.member("totals", json_of(report.totals));
+  write_json(document.key("totals"), report.totals);
   document.member("sort", report.sort_key);
-  document.list(view, report.labels, kSelf);
+  document.list(view, report.labels);
 }
 
 // `frame` is null of the function that was called, which has a name alone.
-void add_node(const TreeNode& node, const Totals& totals, std::string& text) {
-  const auto number = [](bool is_known, uint64_t value) { return is_known ? fmt::format("{}", value) : "null"; };
+void write_node(JsonWriter& json, const TreeNode& node, const Totals& totals) {
   const bool is_called = node.frame == kNoFrame;
-  text += fmt::format(R"({{"frame":{},"function":{},"weight":{},"allocations":{},"live_blocks":{},"children":[)",
-                      is_called ? "null" : fmt::format("{}", node.frame),
-                      is_called ? to_text(Json(node.function)) : "null", node.weight,
-                      number(totals.calls_known, node.allocations), number(totals.blocks_known, node.live_blocks));
-  for (const TreeNode& child : node.children) {
-    if (&child != node.children.data()) text += ',';
-    add_node(child, totals, text);
-  }
-  text += "]}";
+  const JsonObject object(json);
+  json.member("frame", known(!is_called, node.frame));
+  json.member("function", known<std::string_view>(is_called, node.function));
+  json.member("weight", node.weight);
+  json.member("allocations", known(totals.calls_known, node.allocations));
+  json.member("live_blocks", known(totals.blocks_known, node.live_blocks));
+  json.key("children").begin_array();
+  for (const TreeNode& child : node.children) write_node(json, child, totals);
+  json.end_array();
 }
 
 void tree(const Report& report, bool bottom_up, const Write& write) {
@@ -93,36 +84,39 @@ void tree(const Report& report, bool bottom_up, const Write& write) {
   document.member("weight", name_of(weight));
   document.member("bottom_up", bottom_up);
   document.member("total", root.weight);
-  document.begin_list("children");
-  for (const TreeNode& child : root.children) {
-    std::string text;
-    add_node(child, report.totals, text);
-    document.add(text);
-  }
-  document.end_list();
-  document.frames(report);
+  document.list("children", root.children,
+                [&](JsonWriter& json, const TreeNode& child) { write_node(json, child, report.totals); });
+  document.list("frames", report.frames);
+}
+
+void write_thread(JsonWriter& json, const ThreadEntry& thread) {
+  const JsonObject object(json);
+  json.member("number", thread.number);
+  json.member("kernel_id", known(thread.kernel_id != 0, thread.kernel_id));
+  json.member("name", or_null(thread.name));
+  json.member("allocations", thread.allocations);
+  json.member("frees", thread.releases);
+  json.member("allocated_bytes", thread.allocated_bytes);
+}
+
+void write_collector(JsonWriter& json, const model::Capture& capture) {
+  const bool is_own = capture.import.tool.empty();
+  const JsonObject object(json);
+  json.member("cpu_ns", known(is_own, capture.collector_cpu_ns));
+  json.member("peak_rss_bytes", known(is_own, capture.collector_peak_rss_bytes));
+  json.member("log_bytes_used", known(is_own, capture.log_bytes_used));
+  json.member("trace_bytes", capture.trace_bytes);
 }
 
 void stats(const Report& report, const Write& write) {
   JsonDocument document("stats", report, write);
-  document.member("totals", json_of(report.totals));
+  write_json(document.key("totals"), report.totals);
   document.member("stack_count", report.stack_count);
   if (!report.threads_known)
     document.member("threads", nullptr);
   else
-    document.list("threads", report.threads, [](const ThreadEntry& thread) -> Json {
-      return {{"number", thread.number},
-              {"kernel_id", thread.kernel_id == 0 ? Json(nullptr) : Json(thread.kernel_id)},
-              {"name", thread.name.empty() ? Json(nullptr) : Json(thread.name)},
-              {"allocations", thread.allocations},
-              {"frees", thread.releases},
-              {"allocated_bytes", thread.allocated_bytes}};
-    });
-  const bool is_own = report.capture.import.tool.empty();
-  document.member("collector", {{"cpu_ns", known(is_own, report.capture.collector_cpu_ns)},
-                                {"peak_rss_bytes", known(is_own, report.capture.collector_peak_rss_bytes)},
-                                {"log_bytes_used", known(is_own, report.capture.log_bytes_used)},
-                                {"trace_bytes", report.capture.trace_bytes}});
+    document.list("threads", report.threads, write_thread);
+  write_collector(document.key("collector"), report.capture);
 }
 
 void sizes(const Report& report, const Write& write) {
@@ -132,17 +126,20 @@ void sizes(const Report& report, const Write& write) {
     return;
   }
   const bool counts = report.has_events;
-  document.list("classes", report.size_classes, [counts](const SizeClass& size) -> Json {
-    return {{"lowest", size.lowest},
-            {"highest", size.highest},
-            {"allocations", known(counts, size.allocations)},
-            {"allocated_bytes", known(counts, size.allocated_bytes)},
-            {"live_blocks", size.live_blocks},
-            {"live_bytes", size.live_bytes}};
+  document.list("classes", report.size_classes, [counts](JsonWriter& json, const SizeClass& size) {
+    const JsonObject object(json);
+    json.member("lowest", size.lowest);
+    json.member("highest", size.highest);
+    json.member("allocations", known(counts, size.allocations));
+    json.member("allocated_bytes", known(counts, size.allocated_bytes));
+    json.member("live_blocks", size.live_blocks);
+    json.member("live_bytes", size.live_bytes);
   });
-  document.list("sizes", report.top_sizes, [counts](const ExactSize& size) -> Json {
-    return {
-        {"size", size.size_bytes}, {"allocations", known(counts, size.allocations)}, {"live_blocks", size.live_blocks}};
+  document.list("sizes", report.top_sizes, [counts](JsonWriter& json, const ExactSize& size) {
+    const JsonObject object(json);
+    json.member("size", size.size_bytes);
+    json.member("allocations", known(counts, size.allocations));
+    json.member("live_blocks", size.live_blocks);
   });
   document.member("uncounted_allocations", known(counts, report.uncounted_allocations));
 }
@@ -152,38 +149,49 @@ void lifetimes(const Report& report, const Write& write) {
   if (!report.has_events || !report.lifetimes_known)
     document.member("lifetimes", nullptr);
   else
-    document.list("lifetimes", report.lifetimes, [](const LifetimeClass& lifetime) -> Json {
-      return {{"lowest_ns", lifetime.lowest_ns},
-              {"highest_ns", lifetime.highest_ns == 0 ? Json(nullptr) : Json(lifetime.highest_ns)},
-              {"blocks", lifetime.blocks},
-              {"bytes", lifetime.bytes}};
+    document.list("lifetimes", report.lifetimes, [](JsonWriter& json, const LifetimeClass& lifetime) {
+      const JsonObject object(json);
+      json.member("lowest_ns", lifetime.lowest_ns);
+      json.member("highest_ns", known(lifetime.highest_ns != 0, lifetime.highest_ns));
+      json.member("blocks", lifetime.blocks);
+      json.member("bytes", lifetime.bytes);
     });
   document.member("live_blocks",
                   known(report.totals.live_known && report.totals.blocks_known, report.totals.live_blocks));
   document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
 }
 
-Json point_json(const TimelinePoint& point, const Report& report) {
+void write_point(JsonWriter& json, const TimelinePoint& point, const Report& report) {
   const Totals& totals = report.totals;
   const bool has_times = report.capture.import.has_times();
-  Json json{{"time_ns", known(has_times, point.time_ns)},
-            {"live_bytes", point.live_bytes},
-            {"live_blocks", known(totals.blocks_known, point.live_blocks)},
-            {"peak_live_bytes", point.peak_live_bytes},
-            {"allocations", known(totals.calls_known, point.allocations)},
-            {"frees", known(totals.calls_known, point.releases)},
-            {"mapped_bytes", known(totals.calls_known, point.mapped_bytes)}};
-  if (!has_times) json["time"] = point.time_ns;
-  return json;
+  const JsonObject object(json);
+  json.member("time_ns", known(has_times, point.time_ns));
+  json.member("live_bytes", point.live_bytes);
+  json.member("live_blocks", known(totals.blocks_known, point.live_blocks));
+  json.member("peak_live_bytes", point.peak_live_bytes);
+  json.member("allocations", known(totals.calls_known, point.allocations));
+  json.member("frees", known(totals.calls_known, point.releases));
+  json.member("mapped_bytes", known(totals.calls_known, point.mapped_bytes));
+  if (!has_times) json.member("time", point.time_ns);
 }
 
-Json block_json(const BlockEntry& block, const Json& caller) {
-  Json json = {{"number", block.number},     {"address", address_json(block.address)},
-               {"size", block.size_bytes},   {"allocated_at_ns", block.allocated_at_ns},
-               {"thread", block.thread},     {"stack", block.stack_id},
-               {"function", block.function}, {"caller", caller}};
-  if (!block.name.empty()) json["name"] = block.name;
-  return json;
+// The caller is written by `write_caller`: by its index, or itself.
+template <typename WriteCaller>
+void write_block(JsonWriter& json, const BlockEntry& block, WriteCaller write_caller) {
+  const JsonObject object(json);
+  json.member("number", block.number);
+  json.member("address", address_or_null(block.address));
+  json.member("size", block.size_bytes);
+  json.member("allocated_at_ns", block.allocated_at_ns);
+  json.member("thread", block.thread);
+  json.member("stack", block.stack_id);
+  json.member("function", block.function);
+  json.key("caller");
+  if (block.caller == kNoFrame)
+    json.value(nullptr);
+  else
+    write_caller(json, block.caller);
+  if (!block.name.empty()) json.member("name", block.name);
 }
 
 void timeline(const Report& report, const Write& write) {
@@ -193,7 +201,7 @@ void timeline(const Report& report, const Write& write) {
     document.member("points", nullptr);
   else
     document.list("points", report.timeline,
-                  [&report](const TimelinePoint& point) { return point_json(point, report); });
+                  [&report](JsonWriter& json, const TimelinePoint& point) { write_point(json, point, report); });
 }
 
 void blocks(const Report& report, const Write& write) {
@@ -204,10 +212,10 @@ void blocks(const Report& report, const Write& write) {
   if (!report.has_events || !report.blocks_known)
     document.member("blocks", nullptr);
   else
-    document.list("blocks", report.blocks, [](const BlockEntry& block) {
-      return block_json(block, block.caller == kNoFrame ? Json(nullptr) : Json(block.caller));
+    document.list("blocks", report.blocks, [](JsonWriter& json, const BlockEntry& block) {
+      write_block(json, block, [](JsonWriter& caller, FrameIndex frame) { caller.value(frame); });
     });
-  document.frames(report);
+  document.list("frames", report.frames);
 }
 
 }  // namespace
@@ -261,14 +269,30 @@ std::string render_json(const Report& report, View view, const RenderOptions& op
 
 bool has_ndjson(View view) { return view == View::kBlocks || view == View::kTimeline; }
 
+namespace {
+
+template <typename Entries, typename WriteEntry>
+void write_lines(const Entries& entries, const Write& write, WriteEntry write_entry) {
+  std::string line;
+  for (const auto& entry : entries) {
+    JsonWriter json(line);
+    write_entry(json, entry);
+    line += '\n';
+    write(line);
+    line.clear();
+  }
+}
+
+}  // namespace
+
 void write_ndjson(const Report& report, View view, const RenderOptions& /*options*/, const Write& write) {
   if (view == View::kTimeline) {
-    for (const TimelinePoint& point : report.timeline) write(to_text(point_json(point, report)) + "\n");
+    write_lines(report.timeline, write,
+                [&](JsonWriter& json, const TimelinePoint& point) { write_point(json, point, report); });
   } else if (view == View::kBlocks) {
-    for (const BlockEntry& block : report.blocks) {
-      const Json caller = block.caller == kNoFrame ? Json(nullptr) : json_of(report.frames[block.caller]);
-      write(to_text(block_json(block, caller)) + "\n");
-    }
+    const auto write_caller = [&](JsonWriter& json, FrameIndex frame) { write_json(json, report.frames[frame]); };
+    write_lines(report.blocks, write,
+                [&](JsonWriter& json, const BlockEntry& block) { write_block(json, block, write_caller); });
   }
 }
 

@@ -31,36 +31,36 @@ std::string share_text(const Verdict& verdict, LimitKind kind, const StackEntry&
   return kind == LimitKind::kPeak ? bytes : fmt::format("{} in {}", bytes, counted(share.blocks, "block"));
 }
 
-Json verdict_json(const Verdict& verdict) {
-  Json limits = Json::array();
-  for (const LimitEntry& limit : verdict.limits) {
-    Json stacks = Json::array();
-    for (const StackEntry& stack : limit.stacks) stacks.push_back(Json::parse(text_of(stack)));
-    Json frames = Json::array();  // that the stacks of this limit name
-    for (const model::Frame& frame : limit.frames) frames.push_back(json_of(frame));
-    limits.push_back({{"limit", name_of(limit.kind)},
-                      {"figure", known(limit.certainty != Certainty::kNone, limit.figure)},
-                      {"certainty", name_of(limit.certainty)},
-                      {"most", limit.limit},
-                      {"broken", limit.broken()},
-                      {"judged", !limit.unknown()},
-                      {"stacks", std::move(stacks)},
-                      {"frames", std::move(frames)}});
-  }
-  Json json{{"format", "heaptap-check"},
-            {"version", 2},
-            {"trace", verdict.trace_path},
-            {"passed", verdict.passed()},
-            {"possible_counts", verdict.possible_counts},
-            {"limits", std::move(limits)},
-            {"remarks", verdict.remarks}};
-  if (!verdict.baseline_path.empty()) {
-    Json growth = Json::array();
-    for (const GrowthEntry& entry : verdict.growth) growth.push_back(growth_json(entry));
-    json["baseline"] = verdict.baseline_path;
-    json["growth"] = std::move(growth);
-  }
-  return json;
+void write_limit(base::JsonWriter& json, const LimitEntry& limit) {
+  const base::JsonObject object(json);
+  json.member("limit", name_of(limit.kind));
+  json.member("figure", known(limit.certainty != Certainty::kNone, limit.figure));
+  json.member("certainty", name_of(limit.certainty));
+  json.member("most", limit.limit);
+  json.member("broken", limit.broken());
+  json.member("judged", !limit.unknown());
+  json.key("stacks").begin_array();
+  for (const StackEntry& stack : limit.stacks) write_json(json, stack);
+  json.end_array();
+  write_frames(json.key("frames"), limit.frames);
+}
+
+void write_verdict(base::JsonWriter& json, const Verdict& verdict) {
+  const base::JsonObject object(json);
+  json.member("format", "heaptap-check");
+  json.member("version", 2);
+  json.member("trace", verdict.trace_path);
+  json.member("passed", verdict.passed());
+  json.member("possible_counts", verdict.possible_counts);
+  json.key("limits").begin_array();
+  for (const LimitEntry& limit : verdict.limits) write_limit(json, limit);
+  json.end_array();
+  json.key("remarks").values(verdict.remarks);
+  if (verdict.baseline_path.empty()) return;
+  json.member("baseline", verdict.baseline_path);
+  json.key("growth").begin_array();
+  for (const GrowthEntry& entry : verdict.growth) write_json(json, entry);
+  json.end_array();
 }
 
 }  // namespace
@@ -100,25 +100,32 @@ std::string render_verdict(const Verdict& verdict, const RenderOptions& options)
   return text;
 }
 
-std::string render_verdict_json(const Verdict& verdict) { return to_text(verdict_json(verdict)) + "\n"; }
+std::string render_verdict_json(const Verdict& verdict) {
+  std::string text;
+  base::JsonWriter json(text);
+  write_verdict(json, verdict);
+  return text += '\n';
+}
 
 std::string render_verdicts_json(const std::vector<Verdict>& verdicts, const std::vector<FailedTrace>& failures) {
-  Json traces = Json::array();
-  bool passed = failures.empty();
-  for (const Verdict& verdict : verdicts) {
-    traces.push_back(verdict_json(verdict));
-    passed = passed && verdict.passed();
-  }
-  Json failed = Json::array();
+  std::string text;
+  base::JsonWriter json(text);
+  json.begin_object();
+  json.member("format", "heaptap-checks");
+  json.member("version", 2);
+  json.member("passed", failures.empty() && std::ranges::all_of(verdicts, &Verdict::passed));
+  json.key("traces").begin_array();
+  for (const Verdict& verdict : verdicts) write_verdict(json, verdict);
+  json.end_array();
+  json.key("failed").begin_array();
   for (const FailedTrace& failure : failures) {
-    failed.push_back({{"trace", failure.trace_path}, {"reason", failure.reason}});
+    const base::JsonObject object(json);
+    json.member("trace", failure.trace_path);
+    json.member("reason", failure.reason);
   }
-  return to_text({{"format", "heaptap-checks"},
-                  {"version", 2},
-                  {"passed", passed},
-                  {"traces", std::move(traces)},
-                  {"failed", std::move(failed)}}) +
-         "\n";
+  json.end_array();
+  json.end_object();
+  return text += '\n';
 }
 
 }  // namespace heaptap::report

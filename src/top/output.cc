@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "report/json_values.h"
@@ -15,7 +14,9 @@
 namespace heaptap::top {
 namespace {
 
-using report::Json;
+using base::JsonObject;
+using base::JsonWriter;
+using report::known;
 
 constexpr size_t kTextRows = 20;
 constexpr size_t kJsonRows = 10;
@@ -95,60 +96,67 @@ class Samples {
   uint32_t scans_ = 0;
 };
 
-Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-Json whole_number(const std::optional<double>& value) {
-  return value ? Json(static_cast<int64_t>(*value)) : Json(nullptr);
-}
-template <typename Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
+std::optional<int64_t> whole_number(const std::optional<double>& value) {
+  return value ? std::optional(static_cast<int64_t>(*value)) : std::nullopt;
 }
 
-Json row_json(const TableRow& row, const NamedStack* name) {
-  return {{"id", row.key},
-          {"function", name == nullptr ? Json(nullptr) : Json(name->function)},
-          {"site", name == nullptr ? Json(nullptr) : Json(name->sites.front())},
-          {"module", name == nullptr || name->module.empty() ? Json(nullptr) : Json(name->module)},
-          {"live_bytes", whole_number(row.of(Figure::kLive))},
-          {"live_blocks", whole_number(row.of(Figure::kBlocks))},
-          {"growth_bytes", whole_number(row.of(Figure::kGrowth))},
-          {"bytes_per_second", number(row.of(Figure::kRate))},
-          {"allocations_per_second", number(row.of(Figure::kCalls))},
-          {"mean_age_ns", whole_number(row.of(Figure::kAge))},
-          {"mean_lifetime_ns", whole_number(row.of(Figure::kLifetime))},
-          {"temporary_allocations", whole_number(row.of(Figure::kTemporary))},
-          {"leaked_bytes", whole_number(row.of(Figure::kLeaked))},
-          {"allocated_bytes", whole_number(row.of(Figure::kAllocated))},
-          {"allocations", whole_number(row.of(Figure::kAllocations))}};
+// `name` is null where it isn't known.
+void write_row(JsonWriter& json, const TableRow& row, const NamedStack* name) {
+  const JsonObject object(json);
+  json.member("id", row.key);
+  if (name != nullptr) {
+    json.member("function", name->function);
+    json.member("site", name->sites.front());
+    json.member("module", report::or_null(name->module));
+  } else {
+    for (const char* member : {"function", "site", "module"}) json.member(member, nullptr);
+  }
+  json.member("live_bytes", whole_number(row.of(Figure::kLive)));
+  json.member("live_blocks", whole_number(row.of(Figure::kBlocks)));
+  json.member("growth_bytes", whole_number(row.of(Figure::kGrowth)));
+  json.member("bytes_per_second", row.of(Figure::kRate));
+  json.member("allocations_per_second", row.of(Figure::kCalls));
+  json.member("mean_age_ns", whole_number(row.of(Figure::kAge)));
+  json.member("mean_lifetime_ns", whole_number(row.of(Figure::kLifetime)));
+  json.member("temporary_allocations", whole_number(row.of(Figure::kTemporary)));
+  json.member("leaked_bytes", whole_number(row.of(Figure::kLeaked)));
+  json.member("allocated_bytes", whole_number(row.of(Figure::kAllocated)));
+  json.member("allocations", whole_number(row.of(Figure::kAllocations)));
 }
 
-Json process_json(const Sample& sample) {
-  return {{"pid", sample.process.pid},         {"image", sample.process.image},
-          {"program", sample.process.program}, {"via", sample.process.via},
-          {"runs", sample.process.runs},       {"is_recording", sample.process.runs && sample.figures.is_on}};
+void write_process(JsonWriter& json, const Sample& sample) {
+  const JsonObject object(json);
+  json.member("pid", sample.process.pid);
+  json.member("image", sample.process.image);
+  json.member("program", sample.process.program);
+  json.member("via", sample.process.via);
+  json.member("runs", sample.process.runs);
+  json.member("is_recording", sample.process.runs && sample.figures.is_on);
 }
 
-Json totals_json(const History& history) {
+void write_totals(JsonWriter& json, const History& history) {
   const report::Totals& totals = history.now()->totals;
-  return {{"live_bytes", whole_number(history.value(Gauge::kLive))},
-          {"live_blocks", whole_number(history.value(Gauge::kBlocks))},
-          {"peak_live_bytes", report::known(totals.peak_known, totals.peak_live_bytes)},
-          {"allocations", report::known(totals.calls_known, totals.allocations)},
-          {"releases", report::known(totals.calls_known && totals.live_known, totals.releases)},
-          {"allocations_per_second", number(history.value(Gauge::kAllocations))},
-          {"releases_per_second", number(history.value(Gauge::kReleases))},
-          {"resident_bytes", or_null(history.now()->figures.resident_bytes)},
-          {"log_share", number(history.value(Gauge::kLog))},
-          {"lost_events", history.now()->figures.lost_events}};
+  const JsonObject object(json);
+  json.member("live_bytes", whole_number(history.value(Gauge::kLive)));
+  json.member("live_blocks", whole_number(history.value(Gauge::kBlocks)));
+  json.member("peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes));
+  json.member("allocations", known(totals.calls_known, totals.allocations));
+  json.member("releases", known(totals.calls_known && totals.live_known, totals.releases));
+  json.member("allocations_per_second", history.value(Gauge::kAllocations));
+  json.member("releases_per_second", history.value(Gauge::kReleases));
+  json.member("resident_bytes", history.now()->figures.resident_bytes);
+  json.member("log_share", history.value(Gauge::kLog));
+  json.member("lost_events", history.now()->figures.lost_events);
 }
 
-Json leaks_json(const History& history) {
-  if (!history.leaks()) return nullptr;
+void write_leaks(JsonWriter& json, const History& history) {
+  if (!history.leaks()) return json.value(nullptr);
   const report::Leaks& leaks = history.leaks()->leaks;
-  return {{"scan", history.leaks()->scan},
-          {"definite", report::count_json(leaks.definite)},
-          {"indirect", report::count_json(leaks.indirect)},
-          {"possible", report::count_json(leaks.possible)}};
+  const JsonObject object(json);
+  json.member("scan", history.leaks()->scan);
+  write_json(json.key("definite"), leaks.definite);
+  write_json(json.key("indirect"), leaks.indirect);
+  write_json(json.key("possible"), leaks.possible);
 }
 
 }  // namespace
@@ -167,20 +175,29 @@ std::optional<Figure> figure_of(std::string_view word) {
 std::string json_line(const History& history, const NameBook& names, const State& state, size_t rows) {
   const Sample& sample = *history.now();
   const Table table = make_table(history, names, state);
-  Json stacks = Json::array();
-  for (size_t i = 0; i < std::min(rows, table.order.size()); ++i) {
-    const uint64_t id = table.order[i].key;
-    stacks.push_back(row_json(row_of(history, table, state, id), names.find(id)));
-  }
   const uint64_t behind =
       sample.freshness.is_behind() ? sample.freshness.written_bytes - sample.freshness.read_bytes : 0;
-  const Json line{{"format", "heaptap-top"},           {"version", 1},
-                  {"time_ns", sample.figures.time_ns}, {"process", process_json(sample)},
-                  {"totals", totals_json(history)},    {"behind_bytes", behind},
-                  {"behind_ns", sample.behind_ns()},   {"leaks", leaks_json(history)},
-                  {"stack_count", table.order.size()}, {"hidden_stacks", table.hidden},
-                  {"stacks", std::move(stacks)}};
-  return report::to_text(line) + "\n";
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.member("format", "heaptap-top");
+  json.member("version", 1);
+  json.member("time_ns", sample.figures.time_ns);
+  write_process(json.key("process"), sample);
+  write_totals(json.key("totals"), history);
+  json.member("behind_bytes", behind);
+  json.member("behind_ns", sample.behind_ns());
+  write_leaks(json.key("leaks"), history);
+  json.member("stack_count", table.order.size());
+  json.member("hidden_stacks", table.hidden);
+  json.key("stacks").begin_array();
+  for (size_t i = 0; i < std::min(rows, table.order.size()); ++i) {
+    const uint64_t id = table.order[i].key;
+    write_row(json, row_of(history, table, state, id), names.find(id));
+  }
+  json.end_array();
+  json.end_object();
+  return text += '\n';
 }
 
 base::Result<std::string> picture_as_text(live::Recording& recording, const TopSettings& settings, size_t width) {

@@ -1,0 +1,38 @@
+// A JSON text that is handed on in large pieces, so that it is never in memory as a whole.
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "base/json_writer.h"
+#include "report/render.h"
+
+namespace heaptap::report {
+
+class JsonPieces {
+ public:
+  // `write` outlives the pieces.
+  explicit JsonPieces(const Write& write) : write_(write) {}
+  JsonPieces(const JsonPieces&) = delete;
+  JsonPieces& operator=(const JsonPieces&) = delete;
+  // Ends the last line.
+  ~JsonPieces() {
+    text_ += '\n';
+    write_(text_);
+  }
+
+  base::JsonWriter& json() { return json_; }
+  // Between two entries: hands on what is there, if it is enough.
+  void flush() {
+    constexpr size_t kPieceBytes = size_t{1} << 18;
+    if (text_.size() < kPieceBytes) return;
+    write_(text_);
+    text_.clear();
+  }
+
+ private:
+  const Write& write_;
+  std::string text_;
+  base::JsonWriter json_{text_};
+};
+
+}  // namespace heaptap::report
