@@ -11,7 +11,6 @@ namespace heaptap::analysis {
 namespace {
 
 // Frames that are looked at to tell what a stack is about.
-constexpr uint32_t kTellingFrames = 64;
 
 }  // namespace
 

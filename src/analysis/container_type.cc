@@ -14,7 +14,7 @@ bool is_of_library(std::string_view name) {
          name.find(" std::") < name.find_first_of("<(");
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
@@ -40,10 +40,10 @@ std::vector<std::string_view> arguments_of(std::string_view list) {
     if (list[at] == '<' || list[at] == '(') ++depth;
     if ((list[at] == '>' || list[at] == ')') && depth > 0) --depth;
     if (list[at] != ',' || depth != 0) continue;
-    arguments.push_back(trimmed(list.substr(begin, at - begin)));
+    arguments.push_back(without_spaces(list.substr(begin, at - begin)));
     begin = at + 1;
   }
-  arguments.push_back(trimmed(list.substr(begin)));
+  arguments.push_back(without_spaces(list.substr(begin)));
   return arguments;
 }
 

@@ -10,7 +10,7 @@ namespace heaptap::analysis {
 namespace {
 
 // A label's parent comes before it; whatever else a damaged trace says is taken for none.
-model::LabelId parent_of(const model::Tables& tables, model::LabelId label) {
+model::LabelId outer_of(const model::Tables& tables, model::LabelId label) {
   const model::LabelId parent = tables.labels[label].parent;
   return parent < label ? parent : 0;
 }
@@ -20,7 +20,7 @@ model::LabelId parent_of(const model::Tables& tables, model::LabelId label) {
 // A pool's label may have tags around it, which have no pools around them.
 LabelNames names_of(const model::Tables& tables, model::LabelId label) {
   LabelNames names;
-  for (; label != 0 && label < tables.labels.size(); label = parent_of(tables, label)) {
+  for (; label != 0 && label < tables.labels.size(); label = outer_of(tables, label)) {
     const model::Label& entry = tables.labels[label];
     if (entry.kind == wire::LabelKind::kTag) names.tags.push_back(entry.name);
     if (entry.kind == wire::LabelKind::kPool || entry.kind == wire::LabelKind::kResource) names.pool = entry.name;
@@ -34,7 +34,7 @@ std::vector<model::LabelId> first_labels(const model::Tables& tables) {
   std::vector<model::LabelId> first(tables.labels.size());
   for (model::LabelId label = 1; label < tables.labels.size(); ++label) {
     const model::Label& entry = tables.labels[label];
-    first[label] = known.try_emplace({first[parent_of(tables, label)], entry.kind, entry.name}, label).first->second;
+    first[label] = known.try_emplace({first[outer_of(tables, label)], entry.kind, entry.name}, label).first->second;
   }
   return first;
 }

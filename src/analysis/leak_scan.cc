@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "analysis/system_stacks.h"
 #include "report/note_text.h"
 
 namespace heaptap::analysis {
@@ -38,12 +39,6 @@ std::vector<model::BlockNumber> numbers_of(const ledger::Ledger& ledger) {
   numbers.reserve(ledger.live_blocks());
   ledger.for_each_block([&](model::BlockNumber number, const ledger::Block&) { numbers.push_back(number); });
   return numbers;
-}
-
-bool is_loader(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld64.so") ||
-         name.starts_with("ld.so") || (name.starts_with("ld-") && name.ends_with(".so"));
 }
 
 // What the loader allocates for itself is no program's leak. It keeps much of it by addresses inside, some in memory of

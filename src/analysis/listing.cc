@@ -14,9 +14,6 @@
 namespace heaptap::analysis {
 namespace {
 
-// Of a stack that is deeper so many frames are shown, unless more are asked for.
-constexpr uint32_t kMaxFrames = 255;
-
 std::string kind_text(ledger::ReleaseErrorKind kind) {
   switch (kind) {
     case ledger::ReleaseErrorKind::kMismatched:
@@ -156,10 +153,10 @@ void Listing::name(report::StackEntry& stack) const {
   LabelNames labels = names_of(tables_, site.label);
   stack.tags = std::move(labels.tags);
   stack.pool = std::move(labels.pool);
-  stack.frames = names_.list_frames(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxFrames);
+  stack.frames = names_.list_frames(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxListedFrames);
   stack.purpose = purpose_of(tables_, site);
   const size_t depth = depth_of(tables_, site.stack);
-  stack.frames_in_all = query_.depth == 0 && depth > kMaxFrames ? depth : 0;
+  stack.frames_in_all = query_.depth == 0 && depth > kMaxListedFrames ? depth : 0;
   stack.end = end_of(tables_, site.stack);
 }
 
@@ -333,7 +330,7 @@ report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_
   return {.function = function.name,
           .variant = function.variant,
           .size_bytes = size_bytes,
-          .frames = names_.list_frames(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMaxFrames)};
+          .frames = names_.list_frames(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMaxListedFrames)};
 }
 
 void Listing::list_blocks(report::Report& report) const {

@@ -8,8 +8,6 @@
 namespace heaptap::analysis {
 namespace {
 
-constexpr uint32_t kMaxFrames = 255;
-
 base::Result<std::unique_ptr<JudgedLeaks>> judge(const ViewContext& context, uint32_t number) {
   Query query = context.query;
   query.scan = number;
@@ -64,7 +62,7 @@ class Changes {
     const wire::FunctionFacts& function = wire::facts_of(site.function);
     stack.function = function.name;
     stack.variant = function.variant;
-    const uint32_t depth = context_.query.depth != 0 ? context_.query.depth : kMaxFrames;
+    const uint32_t depth = context_.query.depth != 0 ? context_.query.depth : kMaxListedFrames;
     stack.frames = context_.names.list_frames(context_.source.tables(), site.stack, depth);
   }
 

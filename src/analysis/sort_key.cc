@@ -7,18 +7,18 @@
 namespace heaptap::analysis {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SortKey>, 12> kNames{{{"allocations", SortKey::kAllocations},
-                                                                       {"average", SortKey::kAverage},
-                                                                       {"bad-frees", SortKey::kBadFrees},
-                                                                       {"growth", SortKey::kGrowth},
-                                                                       {"leaked-bytes", SortKey::kLeakedBytes},
-                                                                       {"leaks", SortKey::kLeaks},
-                                                                       {"mismatched", SortKey::kMismatched},
-                                                                       {"peak", SortKey::kPeak},
-                                                                       {"stacks", SortKey::kStacks},
-                                                                       {"total", SortKey::kTotal},
-                                                                       {"time", SortKey::kTime},
-                                                                       {"usage", SortKey::kUsage}}};
+constexpr std::array<std::pair<std::string_view, SortKey>, 12> kSortKeys{{{"allocations", SortKey::kAllocations},
+                                                                          {"average", SortKey::kAverage},
+                                                                          {"bad-frees", SortKey::kBadFrees},
+                                                                          {"growth", SortKey::kGrowth},
+                                                                          {"leaked-bytes", SortKey::kLeakedBytes},
+                                                                          {"leaks", SortKey::kLeaks},
+                                                                          {"mismatched", SortKey::kMismatched},
+                                                                          {"peak", SortKey::kPeak},
+                                                                          {"stacks", SortKey::kStacks},
+                                                                          {"total", SortKey::kTotal},
+                                                                          {"time", SortKey::kTime},
+                                                                          {"usage", SortKey::kUsage}}};
 
 uint64_t leaked_bytes(const report::StackEntry& stack) {
   return stack.leaks ? stack.leaks->definite.bytes + stack.leaks->below.bytes : stack.live_bytes;
@@ -74,7 +74,7 @@ std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey ke
 base::Result<SortKey> parse_sort_key(std::string_view text) {
   const std::pair<std::string_view, SortKey>* match = nullptr;
   size_t matches = 0;
-  for (const auto& entry : kNames) {
+  for (const auto& entry : kSortKeys) {
     if (entry.first == text) {
       return entry.second;
     }
@@ -87,7 +87,7 @@ base::Result<SortKey> parse_sort_key(std::string_view text) {
     return match->second;
   }
   std::string names;
-  for (const auto& entry : kNames) {
+  for (const auto& entry : kSortKeys) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
   }
   return base::fail_as(base::ErrorKind::kUsage, "{} sort key '{}': use one of {}",
@@ -96,14 +96,14 @@ base::Result<SortKey> parse_sort_key(std::string_view text) {
 
 std::vector<std::string> sort_key_names() {
   std::vector<std::string> names;
-  for (const auto& entry : kNames) names.emplace_back(entry.first);
+  for (const auto& entry : kSortKeys) names.emplace_back(entry.first);
   return names;
 }
 
 std::string_view name_of(SortKey key) {
   const auto* const found =
-      std::find_if(kNames.begin(), kNames.end(), [key](const auto& entry) { return entry.second == key; });
-  return found == kNames.end() ? "" : found->first;
+      std::find_if(kSortKeys.begin(), kSortKeys.end(), [key](const auto& entry) { return entry.second == key; });
+  return found == kSortKeys.end() ? "" : found->first;
 }
 
 SortPlace place_of(const report::StackEntry& stack, SortKey key) {

@@ -9,7 +9,6 @@ namespace heaptap::analysis {
 namespace {
 
 // Frames in which the telling one is looked for.
-constexpr uint32_t kTellingFrames = 64;
 
 constexpr const char* kSignalHandler = "<signal handler called>";
 

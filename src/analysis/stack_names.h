@@ -13,6 +13,11 @@
 
 namespace heaptap::analysis {
 
+// Frames that are shown of a deeper stack, unless more are asked for.
+constexpr uint32_t kMaxListedFrames = 255;
+// Frames among which the one is searched for that tells what a stack is about.
+constexpr uint32_t kTellingFrames = 64;
+
 class StackNames {
  public:
   StackNames(symbols::ResolverOptions options, std::string function, std::string module,

@@ -11,9 +11,9 @@ namespace {
 
 using model::Frame;
 
-constexpr size_t kMaxFrames = 24;  // Valgrind reads no more of an entry
+constexpr size_t kMaxEntryFrames = 24;  // Valgrind reads no more of an entry
 
-std::string_view name_of(leaks::BlockState state) {
+std::string_view match_kind_of(leaks::BlockState state) {
   constexpr std::array<std::string_view, 4> kNames = {"reachable", "possible", "indirect", "definite"};
   return kNames[static_cast<size_t>(state) % kNames.size()];
 }
@@ -44,7 +44,7 @@ std::string valgrind_frames(const NamedStack& stack) {
   size_t count = 1;
   for (const Frame& frame : stack.frames) {
     const bool is_main = frame.function == "main";
-    if (count == kMaxFrames || (!is_main && is_in_every_stack(frame.function))) break;
+    if (count == kMaxEntryFrames || (!is_main && is_in_every_stack(frame.function))) break;
     text += valgrind_line(frame);
     ++count;
     if (is_main) break;
@@ -95,7 +95,7 @@ std::string warning_about(const std::string& rule, std::span<const LeakToSuppres
 
 std::string title_of(const LeakToSuppress& leak) {
   const Frame* frame = telling_frame(leak.stack);
-  return fmt::format("{} leak of {} bytes in {} blocks{}{}", name_of(leak.state), leak.bytes, leak.blocks,
+  return fmt::format("{} leak of {} bytes in {} blocks{}{}", match_kind_of(leak.state), leak.bytes, leak.blocks,
                      frame == nullptr ? "" : ", ", frame == nullptr ? "" : in_pattern(frame->function, "", '?'));
 }
 
@@ -120,7 +120,7 @@ std::string write_suppressions(SuppressionSyntax syntax, std::span<const LeakToS
         continue;
       }
       const std::string body =
-          fmt::format("   Memcheck:Leak\n   match-leak-kinds: {}\n{}", name_of(leak.state), frames);
+          fmt::format("   Memcheck:Leak\n   match-leak-kinds: {}\n{}", match_kind_of(leak.state), frames);
       if (!written.insert(body).second) continue;
       const std::string rule = fmt::format("{{\n   {}\n{}}}\n", title_of(leak), body);
       text += warning_about(rule, leaks) + rule;

@@ -14,12 +14,6 @@ std::string_view module_path(const model::Tables& tables, model::StackId stack) 
   return module == nullptr ? std::string_view() : std::string_view(module->path);
 }
 
-bool is_loader(std::string_view path) {
-  const std::string_view name = file_name(path);
-  return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld64.so") ||
-         name.starts_with("ld.so") || (name.starts_with("ld-") && name.ends_with(".so"));
-}
-
 bool is_emergency_pool(const model::Tables& tables, const model::Site& site) {
   if (site.function != wire::Function::kMalloc || site.stack < wire::kRootCount) return false;
   return file_name(module_path(tables, site.stack)).starts_with("libstdc++.so") &&
@@ -27,6 +21,12 @@ bool is_emergency_pool(const model::Tables& tables, const model::Site& site) {
 }
 
 }  // namespace
+
+bool is_loader(std::string_view path) {
+  const std::string_view name = file_name(path);
+  return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld64.so") ||
+         name.starts_with("ld.so") || (name.starts_with("ld-") && name.ends_with(".so"));
+}
 
 report::Purpose purpose_of(const model::Tables& tables, const model::Site& site) {
   return is_emergency_pool(tables, site) ? report::Purpose::kEmergencyPool : report::Purpose::kProgram;

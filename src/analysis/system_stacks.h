@@ -1,11 +1,15 @@
 // Stacks of what the system's libraries allocate for themselves.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "model/tables.h"
 #include "report/report.h"
 
 namespace heaptap::analysis {
+
+// Whether the module is the dynamic loader, of whatever C library.
+bool is_loader(std::string_view path);
 
 // What the blocks of this site are for, where that is known though the program doesn't say so; else empty. The one case:
 // libstdc++'s emergency pool (some 71 KiB with 64 bits), set aside as it is loaded for exceptions that are thrown when memory

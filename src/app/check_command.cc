@@ -292,7 +292,7 @@ struct Findings {
   bool several = false;
 };
 
-std::string text_of(const CheckOptions& options, const Findings& findings) {
+std::string findings_text(const CheckOptions& options, const Findings& findings) {
   if (options.json && findings.several) return report::render_verdicts_json(findings.verdicts, findings.failures);
   const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
                                      .width = terminal_width(STDOUT_FILENO),
@@ -303,11 +303,6 @@ std::string text_of(const CheckOptions& options, const Findings& findings) {
     text += options.json ? report::render_verdict_json(verdict) : report::render_verdict(verdict, render);
   }
   return text;
-}
-
-int complain(const base::Error& error) {
-  print_error(fmt::format("heaptap: {}\n", error.message));
-  return base::exit_status_of(error.kind);
 }
 
 }  // namespace
@@ -335,7 +330,7 @@ int perform(const CheckOptions& options) {
   }
   if (options.quiet) return status;
   const size_t width = options.json ? 0 : fold_width(STDOUT_FILENO);
-  const auto printed = print_output(report::folded(text_of(options, findings), width));
+  const auto printed = print_output(report::folded(findings_text(options, findings), width));
   return printed ? status : complain(printed.error());
 }
 

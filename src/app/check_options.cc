@@ -6,7 +6,7 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kCheckUsage =
     "heaptap check TRACE... [--max-leaked SIZE] [--max-peak SIZE] [--max-live SIZE] [--max-allocations N] "
     "[--baseline OLD --max-growth LIMIT] [options]";
 
@@ -65,29 +65,30 @@ void add_rest(OptionSet& set, CheckOptions& options) {
 
 base::Result<Command> parse_check(const Arguments& arguments, const Defaults& defaults) {
   CheckOptions options;
-  OptionSet set("Fail if a trace exceeds a limit: " + std::string(kUsage), "check");
+  OptionSet set("Fail if a trace exceeds a limit: " + std::string(kCheckUsage), "check");
   std::vector<std::string> words;
   set.positional("TRACE", words, "Traces, or directories of traces; each is checked separately");
   add_limits(set, options);
   add_rest(set, options);
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kCheckUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (words.empty()) {
     return base::fail_as(base::ErrorKind::kUsage,
-                         "check: no trace given (the newest is heaptap.latest.htap)\nusage: {}", kUsage);
+                         "check: no trace given (the newest is heaptap.latest.htap)\nusage: {}", kCheckUsage);
   }
   if (options.baseline.empty() != options.growth.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "check: --baseline and --max-growth belong together\nusage: {}",
-                         kUsage);
+                         kCheckUsage);
   }
   if (options.possible && !options.growth.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "check: --possible is for --max-leaked alone\nusage: {}", kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "check: --possible is for --max-leaked alone\nusage: {}",
+                         kCheckUsage);
   }
   if (!options.leaked_bytes && !options.peak_bytes && !options.live_bytes && !options.allocations &&
       options.growth.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "check: no limit given, for example --max-leaked 0\nusage: {}",
-                         kUsage);
+                         kCheckUsage);
   }
   options.traces = std::move(words);
   return options;

@@ -10,7 +10,7 @@ void add(std::vector<Source>& sources, Source source) {
 }
 
 // The words of a value's name, which stands for one or several things.
-std::vector<std::string> words_of(const std::string& name) {
+std::vector<std::string> value_words(const std::string& name) {
   std::vector<std::string> words;
   for (size_t at = 0; at < name.size();) {
     const size_t end = std::min(name.find_first_of(" |", at), name.size());
@@ -25,7 +25,7 @@ std::vector<std::string> words_of(const std::string& name) {
 std::vector<Source> sources_of(const KnownOption& option) {
   std::vector<Source> sources;
   if (!option.words.empty()) sources.push_back(Source::kWords);
-  for (const std::string& word : words_of(option.value)) {
+  for (const std::string& word : value_words(option.value)) {
     if (word == "FILE") add(sources, Source::kFiles);
     if (word == "DIR") add(sources, Source::kDirectories);
     if (word == "TRACE") add(sources, Source::kTraces);

@@ -5,18 +5,18 @@
 namespace heaptap::app {
 
 base::Result<Command> parse_completions(const Arguments& arguments, const Defaults& defaults) {
-  constexpr const char* kUsage = "heaptap completions bash|zsh|fish";
+  constexpr const char* kCompletionsUsage = "heaptap completions bash|zsh|fish";
   std::string shell;
-  OptionSet set("Print the completions for a shell: " + std::string(kUsage), "completions");
+  OptionSet set("Print the completions for a shell: " + std::string(kCompletionsUsage), "completions");
   set.positional("SHELL", shell, "The shell: bash, zsh or fish").offer({"bash", "zsh", "fish"});
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kCompletionsUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (shell == "bash") return PrintText{bash_completions(known_commands())};
   if (shell == "zsh") return PrintText{zsh_completions(known_commands())};
   if (shell == "fish") return PrintText{fish_completions(known_commands())};
   return base::fail_as(base::ErrorKind::kUsage, "completions: {}\nusage: {}",
-                       shell.empty() ? "no shell given" : fmt::format("unknown shell '{}'", shell), kUsage);
+                       shell.empty() ? "no shell given" : fmt::format("unknown shell '{}'", shell), kCompletionsUsage);
 }
 
 }  // namespace heaptap::app

@@ -25,7 +25,7 @@ namespace {
 
 using Connected = base::Result<std::unique_ptr<live::Recording>>;
 
-void complain(std::string_view text) {
+void print_complaint(std::string_view text) {
   print_error(report::folded("heaptap: " + std::string(text), fold_width(STDERR_FILENO), "heaptap: "));
 }
 
@@ -106,7 +106,7 @@ base::Result<int> run_console(const ConsoleOptions& options) {
   session.take(*std::move(recording));
   console::Shell shell({.prompt = [&session] { return session.prompt(); },
                         .print = [&session](std::string_view text) { return session.print(text); },
-                        .complain = complain,
+                        .complain = print_complaint,
                         .news = {.descriptor = [&session] { return session.news_descriptor(); },
                                  .take = [&session] { return session.take_news(); }},
                         .on_interrupt = [](int number) { (void)symbols::stop_transfer(number); }});
@@ -124,7 +124,7 @@ base::Result<int> run_console(const ConsoleOptions& options) {
 int perform(const ConsoleOptions& options) {
   const auto status = run_console(options);
   if (status) return *status;
-  complain(status.error().message + "\n");
+  print_complaint(status.error().message + "\n");
   return base::exit_status_of(status.error().kind);
 }
 

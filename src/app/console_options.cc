@@ -5,9 +5,9 @@
 namespace heaptap::app {
 
 base::Result<Command> parse_console(const Arguments& arguments, const Defaults& defaults) {
-  constexpr const char* kUsage = "heaptap console [PID|SOCKET|TRACE] [-x COMMAND]...";
+  constexpr const char* kConsoleUsage = "heaptap console [PID|SOCKET|TRACE] [-x COMMAND]...";
   ConsoleOptions options;
-  OptionSet set("Look at a recording and steer it, by commands: " + std::string(kUsage), "console");
+  OptionSet set("Look at a recording and steer it, by commands: " + std::string(kConsoleUsage), "console");
   set.positional("PID|SOCKET|TRACE", options.target,
                  "A recorded process, its recording's socket, or a trace (default: what is being recorded)");
   set.list("-x,--execute", options.commands,
@@ -20,7 +20,7 @@ base::Result<Command> parse_console(const Arguments& arguments, const Defaults& 
   set.list("--sysroot", options.sysroots, "Search for the target's files below DIR").value_name("DIR");
   add_symbols_server(
       set, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kConsoleUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (options.symbols_server != nullptr) {

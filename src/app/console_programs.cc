@@ -54,7 +54,7 @@ std::string end_of(const std::string& log) {
 
 // The newest trace here, where it is of a recording that began after `began_ns` (wall clock), of process `pid` (0: whichever). Another
 // recording that ends meanwhile leaves a newer trace than the one that is looked for.
-std::optional<std::string> trace_of(uint64_t began_ns, uint32_t pid) {
+std::optional<std::string> trace_begun_at(uint64_t began_ns, uint32_t pid) {
   const auto newest = newest_trace();
   if (!newest) return std::nullopt;
   std::string main = *newest;
@@ -107,7 +107,7 @@ base::Result<> record(ConsoleSession& session, const char* command, const Words&
                       end_of(*log));
   }
   // It was faster than we, or recorded nothing.
-  const auto trace = trace_of(began_ns, pid);
+  const auto trace = trace_begun_at(began_ns, pid);
   if (!trace)
     return base::fail("heaptap has ended, and there is no newest trace of it; it says, in {}:{}", *log, end_of(*log));
   auto past = connect_to(*trace);

@@ -20,7 +20,7 @@ bool has_option(const Words& arguments, std::string_view letter, std::string_vie
   });
 }
 
-Words view_names() {
+Words console_view_names() {
   const auto help = parse_show({"--help"}, {});
   if (!help || !std::holds_alternative<PrintText>(*help)) return {};
   const auto& options = std::get<PrintText>(*help).options;
@@ -33,7 +33,7 @@ base::Result<Words> with_whole_view(Words arguments) {
   if (arguments.empty() || arguments.front().starts_with('-')) return arguments;
   std::error_code error;
   if (std::filesystem::exists(arguments.front(), error)) return arguments;
-  auto view = console::whole_name(arguments.front(), view_names(), "view");
+  auto view = console::whole_name(arguments.front(), console_view_names(), "view");
   if (!view) return std::unexpected(std::move(view).error());
   arguments.front() = *std::move(view);
   return arguments;

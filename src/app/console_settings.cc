@@ -14,7 +14,7 @@ namespace {
 
 using console::Words;
 
-struct Setting {
+struct ConsoleSetting {
   std::string name;
   std::string value;  // what is set
   base::Result<> (*set)(ConsoleSession& session, const std::string& word);
@@ -146,7 +146,7 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return words.empty() ? "none" : base::safe_text(fmt::format("{}", fmt::join(words, between)));
 }
 
-std::vector<Setting> settings_of(ConsoleSession& session) {
+std::vector<ConsoleSetting> settings_of(ConsoleSession& session) {
   const ConsoleSettings& set = session.settings;
   return {{"depth", depth_text(session), set_depth},
           {"process", set.process == 0 ? "all" : std::to_string(set.process), set_process},
@@ -166,13 +166,14 @@ constexpr std::array<const char*, 10> kNames{"depth",  "process", "image",      
 base::Result<> set(ConsoleSession& session, const Words& arguments) {
   if (arguments.empty()) {
     std::string text;
-    for (const Setting& setting : settings_of(session)) text += fmt::format("{:<11} {}\n", setting.name, setting.value);
+    for (const ConsoleSetting& setting : settings_of(session))
+      text += fmt::format("{:<11} {}\n", setting.name, setting.value);
     return session.print(text);
   }
   const auto name = console::whole_name(arguments.front(), {kNames.begin(), kNames.end()}, "setting");
   if (!name) return std::unexpected(name.error());
   const auto settings = settings_of(session);
-  const auto setting = std::ranges::find(settings, *name, &Setting::name);
+  const auto setting = std::ranges::find(settings, *name, &ConsoleSetting::name);
   if (arguments.size() == 1) return session.print(setting->value + "\n");
   if (arguments.size() > 2) {
     return base::fail_as(base::ErrorKind::kUsage, "set {}: one value, with quotes where it has blanks", *name);

@@ -116,11 +116,6 @@ base::Result<> print(const DiffOptions& options, const report::Comparison& compa
   return printed ? flush_output() : printed;
 }
 
-int complain(const base::Error& error) {
-  print_error(fmt::format("heaptap: {}\n", error.message));
-  return base::exit_status_of(error.kind);
-}
-
 }  // namespace
 
 base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<std::string>& traces,

@@ -6,7 +6,7 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kDiffUsage =
     "heaptap diff BEFORE AFTER [MORE...] [options]  or  heaptap diff TRACE --from MOMENT [--to MOMENT]";
 
 std::vector<std::string> figure_words() {
@@ -59,7 +59,7 @@ void add_html_options(OptionSet& set, DiffOptions& options, const Option& json) 
 base::Result<> check(DiffOptions& options) {
   const bool is_of_moments = !options.from.empty() || !options.to.empty();
   const auto wrong = [](const char* text) {
-    return base::fail_as(base::ErrorKind::kUsage, "diff: {}\nusage: {}", text, kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "diff: {}\nusage: {}", text, kDiffUsage);
   };
   if (is_of_moments && options.traces.size() != 1) return wrong("--from and --to are moments of one trace");
   if (!is_of_moments && options.traces.size() < 2) {
@@ -77,7 +77,7 @@ base::Result<> check(DiffOptions& options) {
 
 base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& defaults) {
   DiffOptions options;
-  OptionSet set("Compare recordings, or two moments of one: " + std::string(kUsage), "diff");
+  OptionSet set("Compare recordings, or two moments of one: " + std::string(kDiffUsage), "diff");
   set.positional("TRACE", options.traces, "The traces in order, the oldest first");
   set.text("--from", options.from, "Compare what was live at this time (1.5s) or mark, ...").value_name("MOMENT");
   set.text("--to", options.to, "... with what was live at this one (default: the end)").value_name("MOMENT");
@@ -91,7 +91,7 @@ base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& def
   add_html_options(set, options, json);
   add_color(set, options.color);
   add_config(set);
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kDiffUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   HEAPTAP_TRY(check(options));

@@ -4,20 +4,20 @@
 namespace heaptap::app {
 
 base::Result<Command> parse_discover(const Arguments& arguments, const Defaults& defaults) {
-  constexpr const char* kUsage = "heaptap discover [--wait TIME] [--json] [--once|--watch]";
+  constexpr const char* kDiscoverUsage = "heaptap discover [--wait TIME] [--json] [--once|--watch]";
   DiscoverOptions options;
   uint64_t wait_ns = 0;
-  OptionSet set("Find what heaptap-target announces on the local network: " + std::string(kUsage), "discover");
+  OptionSet set("Find what heaptap-target announces on the local network: " + std::string(kDiscoverUsage), "discover");
   const Option wait = set.duration("--wait", wait_ns, "End after this time (default 2s; --watch: never)");
   set.flag("--once", options.once, "Print what was found when the time is over (default)");
   set.flag("--watch", options.watch, "Print a line for each that comes, changes or goes");
   set.flag("--json", options.json, "As JSON; --watch: an object a line");
   add_config(set);
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kDiscoverUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (options.once && options.watch) {
-    return base::fail_as(base::ErrorKind::kUsage, "discover: --once or --watch\nusage: {}", kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "discover: --once or --watch\nusage: {}", kDiscoverUsage);
   }
   if (wait.is_given()) options.wait_ns = wait_ns;
   return options;

@@ -4,13 +4,14 @@
 namespace heaptap::app {
 
 base::Result<Command> parse_doctor(const Arguments& arguments, const Defaults& defaults) {
-  constexpr const char* kUsage = "heaptap doctor [PROGRAM|PID] [--json]";
+  constexpr const char* kDoctorUsage = "heaptap doctor [PROGRAM|PID] [--json]";
   DoctorOptions options;
-  OptionSet set("Check what prevents recording, and print the commands that fix it: " + std::string(kUsage), "doctor");
+  OptionSet set("Check what prevents recording, and print the commands that fix it: " + std::string(kDoctorUsage),
+                "doctor");
   set.positional("PROGRAM|PID", options.target, "Check this program or running process, too");
   set.flag("--json", options.json, "As JSON");
   add_config(set);
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kDoctorUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   return options;

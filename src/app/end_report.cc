@@ -121,16 +121,16 @@ void tell_failures(const RunOptions& options, const std::vector<collect::Finishe
   }
 }
 
-void complain(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
+void print_failure(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
 
 void print_json(const EndReport& end, const std::string& trace, const std::vector<ProcessEntry>& processes) {
   auto report = read_main(end, trace, true);
-  if (!report) return complain(report.error());
+  if (!report) return print_failure(report.error());
   report->processes = processes;
   const std::string text = report::render_json(*report, report::View::kSummary, {.limit = end.options.count});
   if (end.options.json && !end.options.quiet) print_error(text);
   if (!end.file.is_wanted()) return;
-  if (const auto written = end.file.write(text); !written) complain(written.error());
+  if (const auto written = end.file.write(text); !written) print_failure(written.error());
 }
 
 // A link is followed only where it is the system's own, such as /dev/stdout or that of a shell's >(…).
@@ -183,13 +183,13 @@ bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>&
       std::ranges::find_if(traces, [](const collect::FinishedTrace& trace) { return !trace.path.empty(); });
   if (written == traces.end()) return false;
   const auto run = write_run(traces, options.force);
-  if (!run) complain(run.error());
+  if (!run) print_failure(run.error());
   collect::link_latest(run && !run->empty() ? *run : written->path);
   const bool is_said = !options.quiet || end.file.is_wanted();
   if (!is_said && !options.error_exitcode) return false;
   auto report = read_main(end, written->path, false);
   if (!report) {
-    complain(report.error());
+    print_failure(report.error());
     return false;
   }
   report->processes = read_others(end, *report, traces);

@@ -5,7 +5,7 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage = "heaptap export --to FORMAT [TRACE] [-o FILE] [options]";
+constexpr const char* kExportUsage = "heaptap export --to FORMAT [TRACE] [-o FILE] [options]";
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
@@ -52,7 +52,7 @@ base::Result<> check_moments(const ExportOptions& options) {
 base::Result<Command> parse_export(const Arguments& arguments, const Defaults& defaults) {
   ExportOptions options;
   uint64_t every_ns = 0;
-  OptionSet set("Write a trace in the format of another tool: " + std::string(kUsage), "export");
+  OptionSet set("Write a trace in the format of another tool: " + std::string(kExportUsage), "export");
   set.positional("TRACE", options.trace, "The trace (default: the newest one here)");
   set.choice("--to", format_names(), [&options](const std::string& name) { options.format = name; }, "The format");
   set.choice(
@@ -72,12 +72,12 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
   add_symbol_sources(set, options.query.symbols);
   add_config(set);
   set.footer(format_list());
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kExportUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   const bool has_metric = set.is_given("--metric");
   if (options.format.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "export: no format given: --to FORMAT\nusage: {}\n{}", kUsage,
+    return base::fail_as(base::ErrorKind::kUsage, "export: no format given: --to FORMAT\nusage: {}\n{}", kExportUsage,
                          format_list());
   }
   if (const exports::Format& format = *exports::find_format(options.format); has_metric && !format.needs.metric) {
@@ -87,7 +87,8 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
   if (set.is_given("--every")) options.moments.every_ns = every_ns;
   HEAPTAP_TRY(check_moments(options));
   if (exports::find_format(options.format)->write_path != nullptr && options.output.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "export: --to {} needs -o FILE\nusage: {}", options.format, kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "export: --to {} needs -o FILE\nusage: {}", options.format,
+                         kExportUsage);
   }
   return options;
 }

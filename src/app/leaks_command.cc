@@ -9,10 +9,6 @@
 namespace heaptap::app {
 
 int perform(const LeaksOptions& options) {
-  const auto complain = [](const base::Error& error) {
-    print_error(fmt::format("heaptap: {}\n", error.message));
-    return base::exit_status_of(error.kind);
-  };
   const auto recording = live::connect_to_process(static_cast<uint32_t>(options.process), options.host);
   if (!recording) return complain(recording.error());
   const auto scan = (*recording)->scan(static_cast<uint32_t>(options.process), live::ScanKind::kAll);

@@ -4,14 +4,14 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage = "heaptap leaks PID [--json] [options]";
+constexpr const char* kLeaksUsage = "heaptap leaks PID [--json] [options]";
 
 }  // namespace
 
 base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& defaults) {
   LeaksOptions options;
   std::string process;
-  OptionSet set("Scan a process for leaks now, while it is being recorded: " + std::string(kUsage), "leaks");
+  OptionSet set("Scan a process for leaks now, while it is being recorded: " + std::string(kLeaksUsage), "leaks");
   set.positional("PID", process, "The recorded process");
   add_recorded_host(set, options.host);
   add_leak_options(set, options.show);
@@ -21,10 +21,10 @@ base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& de
           "What this machine and --symbols-server's know (default: $HEAPTAP_TOKEN); -H needs none, since the "
           "recording has the connection");
   set.find("--insecure")->help("--symbols-server: beyond loopback without a token and encryption; -H needs none");
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kLeaksUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
-  const auto pid = parse_pid(process, "leaks", kUsage);
+  const auto pid = parse_pid(process, "leaks", kLeaksUsage);
   if (!pid) return std::unexpected(pid.error());
   options.process = *pid;
   options.show.sorted = set.is_given("--sort");

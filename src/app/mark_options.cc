@@ -4,26 +4,26 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage = "heaptap mark PID NAME";
+constexpr const char* kMarkUsage = "heaptap mark PID NAME";
 
 }  // namespace
 
 base::Result<Command> parse_mark(const Arguments& arguments, const Defaults& defaults) {
   MarkOptions options;
   std::string process;
-  OptionSet set("Name this moment of a recording, for --from, --to and --since: " + std::string(kUsage), "mark");
+  OptionSet set("Name this moment of a recording, for --from, --to and --since: " + std::string(kMarkUsage), "mark");
   set.positional("PID", process, "The recorded process");
   add_recorded_host(set, options.host);
   add_unused_security(set);
   set.positional("NAME", options.name, "The mark's name; there may be several of one name");
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kMarkUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
-  const auto pid = parse_pid(process, "mark", kUsage);
+  const auto pid = parse_pid(process, "mark", kMarkUsage);
   if (!pid) return std::unexpected(pid.error());
   options.process = *pid;
   if (options.name.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "mark: it needs a name\nusage: {}", kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "mark: it needs a name\nusage: {}", kMarkUsage);
   }
   return options;
 }

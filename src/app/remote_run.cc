@@ -76,18 +76,18 @@ remote::RecordOrder order_of(const RunOptions& options, bool fetches) {
           .compression = options.compression};
 }
 
-std::string text_of(const remote::LineNews& news, const std::string& host) {
-  using Kind = remote::LineNews::Kind;
+std::string line_text(const remote::LineNews& news, const std::string& host) {
+  using NewsKind = remote::LineNews::Kind;
   switch (news.kind) {
-    case Kind::kLost:
+    case NewsKind::kLost:
       return fmt::format("the connection to {} is lost ({}); it is tried again", host, news.text);
-    case Kind::kBack:
+    case NewsKind::kBack:
       return fmt::format("the connection to {} is back", host);
-    case Kind::kRefused:
+    case NewsKind::kRefused:
       return fmt::format("{} was refused: {}", news.peer, news.text);
-    case Kind::kOver:
+    case NewsKind::kOver:
       return fmt::format("{}: {}", host, news.text);
-    case Kind::kNotRecorded:
+    case NewsKind::kNotRecorded:
       break;
   }
   return news.text;
@@ -120,7 +120,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, collect::
   remote::RemoteSource source(*line, [&options](const remote::LineNews& news) {
     const bool is_failure =
         news.kind == remote::LineNews::Kind::kOver || news.kind == remote::LineNews::Kind::kNotRecorded;
-    if (!options.quiet || is_failure) print_error(fmt::format("heaptap: {}\n", text_of(news, options.machine.host)));
+    if (!options.quiet || is_failure) print_error(fmt::format("heaptap: {}\n", line_text(news, options.machine.host)));
   });
   if (rows != nullptr) source.set_row_finder(*rows);
   recording.machine = options.machine.host;

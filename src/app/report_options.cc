@@ -4,13 +4,13 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage = "heaptap report [TRACE] [-o FILE] [--open] [options]";
+constexpr const char* kReportUsage = "heaptap report [TRACE] [-o FILE] [--open] [options]";
 
 }  // namespace
 
 base::Result<Command> parse_report(const Arguments& arguments, const Defaults& defaults) {
   ReportOptions options;
-  OptionSet set("Write a report to explore in a browser, one HTML file: " + std::string(kUsage), "report");
+  OptionSet set("Write a report to explore in a browser, one HTML file: " + std::string(kReportUsage), "report");
   set.positional("TRACE", options.trace, "The trace, or the index of a recording of several processes");
   set.text("-o,--output", options.file.output, "The file (default: the trace's name with .html)").value_name("FILE");
   set.flag("--force", options.file.force, "Replace FILE if it exists");
@@ -25,7 +25,7 @@ base::Result<Command> parse_report(const Arguments& arguments, const Defaults& d
   add_suppressions(set, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);
   add_config(set);
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kReportUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   return options;

@@ -19,7 +19,7 @@ constexpr const char* kCollectUsage = "heaptap --collect PID";
 constexpr const char* kAttachUsage = "heaptap attach [options] PID... [-- PROGRAM [ARG...]]";
 
 // What is written before it is taken apart.
-struct Words {
+struct RunWords {
   std::vector<std::string> named;      // processes, behind `attach`
   std::vector<std::string> processes;  // and with -p
   uint64_t duration_ns = 0;
@@ -36,7 +36,7 @@ std::vector<std::string> report_formats() {
   return names;
 }
 
-void add_moments(OptionSet& set, Words& words, RunOptions& options) {
+void add_moments(OptionSet& set, RunWords& words, RunOptions& options) {
   set.duration("--mark-every", words.mark_every_ns, "Set a mark named `every` at this interval (10s)");
   set.text("--report-signal", words.report_signal,
            "The program gets this signal (USR2, RTMIN+3): write what changed into PROGRAM-PID-N.memlog "
@@ -49,13 +49,13 @@ void add_moments(OptionSet& set, Words& words, RunOptions& options) {
       .value_name("FORMAT");
 }
 
-void add_processes(OptionSet& set, Words& words, RunOptions& options) {
+void add_processes(OptionSet& set, RunWords& words, RunOptions& options) {
   set.list("-p,--pid", words.processes, "Record this running process, too").value_name("PID");
   add_moments(set, words, options);
   set.duration("--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
 }
 
-void add_recording(OptionSet& set, Words& words, RunOptions& options) {
+void add_recording(OptionSet& set, RunWords& words, RunOptions& options) {
   set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
   set.flag("--force", options.force, "Overwrite the file if it exists");
   set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all)");
@@ -115,7 +115,7 @@ void add_compression(OptionSet& set, RunOptions& options) {
       .value_name("WHEN");
 }
 
-void add_reporting(OptionSet& set, Words& words, RunOptions& options) {
+void add_reporting(OptionSet& set, RunWords& words, RunOptions& options) {
   add_suppressions(set, options.suppressions);
   constexpr uint64_t kMaxStatus = 255;
   set.number("--error-exitcode", options.error_exitcode,
@@ -148,7 +148,7 @@ base::Result<std::vector<pid_t>> parse_processes(const std::string& command, con
 
 // What stands before the traced program's command line is `own`; from `begin` on, it is that.
 base::Result<Command> parse_recording(OptionSet& set, const char* usage, const Arguments& arguments, size_t begin,
-                                      Words& words, RunOptions& options, const Defaults& defaults) {
+                                      RunWords& words, RunOptions& options, const Defaults& defaults) {
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto parsed = parse_with(set, usage, Arguments(arguments.begin(), split), defaults);
   if (!parsed) return std::unexpected(parsed.error());
@@ -202,7 +202,7 @@ base::Result<> settle_collection(RunOptions& options, const std::string& output)
 
 base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
-  Words words;
+  RunWords words;
   OptionSet set("Trace a program from its start: " + std::string(kRunUsage), "run");
   add_recording(set, words, options);
   add_environment(set, options);
@@ -222,7 +222,7 @@ base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defa
 base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& defaults) {
   CollectOptions collect;
   RunOptions options;
-  Words words;
+  RunWords words;
   OptionSet set("Record the program whose agent started this: " + std::string(kCollectUsage), "run");
   add_recording(set, words, options);
   add_reporting(set, words, options);
@@ -249,7 +249,7 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
 
 base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
-  Words words;
+  RunWords words;
   OptionSet set("Trace running processes; detach at Ctrl-C or after --duration: " + std::string(kAttachUsage),
                 "attach");
   set.positional("PID", words.named, "The processes");
@@ -283,7 +283,7 @@ constexpr std::array kThereCommands{
 }  // namespace
 
 base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& defaults) {
-  constexpr const char* kUsage =
+  constexpr const char* kConnectUsage =
       "heaptap connect [options] ADDRESS|FILE, or connect ADDRESS run|attach|console|top|leaks|mark ...";
   if (arguments.size() > 1) {
     const auto* const there = std::ranges::find(kThereCommands, arguments[1], &ThereCommand::name);
@@ -295,10 +295,11 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   }
   RunOptions options;
   options.machine.takes_over = true;
-  Words words;
+  RunWords words;
   std::vector<std::string> what;
-  OptionSet set("Take over what heaptap-target records by itself, or recorded into a file: " + std::string(kUsage),
-                "connect");
+  OptionSet set(
+      "Take over what heaptap-target records by itself, or recorded into a file: " + std::string(kConnectUsage),
+      "connect");
   set.positional("ADDRESS", what,
                  "Where `heaptap-target run` or `attach` waits, listen:ADDRESS, or a file of `record`");
   set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
@@ -311,13 +312,13 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   set.flag("--sanity", options.sanity, "List mismatched and bad releases");
   add_names(set, options);
   add_reporting(set, words, options);
-  auto command = parse_recording(set, kUsage, arguments, arguments.size(), words, options, defaults);
+  auto command = parse_recording(set, kConnectUsage, arguments, arguments.size(), words, options, defaults);
   if (!command || !std::holds_alternative<RunOptions>(*command)) return command;
   if (what.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "connect: where to? No address given\nusage: {}", kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "connect: where to? No address given\nusage: {}", kConnectUsage);
   }
   if (what.size() > 1) {
-    return base::fail_as(base::ErrorKind::kUsage, "connect: unknown command '{}'\nusage: {}", what[1], kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "connect: unknown command '{}'\nusage: {}", what[1], kConnectUsage);
   }
   std::get<RunOptions>(*command).machine.host = what.front();
   return command;

@@ -91,7 +91,7 @@ std::string programs_of(const Run& run, uint32_t pid) {
   return text;
 }
 
-base::Result<std::string> trace_of_image(const Run& run, uint32_t pid, uint32_t image) {
+base::Result<std::string> image_in(const Run& run, uint32_t pid, uint32_t image) {
   const auto found = std::ranges::find_if(
       run.entries, [&](const trace::RunEntry& entry) { return entry.pid == pid && entry.image == image; });
   if (found == run.entries.end()) {
@@ -172,7 +172,7 @@ base::Result<std::string> trace_of_image(const std::string& trace, uint32_t proc
   } else if (pid == 0) {
     pid = (*run)->entries.front().pid;
   }
-  return trace_of_image(**run, pid, image);
+  return image_in(**run, pid, image);
 }
 
 base::Result<std::string> chosen_trace(const std::string& trace, uint32_t image) {

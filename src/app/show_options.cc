@@ -13,7 +13,7 @@ namespace {
 
 using report::View;
 
-constexpr const char* kUsage = "heaptap show [VIEW] [TRACE] [--json] [options]";
+constexpr const char* kShowUsage = "heaptap show [VIEW] [TRACE] [--json] [options]";
 constexpr std::array<std::pair<const char*, View>, 9> kViews{{{"summary", View::kSummary},
                                                               {"leaks", View::kLeaks},
                                                               {"top", View::kTop},
@@ -40,7 +40,7 @@ base::Result<View> view_of(const std::string& name) {
   }
   return base::fail_as(base::ErrorKind::kUsage,
                        "show: unknown view '{}': use one of {}; there is no trace of that name\nusage: {}", name, names,
-                       kUsage);
+                       kShowUsage);
 }
 
 bool is_view(const std::string& name) {
@@ -168,7 +168,7 @@ base::Result<> take_since(const std::string& text, analysis::Query& query) {
   if (!base::is_digits(text)) {
     if (!query.from.empty()) {
       return base::fail_as(base::ErrorKind::kUsage, "show: --since MARK is --from MARK: give one of them\nusage: {}",
-                           kUsage);
+                           kShowUsage);
     }
     query.from = text;
     return {};
@@ -176,7 +176,7 @@ base::Result<> take_since(const std::string& text, analysis::Query& query) {
   const auto number = base::whole_number<uint32_t>(text);
   if (!number || *number == 0) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --since {}: scans have numbers from 1 on\nusage: {}", text,
-                         kUsage);
+                         kShowUsage);
   }
   query.since = *number;
   return {};
@@ -186,7 +186,8 @@ base::Result<> take_texts(const OptionTexts& texts, analysis::Query& query) {
   using analysis::RetainedBy;
   using analysis::SuppressionSyntax;
   const auto wrong = [](const char* option, const std::string& text, const char* words) {
-    return base::fail_as(base::ErrorKind::kUsage, "show: {}={}: it takes {}\nusage: {}", option, text, words, kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "show: {}={}: it takes {}\nusage: {}", option, text, words,
+                         kShowUsage);
   };
   HEAPTAP_TRY(take_since(texts.since, query));
   if (texts.syntax == "lsan") {
@@ -228,7 +229,7 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "show: --why, --retained, --globals, --scans, --since and --gen-suppressions belong to `show "
                          "leaks`, one at a time\nusage: {}",
-                         kUsage);
+                         kShowUsage);
   }
   return chosen;
 }
@@ -258,7 +259,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   OptionTexts texts;
   options.query.errors = true;
   std::vector<std::string> words;
-  OptionSet set("Read a trace: " + std::string(kUsage), "show");
+  OptionSet set("Read a trace: " + std::string(kShowUsage), "show");
   set.positional("VIEW TRACE", words,
                  "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file")
       .offer(view_names());
@@ -268,7 +269,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   add_leak_views(set, options, texts);
   add_run_options(set, options);
   add_display_options(set, options);
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kShowUsage, arguments, defaults);
   if (!parsed) {
     return std::unexpected(parsed.error());
   }
@@ -278,7 +279,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   options.sorted = set.is_given("--sort");
   if (words.size() > 2) {
     return base::fail_as(base::ErrorKind::kUsage, "show: expected one view and one trace, got '{}' too\nusage: {}",
-                         words[2], kUsage);
+                         words[2], kShowUsage);
   }
   const bool names_trace_only = words.size() == 1 && !is_view(words[0]) && is_trace(words[0]);
   if (names_trace_only) words.insert(words.begin(), asks_for_leaks(options, texts) ? "leaks" : "summary");
@@ -293,12 +294,12 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   }
   if (options.ndjson && !report::has_ndjson(*view)) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --ndjson is for `show blocks` and `show timeline`\nusage: {}",
-                         kUsage);
+                         kShowUsage);
   }
   if ((options.process != 0 || options.image != 0) && options.table != RunTable::kAll) {
     return base::fail_as(
         base::ErrorKind::kUsage,
-        "show: --by process and --by program are about all: leave --process and --image out\nusage: {}", kUsage);
+        "show: --by process and --by program are about all: leave --process and --image out\nusage: {}", kShowUsage);
   }
   options.view = *view;
   if (words.size() > 1) options.trace = words[1];

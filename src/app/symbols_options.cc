@@ -4,10 +4,10 @@
 namespace heaptap::app {
 
 base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& defaults) {
-  constexpr const char* kUsage = "heaptap symbols serve [--listen ADDRESS] [--token-file FILE] DIR...";
+  constexpr const char* kSymbolsUsage = "heaptap symbols serve [--listen ADDRESS] [--token-file FILE] DIR...";
   SymbolsOptions options;
   std::vector<std::string> words;
-  OptionSet set("Give other machines symbols of the files below DIR: " + std::string(kUsage), "symbols");
+  OptionSet set("Give other machines symbols of the files below DIR: " + std::string(kSymbolsUsage), "symbols");
   set.positional("serve", words, "serve, and the folders").value_name("DIR").offer({"serve"});
   set.text("--listen", options.listen,
            "Wait there: a UNIX socket's path, HOST:PORT, or PORT on loopback (default: a socket of this user's)")
@@ -16,17 +16,17 @@ base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& 
   set.flag("--insecure", options.insecure, "Beyond loopback without a token and encryption");
   set.flag("-q,--quiet", options.quiet, "Print errors alone");
   add_config(set);
-  const auto parsed = parse_with(set, kUsage, arguments, defaults);
+  const auto parsed = parse_with(set, kSymbolsUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (words.empty() || words.front() != "serve") {
-    return base::fail_as(base::ErrorKind::kUsage, "symbols: what is to be done is `serve`\nusage: {}", kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "symbols: what is to be done is `serve`\nusage: {}", kSymbolsUsage);
   }
   options.folders.assign(words.begin() + 1, words.end());
   if (options.folders.empty()) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "symbols serve: name the folders whose files it is about, and no others are opened\nusage: {}",
-                         kUsage);
+                         kSymbolsUsage);
   }
   return options;
 }

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "app/interruption.h"
+#include "base/exit_status.h"
 #include "base/safe_text.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
@@ -162,6 +163,11 @@ void print_error(const std::string& text) {
   } else if (!append_to_own_file(g_error_file, text)) {
     ::syslog(LOG_DAEMON | LOG_WARNING, "%s", text.c_str());
   }
+}
+
+int complain(const base::Error& error) {
+  print_error(fmt::format("heaptap: {}\n", error.message));
+  return base::exit_status_of(error.kind);
 }
 
 void print_errors_to(std::string file) { g_error_file = std::move(file); }

@@ -25,6 +25,8 @@ size_t fold_width(int file_descriptor);
 
 // Writes to stderr; that it can't be written to is no error.
 void print_error(const std::string& text);
+// Prints why a command failed; gives its exit status.
+int complain(const base::Error& error);
 // From now on to the end of this file, which is made when there is something to say; where it can't be, to the system's log.
 void print_errors_to(std::string file);
 

@@ -9,7 +9,7 @@
 namespace heaptap::app {
 namespace {
 
-constexpr const char* kUsage = "heaptap top [options] [PID|SOCKET|TRACE|[--] PROGRAM [ARG...]]";
+constexpr const char* kTopUsage = "heaptap top [options] [PID|SOCKET|TRACE|[--] PROGRAM [ARG...]]";
 
 // A word that means what is there already, and no program.
 bool names_target(const std::string& word) {
@@ -20,7 +20,7 @@ bool names_target(const std::string& word) {
 
 base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults) {
   TopOptions options;
-  OptionSet set("Show a process's memory live, on the screen: " + std::string(kUsage), "top");
+  OptionSet set("Show a process's memory live, on the screen: " + std::string(kTopUsage), "top");
   set.flag("--once", options.once, "Print one picture and end (default where stdout is no terminal)");
   set.flag("--json", options.json, "Print a JSON object for each sample, one a line");
   set.duration("--delay", options.settings.delay_ns, "Time between two samples (default 1s)").value_name("TIME");
@@ -54,18 +54,18 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
     program.erase(program.begin());
   }
   options.command = std::move(program);
-  const auto parsed = parse_with(set, kUsage, own, defaults);
+  const auto parsed = parse_with(set, kTopUsage, own, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   server->set_token_file(options.machine.token_file);
   server->set_insecure(options.machine.insecure);
   constexpr uint64_t kLeastDelay = 50'000'000;
   if (options.settings.delay_ns < kLeastDelay) {
-    return base::fail_as(base::ErrorKind::kUsage, "top: --delay: at least 50ms\nusage: {}", kUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "top: --delay: at least 50ms\nusage: {}", kTopUsage);
   }
   if (options.once && options.json) {
     return base::fail_as(base::ErrorKind::kUsage, "top: --once or --json (--json --count 1 is both)\nusage: {}",
-                         kUsage);
+                         kTopUsage);
   }
   return options;
 }

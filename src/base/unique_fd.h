@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <utility>
 
 namespace heaptap::base {
@@ -41,5 +42,8 @@ class UniqueFd {
  private:
   int descriptor_ = -1;
 };
+
+// A name under which its file can be opened again while it is open.
+inline std::string path_of(const UniqueFd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
 }  // namespace heaptap::base

@@ -26,13 +26,13 @@ constexpr size_t kMaxNameBytes = 253;                                // RFC 1035
 constexpr size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;  // and a NUL
 constexpr size_t kMaxNumberBytes = INET6_ADDRSTRLEN + IF_NAMESIZE;   // with the interface
 
-std::unexpected<base::Error> wrong(std::initializer_list<std::string_view> parts) {
+std::unexpected<base::Error> malformed(std::initializer_list<std::string_view> parts) {
   return fail({join(parts), ": write HOST:PORT, [IPv6]:PORT, :PORT or unix:PATH"});
 }
 
 base::Result<uint16_t> parse_port(std::string_view text, std::string_view whole) {
   const auto port = base::whole_number<uint16_t>(text);
-  if (!port) return wrong({"'", whole, "': '", text, "' is no port (a number of 0 to 65535)"});
+  if (!port) return malformed({"'", whole, "': '", text, "' is no port (a number of 0 to 65535)"});
   return *port;
 }
 
@@ -68,7 +68,7 @@ base::Result<Address> parse_ipv6(std::string_view number, uint16_t port, std::st
   in6_addr parsed{};
   if (number.size() > kMaxNumberBytes ||
       inet_pton(AF_INET6, std::string(number.substr(0, percent)).c_str(), &parsed) != 1) {
-    return wrong({"'", whole, "': '", number, "' is no IPv6 address"});
+    return malformed({"'", whole, "': '", number, "' is no IPv6 address"});
   }
   uint32_t scope = 0;
   if (percent < number.size()) {
@@ -93,10 +93,10 @@ base::Result<Address> parse_host(std::string_view host, uint16_t port, std::stri
     return Address::of_number(number, port);
   }
   if (host.find_first_not_of("0123456789.") == std::string_view::npos) {
-    return wrong({"'", whole, "': '", host, "' is no IPv4 address (four numbers of 0 to 255)"});
+    return malformed({"'", whole, "': '", host, "' is no IPv4 address (four numbers of 0 to 255)"});
   }
   const bool is_name = host.size() <= kMaxNameBytes && std::ranges::all_of(host, is_letter_of_name) && host[0] != '-';
-  if (!is_name) return wrong({"'", whole, "': '", host, "' is no name of a host"});
+  if (!is_name) return malformed({"'", whole, "': '", host, "' is no name of a host"});
   return Address::of_name(std::string(host), port);
 }
 
@@ -108,14 +108,14 @@ base::Result<Address> parse_tcp(std::string_view text, std::string_view whole) {
   if (text.starts_with('[')) {
     const size_t end = text.find(']');
     if (end == std::string_view::npos || !text.substr(end + 1).starts_with(':')) {
-      return wrong({"'", whole, "' has no port behind its brackets"});
+      return malformed({"'", whole, "' has no port behind its brackets"});
     }
     const auto port = parse_port(text.substr(end + 2), whole);
     return port ? parse_ipv6(text.substr(1, end - 1), *port, whole) : std::unexpected(port.error());
   }
   const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return wrong({"'", whole, "' has no port"});
-  if (text.find(':') != colon) return wrong({"'", whole, "': an IPv6 address stands in brackets"});
+  if (colon == std::string_view::npos) return malformed({"'", whole, "' has no port"});
+  if (text.find(':') != colon) return malformed({"'", whole, "': an IPv6 address stands in brackets"});
   const auto port = parse_port(text.substr(colon + 1), whole);
   return port ? parse_host(text.substr(0, colon), *port, whole) : std::unexpected(port.error());
 }
@@ -240,7 +240,7 @@ base::Result<Address> parse_address(std::string_view text) {
   if (text.starts_with(kUnixPrefix)) return parse_file(text.substr(kUnixPrefix.size()), text);
   if (text.starts_with(kTcpPrefix)) return parse_tcp(text.substr(kTcpPrefix.size()), text);
   if (text.contains('/')) return parse_file(text, text);
-  if (text.empty()) return wrong({"no address is given"});
+  if (text.empty()) return malformed({"no address is given"});
   return parse_tcp(text, text);
 }
 

@@ -23,7 +23,7 @@ constexpr size_t kMinDifferentBytes = 5;  // fewer: somebody leaned on a key
 constexpr size_t kMaxBytes = 4096;
 constexpr std::string_view kSpace = " \t\r\n";
 
-std::unexpected<base::Error> wrong(std::initializer_list<std::string_view> parts) {
+std::unexpected<base::Error> unusable(std::initializer_list<std::string_view> parts) {
   return fail({join(parts), "; make one: (umask 077; head -c 32 /dev/urandom | base64 -w0 > FILE)"});
 }
 
@@ -68,11 +68,12 @@ base::Result<Token> Token::from_text(std::string_view text, std::string_view ori
   const size_t end = text.find_last_not_of(kSpace) + 1;  // npos + 1 is 0
   text = begin < end ? text.substr(begin, end - begin) : std::string_view();
   if (text.size() < kMinBytes || count_different(text) < kMinDifferentBytes) {
-    return wrong({"the token in ", origin, " is too easily guessed (a token has at least ", std::to_string(kMinBytes),
-                  " characters, and different ones)"});
+    return unusable({"the token in ", origin, " is too easily guessed (a token has at least ",
+                     std::to_string(kMinBytes), " characters, and different ones)"});
   }
   if (text.size() > kMaxBytes) {
-    return wrong({"what is in ", origin, " is too long for a token (at most ", std::to_string(kMaxBytes), " bytes)"});
+    return unusable(
+        {"what is in ", origin, " is too long for a token (at most ", std::to_string(kMaxBytes), " bytes)"});
   }
   Token token;
   make_key(text, "heaptap-channel-1/listener", token.listener_);
@@ -85,11 +86,12 @@ base::Result<Token> Token::from_file(const std::string& path) {
   const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat facts{};
   if (!file || fstat(file.get(), &facts) != 0) {
-    return wrong({"can't read the token file '", path, "': ", base::reason_of(errno), ""});
+    return unusable({"can't read the token file '", path, "': ", base::reason_of(errno), ""});
   }
-  if (!S_ISREG(facts.st_mode)) return wrong({"the token file '", path, "' is no regular file"});
+  if (!S_ISREG(facts.st_mode)) return unusable({"the token file '", path, "' is no regular file"});
   if (facts.st_uid != geteuid() && facts.st_uid != 0) {
-    return wrong({"the token file '", path, "' belongs to another user, who knows the token: take a file of your own"});
+    return unusable(
+        {"the token file '", path, "' belongs to another user, who knows the token: take a file of your own"});
   }
   if ((facts.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return fail({"others than its owner may use the token file '", path, "': `chmod 600 ", path,

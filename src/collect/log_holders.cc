@@ -16,7 +16,7 @@ namespace heaptap::collect {
 namespace {
 
 // As long as an agent in a program that is executed may take to ask.
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kMaxSilence{5};
 
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> processes;
@@ -75,7 +75,7 @@ bool LogHolders::are_there() {
   for (auto each = held_.begin(); each != held_.end();) {
     auto& [process, holder] = *each;
     if (has_log(process)) holder.seen = now;
-    const bool is_gone = holder.watch.has_ended() || now - holder.seen > kPatience;
+    const bool is_gone = holder.watch.has_ended() || now - holder.seen > kMaxSilence;
     each = is_gone ? held_.erase(each) : std::next(each);
   }
   if (held_.empty() && !logs_.empty()) search();

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kInnerNames = {"__libc_malloc",  "__libc_free",     "__libc_calloc",
                                                          "__libc_realloc", "__libc_memalign", "__libc_valloc",
                                                          "__libc_pvalloc"};
-constexpr uint64_t kMaxBytes = uint64_t{64} << 20;  // of a table of names
+constexpr uint64_t kMaxNameTableBytes = uint64_t{64} << 20;  // of a table of names
 
 // Offsets in the table at which one of the names stands as a whole.
 std::vector<uint32_t> places_of_names(std::string_view names) {
@@ -52,7 +52,8 @@ bool goes_past_hooks(pid_t process, const std::string& path) {
   if (!elf) return false;
   const std::vector<elf::ElfSection> sections = elf->read_sections(bytes);
   const elf::ElfSection* symbols = elf::find_section(sections, ".dynsym");
-  if (symbols == nullptr || symbols->link >= sections.size() || sections[symbols->link].bytes > kMaxBytes) return false;
+  if (symbols == nullptr || symbols->link >= sections.size() || sections[symbols->link].bytes > kMaxNameTableBytes)
+    return false;
   const elf::ElfSection& names = sections[symbols->link];
   std::string text(names.bytes, '\0');
   text.resize(bytes.read(names.offset, text.data(), text.size()));

@@ -78,7 +78,7 @@ base::Result<std::string> read_head(const std::string& path, size_t bytes) {
 
 // The loader that the program asks for; empty: it has none, or the file is damaged.
 std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
-  constexpr size_t kMaxBytes = 4096;
+  constexpr size_t kMaxInterpreterBytes = 4096;
   const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const auto read_all = [&file](uint64_t offset, void* to, size_t bytes) {
     return pread(file.get(), to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
@@ -87,7 +87,7 @@ std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
     Elf64_Phdr segment{};
     if (!read_all(header.e_phoff + uint64_t{i} * header.e_phentsize, &segment, sizeof(segment))) return {};
     if (segment.p_type != PT_INTERP) continue;
-    std::string name(std::min<size_t>(segment.p_filesz, kMaxBytes), '\0');
+    std::string name(std::min<size_t>(segment.p_filesz, kMaxInterpreterBytes), '\0');
     if (!read_all(segment.p_offset, name.data(), name.size())) return {};
     return name.c_str();
   }

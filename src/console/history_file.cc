@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxLines = 1000;
 constexpr std::streamoff kMaxBytes = 1 << 20;
-constexpr mode_t kMode = 0600;
+constexpr mode_t kHistoryMode = 0600;
 constexpr mode_t kFolderMode = 0700;
 
 void make_folders(const fs::path& folder) {
@@ -52,7 +52,7 @@ std::vector<std::string> HistoryFile::load() const {
 
 void HistoryFile::shorten(const std::vector<std::string>& lines) const {
   const std::string temporary = path_ + "." + std::to_string(getpid());
-  base::UniqueFd file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  base::UniqueFd file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kHistoryMode));
   if (!file) return;
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
@@ -64,10 +64,10 @@ void HistoryFile::add(const std::string& line) const {
   if (path_.empty() || line.find('\n') != std::string::npos) return;
   make_folders(fs::path(path_).parent_path());
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  const base::UniqueFd file(open(path_.c_str(), flags, kMode));
+  const base::UniqueFd file(open(path_.c_str(), flags, kHistoryMode));
   struct stat status{};
   if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  if ((status.st_mode & 07777) != kMode) (void)fchmod(file.get(), kMode);
+  if ((status.st_mode & 07777) != kHistoryMode) (void)fchmod(file.get(), kHistoryMode);
   (void)write_all(file.get(), line + "\n");
 }
 

@@ -16,7 +16,7 @@
 namespace heaptap::console {
 namespace {
 
-constexpr mode_t kMode = 0666;  // less what the umask takes
+constexpr mode_t kOutputMode = 0666;  // less what the umask takes
 constexpr int kSignalled = 128;
 
 }  // namespace
@@ -33,7 +33,7 @@ base::Result<RedirectedOutput> RedirectedOutput::begin(Redirection redirection, 
 
 base::Result<> RedirectedOutput::open_file(Redirection redirection, const std::string& target) {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-  goal_.reset(open(target.c_str(), flags | O_EXCL, kMode));
+  goal_.reset(open(target.c_str(), flags | O_EXCL, kOutputMode));
   if (goal_) {
     made_ = target;
     return {};
@@ -44,7 +44,7 @@ base::Result<> RedirectedOutput::open_file(Redirection redirection, const std::s
   if (exists && is_file && redirection == Redirection::kNewFile) {
     return base::fail_as(base::ErrorKind::kUsage, "'{}' exists: >| replaces it, >> appends to it", target);
   }
-  goal_.reset(open(target.c_str(), flags | (redirection == Redirection::kAppend ? O_APPEND : O_TRUNC), kMode));
+  goal_.reset(open(target.c_str(), flags | (redirection == Redirection::kAppend ? O_APPEND : O_TRUNC), kOutputMode));
   if (!goal_) return base::fail("can't write to '{}': {}", target, base::reason_of(errno));
   return {};
 }

@@ -12,8 +12,8 @@
 namespace heaptap::discovery {
 namespace {
 
-constexpr uint64_t kLookPauseNs = 10 * kSecond;  // for interfaces that come later
-constexpr size_t kMaxPackets = 64;               // in one round: the owner has other things to do
+constexpr uint64_t kAnnouncerLookPauseNs = 10 * kSecond;  // for interfaces that come later
+constexpr size_t kMaxAnnouncerPackets = 64;               // in one round: the owner has other things to do
 
 uint64_t random_number() {
   uint64_t number = base::clock_ns(CLOCK_MONOTONIC);
@@ -59,7 +59,7 @@ uint64_t Announcer::next_deadline() const { return std::min(next_look_ns_, respo
 void Announcer::serve() {
   const uint64_t now_ns = base::clock_ns(CLOCK_MONOTONIC);
   if (next_look_ns_ <= now_ns) look_for_links(now_ns);
-  for (size_t taken = 0; taken < kMaxPackets; ++taken) {
+  for (size_t taken = 0; taken < kMaxAnnouncerPackets; ++taken) {
     const auto packet = sockets_.receive();
     if (!packet) break;
     responder_.take(*packet, now_ns);
@@ -68,7 +68,7 @@ void Announcer::serve() {
 }
 
 void Announcer::look_for_links(uint64_t now_ns) {
-  next_look_ns_ = now_ns + kLookPauseNs;
+  next_look_ns_ = now_ns + kAnnouncerLookPauseNs;
   std::vector<Link> links = links_of_machine(where_);
   if (links != responder_.links()) responder_.set_links(std::move(links), now_ns);
   sockets_.join(responder_.links());

@@ -8,8 +8,8 @@
 namespace heaptap::discovery {
 namespace {
 
-constexpr uint64_t kLookPauseNs = kSecond;  // for interfaces that come later: somebody waits for it
-constexpr size_t kMaxPackets = 256;         // in one round: more wait in the socket
+constexpr uint64_t kBrowserLookPauseNs = kSecond;  // for interfaces that come later: somebody waits for it
+constexpr size_t kMaxBrowserPackets = 256;         // in one round: more wait in the socket
 
 }  // namespace
 
@@ -28,12 +28,12 @@ uint64_t Browser::next_deadline() const {
 void Browser::serve() {
   const uint64_t now_ns = base::clock_ns(CLOCK_MONOTONIC);
   if (next_look_ns_ <= now_ns) {
-    next_look_ns_ = now_ns + kLookPauseNs;
+    next_look_ns_ = now_ns + kBrowserLookPauseNs;
     // One of this machine may have nothing but loopback to announce on.
     seeker_.set_links(links_of_machine(Where::kNetworkAndLoopback), now_ns);
     sockets_.join(seeker_.links());
   }
-  for (size_t taken = 0; taken < kMaxPackets; ++taken) {
+  for (size_t taken = 0; taken < kMaxBrowserPackets; ++taken) {
     const auto packet = sockets_.receive();
     if (!packet) break;
     seeker_.take(*packet, now_ns);

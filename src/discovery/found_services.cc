@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint32_t kMaxTtlS = 4500;
 constexpr uint64_t kGoodbyeNs = kSecond;  // RFC 6762, 10.1: until it is no more; whoever has it still can say so
-constexpr uint64_t kFirstPauseNs = kSecond;
-constexpr uint64_t kMaxPauseNs = 60 * kSecond;
+constexpr uint64_t kFirstQuestionPauseNs = kSecond;
+constexpr uint64_t kMaxQuestionPauseNs = 60 * kSecond;
 
 // Through no router. Of IPv4 the kernel takes that way only from an address of the same network.
 bool is_sure(const Link& link, const IpAddress& address) {
@@ -196,7 +196,8 @@ std::vector<Question> FoundServices::missing(unsigned link, uint64_t now_ns) {
       instance.next_question_ns = 0;
     } else if (instance.next_question_ns <= now_ns) {
       std::ranges::move(questions_of(link, instance, now_ns), std::back_inserter(missing));
-      instance.question_pause_ns = std::clamp(2 * instance.question_pause_ns, kFirstPauseNs, kMaxPauseNs);
+      instance.question_pause_ns =
+          std::clamp(2 * instance.question_pause_ns, kFirstQuestionPauseNs, kMaxQuestionPauseNs);
       instance.next_question_ns = now_ns + instance.question_pause_ns;
     }
   }

@@ -40,7 +40,9 @@ Weighed weighed(const std::vector<Record>& records, const Name& name) {
 IpAddress address_in(const Record& record) {
   return IpAddress::of_data(record.type == RecordType::kA ? Family::kIpv4 : Family::kIpv6, record.data);
 }
-bool is_address(const Record& record) { return record.type == RecordType::kA || record.type == RecordType::kAaaa; }
+bool is_of_address_type(const Record& record) {
+  return record.type == RecordType::kA || record.type == RecordType::kAaaa;
+}
 
 constexpr Parts kUniqueParts = Parts::all().without(kSharedParts);
 
@@ -153,7 +155,7 @@ bool Responder::loses_to(const Presence& presence, const Message& probe) const {
   const std::vector<Record> own = own_.of(kUniqueParts, link_of(presence));
   const auto is_greater = [&](const Name& name) { return weighed(probe.authorities, name) > weighed(own, name); };
   const bool is_host_elsewhere = std::ranges::any_of(probe.authorities, [&](const Record& record) {
-    return record.name == own_.host() && is_address(record) && !is_own(address_in(record));
+    return record.name == own_.host() && is_of_address_type(record) && !is_own(address_in(record));
   });
   return is_greater(own_.instance()) || (is_host_elsewhere && is_greater(own_.host()));
 }
@@ -168,7 +170,7 @@ void Responder::take_response(const Presence& presence, const Message& response,
     for (const Record& record : *records) {
       if (record.ttl_s == 0) continue;
       has_instance |= record.name == own_.instance() && is_elsewhere(record, sender);
-      has_host |= record.name == own_.host() && is_address(record) && !is_own(address_in(record));
+      has_host |= record.name == own_.host() && is_of_address_type(record) && !is_own(address_in(record));
     }
   }
   if (!has_instance && !has_host) return;

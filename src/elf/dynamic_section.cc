@@ -8,8 +8,8 @@
 namespace heaptap::elf {
 namespace {
 
-constexpr size_t kMaxBytes = 64 << 10;
-constexpr uint64_t kMaxSymbols = uint64_t{1} << 22;
+constexpr size_t kMaxSectionBytes = 64 << 10;
+constexpr uint64_t kMaxHashSymbols = uint64_t{1} << 22;
 
 // Numbers of 4 bytes from there on, in pieces, until `take` has enough or `most` have come. False: they end before.
 template <typename Take>
@@ -32,7 +32,7 @@ bool read_numbers(const ByteSource& memory, ElfForm form, uint64_t at, uint64_t 
 uint64_t count_by_gnu_hash(const ByteSource& memory, ElfForm form, uint64_t table) {
   std::array<uint8_t, 16> header{};
   if (memory.read(table, header.data(), header.size()) != header.size()) return 0;
-  const uint64_t bucket_count = std::min(form.number(&header[0], 4), kMaxSymbols);
+  const uint64_t bucket_count = std::min(form.number(&header[0], 4), kMaxHashSymbols);
   const uint64_t first_symbol = form.number(&header[4], 4);
   const uint64_t buckets = table + header.size() + form.number(&header[8], 4) * form.word_bytes;
   const uint64_t chains = buckets + bucket_count * 4;
@@ -41,13 +41,13 @@ uint64_t count_by_gnu_hash(const ByteSource& memory, ElfForm form, uint64_t tabl
     last = std::max(last, symbol);
     return false;
   };
-  if (!read_numbers(memory, form, buckets, bucket_count, note) || last > kMaxSymbols) return 0;
-  if (last < first_symbol) return std::min(first_symbol, kMaxSymbols);
+  if (!read_numbers(memory, form, buckets, bucket_count, note) || last > kMaxHashSymbols) return 0;
+  if (last < first_symbol) return std::min(first_symbol, kMaxHashSymbols);
   const auto is_last = [&](uint64_t entry) {
     ++last;
     return (entry & 1) != 0;
   };
-  const bool ends = read_numbers(memory, form, chains + (last - first_symbol) * 4, kMaxSymbols, is_last);
+  const bool ends = read_numbers(memory, form, chains + (last - first_symbol) * 4, kMaxHashSymbols, is_last);
   return ends ? last : 0;
 }
 
@@ -57,7 +57,7 @@ DynamicSection::DynamicSection(const ByteSource& memory, ElfForm form, uint64_t 
                                base::AddressRange object)
     : form_(form), start_(address), bias_(bias), object_(object) {
   if (address == 0) return;
-  std::vector<uint8_t> raw(static_cast<size_t>(std::min<uint64_t>(bytes, kMaxBytes)));
+  std::vector<uint8_t> raw(static_cast<size_t>(std::min<uint64_t>(bytes, kMaxSectionBytes)));
   raw.resize(memory.read(address, raw.data(), raw.size()));
   const size_t entry_bytes = 2 * size_t{form.word_bytes};
   for (size_t at = 0; at + entry_bytes <= raw.size(); at += entry_bytes) {
@@ -96,7 +96,7 @@ uint64_t DynamicSection::count_symbols(const ByteSource& memory) const {
       count = number;
       return true;
     };
-    return read_numbers(memory, form_, hash + 4, 1, take) ? std::min(count, kMaxSymbols) : 0;
+    return read_numbers(memory, form_, hash + 4, 1, take) ? std::min(count, kMaxHashSymbols) : 0;
   }
   const uint64_t hash = address(DT_GNU_HASH);
   return hash == 0 ? 0 : count_by_gnu_hash(memory, form_, hash);

@@ -12,11 +12,11 @@ namespace {
 using base::AddressRange;
 using process::Mapping;
 
-constexpr uint64_t kMaxBytes = uint64_t{1} << 46;  // of one segment; more is nonsense
+constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 46;  // of one segment; more is nonsense
 constexpr size_t kMaxPathBytes = 4096;
 constexpr uint64_t kReportedPageBytes = 4096;  // a module's start is rounded to these, as the agent does
 
-uint64_t page_begin(uint64_t address) {
+uint64_t file_page_begin(uint64_t address) {
   static const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return address & ~(page_bytes - 1);
 }
@@ -27,8 +27,8 @@ bool is_code_there(const std::vector<Mapping>& map, const Mapping& first, uint64
   const Mapping* mapping = find_mapping(map, address);
   if (mapping == nullptr || !mapping->executable) return false;
   if (!mapping->has_file() || !first.has_file()) return true;
-  const uint64_t offset = mapping->offset + (page_begin(address) - mapping->range.begin);
-  return mapping->inode == first.inode && mapping->device == first.device && offset == page_begin(segment.offset);
+  const uint64_t offset = mapping->offset + (file_page_begin(address) - mapping->range.begin);
+  return mapping->inode == first.inode && mapping->device == first.device && offset == file_page_begin(segment.offset);
 }
 
 void note_loaded(MappedObject& object, const ElfSegment& segment, AddressRange place) {
@@ -73,16 +73,16 @@ std::optional<MappedObject> read_object(const ByteSource& memory, const std::vec
   }
   const uint64_t highest = cpu.word_bytes() == 8 ? ~uint64_t{0} : uint64_t{UINT32_MAX};
   const auto at_start = std::ranges::find_if(file->segments(), [](const ElfSegment& segment) {
-    return segment.type == PT_LOAD && page_begin(segment.offset) == 0;
+    return segment.type == PT_LOAD && file_page_begin(segment.offset) == 0;
   });
   if (at_start == file->segments().end()) return std::nullopt;
   MappedObject object;
   object.first = first;
   object.is_vdso = first.is_kernels("[vdso]");
-  object.bias = first.range.begin - page_begin(at_start->address);  // may be "negative"
+  object.bias = first.range.begin - file_page_begin(at_start->address);  // may be "negative"
   for (const ElfSegment& segment : file->segments()) {
     const uint64_t begin = object.bias + segment.address;
-    if (segment.memory_bytes == 0 || segment.memory_bytes > kMaxBytes) continue;
+    if (segment.memory_bytes == 0 || segment.memory_bytes > kMaxSegmentBytes) continue;
     if (begin > highest || segment.memory_bytes > highest - begin) continue;
     if (segment.type == PT_LOAD && (segment.flags & PF_X) != 0 && !is_code_there(map, first, begin, segment)) {
       return std::nullopt;

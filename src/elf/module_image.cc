@@ -11,7 +11,7 @@ namespace heaptap::elf {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMaxBytes = uint64_t{1} << 40;  // of one segment; more is nonsense
+constexpr uint64_t kMaxImageSegmentBytes = uint64_t{1} << 40;  // of one segment; more is nonsense
 constexpr unsigned kMaxHeaders = 128;
 
 uint64_t page_begin(uint64_t address) { return address & ~(kPageBytes - 1); }
@@ -46,7 +46,7 @@ std::vector<Elf64_Phdr> read_headers_of(const process::ProcessMemory& memory, ui
   headers.resize(memory.read(address + header->e_phoff, bytes) / sizeof(ProgramHeader));
   std::vector<Elf64_Phdr> result;
   for (const ProgramHeader& entry : headers) {
-    if (entry.p_memsz <= kMaxBytes && entry.p_memsz != 0) result.push_back(as_wide(entry));
+    if (entry.p_memsz <= kMaxImageSegmentBytes && entry.p_memsz != 0) result.push_back(as_wide(entry));
   }
   return result;
 }

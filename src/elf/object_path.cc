@@ -10,12 +10,12 @@ namespace {
 
 // "linux-vdso.so.1" or the like: no loader has another name for it.
 std::string own_name(const ByteSource& memory, ElfForm form, const MappedObject& mapped) {
-  constexpr size_t kMaxNameBytes = 64;
+  constexpr size_t kMaxOwnNameBytes = 64;
   const DynamicSection dynamic(memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range);
   const uint64_t strings = dynamic.address(DT_STRTAB);
   const auto name = dynamic.value(DT_SONAME);
   if (strings == 0 || !name) return {};
-  return read_text(memory, strings + *name, kMaxNameBytes);
+  return read_text(memory, strings + *name, kMaxOwnNameBytes);
 }
 
 // Of the list's first entry, which is the program, the name is empty or whatever.

@@ -20,7 +20,7 @@ constexpr std::string_view kHead =
     "definite_blocks,definite_bytes,indirect_blocks,indirect_bytes,possible_blocks,possible_bytes,caller,file,line,"
     "stack,pooled,pool,tags\r\n";
 
-class Row {
+class CsvRow {
  public:
   void text(std::string_view value) {
     std::string cell = base::safe_text(value);
@@ -49,7 +49,7 @@ class Row {
 };
 
 std::string row_of(const report::Report& report, const report::StackEntry& stack) {
-  Row row;
+  CsvRow row;
   row.number(true, stack.id);
   row.text(stack.function);
   row.text(stack.variant);

@@ -15,9 +15,6 @@
 namespace heaptap::exports {
 namespace {
 
-constexpr MetricKind kShown[] = {MetricKind::kLive,        MetricKind::kPeak,      MetricKind::kAllocated,
-                                 MetricKind::kAllocations, MetricKind::kTemporary, MetricKind::kLeaked};
-
 // A column that has the same value in each row.
 template <typename Value>
 void write_same(base::JsonWriter& json, const char* name, size_t rows, Value value) {
@@ -35,9 +32,9 @@ void write_empty_columns(base::JsonWriter& json, std::initializer_list<const cha
   }
 }
 
-class Tables {
+class ThreadTables {
  public:
-  explicit Tables(const report::Report& report) {
+  explicit ThreadTables(const report::Report& report) {
     for (const model::Frame& frame : report.frames)
       add_frame(name_of(frame), frame.file.empty() ? module_of(frame) : file_of(frame), frame.line);
     for (const report::StackEntry& stack : report.stacks) add_stack(stack);
@@ -76,7 +73,7 @@ class Tables {
   std::vector<size_t> of_stack_;
 };
 
-size_t Tables::add_frame(const std::string& name, const std::string& file, uint32_t line) {
+size_t ThreadTables::add_frame(const std::string& name, const std::string& file, uint32_t line) {
   const Place place = file.empty() ? Place() : string(file);
   const auto [function, added] = function_places_.try_emplace({string(name), place}, function_names_.size());
   if (added) {
@@ -88,7 +85,7 @@ size_t Tables::add_frame(const std::string& name, const std::string& file, uint3
   return frame_functions_.size() - 1;
 }
 
-size_t Tables::node(Place prefix, size_t frame) {
+size_t ThreadTables::node(Place prefix, size_t frame) {
   const auto [found, added] = nodes_.try_emplace({prefix, frame}, stack_frames_.size());
   if (added) {
     prefixes_.push_back(prefix);
@@ -97,7 +94,7 @@ size_t Tables::node(Place prefix, size_t frame) {
   return found->second;
 }
 
-void Tables::add_stack(const report::StackEntry& entry) {
+void ThreadTables::add_stack(const report::StackEntry& entry) {
   Place prefix;
   for (auto frame = entry.frames.rbegin(); frame != entry.frames.rend(); ++frame) prefix = node(prefix, *frame);
   auto called = called_.find(entry.function);
@@ -106,7 +103,7 @@ void Tables::add_stack(const report::StackEntry& entry) {
   of_stack_.push_back(node(prefix, called->second));
 }
 
-void Tables::write_functions(base::JsonWriter& json) const {
+void ThreadTables::write_functions(base::JsonWriter& json) const {
   const size_t rows = function_names_.size();
   const base::JsonObject table(json);
   json.member("length", rows);
@@ -119,7 +116,7 @@ void Tables::write_functions(base::JsonWriter& json) const {
   write_same(json, "columnNumber", rows, nullptr);
 }
 
-void Tables::write_frames(base::JsonWriter& json) const {
+void ThreadTables::write_frames(base::JsonWriter& json) const {
   const size_t rows = frame_functions_.size();
   const base::JsonObject table(json);
   json.member("length", rows);
@@ -135,7 +132,7 @@ void Tables::write_frames(base::JsonWriter& json) const {
   write_same(json, "implementation", rows, nullptr);
 }
 
-void Tables::write_stacks(base::JsonWriter& json) const {
+void ThreadTables::write_stacks(base::JsonWriter& json) const {
   const size_t rows = stack_frames_.size();
   const base::JsonObject table(json);
   json.member("length", rows);
@@ -145,7 +142,7 @@ void Tables::write_stacks(base::JsonWriter& json) const {
   write_same(json, "subcategory", rows, 0);
 }
 
-std::string Tables::text() const {
+std::string ThreadTables::text() const {
   std::string text;
   base::JsonWriter json(text);
   json.key("stringArray").values(strings_);
@@ -164,7 +161,8 @@ std::string Tables::text() const {
   return text;
 }
 
-void write_samples(base::JsonWriter& json, const Metric& metric, const report::Report& report, const Tables& tables) {
+void write_samples(base::JsonWriter& json, const Metric& metric, const report::Report& report,
+                   const ThreadTables& tables) {
   std::vector<size_t> stacks;
   std::vector<uint64_t> weights;
   for (size_t place = 0; place < report.stacks.size(); ++place) {
@@ -214,7 +212,7 @@ void write_thread_head(base::JsonWriter& json, const Metric& metric, uint64_t pi
 
 base::Result<> write_firefox(const Input& input, const report::Write& write) {
   const report::Report& report = input.report;
-  const Tables tables(report);
+  const ThreadTables tables(report);
   const std::string text = tables.text();
   report::JsonPieces pieces(write);
   base::JsonWriter& json = pieces.json();
@@ -224,7 +222,7 @@ base::Result<> write_firefox(const Input& input, const report::Write& write) {
   json.key("libs").raw("[]");
   json.key("pages").raw("[]");
   json.key("threads").begin_array();
-  for (const MetricKind kind : kShown) {
+  for (const MetricKind kind : kProfileMetrics) {
     const Metric& metric = metric_of(kind);
     if (!is_known(metric, report)) continue;
     json.entry_on_line();

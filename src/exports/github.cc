@@ -36,7 +36,7 @@ std::string annotation(std::string_view level, const std::optional<SourcePlace>&
   return fmt::format("::{} {}title={}::{}\n", level, properties, escape(title, true), escape(lines, false));
 }
 
-std::string stack_lines(const std::string& called, const report::FrameList& frames) {
+std::string caller_lines(const std::string& called, const report::FrameList& frames) {
   std::string text = "\n  " + base::safe_text(called);
   size_t count = 0;
   for (const model::Frame& frame : frames) {
@@ -53,9 +53,9 @@ base::Result<> write_github(const report::Report& report, const report::Write& w
   const std::string root = working_directory();
   for (const report::ErrorEntry& error : report.errors) {
     const report::FrameList frames = report.list(error.frames);
-    std::string lines = sentence_of(error) + stack_lines(error.function, frames);
+    std::string lines = sentence_of(error) + caller_lines(error.function, frames);
     if (error.allocated)
-      lines += "\nallocated by" + stack_lines(error.allocated->function, report.list(error.allocated->frames));
+      lines += "\nallocated by" + caller_lines(error.allocated->function, report.list(error.allocated->frames));
     write(annotation("error", place_below(root, frames), fmt::format("heaptap: {}", rule_of(error)), lines));
   }
   const std::vector<Leak> leaks = leaks_of(report);
@@ -63,7 +63,7 @@ base::Result<> write_github(const report::Report& report, const report::Write& w
     const report::FrameList frames = report.list(leak.stack->frames);
     const char* const level = leak.kind == LeakKind::kPossible ? "warning" : "error";
     write(annotation(level, place_below(root, frames), fmt::format("heaptap: {}", words_of(leak.kind)),
-                     sentence_of(leak) + stack_lines(leak.stack->function, frames)));
+                     sentence_of(leak) + caller_lines(leak.stack->function, frames)));
   }
   const std::string leak_doubt = doubt_about_leaks(report);
   if (!leak_doubt.empty()) write(annotation("warning", {}, "heaptap", "not all leaks are known: " + leak_doubt));

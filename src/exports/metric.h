@@ -33,6 +33,10 @@ struct Metric {
 };
 
 std::span<const Metric> metrics();
+// Those that profiles have, in this order.
+constexpr MetricKind kProfileMetrics[] = {MetricKind::kLive,        MetricKind::kPeak,      MetricKind::kAllocated,
+                                          MetricKind::kAllocations, MetricKind::kTemporary, MetricKind::kLeaked};
+
 inline const Metric& metric_of(MetricKind kind) { return metrics()[static_cast<size_t>(kind)]; }
 // Null: there is none of that name.
 const Metric* find_metric(std::string_view name);

@@ -13,9 +13,6 @@
 namespace heaptap::exports {
 namespace {
 
-constexpr MetricKind kShown[] = {MetricKind::kLive,        MetricKind::kPeak,      MetricKind::kAllocated,
-                                 MetricKind::kAllocations, MetricKind::kTemporary, MetricKind::kLeaked};
-
 void write_frame(base::JsonWriter& json, const model::Frame& frame) {
   const base::JsonObject object(json);
   json.member("name", name_of(frame));
@@ -111,7 +108,7 @@ base::Result<> write_speedscope(const Input& input, const report::Write& write) 
   json.entry_on_line();
   json.key("profiles").begin_array();
   json.line_break();
-  for (const MetricKind kind : kShown) {
+  for (const MetricKind kind : kProfileMetrics) {
     const Metric& metric = metric_of(kind);
     if (!is_known(metric, input.report)) continue;
     json.later_entry_on_line();

@@ -24,7 +24,7 @@ constexpr uint64_t kMaxLiveBlocks = uint64_t{1} << 27;
 constexpr uint64_t kMaxSize = uint64_t{1} << 56;  // of a block: all that are alive have a sum that fits
 constexpr uint64_t kMaxMilliseconds = uint64_t{1} << 43;
 constexpr size_t kMaxInlined = 4096;
-constexpr size_t kMaxHeadLines = 4096;  // that are looked at for the facts of a file
+constexpr size_t kMaxFactLines = 4096;  // that are looked at for the facts of a file
 constexpr uint64_t kNsPerMs = 1'000'000;
 
 // heaptrack doesn't say which thread made a call. All are of this one, but for releases that heaptrack doesn't call
@@ -63,7 +63,7 @@ class Pass {
 
   // The facts that stand before the first event.
   void read_head() {
-    for (size_t lines = 0; lines < kMaxHeadLines; ++lines) {
+    for (size_t lines = 0; lines < kMaxFactLines; ++lines) {
       const auto line = file_.next();
       if (!line || line->starts_with('+') || line->starts_with('-') || !take(*line)) return;
       is_raw_ = is_raw_ || line->starts_with("x ") || line->starts_with("m ");

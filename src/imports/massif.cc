@@ -12,8 +12,8 @@
 namespace heaptap::imports {
 namespace {
 
-constexpr uint64_t kNsPerMs = 1'000'000;
-constexpr model::ThreadId kThread = 1;  // massif has none
+constexpr uint64_t kNsPerMassifTime = 1'000'000;
+constexpr model::ThreadId kMassifThread = 1;  // massif has none
 
 // What all snapshots are, before they are looked at one by one.
 struct Survey {
@@ -110,7 +110,7 @@ class Differences {
 
   void release(const Held& held) {
     for (const model::BlockNumber block : held.blocks)
-      batch_.events.push_back({.site = release_site_, .thread = kThread, .size_or_block = block, .address = 0});
+      batch_.events.push_back({.site = release_site_, .thread = kMassifThread, .size_or_block = block, .address = 0});
   }
 
   void allocate(model::StackId stack, Held& held, uint64_t bytes) {
@@ -118,7 +118,7 @@ class Differences {
     if (is_new) site->second = add_site(model::EventKind::kAllocate, wire::Function::kNone, stack);
     held.blocks.push_back(next_block_++);
     held.bytes += bytes;
-    batch_.events.push_back({.site = site->second, .thread = kThread, .size_or_block = bytes, .address = 0});
+    batch_.events.push_back({.site = site->second, .thread = kMassifThread, .size_or_block = bytes, .address = 0});
   }
 
   model::SiteId add_site(model::EventKind kind, wire::Function function, model::StackId stack) {
@@ -180,7 +180,7 @@ class MassifSource : public model::UnscannedSource {
  private:
   [[nodiscard]] uint64_t time_of(uint64_t time) const {
     constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-    return !capture_.import.has_times() ? time : time > kMax / kNsPerMs ? kMax : time * kNsPerMs;
+    return !capture_.import.has_times() ? time : time > kMax / kNsPerMassifTime ? kMax : time * kNsPerMassifTime;
   }
   [[nodiscard]] uint64_t time_of(const MassifSnapshot& snapshot) const { return time_of(snapshot.time); }
 
@@ -202,24 +202,24 @@ class MassifSource : public model::UnscannedSource {
     capture_.import.unit = unit == "i"   ? model::TimeUnit::kInstructions
                            : unit == "B" ? model::TimeUnit::kAllocatedBytes
                                          : model::TimeUnit::kNanoseconds;
-    capture_.time_resolution_ns = capture_.import.has_times() ? kNsPerMs : 1;
+    capture_.time_resolution_ns = capture_.import.has_times() ? kNsPerMassifTime : 1;
     capture_.duration_ns = time_of(survey_.last_time);
     return {};
   }
 
   void add_notes(uint64_t skipped_lines, uint64_t unclear_trees) {
-    using Kind = model::NoteKind;
-    const auto add = [this](bool is_so, Kind kind, std::vector<uint64_t> numbers) {
+    using model::NoteKind;
+    const auto add = [this](bool is_so, NoteKind kind, std::vector<uint64_t> numbers) {
       if (is_so) capture_.notes.push_back({.kind = kind, .numbers = std::move(numbers)});
     };
-    add(true, Kind::kImportedMassif, {survey_.snapshots, survey_.with_tree});
-    add(survey_.of_pages, Kind::kImportedPages, {});
+    add(true, NoteKind::kImportedMassif, {survey_.snapshots, survey_.with_tree});
+    add(survey_.of_pages, NoteKind::kImportedPages, {});
     const bool is_hidden = survey_.has_peak && survey_.highest_bytes > survey_.peak_bytes;
-    add(is_hidden, Kind::kImportedPeak, {survey_.peak_bytes, survey_.highest_bytes});
-    add(survey_.extra_bytes != 0, Kind::kImportedExtra, {survey_.extra_bytes});
-    add(survey_.stacks_bytes != 0, Kind::kImportedStacks, {survey_.stacks_bytes});
-    add(unclear_trees != 0, Kind::kImportedTrees, {unclear_trees});
-    add(skipped_lines != 0, Kind::kImportedLinesSkipped, {skipped_lines});
+    add(is_hidden, NoteKind::kImportedPeak, {survey_.peak_bytes, survey_.highest_bytes});
+    add(survey_.extra_bytes != 0, NoteKind::kImportedExtra, {survey_.extra_bytes});
+    add(survey_.stacks_bytes != 0, NoteKind::kImportedStacks, {survey_.stacks_bytes});
+    add(unclear_trees != 0, NoteKind::kImportedTrees, {unclear_trees});
+    add(skipped_lines != 0, NoteKind::kImportedLinesSkipped, {skipped_lines});
   }
 
   std::string path_;

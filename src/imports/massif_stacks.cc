@@ -8,7 +8,7 @@
 namespace heaptap::imports {
 namespace {
 
-constexpr size_t kMaxStacks = size_t{1} << 24;
+constexpr size_t kMaxMassifStacks = size_t{1} << 24;
 
 struct Label {
   uint64_t address = 0;
@@ -142,7 +142,7 @@ std::optional<model::CodeId> MassifStacks::code_of(std::string_view text, bool i
 std::optional<model::StackId> MassifStacks::stack(model::StackId caller, model::CodeId code) {
   const auto [found, is_new] = stacks_.try_emplace({caller, code}, static_cast<model::StackId>(tables_.stacks.size()));
   if (!is_new) return found->second;
-  if (tables_.stacks.size() >= kMaxStacks) return std::nullopt;
+  if (tables_.stacks.size() >= kMaxMassifStacks) return std::nullopt;
   tables_.stacks.push_back({.parent = caller, .code = code});
   return found->second;
 }

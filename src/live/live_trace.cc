@@ -23,8 +23,6 @@ constexpr uint64_t kBytesAtATime = uint64_t{256} << 10;  // so that who asks doe
 // All that views without a filter need.
 analysis::Query counts() { return {.blocks = true, .errors = true}; }
 
-std::string path_of(const base::UniqueFd& file) { return fmt::format("/proc/self/fd/{}", file.get()); }
-
 // Of this thread, and of those that it makes. Where processors are scarce the program and its recorder go first, and the reader falls
 // behind: otherwise it would take from the recorder what that needs to empty the log.
 void go_behind_others() {
@@ -39,7 +37,7 @@ std::string path_to(const base::UniqueFd& file, std::string name) {
   struct stat named{};
   const bool is_same = fstat(file.get(), &opened) == 0 && stat(name.c_str(), &named) == 0 &&
                        opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-  return is_same ? std::move(name) : path_of(file);
+  return is_same ? std::move(name) : base::path_of(file);
 }
 
 uint64_t size_of(const base::UniqueFd& file) {
@@ -154,7 +152,7 @@ LiveTrace::~LiveTrace() = default;
 
 base::Result<LiveTrace::Ledger*> LiveTrace::ledger() {
   if (ledger_ != nullptr) return ledger_.get();
-  auto reader = trace::TraceReader::open(path_of(file_));
+  auto reader = trace::TraceReader::open(base::path_of(file_));
   if (!reader) return std::unexpected(std::move(reader).error());
   ledger_ = std::make_unique<Ledger>(*std::move(reader), recorder_lives_);
   return ledger_.get();
@@ -175,7 +173,7 @@ base::Result<report::Report> LiveTrace::glance(const analysis::Query& query) {
 }
 
 base::Result<report::Report> LiveTrace::read_anew(const analysis::Query& query) const {
-  auto reader = trace::TraceReader::open(path_of(file_));
+  auto reader = trace::TraceReader::open(base::path_of(file_));
   if (!reader) return std::unexpected(std::move(reader).error());
   return analysis::analyze(*reader, query);
 }

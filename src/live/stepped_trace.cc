@@ -5,14 +5,8 @@
 #include <utility>
 
 namespace heaptap::live {
-namespace {
-
-std::string path_of(const base::UniqueFd& file) { return fmt::format("/proc/self/fd/{}", file.get()); }
-
-}  // namespace
-
 base::Result<std::unique_ptr<SteppedTrace>> SteppedTrace::open(base::UniqueFd file, analysis::Query counts) {
-  auto reader = trace::TraceReader::open(path_of(file));
+  auto reader = trace::TraceReader::open(base::path_of(file));
   if (!reader) return std::unexpected(std::move(reader).error());
   return std::unique_ptr<SteppedTrace>(new SteppedTrace(std::move(file), *std::move(reader), std::move(counts)));
 }
@@ -32,6 +26,6 @@ base::Result<report::Report> SteppedTrace::report(const analysis::Query& query) 
   return analysis::analyze(*reader, query);
 }
 
-std::string SteppedTrace::path() const { return path_of(file_); }
+std::string SteppedTrace::path() const { return base::path_of(file_); }
 
 }  // namespace heaptap::live

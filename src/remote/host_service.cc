@@ -19,12 +19,12 @@ namespace {
 
 constexpr size_t kMaxUnheard = 1000;
 constexpr std::ptrdiff_t kMaxUnheardScans = 2;  // the largest answers that there are
-constexpr size_t kMaxNameBytes = 256;
+constexpr size_t kMaxMarkNameBytes = 256;
 
 base::Result<> check_mark(uint64_t kind, const std::string& name) {
   const bool is_mark = kind <= static_cast<uint64_t>(model::MarkKind::kReset) && !name.empty();
-  if (is_mark && name.size() <= kMaxNameBytes) return {};
-  return base::fail_as(base::ErrorKind::kUsage, "a mark has a name of 1 to {} bytes", kMaxNameBytes);
+  if (is_mark && name.size() <= kMaxMarkNameBytes) return {};
+  return base::fail_as(base::ErrorKind::kUsage, "a mark has a name of 1 to {} bytes", kMaxMarkNameBytes);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace heaptap::remote {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t kPieceBytes = size_t{64} << 10;
+constexpr size_t kLinkPieceBytes = size_t{64} << 10;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void Link::add_waits(std::vector<pollfd>& waits) const {
 
 void Link::send(TimePoint now) {
   while (connection_->room() > 0) {
-    if (unsent_.empty()) unsent_ = line_.take_outgoing(kPieceBytes, now);
+    if (unsent_.empty()) unsent_ = line_.take_outgoing(kLinkPieceBytes, now);
     if (unsent_.empty()) break;
     unsent_.erase(0, connection_->write(bytes_of(unsent_)));
     connection_->flush();

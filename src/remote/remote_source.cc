@@ -35,9 +35,9 @@ std::string text_in(const Fields& fields) { return base::safe_text(fields.text_o
 model::ExitStatus exit_in(const Fields& fields) {
   model::ExitStatus exit;
   constexpr uint64_t kMaxCode = 255;
-  constexpr uint64_t kMaxSignal = 64;
+  constexpr uint64_t kMaxExitSignal = 64;
   if (const auto code = fields.number(Field::kExitCode); code && *code <= kMaxCode) exit.code = static_cast<int>(*code);
-  if (const auto signal = fields.number(Field::kExitSignal); signal && *signal <= kMaxSignal) {
+  if (const auto signal = fields.number(Field::kExitSignal); signal && *signal <= kMaxExitSignal) {
     exit.signal = static_cast<int>(*signal);
   }
   return exit;

@@ -18,10 +18,10 @@ namespace heaptap::remote {
 namespace {
 
 constexpr size_t kMaxCandidates = 16;
-constexpr std::chrono::seconds kMaxGreeting{10};
+constexpr std::chrono::seconds kMaxHandshake{10};
 constexpr size_t kMaxHeardBytes = size_t{4}
-                                  << 10;  // before it is known whose it is: a greeting and what may follow at once
-constexpr size_t kMaxNameBytes = 256;     // of a peer
+                                  << 10;   // before it is known whose it is: a greeting and what may follow at once
+constexpr size_t kMaxPeerNameBytes = 256;  // of a peer
 
 // Both ends are this machine's; what a line says is plain between them.
 channel::Security plain() { return {}; }
@@ -58,7 +58,7 @@ void SwitchedConnections::add_waits(std::vector<pollfd>& waits) const {
 
 std::optional<channel::Connection> SwitchedConnections::next(bool /*is_alone*/, TimePoint now) {
   if (!switchboard_) return std::nullopt;
-  std::array<char, kMaxNameBytes> peer{};
+  std::array<char, kMaxPeerNameBytes> peer{};
   base::UniqueFd descriptor;
   const ssize_t got = base::receive_message(switchboard_.get(), peer, descriptor, MSG_DONTWAIT);
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) switchboard_.reset();
@@ -70,11 +70,11 @@ std::optional<channel::Connection> SwitchedConnections::next(bool /*is_alone*/, 
 
 void SwitchedConnections::tell_program(std::string_view name) const {
   if (!name.empty())
-    (void)send(switchboard_.get(), name.data(), std::min(name.size(), kMaxNameBytes), MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)send(switchboard_.get(), name.data(), std::min(name.size(), kMaxPeerNameBytes), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void SwitchedConnections::tell_rows(const std::string& build_id, const model::RowTable& rows) const {
-  if (build_id.size() > kMaxNameBytes) return;
+  if (build_id.size() > kMaxPeerNameBytes) return;
   if (const base::UniqueFd file = file_of(rows))
     (void)base::send_message(switchboard_.get(), build_id, file.get(), MSG_DONTWAIT);
 }
@@ -156,7 +156,7 @@ void Switchboard::judge(Candidate& candidate, TimePoint now) {
   const std::optional<Greeting>& greeting = candidate.line.greeting();
   if (!greeting) {
     const bool makes_sense = candidate.line.is_sound() && candidate.heard.size() <= kMaxHeardBytes;
-    candidate.is_over = !makes_sense || now - candidate.since > kMaxGreeting;
+    candidate.is_over = !makes_sense || now - candidate.since > kMaxHandshake;
     if (!makes_sense) {
       refusals_.add(candidate.connection.peer(), base::make_error("what came from there is not heaptap's protocol"),
                     now);
@@ -195,7 +195,7 @@ void Switchboard::connect(Session& session, Candidate& candidate, TimePoint now)
   base::UniqueFd own;
   base::UniqueFd other;
   if (!make_pair(SOCK_STREAM, own, other)) return;
-  const std::string_view peer = std::string_view(candidate.connection.peer()).substr(0, kMaxNameBytes);
+  const std::string_view peer = std::string_view(candidate.connection.peer()).substr(0, kMaxPeerNameBytes);
   if (base::send_message(session.channel.get(), peer.empty() ? "?" : peer, other.get(), MSG_DONTWAIT) < 0) return;
   auto inside = channel::Connection::over(std::move(own), channel::Role::kConnector, "", plain(), {}, now);
   if (!inside) return;
@@ -217,7 +217,7 @@ void Switchboard::pass_on(Session& session, TimePoint now) {
 void Switchboard::hear(Session& session) {
   constexpr int kMaxAtOnce = 64;
   for (int i = 0; i < kMaxAtOnce && !session.has_ended; ++i) {
-    std::array<char, kMaxNameBytes> said{};
+    std::array<char, kMaxPeerNameBytes> said{};
     base::UniqueFd file;
     bool is_file_lost = false;
     const ssize_t got = base::receive_message(session.channel.get(), said, file, MSG_DONTWAIT, &is_file_lost);

@@ -9,20 +9,23 @@ namespace heaptap::remote {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t kMaxKeptBytes = size_t{1} << 20;  // requests are few and short
+constexpr size_t kMaxKeptRequestBytes = size_t{1} << 20;  // requests are few and short
 constexpr std::chrono::milliseconds kShortestPause{100};
 constexpr std::chrono::milliseconds kLongestPause{2000};
 
 }  // namespace
 
 TargetLine::TargetLine(std::string name, std::vector<channel::Address> addresses, channel::Security security)
-    : name_(std::move(name)), addresses_(std::move(addresses)), security_(std::move(security)), link_(kMaxKeptBytes) {}
+    : name_(std::move(name)),
+      addresses_(std::move(addresses)),
+      security_(std::move(security)),
+      link_(kMaxKeptRequestBytes) {}
 
 TargetLine::TargetLine(std::string name, channel::Listener listener)
-    : name_(std::move(name)), listener_(std::move(listener)), link_(kMaxKeptBytes) {}
+    : name_(std::move(name)), listener_(std::move(listener)), link_(kMaxKeptRequestBytes) {}
 
 TargetLine::TargetLine(std::string name, RecordingFileReader file)
-    : name_(std::move(name)), file_(std::move(file)), link_(kMaxKeptBytes) {
+    : name_(std::move(name)), file_(std::move(file)), link_(kMaxKeptRequestBytes) {
   link_.set_up();
 }
 

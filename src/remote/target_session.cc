@@ -250,14 +250,14 @@ std::optional<uint64_t> address_without_row(const elf::FileBytes& bytes) {
 
 // The program's own rows for unwinding, before its first event; a host that has to look for long is heard later.
 void ask_for_rows(const collect::Program& program, HostLine& host) {
-  constexpr std::chrono::seconds kPatience{2};
+  constexpr std::chrono::seconds kGoodbye{2};
   const base::UniqueFd file(open(program.file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file) return;
   const elf::FileBytes bytes(file.get());
   const std::vector<uint8_t> id = elf::read_build_id(bytes);
   const std::string build_id(id.begin(), id.end());
   host.want_rows(build_id, program.file, address_without_row(bytes));
-  const TimePoint until = std::chrono::steady_clock::now() + kPatience;
+  const TimePoint until = std::chrono::steady_clock::now() + kGoodbye;
   while (!build_id.empty() && !host.rows()->is_answered(build_id)) {
     const auto message = host.await(Kind::kRows, 0, until);
     if (!message) return;

@@ -12,7 +12,7 @@
 namespace heaptap::report {
 namespace {
 
-constexpr size_t kMaxStacks = 8;
+constexpr size_t kMaxComparedStacks = 8;
 
 // "live: 1.0 KiB before, 3.0 KiB after: +2.0 KiB (+200.0%)."
 Finding total_finding(const Comparison& comparison, Figure figure) {
@@ -65,7 +65,7 @@ std::vector<Finding> findings_of(const Comparison& comparison) {
   if (comparison.sort != Figure::kLeakedBytes && comparison.change(Figure::kLeakedBytes))
     findings.push_back(total_finding(comparison, Figure::kLeakedBytes));
   findings.push_back({Severity::kInfo, FindingKind::kTotal, counts_text(comparison), {}});
-  for (uint32_t place = 0; place < comparison.stacks.size() && place < kMaxStacks; ++place) {
+  for (uint32_t place = 0; place < comparison.stacks.size() && place < kMaxComparedStacks; ++place) {
     if (comparison.stacks[place].state != StackState::kSame) findings.push_back(stack_finding(comparison, place));
   }
   for (const std::string& remark : remarks_of(comparison))

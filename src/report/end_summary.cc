@@ -34,12 +34,12 @@ using base::format_count;
 
 using Lines = std::vector<std::string>;
 
-constexpr std::string_view kPrefix = "heaptap: ";
-constexpr size_t kLeastRoom = 24;  // of a stack
+constexpr std::string_view kLinePrefix = "heaptap: ";
+constexpr size_t kLeastStackRoom = 24;  // of a stack
 constexpr size_t kMaxLines = 12;
 constexpr size_t kMaxRemarks = 3;
-constexpr size_t kMaxStacks = 5;
-constexpr size_t kMaxErrors = 3;
+constexpr size_t kMaxSummaryStacks = 5;
+constexpr size_t kMaxSummaryErrors = 3;
 constexpr size_t kMaxProcesses = 6;
 
 // What a program was before it became this one; null: nothing that was recorded.
@@ -143,7 +143,8 @@ Lines stack_lines(const Report& report, const FrameText& text, size_t most, size
     std::string line = fmt::format("  {} in {}{}  {}  ", bytes, counted(count.blocks, "block"),
                                    possible ? " (possibly)" : "", ids_text(row));
     const std::string labels = labels_behind(stack);
-    const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, line.size() + labels.size()));
+    const size_t room =
+        width == 0 ? 0 : std::max(kLeastStackRoom, width - std::min(width, line.size() + labels.size()));
     line += text.describe_site(report.list(stack.frames), room);
     line += labels;
     lines.push_back(std::move(line));
@@ -352,8 +353,9 @@ std::string render_end_summary(const Report& report, const RenderOptions& option
   const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
   const FrameText frames(report.frames, report.skipped, options.frames);
-  const Lines stacks = stack_lines(report, frames, kMaxStacks, options.width - std::min(options.width, kPrefix.size()));
-  Lines errors = error_lines(report, kMaxErrors);
+  const Lines stacks =
+      stack_lines(report, frames, kMaxSummaryStacks, options.width - std::min(options.width, kLinePrefix.size()));
+  Lines errors = error_lines(report, kMaxSummaryErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
   enum Part : size_t { kErrors, kRemarks, kStacks, kProcesses };
   const auto given = share<4>(room,
@@ -369,7 +371,7 @@ std::string render_end_summary(const Report& report, const RenderOptions& option
   }
   lines.push_back(next_line(report));
   return std::accumulate(lines.begin(), lines.end(), std::string(), [](std::string text, const std::string& line) {
-    return std::move(text) + std::string(kPrefix) + line + "\n";
+    return std::move(text) + std::string(kLinePrefix) + line + "\n";
   });
 }
 

@@ -23,7 +23,7 @@ constexpr size_t kMaxStacks = 8;
 constexpr size_t kMaxErrors = 8;
 
 // "allocated in make_buffer (leak.cc:11)"
-std::string place_of(const Report& report, const std::vector<FrameIndex>& frames) {
+std::string place_sentence(const Report& report, const std::vector<FrameIndex>& frames) {
   const model::Frame* const frame = telling_frame(report.list(frames), report.skipped);
   if (frame == nullptr) return "at an unknown place";
   return base::safe_text(fmt::format("in {} ({})", function_of(*frame, kNameWidth), location_of(*frame)));
@@ -130,7 +130,7 @@ class Findings {
       if (possible.bytes < report_.leaks.possible.bytes / kLeastShare) continue;
       add(Severity::kWarning, FindingKind::kLeak,
           fmt::format("{}, allocated {}, possibly lost{}.", amount_text(possible),
-                      place_of(report_, report_.stacks[stack].frames), growing(stack)),
+                      place_sentence(report_, report_.stacks[stack].frames), growing(stack)),
           stack);
     }
   }
@@ -162,7 +162,8 @@ class Findings {
       BlockCount lost = found.definite;
       lost += found.below;
       add(Severity::kBad, FindingKind::kLeak,
-          fmt::format("{}, allocated {}, lost{}{}.", amount_text(lost), place_of(report_, report_.stacks[stack].frames),
+          fmt::format("{}, allocated {}, lost{}{}.", amount_text(lost),
+                      place_sentence(report_, report_.stacks[stack].frames),
                       found.below.blocks == 0 ? "" : " with all that only they lead to", growing(stack)),
           stack);
     }
@@ -194,7 +195,7 @@ class Findings {
     const bool is_growing = grows(report_, stack);
     add(is_growing ? Severity::kWarning : Severity::kInfo, is_growing ? FindingKind::kGrowth : FindingKind::kReachable,
         fmt::format("{}, allocated {}, {}{}.", amount_text(report_.stacks[stack].leaks->reachable),
-                    place_of(report_, report_.stacks[stack].frames), holder(stack), growing(stack)),
+                    place_sentence(report_, report_.stacks[stack].frames), holder(stack), growing(stack)),
         stack);
   }
 
@@ -203,8 +204,8 @@ class Findings {
     for (const ErrorEntry& error : report_.errors) {
       if (count++ == kMaxErrors) break;
       const auto [noun, rest] = name_of(error);
-      std::string text = counted(error.count, noun) + rest + " " + place_of(report_, error.frames);
-      if (error.allocated) text += ", allocated " + place_of(report_, error.allocated->frames);
+      std::string text = counted(error.count, noun) + rest + " " + place_sentence(report_, error.frames);
+      if (error.allocated) text += ", allocated " + place_sentence(report_, error.allocated->frames);
       add(Severity::kBad, FindingKind::kBadFree, text + ".");
     }
     if (report_.errors.size() > kMaxErrors) {

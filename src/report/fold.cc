@@ -19,7 +19,7 @@ struct Word {
   std::string_view text;
 };
 
-std::vector<Word> words_of(std::string_view line) {
+std::vector<Word> split_into_words(std::string_view line) {
   std::vector<Word> words;
   while (!line.empty()) {
     Word word{.spaces = std::min(line.find_first_not_of(' '), line.size()), .text = {}};
@@ -55,7 +55,7 @@ size_t hanging_indent(const std::vector<Word>& words, size_t width) {
 std::string fold_line(std::string_view line, size_t width, std::string_view prefix) {
   if (shown_width(line) <= width || line.substr(prefix.size()).starts_with(kNextCommand)) return std::string(line);
   line.remove_prefix(prefix.size());
-  const std::vector<Word> words = words_of(line);
+  const std::vector<Word> words = split_into_words(line);
   const size_t room = width - std::min(shown_width(prefix), width);
   const std::string indent(hanging_indent(words, room), ' ');
   std::string text(prefix);

@@ -7,6 +7,7 @@
 #include "base/safe_text.h"
 #include "report/function_name.h"
 #include "report/telling_frame.h"
+#include "report/text_safe.h"
 
 namespace heaptap::report {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 constexpr size_t kSiteFrames = 3;
 constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();
 constexpr const char* kUnknown = "an unknown caller";
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_same_function(const model::Frame& one, const model::Frame& other) {
   return !one.function.empty() && one.function == other.function && one.module == other.module;

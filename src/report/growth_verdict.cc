@@ -70,7 +70,7 @@ std::string limit_text(const GrowthEntry& entry) {
   return fmt::format("+{}% of it: +{}", *entry.limit.percent, most);
 }
 
-std::string name_of(const GrowthLimit& limit) {
+std::string limit_name(const GrowthLimit& limit) {
   return limit.each_stack ? fmt::format("{} of each stack", name_of(limit.kind)) : name_of(limit.kind);
 }
 
@@ -140,7 +140,7 @@ std::string render_growth(const GrowthEntry& entry, const Ink& ink) {
   std::string totals;
   if (!entry.limit.each_stack)
     totals = fmt::format(" ({} -> {})", short_text(kind, entry.before), short_text(kind, entry.after));
-  const std::string line = fmt::format("{}: {}: {}{}, limit {}", outcome, name_of(entry.limit), growth_text(entry),
+  const std::string line = fmt::format("{}: {}: {}{}, limit {}", outcome, limit_name(entry.limit), growth_text(entry),
                                        totals, limit_text(entry));
   std::string text = (entry.broken() ? ink.red(line) : entry.unknown() ? ink.yellow(line) : line) + "\n";
   for (const ComparedStack& stack : entry.stacks) {

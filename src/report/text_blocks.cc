@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "report/function_name.h"
 #include "report/text_parts.h"
+#include "report/text_safe.h"
 
 namespace heaptap::report {
 
@@ -13,17 +14,15 @@ using base::format_bytes;
 
 namespace {
 
-constexpr size_t kMaxName = 64;
+constexpr size_t kMaxBlockName = 64;
 
 }  // namespace
 
 std::string short_safe(const std::string& name) {
-  return base::safe_text(short_name(without_defaults(name), kMaxName));
+  return base::safe_text(short_name(without_defaults(name), kMaxBlockName));
 }
 
 namespace {
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string thread_text(const NamedRoot& root) {
   if (root.thread == 0) return "";
@@ -31,30 +30,31 @@ std::string thread_text(const NamedRoot& root) {
   return fmt::format(" of thread {}{}", root.thread, name);
 }
 
-std::string variable_text(const NamedRoot& root) {
+std::string placed_variable(const NamedRoot& root) {
   std::string text = short_safe(root.name);
   if (!root.file.empty()) text += base::safe_text(fmt::format(" ({}:{})", base_name(root.file), root.line));
   return root.offset == 0 ? text : text + fmt::format(" +{}", root.offset);
 }
 
 std::string frame_text(const TextContext& context, const NamedRoot& root) {
-  return root.frame ? ", frame " + context.text.both(*root.frame, kMaxName) : fmt::format(", at {:#x}", root.address);
+  return root.frame ? ", frame " + context.text.both(*root.frame, kMaxBlockName)
+                    : fmt::format(", at {:#x}", root.address);
 }
 
 }  // namespace
 
 std::string block_text(const TextContext& context, const NamedBlock& block) {
   std::string type = block.type.empty() ? "" : "  " + short_safe(block.type);
-  if (!block.name.empty()) type += fmt::format("  \"{}\"", base::safe_text(cut_middle(block.name, kMaxName)));
+  if (!block.name.empty()) type += fmt::format("  \"{}\"", base::safe_text(cut_middle(block.name, kMaxBlockName)));
   return fmt::format("#b{}  {}{}  by {} from {} (stack #{})", block.number, format_bytes(block.size_bytes), type,
-                     block.function, context.text.both(block.caller, kMaxName), block.stack_id);
+                     block.function, context.text.both(block.caller, kMaxBlockName), block.stack_id);
 }
 
 std::string root_text(const TextContext& context, const NamedRoot& root) {
   const bool is_thread_local = root.kind == "thread-local";
   if (root.kind == "global" || is_thread_local) {
     const std::string thread = is_thread_local ? thread_text(root) : "";
-    if (!root.name.empty()) return root.kind + " " + variable_text(root) + thread;
+    if (!root.name.empty()) return root.kind + " " + placed_variable(root) + thread;
     const std::string what = is_thread_local ? "thread-local storage" : "global data";
     if (root.module.empty()) return what + thread + fmt::format(", at {:#x}", root.address);
     return what + thread + base::safe_text(fmt::format(", {}+{:#x}", base_name(root.module), root.offset));

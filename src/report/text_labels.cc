@@ -14,7 +14,7 @@ namespace {
 using base::format_bytes;
 using base::format_count;
 
-constexpr size_t kRows = 20;
+constexpr size_t kLabelRows = 20;
 
 std::string name_of(const LabelEntry& label) {
   if (label.is_pool) return label.pool.empty() ? "(no name)" : base::safe_text(label.pool);
@@ -44,7 +44,7 @@ std::string text_labels(const TextContext& context, const char* title) {
   if (has_leaks) columns.push_back({"LEAKED"});
   columns.push_back({title, Align::kLeft});
   TextTable table(std::move(columns), context.options.width);
-  const size_t shown = std::min(labels.size(), context.rows(kRows));
+  const size_t shown = std::min(labels.size(), context.rows(kLabelRows));
   for (size_t i = 0; i < shown; ++i) table.add(row_of(labels[i], has_leaks));
   std::string text = title_of(context) + "\n" + table.render(context.ink);
   if (shown != labels.size())

@@ -17,10 +17,11 @@ std::string more_text(const TextContext& context, size_t shown, uint64_t all) {
 }
 
 std::string entry_text(const TextContext& context, const RetainedEntry& entry) {
-  constexpr size_t kMaxName = 64;
+  constexpr size_t kMaxCallerName = 64;
   if (entry.block) return block_text(context, *entry.block);
   if (entry.stack_id != 0) {
-    return fmt::format("#{}  {} from {}", entry.stack_id, entry.function, context.text.both(entry.caller, kMaxName));
+    return fmt::format("#{}  {} from {}", entry.stack_id, entry.function,
+                       context.text.both(entry.caller, kMaxCallerName));
   }
   return entry.type.empty() ? "(unknown)" : short_safe(entry.type);
 }

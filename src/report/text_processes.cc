@@ -14,7 +14,7 @@ namespace {
 using base::format_bytes;
 using base::format_count;
 
-constexpr size_t kRows = 10;
+constexpr size_t kProcessRows = 10;
 
 std::string more_text(const TextContext& context, size_t shown, size_t all, const char* noun) {
   if (shown == all) return "";
@@ -67,7 +67,7 @@ std::string processes_text(const TextContext& context) {
   columns.insert(columns.end(), {{"PEAK"}, {"LEAKED"}, {"BLOCKS"}, {"END", Align::kLeft}, {"TRACE", Align::kLeft}});
   TextTable table(std::move(columns), context.options.width);
   const std::vector<const ProcessEntry*> processes = largest_first(context.report.processes);
-  const size_t shown = std::min(processes.size(), context.rows(kRows));
+  const size_t shown = std::min(processes.size(), context.rows(kProcessRows));
   for (size_t i = 0; i < shown; ++i) table.add(row_of(*processes[i], with_image));
   return table.render(context.ink) + more_text(context, shown, processes.size(), "trace");
 }
@@ -80,7 +80,7 @@ std::string text_programs(const TextContext& context) {
   TextTable table({{"PROGRAM", Align::kLeft}, {"PROCESSES"}, {"ALLOCATIONS"}, {"LARGEST PEAK"}, {"LEAKED"}, {"BLOCKS"}},
                   context.options.width);
   const std::vector<ProgramEntry> programs = programs_of(context.report.processes);
-  const size_t shown = std::min(programs.size(), context.rows(kRows));
+  const size_t shown = std::min(programs.size(), context.rows(kProcessRows));
   for (size_t i = 0; i < shown; ++i) table.add(row_of(programs[i]));
   return title_of(context) + "\n" + table.render(context.ink) + more_text(context, shown, programs.size(), "program") +
          remarks_of(context);

@@ -6,8 +6,9 @@
 #include "report/function_name.h"
 
 namespace heaptap::report {
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::string location_of(const model::Frame& frame) {
-  const auto base_name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   if (!frame.file.empty()) {
     return fmt::format("{}:{}", base_name(frame.file), frame.line);
   }

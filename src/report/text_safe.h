@@ -8,6 +8,9 @@
 
 namespace heaptap::report {
 
+// What stands behind the last / of a path.
+std::string base_name(const std::string& path);
+
 // "app.cpp:12", "libfoo.so+0x1234", or the address where no module is known.
 std::string location_of(const model::Frame& frame);
 

@@ -178,10 +178,10 @@ namespace {
 
 // "make_table at app.cc:12", behind the name that the program gave the block, where it did.
 std::string site_of(const TextContext& context, const BlockEntry& block) {
-  constexpr size_t kMaxName = 48;
+  constexpr size_t kMaxListName = 48;
   const std::string name =
-      block.name.empty() ? "" : fmt::format("\"{}\"  ", base::safe_text(cut_middle(block.name, kMaxName)));
-  return block.caller == kNoFrame ? name : name + context.text.both(context.report.frames[block.caller], kMaxName);
+      block.name.empty() ? "" : fmt::format("\"{}\"  ", base::safe_text(cut_middle(block.name, kMaxListName)));
+  return block.caller == kNoFrame ? name : name + context.text.both(context.report.frames[block.caller], kMaxListName);
 }
 
 }  // namespace

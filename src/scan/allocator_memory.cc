@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "scan/memory_reader.h"
+
 namespace heaptap::scan {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMaxMainHeapBytes = uint64_t{1} << 46;
 constexpr uint64_t kBins = 127;
 constexpr uint64_t kBinsWords = kBins * 2;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "scan/allocator_memory.h"
+#include "scan/memory_reader.h"
 
 namespace heaptap::scan {
 namespace {
@@ -17,7 +18,6 @@ constexpr uint64_t kLeastChunk = 32;
 constexpr uint64_t kFlags = 7;
 constexpr uint64_t kPreviousInUse = 1;
 constexpr uint64_t kIsMapped = 2;
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMaxHeapBytes = uint64_t{16} << 30;  // in all: the target is stopped meanwhile
 
 // Where chunks begin that threads' caches are in: counts and lists for 64 sizes, as 2.30 and later have them, and as before.

@@ -8,6 +8,9 @@
 
 namespace heaptap::scan {
 
+// Of the machines whose processes are scanned.
+constexpr uint64_t kPageBytes = 4096;
+
 class MemoryReader {
  public:
   MemoryReader() = default;

@@ -8,8 +8,6 @@
 namespace heaptap::scan {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
-
 // The addresses that pointers to blocks can have, that behind the cookie of an empty array too.
 base::AddressRange span_of(std::span<const model::ScannedBlock> blocks) {
   if (blocks.empty()) return {1, 1};

@@ -52,20 +52,21 @@ bool is_shared_memory(const process::Mapping& mapping) {
 
 // A database's file, say. To read all of it would hold the program up for long.
 bool is_large_file(const process::Mapping& mapping, process::ProcessMemory& memory) {
-  constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
-  if (mapping.range.size() <= kMaxBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:")) return false;
+  constexpr uint64_t kMaxTouchedBytes = uint64_t{256} << 20;
+  if (mapping.range.size() <= kMaxTouchedBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:"))
+    return false;
   uint64_t touched = 0;
   for (const base::AddressRange& part : memory.touched_ranges(mapping.range.begin, mapping.range.end))
     touched += part.size();
-  return touched > kMaxBytes;
+  return touched > kMaxTouchedBytes;
 }
 
 // As far as there is such a stack: what the program tells of it may be anything.
 std::vector<wire::StackArea> credible(std::span<const wire::StackArea> told, const std::vector<process::Mapping>& map) {
-  constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+  constexpr uint64_t kMaxAreaBytes = uint64_t{1} << 30;
   std::vector<wire::StackArea> stacks;
   for (wire::StackArea area : told) {
-    if (area.end <= area.begin || area.end - area.begin > kMaxBytes) continue;
+    if (area.end <= area.begin || area.end - area.begin > kMaxAreaBytes) continue;
     auto mapping =
         std::ranges::upper_bound(map, area.begin, {}, [](const process::Mapping& entry) { return entry.range.end; });
     uint64_t mapped = area.begin;
@@ -320,10 +321,10 @@ uint64_t RootFinder::live_from(const process::StoppedThread& thread) {
 
 // Below the stack pointer lies what earlier calls left, unless the function at `pc` keeps values there.
 bool RootFinder::may_use_red_zone(uint64_t pc) {
-  constexpr uint64_t kMaxBytes = 65536;
+  constexpr uint64_t kMaxFunctionBytes = 65536;
   const arch::Cpu* cpu = arch::cpu_of(process_.architecture());
   const base::AddressRange function = walk_.function_at(pc);
-  if (cpu == nullptr || function.size() == 0 || function.size() > kMaxBytes) return true;
+  if (cpu == nullptr || function.size() == 0 || function.size() > kMaxFunctionBytes) return true;
   std::vector<uint8_t> code(function.size());
   if (memory_.read(function.begin, code) != code.size()) return true;
   return cpu->may_use_red_zone(code, pc - function.begin);

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "scan/memory_reader.h"
+
 namespace heaptap::scan {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMaxStaticBytes = uint64_t{16} << 20;
 constexpr uint64_t kMaxModules = 65536;
 

@@ -25,7 +25,6 @@ class Vtables {
   [[nodiscard]] bool is_vtable(uint64_t address, MemoryReader& reader);
 
  private:
-  static constexpr uint64_t kPageBytes = 4096;
   static constexpr size_t kMaxPageWords = kPageBytes / sizeof(uint32_t);
   static constexpr size_t kWordsBefore = 2;               // of a vtable, in front of its address
   using Page = std::array<uint64_t, kMaxPageWords / 64>;  // a bit for each word that is a vtable's address

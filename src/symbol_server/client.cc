@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/byte_span.h"
 #include "symbol_server/name_bytes.h"
 
 namespace heaptap::symbol_server {
@@ -19,10 +20,6 @@ using control::Message;
 using symbols::SymbolLevel;
 
 constexpr size_t kMaxRowBytes = size_t{64} << 20;
-
-std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 base::Error wrong() { return base::make_error("what it answers makes no sense"); }
 
@@ -67,7 +64,7 @@ base::Result<Message> Client::next_message(channel::Time until) {
 base::Result<> Client::send(const Message& message, channel::Time until) {
   const std::string bytes = control::encode(message);
   for (size_t done = 0; done < bytes.size();) {
-    const size_t taken = connection_->write(bytes_of(bytes).subspan(done));
+    const size_t taken = connection_->write(base::bytes_of(bytes).subspan(done));
     done += taken;
     if (taken == 0) HEAPTAP_TRY(exchange(until));
   }
@@ -212,7 +209,7 @@ model::RowTable Client::rows_of(const std::string& build_id, std::optional<uint6
     }
     bytes += *piece;
   }
-  auto rows = model::decode_rows(bytes_of(bytes));
+  auto rows = model::decode_rows(base::bytes_of(bytes));
   if (!rows) give_up(wrong());
   return rows ? *std::move(rows) : model::RowTable{};
 }

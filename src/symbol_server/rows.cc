@@ -3,14 +3,11 @@
 #include <span>
 #include <string>
 
+#include "base/byte_span.h"
 #include "elf/row_maker.h"
 
 namespace heaptap::symbol_server {
 namespace {
-
-std::span<const uint8_t> bytes_of(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 wire::Architecture architecture_of(uint16_t machine) {
   for (const wire::Architecture each : wire::kArchitectures) {
@@ -23,8 +20,8 @@ wire::Architecture architecture_of(uint16_t machine) {
 
 model::RowTable rows_of(const symbols::FrameBytes& frames, std::optional<uint64_t> wanted) {
   return elf::make_rows({.architecture = architecture_of(frames.machine),
-                         .debug_frame = bytes_of(frames.debug_frame),
-                         .eh_frame = bytes_of(frames.eh_frame),
+                         .debug_frame = base::bytes_of(frames.debug_frame),
+                         .eh_frame = base::bytes_of(frames.eh_frame),
                          .eh_frame_address = frames.eh_frame_address},
                         wanted);
 }

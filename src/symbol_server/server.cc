@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "base/byte_span.h"
+
 namespace heaptap::symbol_server {
 namespace {
 
@@ -16,10 +18,6 @@ constexpr size_t kMaxClients = 32;
 constexpr std::chrono::seconds kLongestUnread{30};   // of an answer
 constexpr std::chrono::minutes kLongestSilence{10};  // of a client
 constexpr size_t kMaxNews = 100;
-
-std::span<const uint8_t> bytes_of(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 Message refusal_of(uint64_t number, const base::Error& error) {
   Fields fields;
@@ -99,7 +97,7 @@ bool Server::take(Client& client, const Message& message) {
 
 void Server::send(Client& client, channel::Time now) {
   while (!client.unsent.empty()) {
-    const size_t taken = client.connection.write(bytes_of(client.unsent));
+    const size_t taken = client.connection.write(base::bytes_of(client.unsent));
     if (taken == 0) break;
     client.unsent.erase(0, taken);
     client.active_at = now;

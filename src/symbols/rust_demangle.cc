@@ -15,7 +15,6 @@ struct Escape {
 constexpr Escape kEscapes[] = {{"SP", '@'}, {"BP", '*'}, {"RF", '&'}, {"LT", '<'},
                                {"GT", '>'}, {"LP", '('}, {"RP", ')'}, {"C", ','}};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 
 // The text between two '$'.

@@ -7,7 +7,7 @@
 namespace heaptap::symbols {
 namespace {
 
-constexpr uint32_t kDepthLimit = 128;
+constexpr uint32_t kNestingLimit = 128;
 constexpr uint32_t kStepLimit = 100000;  // back references can unfold exponentially
 constexpr size_t kOutputLimit = 32 * 1024;
 constexpr uint64_t kLifetimeLimit = 1024;
@@ -61,7 +61,6 @@ std::string_view basic_type(char tag) {
   }
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
@@ -71,7 +70,7 @@ bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 class RustV0::Nested {
  public:
   explicit Nested(RustV0& reader) : reader_(reader) {
-    if (++reader_.depth_ > kDepthLimit || ++reader_.steps_ > kStepLimit) reader_.give_up();
+    if (++reader_.depth_ > kNestingLimit || ++reader_.steps_ > kStepLimit) reader_.give_up();
   }
   ~Nested() { --reader_.depth_; }
   Nested(const Nested&) = delete;

@@ -8,6 +8,8 @@
 
 namespace heaptap::symbols {
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 class RustV0 {
  public:
   // `text` is what follows "_R", without a vendor's suffix. It must outlive this.

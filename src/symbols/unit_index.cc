@@ -8,7 +8,7 @@
 namespace heaptap::symbols {
 namespace {
 
-constexpr size_t kRangeLimit = 1 << 22;  // of one unit's functions, or of what is inlined into one function
+constexpr size_t kFunctionRangeLimit = 1 << 22;  // of one unit's functions, or of what is inlined into one function
 
 bool can_hold_functions(uint32_t tag) {
   switch (tag) {
@@ -135,7 +135,7 @@ bool UnitIndex::append_ranges(uint64_t die_offset, uint32_t depth, uint32_t valu
   Dwarf_Addr end = 0;
   ptrdiff_t position = 0;
   while ((position = dwarf_ranges(&*die, position, &base, &begin, &end)) > 0) {
-    if (ranges.size() >= kRangeLimit) return false;
+    if (ranges.size() >= kFunctionRangeLimit) return false;
     const base::AddressRange inside = code_.clip({begin, end});
     if (inside.end > inside.begin) {
       ranges.push_back({.begin = inside.begin, .end = inside.end, .depth = depth, .value = value});

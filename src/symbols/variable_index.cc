@@ -10,7 +10,7 @@
 namespace heaptap::symbols {
 namespace {
 
-constexpr size_t kUnitLimit = 1 << 22;
+constexpr size_t kVariableUnitLimit = 1 << 22;
 constexpr size_t kPlaceLimit = 1 << 23;
 
 // Operations that the location of a variable with a fixed place can begin with.
@@ -53,16 +53,16 @@ std::optional<uint64_t> operand_of(Dwarf_Attribute& location, const Dwarf_Op& op
   }
 }
 
-const char* string_of(Dwarf_Die& die, unsigned int attribute) {
+const char* integrated_string_of(Dwarf_Die& die, unsigned int attribute) {
   Dwarf_Attribute value;
   return dwarf_attr_integrate(&die, attribute, &value) == nullptr ? nullptr : dwarf_formstring(&value);
 }
 
 std::string name_of(Dwarf_Die& die) {
   for (const unsigned int attribute : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
-    if (const char* name = string_of(die, attribute)) return demangle(name);
+    if (const char* name = integrated_string_of(die, attribute)) return demangle(name);
   }
-  const char* name = string_of(die, DW_AT_name);
+  const char* name = integrated_string_of(die, DW_AT_name);
   return name == nullptr ? std::string() : name;
 }
 
@@ -134,7 +134,7 @@ VariableIndex::VariableIndex(Dwarf* dwarf, bool opens_others) {
   uint8_t unit_type = 0;
   Dwarf_Die die;
   Dwarf_Die split;
-  for (size_t i = 0; i < kUnitLimit; ++i) {
+  for (size_t i = 0; i < kVariableUnitLimit; ++i) {
     die = {};
     split = {};
     if (dwarf_get_units(dwarf, unit, &unit, nullptr, &unit_type, &die, opens_others ? &split : nullptr) != 0) break;

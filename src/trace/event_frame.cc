@@ -11,7 +11,7 @@ using model::EventKind;
 
 // Events a frame may hold: bounds what a damaged count can make a reader allocate.
 constexpr uint64_t kMaxEvents = 1u << 20;
-constexpr uint64_t kMaxBlocks = uint64_t{1} << 62;  // twice an age is a number
+constexpr uint64_t kMaxBlockNumber = uint64_t{1} << 62;  // twice an age is a number
 
 // In the column of releases; of what is above the lowest bit says which of the two it is.
 constexpr uint64_t kGuessed = 0;
@@ -260,7 +260,7 @@ bool EventFrameReader::begin(wire::VarintReader& in, const model::Tables& tables
                              bool with_addresses) {
   count_ = in.varint();
   first_block_ = next_block_ = last_named_ = in.varint();
-  if (!in.ok() || count_ > kMaxEvents || first_block_ == 0 || first_block_ > kMaxBlocks) return false;
+  if (!in.ok() || count_ > kMaxEvents || first_block_ == 0 || first_block_ > kMaxBlockNumber) return false;
   done_ = mark_ = bad_release_ = last_range_ = thread_run_ = 0;
   runs_left_ = count_;
   with_addresses_ = with_addresses;

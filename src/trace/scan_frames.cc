@@ -18,8 +18,8 @@ constexpr size_t kBlocksEach = 1 << 17;
 constexpr size_t kPointersEach = 1 << 18;
 constexpr size_t kRootsEach = 1 << 16;
 constexpr uint64_t kMaxEach = 1 << 20;  // a reader takes no more of anything from one frame
-constexpr uint64_t kMaxBlocks = 1u << 30;
-constexpr size_t kMaxNotes = 1000;
+constexpr uint64_t kMaxScanBlocks = 1u << 30;
+constexpr size_t kMaxScanNotes = 1000;
 constexpr size_t kMaxNoteBytes = 4096;  // of a name in one
 constexpr unsigned kMaxShift = 4;
 
@@ -33,7 +33,7 @@ std::string coded(model::Note note) {
 template <typename Make>
 bool read_notes(wire::VarintReader& in, std::vector<model::Note>& notes, Make make) {
   const uint64_t count = in.varint();
-  if (count > kMaxNotes) return false;
+  if (count > kMaxScanNotes) return false;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t bytes = in.varint();
     const uint8_t* from = in.bytes(bytes);
@@ -130,7 +130,7 @@ void ScanFrameWriter::write_head() {
   payload_.varint(scan_.pointers.size());
   payload_.varint(scan_.roots.size());
   payload_.varint(0);  // sentences, which stood in place of notes before 2.4
-  const size_t note_count = std::min(scan_.notes.size(), kMaxNotes);
+  const size_t note_count = std::min(scan_.notes.size(), kMaxScanNotes);
   payload_.varint(note_count);
   for (size_t i = 0; i < note_count; ++i) payload_.text(coded(scan_.notes[i]));
 }
@@ -153,7 +153,7 @@ bool read_scan_head(wire::VarintReader& in, ScanSummary& summary, bool has_notes
   summary.block_count = in.varint();
   summary.pointer_count = in.varint();
   summary.root_count = in.varint();
-  if (!in.ok() || summary.block_count > kMaxBlocks || summary.pointer_count > kAny32) return false;
+  if (!in.ok() || summary.block_count > kMaxScanBlocks || summary.pointer_count > kAny32) return false;
   facts.notes.clear();
   const bool has_sentences = read_notes(in, facts.notes, [](std::string_view text) {
     return model::Note{.kind = model::NoteKind::kText, .name = std::string(text)};

@@ -5,7 +5,7 @@
 namespace heaptap::trace {
 namespace {
 
-constexpr size_t kMaxNotes = 100;
+constexpr size_t kMaxListNotes = 100;
 
 bool is_scan(const std::vector<FramePlace>& frames, size_t at) {
   return at < frames.size() && frames[at].type == wire::FrameType::kScan;
@@ -24,7 +24,7 @@ ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes, 
                     const std::function<bool(const FramePlace&, wire::VarintReader&)>& read) {
   ScanList list;
   const auto note = [&](model::Note made) {
-    if (list.notes.size() < kMaxNotes) list.notes.push_back(std::move(made));
+    if (list.notes.size() < kMaxListNotes) list.notes.push_back(std::move(made));
   };
   for (size_t head = 0; head < frames.size();) {
     if (!is_scan(frames, head)) {

@@ -19,7 +19,7 @@ bool read_text(wire::VarintReader& in, std::string& text) {
 }
 
 // How many entries a payload may claim: each takes at least one byte.
-bool read_count(wire::VarintReader& in, uint64_t& count) {
+bool read_entry_count(wire::VarintReader& in, uint64_t& count) {
   count = in.varint();
   return in.ok() && count <= in.left();
 }
@@ -56,7 +56,7 @@ void write_modules(ByteBuffer& out, const std::vector<model::Module>& modules, s
 
 bool read_modules(wire::VarintReader& in, model::Tables& tables) {
   uint64_t count = 0;
-  if (!read_count(in, count)) return false;
+  if (!read_entry_count(in, count)) return false;
   for (uint64_t i = 0; i < count; ++i) {
     model::Module module;
     if (!read_text(in, module.path) || !read_text(in, module.build_id)) return false;
@@ -83,7 +83,7 @@ void write_codes(ByteBuffer& out, const std::vector<model::Code>& codes, size_t 
 
 bool read_codes(wire::VarintReader& in, model::Tables& tables) {
   uint64_t count = 0;
-  if (!read_count(in, count)) return false;
+  if (!read_entry_count(in, count)) return false;
   uint64_t previous = 0;
   for (uint64_t i = 0; i < count; ++i) {
     previous += static_cast<uint64_t>(in.signed_varint());
@@ -116,7 +116,7 @@ bool read_stacks(wire::VarintReader& in, model::Tables& tables) {
 
 bool read_stacks(wire::VarintReader& in, uint64_t code_count, std::vector<model::Stack>& stacks) {
   uint64_t count = 0;
-  if (!read_count(in, count)) return false;
+  if (!read_entry_count(in, count)) return false;
   const size_t first = stacks.size();
   base::make_room(stacks, first + count);
   bool sound = true;
@@ -156,7 +156,7 @@ bool read_sites(wire::VarintReader& in, model::Tables& tables) {
 
 bool read_sites(wire::VarintReader& in, const SiteLimits& limits, std::vector<model::Site>& sites) {
   uint64_t count = 0;
-  if (!read_count(in, count)) return false;
+  if (!read_entry_count(in, count)) return false;
   const size_t first = sites.size();
   base::make_room(sites, first + count);
   sites.resize(first + count, model::Site{});
@@ -200,7 +200,7 @@ void write_labels(ByteBuffer& out, const std::vector<model::Label>& labels, size
 
 bool read_labels(wire::VarintReader& in, model::Tables& tables) {
   uint64_t count = 0;
-  if (!read_count(in, count)) return false;
+  if (!read_entry_count(in, count)) return false;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t parent = in.varint();
     const uint64_t kind = in.varint();
@@ -226,7 +226,7 @@ void write_threads(ByteBuffer& out, const std::vector<model::Thread>& threads, s
 
 bool read_threads(wire::VarintReader& in, model::Tables& tables) {
   uint64_t count = 0;
-  if (!read_count(in, count)) return false;
+  if (!read_entry_count(in, count)) return false;
   for (uint64_t i = 0; i < count; ++i) {
     model::Thread thread;
     thread.number = static_cast<model::ThreadId>(in.varint());

@@ -44,7 +44,7 @@ TraceWriter::TraceWriter(std::string path, base::UniqueFd descriptor)
       event_writer_(kEventLevel) {}
 
 base::UniqueFd TraceWriter::open_for_reading() const {
-  return base::UniqueFd(open(fmt::format("/proc/self/fd/{}", descriptor_.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  return base::UniqueFd(open(base::path_of(descriptor_).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 base::Result<> TraceWriter::begin(const model::Capture& capture) {

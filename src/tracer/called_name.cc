@@ -11,7 +11,7 @@ namespace {
 // The function is called, but not by one of these names: by an allocator itself, or in a static program.
 constexpr auto kNoName = wire::Function::kCount;
 
-using Code = std::array<uint8_t, arch::Cpu::kMaxInstructionBytes>;
+using InstructionBytes = std::array<uint8_t, arch::Cpu::kMaxInstructionBytes>;
 
 // What an emulated instruction reads last; nothing is written.
 class ReadObserver final : public arch::TargetMemory {
@@ -59,7 +59,7 @@ uint64_t CalledName::slot_read_by(uint64_t at, std::span<const uint8_t> code, ar
 uint64_t CalledName::slot_of_jump(uint64_t at, arch::RegisterImage registers) {
   constexpr int kMaxInstructions = 3;
   for (int i = 0; i < kMaxInstructions; ++i) {
-    Code code;
+    InstructionBytes code;
     const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), code.size()));
     const arch::Instruction instruction = cpu_.decode(at, bytes);
     if (instruction.flow == arch::Flow::kIndirectJump) return slot_read_by(at, bytes, registers);
@@ -79,7 +79,7 @@ uint64_t CalledName::word(uint64_t at) {
 wire::Function CalledName::find_called(const Slots& slots, const arch::RegisterImage& registers, uint64_t function,
                                        uint64_t return_address) {
   for (uint64_t length = 2; length <= arch::Cpu::kMaxInstructionBytes; ++length) {
-    Code code;
+    InstructionBytes code;
     const uint64_t at = return_address - length;
     const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), length));
     const arch::Instruction instruction = cpu_.decode(at, bytes);

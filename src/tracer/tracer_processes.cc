@@ -18,7 +18,7 @@
 namespace heaptap::tracer {
 namespace {
 
-constexpr std::chrono::seconds kLongestPatience{2};
+constexpr std::chrono::seconds kMaxUnwatched{2};
 constexpr size_t kMaxUnsent = 100000;
 
 // Of the program that a thread of the process runs.
@@ -254,7 +254,7 @@ void Tracer::look_after_heaptap() {
   const bool is_needed = awaits_heaptap() || unsent_.size() >= kMaxUnsent;
   const auto status = is_needed ? process::read_thread_status(heaptap_) : std::nullopt;
   if (!status || status->state != 'T') heaptap_ran_at_ = now;
-  if (now - heaptap_ran_at_ < kLongestPatience) return;
+  if (now - heaptap_ran_at_ < kMaxUnwatched) return;
   if (unsent_.size() >= kMaxUnsent) return leave_all();
   give_up_questions(true);
   std::vector<pid_t> waiting;
