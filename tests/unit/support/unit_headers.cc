@@ -1,0 +1,1 @@
+// The file whose compilation makes the precompiled header; it has nothing of its own.
