@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/intervals.h"
 #include "base/own_limits.h"
 #include "collect/stop_signals.h"
 #include "process/process_status.h"
@@ -23,7 +24,7 @@ namespace {
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
-// heaptap's environment with the user's changes. What the agent needs comes last: it takes that off again.
+// heaptap's environment with the user's changes, without what is for heaptap alone. What the agent needs comes last: it takes that off again.
 std::vector<std::string> environment_for(const LaunchOptions& options) {
   std::vector<std::string> result;
   std::string preloaded;
@@ -40,7 +41,9 @@ std::vector<std::string> environment_for(const LaunchOptions& options) {
     }
     result.emplace_back(entry);
   };
-  for (char** entry = environ; *entry != nullptr; ++entry) add(*entry);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (name_of(*entry) != base::kIntervalsVariable) add(*entry);
+  }
   for (const std::string& entry : options.environment) add(entry);
   if (!options.agent_path.empty()) {
     std::string preload = std::string(wire::kPreloadVariable) + "=" + options.agent_path;

@@ -34,7 +34,7 @@ LocalRecording::LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<tra
 uint64_t LocalRecording::poll() {
   const uint64_t bytes = maker_.take_next();
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
-  if (now - last_write_ns_ > kLongestUnwrittenNs) {
+  if (now - last_write_ns_ > longest_unwritten_ns()) {
     maker_.write_frame();
     last_write_ns_ = now;
   }
@@ -43,7 +43,7 @@ uint64_t LocalRecording::poll() {
     // What takes long is done less often.
     constexpr uint64_t kRest = 50;
     const uint64_t end = base::clock_ns(CLOCK_MONOTONIC);
-    next_totals_ns_ = end + std::max(kLongestUnwrittenNs, (end - now) * kRest);
+    next_totals_ns_ = end + std::max(longest_unwritten_ns(), (end - now) * kRest);
   }
   return bytes;
 }

@@ -2,11 +2,13 @@
 // writes its trace differs: LocalRecording has both on this machine (local_recording.h); on two machines the target's side has the
 // log, and the host's the trace (remote/).
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/intervals.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "collect/process_scan.h"
@@ -21,7 +23,9 @@ namespace heaptap::collect {
 // Of the times of events in traces.
 inline constexpr uint64_t kTimeResolutionNs = 100'000;
 // So that a collector that dies takes little with it.
-inline constexpr uint64_t kLongestUnwrittenNs = 1'000'000'000;
+inline uint64_t longest_unwritten_ns() {
+  return static_cast<uint64_t>(std::chrono::nanoseconds(base::intervals().write).count());
+}
 
 struct RecordingFigures {
   uint64_t time_ns = 0;  // since the start of the capture

@@ -1,11 +1,8 @@
 #include "remote/connection_source.h"
 
+#include "base/intervals.h"
+
 namespace heaptap::remote {
-namespace {
-
-constexpr std::chrono::seconds kTryEvery{2};
-
-}  // namespace
 
 std::optional<channel::Connection> Acceptor::next(bool /*is_alone*/, TimePoint /*now*/) { return listener_.next(); }
 
@@ -21,7 +18,7 @@ void Connector::proceed(TimePoint /*now*/) {}
 
 std::optional<channel::Connection> Connector::next(bool is_alone, TimePoint now) {
   if (!is_alone || now < next_try_) return std::nullopt;
-  next_try_ = now + kTryEvery;
+  next_try_ = now + base::intervals().retry;
   auto made = channel::Connection::connect(address_, security_, {}, now);
   return made ? std::optional(*std::move(made)) : std::nullopt;
 }

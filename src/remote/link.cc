@@ -1,7 +1,9 @@
 #include "remote/link.h"
 
+#include <chrono>
 #include <utility>
 
+#include "base/intervals.h"
 #include "remote/message_fields.h"
 
 namespace heaptap::remote {
@@ -70,7 +72,8 @@ void Link::proceed(TimePoint now) {
   if (!line_.is_sound()) return drop("what came from there is not heaptap's protocol");
   if (connection_->is_gone()) return drop(connection_->why());
   if (connection_->is_ready() && line_.is_silent(now)) {
-    drop(base::make_error("nothing was heard from there for {} s", kLongestSilence.count()).message);
+    const auto silence = std::chrono::ceil<std::chrono::seconds>(base::intervals().silence);
+    drop(base::make_error("nothing was heard from there for {} s", silence.count()).message);
   }
 }
 

@@ -152,7 +152,8 @@ bool ReliableLine::is_report_due(TimePoint now) const {
 bool ReliableLine::has_outgoing(TimePoint now) const {
   if (!is_connected_) return false;
   if (!urgent_.empty()) return true;
-  return is_resumed_ && (next_unsent_ < kept_.size() || is_report_due(now) || now - said_at_ >= kHeartbeatEvery);
+  return is_resumed_ &&
+         (next_unsent_ < kept_.size() || is_report_due(now) || now - said_at_ >= base::intervals().heartbeat);
 }
 
 std::string ReliableLine::take_outgoing(size_t most, TimePoint now) {
@@ -165,7 +166,7 @@ std::string ReliableLine::take_outgoing(size_t most, TimePoint now) {
       unreported_bytes_ = 0;
     }
     while (bytes.size() < most && next_unsent_ < kept_.size()) bytes += kept_[next_unsent_++];
-    if (bytes.empty() && now - said_at_ >= kHeartbeatEvery) {
+    if (bytes.empty() && now - said_at_ >= base::intervals().heartbeat) {
       bytes = encode(Message{.kind = Kind::kHeartbeat, .number = 0, .fields = {}});
     }
   }

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/intervals.h"
 #include "control/message.h"
 
 namespace heaptap::remote {
@@ -20,8 +21,6 @@ namespace heaptap::remote {
 using TimePoint = std::chrono::steady_clock::time_point;
 
 inline constexpr size_t kSessionBytes = 16;
-inline constexpr std::chrono::seconds kHeartbeatEvery{2};   // where nothing else is sent
-inline constexpr std::chrono::seconds kLongestSilence{10};  // of an end that is there
 inline constexpr size_t kMaxMessageBytes = size_t{1} << 20;
 
 // What a connection begins with.
@@ -76,7 +75,7 @@ class ReliableLine {
   // What came is no message of this protocol.
   [[nodiscard]] bool is_sound() const { return is_sound_ && reader_.is_sound(); }
   // Nothing came for so long that nobody is there any more.
-  [[nodiscard]] bool is_silent(TimePoint now) const { return now - heard_at_ > kLongestSilence; }
+  [[nodiscard]] bool is_silent(TimePoint now) const { return now - heard_at_ > base::intervals().silence; }
 
   // Messages that the other end doesn't have yet, as far as is known.
   [[nodiscard]] size_t unconfirmed() const { return kept_.size(); }

@@ -137,7 +137,7 @@ void RemoteRecording::cut_off() {
 uint64_t RemoteRecording::poll() {
   take_received();
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
-  if (now - last_write_ns_ > collect::kLongestUnwrittenNs) (void)write_frame();
+  if (now - last_write_ns_ > collect::longest_unwritten_ns()) (void)write_frame();
   return 0;  // when more comes, the line tells
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/intervals.h"
 #include "base/safe_text.h"
 
 namespace heaptap::remote {
@@ -11,7 +12,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr size_t kMaxKeptRequestBytes = size_t{1} << 20;  // requests are few and short
 constexpr std::chrono::milliseconds kShortestPause{100};
-constexpr std::chrono::milliseconds kLongestPause{2000};
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void TargetLine::accept_connection(TimePoint now) {
 
 void TargetLine::begin_connection(TimePoint now) {
   next_try_ = now + pause_;
-  pause_ = std::min(pause_ * 2, kLongestPause);
+  pause_ = std::min(pause_ * 2, base::intervals().retry);
   const channel::Address& address = addresses_[next_address_++ % addresses_.size()];
   auto connection = channel::Connection::connect(address, security_, {}, now);
   if (connection) return link_.take(*std::move(connection), true, now);

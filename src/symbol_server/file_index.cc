@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/intervals.h"
 #include "elf/object_file.h"
 
 namespace heaptap::symbol_server {
@@ -21,7 +22,6 @@ constexpr size_t kMaxFiles = 200'000;  // ELF files with a build-id
 constexpr size_t kMaxOfOneId = 8;
 constexpr size_t kMaxFolders = 200'000;
 constexpr unsigned kMaxDepth = 64;
-constexpr std::chrono::seconds kLeastPause{2};
 constexpr int kPauseByTime = 10;  // times as long as a look takes
 
 struct CloseFolder {
@@ -51,7 +51,7 @@ void FileIndex::look_through() {
   ++looks_;
   for (size_t folder = 0; folder < folders_.count(); ++folder) look_into({folder, ""}, 0);
   const Clock::time_point now = now_();
-  next_look_ = now + std::max<Clock::duration>(kLeastPause, (now - began) * kPauseByTime);
+  next_look_ = now + std::max<Clock::duration>(base::intervals().look, (now - began) * kPauseByTime);
 }
 
 void FileIndex::look_into(const FilePlace& place, unsigned depth) {
@@ -110,7 +110,7 @@ bool FileIndex::may_have_changed() {
   if (began < next_look_) return false;
   const bool changed = has_changed();
   const Clock::time_point now = now_();
-  next_look_ = now + std::max<Clock::duration>(kLeastPause, (now - began) * kPauseByTime);
+  next_look_ = now + std::max<Clock::duration>(base::intervals().look, (now - began) * kPauseByTime);
   return changed;
 }
 

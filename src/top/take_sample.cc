@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string>
 #include <utility>
 
+#include "base/intervals.h"
 #include "base/units.h"
 #include "report/frame_text.h"
 #include "report/function_name.h"
@@ -107,10 +109,11 @@ live::Figures figures_of(const model::Capture& capture) {
 // What is recorded comes to the trace in frames, once a second or so: counts that were taken a second apart may be those of the same
 // moment, or of two seconds. Where something was allocated, the last event says of which; where nothing was, a while ago is certain.
 uint64_t counted_until(const report::Report& report, const live::Figures& figures, const live::Freshness& freshness) {
-  constexpr uint64_t kLongestUnwrittenNs = 1'500'000'000;
+  const std::chrono::nanoseconds unwritten = base::intervals().write * 3 / 2;
   if (!report.has_events) return figures.time_ns;
   if (freshness.is_behind()) return report.last_event_ns;
-  return std::max(report.last_event_ns, figures.time_ns - std::min(figures.time_ns, kLongestUnwrittenNs));
+  return std::max(report.last_event_ns,
+                  figures.time_ns - std::min(figures.time_ns, static_cast<uint64_t>(unwritten.count())));
 }
 
 analysis::Query sample_query(const SampleRequest& request, analysis::Query query, bool is_live) {

@@ -4,12 +4,12 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import HEAPTAP, LONG, built
+from waiting import ended, wait_for
 
 PROGRAM = """
 #include <stdio.h>
@@ -44,10 +44,12 @@ class Aggregate(heaptap_test.TestCase):
         subprocess.run(["cc", "-O0", "-o", self.program, source], check=True)
         self.trace = self.folder / "trace.htap"
 
-    def start(self, *arguments, options=()):
+    def start(self, *arguments, options=(), env=None):
         command = [HEAPTAP, "run", "-q", "--aggregate", *options, "-o", self.trace, "--", self.program, *arguments]
-        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE)
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, env=env)
         self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(heaptap_test.end, process)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         return process
 
@@ -72,23 +74,18 @@ class Aggregate(heaptap_test.TestCase):
         self.assertIn(b"not kept with --aggregate", refused.stderr)
 
     def test_totals_outlive_a_program_that_is_killed(self):
-        process = self.start("1000", "60")
+        process = self.start("1000", "100000")
         target = heaptap_test.descendants(process.pid)
         os.kill(target[-1], signal.SIGKILL)
-        self.assertEqual(process.wait(timeout=heaptap_test.TIMEOUT_S), 137)
+        self.assertEqual(ended(process), 137)
         by_function = {stack["frames"][0]["function"]: stack for stack in self.show("summary")["stacks"]}
         self.assertEqual(by_function["f0"]["live_blocks"], 500)
         self.assertEqual(by_function["f1"]["live_bytes"], 500 * 40)
 
     def test_a_collector_that_is_killed_leaves_its_last_look(self):
-        process = self.start("1000", "60")
+        process = self.start("1000", "100000", env=heaptap_test.sooner(write="20ms"))
         target = heaptap_test.descendants(process.pid)
-        report = {"stacks": []}
-        for _ in range(2000):
-            time.sleep(0.1)  # the collector looks once a second
-            report = self.show("summary")
-            if report["stacks"]:
-                break
+        wait_for("a look of the collector is in the trace", lambda: self.show("summary")["stacks"], state=process)
         process.kill()
         process.wait()
         os.kill(target[-1], signal.SIGKILL)

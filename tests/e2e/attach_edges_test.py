@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -17,6 +16,7 @@ import heaptap_test
 from attach_test import Attached, Obeying
 from heaptap_test import LONG, built, heaptap, summary
 from process_image import Image
+from waiting import at_any_moment, ended, until_it_woke, wait_for
 
 PTRACE_SEIZE = 0x4206
 
@@ -176,9 +176,9 @@ class Edges(heaptap_test.TestCase):
         rounds = 200 if LONG else 30
         for number in range(rounds):
             target = subprocess.Popen([built("one_leak")] if number % 2 else [built("many_threads")], stdout=subprocess.DEVNULL)
-            time.sleep(random.random() * 0.004)
+            at_any_moment(random, 0.004)
             outcome = heaptap("attach", "-o", self.trace, "--force", target.pid, timeout_s=heaptap_test.TIMEOUT_S)
-            status = target.wait(timeout=heaptap_test.TIMEOUT_S)
+            status = ended(target)
             self.assertEqual(status, 3 if number % 2 else 0, str(outcome))
             self.assertIn(outcome.status, (0, 125), str(outcome))
             if outcome.status == 125:
@@ -195,7 +195,7 @@ class Edges(heaptap_test.TestCase):
     def assert_its_child_is_unharmed(self, target):
         target.stdin.write("go on\n")
         self.assertEqual(target.stdout.readline(), "child 7\n")
-        self.assertEqual(target.wait(timeout=heaptap_test.TIMEOUT_S), 0)
+        self.assertEqual(ended(target), 0)
 
     def test_left_in_the_middle_of_a_fork(self):
         for number in (signal.SIGINT, signal.SIGKILL):
@@ -206,9 +206,8 @@ class Edges(heaptap_test.TestCase):
                 self.assertEqual(target.stdout.readline(), "held up\n")
                 attached.process.send_signal(number)
                 # Its copy has breakpoints: a tracer that doesn't mind is gone soon.
-                until = time.monotonic() + (8 if LONG else 1)
-                while tracer_of(target.pid) != 0 and time.monotonic() < until:
-                    time.sleep(0.01)
+                if tracer := tracer_of(target.pid):
+                    until_it_woke(tracer, 20)
                 self.assert_its_child_is_unharmed(target)
                 self.assertEqual(attached.wait().status, 0 if number == signal.SIGINT else 137)
 
@@ -232,8 +231,7 @@ class Edges(heaptap_test.TestCase):
         self.addCleanup(os.waitpid, other, 0)
         outside.stdin.write(b"\n")
         outside.stdin.flush()
-        while os.path.exists(f"/proc/{first}/exe"):
-            time.sleep(0.001)
+        wait_for("its memory is gone", lambda: not os.path.exists(f"/proc/{first}/exe"), state=first)
         outcome = heaptap("attach", "-o", self.trace, first)
         self.assertEqual(outcome.status, 125, str(outcome))
         self.assertRegex(outcome.stderr.decode(), f"process {first}.*ended")
@@ -245,12 +243,12 @@ class Edges(heaptap_test.TestCase):
         file.write_text(script)
         for number in range(40 if LONG else 8):
             target = subprocess.Popen(["sh", file, "300"], stdout=subprocess.DEVNULL)
-            time.sleep(random.random() * 0.01)
+            at_any_moment(random, 0.01)
             options = ["-e"] if number % 2 else []
             outcome = heaptap("attach", *options, "--duration", "200ms", "-o", self.folder / f"{number}-%p.htap", "--force", target.pid,
                               timeout_s=heaptap_test.TIMEOUT_S)
             self.assertIn(outcome.status, (0, 125), str(outcome))
-            self.assertEqual(target.wait(timeout=heaptap_test.TIMEOUT_S), 7, str(outcome))
+            self.assertEqual(ended(target), 7, str(outcome))
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+# CTEST PROCESSORS 2
 """Attaches by ptrace to a program that does all at once (tests/targets/processes/busy.c), and lets it go or dies: the program goes on
 as it was, with its code, mappings, signals and outcomes. HEAPTAP_LONG=1: a thousand times, killed two hundred times."""
 import os
@@ -6,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -15,6 +15,7 @@ import expectations
 import heaptap_test
 from heaptap_test import HEAPTAP, LONG, TARGETS, summary
 from process_image import Image, code_of_files, status, threads, tracers
+from waiting import at_any_moment, ended, finished, wait_for
 
 ROUNDS = 1000 if LONG else 30
 KILLS = 200 if LONG else 15
@@ -39,7 +40,7 @@ class Busy:
 
     def finish(self):
         """Its status and what it says of itself."""
-        out, _ = self.process.communicate(b"end\n", timeout=heaptap_test.TIMEOUT_S)
+        out, _ = finished(self.process, b"end\n")
         return self.process.returncode, out
 
 
@@ -54,7 +55,7 @@ class AttachStress(heaptap_test.TestCase):
         try:
             found = busy.image.differences()
         except OSError:
-            busy.process.wait(10)  # it has ended
+            ended(busy.process)  # it has ended
         code = busy.process.poll()
         if code is not None:
             self.fail(f"{after}: the program ended with {code}: {busy.process.stdout.read()}")
@@ -129,7 +130,7 @@ class AttachStress(heaptap_test.TestCase):
             self.assertGreater(report["totals"]["allocations"], 0)
             found = {kind: report["totals"][kind] for kind in ("mismatched_frees", "bad_frees", "double_frees")}
             self.assertEqual(found, dict.fromkeys(found, 0), f"round {number}: {report['errors']}")
-        self.assertEqual((process.communicate(b"end\n", timeout=60)[0], process.returncode), (b"ended\n", 0))
+        self.assertEqual((finished(process, b"end\n")[0], process.returncode), (b"ended\n", 0))
 
     def test_several_at_once(self):
         programs = [Busy(self) for _ in range(3)]
@@ -147,7 +148,7 @@ class AttachStress(heaptap_test.TestCase):
         for number in range(KILLS):
             heaptap = subprocess.Popen([HEAPTAP, "attach", "--via", "ptrace", "-q", "--force", "-o", self.trace, "-p", str(busy.pid)],
                                        stderr=subprocess.PIPE)
-            time.sleep(chance.random() ** 2 * 0.4)
+            at_any_moment(chance, 0.4, 2)
             heaptap.kill()
             heaptap.communicate()
             self.assert_as_before(busy, f"killed {number} times")
@@ -160,21 +161,17 @@ class AttachStress(heaptap_test.TestCase):
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self.addCleanup(heaptap_test.end, heaptap)
             self.assertEqual(heaptap.stdout.readline(), b"ready\n")
-            program = next(pid for pid in heaptap_test.descendants(heaptap.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/busy"))
+            program = next(pid for pid in heaptap_test.descendants(heaptap.pid) if heaptap_test.executable(pid).endswith("/busy"))
             heaptap.kill()
-            end = time.monotonic() + heaptap_test.TIMEOUT_S
-            while tracers(program) and time.monotonic() < end:
-                time.sleep(0.01)
-            self.assertEqual(tracers(program), set(), f"killed {number} times")
+            wait_for(f"nobody traces it, killed {number} times", lambda: not tracers(program), state=program)
             self.assertEqual(code_of_files(program), as_it_is)
-            self.assertEqual(heaptap.communicate(b"end\n", timeout=heaptap_test.TIMEOUT_S)[0], b"all is well\n")
+            self.assertEqual(finished(heaptap, b"end\n")[0], b"all is well\n")
 
     def test_a_stopped_program_stays_stopped(self):
         # SIGSTOP and SIGCONT alone end waits that have a time limit (signal(7)).
         busy = Busy(self, "", "calm")
         os.kill(busy.pid, signal.SIGSTOP)
-        while status(busy.pid, busy.pid)["State"][0] != "T":
-            time.sleep(0.001)
+        wait_for("it is stopped", lambda: status(busy.pid, busy.pid)["State"][0] == "T", state=busy.pid)
         outcome = self.attach([busy.pid], 0.05)
         self.assertEqual(outcome.status, 0, str(outcome))
         self.assertTrue(status(busy.pid, busy.pid)["State"].startswith("T "), status(busy.pid, busy.pid)["State"])

@@ -8,13 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, summary
 from process_image import Image
+from waiting import finished, wait_for
 
 
 class Obeying:
@@ -37,16 +37,16 @@ class Obeying:
         return self.process.stdout.readline().strip()
 
     def finish(self):
-        self.process.communicate(timeout=heaptap_test.TIMEOUT_S)
+        finished(self.process)
         return self.process.returncode
 
 
 def wait_for_status(pid, name, value):
     """Until the kernel says so of the process."""
-    until = time.monotonic() + heaptap_test.TIMEOUT_S
-    while not re.search(rf"^{name}:\s+{value}", pathlib.Path(f"/proc/{pid}/status").read_text(), re.MULTILINE):
-        assert time.monotonic() < until, f"{name} is not {value}"
-        time.sleep(0.005)
+    def is_so():
+        return re.search(rf"^{name}:\s+{value}", pathlib.Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+
+    wait_for(f"{name} of {pid} is {value}", is_so, state=pid)
 
 
 class Attached:
@@ -69,7 +69,7 @@ class Attached:
         self.process.communicate()
 
     def wait(self):
-        out, err = self.process.communicate(timeout=heaptap_test.TIMEOUT_S)
+        out, err = finished(self.process)
         return heaptap_test.Outcome(heaptap_test.shell_status(self.process.returncode), out, self.said.encode() + err)
 
     def stop(self, number=signal.SIGINT):
@@ -352,7 +352,7 @@ class Attach(heaptap_test.TestCase):
                 process.stdin.flush()
                 self.assertEqual(process.stdout.readline(), "pairs 0\n")
                 self.assertEqual(target.tell("exit", 1), "")
-                _, err = process.communicate(timeout=heaptap_test.TIMEOUT_S)
+                _, err = finished(process)
                 self.assertEqual(process.returncode, 6, err)
                 traces = {summary(trace)["target"]["pid"]: summary(trace) for trace in self.folder.glob("*.htap") if not trace.is_symlink()}
                 self.assertEqual(len(traces), 2, err)
@@ -520,7 +520,7 @@ class Run(heaptap_test.TestCase):
         process.stdout.readline()
         program = next(pid for pid in heaptap_test.descendants(process.pid) if os.readlink(f"/proc/{pid}/exe") == str(built("obeys")))
         wait_for_status(program, "TracerPid", r"0\n")
-        out, err = process.communicate("pairs 1000\nexit 5\n", timeout=heaptap_test.TIMEOUT_S)
+        out, err = finished(process, "pairs 1000\nexit 5\n")
         self.assertEqual((process.returncode, out), (5, "pairs 0\n"), err)
         self.assertIn("recorded with ptrace: --duration", err)
         self.assertLess(summary(self.trace)["totals"]["allocations"], 1000)
@@ -540,7 +540,7 @@ class Run(heaptap_test.TestCase):
         self.addCleanup(lambda: (heaptap_test.end(process), process.communicate()))
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=heaptap_test.TIMEOUT_S)
+        finished(process)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertEqual(summary(self.trace)["target"]["exit"]["signal"], signal.SIGTERM)
 

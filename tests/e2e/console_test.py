@@ -5,19 +5,18 @@ import os
 import pathlib
 import pty
 import re
-import select
 import signal
 import struct
 import subprocess
 import sys
 import termios
 import threading
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, run
+from waiting import ended, read_until
 
 PROMPT = "> "
 
@@ -34,7 +33,7 @@ class Terminal:
                                         cwd=test.folder, env=variables, start_new_session=True,
                                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(outer)
-        self.text = ""
+        self.came = b""
         test.addCleanup(self.close)
 
     def close(self):
@@ -50,18 +49,13 @@ class Terminal:
 
     def until(self, wanted):
         """What comes, to the end of `wanted`, a regular expression."""
-        end = time.monotonic() + heaptap_test.TIMEOUT_S
-        while (found := re.search(wanted, self.text)) is None:
-            if not select.select([self.read_end], [], [], max(0, end - time.monotonic()))[0]:
-                raise AssertionError(f"{wanted!r} didn't come: {self.text!r}")
-            try:
-                piece = os.read(self.read_end, 65536)
-            except OSError:
-                piece = b""
-            if not piece:
-                raise AssertionError(f"ended without {wanted!r}: {self.text!r}")
-            self.text += piece.decode(errors="replace")
-        before, self.text = self.text[: found.end()], self.text[found.end():]
+        def found(came):
+            return re.search(wanted, came.decode(errors="replace"))
+
+        self.came = read_until(self.read_end, repr(wanted), found, state=self.process, so_far=self.came)
+        text = self.came.decode(errors="replace")
+        end = found(self.came).end()
+        before, self.came = text[:end], text[end:].encode()
         return before.replace("\r", "")
 
     def ask(self, line):
@@ -71,7 +65,7 @@ class Terminal:
         return self.until(r"> $")
 
     def status(self):
-        return heaptap_test.shell_status(self.process.wait(timeout=heaptap_test.TIMEOUT_S))
+        return heaptap_test.shell_status(ended(self.process))
 
 
 class TraceCase(heaptap_test.TestCase):
@@ -324,7 +318,7 @@ class OnATerminal(TraceCase):
         other = os.dup(terminal.read_end)
         os.close(terminal.read_end)
         os.close(other)
-        terminal.process.wait(timeout=heaptap_test.TIMEOUT_S)
+        ended(terminal.process)
         terminal.read_end = os.open("/dev/null", os.O_RDONLY)
 
     def test_no_home_for_a_history(self):
@@ -450,7 +444,7 @@ class GoingOn(heaptap_test.TestCase):
 
     def test_a_signal_is_sent(self):
         self.said("kill TERM")
-        self.recorder.wait(timeout=heaptap_test.TIMEOUT_S)
+        ended(self.recorder)
 
     def test_ctrl_c_never_reaches_the_program(self):
         terminal = Terminal(self, self.pid)
@@ -467,7 +461,7 @@ class GoingOn(heaptap_test.TestCase):
 
     def test_it_is_found_by_the_path_of_its_socket(self):
         folders = [pathlib.Path(folder) for folder in (os.environ.get("XDG_RUNTIME_DIR", "") + "/heaptap", f"/tmp/heaptap-{os.geteuid()}")]
-        socket = next(path for folder in folders if folder.is_dir() for path in folder.iterdir() if str(self.recorder.pid) in path.name)
+        socket = next(path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.stem == str(self.recorder.pid))
         terminal = Terminal(self, socket)
         terminal.until(f"{self.pid}> $")
         self.assertIn(f"cat (pid {self.pid}): running", terminal.ask("status"))

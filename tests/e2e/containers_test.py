@@ -10,6 +10,7 @@ import container
 import far
 import heaptap_test
 from heaptap_test import heaptap, summary
+from waiting import wait_for
 
 LIBRARY = r"""
 #include <stdlib.h>
@@ -102,7 +103,7 @@ class Containers(heaptap_test.TestCase):
         inner = container.Container(self, self.root, "/app/sensor")
         root = self.sidecar(inner, "serve", "/tmp/far.sock", "-q")
         socket = root / "tmp/far.sock"
-        far.wait_for(socket.exists, "the sidecar serves")
+        wait_for("the sidecar serves", lambda: far.listens(inner.pid, "/tmp/far.sock"), state=inner.process)
         self.check(self.attach(1, "-H", socket), inner.pid)  # the container's first process, as the sidecar sees it
         self.assertIsNone(inner.process.poll())
 

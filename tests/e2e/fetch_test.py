@@ -16,6 +16,7 @@ import heaptap_test
 import terminal
 from bad_network import BadNetwork
 from heaptap_test import heaptap, summary
+from waiting import ended, wait_for
 
 # The padding is a file's size that takes a while.
 SOURCE = r"""
@@ -277,7 +278,7 @@ class Fetched(TestCase):
                 self.assertNotIn(b"isn't fetched", done.stderr)
                 self.assert_names()
                 self.assertEqual(self.cached_path(self.hidden / "taker").read_bytes(), self.content)
-                self.assertEqual(target.wait(timeout=heaptap_test.TIMEOUT_S), 7)
+                self.assertEqual(ended(target), 7)
 
     def test_who_takes_over_may_want_none(self):
         with self.recording("100"):
@@ -295,10 +296,10 @@ class Fetched(TestCase):
 
     def test_files_that_nobody_wants_are_closed(self):
         with self.recording() as target:
-            far.wait_for(lambda: self.keeps_it_open(target), "it is kept for a host")
+            wait_for("it is kept for a host", lambda: self.keeps_it_open(target), state=target)
             host = subprocess.Popen([heaptap_test.HEAPTAP, "connect", self.address, "-q", "--no-fetch", "-o", self.trace], cwd=self.folder)
             try:
-                far.wait_for(lambda: not self.keeps_it_open(target), "the host wants none")
+                wait_for("the host wants none", lambda: not self.keeps_it_open(target), state=target)
                 self.assertIsNone(host.poll())
                 self.assertIsNone(target.poll())
             finally:

@@ -6,12 +6,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap
+from waiting import ended, wait_for
 
 # Does what each line of its input says: `keep N` allocates, `exec` executes this program again, `fork` has a child do that.
 STEPS = r"""
@@ -85,7 +85,7 @@ class Images(heaptap_test.TestCase):
 
     def finish(self, process):
         process.stdin.close()
-        self.assertEqual(process.wait(timeout=heaptap_test.TIMEOUT_S), 0, process.stderr.read())
+        self.assertEqual(ended(process), 0, process.stderr.read())
 
     def mark(self, name):
         outcome = heaptap("mark", self.pid, name)
@@ -171,7 +171,7 @@ class Images(heaptap_test.TestCase):
         for expected in ("image 7\n", "done\n"):
             self.assertEqual(process.stdout.readline(), expected)
         process.stdin.close()
-        process.wait(timeout=heaptap_test.TIMEOUT_S)
+        ended(process)
         outcome = heaptap("show", "top", "--image", "1", self.index())
         self.assertEqual(outcome.status, 2, str(outcome))
         self.assertIn(b"--process", outcome.stderr)
@@ -208,13 +208,13 @@ class Images(heaptap_test.TestCase):
 
     def test_marks_at_an_interval_go_on(self):
         process = self.start("--mark-every", "5ms")
-        end = time.monotonic() + heaptap_test.TIMEOUT_S
-        numbers = []
+        def marks():
+            return len(heaptap("console", self.pid, "-x", "marks").stdout.splitlines()[1:])
+
+        known = 0
         for image in (1, 2, 3):
-            known = len(numbers)
-            while len(numbers) < known + 2 and time.monotonic() < end:
-                said = heaptap("console", self.pid, "-x", "marks").stdout.decode()
-                numbers = [int(line.split()[0]) for line in said.splitlines()[1:]]
+            wait_for("two more marks", lambda: marks() >= known + 2, state=process)
+            known = marks()
             if image < 3:
                 self.assertEqual(self.tell(process, "exec"), f"image {image + 1}\n")
         self.finish(process)

@@ -7,13 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import expectations
 import heaptap_test
 import oracle
+from waiting import finished, wait_for
 
 _SQL = """
 create table words(id integer primary key, word text, weight real);
@@ -164,21 +164,22 @@ class RealPrograms(heaptap_test.TestCase):
             received = received[-100:] + connection.recv(65536)
         connection.close()
         os.kill(self.pid_of("redis-server", process), signal.SIGTERM)
-        _, errors = process.communicate(timeout=heaptap_test.TIMEOUT_S)
+        _, errors = finished(process)
         self.assertEqual(process.returncode, 0, errors)
         self.compare()
 
     def connect(self, address, process):
-        for _ in range(2000):
+        def connection():
             self.assertIsNone(process.poll(), process.stderr.read() if process.returncode is not None else "")
+            connecting = socket.socket(socket.AF_UNIX)
             try:
-                connection = socket.socket(socket.AF_UNIX)
-                connection.connect(str(address))
-                return connection
+                connecting.connect(str(address))
+                return connecting
             except OSError:
-                connection.close()
-                time.sleep(0.1)
-        self.fail("redis-server doesn't listen")
+                connecting.close()
+                return None
+
+        return wait_for("redis-server listens", connection, state=process)
 
     def pid_of(self, name, process):
         for pid in [process.pid, *heaptap_test.descendants(process.pid)]:

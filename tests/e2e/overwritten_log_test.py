@@ -1,3 +1,4 @@
+# CTEST PROCESSORS 2
 """A program that overwrites a word of the memory that it shares with heaptap: heaptap lives, ends, and gives the program's
 status. HEAPTAP_LONG=1: 10,000 runs."""
 import concurrent.futures

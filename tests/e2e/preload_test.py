@@ -16,7 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import expectations
 import heaptap_test
 from heaptap_test import HEAPTAP, TIMEOUT_S, built, heaptap, run, shell_status, summary
-from report_signal_test import Report, wait_until
+from report_signal_test import Report
+from waiting import wait_for
 
 AGENT = pathlib.Path(HEAPTAP).resolve().parent / "libheaptap_agent.so"
 TOTALS = ("allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes", "bad_frees", "unknown_frees")
@@ -207,7 +208,7 @@ class AskedForReports(Preloaded):
 
     def memlog(self, process, number):
         path = self.traces / f"signal_asked-{process.pid}-{number}.memlog"
-        wait_until(path.exists, f"{path.name}: {sorted(self.traces.iterdir())} {self.said()}")
+        wait_for(path.name, path.exists, state=[lambda: sorted(self.traces.iterdir()), self.said])
         return Report(path)
 
     def end(self, process, collector):

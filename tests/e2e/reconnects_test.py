@@ -10,6 +10,7 @@ import far
 import heaptap_test
 from bad_network import BadNetwork
 from heaptap_test import HEAPTAP, LONG, heaptap, summary
+from waiting import ended, finished, wait_for
 
 # Pairs, some of them lost; it goes on when it is told to, and all of it is the same each time.
 SOURCE = r"""
@@ -66,9 +67,9 @@ class Reconnects(heaptap_test.TestCase):
     def finish(self, host, network, cuts):
         """Until it was cut so often; then all is let through, and the program ends."""
         try:
-            far.wait_for(lambda: host.poll() is not None or network.cuts >= cuts, f"{cuts} cuts", 300)
+            wait_for(f"{cuts} cuts", lambda: host.poll() is not None or network.cuts >= cuts, state=host)
             self.go_on.touch()
-            said = host.communicate(timeout=120)[1].decode()
+            said = finished(host)[1].decode()
             self.assertEqual(host.returncode, 7, said)
         finally:
             heaptap_test.end(host)
@@ -116,12 +117,12 @@ class Reconnects(heaptap_test.TestCase):
         near, cuts = self.local(), 5
         socket, bad = self.folder / "host.sock", self.folder / "bad.sock"
         host = self.start(f"listen:{socket}", pause_us=10_000)
-        far.wait_for(lambda: host.poll() is not None or socket.exists(), "the host listens")
+        wait_for("the host listens", lambda: host.poll() is not None or far.listens(host.pid, str(socket)), state=host)
         with BadNetwork(bad, socket, cut_every_s=0.5, cuts=cuts, seed=5) as network:
             target = subprocess.Popen([far.HEAPTAP_TARGET, "connect", bad, "-q", "--once", "--buffer", "256K"], cwd=self.folder)
             try:
                 self.assert_same(near, self.finish(host, network, cuts))
-                self.assertEqual(target.wait(timeout=30), 0)
+                self.assertEqual(ended(target), 0)
             finally:
                 heaptap_test.end(target)
                 target.wait()

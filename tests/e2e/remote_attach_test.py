@@ -11,6 +11,7 @@ import heaptap_test
 from attach_test import Attached, Obeying
 from heaptap_test import summary
 from process_image import tracers
+from waiting import wait_for
 
 
 @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
@@ -22,7 +23,7 @@ class HostsThatGo(heaptap_test.TestCase):
 
     def attach(self, address):
         attached = Attached(self, "-H", address, "-o", self.trace, self.target.pid, count=0)
-        far.wait_for(self.has_breakpoints, "it records")
+        wait_for("it records", self.has_breakpoints, state=self.target.pid)
         self.assertTrue(tracers(self.target.pid))
         self.assertEqual(self.target.tell("pairs", 20), "pairs 0")
         return attached
@@ -31,7 +32,7 @@ class HostsThatGo(heaptap_test.TestCase):
         return any("code" in difference for difference in self.target.image.differences(patience_s=0))
 
     def is_as_it_was(self):
-        far.wait_for(lambda: not tracers(self.target.pid), "it is let go of")
+        wait_for("it is let go of", lambda: not tracers(self.target.pid), state=self.target.pid)
         self.assertEqual(self.target.image.differences(), [])
         self.assertEqual(self.target.tell("pairs", 7), "pairs 0")
         self.assertEqual(self.target.finish(), 0)

@@ -7,7 +7,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -16,6 +15,7 @@ import heaptap_test
 from api_building import INCLUDE
 from bad_network import BadNetwork
 from heaptap_test import HEAPTAP, heaptap, run, summary
+from waiting import ended, finished, read_until, wait_for
 
 # Pairs, some of them lost; every thousandth a pause.
 SOURCE = r"""
@@ -70,6 +70,10 @@ FIGURES = ("allocations", "frees", "allocated_bytes", "temporary_allocations", "
            "peak_live_blocks", "bad_frees", "double_frees", "mismatched_frees", "unknown_frees")
 
 
+# Of both ends of a line that breaks.
+SOON = heaptap_test.sooner(write="20ms", heartbeat="100ms", silence="1000ms", retry="100ms")
+
+
 class TestCase(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -101,9 +105,17 @@ class TestCase(heaptap_test.TestCase):
         self.addCleanup(end)
         return process
 
-    def start(self, address, *words):
-        """A heaptap run that goes on beside the test."""
-        return self.run_beside([HEAPTAP, "run", "-H", address, *words], stderr=subprocess.PIPE)
+    def start(self, address, *words, env=heaptap_test.sooner(write="20ms")):
+        """A heaptap run that goes on beside the test; what it records is in its trace soon."""
+        return self.run_beside([HEAPTAP, "run", "-H", address, *words], stderr=subprocess.PIPE, env=env)
+
+    def wait_until_it_records(self, trace, host, server):
+        """Until the host has something of the program."""
+        wait_for("it records", lambda: trace.exists() and trace.stat().st_size > 4096, state=[host, server])
+
+    def read_errors(self, host, word, so_far=b""):
+        """What a host says, as soon as this word is in it."""
+        return read_until(host.stderr.fileno(), repr(word), lambda text: word in text, state=host, so_far=so_far)
 
     def local(self, *words):
         trace = self.folder / "local.htap"
@@ -162,10 +174,10 @@ class Same(TestCase):
     def test_the_target_comes_to_the_host(self):
         near = self.local("20000")
         host = self.start(f"listen:{self.address}", "-q", "-o", self.trace, "--", self.program, "20000")
-        far.wait_for(lambda: os.path.exists(self.address), "the host listens")
+        wait_for("the host listens", lambda: far.listens(host.pid, self.address), state=host)
         target = self.run_beside([far.HEAPTAP_TARGET, "connect", self.address, "-q", "--once"], stdout=subprocess.DEVNULL)
-        self.assertEqual(host.wait(timeout=60), 7)
-        self.assertEqual(target.wait(timeout=60), 0)
+        self.assertEqual(ended(host), 7)
+        self.assertEqual(ended(target), 0)
         self.assert_same(near, summary(self.trace))
 
     def test_children_and_programs_that_they_execute(self):
@@ -251,17 +263,16 @@ class Network(TestCase):
         self.assert_same(near, there)
 
     def test_a_cable_that_is_pulled_and_put_in_again(self):
-        near = self.local("300000", "10000")
-        with far.serving(self.address, "-q"), BadNetwork(self.folder / "bad.sock", self.address) as network:
-            host = self.start(self.folder / "bad.sock", "-o", self.trace, "--", self.program, "300000", "10000")
-            time.sleep(1)
+        near = self.local("300000", "3000")
+        with far.serving(self.address, "-q", env=SOON) as server, BadNetwork(self.folder / "bad.sock", self.address) as network:
+            host = self.start(self.folder / "bad.sock", "-o", self.trace, "--", self.program, "300000", "3000", env=SOON)
+            self.wait_until_it_records(self.trace, host, server)
             network.is_pulled = True
-            time.sleep(14)  # longer than anybody believes in a silent end
+            said = self.read_errors(host, b"is lost")
+            self.assertEqual(server.stdout.readline(), b"done\n")
             network.is_pulled = False
-            said = host.communicate(timeout=120)[1].decode()
+            said = self.read_errors(host, b"is back", said) + finished(host)[1]
             self.assertEqual(host.returncode, 7, said)
-            self.assertIn("is lost", said)
-            self.assertIn("is back", said)
         self.assert_same(near, summary(self.trace), scanned=False)  # it ended while nobody could be asked
 
 
@@ -271,54 +282,52 @@ class Gone(TestCase):
     def test_a_host_that_is_killed(self):
         with far.serving(self.address, "--orphan-timeout", "1s", stdout=subprocess.PIPE) as server:
             host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "1000000", "3000")
-            time.sleep(0.7)
+            self.wait_until_it_records(self.trace, host, server)
             host.kill()
             host.wait()
             # It ends as it would alone, and another host is served.
             self.assertEqual(server.stdout.readline(), b"done\n")
-            far.wait_for(lambda: not heaptap_test.descendants(server.pid), "the program ended")
+            wait_for("the program ended", lambda: not heaptap_test.descendants(server.pid), state=server)
             near = self.local("3000")
-            deadline = time.monotonic() + 20
-            while True:
-                done = heaptap("run", "-H", self.address, "-q", "--force", "-o", self.trace, "--", self.program, "3000", cwd=self.folder)
-                if done.status == 7 or time.monotonic() > deadline:
-                    break
-                time.sleep(0.2)
-            self.assertEqual(done.status, 7, str(done))
+            tries = []
+
+            def is_served():
+                tries.append(heaptap("run", "-H", self.address, "-q", "--force", "-o", self.trace, "--", self.program, "3000", cwd=self.folder))
+                return tries[-1].status == 7
+
+            wait_for("another host is served", is_served, state=[lambda: tries[-1], server])
             self.assert_same(near, summary(self.trace))
 
     def test_a_host_that_lets_go(self):
         with far.serving(self.address, "-q") as server:
             host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "400000", "5000")
-            time.sleep(0.7)
+            self.wait_until_it_records(self.trace, host, server)
             host.send_signal(signal.SIGINT)
-            host.wait(timeout=30)
+            ended(host)
             self.assertEqual(server.stdout.readline(), b"done\n")
         self.assertFalse(summary(self.trace)["capture"]["truncated"])
 
     def test_a_target_side_that_is_killed(self):
         with far.serving(self.address, "-q") as server:
             host = self.start(self.address, "-o", self.trace, "--", self.program, "4000000", "3000")
-            time.sleep(0.7)
+            self.wait_until_it_records(self.trace, host, server)
             server.kill()
-            time.sleep(0.5)
+            self.read_errors(host, b"is lost")
             host.send_signal(signal.SIGINT)
-            time.sleep(0.5)
-            host.send_signal(signal.SIGINT)
-            host.communicate(timeout=60)
+            finished(host)
         self.assertFalse(summary(self.trace)["capture"]["complete"])
 
     def test_a_served_program_ends_with_the_word_of_its_server(self):
         with far.serving(self.address, "-q") as server:
             server.send_signal(signal.SIGTERM)
-            self.assertEqual(server.wait(timeout=20), 0)
+            self.assertEqual(ended(server), 0)
 
 
 class Refused(TestCase):
     """What can't be is refused with cause and cure."""
 
     def refusal(self, *words, status=2):
-        done = run([far.HEAPTAP_TARGET, *words], timeout_s=20)
+        done = run([far.HEAPTAP_TARGET, *words])
         self.assertEqual(done.status, status, str(done))
         return done.stderr.decode()
 
@@ -349,9 +358,9 @@ class Refused(TestCase):
                 self.assertEqual(done.status, 2, str(done))
 
     def test_a_second_host_where_one_recording_is_made(self):
-        with far.serving(self.address, "-q", "--once"):
-            host = self.start(self.address, "-q", "-o", self.trace, "--", "/bin/sleep", "30")
-            far.wait_for(self.trace.exists, "it records")
+        with far.serving(self.address, "-q", "--once") as server:
+            host = self.start(self.address, "-q", "-o", self.trace, "--", "/bin/sleep", "1000")
+            wait_for("it records", self.trace.exists, state=[host, server])
             done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
             self.assertEqual(done.status, 125)
             self.assertIn(b"another host", done.stderr)
@@ -384,7 +393,7 @@ class Several(TestCase):
             traces = [self.folder / f"trace.{number}.htap" for number in range(4)]
             hosts = [self.start(self.address, "-q", "-o", trace, "--", self.program, "300000", "2000") for trace in traces]
             for host, trace in zip(hosts, traces):
-                said = host.communicate(timeout=120)[1].decode()
+                said = finished(host)[1].decode()
                 self.assertEqual(host.returncode, 7, said)
                 self.assert_same(near, summary(trace))
 
@@ -394,7 +403,7 @@ class Several(TestCase):
             traces = [self.folder / f"trace.{number}.htap" for number in range(2)]
             hosts = [self.start(self.folder / "bad.sock", "-q", "-o", trace, "--", self.program, "300000", "2000") for trace in traces]
             for host, trace in zip(hosts, traces):
-                said = host.communicate(timeout=120)[1].decode()
+                said = finished(host)[1].decode()
                 self.assertEqual(host.returncode, 7, said)
                 self.assert_same(near, summary(trace))
 
@@ -402,14 +411,14 @@ class Several(TestCase):
         near = self.local("300000", "3000")
         with far.serving(self.address, "-q", "--orphan-timeout", "1s") as server:
             other = self.start(self.address, "-q", "-o", self.folder / "other.htap", "--", self.program, "4000000", "3000")
-            far.wait_for(lambda: heaptap_test.descendants(server.pid), "a session's process")
+            wait_for("a session's process", lambda: heaptap_test.descendants(server.pid), state=server)
             victim = min(heaptap_test.descendants(server.pid))
             host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "300000", "3000")
-            far.wait_for(self.trace.exists, "it records")
-            far.wait_for((self.folder / "other.htap").exists, "the other one records")
+            wait_for("it records", self.trace.exists, state=[host, server])
+            wait_for("the other one records", (self.folder / "other.htap").exists, state=[other, server])
             os.kill(victim, signal.SIGKILL)
-            self.assertIn("is over", other.communicate(timeout=60)[1].decode())
-            self.assertEqual(host.wait(timeout=120), 7)
+            self.assertIn("is over", finished(other)[1].decode())
+            self.assertEqual(ended(host), 7)
         self.assert_same(near, summary(self.trace))
         self.assertFalse(summary(self.folder / "other.htap")["capture"]["complete"])
 
@@ -418,10 +427,10 @@ class Several(TestCase):
         program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
         with far.serving(self.address, "-q") as server:
             host = self.run_beside([HEAPTAP, "attach", "-H", self.address, "-q", "-o", self.trace, program.pid], stderr=subprocess.PIPE)
-            far.wait_for(lambda: self.trace.exists() and self.trace.stat().st_size > 4096, "it records")
+            self.wait_until_it_records(self.trace, host, server)
             server.send_signal(signal.SIGTERM)
-            self.assertEqual(server.wait(timeout=60), 0)
-            host.communicate(timeout=60)
+            self.assertEqual(ended(server), 0)
+            finished(host)
             self.assertIsNone(program.poll())
         self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{program.pid}/status").read_text())
         self.assertGreater(summary(self.trace)["totals"]["allocations"], 0)
@@ -434,12 +443,12 @@ class Steered(TestCase):
         """A program over there that is being recorded, and its pid."""
         server = stack.enter_context(far.serving(self.address, "-q"))
         self.start(self.address, "-q", "-o", self.trace, *words, "--", self.program, "100000000", "1000")
-        far.wait_for(lambda: self.pids_there(server), "it runs")
+        wait_for("it runs", lambda: self.pids_there(server), state=server)
         return self.pids_there(server)[0]
 
     def pids_there(self, server):
         return [pid for pid in heaptap_test.descendants(server.pid)
-                if os.readlink(f"/proc/{pid}/exe") == str(self.program) and b"heaptap.recording." in pathlib.Path("/proc/net/unix").read_bytes()]
+                if heaptap_test.executable(pid) == str(self.program) and far.is_recorded(pid)]
 
     def test_by_its_number_and_address(self):
         with contextlib.ExitStack() as stack:
@@ -474,8 +483,8 @@ class Steered(TestCase):
                 self.assertEqual(done.status, 0, str(done))
                 self.assertIn(str(pid).encode(), done.stdout)
             near = self.folder / "near.htap"
-            self.run_beside([HEAPTAP, "run", "-q", "-o", near, "--", self.program, "100000000", "1000"])
-            far.wait_for(near.exists, "another one is recorded here")
+            recorder = self.run_beside([HEAPTAP, "run", "-q", "-o", near, "--", self.program, "100000000", "1000"])
+            wait_for("another one is recorded here", near.exists, state=recorder)
             done = heaptap("console", "-x", "status", cwd=self.folder)
             self.assertEqual(done.status, 2, str(done))
             self.assertIn(f"-H {self.address} {pid}".encode(), done.stderr)

@@ -3,7 +3,6 @@ and what was recorded can be read."""
 import os
 import pathlib
 import pty
-import select
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import expectations
 import heaptap_test
 from heaptap_test import built, heaptap, summary
+from waiting import describe, ended, finished, read_until, until_it_waits, wait_for
 
 FIRST = "stack function=malloc caller=first allocations=1000 frees=500 allocated_bytes=100000 live_blocks=500"
 
@@ -22,14 +22,14 @@ FIRST = "stack function=malloc caller=first allocations=1000 frees=500 allocated
 class Steered(heaptap_test.TestCase):
     """A target that runs while the test does something to it or to heaptap."""
 
-    def start(self, name, *options, arguments=(), **popen):
+    def start(self, name, *options, arguments=(), env=os.environ, **popen):
         self.marker = f"{os.getpid()}-{time.monotonic_ns()}"
         command = [heaptap_test.HEAPTAP, "run", "-o", self.trace, *options, "--", built(name), *arguments]
         self.name = name
         self.errors = tempfile.TemporaryFile()
         self.addCleanup(self.errors.close)
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-                                        env={**os.environ, "HEAPTAP_TEST_MARKER": self.marker}, cwd=self.folder, **popen)
+                                        env={**env, "HEAPTAP_TEST_MARKER": self.marker}, cwd=self.folder, **popen)
         self.addCleanup(self.clean_up)
         self.received = b""
         self.expect(b"ready")
@@ -46,15 +46,10 @@ class Steered(heaptap_test.TestCase):
         self.process.stdin.close()
         self.process.stdout.close()
 
-    def expect(self, word, timeout_s=heaptap_test.TIMEOUT_S, times=1):
+    def expect(self, word, times=1):
         """Reads the target's output until the word is there so many times."""
-        deadline = time.monotonic() + timeout_s
-        while self.received.count(word) < times:
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0, deadline - time.monotonic()))
-            self.assertTrue(ready, f"no {word!r} within {timeout_s} s; so far {self.received!r}\n{self.said()}")
-            data = os.read(self.process.stdout.fileno(), 65536)
-            self.assertTrue(data, f"the output ends before {word!r}: {self.received!r}\n{self.said()}")
-            self.received += data
+        self.received = read_until(self.process.stdout.fileno(), f"{word!r}, {times} times", lambda text: text.count(word) >= times,
+                                   state=[self.process, self.said], so_far=self.received)
 
     def said(self):
         self.errors.seek(0)
@@ -64,11 +59,8 @@ class Steered(heaptap_test.TestCase):
         self.process.stdin.write(text)
         self.process.stdin.flush()
 
-    def status(self, timeout_s=heaptap_test.TIMEOUT_S):
-        try:
-            return heaptap_test.shell_status(self.process.wait(timeout_s))
-        except subprocess.TimeoutExpired:
-            self.fail(f"heaptap doesn't end within {timeout_s} s after the program\n{self.said()}")
+    def status(self):
+        return heaptap_test.shell_status(ended(self.process, state=self.said))
 
     def running(self):
         """The processes of this test, found by a variable in their environment."""
@@ -84,10 +76,7 @@ class Steered(heaptap_test.TestCase):
 
     @staticmethod
     def executable(pid):
-        try:
-            return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
-        except OSError:
-            return ""
+        return os.path.basename(heaptap_test.executable(pid))
 
     def target(self):
         found = [pid for pid in self.running() if self.executable(pid) == self.name]
@@ -100,10 +89,7 @@ class Steered(heaptap_test.TestCase):
         return found
 
     def assert_nothing_left(self):
-        deadline = time.monotonic() + heaptap_test.TIMEOUT_S
-        while self.running() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.assertEqual([(pid, self.executable(pid)) for pid in self.running()], [], "processes left behind")
+        wait_for("no process is left behind", lambda: not self.running(), state=lambda: describe(self.running()))
 
 
 class CollectorInTrouble(Steered):
@@ -123,13 +109,13 @@ class CollectorInTrouble(Steered):
 
     # The program makes no event from "ready" on: what it made is in the trace soon, and stays there.
     def test_killed_later_costs_nothing_of_before(self):
-        self.start("sleeper")
-        deadline = time.monotonic() + 60
-        allocations = 0
-        while allocations < 1000:
-            self.assertLess(time.monotonic(), deadline, "the trace doesn't grow")
+        self.start("sleeper", env=heaptap_test.sooner(write="20ms"))
+
+        def has_all():
             shown = heaptap("show", "summary", "--json", self.trace)
-            allocations = heaptap_test.read_report(shown.stdout)["totals"]["allocations"] if shown.status == 0 else 0
+            return shown.status == 0 and heaptap_test.read_report(shown.stdout)["totals"]["allocations"] >= 1000
+
+        wait_for("all that was allocated is in the trace", has_all, state=[self.process, self.said])
         growing = heaptap("show", "summary", self.trace)
         self.assertEqual(growing.stdout.count(b"still being recorded: "), 1, growing)
         self.assertEqual(growing.stderr, b"", growing)
@@ -191,10 +177,7 @@ class CollectorInTrouble(Steered):
         self.process.stdin.close()
         self.expect(b"end\n")
         self.process.stdin = open(os.devnull, "wb")
-        deadline = time.monotonic() + heaptap_test.TIMEOUT_S
-        while ") Z" not in pathlib.Path(f"/proc/{target}/stat").read_text():
-            self.assertLess(time.monotonic(), deadline, "the program doesn't end")
-            time.sleep(0.05)
+        wait_for("the program ends", lambda: ") Z" in pathlib.Path(f"/proc/{target}/stat").read_text(), state=target)
         os.kill(self.process.pid, signal.SIGCONT)
         self.assertEqual(self.status(), 9)
         report = summary(self.trace)
@@ -321,7 +304,9 @@ class ProgramEnds(Steered):
         self.start("sleeper")
         target = self.target()
         os.kill(target, signal.SIGSTOP)
-        time.sleep(0.3)
+        wait_for("the program is stopped", lambda: ") T" in pathlib.Path(f"/proc/{target}/stat").read_text(), state=target)
+        for pid in self.collectors():
+            until_it_waits(pid)
         self.assertIsNone(self.process.poll(), "heaptap goes on while the program is stopped")
         os.kill(target, signal.SIGCONT)
         self.send(b"x\n")
@@ -346,7 +331,7 @@ class ManyAtOnce(heaptap_test.TestCase):
         processes = [subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", self.folder / f"{number}.htap", "--", built("noise"), "30000"],
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for number in range(8)]
         for number, process in enumerate(processes):
-            output, _ = process.communicate(timeout=heaptap_test.TIMEOUT_S)
+            output, _ = finished(process)
             self.assertEqual((process.returncode, output), (0, b"30000 steps\n"))
             report = summary(self.folder / f"{number}.htap")
             self.assertEqual(expectations.check("stack function=malloc through=step allocations=30000 frees=30000", report), [])
@@ -366,19 +351,11 @@ class Terminal(heaptap_test.TestCase):
                                    cwd=self.folder)
         os.close(theirs)
         os.write(ours, b"one\ntwo\n\x04")
-        shown, deadline = b"", time.monotonic() + 60
-        while time.monotonic() < deadline and select.select([ours], [], [], 60)[0]:
-            try:
-                data = os.read(ours, 65536)
-            except OSError:  # the other side is closed
-                break
-            if not data:
-                break
-            shown += data
-        os.close(ours)
-        if process.poll() is None and time.monotonic() > deadline:
-            heaptap_test.end(process)
-        return process.wait(30), shown
+        self.addCleanup(process.wait)
+        self.addCleanup(heaptap_test.end, process)
+        self.addCleanup(os.close, ours)
+        shown = read_until(ours, "the end of it", state=process, ends=True)
+        return ended(process), shown
 
     def test_program_keeps_its_terminal(self):
         bare = self.on_terminal([built("pass_through")])

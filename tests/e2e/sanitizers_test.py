@@ -13,6 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import heaptap, summary
+from waiting import finished
 
 # Threads, a block that is lost if an argument asks for it, an end by return; with a line on stdin it ends.
 SOURCE = """
@@ -128,15 +129,15 @@ class Sanitizers(heaptap_test.TestCase):
             process = started([])
             change = self.way_out(self.refused([name, "leak"], "attach", process.pid))
             self.assertEqual(change, changes[0])
-            self.assertEqual((process.communicate(b"\n", timeout=60)[0], process.returncode), (b"2\n", 3))
+            self.assertEqual((finished(process, b"\n")[0], process.returncode), (b"2\n", 3))
         process = started(changes)
         command = [heaptap_test.HEAPTAP, "attach", "--force", "-o", self.trace, str(process.pid)]
         attached = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(attached.communicate)
         self.addCleanup(heaptap_test.end, attached)
         self.assertIn(b"recording process", attached.stderr.readline())
-        self.assertEqual((process.communicate(b"\n", timeout=60)[0], process.returncode), (b"2\n", 3))
-        attached.communicate(timeout=60)
+        self.assertEqual((finished(process, b"\n")[0], process.returncode), (b"2\n", 3))
+        finished(attached)
         self.assertEqual(attached.returncode, 0)
         self.assertGreaterEqual(summary(self.trace)["totals"]["allocations"], 150)
 

@@ -15,6 +15,7 @@ import heaptap_test
 from bad_network import BadNetwork
 from heaptap_test import LONG, heaptap, summary
 from remote_test import TestCase
+from waiting import finished, wait_for
 
 # Pairs, as many as it is told, between two files that are waited for.
 SOURCE = r"""
@@ -65,7 +66,7 @@ class Lost(TestCase):
         with far.serving(self.address, "-q", "--log-memory", "256K", "--buffer", "256K") as server, \
                 BadNetwork(self.folder / "bad.sock", self.address) as network:
             host = self.start(self.folder / "bad.sock", *words)
-            far.wait_for(self.trace.exists, "it records")
+            wait_for("it records", self.trace.exists, state=host)
             network.is_pulled = True
             begin.touch()
             # While nothing gets through.
@@ -73,7 +74,7 @@ class Lost(TestCase):
             self.assertEqual(server.stdout.readline(), b"all of it\n")
             network.is_pulled = False
             end.touch()
-            said = host.communicate(timeout=heaptap_test.TIMEOUT_S)[1].decode()
+            said = finished(host)[1].decode()
             self.assertEqual(host.returncode, 7, said)
         report = summary(self.trace)
         lost, made_up = report["capture"]["lost_events"], report["totals"]["unseen_frees"]
@@ -90,8 +91,8 @@ class Lost(TestCase):
 class Scans(TestCase):
     def recorded(self, address, network, *words):
         """A busy program over there, of which much is under way; its number."""
-        self.start(address, "-q", "-o", self.trace, *words, "--", self.program, "100000000", "1000")
-        far.wait_for(lambda: network.carried[1] > 100_000, "it records")
+        host = self.start(address, "-q", "-o", self.trace, *words, "--", self.program, "100000000", "1000")
+        wait_for("it records", lambda: network.carried[1] > 100_000, state=[host, lambda: f"{network.carried} bytes came over"])
         return summary(self.trace)["target"]["pid"]
 
     def scan_of(self, address, pid):
@@ -110,7 +111,7 @@ class Scans(TestCase):
             self.scan_of(address, self.recorded(address, network))
 
     def test_the_program_is_not_stopped_for_the_network(self):
-        delay_s = 0.3
+        delay_s = 1
         address = str(self.folder / "bad.sock")
         with far.serving(self.address, "-q", "--log-memory", "256K"), BadNetwork(address, self.address, delay_s=delay_s) as network:
             scan = self.scan_of(address, self.recorded(address, network))
@@ -122,9 +123,9 @@ class Scans(TestCase):
         with far.serving(self.address, "-q", "--buffer", "256K", "--log-memory", "256K"), \
                 BadNetwork(address, self.address, bytes_per_s=15_000) as network:
             host = self.start(address, "-q", "--no-leak-scan", "-o", self.trace, "--", self.program, "100000000", "1000")
-            far.wait_for(lambda: network.carried[1] > 50_000, "it records")
+            wait_for("it records", lambda: network.carried[1] > 50_000, state=[host, lambda: f"{network.carried} bytes came over"])
             host.send_signal(signal.SIGINT)
-            host.communicate(timeout=heaptap_test.TIMEOUT_S)
+            finished(host)
         report = summary(self.trace)
         self.assertFalse(report["capture"]["truncated"])
         self.assertFalse([note for note in heaptap_test.notes_of(report) if "in time" in note or "lost" in note], report["notes"])

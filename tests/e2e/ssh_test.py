@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import far
 import heaptap_test
 from heaptap_test import heaptap, summary
+from waiting import ended, wait_for
 
 SERVER = """HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/user_key.pub
@@ -38,7 +39,7 @@ class Ssh(heaptap_test.TestCase):
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
         self.server = self.start([self.sshd, "-D", "-e", "-f", self.folder / "sshd_config", "-p", str(self.port), "-o", "ListenAddress=127.0.0.1"])
-        far.wait_for(lambda: self.server.poll() is not None or far.listens(self.server.pid, f"127.0.0.1:{self.port}"), "sshd listens")
+        wait_for("sshd listens", lambda: self.server.poll() is not None or far.listens(self.server.pid, f"127.0.0.1:{self.port}"), state=self.server)
         self.assertIsNone(self.server.poll(), self.said(self.server))
 
     def start(self, command):
@@ -59,7 +60,7 @@ class Ssh(heaptap_test.TestCase):
     def forward(self, here, there):
         ssh = self.start(["ssh", "-N", "-F", "none", "-i", self.folder / "user_key", "-p", str(self.port), "-o", "UserKnownHostsFile=/dev/null",
                           "-o", "StrictHostKeyChecking=no", "-o", "ExitOnForwardFailure=yes", "-L", f"{here}:{there}", "127.0.0.1"])
-        far.wait_for(lambda: ssh.poll() is not None or os.path.exists(here), "ssh forwards")
+        wait_for("ssh forwards", lambda: ssh.poll() is not None or far.listens(ssh.pid, str(here)), state=ssh)
         self.assertIsNone(ssh.poll(), self.said(ssh) + self.said(self.server))
         return ssh
 
@@ -79,12 +80,12 @@ class Ssh(heaptap_test.TestCase):
         with far.serving(str(there)):
             ssh = self.forward(here, there)
             host = self.start([heaptap_test.HEAPTAP, "run", "-H", here, "-o", self.trace, "--", "/bin/sh", "-c", "sleep 2; ls / > /dev/null; exit 3"])
-            far.wait_for(self.trace.exists, "it records")
+            wait_for("it records", self.trace.exists, state=host)
             ssh.terminate()
             ssh.wait()
             os.unlink(here)
             self.forward(here, there)
-            self.assertEqual(host.wait(timeout=60), 3, self.said(host))
+            self.assertEqual(ended(host), 3, self.said(host))
             self.assertTrue(summary(self.trace)["capture"]["complete"], self.said(host))
 
     def test_nobody_at_the_other_end(self):

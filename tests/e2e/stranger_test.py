@@ -82,7 +82,7 @@ class Strangers:
         answers, held = [], []
         for number in range(count):
             peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            peer.settimeout(30)
+            peer.settimeout(heaptap_test.TIMEOUT_S)
             held.append(peer)
             try:
                 peer.connect(address)

@@ -9,13 +9,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import far
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap, summary
+from waiting import wait_for
 
 TOKEN = "aPSsw0rdThatNobodyKnows/42"
 MOST_MEMORY_KIB = 64 << 10
@@ -86,7 +86,7 @@ class Strangers(heaptap_test.TestCase):
         """Says something and hangs up; patience_s: waits so long for the other end to do that."""
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.connect(self.address)
-            stranger.settimeout(10)
+            stranger.settimeout(heaptap_test.TIMEOUT_S)
             heard = b""
             try:
                 stranger.sendall(said)
@@ -105,7 +105,7 @@ class Strangers(heaptap_test.TestCase):
         self.assertIsNone(server.poll())
         status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
         self.assertLess(int(re.search(r"VmHWM:\s+(\d+)", status).group(1)), MOST_MEMORY_KIB, status)
-        far.wait_for(lambda: len(os.listdir(f"/proc/{server.pid}/fd")) < 40, "it has let go of strangers")
+        wait_for("it has let go of strangers", lambda: len(os.listdir(f"/proc/{server.pid}/fd")) < 40, state=[server, lambda: os.listdir(f"/proc/{server.pid}/fd")])
         self.record(self.address, *words)
 
     def said_by_a_host(self, *words):
@@ -117,8 +117,8 @@ class Strangers(heaptap_test.TestCase):
         log = self.folder / "serve.err"
         with log.open("wb") as errors, far.serving(self.address, "-q", "--token-file", self.token, stderr=errors) as server:
             for _ in range(20):
-                self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=15)
-            far.wait_for(lambda: b"sent away unheard" in log.read_bytes(), "that some are sent away is logged")
+                self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=heaptap_test.TIMEOUT_S)
+            wait_for("that some are sent away is logged", lambda: b"sent away unheard" in log.read_bytes(), state=[server, log])
             self.assertIsNone(server.poll())
         lines = log.read_text().splitlines()
         for line in lines:
@@ -132,13 +132,13 @@ class Strangers(heaptap_test.TestCase):
         greeting = b"heaptap channel 1\n"
         with log.open("wb") as errors, \
                 far.waiting(self.address, "run", "-q", "--listen", self.address, "--", "sleep", "300", stderr=errors) as target:
-            self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=15)
-            self.knock(greeting + b"\xff\xff\xff\xff", patience_s=15)
+            self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=heaptap_test.TIMEOUT_S)
+            self.knock(greeting + b"\xff\xff\xff\xff", patience_s=heaptap_test.TIMEOUT_S)
             done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
             self.assertEqual(done.status, 125, str(done))
             self.assertIn(b"it records by itself already: `heaptap connect ADDRESS` takes that over", done.stderr)
-            self.knock(greeting + HELLO + message(64, 0, [(80, b"x" * 16), (64, varint(0))]), patience_s=15)
-            far.wait_for(lambda: log.read_bytes().count(b" was refused: ") == 4, "each is logged")
+            self.knock(greeting + HELLO + message(64, 0, [(80, b"x" * 16), (64, varint(0))]), patience_s=heaptap_test.TIMEOUT_S)
+            wait_for("each is logged", lambda: log.read_bytes().count(b" was refused: ") == 4, state=[target, log])
             self.assertIsNone(target.poll())
         why = [line.partition(" was refused: ")[2] for line in log.read_text().splitlines() if " was refused: " in line]
         self.assertEqual(why, ["what came from there is not heaptap's protocol, or that of another version",
@@ -155,7 +155,7 @@ class Strangers(heaptap_test.TestCase):
             os.set_blocking(writer, True)
             with far.serving(self.address, "-q", stderr=errors) as server:
                 for _ in range(3):
-                    self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=15)
+                    self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=heaptap_test.TIMEOUT_S)
                 self.assert_small_and_well(server)
 
     def test_a_handshake_that_is_played_again(self):
@@ -163,9 +163,9 @@ class Strangers(heaptap_test.TestCase):
             said = self.said_by_a_host("--token-file", self.token)
             self.assertGreater(len(said), 500)
             for _ in range(5):
-                heard = self.knock(said, patience_s=15)
+                heard = self.knock(said, patience_s=heaptap_test.TIMEOUT_S)
                 self.assertNotIn(b"HTAPRAW", heard)
-            far.wait_for(lambda: not heaptap_test.descendants(server.pid), "nothing was started for it")
+            wait_for("nothing was started for it", lambda: not heaptap_test.descendants(server.pid), state=server)
             self.assert_small_and_well(server, "--token-file", self.token)
 
     def test_a_handshake_that_ends_early(self):
@@ -212,10 +212,8 @@ class Strangers(heaptap_test.TestCase):
                     changed[generator.randrange(len(greeting), min(len(changed), len(greeting) + 30) + 1) - 1] ^= 1 << generator.randrange(8)
                 self.knock(bytes(changed))
             # One of them may have begun a session, which ends without its host.
-            deadline = time.monotonic() + 60
-            while heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder).status != 0:
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.5)
+            wait_for("another host is served", lambda: heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder).status == 0,
+                     state=[server, log])
             self.assert_small_and_well(server)
         self.assertIn(b" was refused: what came from there is not heaptap's protocol", log.read_bytes())
 

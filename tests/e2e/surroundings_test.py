@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import expectations
 import heaptap_test
 from heaptap_test import LONG, Outcome, built, heaptap, summary
+from waiting import finished
 
 WAYS = ("agent", "ptrace")
 PIDFD_OPEN, MEMFD_CREATE, PROCESS_VM_READV, MKNOD = 434, 319, 310, 133
@@ -253,7 +254,7 @@ class Caller(heaptap_test.TestCase):
         for _ in range(lines):
             self.assertEqual(process.stdout.readline(), b"line\n")
         self.assertEqual(heaptap("leaks", target).status, 0)
-        process.communicate(timeout=60)
+        finished(process)
         self.assertEqual(process.returncode, 9)
         self.assertEqual(summary(self.trace)["capture"]["lost_events"], 0)
 

@@ -11,13 +11,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import far
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap, read_report
+from waiting import ended, finished, wait_for
 
 # Inlined functions, a static one, a global that holds a block, and blocks that are lost.
 PROGRAM = r"""
@@ -98,11 +98,11 @@ def server(address, *words, status=0, env=None):
     process = subprocess.Popen([HEAPTAP, "symbols", "serve", "--listen", address, *map(str, words)], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
     try:
-        far.wait_for(lambda: process.poll() is not None or far.listens(process.pid, address), f"{address} is served")
+        wait_for(f"{address} is served", lambda: process.poll() is not None or far.listens(process.pid, address), state=process)
         yield process
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-            if process.wait(timeout=30) != status:
+            if ended(process) != status:
                 raise AssertionError(process.stderr.read())
     finally:
         heaptap_test.end(process)
@@ -199,7 +199,7 @@ class Names(TestCase):
                        "run -q --force sh -c 'cat /proc/$PPID/cmdline /proc/$PPID/environ > seen.tmp; mv seen.tmp seen'",
                        cwd=self.folder, env={**os.environ, "HEAPTAP_TOKEN": token})
         seen = self.folder / "seen"
-        far.wait_for(seen.exists, f"its environment is known: {done}")
+        wait_for("its environment is known", seen.exists, state=done)
         self.assertTrue(seen.read_bytes().startswith(b"heaptap\0run\0"), seen.read_bytes())
         self.assertIn(b"PATH=", seen.read_bytes())
         self.assertNotIn(token.encode(), seen.read_bytes())
@@ -214,7 +214,7 @@ class Names(TestCase):
             self.assertEqual(done.status, 0, str(done))
             self.assertIn(b"innermost", done.stdout)
             log, = self.folder.glob("heaptap.console.*.log")
-            far.wait_for(lambda: "innermost" in log.read_text(), f"its report has names: {log.read_text()}")
+            wait_for("its report has names", lambda: "innermost" in log.read_text(), state=log)
 
     def test_a_file_of_options_may_name_it(self):
         config = self.folder / "config"
@@ -242,8 +242,8 @@ class Names(TestCase):
                     with contextlib.suppress(OSError):
                         connection, _ = listening.accept()
                         with connection:
-                            if words is None:
-                                time.sleep(1)
+                            if words is None:  # it says nothing, and goes when it was greeted
+                                connection.recv(1)
                             else:
                                 connection.sendall(words)
 
@@ -292,14 +292,14 @@ class Names(TestCase):
     def test_what_comes_later_is_found(self):
         late = self.folder / "late"
         late.mkdir()
-        with server(self.address, late):
+        with server(self.address, late, env=heaptap_test.sooner(look="20ms")) as process:
             self.assertNotIn(b"hidden_maker", self.show("top", "--symbols-server", self.address).stdout)
             shutil.copy(self.served / "build/program", late / "program")
 
             def is_found():
                 return b"hidden_maker" in self.show("top", "--symbols-server", self.address).stdout
 
-            far.wait_for(is_found, "the server looks again", 60)
+            wait_for("the server looks again", is_found, state=process)
 
     def test_several_at_once_and_a_silent_one(self):
         with server(self.address, self.served), contextlib.ExitStack() as silent:
@@ -307,7 +307,7 @@ class Names(TestCase):
                 silent.enter_context(socket.socket(socket.AF_UNIX)).connect(self.address)
             asking = [subprocess.Popen([HEAPTAP, "show", "top", "--json", self.trace, "--symbols-server", self.address],
                                        stdout=subprocess.PIPE, cwd=self.folder) for _ in range(3)]
-            answers = [process.communicate(timeout=heaptap_test.TIMEOUT_S)[0] for process in asking]
+            answers = [finished(process)[0] for process in asking]
             for answer in answers:
                 self.assertIn(b"hidden_maker", answer)
 
@@ -357,7 +357,7 @@ class Rows(TestCase):
         recording = subprocess.Popen([HEAPTAP, "run", "-H", target, "-q", "-o", self.trace, *words, "--", self.program, self.until],
                                      cwd=self.folder, stderr=subprocess.PIPE)
         try:
-            far.wait_for(lambda: self.trace.exists() and heaptap("show", "summary", self.trace).status == 0, "it is recorded")
+            wait_for("it is recorded", lambda: self.trace.exists() and heaptap("show", "summary", self.trace).status == 0, state=recording)
             yield recording
         finally:
             heaptap_test.end(recording)
@@ -441,9 +441,9 @@ class Rows(TestCase):
             address = str(self.folder / f"{via}.sock")
             with self.subTest(via), far.serving(address, "--quiet"), server(self.address, self.served):
                 with self.recording(address, "--via", via, "--symbols-server", self.address) as recording:
-                    far.wait_for(lambda: self.counts()[0] > 0, "stacks become whole", 120)
+                    wait_for("stacks become whole", lambda: self.counts()[0] > 0, state=[recording, self.counts])
                     self.until.write_text("")
-                    self.assertEqual(recording.wait(timeout=heaptap_test.TIMEOUT_S), 0)
+                    self.assertEqual(ended(recording), 0)
                 self.run_far(address, "--via", via)
                 self.assertEqual(self.counts(), (300, 300))
 
@@ -467,7 +467,7 @@ class Rows(TestCase):
                 if pathlib.Path(f"/proc/{process}/comm").read_text() == "heaptap-target\n":
                     os.kill(process, signal.SIGKILL)
             self.until.write_text("")
-            recording.wait(timeout=heaptap_test.TIMEOUT_S)
+            ended(recording)
             self.run_far(address)
             self.assertEqual(self.counts(), (300, 300))
 
@@ -480,9 +480,9 @@ class Rows(TestCase):
                 host = subprocess.Popen([HEAPTAP, "run", "-H", f"listen:{address}", "-q", "--force", "-o", self.trace, *words, "--",
                                          self.program], cwd=self.folder)
                 try:
-                    far.wait_for(lambda: far.listens(host.pid, address), "the host listens")
+                    wait_for("the host listens", lambda: far.listens(host.pid, address), state=host)
                     target = target or subprocess.Popen([far.HEAPTAP_TARGET, "connect", address, "--quiet"])
-                    self.assertEqual(host.wait(timeout=heaptap_test.TIMEOUT_S), 0)
+                    self.assertEqual(ended(host), 0)
                 finally:
                     heaptap_test.end(host)
                     host.wait()
@@ -498,9 +498,9 @@ class Rows(TestCase):
             address = str(self.folder / f"{via}.sock")
             with self.subTest(via), far.serving(address, "--quiet"):
                 with self.recording(address, "--via", via, "--symbols", self.served) as recording:
-                    far.wait_for(lambda: self.counts()[0] > 0, "stacks become whole", 120)
+                    wait_for("stacks become whole", lambda: self.counts()[0] > 0, state=[recording, self.counts])
                     self.until.write_text("")
-                    self.assertEqual(recording.wait(timeout=heaptap_test.TIMEOUT_S), 0)
+                    self.assertEqual(ended(recording), 0)
                 self.run_far(address, "--via", via)
                 self.assertEqual(self.counts(), (300, 300), "the next time they are there from the first event")
 

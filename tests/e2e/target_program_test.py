@@ -6,7 +6,6 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -14,6 +13,7 @@ import far
 import heaptap_test
 import remote_test
 from heaptap_test import heaptap, run, summary
+from waiting import ended, until_it_waits, wait_for
 
 
 class TestCase(remote_test.TestCase):
@@ -27,7 +27,7 @@ class TestCase(remote_test.TestCase):
     def begin(self, *words, **options):
         """heaptap-target that goes on beside the test, at its address."""
         process = self.run_beside([far.HEAPTAP_TARGET, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
-        far.wait_for(lambda: process.poll() is not None or os.path.exists(self.address), "it waits for a host")
+        wait_for("it waits for a host", lambda: process.poll() is not None or far.listens(process.pid, self.address), state=process)
         return process
 
     def connect(self, what, *words, status=7):
@@ -43,7 +43,7 @@ class Host(TestCase):
         near = self.local("200000", "2000")
         target = self.begin("run", "--listen", self.address, "--", self.program, "200000", "2000")
         self.assert_same(near, self.connect(self.address))
-        self.assertEqual(target.wait(timeout=60), 7)
+        self.assertEqual(ended(target), 7)
 
     def test_after_the_program_ended(self):
         near = self.local("3000")
@@ -51,25 +51,25 @@ class Host(TestCase):
         self.assertIn(b"waits at", target.stderr.readline())
         self.assertIn(b"has ended", target.stderr.readline())
         self.assert_same(near, self.connect(self.address))
-        self.assertEqual(target.wait(timeout=60), 7)
+        self.assertEqual(ended(target), 7)
 
     def test_before_the_first_instruction(self):
         near = self.local("3000")
         witness = self.folder / "witness"
         target = self.begin("run", "--wait", "--listen", self.address, "--", "/bin/sh", "-c", f"touch {witness}; exec {self.program} 3000")
-        time.sleep(0.3)
+        until_it_waits(target.pid)
         self.assertFalse(witness.exists())
         there = self.connect(self.address)
         self.assertTrue(witness.exists())
         self.assertEqual(there["totals"]["allocations"], near["totals"]["allocations"])
-        self.assertEqual(target.wait(timeout=60), 7)
+        self.assertEqual(ended(target), 7)
 
     def test_the_target_goes_to_the_host(self):
         near = self.local("3000")
         host = self.run_beside([heaptap_test.HEAPTAP, "connect", f"listen:{self.address}", "-q", "-o", self.trace], stderr=subprocess.PIPE)
-        far.wait_for(lambda: os.path.exists(self.address), "the host listens")
+        wait_for("the host listens", lambda: far.listens(host.pid, self.address), state=host)
         self.assertEqual(self.target("run", "--connect", self.address, "-q", "--", self.program, "3000").status, 7)
-        self.assertEqual(host.wait(timeout=60), 7)
+        self.assertEqual(ended(host), 7)
         self.assert_same(near, summary(self.trace))
 
     def test_a_process_that_runs(self):
@@ -77,7 +77,7 @@ class Host(TestCase):
         target = self.begin("attach", "--listen", self.address, "--duration", "1s", program.pid)
         there = self.connect(self.address, status=0)
         self.assertGreater(there["totals"]["allocations"], 0)
-        self.assertEqual(target.wait(timeout=60), 0)
+        self.assertEqual(ended(target), 0)
         self.assertIsNone(program.poll())
 
     def test_a_host_with_an_order_of_its_own_is_told_how(self):
@@ -86,7 +86,7 @@ class Host(TestCase):
         self.assertEqual(done.status, 125)
         self.assertIn(b"heaptap connect", done.stderr)
         self.assertFalse(self.connect(self.address)["capture"]["truncated"])
-        self.assertEqual(target.wait(timeout=60), 7)
+        self.assertEqual(ended(target), 7)
 
     def test_nothing_to_take_over(self):
         with far.serving(self.address, "-q"):
@@ -207,19 +207,19 @@ class Alone(TestCase):
         self.alone = self.own / "heaptap-target"
         shutil.copy(far.HEAPTAP_TARGET, self.alone)
 
-    def record(self, *words):
-        return run([self.alone, "record", "-o", self.file, "--force", "--via", "agent", *words], cwd=self.folder,
-                   timeout_s=heaptap_test.TIMEOUT_S)
+    def record(self, *words, **options):
+        return run([self.alone, "record", "-o", self.file, "--force", "--via", "agent", *words], cwd=self.folder, **options)
 
     def test_the_agent_is_in_it(self):
-        before = set(pathlib.Path("/tmp").glob("heaptap-agent-*"))
-        done = self.record("--", self.program, "3000")
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        done = self.record("--", self.program, "3000", env={**os.environ, "TMPDIR": str(temporary)})
         if b"there is no agent" in done.stderr:
             self.skipTest("this one carries no agent")
         self.assertEqual(done.status, 7, str(done))
         near = self.local("3000")
         self.assert_same(near, self.connect(self.file))
-        self.assertEqual(set(pathlib.Path("/tmp").glob("heaptap-agent-*")), before)
+        self.assertEqual(list(temporary.iterdir()), [])
         # Who closes all that it doesn't know, executes another program, or is another user, has it as well.
         done = self.record("-f", "--", "/bin/bash", "-c", f"for n in /proc/self/fd/*; do eval \"exec ${{n##*/}}>&-\"; done 2>/dev/null; exec {self.program} 3000")
         self.assertEqual(done.status, 7, str(done))

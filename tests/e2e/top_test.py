@@ -1,3 +1,4 @@
+# CTEST PROCESSORS 2
 """heaptap top: on a terminal (tmux), as text, as JSON; how it gives the terminal back; and with processes that run."""
 import json
 import os
@@ -9,16 +10,15 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 import terminal
 from heaptap_test import HEAPTAP, built, heaptap
+from waiting import ended, until_it_woke, wait_for
 
 ANIMATION = pathlib.Path(HEAPTAP).resolve().parent / "animate_top"
-PATIENCE = 60
 
 GROWING = r"""
 #include <chrono>
@@ -90,18 +90,22 @@ class Tmux:
     def screen(self):
         return self.tmux("capture-pane", "-p")
 
+    def colors(self):
+        return self.tmux("capture-pane", "-p", "-e")
+
     def wait_for(self, *texts):
         """The screen, as soon as it has all of them."""
         return self.wait_until(lambda screen: all(text in screen for text in texts), texts)
 
     def wait_until(self, is_so, what):
-        end = time.monotonic() + PATIENCE
-        while True:
-            screen = self.screen()
-            if is_so(screen):
-                return screen
-            assert time.monotonic() < end, f"no {what} in:\n{screen}"
-            time.sleep(0.05)
+        screens = []
+
+        def is_shown():
+            screens[:] = [self.screen()]
+            return is_so(screens[0])
+
+        wait_for(f"{what} on the screen", is_shown, state=lambda: screens[0])
+        return screens[0]
 
     def end(self):
         subprocess.run(["tmux", "-S", self.socket, "kill-server"], check=False, capture_output=True)
@@ -109,14 +113,12 @@ class Tmux:
 
 def child_of(pid, name):
     """The process of this name below another one."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        for line in subprocess.run(["ps", "-e", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout.splitlines():
-            found, parent, command = line.split(None, 2)
-            if int(parent) == pid and command.startswith(name):
-                return int(found)
-        time.sleep(0.05)
-    raise AssertionError(f"{pid} has no child {name}")
+    def find():
+        listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout.splitlines()
+        lines = [line.split(None, 2) for line in listed]
+        return [int(found) for found, parent, command in lines if int(parent) == pid and command.startswith(name)]
+
+    return wait_for(f"{pid} has a child {name}", find, state=pid)[0]
 
 
 class Top(heaptap_test.TestCase):
@@ -241,7 +243,7 @@ class Top(heaptap_test.TestCase):
         screen.wait_for("LEAKED", "scan 1:", "leaked in 4,000 blocks")
         screen.keys("p")
         frozen = screen.wait_for("frozen")
-        time.sleep(0.5)
+        until_it_woke(self.pane_program(screen, "animate_top"), 20)
         self.assertEqual(screen.screen(), frozen)
         screen.keys("p")
         screen.wait_for("via agent")
@@ -332,7 +334,7 @@ class Top(heaptap_test.TestCase):
         self.assertIsNone(attached.poll())
         self.assertIsNone(process.poll())
         attached.send_signal(signal.SIGINT)
-        attached.wait(PATIENCE)
+        ended(attached)
 
     def test_rates_do_not_jump_between_frames(self):
         # A frame comes once a second, as samples do: none of these may be taken for a second in which nothing happened.
@@ -383,8 +385,9 @@ class Top(heaptap_test.TestCase):
         def click():
             for button in (0, 3):  # pressed, released
                 screen.keys("-H", "1b", "5b", "4d", f"{32 + button:x}", f"{32 + 10:x}", f"{33 + row:x}")
+        colors = screen.colors()
         click()
-        time.sleep(0.2)
+        wait_for("a row is marked", lambda: screen.colors() != colors, state=screen.colors)
         self.assertIn("WHERE", screen.screen())
         click()
         screen.wait_for(f"Stack #{stack}", "Frames, innermost first")
@@ -451,8 +454,7 @@ int main(int argc, char** argv) {
         return process, pid, load
 
     def ask_redis(self, request, process):
-        end = time.monotonic() + PATIENCE
-        while True:
+        def answer():
             self.assertIsNone(process.poll())
             try:
                 with socket.socket(socket.AF_UNIX) as connection:
@@ -460,8 +462,9 @@ int main(int argc, char** argv) {
                     connection.sendall(request.encode() + b"\r\n")
                     return connection.recv(1000)
             except OSError:
-                self.assertLess(time.monotonic(), end, "redis-server doesn't listen")
-                time.sleep(0.05)
+                return b""
+
+        return wait_for("redis-server answers", answer, state=process)
 
     def assert_sound_picture(self, screen, width, height):
         lines = screen.rstrip("\n").split("\n")
@@ -493,7 +496,7 @@ int main(int argc, char** argv) {
         self.assertEqual(self.ask_redis("PING", process), b"+PONG\r\n")
         self.assertIsNone(load.poll(), "its clients didn't notice")
         os.kill(pid, signal.SIGTERM)
-        self.assertEqual(process.wait(PATIENCE), 0)
+        self.assertEqual(ended(process), 0)
         self.assertEqual(heaptap_test.summary(self.trace)["capture"]["lost_events"], 0)
 
     def test_redis_under_load_is_attached_to_and_let_go(self):
@@ -507,7 +510,7 @@ int main(int argc, char** argv) {
         self.assertEqual(self.ask_redis("PING", process), b"+PONG\r\n")
         self.assertIsNone(load.poll(), "its clients didn't notice")
         os.kill(pid, signal.SIGTERM)
-        self.assertEqual(process.wait(PATIENCE), 0)
+        self.assertEqual(ended(process), 0)
 
     # A program that is faster than the reader.
 
@@ -533,10 +536,7 @@ int main(int argc, char** argv) {
         recorder.stdin.write("2000000\n")
         recorder.stdin.flush()
         self.assertEqual(recorder.stdout.readline(), "done\n")
-        end = time.monotonic() + PATIENCE
-        while self.trace.stat().st_size < 4 << 20:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+        wait_for("4 MiB of a trace", lambda: self.trace.stat().st_size >= 4 << 20, state=[recorder, lambda: self.trace.stat()])
         os.kill(top.pid, signal.SIGCONT)
         samples = [before]
         while samples[-1]["behind_bytes"] != 0 or samples[-1]["totals"]["allocations"] < 2_000_000:
@@ -547,7 +547,7 @@ int main(int argc, char** argv) {
         counted = [sample["totals"]["allocations"] for sample in samples]
         self.assertEqual(counted, sorted(counted))
         recorder.stdin.close()
-        self.assertEqual(recorder.wait(PATIENCE), 0)
+        self.assertEqual(ended(recorder), 0)
         summary = heaptap_test.summary(self.trace)
         self.assertEqual(summary["capture"]["lost_events"], 0)
         for name, name_there in (("allocations", "allocations"), ("releases", "frees"), ("live_bytes", "live_bytes"), ("live_blocks", "live_blocks")):

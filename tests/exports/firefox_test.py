@@ -3,11 +3,11 @@ import collections
 import json
 import os
 import subprocess
-import time
 
 import exported
 import node_packages
 from exported import heaptap_test, inclusive
+from waiting import wait_for
 
 SESSION = "heaptap"
 
@@ -32,9 +32,12 @@ class Firefox(exported.TestCase):
         self.addCleanup(holder.wait)
         self.addCleanup(heaptap_test.end, holder)  # first
         log = self.folder / "sessions" / f"{SESSION}.log"
-        while not (log.is_file() and "Profile loaded" in log.read_text()):
+
+        def is_loaded():
             self.assertIsNone(holder.poll(), "the profile is not loaded")
-            time.sleep(0.02)
+            return log.is_file() and "Profile loaded" in log.read_text()
+
+        wait_for("the profile is loaded", is_loaded, state=[holder, log])
 
     def functions(self, thread):
         listed = json.loads(self.cli("thread", "functions", "--thread", thread, "--limit", "0", "--json"))

@@ -5,8 +5,8 @@ import re
 import shutil
 import subprocess
 
-import far
 import heaptap_test
+from waiting import wait_for
 
 # Goes into its root as runtimes do: the old one is out of reach then.
 ENTER = r"""
@@ -61,7 +61,7 @@ class Container:
         self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, **popen)
         test.addCleanup(self._end)
         self.program = str(command[0])
-        far.wait_for(lambda: self.process.poll() is not None or self.find() is not None, f"{command[0]} runs in its container")
+        wait_for(f"{command[0]} runs in its container", lambda: self.process.poll() is not None or self.find() is not None, state=self.process)
         self.pid = self.find()  # as it is seen from here
 
     def find(self):

@@ -2,27 +2,31 @@
 import contextlib
 import os
 import pathlib
+import random
+import re
 import socket
 import subprocess
-import time
 
 import heaptap_test
+from waiting import ended, wait_for
 
 HEAPTAP_TARGET = pathlib.Path(os.environ.get("HEAPTAP_TARGET", pathlib.Path(heaptap_test.HEAPTAP).parent / "heaptap-target"))
 
 
-def wait_for(condition, what, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not after {seconds} s: {what}")
-        time.sleep(0.01)
+_kept = []  # sockets whose names say that a port is this script's, for as long as it runs
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens at, and nobody is given meanwhile: below those that the kernel gives away, and of no other test."""
+    for port in random.sample(range(20_000, 30_000), 10_000):
+        name = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            name.bind(f"\0heaptap.test.port.{port}")
+            probe.bind(("127.0.0.1", port))
+            _kept.append(name)
+            return port
+        name.close()
+    raise AssertionError("there is no free port")
 
 
 @contextlib.contextmanager
@@ -38,7 +42,7 @@ def waiting(address, *words, **popen):
     process = subprocess.Popen([*popen.pop("wrapper", ()), HEAPTAP_TARGET, *map(str, words)], stdin=popen.pop("stdin", subprocess.DEVNULL),
                                stdout=popen.pop("stdout", subprocess.PIPE), stderr=popen.pop("stderr", subprocess.PIPE), **popen)
     try:
-        wait_for(lambda: process.poll() is not None or listens(process.pid, address), f"{address} is served")
+        wait_for(f"{address} is served", lambda: process.poll() is not None or listens(process.pid, address), state=process)
         yield process
     finally:
         heaptap_test.end(process)
@@ -49,12 +53,18 @@ def waiting(address, *words, **popen):
 
 
 def listens(pid, address):
-    """Without touching the socket: an attempt would count."""
-    if "/" in address:
-        return f" {address}\n" in pathlib.Path(f"/proc/{pid}/net/unix").read_text()
+    """Whether something does in the network of this process. Without touching the socket: an attempt would count."""
+    if "/" in address:  # its name is there before it listens, which is one of its flags
+        lines = pathlib.Path(f"/proc/{pid}/net/unix").read_text().splitlines()
+        return any(line.endswith(f" {address}") and int(line.split()[3], 16) & 0x10000 for line in lines)
     port = f":{int(address.rpartition(':')[2]):04X} "
     tables = [pathlib.Path(f"/proc/{pid}/net/{name}").read_text().splitlines() for name in ("tcp", "tcp6")]
     return any(port in line.split(" 0", 1)[0] + line[:40] and " 0A " in line for table in tables for line in table)
+
+
+def is_recorded(pid):
+    """Whether there is a recording of it that can be asked."""
+    return re.search(rf"heaptap\.recording\.{pid}\b", pathlib.Path("/proc/net/unix").read_text()) is not None
 
 
 def make_token(folder):
@@ -77,10 +87,7 @@ def run(line, folder, *arguments, stdin=b"", env=None, cwd=None, timeout_s=heapt
         source.seek(0)
         with serving(address, "--quiet", "--once", *security, stdin=source, stdout=out, stderr=err, env=env, cwd=cwd) as server:
             done = heaptap_test.heaptap("run", "-H", address, *security, *arguments, timeout_s=timeout_s)
-            try:
-                server.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                raise AssertionError(f"heaptap-target doesn't end: {done}") from None
+            ended(server, state=done)
         for stream in (out, err):
             stream.seek(0)
         return heaptap_test.Outcome(done.status, out.read(), err.read() + done.stdout + done.stderr, done.seconds)

@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+from waiting import TIMEOUT_S, TooSlow, descendants, processes
+
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET_FOLDER = HERE.parent / "targets"
 TARGET_SOURCES = {source.stem: source for source in sorted(TARGET_FOLDER.glob("*/*.c*")) if source.parent.name != "libraries"}
@@ -24,7 +26,6 @@ TARGETS = pathlib.Path(os.environ.get("TARGETS", HERE.parent.parent / "build/tes
 ORACLE = pathlib.Path(os.environ.get("ORACLE", HERE.parent.parent / "build/tests/support/liboracle.so"))
 ANNOUNCER = pathlib.Path(os.environ.get("ANNOUNCER", HERE.parent.parent / "build/tests/announce"))
 LONG = os.environ.get("HEAPTAP_LONG") == "1"
-TIMEOUT_S = int(os.environ.get("HEAPTAP_TIMEOUT", 300))  # of what hangs: a machine that is busy takes its time
 
 # A shell without job control starts what it puts in the background with these ignored, which programs inherit.
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
@@ -50,23 +51,6 @@ def shell_status(returncode):
     return 128 - returncode if returncode < 0 else returncode
 
 
-def descendants(pid):
-    """The processes below pid (not itself), children before grandchildren."""
-    children = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                fields = pathlib.Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            children.setdefault(int(fields[1]), []).append(int(entry))
-    found, wave = [], [pid]
-    while wave:
-        wave = [child for parent in wave for child in children.get(parent, [])]
-        found += wave
-    return found
-
-
 def end(process):
     """Kills a process that a test started, with all that it started."""
     for pid in [*reversed(descendants(process.pid)), process.pid]:
@@ -75,10 +59,6 @@ def end(process):
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-
-
-class TooSlow(AssertionError):
-    pass
 
 
 def run(command, stdin=b"", env=None, cwd=None, timeout_s=TIMEOUT_S):
@@ -91,11 +71,17 @@ def run(command, stdin=b"", env=None, cwd=None, timeout_s=TIMEOUT_S):
     try:
         out, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
+        now = processes(process.pid)
         end(process)
         out, err = process.communicate()
-        raise TooSlow(f"not ended after {timeout_s} s: {' '.join(map(str, command))}\n"
+        raise TooSlow(f"not ended after {timeout_s} s: {' '.join(map(str, command))}\n{now}\n"
                       f"--- stdout\n{_text(out)}--- stderr\n{_text(err)}") from None
     return Outcome(shell_status(process.returncode), out, err, time.monotonic() - started)
+
+
+def sooner(**intervals):
+    """An environment in which heaptap does what it does at intervals after these: sooner(write="20ms")."""
+    return {**os.environ, "HEAPTAP_TEST_INTERVALS": ",".join(f"{name}={time}" for name, time in intervals.items())}
 
 
 def heaptap(*arguments, **options):
@@ -174,6 +160,14 @@ def built(name, level="", folder=TARGETS):
             skip_what_is_missing(f"{name} was not built on this machine")
         raise AssertionError(f"{path} is not there: is TARGETS the folder of the built target programs?")
     return path
+
+
+def executable(pid):
+    """The path of the program that a process executes; "" where it has ended."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
 
 
 class TestCase(unittest.TestCase):

@@ -1,14 +1,12 @@
 """Machines that are namespaces of this one, joined by pairs of veth."""
 import itertools
 import json
-import os
-import select
 import shutil
 import subprocess
-import time
 
 import heaptap_test
-from heaptap_test import ANNOUNCER, HEAPTAP, TIMEOUT_S
+from heaptap_test import ANNOUNCER, HEAPTAP
+from waiting import ended, read_until
 
 DBUS = """<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/><allow send_type="signal"/>
@@ -27,13 +25,9 @@ class Running:
         self.text = ""
 
     def wait_for(self, text, times=1):
-        end = time.monotonic() + TIMEOUT_S
-        while self.text.count(text) < times:
-            readable, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
-            piece = os.read(self.process.stdout.fileno(), 4096) if readable else b""
-            if not piece:
-                raise AssertionError(f"{text!r} was not printed, but:\n{self.text}")
-            self.text += piece.decode(errors="replace")
+        came = read_until(self.process.stdout.fileno(), f"{text!r}, {times} times", lambda came: came.decode(errors="replace").count(text) >= times,
+                          state=self.process, so_far=self.text.encode())
+        self.text = came.decode(errors="replace")
 
     def say(self, line):
         self.process.stdin.write(line.encode() + b"\n")
@@ -42,7 +36,7 @@ class Running:
     def end(self):
         """As the program does when its input ends."""
         self.process.stdin.close()
-        return self.process.wait(TIMEOUT_S)
+        return ended(self.process)
 
     def rest(self):
         """All that it prints until it is asked to end."""

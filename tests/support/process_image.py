@@ -4,7 +4,8 @@ import hashlib
 import os
 import pathlib
 import re
-import time
+
+from waiting import TIMEOUT_S, TooSlow, wait_for
 
 
 def threads(pid):
@@ -71,14 +72,16 @@ class Image:
         lines = status(self.pid, thread)
         return tuple(lines[name] for name in ("SigBlk", "SigIgn", "SigCgt"))
 
-    def differences(self, patience_s=10):
+    def differences(self, patience_s=TIMEOUT_S):
         """How the process isn't as it was, as sentences. What may still be under way has `patience_s` to come about."""
-        end = time.monotonic() + patience_s
-        while True:
-            found = [*self._traced(), *self._masked()]
-            if not found or time.monotonic() > end:
-                break
-            time.sleep(0.01)
+        found = []
+
+        def is_as_before():
+            found[:] = [*self._traced(), *self._masked()]
+            return not found
+
+        with contextlib.suppress(TooSlow):
+            wait_for("it is as it was", is_as_before, patience_s)
         if [line for line, *_ in mappings(self.pid)] != self.mappings:
             found.append("the mappings differ")
         now = code(self.pid)

@@ -1,3 +1,4 @@
+# CTEST PROCESSORS 2
 """The order of events is possible, and none is missing, while threads hand blocks to each other: eight that do so at random, and
 two that hand each block over through one place. By the processors' clocks, and by the counter that stands in for them.
 

@@ -1,3 +1,4 @@
+# CTEST PROCESSORS 2
 """Recorded call stacks are exact: each is compared, frame by frame, with what libgcc's unwinder saw at the same allocation.
 
 A program runs under heaptap with libstack_oracle.so behind the agent. Both number the allocations in the same way, so a

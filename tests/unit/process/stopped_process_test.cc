@@ -6,6 +6,7 @@
 #include <sys/time.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -55,16 +56,18 @@ TEST(StoppedProcess, StandsStillUntilItIsReleased) {
   ChildProcess child([&](int) {
     for (;;) count->fetch_add(1);
   });
-  while (count->load() == 0) std::this_thread::yield();
+  ASSERT_TRUE(test::wait_for("the child counts", [&] { return count->load() != 0; }, child.id()));
   auto stopped = StoppedProcess::stop(child.id());
   ASSERT_TRUE(stopped) << error_of(stopped);
+  const auto since = std::chrono::steady_clock::now();
   const uint64_t before = count->load();
-  usleep(2000);
+  EXPECT_EQ(read_thread_status(child.id())->state, 't');
   EXPECT_EQ(count->load(), before);
-  EXPECT_GE(stopped->stopped_ns(), 2'000'000u);
+  const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - since;
+  EXPECT_GE(stopped->stopped_ns(), static_cast<uint64_t>(passed.count()));
   stopped->release();
   const uint64_t duration = stopped->stopped_ns();
-  while (count->load() == before) std::this_thread::yield();
+  ASSERT_TRUE(test::wait_for("the child counts on", [&] { return count->load() != before; }, child.id()));
   EXPECT_EQ(stopped->stopped_ns(), duration);
 }
 
@@ -86,7 +89,7 @@ TEST(StoppedProcess, GoesOnWhenItsOwnerIsKilled) {
     ASSERT_EQ(ready, 'y');
   }
   const uint64_t before = count->load();
-  while (count->load() == before) std::this_thread::yield();
+  EXPECT_TRUE(test::wait_for("the child counts on", [&] { return count->load() != before; }, child.id()));
 }
 
 TEST(StoppedProcess, KnowsAllThreadsAndTheirRegisters) {
@@ -155,7 +158,7 @@ TEST(StoppedProcess, WhoseLeaderHasExitedIsStoppedAsWell) {
     }).detach();
     syscall(SYS_exit, 0);
   });
-  while (read_thread_status(child.id())->state != 'Z') usleep(100);
+  ASSERT_TRUE(test::wait_for_state(child.id(), "Z"));
   const auto stopped = StoppedProcess::stop(child.id());
   ASSERT_TRUE(stopped) << error_of(stopped);
   EXPECT_EQ(stopped->threads().size(), 1u);
@@ -174,8 +177,6 @@ TEST(StoppedProcess, ThatWasStoppedBeforeStaysSo) {
     EXPECT_TRUE(stopped->threads().front().registers_known);
   }
   ASSERT_TRUE(test::wait_for_state(child.id(), "T"));
-  usleep(2000);
-  EXPECT_EQ(read_thread_status(child.id())->state, 'T');
   kill(child.id(), SIGCONT);
   EXPECT_TRUE(test::wait_for_state(child.id(), "S"));
 }

@@ -414,7 +414,7 @@ TEST(Roots, OfAnAlternateStackAndOfTheStackThatWasInterrupted) {
   });
   Told told;
   ASSERT_TRUE(child.receive(told));
-  while (shared->in_handler.hidden[0] == 0) usleep(100);
+  ASSERT_TRUE(test::wait_for("the handler runs", [&] { return shared->in_handler.hidden[0] != 0; }, child.id()));
   test::wait_for_state(child.id(), "S");
   const auto heap = blocks_at({told.at(0), told.at(2), shared->in_handler.at(0)});
   const auto id = static_cast<uint32_t>(child.id());

@@ -12,6 +12,7 @@
 
 #include "base/small_file.h"
 #include "process/process_status.h"
+#include "waiting.h"
 
 namespace heaptap::test {
 
@@ -69,26 +70,30 @@ class ChildProcess {
   int from_child_ = -1;
 };
 
-// Until the process is in one of these states (proc(5)). False: it has ended before.
-inline bool wait_for_state(pid_t process, const std::string& states) {
-  for (;;) {
+// Until the process is in one of these states (proc(5)). False: it has ended before. Functions of their own: children that are forked
+// later have the frame of the test with what it left there.
+[[gnu::noinline]] inline bool wait_for_state(pid_t process, const std::string& states) {
+  bool has_it = false;
+  const auto is_known = [&] {
     const auto status = process::read_thread_status(process);
-    if (!status || (status->state == 'Z' && states.find('Z') == std::string::npos)) return false;
-    if (states.find(status->state) != std::string::npos) return true;
-    usleep(100);
-  }
+    has_it = status && states.find(status->state) != std::string::npos;
+    return has_it || !status || status->state == 'Z';
+  };
+  return wait_for("process " + std::to_string(process) + " is in state " + states, is_known, process) && has_it;
 }
 
 // Until it sleeps in the system call of this number, or in the one that goes on with it after a stop.
-inline bool wait_until_blocked(pid_t process, long number) {
+[[gnu::noinline]] inline bool wait_until_blocked(pid_t process, long number) {
   constexpr long kRestart = 219;
-  for (;;) {
-    if (!wait_for_state(process, "S")) return false;
+  bool is_blocked = false;
+  const auto is_known = [&] {
+    if (!wait_for_state(process, "S")) return true;
     const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/syscall");
     const long now = std::strtol(text.c_str(), nullptr, 10);
-    if (!text.starts_with("running") && (now == number || now == kRestart)) return true;
-    usleep(100);
-  }
+    is_blocked = !text.starts_with("running") && (now == number || now == kRestart);
+    return is_blocked;
+  };
+  return wait_for("system call " + std::to_string(number), is_known, process) && is_blocked;
 }
 
 }  // namespace heaptap::test

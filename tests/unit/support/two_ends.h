@@ -39,7 +39,7 @@ struct TwoEnds {
 
   // Until something is so; false: it isn't.
   bool run_until(const std::function<bool()>& is_so) {
-    constexpr std::chrono::seconds kHangs{20};
+    constexpr std::chrono::seconds kHangs{60};
     const auto until = std::chrono::steady_clock::now() + kHangs;
     while (!is_so()) {
       if (std::chrono::steady_clock::now() > until) return false;

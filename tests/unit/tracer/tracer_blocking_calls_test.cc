@@ -42,12 +42,13 @@ class Session {
  private:
   template <typename Condition>
   void await(Condition done) {
-    while (!done()) {
-      auto message = line_.receive();
-      if (!message) {
-        usleep(100);
-        continue;
-      }
+    ASSERT_TRUE(test::wait_for("the tracer has done what it was asked for", [&] {
+      take_messages();
+      return testing::Test::HasFatalFailure() || done();
+    }));
+  }
+  void take_messages() {
+    while (auto message = line_.receive()) {
       ASSERT_FALSE(std::holds_alternative<TracerGone>(*message));
       if (const auto* wanted = std::get_if<LogWanted>(&*message)) give(wanted->process);
       if (const auto* attached = std::get_if<Attached>(&*message)) attached_.insert(attached->process);
