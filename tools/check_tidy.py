@@ -6,8 +6,8 @@ Where many files are to do, those of a folder are looked at together, as include
 into what they all include. Where that has findings, its files are looked at one by one, and only what is found so counts.
 Unused using-declarations and aliases of namespaces are found only one by one (--together 1).
 
-tools/tidy_passed.txt remembers for all checkouts what passed (--remember writes it): a file that is in it as it is now is looked at
-only in its turn, which the commit decides, an eighth of them each time (--all: now)."""
+--changed: only what changed since the last tag, or since the branch left the one it came from; where there is neither, in the last
+working day before the last commit. Of a changed header one file that includes it is looked at."""
 
 import argparse
 import concurrent.futures
@@ -24,13 +24,11 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
-PASSED = ROOT / "tools" / "tidy_passed.txt"
-TURNS = 8
-KEY_DIGITS = 24  # of a file's digest in it
+WORKING_DAY_S = 8 * 3600  # that --changed looks back where nothing says since when
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 UNITY = re.compile(r"/CMakeFiles/[^/]+/Unity/unity_\d+_\w+\.\w+$")
 # What only concerns the code that is made, so that such a change means no look at all again; options of GCC that clang does not
-DROPPED_OPTIONS = re.compile(r"-O\w|-fPI[CE]|-ffunction-sections|-fdata-sections|-fmacro-prefix-map\S*|-fno-(tree-|gnu-unique|ipa-|partial-inlining|reorder|shrink-wrap|optimize-sibling)\S*"
+DROPPED_OPTIONS = re.compile(r"-O\w|-fPI[CE]|-ffunction-sections|-fdata-sections|-fno-(tree-|gnu-unique|ipa-|partial-inlining|reorder|shrink-wrap|optimize-sibling)\S*"
                              r"|-fstack-usage|-mgeneral-regs-only|-fconserve-stack|-fipa-\S*|-ftree-\S*|-mno-outline-atomics|-Werror\S*")
 EXTRA_ARGUMENTS = ["-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Wno-sign-conversion"]
 
@@ -68,9 +66,9 @@ def clang_arguments(arguments):
     for argument in arguments:
         if skip_next:
             skip_next = False
-        elif argument in ("-o", "-c"):
+        elif argument in ("-o", "-c", "-include"):  # -include: a precompiled header; each file includes what it uses
             skip_next = True
-        elif argument.endswith("/ccache") or DROPPED_OPTIONS.fullmatch(argument):
+        elif argument.endswith("/ccache") or argument == "-Winvalid-pch" or DROPPED_OPTIONS.fullmatch(argument):
             continue
         else:
             kept.append(argument)
@@ -124,14 +122,40 @@ def tidy(file, arguments):
     return run.stdout + "\n".join(line for line in run.stderr.splitlines() if "warnings generated" not in line)
 
 
-def remembered():
-    return set(PASSED.read_text(encoding="utf-8").split()) if PASSED.is_file() else set()
+def git(*arguments):
+    """What it prints; empty where it fails."""
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, cwd=ROOT).stdout.strip()
 
 
-def turn_of(key):
-    """Whether a file that passed as it is is looked at again at this commit."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, cwd=ROOT).stdout.strip() or b"0"
-    return (int(key[:8], 16) - int(commit[:8], 16)) % TURNS == 0
+def last_release():
+    """The commit since which --changed looks."""
+    head = git("rev-parse", "HEAD")
+    if tag := git("describe", "--tags", "--abbrev=0"):
+        return tag
+    for branch in ("origin/HEAD", "origin/main"):
+        base = git("merge-base", "HEAD", branch)
+        if base and base != head:
+            return base
+    time = git("show", "--no-patch", "--format=%ct", "HEAD")
+    return git("rev-list", "--first-parent", "--max-count=1", f"--before={int(time) - WORKING_DAY_S}", "HEAD") if time else ""
+
+
+def changed_among(files):
+    """Those of the files that changed, and for each header that changed one that includes it."""
+    base = last_release()
+    if not base:
+        return set(files)
+    names = git("diff", "--name-only", base) + "\n" + git("ls-files", "--others", "--exclude-standard")
+    changed = {(ROOT / name).resolve() for name in names.split("\n") if name}
+    if any(path.name == ".clang-tidy" for path in changed):
+        return set(files)
+    chosen = changed & set(files)
+    for header in sorted(path for path in changed if path.suffix == ".h" and path.is_file()):
+        own = header.with_suffix(".cc")
+        users = [own] if own in files else [file for file in sorted(files) if header in sources_of(file)]
+        if not chosen & set(users):
+            chosen.update(users[:1])
+    return chosen
 
 
 def groups_of(files, commands, most):
@@ -186,21 +210,21 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--together", type=int, default=0, metavar="MOST",
                         help="files that are looked at together; default: 1, or 9 where more than 24 are to do")
-    parser.add_argument("--remember", action="store_true", help="write tools/tidy_passed.txt: all that passes, now or before")
-    parser.add_argument("--all", action="store_true", help="look at what passed before as well")
+    parser.add_argument("--changed", action="store_true", help="only what changed since the last tag or the branch's begin")
     parser.add_argument("files", nargs="*", type=pathlib.Path, help="default: all of the build")
     options = parser.parse_args()
     if not (options.build / "compile_commands.json").is_file():
         sys.exit(f"there is no {options.build}/compile_commands.json; configure first")
     commands = load_commands(options.build)
+    if options.changed:
+        chosen = changed_among(commands)
+        commands = {file: arguments for file, arguments in commands.items() if file in chosen}
     if options.files:
         commands = {file.resolve(): commands[file.resolve()] for file in options.files}
 
     options.cache.mkdir(parents=True, exist_ok=True)
-    marks = {file: options.cache / key_of(file, arguments)[:KEY_DIGITS] for file, arguments in commands.items()}
-    passed = remembered()
-    todo = [file for file, mark in marks.items()
-            if options.all or not (mark.exists() or (mark.name in passed and not turn_of(mark.name)))]
+    marks = {file: options.cache / key_of(file, arguments) for file, arguments in commands.items()}
+    todo = [file for file, mark in marks.items() if not mark.exists()]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         most = options.together or (9 if len(todo) > 24 else 1)
@@ -212,13 +236,10 @@ def main():
                     print(findings, flush=True)
                 else:
                     marks[file].touch()
-    if options.remember:
-        kept = sorted(mark.name for mark in marks.values() if mark.exists() or mark.name in passed)
-        PASSED.write_text("".join(key + "\n" for key in kept), encoding="utf-8")
-    for old in set(options.cache.iterdir()) - set(marks.values()) if not options.files else ():
+    for old in set(options.cache.iterdir()) - set(marks.values()) if not (options.files or options.changed) else ():
         old.unlink()
     print(f"{len(commands)} files, {len(commands) - len(todo)} of them unchanged, {failed} with findings")
-    return 1 if failed or not commands else 0
+    return 1 if failed or not (commands or options.changed) else 0
 
 
 if __name__ == "__main__":
