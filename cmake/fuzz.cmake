@@ -1,6 +1,7 @@
 # The fuzz targets: each tests/fuzz/NAME.cc has an LLVMFuzzerTestOneInput, and may have seeds in tests/fuzz/corpus/NAME.
 # What they share is in tests/fuzz/support.
-# With HEAPTAP_FUZZ it becomes fuzz/NAME in the build directory; with the tests, its seeds are a test.
+# With HEAPTAP_FUZZ it becomes fuzz/NAME in the build directory; with the tests, its seeds are a test: all targets are in one program
+# then, each by a name of its own in place of LLVMFuzzerTestOneInput.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cc)
 
 # heaptap_fuzz_rooms(RESULT SOURCE): the libraries of the rooms whose headers SOURCE includes, and those that support headers of
@@ -52,8 +53,26 @@ foreach(source ${fuzz_sources})
       add_dependencies(fuzz_data_targets fuzz_${name})
     endif()
   elseif(HEAPTAP_TESTS AND EXISTS ${seeds})
-    heaptap_fuzz_executable(replay_${name} ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay/main.cc)
-    set_target_properties(replay_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-    add_test(NAME fuzz.seeds.${name} COMMAND replay_${name} ${seeds})
+    list(APPEND replay_names ${name})
+    list(APPEND replay_sources ${source})
+    heaptap_fuzz_rooms(rooms ${source})
+    list(APPEND replay_rooms ${rooms})
+    set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS LLVMFuzzerTestOneInput=fuzz_${name})
   endif()
 endforeach()
+
+if(replay_names)
+  list(TRANSFORM replay_names REPLACE "(.+)" "TARGET(\\1)" OUTPUT_VARIABLE replay_list)
+  list(JOIN replay_list "\n" replay_list)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/tests/fuzz_targets.def CONTENT "${replay_list}\n")
+  list(REMOVE_DUPLICATES replay_rooms)
+  add_executable(replay_seeds ${PROJECT_SOURCE_DIR}/tests/fuzz/replay/main.cc ${replay_sources})
+  target_include_directories(replay_seeds PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(replay_seeds PRIVATE ${replay_rooms} heaptap_base heaptap_warnings)
+  target_compile_options(replay_seeds PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(replay_seeds PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  foreach(name IN LISTS replay_names)
+    add_test(NAME fuzz.seeds.${name} COMMAND replay_seeds ${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+    set_tests_properties(fuzz.seeds.${name} PROPERTIES LABELS seeds)
+  endforeach()
+endif()
