@@ -8,8 +8,8 @@ namespace heaptap::base {
 
 }  // namespace heaptap::base
 
-#define HEAPTAP_CHECK(condition)                                   \
-  do {                                                             \
-    if (!(condition)) [[unlikely]]                                 \
-      ::heaptap::base::fail_check(__FILE__, __LINE__, #condition); \
+#define HEAPTAP_CHECK(condition)                                        \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
+      ::heaptap::base::fail_check(__FILE_NAME__, __LINE__, #condition); \
   } while (false)
