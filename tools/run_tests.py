@@ -19,7 +19,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FLAKY = ROOT / "tests" / "flaky.txt"
 MAX_FLAKY = 3
-RESULT = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.*(.*?) +([\d.]+) sec")
+# Names of parametrised tests have words behind them.
+RESULT = re.compile(r"^ *\d+/\d+ Test +#\d+: (.*?) \.*( +Passed|\*\*\*.*?) +([\d.]+) sec")
+SUM = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)$")
 # A line that tells why a test failed: of GoogleTest, of unittest, of a script, of ctest itself.
 CAUSE = re.compile(r"Failure$|^[\w.]*(?:Error|Exception|TimeoutExpired|WaitFailed)\b|^heaptap: |error:|\bfailed\b|"
                    r"Timeout|SEGFAULT|Subprocess aborted|waited for", re.IGNORECASE)
@@ -34,6 +36,7 @@ class Outcome:
         self.not_run = []  # names; failed as well
         self.output = {}  # name -> lines, of those that failed
         self.seconds = {}
+        self.sums = None  # what ctest says: failed, all
         self._current = None
 
     def add(self, line):
@@ -41,12 +44,17 @@ class Outcome:
             name, verdict, seconds = result[1], result[2], float(result[3])
             self.seconds[name] = seconds
             self._current = None
+            if "Disabled" in verdict:  # ctest doesn't count it
+                return
             if "Passed" in verdict or "Skipped" in verdict:
                 self.passed.append(name)
                 return
             self.failed.append(name)
             self._current = self.output.setdefault(name, [verdict.replace("*", "").strip()])
-        elif re.match(r"^ +Start +\d+: |^\d+% tests passed", line):
+        elif sums := SUM.match(line):
+            self.sums = int(sums[1]), int(sums[2])
+            self._current = None
+        elif re.match(r"^ +Start +\d+: ", line):
             self._current = None
         elif self._current is not None:
             self._current.append(line.rstrip("\n"))
@@ -83,8 +91,9 @@ def run(command):
         for line in process.stdout:
             print(line, end="", flush=True)
             outcome.add(line)
-    if process.returncode != 0 and not outcome.failed:
-        sys.exit(f"run_tests: {' '.join(command[:3])} ended with {process.returncode}, and no test failed")
+    counted = len(outcome.failed), len(outcome.passed) + len(outcome.failed)
+    if outcome.sums != counted:
+        sys.exit(f"run_tests: ctest ended with {process.returncode} and says (failed, all) {outcome.sums}; counted were {counted}")
     return outcome
 
 

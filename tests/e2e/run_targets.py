@@ -1,6 +1,6 @@
 """Runs the target programs with and without heaptap: output and status are equal, and the expectations in the program
 hold for its trace. Arguments: names of programs (default: all). --via=ptrace: by this way. --variant=NAME: the programs that
-are built so (tests/targets/variants.txt). --far=unix, --far=tcp (with a token): on another machine, as it were, by
+are built so (tests/targets/variants.txt); with --everyday those that are always built. --far=unix, --far=tcp (with a token): on another machine, as it were, by
 heaptap-target. --part=1/4: the first quarter of the programs, in turns. HEAPTAP_AGGREGATE=1: with --aggregate."""
 import itertools
 import os
@@ -137,6 +137,9 @@ def _main(words):
         words.remove(word)
         setattr(Targets, *word[2:].split("="))
     wanted = VARIANTS[Targets.variant].programs
+    if "--everyday" in words:
+        words.remove("--everyday")
+        wanted = VARIANTS[Targets.variant].everyday
     part, parts = (int(number) for number in Targets.part.split("/"))
     for source in sorted(TARGET_SOURCES.values(), key=lambda path: path.name)[part - 1::parts]:
         if Targets.variant == variants.USUAL or source.stem in wanted:

@@ -12,6 +12,7 @@ USUAL = "usual"  # the programs that are built in any case
 class Variant:
     only_c: bool = False
     programs: list = dataclasses.field(default_factory=list)
+    everyday: list = dataclasses.field(default_factory=list)  # of the programs, those that are always built
     long: set = dataclasses.field(default_factory=set)
     without: dict = dataclasses.field(default_factory=dict)  # program -> reason
     differs: dict = dataclasses.field(default_factory=dict)  # program -> what isn't so
@@ -19,7 +20,7 @@ class Variant:
 
 def read(file=FILE):
     """name -> Variant; USUAL has no list of programs."""
-    variants, programs, long = {USUAL: Variant()}, [], set()
+    variants, programs, everyday, long = {USUAL: Variant()}, [], [], set()
     for line in file.read_text().splitlines():
         word, _, rest = line.partition(" ")
         if word in ("variant", "agent_variant"):
@@ -27,6 +28,8 @@ def read(file=FILE):
             variants[name] = Variant(only_c=compiler == "musl")
         elif word == "programs":
             programs += rest.split()
+        elif word == "everyday":
+            everyday += rest.split()
         elif word == "long":
             long |= {*rest.split()}
         elif word == "only":
@@ -37,6 +40,7 @@ def read(file=FILE):
         variant.long = long
         if name != USUAL:
             variant.programs = [program for program in variant.programs or programs if program not in variant.without]
+            variant.everyday = [program for program in variant.programs if program in everyday]
     return variants
 
 

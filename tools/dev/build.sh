@@ -10,9 +10,9 @@ build_programs() {
   locked compile_configured "$preset" programs "$@"
 }
 
-# Everything, tests included.
+# build_all NAME=VALUE…: everything, tests included.
 build_all() {
-  locked compile_configured "$preset" all HEAPTAP_TESTS=ON
+  locked compile_configured "$preset" all HEAPTAP_TESTS=ON "$@"
 }
 
 # The .deb in build/package, of programs that are built.
@@ -35,6 +35,7 @@ locked() {
   exec {lock}>&-
 }
 
+# compile_configured PRESET TARGETS NAME=VALUE…
 compile_configured() {
   local preset=$1 target=$2
   shift 2
@@ -65,9 +66,12 @@ configure() {
   (cd "$root" && logged "configuring" cmake --preset "$preset" "${options[@]}")
 }
 
+# compile PRESET TARGETS
 compile() {
+  local targets
+  read -ra targets <<<"$2"
   showing_progress logged "building" cmake --build "$(build_dir "$1")" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" \
-    --target "$2"
+    --target "${targets[@]}"
 }
 
 # showing_progress COMMAND…: while it runs, says how far the build is that writes to the log: on a terminal in one line, else a

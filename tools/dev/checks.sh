@@ -1,7 +1,9 @@
-# What CI checks besides the tests. Sourced by ./dev; calls need(), logged(), configure(), compile() and note() of it.
+# Checks of the sources and of what is built. Sourced by ./dev; calls need(), logged(), configure(), compile() and note() of it.
 # shellcheck shell=bash
 
-all_checks=(format tidy layers docs agent packages fuzz)
+all_checks=(format tidy tidy_all layers docs agent packages fuzz)
+# Without a name: all but those that take a quarter of an hour.
+usual_checks=(format tidy layers docs agent packages)
 
 # The project's own sources, NUL-separated.
 sources() {
@@ -28,7 +30,12 @@ check_format() {
   return 1
 }
 
+# What changed since the last tag, or since the branch began.
 check_tidy() {
+  python3 "$root/tools/check_tidy.py" --build "$build" --cache "$build/tidy-cache" --changed
+}
+
+check_tidy_all() {
   python3 "$root/tools/check_tidy.py" --build "$build" --cache "$build/tidy-cache"
 }
 
@@ -59,6 +66,16 @@ check_packages() {
 # What is typed is no data from outside, and takes half of the build: `./dev fuzz` has it.
 check_fuzz() {
   fuzz '' 60 command_line
+}
+
+# Ten minutes a target.
+check_fuzz_long() {
+  fuzz '' $((600 * $(find "$root/tests/fuzz" -maxdepth 1 -name '*.cc' | wc -l)))
+}
+
+# Whether build/bench.json is no worse than the figures kept before.
+check_bench_kept() {
+  "$root/bench/against" "$build/bench.last.json" "$build/bench.json"
 }
 
 # fuzz TARGET SECONDS [WITHOUT]: the target, or each of tests/fuzz (but WITHOUT) for an equal share of the time.
@@ -105,11 +122,11 @@ fuzz_one() {
 # command_check NAME…: one line a check; the closing line counts them.
 command_check() {
   local name passed=0 failed=0 groups=(check) checks=("$@")
-  ((${#checks[@]} > 0)) || checks=("${all_checks[@]}")
+  ((${#checks[@]} > 0)) || checks=("${usual_checks[@]}")
   for name in "${checks[@]}"; do
     [[ " ${all_checks[*]} " == *" $name "* ]] || fail "there is no check '$name'" "take some of: ${all_checks[*]}"
   done
-  if [[ " ${checks[*]} " =~ \ (tidy|agent)\  ]]; then
+  if [[ " ${checks[*]} " =~ \ (tidy|tidy_all|agent)\  ]]; then
     checks=(build "${checks[@]}")
     groups+=(test)
   fi

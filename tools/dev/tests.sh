@@ -1,0 +1,170 @@
+# The three tiers of tests. Sourced by ./dev; calls need(), logged(), note(), fail(), build_all() and run_check() of it.
+# docs/tests.md says which promise is held by which tier.
+# shellcheck shell=bash
+
+# Parts of ./dev test --all and of --long, in order.
+all_parts=(captures readers cpus sanitizers threads tidy fuzz_seconds)
+long_parts=(fuzz soaks bench)
+
+command_test() {
+  local tier=first
+  preset=release
+  while (($# > 0)); do
+    case $1 in
+      --all | --long) tier=${1#--} ;;
+      --preset)
+        take_preset "$@"
+        set -- - "${rest[@]}"
+        ;;
+      *) break ;;
+    esac
+    shift
+  done
+  case $tier in
+    first) test_first "$@" ;;
+    all) run_parts all "${all_parts[*]}" "$@" ;;
+    long) run_parts long "${long_parts[*]}" "$@" ;;
+  esac
+}
+
+# test_first [CTEST ARG…]: all tests of this machine's CPU, each program captured once a way; then the checks of the sources. With
+# arguments of ctest: those tests alone.
+test_first() {
+  local groups=(build test) status=0
+  [[ ${CI-} != true ]] || groups+=(real)
+  (($# > 0)) || groups+=(check install package)
+  need "${groups[@]}"
+  build_all HEAPTAP_ALL_TESTS=OFF
+  note "testing"
+  run_ctest "$preset" "$@" || status=1
+  (($# == 0)) && [[ $preset == release ]] || return "$status"
+  run_checks format tidy packages || status=1
+  summarise
+  return "$status"
+}
+
+# run_ctest PRESET [CTEST ARG…]: what fails by luck runs once more in CI, alone. Adds to the counts of summarise().
+run_ctest() {
+  local dir report options=() status=0
+  dir=$(build_dir "$1")
+  report=$dir/tests.json
+  shift
+  [[ ${CI-} != true ]] || options+=(--retry)
+  rm -f "$report"
+  "$root/tools/run_tests.py" "${options[@]}" --report "$report" -- \
+    ctest --test-dir "$dir" -j"$(($(nproc) + 1))" --output-on-failure --no-tests=error --timeout 600 "$@" || status=1
+  if [[ -s $report ]]; then
+    read -r passed_here failed_here < <(python3 -c '
+import json, sys
+report = json.load(open(sys.argv[1]))
+print(report["passed"], len(report["failed"]))' "$report")
+    tests_passed=$((${tests_passed-0} + passed_here)) tests_failed=$((${tests_failed-0} + failed_here))
+  else
+    tests_failed=$((${tests_failed-0} + 1))
+  fi
+  return "$status"
+}
+
+# run_checks NAME…: as run_check() of checks.sh, counted.
+run_checks() {
+  local name status=0
+  for name in "$@"; do
+    if run_check "$name"; then
+      tests_passed=$((${tests_passed-0} + 1))
+    else
+      tests_failed=$((${tests_failed-0} + 1)) status=1
+    fi
+  done
+  return "$status"
+}
+
+# The closing line.
+summarise() {
+  printf '%d passed, %d failed\n' "${tests_passed-0}" "${tests_failed-0}"
+}
+
+# run_parts TIER PARTS [PART…]: all of them, or those named, each with a line for its seconds.
+run_parts() {
+  local tier=$1 part parts start status=0
+  read -ra parts <<<"$2"
+  shift 2
+  for part in "$@"; do
+    [[ " ${parts[*]} " == *" $part "* ]] || fail "there is no part '$part' of --$tier" "take some of: ${parts[*]}"
+  done
+  (($# == 0)) || parts=("$@")
+  for part in "${parts[@]}"; do
+    start=$SECONDS
+    if "part_$part"; then
+      printf 'ok      %s (%d s)\n' "$part" $((SECONDS - start))
+    else
+      printf 'FAILED  %s (%d s)\n' "$part" $((SECONDS - start))
+      status=1
+    fi
+  done
+  summarise
+  return "$status"
+}
+
+# The tests of HEAPTAP_ALL_TESTS that have this label.
+labelled() {
+  need build test
+  build_all HEAPTAP_ALL_TESTS=ON
+  run_ctest release -L "^$1\$"
+}
+
+# All programs in all ways that they can be built and captured: compilers, -O, static, static-pie, 32 bits, musl, all functions bound
+# at the start, totals alone, from another machine.
+part_captures() { labelled captures; }
+
+# Exports by the programs that they are for; the HTML report in a browser.
+part_readers() { labelled readers; }
+
+# heaptap for other CPUs, run here; bytes between machines of other CPUs.
+part_cpus() { labelled cpus; }
+
+# Unit tests and fuzz seeds under AddressSanitizer and UndefinedBehaviorSanitizer.
+part_sanitizers() {
+  need build test
+  locked compile_configured debug "unit_programs replay_seeds" HEAPTAP_TESTS=ON
+  run_ctest debug -L '^(unit|seeds)$'
+}
+
+# What threads do without locks, under ThreadSanitizer.
+part_threads() {
+  need build test
+  locked compile_configured tsan thread_programs HEAPTAP_TESTS=ON
+  run_ctest tsan -L '^threads$'
+}
+
+part_tidy() {
+  need build test check
+  build_all HEAPTAP_ALL_TESTS=OFF
+  run_checks tidy_all
+}
+
+# Two seconds a fuzz target: that all of them build and run.
+part_fuzz_seconds() {
+  need build fuzz
+  run_checks fuzz
+}
+
+# Ten minutes a fuzz target.
+part_fuzz() {
+  need build fuzz
+  run_checks fuzz_long
+}
+
+# The long forms: 100 million hand-overs, 10,000 overwritten logs, a thousand attaches, a hundred times the rounds.
+part_soaks() {
+  need build test real
+  build_all HEAPTAP_ALL_TESTS=ON
+  HEAPTAP_LONG=1 run_ctest release -R '^(order_verify|stacks_verify|e2e\.(overwritten_log|attach_stress|reconnects|slow_lines|via)_test|e2e\.target\..*|e2e\.ptrace\.usual.*)$|Session'
+}
+
+# The benchmarks, against the figures of the last time that are in build/bench.json, where there are some.
+part_bench() {
+  local last=$build/bench.json kept=$build/bench.last.json
+  [[ ! -s $last ]] || cp "$last" "$kept"
+  "$root/dev" bench || return 1
+  [[ ! -s $kept ]] || run_checks bench_kept
+}
