@@ -6,7 +6,7 @@
 #   --first   only the first command, without the tests
 #   --keep    leave the system in FOLDER, and use what is there already
 #   FOLDER    where the system is made (default: a new one in $TMPDIR, removed at the end); needs 6 GB
-# Packages come from where this machine's apt has them.
+# Packages come from where this machine's apt has them; npm trusts the certificates that it trusts here ($NODE_EXTRA_CA_CERTS).
 set -euo pipefail
 
 checkout=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -34,14 +34,14 @@ make_system() {
   printf 'deb %s %s main\n' "$address" "$release" >"$system/etc/apt/sources.list"
 }
 
-# enter COMMAND: in the system, in its copy of the checkout, with nothing of this machine's environment. The system becomes the
+# enter COMMAND: in the system, in its copy of the checkout, with no more of this machine's environment than npm_way. The system becomes the
 # root of another mount namespace: in a chroot no user namespace can be made, and some tests do.
 enter() {
   # shellcheck disable=SC2016  # the other shell's $0 and $1
-  unshare --mount --propagation private -- /bin/sh -c '
+  unshare --mount --propagation private -- /bin/bash -c '
     cd "$0" && pivot_root . mnt && cd / && umount --lazy /mnt || exit 125
-    cd /heaptap && exec /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 sh -c "$1"
-  ' "$system" "$1" </dev/null
+    cd /heaptap && exec /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${@:2}" sh -c "$1"
+  ' "$system" "$1" "${npm_way[@]}" </dev/null
 }
 
 # readme_commands: the lines of the README's first block of shell commands.
@@ -60,6 +60,14 @@ mount_system() {
   mount -t tmpfs -o mode=1777 tmpfs "$system/dev/shm"
   mount -t tmpfs -o mode=755 tmpfs "$system/run"
   mkdir -m 1777 "$system/run/lock"
+}
+
+# What npm needs to reach its archive from this machine, as variables.
+npm_way=()
+copy_certificates() {
+  [[ -n ${NODE_EXTRA_CA_CERTS-} ]] || return 0
+  cp -- "$NODE_EXTRA_CA_CERTS" "$system/etc/certificates-outside.pem"
+  npm_way=(NODE_EXTRA_CA_CERTS=/etc/certificates-outside.pem)
 }
 
 copy_checkout() {
@@ -114,5 +122,6 @@ mapfile -t commands < <(readme_commands)
 [[ $first_only == no ]] || commands=("${commands[0]}")
 [[ -e $system/etc/debian_version ]] || make_system
 mount_system
+copy_certificates
 copy_checkout
 run_commands "${commands[@]}"
