@@ -32,11 +32,11 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND 
 endif()
 
 # The programs work anywhere: the place of this checkout is not compiled in (debug information may name it).
+heaptap_tool_test(source_path_checker check_source_path_test.py)
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   foreach(program heaptap heaptap_agent)
     if(TARGET ${program})
-      add_test(NAME tools.no_source_path.${program}
-               COMMAND sh -c "! strings -d '$<TARGET_FILE:${program}>' | grep -F '${PROJECT_SOURCE_DIR}/'")
+      heaptap_tool_test(no_source_path.${program} check_source_path.py $<TARGET_FILE:${program}>)
     endif()
   endforeach()
 endif()

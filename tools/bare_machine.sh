@@ -6,7 +6,7 @@
 #   --first   only the first command, without the tests
 #   --keep    leave the system in FOLDER, and use what is there already
 #   FOLDER    where the system is made (default: a new one in $TMPDIR, removed at the end); needs 6 GB
-# Packages come from where this machine's apt has them.
+# Packages come from where this machine's apt has them; npm trusts the certificates that it trusts here ($NODE_EXTRA_CA_CERTS).
 set -euo pipefail
 
 checkout=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -34,10 +34,14 @@ make_system() {
   printf 'deb %s %s main\n' "$address" "$release" >"$system/etc/apt/sources.list"
 }
 
-# enter COMMAND: in the system, in its copy of the checkout, with nothing of this machine's environment.
+# enter COMMAND: in the system, in its copy of the checkout, with no more of this machine's environment than npm_way. The system becomes the
+# root of another mount namespace: in a chroot no user namespace can be made, and some tests do.
 enter() {
-  chroot "$system" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-    sh -c "cd /heaptap && $1" </dev/null
+  # shellcheck disable=SC2016  # the other shell's $0 and $1
+  unshare --mount --propagation private -- /bin/bash -c '
+    cd "$0" && pivot_root . mnt && cd / && umount --lazy /mnt || exit 125
+    cd /heaptap && exec /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${@:2}" sh -c "$1"
+  ' "$system" "$1" "${npm_way[@]}" </dev/null
 }
 
 # readme_commands: the lines of the README's first block of shell commands.
@@ -45,28 +49,49 @@ readme_commands() {
   awk '/^```sh$/ {inside = 1; next} /^```$/ && inside {exit} inside' "$checkout/README.md"
 }
 
-prepare() {
-  mount --bind "$system" "$system"  # so that it is a root like any other
+# mount_system: what the kernel gives, as where a Debian was started. Everything goes with this mount namespace.
+mount_system() {
+  mount --bind "$system" "$system"  # only a mount can become the root
   mount -t proc proc "$system/proc"
-  mount -t sysfs sysfs "$system/sys"
+  mount --rbind /sys "$system/sys"
   mount --rbind /dev "$system/dev"
-  mount -t tmpfs tmpfs "$system/dev/shm" 2>/dev/null || true
+  mkdir -p "$system/dev/pts" "$system/dev/shm"
+  mount -t devpts -o gid=5,mode=620,ptmxmode=666 devpts "$system/dev/pts"
+  mount -t tmpfs -o mode=1777 tmpfs "$system/dev/shm"
+  mount -t tmpfs -o mode=755 tmpfs "$system/run"
+  mkdir -m 1777 "$system/run/lock"
+}
+
+# What npm needs to reach its archive from this machine, as variables.
+npm_way=()
+copy_certificates() {
+  [[ -n ${NODE_EXTRA_CA_CERTS-} ]] || return 0
+  cp -- "$NODE_EXTRA_CA_CERTS" "$system/etc/certificates-outside.pem"
+  npm_way=(NODE_EXTRA_CA_CERTS=/etc/certificates-outside.pem)
+}
+
+copy_checkout() {
   cp /etc/resolv.conf /etc/hosts "$system/etc/"
   rm -rf "$system/heaptap"
   mkdir "$system/heaptap"
   git -C "$checkout" archive HEAD | tar -x -C "$system/heaptap"
 }
 
+# run_commands COMMAND…: one after the other, until one fails; the last line says what passed.
 run_commands() {
-  local line count=0
-  while IFS= read -r line; do
-    note "in a bare Debian: $line"
-    enter "$line" || fail "it ended with $?: $line"
-    count=$((count + 1))
-    [[ $first_only == no ]] || break
-  done < <(readme_commands)
-  ((count > 0)) || fail "README.md has no block of shell commands"
-  note "ok: $count of the README's commands work in a bare Debian"
+  local command from status=0 passed=0 summary=''
+  for command in "$@"; do
+    note "in a bare Debian: $command"
+    from=$SECONDS
+    enter "$command" || status=$?
+    note "exit status $status after $((SECONDS - from)) s: $command"
+    ((status == 0)) || break
+    passed=$((passed + 1))
+    summary+="; passed in $((SECONDS - from)) s: $command"
+  done
+  ((status == 0)) || summary+="; FAILED with $status: $command"
+  note "$passed of $# commands passed$summary"
+  ((status == 0))
 }
 
 first_only=no keep=no system=''
@@ -92,6 +117,11 @@ if [[ ${HEAPTAP_BARE_MACHINE-} != inside ]]; then
 fi
 mkdir -p "$system"
 system=$(cd -- "$system" && pwd -P)
+mapfile -t commands < <(readme_commands)
+((${#commands[@]} > 0)) || fail "README.md has no block of shell commands"
+[[ $first_only == no ]] || commands=("${commands[0]}")
 [[ -e $system/etc/debian_version ]] || make_system
-prepare
-run_commands
+mount_system
+copy_certificates
+copy_checkout
+run_commands "${commands[@]}"

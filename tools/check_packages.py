@@ -12,8 +12,12 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/support"))
+import page_session  # noqa: E402
+
 # Which groups have to be there for what lies in a folder.
 GROUPS = {"src": {"build"}, "demo": {"build", "test"}, "examples": {"build"}, "tests": {"build", "test", "fuzz"}, "bench": {"build", "bench"}}
+TEST_GROUPS = {"build", "test"}  # what `./dev test` installs
 SCRIPT_GROUPS = {"build", "test", "check", "format", "fuzz", "install", "package", "bench", "release"}
 OPTIONAL = {"sudo", "zstd"}  # used only where they are there
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -145,6 +149,17 @@ def python_commands(text):
             yield from script_commands(word)
 
 
+def with_what_is_called(names, text):
+    """cmake calls make where nobody names another program that builds."""
+    return names | ({"make"} if "cmake" in names and re.search(r"(?<!\S)[\[\"']*-S\b", text) and "-G" not in text else set())
+
+
+def page_commands(text):
+    """Of the sessions in a page that a test runs."""
+    steps = page_session.steps_of(text) if page_session.MARK in text else []
+    return set().union(*(with_what_is_called(script_commands(step.command), step.command) for step in steps))
+
+
 def shell_words():
     return set(output_of("bash", "-c", "compgen -bk").split()) | {"time", "coproc"}
 
@@ -161,7 +176,16 @@ def command_uses(root):
         else:
             yield from ((name, file, True) for name in script_commands(text) - known)
     for file in sorted([*(root / "tests").rglob("*.py"), *(root / "tools").glob("*.py"), *(root / "bench").rglob("*.py")]):
-        yield from ((name, file, False) for name in python_commands(file.read_text(encoding="utf-8")))
+        text = file.read_text(encoding="utf-8")
+        yield from ((name, file, False) for name in with_what_is_called(set(python_commands(text)), text))
+    for file in sorted([root / "README.md", *(root / "docs/howto").glob("*.md")]):
+        yield from ((name, file, False) for name in page_commands(file.read_text(encoding="utf-8")) - known)
+
+
+def groups_of(file):
+    """Those that are installed where a file's commands run."""
+    is_test = file.is_relative_to(ROOT / "tests") or file.name.endswith("_test.py") or file.suffix == ".md"
+    return TEST_GROUPS if is_test else SCRIPT_GROUPS
 
 
 def module_uses(root):
@@ -181,8 +205,8 @@ def packages_of_groups(listed, groups):
 
 
 def are_installed(listed, groups):
-    installed = dependencies()[0]
-    return all(name in installed for group in groups for name in listed.get(group, ()))
+    needs, _, provided = dependencies()
+    return all(name in needs or name in provided for group in groups for name in listed.get(group, ()))
 
 
 def check_headers(listed):
@@ -200,19 +224,26 @@ def check_headers(listed):
 
 
 def check_commands(listed):
-    packages = packages_of_groups(listed, SCRIPT_GROUPS)
+    packages = {groups: packages_of_groups(listed, groups) for groups in (frozenset(TEST_GROUPS), frozenset(SCRIPT_GROUPS))}
+    every_debian = with_dependencies(())
+    named = {groups: every_debian.union(*(listed.get(group, ()) for group in groups)) for groups in packages}
     is_whole = are_installed(listed, SCRIPT_GROUPS)
-    seen = set(OPTIONAL)
+    provided = dependencies()[2]
+    seen = {(name, groups) for name in OPTIONAL for groups in packages}
     for name, file, must_exist in command_uses(ROOT):
-        if name in seen:
+        groups = frozenset(groups_of(file))
+        if (name, groups) in seen:
             continue
-        seen.add(name)
+        seen.add((name, groups))
         found = shutil.which(name, path=SYSTEM_PATH)
+        bringing = f"which no package of {', '.join(sorted(groups))} brings"
         if found is None:
             if must_exist and is_whole:
                 yield f"{place(file)}: no package that is installed here has the command {name}"
-        elif not owner_of(found) & packages:
-            yield f"{place(file)}: {name} is of {' or '.join(owner_of(found)) or 'no package'}, which tools/packages.txt doesn't bring"
+        elif not owner_of(found) & packages[groups]:
+            yield f"{place(file)}: {name} is of {' or '.join(owner_of(found)) or 'no package'}, {bringing}"
+        elif owner_of(found) & provided.get(name, set()) and name not in named[groups]:
+            yield f"{place(file)}: {name} is of {' or '.join(owner_of(found))} here and a package of its own elsewhere, {bringing}"
 
 
 def check_modules(listed):

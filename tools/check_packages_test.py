@@ -35,6 +35,16 @@ shutil.which("five"); print("six")
         self.assertLessEqual({"one", "mount", "four", "five", "sh"}, found)
         self.assertNotIn("six", found)
 
+    def test_of_a_page_are_those_that_a_test_runs(self):
+        page = "```\n$ one\n```\n\n<!-- checked -->\n```\n$ two x | three\nfour\n```\n"
+        self.assertEqual(check_packages.page_commands(page), {"two", "three"})
+
+    def test_cmake_calls_make_unless_another_is_named(self):
+        for text, expected in (("cmake -S a -B b", True), ("run(['cmake', *step], ['-S', 'a'])", True), ("cmake -G Ninja -S a", False),
+                               ("cmake --install b", False)):
+            self.assertEqual("make" in check_packages.with_what_is_called({"cmake"}, text), expected, text)
+        self.assertEqual(check_packages.with_what_is_called({"g++"}, "g++ -S a.cc"), {"g++"})
+
     def test_what_a_script_defines_is_no_command(self):
         self.assertLessEqual({"mine", "nosuchname"}, check_packages.defined_names(["mine() {\n  local nosuchname=1\n}\n"]))
 
@@ -53,6 +63,15 @@ class Packages(unittest.TestCase):
 
     def test_a_command_that_nobody_brings_is_found(self):
         self.assertTrue(any("cmake" in line for line in check_packages.check_commands({"build": {"g++"}})))
+
+    def test_tests_have_what_their_groups_bring(self):
+        listed = {"build": {"g++", "cmake"}, "test": {"python3"}, "package": {"dpkg-dev"}}
+        self.assertTrue(any(" make " in line and "build, test" in line for line in check_packages.check_commands(listed)))
+
+    def test_a_package_that_another_one_provides_counts_as_installed(self):
+        name = next(iter(check_packages.dependencies()[2]))
+        self.assertTrue(check_packages.are_installed({"test": {name}}, {"test"}))
+        self.assertFalse(check_packages.are_installed({"test": {"no-such-package"}}, {"test"}))
 
 
 if __name__ == "__main__":

@@ -118,6 +118,13 @@ class RealPrograms(heaptap_test.TestCase):
             if shutil.which(program) is None and not pathlib.Path(program).exists():
                 heaptap_test.skip_what_is_missing(f"{program} is not installed")
 
+    def needs_namespaces(self, *command):
+        """The command, which makes user namespaces and does nothing else in them, has to succeed here."""
+        outcome = heaptap_test.run([*command, "true"])
+        if outcome.status != 0:
+            said = outcome.stderr.decode(errors="replace").strip()
+            heaptap_test.skip_what_is_missing(f"no user namespaces here, as in a chroot or where the kernel forbids them: {said}")
+
     def write(self, name, text):
         file = self.folder / name
         file.write_text(text)
@@ -161,6 +168,7 @@ class RealPrograms(heaptap_test.TestCase):
 
     def test_chromium(self):
         self.needs("chromium", "setpriv")
+        self.needs_namespaces("unshare", "-r")
         page = self.write("page.html", PAGE)
         # Its sandbox has processes in namespaces and changed roots.
         self.check(["chromium", *CHROMIUM, f"file://{page}"], as_user=OTHER_USER, processes=2, same_errors=False)
@@ -202,11 +210,14 @@ class RealPrograms(heaptap_test.TestCase):
 
     def test_without_network(self):
         self.needs("unshare")
+        self.needs_namespaces("unshare", "-rn")
         self.check(["unshare", "-rn", "/bin/sh", "-c", "ls /sys/class/net; echo done"])
 
     def test_container(self):
         self.needs("bwrap")
-        self.check(["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--", "/bin/sh", "-c",
+        sandbox = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--"]
+        self.needs_namespaces(*sandbox)
+        self.check([*sandbox, "/bin/sh", "-c",
                     "ls / | wc -l; perl -e 'my %h; $h{$_} = $_ x 3 for 1 .. 1000; print scalar(keys %h), \"\\n\"'"])
 
 

@@ -116,10 +116,14 @@ class TestCase(heaptap_test.TestCase):
 
     def setUp(self):
         super().setUp()
-        usable = shutil.which("ip") and subprocess.run(["unshare", "-n", "-m", "-u", "ip", "link", "add", "type", "veth"],
-                                                       capture_output=True, check=False).returncode == 0
+        unshare = ["unshare", "-n", "-m", "-u"]
+        usable = shutil.which("ip") and subprocess.run([*unshare, "ip", "link", "add", "type", "veth"], capture_output=True, check=False).returncode == 0
         if not usable:
             heaptap_test.skip_what_is_missing("namespaces of networks with veth in them, which root can make")
+        # Who enters a namespace of mounts has its root, whatever the own one was.
+        enter = [*unshare, "sh", "-c", 'exec nsenter -t $$ -m test -e "$0"', HEAPTAP]
+        if subprocess.run(enter, capture_output=True, check=False).returncode != 0:
+            heaptap_test.skip_what_is_missing("a root directory that is that of the namespace of mounts: this is a chroot")
 
     def machines(self, *names):
         return [Machine(self, name) for name in names]

@@ -10,14 +10,21 @@ packages_of() {
   done | sort -u
 }
 
-# missing_packages GROUP…: those that aren't installed. One call of dpkg-query (some 20 ms), no network.
+# missing_packages GROUP…: those that aren't installed, nor provided by another package. One call of dpkg-query where none is
+# missing (some 20 ms), no network.
 missing_packages() {
-  local wanted
+  local wanted missing
   mapfile -t wanted < <(packages_of "$@")
-  comm -13 \
+  mapfile -t missing < <(comm -13 \
     <(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null |
       sed -n 's/ installed$//p' | sort -u) \
-    <(printf '%s\n' "${wanted[@]}")
+    <(printf '%s\n' "${wanted[@]}"))
+  ((${#missing[@]} == 0)) || comm -13 <(provided_packages) <(printf '%s\n' "${missing[@]}")
+}
+
+# provided_packages: the names that installed packages stand for besides their own.
+provided_packages() {
+  dpkg-query -W -f='${db:Status-Status} ${Provides}\n' | sed -nE 's/^installed //p' | tr ',' '\n' | sed -E 's/^ +//; s/ .*//; /^$/d' | sort -u
 }
 
 # need GROUP…: afterwards the groups' packages are there, or the command has ended with the reason.

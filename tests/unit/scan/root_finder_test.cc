@@ -34,6 +34,19 @@ struct Told {
 
 constexpr size_t kBlockBytes = 200;
 
+// Memory for the blocks of all children, shared by them: its first word counts the blocks.
+constexpr size_t kBlockDistance = 256;
+constexpr size_t kMaxBlocks = 65536;
+void* const block_memory = mmap(nullptr, (kMaxBlocks + 1) * kBlockDistance, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+// A block at an address that no earlier child had. malloc gives each child the same: earlier tests, which compared these
+// addresses, have left them in the frames that a child inherits, and there they are roots.
+void* new_block() {
+  const size_t number = static_cast<std::atomic<size_t>*>(block_memory)->fetch_add(1) % kMaxBlocks + 1;
+  return static_cast<char*>(block_memory) + number * kBlockDistance;
+}
+
 void send(int out, const Told& told) { [[maybe_unused]] const ssize_t sent = write(out, &told, sizeof(told)); }
 
 // Overwrites what calls left on the stack and in registers.
@@ -92,15 +105,15 @@ void* volatile global_holder;
 thread_local void* volatile thread_local_holder;
 
 [[gnu::noinline]] void hold_in_places(Told& told) {
-  global_holder = malloc(kBlockBytes);
+  global_holder = new_block();
   told.tell(0, global_holder);
-  thread_local_holder = malloc(kBlockBytes);
+  thread_local_holder = new_block();
   told.tell(1, thread_local_holder);
   auto* mapping =
       static_cast<void* volatile*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  *mapping = malloc(kBlockBytes);
+  *mapping = new_block();
   told.tell(2, *mapping);
-  told.tell(3, malloc(kBlockBytes));  // a leak
+  told.tell(3, new_block());  // a leak
 }
 
 TEST(Roots, AreGlobalAndThreadLocalVariablesAndMappings) {
@@ -149,14 +162,14 @@ TEST(Roots, AreNotInWhatTheAgentHas) {
   below[0] = static_cast<char>(told.hidden[0]);
   below[1] = below[0];
   void* volatile holder[4];
-  for (void* volatile& pointer : holder) pointer = malloc(kBlockBytes);
+  for (void* volatile& pointer : holder) pointer = new_block();
   told.tell(1, holder[2]);
 }
 
 [[gnu::noinline]] void hold_on_stack(int out) {
   Told told;
   hold_on_dead_stack(told);
-  void* volatile holder = malloc(kBlockBytes);
+  void* volatile holder = new_block();
   told.tell(0, holder);
   send(out, told);
   wait_forever();
@@ -214,7 +227,7 @@ TEST(Roots, BelowTheStackPointerAreThoseOfAFunctionThatKeepsValuesThere) {
   for (const auto& [wait, kinds] : cases) {
     const ChildProcess child([wait = wait](int out) {
       Told told;
-      told.tell(0, std::malloc(kBlockBytes));
+      told.tell(0, new_block());
       send(out, told);
       clear_stack();
       wait(told.at(0));
@@ -235,9 +248,9 @@ TEST(Roots, OfAnotherThreadAreOnItsStackAndInItsThreadLocalVariables) {
   const ChildProcess child([](int out) {
     std::thread([out] {
       Told told;
-      void* volatile holder = malloc(kBlockBytes);
+      void* volatile holder = new_block();
       told.tell(0, holder);
-      thread_local_holder = malloc(kBlockBytes);
+      thread_local_holder = new_block();
       told.tell(1, thread_local_holder);
       hold_on_dead_stack(told);
       told.tell(2, reinterpret_cast<void*>(told.at(1)));
@@ -270,7 +283,7 @@ TEST(Roots, AreNotOnStacksOfThreadsThatEnded) {
     Told told;
     std::thread([&] {
       hold_on_dead_stack(told);
-      thread_local_holder = malloc(kBlockBytes);
+      thread_local_holder = new_block();
       told.tell(0, thread_local_holder);
     }).join();
     clear_stack();
@@ -289,7 +302,7 @@ TEST(Roots, AreNotOnStacksOfThreadsThatEnded) {
 }
 
 void* give_a_block(void* told) {
-  void* block = calloc(1, kBlockBytes);
+  void* block = new_block();
   static_cast<Told*>(told)->tell(0, block);
   return block;
 }
@@ -318,14 +331,14 @@ TEST(Roots, AreNotInFreedMemoryOfAnyArena) {
     Told told;
     // Another arena, with a block that a freed one still points to.
     std::thread([&] {
-      void* block = malloc(kBlockBytes);
+      void* block = new_block();
       auto* freed = static_cast<void**>(malloc(5000));
       freed[100] = block;
       told.tell(0, block);
       free(static_cast<void*>(freed));
       block = nullptr;
     }).join();
-    void* block = malloc(kBlockBytes);
+    void* block = new_block();
     auto* freed = static_cast<void**>(malloc(5000));
     freed[100] = block;
     told.tell(1, block);
@@ -380,7 +393,7 @@ TEST(Roots, AreNotInTheMainArena) {
 }
 
 [[gnu::noinline]] void wait_on_alternate_stack(int) {
-  void* volatile holder = malloc(kBlockBytes);
+  void* volatile holder = new_block();
   Told told;
   told.tell(0, holder);
   memcpy(global_holder, &told, sizeof(told));
@@ -407,7 +420,7 @@ TEST(Roots, OfAnAlternateStackAndOfTheStackThatWasInterrupted) {
     shared->before.tell(1, stack);
     hold_on_dead_stack(shared->in_handler);
     shared->before.tell(2, reinterpret_cast<void*>(shared->in_handler.at(1)));
-    void* volatile holder = malloc(kBlockBytes);
+    void* volatile holder = new_block();
     shared->before.tell(0, holder);
     send(out, shared->before);
     raise(SIGUSR1);
@@ -437,7 +450,7 @@ ucontext_t other_context;
 void hold_and_switch_back() {
   void* volatile holder[64];  // so much that the context doesn't look like one that hasn't begun
   for (void* volatile& pointer : holder) pointer = nullptr;
-  holder[50] = malloc(kBlockBytes);
+  holder[50] = new_block();
   static_cast<Told*>(global_holder)->tell(0, holder[50]);
   swapcontext(&other_context, &main_context);
   wait_in_context();
@@ -450,7 +463,7 @@ TEST(Roots, OfAContextThatWaitsAreAboveItsStackPointer) {
     global_holder = &told;
     void* stack = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     auto* dead = static_cast<void* volatile*>(stack);
-    dead[10] = malloc(kBlockBytes);
+    dead[10] = new_block();
     told.tell(1, dead[10]);
     told.tell(2, stack);
     told.tell(3, &other_context);
@@ -506,7 +519,13 @@ TEST(Roots, HaveTheFramesOfEachStack) {
 }
 
 TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
-  const ChildProcess child([](int out) { hold_on_stack(out); });
+  // Enough of the stack lies above, wherever it begins: without it the environment decides whether there are 4,096 bytes.
+  const ChildProcess child([](int out) {
+    volatile char above[8192];
+    above[0] = 0;
+    hold_on_stack(out);
+    above[1] = above[0];
+  });
   Told told;
   ASSERT_TRUE(child.receive(told));
   test::wait_until_blocked(child.id(), SYS_pause);  // the stack pointer is read twice
