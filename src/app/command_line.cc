@@ -31,6 +31,7 @@ constexpr std::string_view kHelp =
   heaptap discover [--watch] [--json]           find what heaptap-target announces on the local network
   heaptap symbols serve DIR...                  give other machines names, lines and rows for unwinding
   heaptap connect ADDRESS|FILE                  take over what heaptap-target records by itself
+  heaptap pair [ADDRESS KEY]                    make this machine and a target known to each other
   heaptap help [COMMAND]                        this text, or the options of a command
   heaptap --version
 
@@ -56,7 +57,7 @@ constexpr std::array kCommands{
     NamedCommand{"diff", parse_diff},       NamedCommand{"console", parse_console},
     NamedCommand{"top", parse_top},         NamedCommand{"discover", parse_discover},
     NamedCommand{"symbols", parse_symbols}, NamedCommand{"connect", parse_connect},
-    NamedCommand{"help", parse_help},
+    NamedCommand{"pair", parse_pair},       NamedCommand{"help", parse_help},
 };
 
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest, const Defaults& defaults) {

@@ -13,6 +13,7 @@
 #include "app/known_option.h"
 #include "app/leaks_command.h"
 #include "app/mark_command.h"
+#include "app/pair_command.h"
 #include "app/report_command.h"
 #include "app/run_command.h"
 #include "app/settings.h"
@@ -33,7 +34,7 @@ struct PrintText {
 
 using Command = std::variant<PrintText, RunOptions, CollectOptions, ShowOptions, LeaksOptions, CheckOptions,
                              ExportOptions, ReportOptions, DoctorOptions, DiffOptions, MarkOptions, ConsoleOptions,
-                             TopOptions, DiscoverOptions, SymbolsOptions>;
+                             TopOptions, DiscoverOptions, SymbolsOptions, PairOptions>;
 
 // `arguments` without the program's own name; options that count by default come from `defaults`.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults = {});

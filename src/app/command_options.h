@@ -27,13 +27,14 @@ base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& def
 base::Result<Command> parse_console(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_discover(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_pair(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults);
 
 // Which allocations count, by name and thread or by time, and where names come from: of commands that read traces.
 void add_name_filters(OptionSet& set, analysis::Query& query);
 void add_time_filters(OptionSet& set, analysis::Query& query);
-// --symbols-server; with `has_token`, --token-file and --insecure for it, else the caller has them for what is returned.
+// --symbols-server; with `has_token`, --token-file for it, else the caller has them for what is returned.
 std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols,
                                                   bool has_token = true);
 std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,

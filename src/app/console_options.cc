@@ -23,10 +23,7 @@ base::Result<Command> parse_console(const Arguments& arguments, const Defaults& 
   const auto parsed = parse_with(set, kConsoleUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
-  if (options.symbols_server != nullptr) {
-    options.symbols_server->set_token_file(options.machine.token_file);
-    options.symbols_server->set_insecure(options.machine.insecure);
-  }
+  if (options.symbols_server != nullptr) options.symbols_server->set_token_file(options.machine.token_file);
   options.defaults = defaults;
   options.defaults.warn = {};  // it was said
   return options;

@@ -20,7 +20,6 @@ base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& de
       ->help(
           "What this machine and --symbols-server's know (default: $HEAPTAP_TOKEN); -H needs none, since the "
           "recording has the connection");
-  set.find("--insecure")->help("--symbols-server: beyond loopback without a token and encryption; -H needs none");
   const auto parsed = parse_with(set, kLeaksUsage, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;

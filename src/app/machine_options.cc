@@ -9,7 +9,6 @@ std::vector<std::string> MachineOptions::words() const {
   if (is_here()) return words;
   words.push_back("--host=" + host);
   if (!token_file.empty()) words.push_back("--token-file=" + token_file);
-  if (insecure) words.emplace_back("--insecure");
   return words;
 }
 
@@ -27,13 +26,13 @@ void add_unused_security(OptionSet& set) {
          "--token-file", [](const std::string&) -> base::Result<> { return {}; },
          "Accepted as for run, and not read: the recording has the connection")
       .value_name("FILE");
-  set.flag("--insecure", [] {}, "Accepted as for run, and of no effect either");
 }
 
 void add_machine(OptionSet& set, MachineOptions& machine, const std::string& help) {
   add_host(set, machine.host, help);
-  set.text("--token-file", machine.token_file, "What both machines know (default: $HEAPTAP_TOKEN)").value_name("FILE");
-  set.flag("--insecure", machine.insecure, "Beyond loopback without a token and encryption");
+  set.text("--token-file", machine.token_file,
+           "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
+      .value_name("FILE");
 }
 
 }  // namespace heaptap::app

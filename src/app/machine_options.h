@@ -8,7 +8,6 @@ namespace heaptap::app {
 struct MachineOptions {
   std::string host;  // where heaptap-target is, as the user names it; empty: this machine
   std::string token_file;
-  bool insecure = false;
   bool takes_over = false;  // it records already, by itself; or is a file with what was recorded
 
   [[nodiscard]] bool is_here() const { return host.empty(); }

@@ -39,7 +39,8 @@ base::Result<remote::TargetLine> make_line(const RunOptions& options) {
     if (!file) return std::unexpected(std::move(file).error());
     return remote::TargetLine(options.machine.host, *std::move(file));
   }
-  auto security = security_of(options.machine.token_file, options.machine.insecure);
+  auto security =
+      security_of({.token_file = options.machine.token_file, .target = listens(options) ? "" : options.machine.host});
   if (!security) return std::unexpected(std::move(security).error());
   const auto address =
       channel::parse_address(listens(options) ? options.machine.host.substr(kListens.size()) : options.machine.host);

@@ -174,7 +174,6 @@ base::Result<Command> parse_recording(OptionSet& set, const char* usage, const A
   }
   if (options.symbols_server != nullptr) {
     options.symbols_server->set_token_file(options.machine.token_file);
-    options.symbols_server->set_insecure(options.machine.insecure);
     HEAPTAP_TRY(options.symbols_server->prepare());
   }
   options.follow_fork = options.follow_fork && !words.no_follow_fork;
@@ -304,9 +303,9 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
                  "Where `heaptap-target run` or `attach` waits, listen:ADDRESS, or a file of `record`");
   set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
   set.flag("--force", options.force, "Overwrite the file if it exists");
-  set.text("--token-file", options.machine.token_file, "What both machines know (default: $HEAPTAP_TOKEN)")
+  set.text("--token-file", options.machine.token_file,
+           "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
       .value_name("FILE");
-  set.flag("--insecure", options.machine.insecure, "Beyond loopback without a token and encryption");
   add_switch(set, "leak-scan", options.leak_scan, "Scan for leaks at the end");
   set.duration("--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
   set.flag("--sanity", options.sanity, "List mismatched and bad releases");

@@ -89,8 +89,9 @@ std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,
     made->set_token_file(path);
     return {};
   };
-  set.parsed("--token-file", take_token, "What both machines know (default: $HEAPTAP_TOKEN)").value_name("FILE");
-  set.flag("--insecure", [made] { made->set_insecure(true); }, "Beyond loopback without a token and encryption");
+  set.parsed("--token-file", take_token,
+             "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
+      .value_name("FILE");
   return made;
 }
 

@@ -9,7 +9,6 @@ struct SymbolsOptions {
   std::vector<std::string> folders;
   std::string listen;  // empty: a UNIX socket of this user's
   std::string token_file;
-  bool insecure = false;
   bool quiet = false;
 };
 

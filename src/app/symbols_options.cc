@@ -12,8 +12,9 @@ base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& 
   set.text("--listen", options.listen,
            "Wait there: a UNIX socket's path, HOST:PORT, or PORT on loopback (default: a socket of this user's)")
       .value_name("ADDRESS");
-  set.text("--token-file", options.token_file, "What both machines know (default: $HEAPTAP_TOKEN)").value_name("FILE");
-  set.flag("--insecure", options.insecure, "Beyond loopback without a token and encryption");
+  set.text("--token-file", options.token_file,
+           "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
+      .value_name("FILE");
   set.flag("-q,--quiet", options.quiet, "Print errors alone");
   add_config(set);
   const auto parsed = parse_with(set, kSymbolsUsage, arguments, defaults);

@@ -11,17 +11,14 @@
 
 namespace heaptap::app {
 
-base::Result<channel::Security> security_of(const std::string& token_file, bool allows_insecure) {
-  if (!token_file.empty()) return channel::read_security(token_file, allows_insecure);
+base::Result<channel::Security> security_of(const channel::SecuritySources& sources) {
+  auto security = channel::read_security(sources);
   // The variable is gone once it was read.
-  static std::optional<channel::Security> of_environment;
-  if (!of_environment) {
-    auto security = channel::read_security("", false);
-    if (!security) return std::unexpected(std::move(security).error());
-    of_environment = *std::move(security);
+  static std::optional<channel::Token> of_environment;
+  if (security && sources.token_file.empty()) {
+    if (security->token) of_environment = security->token;
+    security->token = of_environment;
   }
-  channel::Security security = *of_environment;
-  security.allows_insecure = allows_insecure;
   return security;
 }
 
@@ -38,7 +35,6 @@ std::shared_ptr<SymbolsServer> SymbolsServer::anew() const {
   server->name_ = name_;
   server->address_ = address_;
   server->token_file_ = token_file_;
-  server->allows_insecure_ = allows_insecure_;
   server->security_ = security_;
   return server;
 }
@@ -46,13 +42,12 @@ std::shared_ptr<SymbolsServer> SymbolsServer::anew() const {
 std::vector<std::string> SymbolsServer::words() const {
   std::vector<std::string> words{"--symbols-server=" + name_};
   if (!token_file_.empty()) words.push_back("--token-file=" + token_file_);
-  if (allows_insecure_) words.emplace_back("--insecure");
   return words;
 }
 
 base::Result<> SymbolsServer::prepare() {
   if (security_) return {};
-  auto security = security_of(token_file_, allows_insecure_);
+  auto security = security_of({.token_file = token_file_, .target = name_});
   if (!security) return std::unexpected(std::move(security).error());
   security_ = *std::move(security);
   return {};

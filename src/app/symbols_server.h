@@ -17,7 +17,6 @@ class SymbolsServer : public symbols::NameSource {
   // An error: that is no address.
   base::Result<> set_address(const std::string& text);
   void set_token_file(std::string path) { token_file_ = std::move(path); }
-  void set_insecure(bool allows) { allows_insecure_ = allows; }
   // The same server, not asked so far.
   [[nodiscard]] std::shared_ptr<SymbolsServer> anew() const;
   // As options, for another heaptap.
@@ -40,7 +39,6 @@ class SymbolsServer : public symbols::NameSource {
   std::string name_;
   std::optional<channel::Address> address_;
   std::string token_file_;
-  bool allows_insecure_ = false;
   std::optional<channel::Security> security_;
   std::mutex mutex_;
   bool has_tried_ = false;
@@ -48,6 +46,6 @@ class SymbolsServer : public symbols::NameSource {
 };
 
 // As channel::read_security(); what stands in the environment counts again for who asks later.
-base::Result<channel::Security> security_of(const std::string& token_file, bool allows_insecure);
+base::Result<channel::Security> security_of(const channel::SecuritySources& sources);
 
 }  // namespace heaptap::app

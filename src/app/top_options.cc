@@ -58,7 +58,6 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   server->set_token_file(options.machine.token_file);
-  server->set_insecure(options.machine.insecure);
   constexpr uint64_t kLeastDelay = 50'000'000;
   if (options.settings.delay_ns < kLeastDelay) {
     return base::fail_as(base::ErrorKind::kUsage, "top: --delay: at least 50ms\nusage: {}", kTopUsage);

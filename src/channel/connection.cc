@@ -13,6 +13,7 @@
 
 #include "base/socket_peer.h"
 #include "channel/failure.h"
+#include "channel/front.h"
 
 namespace heaptap::channel {
 namespace {
@@ -54,11 +55,8 @@ void send_at_once(int socket) {
   (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-// Who listens at a UNIX socket is believed if it is this user or root; and root works with anybody's.
-bool is_believed(int socket) {
-  const auto user = base::user_of_peer(socket);
-  return base::is_own_user_or_root(user) || (user && geteuid() == 0);
-}
+// Who listens at a UNIX socket is believed if it is this user or root.
+bool is_believed(int socket) { return base::is_own_user_or_root(base::user_of_peer(socket)); }
 
 }  // namespace
 
@@ -71,7 +69,10 @@ base::Result<Connection> Connection::connect(const Address& address, const Secur
   if (!address.is_file() && address.port() == 0) {
     return fail({"'", peer, "' has no port to connect to: give the one that the other side says it listens at"});
   }
-  auto session = make_session(Role::kConnector, security);
+  const auto credentials = credentials_for(security, Role::kConnector, address);
+  const bool has_front = credentials && security.has_fronts && !address.is_file();
+  auto session = has_front ? make_session_behind_front(Role::kConnector, *credentials, nullptr)
+                           : make_session(Role::kConnector, credentials);
   if (!session) return std::unexpected(session.error());
   base::UniqueFd socket(::socket(name->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return fail({"can't make a socket for ", peer, ": ", base::reason_of(errno)});
@@ -79,20 +80,38 @@ base::Result<Connection> Connection::connect(const Address& address, const Secur
   if (connected != 0 && errno != EINPROGRESS && errno != EINTR) return std::unexpected(cant_connect(peer, errno));
   Connection connection(std::move(socket), *std::move(session), peer, limits);
   connection.deadline_ = now + limits.greeting;
+  connection.has_front_ = has_front;
   if (connected == 0) connection.begin_greeting();
   return connection;
 }
 
-base::Result<Connection> Connection::over(base::UniqueFd socket, Role role, std::string peer, const Security& security,
-                                          const Limits& limits, Time now) {
-  auto session = make_session(role, security);
+base::Result<Connection> Connection::over(base::UniqueFd socket, Role role, std::string peer,
+                                          const std::optional<Credentials>& credentials, const Limits& limits,
+                                          Time now) {
+  auto session = make_session(role, credentials);
   if (!session) return std::unexpected(session.error());
+  return over(std::move(socket), *std::move(session), std::move(peer), limits, now);
+}
+
+base::Result<Connection> Connection::behind_front(base::UniqueFd socket, std::string peer,
+                                                  const Credentials& credentials, const Limits& limits, Time now) {
+  const auto channel_key = KeyPair::generate();
+  if (!channel_key) return std::unexpected(channel_key.error());
+  auto session = make_session_behind_front(Role::kListener, credentials, &*channel_key);
+  if (!session) return std::unexpected(session.error());
+  auto front = start_front(std::move(socket), &*channel_key);
+  if (!front) return std::unexpected(front.error());
+  return over(*std::move(front), *std::move(session), std::move(peer), limits, now);
+}
+
+base::Result<Connection> Connection::over(base::UniqueFd socket, std::unique_ptr<Session> session, std::string peer,
+                                          const Limits& limits, Time now) {
   const int flags = fcntl(socket.get(), F_GETFL);
   if (flags < 0 || fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
     return fail({"can't use the connection of ", peer, ": ", base::reason_of(errno)});
   }
   send_at_once(socket.get());
-  Connection connection(std::move(socket), *std::move(session), std::move(peer), limits);
+  Connection connection(std::move(socket), std::move(session), std::move(peer), limits);
   connection.deadline_ = now + limits.greeting;
   connection.phase_ = Phase::kGreeting;
   return connection;
@@ -140,14 +159,20 @@ void Connection::begin_greeting() {
   phase_ = Phase::kGreeting;
   send_at_once(stream_.descriptor());
   if (family_of(stream_.descriptor()) == AF_UNIX && !is_believed(stream_.descriptor())) {
-    drop(make_error(
-        {"another user listens there: start the other side as this user or as root, or take a path of your own"}));
+    drop(make_error({"another user listens there: let both sides be the same user's, or take a path of your own"}));
   }
+  if (!std::exchange(has_front_, false)) return;
+  auto front = start_front(stream_.release(), nullptr);
+  if (!front) return drop(front.error());
+  stream_ = SocketStream(*std::move(front));
 }
 
 void Connection::greet() {
   session_->greet(stream_);
-  if (session_->state() == Session::State::kReady) phase_ = Phase::kReady;
+  if (session_->state() == Session::State::kReady) {
+    phase_ = Phase::kReady;
+    if (const std::string name = session_->peer_name(); !name.empty()) peer_ += " (" + name + ")";
+  }
   settle();
 }
 

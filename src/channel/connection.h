@@ -37,8 +37,14 @@ class Connection {
   static base::Result<Connection> connect(const Address& address, const Security& security, const Limits& limits,
                                           Time now);
   // Over a socket that is connected; it becomes non-blocking. `peer` is for people.
-  static base::Result<Connection> over(base::UniqueFd socket, Role role, std::string peer, const Security& security,
+  static base::Result<Connection> over(base::UniqueFd socket, std::unique_ptr<Session> session, std::string peer,
                                        const Limits& limits, Time now);
+  // The same of one that is protected as these say; none: not at all.
+  static base::Result<Connection> over(base::UniqueFd socket, Role role, std::string peer,
+                                       const std::optional<Credentials>& credentials, const Limits& limits, Time now);
+  // One that came to a listener over TCP, behind a front.
+  static base::Result<Connection> behind_front(base::UniqueFd socket, std::string peer, const Credentials& credentials,
+                                               const Limits& limits, Time now);
 
   // `wants_bytes`: false if the caller doesn't want to read now.
   void add_waits(std::vector<pollfd>& waits, bool wants_bytes = true) const;
@@ -47,7 +53,7 @@ class Connection {
   // Connects, greets, sends, ends, as far as it goes.
   void proceed(Time now);
 
-  // Both sides have greeted, and proved that they know the token if there is one.
+  // Both sides have greeted, and proved who they are where that is asked for.
   [[nodiscard]] bool is_ready() const { return phase_ == Phase::kReady; }
   // Adds what came, at most kMaxReadBytes; says how much.
   size_t read(std::vector<uint8_t>& out);
@@ -63,12 +69,17 @@ class Connection {
   [[nodiscard]] bool is_gone() const { return phase_ == Phase::kGone; }
   // Gone as one of the sides wanted; otherwise something failed.
   [[nodiscard]] bool has_ended_in_order() const { return has_ended_in_order_; }
+  // Gone since who is at the ends is not whom they want: another attempt ends as this one did.
+  [[nodiscard]] bool is_refused() const { return is_gone() && session_->is_refused(); }
   // Why it is gone: a sentence without a full stop, without the name of the peer.
   [[nodiscard]] const std::string& why() const { return why_; }
   // Gone at once, without a word to the other side.
   void drop(base::Error why);
 
+  // Its address, and once it is ready the name that its key has here.
   [[nodiscard]] const std::string& peer() const { return peer_; }
+  // Null: there is none.
+  [[nodiscard]] const PublicKey* channel_key() const { return session_->channel_key(); }
 
  private:
   enum class Phase : uint8_t { kConnecting, kGreeting, kReady, kEnding, kGone };
@@ -93,6 +104,7 @@ class Connection {
   ByteQueue outgoing_;
   std::string peer_;
   Limits limits_;
+  bool has_front_ = false;  // it takes the socket once that is connected
   Phase phase_ = Phase::kConnecting;
   bool has_said_end_ = false;
   bool has_shut_down_ = false;

@@ -3,18 +3,21 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <utility>
 
 #include "base/socket_peer.h"
 #include "channel/failure.h"
+#include "channel/front.h"
+#include "channel/random.h"
 #include "channel/tls_session.h"
 
 namespace heaptap::channel {
 namespace {
 
 constexpr int kBacklog = 16;
-constexpr size_t kMaxGreeting = 16;
 constexpr size_t kMaxReady = 16;   // that the caller doesn't take
 constexpr size_t kMaxFailed = 64;  // that the caller doesn't ask for
 constexpr int kMaxAccepted = 64;   // in a row
@@ -70,20 +73,23 @@ base::Result<Listener> Listener::listen(const Address& address, const Security& 
     return fail({"can't listen at ", address.to_text(), ": ", base::reason_of(errno), "; take another port"});
   }
   Address bound = bound_address(socket, address);
-  return Listener(std::move(socket), std::move(file), std::move(bound), security, limits);
+  std::array<uint8_t, sizeof(uint32_t)> chance{};
+  HEAPTAP_TRY(fill_random(chance));
+  return Listener(std::move(socket), std::move(file), std::move(bound), security, limits,
+                  std::bit_cast<uint32_t>(chance));
 }
 
 void Listener::add_waits(std::vector<pollfd>& waits) const {
   if (accepts()) waits.push_back({socket_.get(), POLLIN, 0});
+  // One that waits says nothing that is asked for; where it hangs up it is found out when its turn comes.
   for (const Greeting& greeting : greeting_) greeting.connection.add_waits(waits);
 }
 
-bool Listener::accepts() const {
-  return !accepts_from_ && greeting_.size() < kMaxGreeting && ready_.size() < kMaxReady;
-}
+bool Listener::accepts() const { return !accepts_from_ && ready_.size() < kMaxReady; }
 
 std::optional<Time> Listener::deadline() const {
   std::optional<Time> first = accepts_from_;
+  if (const auto turn = admission_.deadline()) first = std::min(first.value_or(*turn), *turn);
   for (const Greeting& greeting : greeting_) {
     if (const auto other = greeting.connection.deadline()) first = std::min(first.value_or(*other), *other);
   }
@@ -93,12 +99,17 @@ std::optional<Time> Listener::deadline() const {
 void Listener::proceed(Time now) {
   if (accepts_from_ && now >= *accepts_from_) accepts_from_.reset();
   accept_some(now);
+  hear_some(now);
+  reap_fronts();
   for (Greeting& greeting : greeting_) {
     Connection& connection = greeting.connection;
     connection.proceed(now);
-    if (connection.is_gone()) report(connection.peer(), connection.why());
+    if (connection.is_gone()) {
+      report(connection.peer(), connection.why(), now);
+      admission_.left(greeting.id);
+    }
     if (!connection.is_ready()) continue;
-    attempts_.succeeded(greeting.network);
+    admission_.succeeded(greeting.id, now);
     ready_.push_back(std::move(connection));
     greeting.is_over = true;
   }
@@ -115,7 +126,7 @@ void Listener::accept_some(Time now) {
       const Peer peer = peer_of(socket, name);
       take(std::move(socket), peer, now);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      report("?", make_error({"no connection can be taken now: ", base::reason_of(errno)}).message);
+      report("?", make_error({"no connection can be taken now: ", base::reason_of(errno)}).message, now);
       accepts_from_ = now + kRest;
     } else if (errno != ECONNABORTED && errno != EINTR) {
       return;
@@ -133,29 +144,57 @@ Listener::Peer Listener::peer_of(const base::UniqueFd& socket, const sockaddr_st
 }
 
 void Listener::take(base::UniqueFd socket, const Peer& peer, Time now) {
-  if (!attempts_.begin(peer.network, now)) return send_away(socket, peer);
-  has_said_away_ = false;
-  if (!peer.is_allowed) return report(peer.name, make_error({"another user may not ask here"}).message);
-  auto connection = Connection::over(std::move(socket), Role::kListener, peer.name, security_, limits_, now);
-  if (!connection) return report(peer.name, connection.error().message);
-  greeting_.push_back({.connection = *std::move(connection), .network = peer.network});
+  if (!peer.is_allowed) return report(peer.name, make_error({"another user may not ask here"}).message, now);
+  const Admission::Id id = next_id_++;
+  waiting_.push_back({.id = id, .socket = std::move(socket), .peer = peer.name});
+  if (const auto goes = admission_.add(id, peer.network, now)) send_away(*goes, now);
+  hear_some(now);
 }
 
-void Listener::send_away(const base::UniqueFd& socket, const Peer& peer) {
-  if (security_.token) {
-    const auto refusal = TlsSession::refusal();
-    (void)send(socket.get(), refusal.data(), refusal.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+void Listener::hear_some(Time now) {
+  while (const auto turn = admission_.next(now)) {
+    if (turn->goes) send_away(*turn->goes, now);
+    const auto found = std::ranges::find(waiting_, turn->heard, &Waiting::id);
+    Waiting waiting = std::move(*found);
+    waiting_.erase(found);
+    const std::string peer = waiting.peer;
+    auto connection = hear(std::move(waiting), now);
+    if (connection) {
+      greeting_.push_back({.id = turn->heard, .connection = *std::move(connection)});
+    } else {
+      admission_.left(turn->heard);
+      report(peer, connection.error().message, now);
+    }
   }
-  // Whoever comes often doesn't fill a log.
-  if (std::exchange(has_said_away_, true)) {
-    ++unsaid_attempts_;
-    return;
-  }
-  report(peer.name, make_error({"sent away unheard: too many attempts have failed"}).message);
 }
 
-void Listener::report(std::string peer, std::string why) {
-  if (failed_.size() >= kMaxFailed) {
+base::Result<Connection> Listener::hear(Waiting waiting, Time now) const {
+  if (credentials_ && security_.has_fronts && !address_.is_file()) {
+    return Connection::behind_front(std::move(waiting.socket), std::move(waiting.peer), *credentials_, limits_, now);
+  }
+  return Connection::over(std::move(waiting.socket), Role::kListener, std::move(waiting.peer), credentials_, limits_,
+                          now);
+}
+
+void Listener::send_away(Admission::Id id, Time now) {
+  std::string peer;
+  if (const auto found = std::ranges::find(waiting_, id, &Waiting::id); found != waiting_.end()) {
+    if (credentials_) {
+      const auto refusal = TlsSession::refusal();
+      (void)send(found->socket.get(), refusal.data(), refusal.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    peer = found->peer;
+    waiting_.erase(found);
+  } else {
+    const auto heard = std::ranges::find(greeting_, id, &Greeting::id);
+    peer = heard->connection.peer();
+    greeting_.erase(heard);
+  }
+  report(std::move(peer), make_error({"sent away unheard: too many come at once"}).message, now);
+}
+
+void Listener::report(std::string peer, std::string why, Time now) {
+  if (failed_.size() >= kMaxFailed || !quota_.take(now)) {
     ++unsaid_attempts_;
     return;
   }

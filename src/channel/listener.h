@@ -1,6 +1,6 @@
-// The end of a channel that others connect to. Hands out connections whose peers have greeted, and proved that they know the
-// token if there is one; those that haven't yet are bounded in number, time and attempts (channel/attempt_limits.h). For a poll()
-// loop of one thread: after each poll() call proceed(), then take what is there.
+// The end of a channel that others connect to. Hands out connections whose peers have greeted, and proved who they are where that
+// is asked for; those that haven't yet are bounded in number, time and cost (channel/admission.h). For a poll() loop of one thread:
+// after each poll() call proceed(), then take what is there.
 #pragma once
 #include <poll.h>
 
@@ -15,8 +15,9 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "channel/address.h"
-#include "channel/attempt_limits.h"
+#include "channel/admission.h"
 #include "channel/connection.h"
+#include "channel/quota.h"
 #include "channel/security.h"
 #include "channel/socket_file.h"
 
@@ -47,11 +48,18 @@ class Listener {
   std::optional<FailedAttempt> next_failed();
   // Connections that haven't greeted.
   [[nodiscard]] size_t greeting_count() const { return greeting_.size(); }
+  // Those that nobody hears yet.
+  [[nodiscard]] size_t waiting_count() const { return waiting_.size(); }
 
  private:
+  struct Waiting {
+    Admission::Id id;
+    base::UniqueFd socket;
+    std::string peer;
+  };
   struct Greeting {
+    Admission::Id id;
     Connection connection;
-    std::string network;
     bool is_over = false;
   };
   struct Peer {
@@ -61,32 +69,40 @@ class Listener {
   };
 
   Listener(base::UniqueFd socket, std::optional<SocketFile> file, Address address, const Security& security,
-           const Connection::Limits& limits)
+           const Connection::Limits& limits, uint32_t chance)
       : socket_(std::move(socket)),
         file_(std::move(file)),
         address_(std::move(address)),
         security_(security),
-        limits_(limits) {}
+        credentials_(credentials_for(security_, Role::kListener, address_)),
+        limits_(limits),
+        admission_(chance) {}
 
   [[nodiscard]] bool accepts() const;
   void accept_some(Time now);
   void take(base::UniqueFd socket, const Peer& peer, Time now);
-  void send_away(const base::UniqueFd& socket, const Peer& peer);
-  void report(std::string peer, std::string why);
+  void hear_some(Time now);
+  base::Result<Connection> hear(Waiting waiting, Time now) const;
+  // One that makes room for another one.
+  void send_away(Admission::Id id, Time now);
+  void report(std::string peer, std::string why, Time now);
   [[nodiscard]] static Peer peer_of(const base::UniqueFd& socket, const sockaddr_storage& name);
 
   base::UniqueFd socket_;
   std::optional<SocketFile> file_;
   Address address_;
   Security security_;
+  std::optional<Credentials> credentials_;
   Connection::Limits limits_;
-  AttemptLimits attempts_;
+  Admission admission_;
+  Admission::Id next_id_ = 0;
   std::optional<Time> accepts_from_;  // the machine had no room for another connection
+  std::list<Waiting> waiting_;
   std::list<Greeting> greeting_;
   std::deque<Connection> ready_;
   std::deque<FailedAttempt> failed_;
   uint64_t unsaid_attempts_ = 0;
-  bool has_said_away_ = false;  // since one was heard
+  Quota quota_;  // of what is said of them
 };
 
 }  // namespace heaptap::channel

@@ -71,15 +71,20 @@ void PlainSession::hear(std::span<const uint8_t> bytes) {
 
 void PlainSession::read(ByteStream& stream, std::vector<uint8_t>& out) {
   std::array<uint8_t, kPieceBytes> piece;
-  for (size_t added = 0; state() == State::kReady && added + piece.size() <= kMaxReadBytes;) {
-    const Transfer got = stream.receive(piece);
-    if (got.outcome == Transfer::Outcome::kLater) return;
-    if (got.outcome == Transfer::Outcome::kEnded) set_state(State::kEnded);
-    if (got.outcome == Transfer::Outcome::kBroken) set_failed(why_broken(got.error_number));
-    if (got.outcome != Transfer::Outcome::kDone) return;
-    out.insert(out.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got.bytes));
-    added += got.bytes;
+  for (size_t added = 0; added + piece.size() <= kMaxReadBytes;) {
+    const size_t bytes = read_piece(stream, piece);
+    if (bytes == 0) return;
+    out.insert(out.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(bytes));
+    added += bytes;
   }
+}
+
+size_t PlainSession::read_piece(ByteStream& stream, std::span<uint8_t> room) {
+  if (state() != State::kReady) return 0;
+  const Transfer got = stream.receive(room);
+  if (got.outcome == Transfer::Outcome::kEnded) set_state(State::kEnded);
+  if (got.outcome == Transfer::Outcome::kBroken) set_failed(why_broken(got.error_number));
+  return got.outcome == Transfer::Outcome::kDone ? got.bytes : 0;
 }
 
 void PlainSession::write(ByteStream& stream, ByteQueue& queue) {

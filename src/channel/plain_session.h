@@ -23,6 +23,7 @@ class PlainSession : public Session {
 
   void greet(ByteStream& stream) override;
   void read(ByteStream& stream, std::vector<uint8_t>& out) override;
+  size_t read_piece(ByteStream& stream, std::span<uint8_t> room) override;
   void write(ByteStream& stream, ByteQueue& queue) override;
   [[nodiscard]] size_t outgoing_bytes() const override { return kPlainGreeting.size() - said_bytes_; }
   void say_end() override {}

@@ -1,34 +1,57 @@
 #include "channel/security.h"
 
-#include <fcntl.h>
-#include <sys/random.h>
-#include <unistd.h>
+#include <algorithm>
+#include <utility>
 
-#include <cerrno>
-
-#include "base/unique_fd.h"
 #include "channel/failure.h"
+#include "channel/front.h"
 #include "channel/plain_session.h"
+#include "channel/proven_session.h"
+#include "channel/random.h"
 #include "channel/tls_session.h"
 
 namespace heaptap::channel {
 namespace {
 
-// As many as a seed has come in one piece (random(7): up to 256 bytes aren't interrupted).
-bool fill(TlsSession::Seed& seed) {
-  const auto is_whole = [&](ssize_t bytes) { return bytes == static_cast<ssize_t>(seed.size()); };
-  if (is_whole(getrandom(seed.data(), seed.size(), 0))) return true;
-  if (errno != ENOSYS) return false;
-  const base::UniqueFd file(open("/dev/urandom", O_RDONLY | O_CLOEXEC));  // before Linux 3.17
-  return file && is_whole(::read(file.get(), seed.data(), seed.size()));
+base::Result<std::unique_ptr<Session>> prove_over(std::unique_ptr<Session> below, Role role,
+                                                  const Credentials& credentials) {
+  Digest random;
+  HEAPTAP_TRY(fill_random(random));
+  return std::make_unique<ProvenSession>(role, credentials, std::move(below), random);
+}
+
+base::Result<std::optional<Credentials>> read_keys(const SecuritySources& sources) {
+  auto folder = sources.folder ? base::Result<KeyFolder>(*sources.folder) : KeyFolder::of_user();
+  if (!folder) return std::nullopt;  // a user without a home has no keys
+  auto own = folder->read_key();
+  if (!own) return std::unexpected(std::move(own).error());
+  auto trusted = folder->read_trusted(sources.trusted);
+  if (!trusted) return std::unexpected(std::move(trusted).error());
+  if (!*own) return std::nullopt;
+  const std::string host = sources.target.empty() ? "" : host_of(sources.target);
+  if (!host.empty()) std::erase_if(*trusted, [&](const TrustedKey& each) { return each.name != host; });
+  return Credentials{.own = **own, .trusted = *std::move(trusted)};
 }
 
 }  // namespace
 
-base::Result<Security> read_security(const std::string& token_file, bool allows_insecure) {
-  Security security{.token = {}, .allows_insecure = allows_insecure};
-  if (!token_file.empty()) {
-    auto token = Token::from_file(token_file);
+std::string host_of(std::string_view text) {
+  constexpr std::string_view kTcp = "tcp:";
+  if (text.starts_with(kTcp)) text.remove_prefix(kTcp.size());
+  // An address of IPv6 by itself; one with a port has brackets.
+  const bool is_ipv6 = std::ranges::count(text, ':') > 1 && !text.contains('[');
+  auto address = is_ipv6 ? parse_address(join({"[", text, "]:0"})) : parse_address(text);
+  // Where no port is said, as in a list of targets.
+  if (!address) address = parse_address(join({text, ":0"}));
+  if (!address || address->is_file()) return {};
+  const std::string whole = address->to_text();
+  return whole.substr(0, whole.rfind(':'));
+}
+
+base::Result<Security> read_security(const SecuritySources& sources) {
+  Security security;
+  if (!sources.token_file.empty()) {
+    auto token = Token::from_file(sources.token_file);
     if (!token) return std::unexpected(std::move(token).error());
     security.token = *std::move(token);
     return security;
@@ -36,24 +59,52 @@ base::Result<Security> read_security(const std::string& token_file, bool allows_
   auto token = Token::from_environment();
   if (!token) return std::unexpected(std::move(token).error());
   security.token = *std::move(token);
+  if (security.token) return security;
+  auto keys = read_keys(sources);
+  if (!keys) return std::unexpected(std::move(keys).error());
+  security.keys = *std::move(keys);
   return security;
 }
 
 base::Result<> check(const Security& security, const Address& address) {
-  if (security.token || security.allows_insecure || address.is_loopback()) return {};
-  return fail({"'", address.to_text(),
-               "' is beyond this machine's own addresses, and no token protects the connection: make one ",
-               "(umask 077; head -c 32 /dev/urandom | base64 -w0 > FILE) and give it to both sides (--token-file "
-               "FILE); or go by `ssh -L` to a "
-               "loopback address; or say that it may be insecure (--insecure), in a network where everybody may read "
-               "and change it"});
+  if (address.is_file() || security.token) return {};
+  if (security.keys && !security.keys->trusted.empty()) return {};
+  const std::string place = join({"'", address.to_text(), "'"});
+  if (security.keys) {
+    return fail({place,
+                 " is TCP, where others may come, too, and no key of the other side is known for it: `heaptap pair` on "
+                 "the host says what to type"});
+  }
+  return fail({place,
+               " is TCP, where others may come, too, and nothing here proves who is who: pair the machines (`heaptap "
+               "pair` on the host says what to type), or give both a token (heaptap-target token), or take a UNIX "
+               "socket, which ssh forwards"});
 }
 
-base::Result<std::unique_ptr<Session>> make_session(Role role, const Security& security) {
-  if (!security.token) return std::make_unique<PlainSession>(role);
+std::optional<Credentials> credentials_for(const Security& security, Role role, const Address& address) {
+  if (security.token) {
+    const bool listens = role == Role::kListener;
+    const KeyPair& own = listens ? security.token->listeners_key() : security.token->connectors_key();
+    const KeyPair& other = listens ? security.token->connectors_key() : security.token->listeners_key();
+    return Credentials{.own = own, .trusted = {{Fingerprint::of(other.public_key()), ""}}, .of_token = true};
+  }
+  return address.is_file() ? std::nullopt : security.keys;
+}
+
+base::Result<std::unique_ptr<Session>> make_session(Role role, const std::optional<Credentials>& credentials) {
+  if (!credentials) return std::make_unique<PlainSession>(role);
   TlsSession::Seed seed;
-  if (!fill(seed)) return fail({"can't encrypt: the kernel gives no random numbers: ", base::reason_of(errno)});
-  return std::make_unique<TlsSession>(role, *security.token, seed);
+  HEAPTAP_TRY(fill_random(seed));
+  if (role == Role::kConnector) return prove_over(TlsSession::of_connector(seed), role, *credentials);
+  const auto channel_key = KeyPair::generate();
+  if (!channel_key) return std::unexpected(channel_key.error());
+  return prove_over(TlsSession::of_listener(*channel_key, seed), role, *credentials);
+}
+
+base::Result<std::unique_ptr<Session>> make_session_behind_front(Role role, const Credentials& credentials,
+                                                                 const KeyPair* channel_key) {
+  const PublicKey* const key = channel_key != nullptr ? &channel_key->public_key() : nullptr;
+  return prove_over(std::make_unique<FrontSession>(role, key), role, credentials);
 }
 
 }  // namespace heaptap::channel

@@ -16,6 +16,7 @@ class SocketStream : public ByteStream {
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
   void close() { socket_.reset(); }
+  base::UniqueFd release() { return std::move(socket_); }
 
  private:
   base::UniqueFd socket_;

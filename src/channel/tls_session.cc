@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -21,17 +22,10 @@ constexpr uint16_t kSuite = BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256;
 constexpr uint8_t kFatal = 2;
 constexpr uint8_t kUnexpectedMessage = 10;
 constexpr uint8_t kHandshakeFailure = 40;
-constexpr uint8_t kBadCertificate = 42;
 constexpr uint8_t kAccessDenied = 49;
 constexpr uint8_t kDecryptError = 51;
 
 constexpr std::array<uint8_t, 7> alert_of(uint8_t description) { return {kTlsAlert, 3, 3, 0, 2, kFatal, description}; }
-
-// Who is at the other end is known by the key alone: what is said of a name is one byte, which nobody reads. BearSSL takes the
-// address of what isn't const.
-uint8_t g_nobody = 0;
-const br_x509_certificate kNobody{&g_nobody, 1};
-const br_x500_name kNobodysName{&g_nobody, 1};
 
 base::Error why_first_byte(uint8_t byte, Role role) {
   if (byte == static_cast<uint8_t>(kPlainGreeting[0])) {
@@ -41,17 +35,8 @@ base::Error why_first_byte(uint8_t byte, Role role) {
 }
 
 base::Error why_error(int error, bool is_ready) {
-  if (error == BR_ERR_BAD_SIGNATURE || error == BR_ERR_RECV_FATAL_ALERT + kDecryptError) {
-    return make_error(
-        {"the other side has another token, or bytes were changed on their way: give both the same token"});
-  }
   if (error == BR_ERR_RECV_FATAL_ALERT + kAccessDenied) {
-    return make_error(
-        {"the other side keeps others out for a while, after attempts that failed: try again in a minute"});
-  }
-  if (error == BR_ERR_NO_CLIENT_AUTH || error == BR_ERR_RECV_FATAL_ALERT + kBadCertificate) {
-    return make_error(
-        {"one side didn't prove that it knows the token: give both the same token, and the same heaptap"});
+    return make_error({"too many want to come in there at present: try again in a minute"});
   }
   const std::string number = std::to_string(error);
   if (is_ready) {
@@ -63,24 +48,20 @@ base::Error why_error(int error, bool is_ready) {
        " of TLS): what is there is no heaptap, one of another version, or bytes were changed on their way"});
 }
 
-uint8_t alert_for(int error) {
-  if (error == BR_ERR_BAD_SIGNATURE) return kDecryptError;
-  return error == BR_ERR_NO_CLIENT_AUTH ? kBadCertificate : kHandshakeFailure;
-}
+uint8_t alert_for(int error) { return error == BR_ERR_BAD_SIGNATURE ? kDecryptError : kHandshakeFailure; }
 
 }  // namespace
 
-TlsSession::TlsSession(Role role, const Token& token, const Seed& seed)
-    : role_(role), token_(token), engine_(role == Role::kListener ? &listener_.eng : &connector_.eng) {
-  const bool listens = role == Role::kListener;
-  const Token::Key& own = listens ? token_.listeners_key() : token_.connectors_key();
-  // BearSSL doesn't write to keys.
-  own_key_ = {BR_EC_secp256r1, const_cast<uint8_t*>(own.secret.data()), own.secret.size()};
-  if (listens) br_ssl_server_zero(&listener_);
-  if (!listens) br_ssl_client_zero(&connector_);
-  set_up_engine(*engine_, listens ? token_.connectors_key() : token_.listeners_key(), seed);
-  if (listens) set_up_listener();
-  if (!listens) set_up_connector();
+std::unique_ptr<TlsSession> TlsSession::of_listener(const KeyPair& channel_key, const Seed& seed) {
+  std::unique_ptr<TlsSession> session(new TlsSession(Role::kListener));
+  session->set_up_listener(channel_key, seed);
+  return session;
+}
+
+std::unique_ptr<TlsSession> TlsSession::of_connector(const Seed& seed) {
+  std::unique_ptr<TlsSession> session(new TlsSession(Role::kConnector));
+  session->set_up_connector(seed);
+  return session;
 }
 
 TlsSession::~TlsSession() {
@@ -89,7 +70,8 @@ TlsSession::~TlsSession() {
   explicit_bzero(buffer_.data(), buffer_.size());
 }
 
-void TlsSession::set_up_engine(br_ssl_engine_context& engine, const Token::Key& peer, const Seed& seed) {
+void TlsSession::set_up_engine(const Seed& seed) {
+  br_ssl_engine_context& engine = *engine_;
   br_ssl_engine_set_versions(&engine, BR_TLS12, BR_TLS12);
   br_ssl_engine_set_suites(&engine, &kSuite, 1);
   br_ssl_engine_add_flags(&engine, BR_OPT_NO_RENEGOTIATION);
@@ -100,25 +82,85 @@ void TlsSession::set_up_engine(br_ssl_engine_context& engine, const Token::Key& 
   br_ssl_engine_set_chapol(&engine, &br_sslrec_in_chapol_vtable, &br_sslrec_out_chapol_vtable);
   br_ssl_engine_set_chacha20(&engine, br_chacha20_ct_run);
   br_ssl_engine_set_poly1305(&engine, br_poly1305_ctmul_run);
-  peer_key_ = {BR_EC_secp256r1, const_cast<uint8_t*>(peer.point.data()), peer.point.size()};
-  br_x509_knownkey_init_ec(&known_, &peer_key_, BR_KEYTYPE_SIGN);
-  br_ssl_engine_set_x509(&engine, &known_.vtable);
   br_ssl_engine_set_buffer(&engine, buffer_.data(), buffer_.size(), 1);
   br_ssl_engine_inject_entropy(&engine, seed.data(), seed.size());
 }
 
-void TlsSession::set_up_listener() {
-  br_ssl_server_set_single_ec(&listener_, &kNobody, 1, &own_key_, BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, &br_ec_p256_m31,
-                              br_ecdsa_i31_sign_asn1);
-  // With a name in it this asks for the connector's key; one that shows none is refused.
-  br_ssl_server_set_trust_anchor_names(&listener_, &kNobodysName, 1);
+void TlsSession::set_up_listener(const KeyPair& channel_key, const Seed& seed) {
+  own_ = channel_key;
+  own_point_ = own_->public_key();
+  // BearSSL doesn't write to keys.
+  own_key_ = {BR_EC_secp256r1, const_cast<uint8_t*>(own_->secret().data()), own_->secret().size()};
+  own_certificate_ = {own_point_.data(), own_point_.size()};
+  br_ssl_server_zero(&listener_);
+  set_up_engine(seed);
+  br_ssl_server_set_single_ec(&listener_, &own_certificate_, 1, &own_key_, BR_KEYTYPE_SIGN, BR_KEYTYPE_EC,
+                              &br_ec_p256_m31, br_ecdsa_i31_sign_asn1);
   if (br_ssl_server_reset(&listener_) == 0) judge();
 }
 
-void TlsSession::set_up_connector() {
-  br_ssl_client_set_single_ec(&connector_, &kNobody, 1, &own_key_, BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, &br_ec_p256_m31,
-                              br_ecdsa_i31_sign_asn1);
+void TlsSession::set_up_connector(const Seed& seed) {
+  br_ssl_client_zero(&connector_);
+  set_up_engine(seed);
+  heard_key_.vtable = &kAnyKeyClass;
+  br_ssl_engine_set_x509(engine_, &heard_key_.vtable);
   if (br_ssl_client_reset(&connector_, nullptr, 0) == 0) judge();
+}
+
+const PublicKey* TlsSession::channel_key() const {
+  if (role_ == Role::kListener) return &own_point_;
+  return state() == State::kReady ? &heard_key_.point : nullptr;
+}
+
+const br_x509_class TlsSession::kAnyKeyClass = {
+    .context_size = sizeof(AnyKey),
+    .start_chain = start_chain,
+    .start_cert = start_certificate,
+    .append = append,
+    .end_cert = end_certificate,
+    .end_chain = end_chain,
+    .get_pkey = key_of,
+};
+
+namespace {
+
+// BearSSL hands out the address of the first member.
+template <typename T>
+T& owner_of(const br_x509_class** context) {
+  return *reinterpret_cast<T*>(context);
+}
+
+}  // namespace
+
+void TlsSession::start_chain(const br_x509_class** context, const char* /*name*/) {
+  auto& heard = owner_of<AnyKey>(context);
+  heard.bytes = 0;
+  heard.certificates = 0;
+}
+
+void TlsSession::start_certificate(const br_x509_class** context, uint32_t /*bytes*/) {
+  ++owner_of<AnyKey>(context).certificates;
+}
+
+void TlsSession::append(const br_x509_class** context, const unsigned char* from, size_t bytes) {
+  auto& heard = owner_of<AnyKey>(context);
+  const size_t taken = std::min(bytes, heard.point.size() - std::min(heard.bytes, heard.point.size()));
+  std::copy_n(from, taken, heard.point.begin() + static_cast<std::ptrdiff_t>(heard.bytes));
+  heard.bytes += bytes;
+}
+
+void TlsSession::end_certificate(const br_x509_class** /*context*/) {}
+
+unsigned TlsSession::end_chain(const br_x509_class** context) {
+  auto& heard = owner_of<AnyKey>(context);
+  if (heard.certificates != 1 || heard.bytes != heard.point.size()) return BR_ERR_X509_NOT_TRUSTED;
+  heard.key = {.key_type = BR_KEYTYPE_EC, .key = {.ec = {BR_EC_secp256r1, heard.point.data(), heard.point.size()}}};
+  return 0;
+}
+
+const br_x509_pkey* TlsSession::key_of(const br_x509_class* const* context, unsigned* usages) {
+  if (usages != nullptr) *usages = BR_KEYTYPE_SIGN;
+  return &reinterpret_cast<const AnyKey*>(context)->key;
 }
 
 void TlsSession::greet(ByteStream& stream) {
@@ -145,6 +187,20 @@ void TlsSession::read(ByteStream& stream, std::vector<uint8_t>& out) {
       return;
     }
   }
+}
+
+size_t TlsSession::read_piece(ByteStream& stream, std::span<uint8_t> room) {
+  for (size_t turns = 0; state() == State::kReady && turns < kMaxTurns; ++turns) {
+    size_t bytes = 0;
+    if (const uint8_t* const came = br_ssl_engine_recvapp_buf(engine_, &bytes)) {
+      bytes = std::min(bytes, room.size());
+      std::copy_n(came, bytes, room.begin());
+      br_ssl_engine_recvapp_ack(engine_, bytes);
+      return bytes;
+    }
+    if (!receive_record(stream)) return 0;
+  }
+  return 0;
 }
 
 // The engine asks for a record's head, then for its body, and never for what comes behind it.
@@ -180,8 +236,7 @@ void TlsSession::hung_up(const Transfer& got) {
   const bool is_broken = got.outcome == Transfer::Outcome::kBroken && got.error_number != ECONNRESET;
   if (is_broken) return set_failed(make_error({"the connection broke: ", base::reason_of(got.error_number)}));
   if (state() == State::kGreeting) {
-    return set_failed(
-        make_error({"the other side hung up before both had proved that they know the token: see what it says"}));
+    return set_failed(make_error({"the other side hung up before both had proved who they are: see what it says"}));
   }
   set_failed(make_error({"the connection was cut off: the other side didn't say that it ends"}));
 }

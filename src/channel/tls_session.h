@@ -1,38 +1,45 @@
-// A channel's bytes by TLS 1.2 (BearSSL): ECDHE on P-256, ChaCha20-Poly1305, and both ends have to sign with the key that the
-// token gives them. Certificates are empty; each end knows the other's key beforehand and takes no other. Nothing is resumed or
-// negotiated anew. One suite, so nothing weaker can be agreed on.
+// A channel's bytes by TLS 1.2 (BearSSL): ECDHE on P-256, ChaCha20-Poly1305. The listener signs with a key that it made for this
+// connection, which is in place of a certificate; the connector takes any. So nobody reads what goes over it, and nobody is known:
+// who is there is proved over it (channel/proven_session.h), by signatures that name that key. Nothing is resumed or negotiated
+// anew. One suite, so nothing weaker can be agreed on.
 //
 //   connector                                         listener
 //   ClientHello ─────────────────────────────────────▸
-//              ◂── ServerHello, Certificate, ServerKeyExchange (signed), CertificateRequest, ServerHelloDone
-//   Certificate, ClientKeyExchange, CertificateVerify (signed), ChangeCipherSpec, Finished ──▸
+//              ◂── ServerHello, Certificate (the key), ServerKeyExchange (signed), ServerHelloDone
+//   ClientKeyExchange, ChangeCipherSpec, Finished ───▸
 //              ◂────────────────────── ChangeCipherSpec, Finished
 #pragma once
 #include <bearssl.h>
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "channel/key.h"
 #include "channel/session.h"
-#include "channel/token.h"
 
 namespace heaptap::channel {
 
 class TlsSession : public Session {
  public:
-  // 32 bytes nobody can foresee: getrandom(2).
+  // 32 bytes nobody can foresee.
   using Seed = std::array<uint8_t, 32>;
 
-  TlsSession(Role role, const Token& token, const Seed& seed);
+  // A connector has no key.
+  static std::unique_ptr<TlsSession> of_listener(const KeyPair& channel_key, const Seed& seed);
+  static std::unique_ptr<TlsSession> of_connector(const Seed& seed);
   ~TlsSession() override;
 
   void greet(ByteStream& stream) override;
   void read(ByteStream& stream, std::vector<uint8_t>& out) override;
+  size_t read_piece(ByteStream& stream, std::span<uint8_t> room) override;
   void write(ByteStream& stream, ByteQueue& queue) override;
   [[nodiscard]] size_t outgoing_bytes() const override;
   void say_end() override;
+  [[nodiscard]] const PublicKey* channel_key() const override;
 
   // What is said to one who is sent away before there is a session: a record that any TLS understands.
   static std::span<const uint8_t> refusal();
@@ -40,9 +47,20 @@ class TlsSession : public Session {
  private:
   static constexpr size_t kAlertBytes = 7;
 
-  void set_up_engine(br_ssl_engine_context& engine, const Token::Key& peer, const Seed& seed);
-  void set_up_listener();
-  void set_up_connector();
+  // What the listener says in place of a certificate, as the connector hears it.
+  struct AnyKey {
+    const br_x509_class* vtable;  // first: BearSSL has the address of this
+    br_x509_pkey key;
+    PublicKey point;
+    size_t bytes;
+    unsigned certificates;
+  };
+
+  explicit TlsSession(Role role) : role_(role), engine_(role == Role::kListener ? &listener_.eng : &connector_.eng) {}
+
+  void set_up_engine(const Seed& seed);
+  void set_up_listener(const KeyPair& channel_key, const Seed& seed);
+  void set_up_connector(const Seed& seed);
   // False: nothing came.
   bool receive_record(ByteStream& stream);
   bool hear_first(uint8_t byte);
@@ -52,14 +70,23 @@ class TlsSession : public Session {
   void judge();
   void say_alert(uint8_t description);
 
+  static void start_chain(const br_x509_class** context, const char* name);
+  static void start_certificate(const br_x509_class** context, uint32_t bytes);
+  static void append(const br_x509_class** context, const unsigned char* from, size_t bytes);
+  static void end_certificate(const br_x509_class** context);
+  static unsigned end_chain(const br_x509_class** context);
+  static const br_x509_pkey* key_of(const br_x509_class* const* context, unsigned* usages);
+  static const br_x509_class kAnyKeyClass;
+
   const Role role_;
-  Token token_;
   br_ssl_engine_context* engine_;  // of one of these
   br_ssl_server_context listener_{};
   br_ssl_client_context connector_{};
-  br_x509_knownkey_context known_{};
-  br_ec_public_key peer_key_{};
+  AnyKey heard_key_{};
+  std::optional<KeyPair> own_;
   br_ec_private_key own_key_{};
+  br_x509_certificate own_certificate_{};
+  PublicKey own_point_{};
   uint64_t heard_bytes_ = 0;
   std::array<uint8_t, kAlertBytes> alert_{};
   size_t alert_left_ = 0;

@@ -1,14 +1,12 @@
-// What both ends of a channel know, and nobody else: some text, best 32 random bytes. By it each end proves to the other who it
-// is. It is never sent: it is the seed of two key pairs, one for each end, and these are what TLS authenticates with
-// (channel/tls_session.h, docs/decisions/0072-a-channel-between-machines.md).
+// What both ends of a channel know, and nobody else: 256 random bits, as `heaptap-target token` writes them. It is never sent: it
+// is the seed of two key pairs, one for each end, by which these prove who they are (channel/proof.h).
 #pragma once
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "channel/key.h"
 
 namespace heaptap::channel {
 
@@ -16,13 +14,10 @@ class Token {
  public:
   static constexpr const char* kVariable = "HEAPTAP_TOKEN";
 
-  // A key pair on P-256: the private number, and the public point, not compressed.
-  struct Key {
-    std::array<uint8_t, 32> secret{};
-    std::array<uint8_t, 65> point{};
-  };
-
-  // White space around it is no part of it. `origin` is for errors: where the text is from.
+  // A new one as text, for a file. The kernel may have no random numbers.
+  static base::Result<std::string> make_text();
+  // Only what make_text() gave: another text is refused, as it may be easily guessed. White space around it is no part of it.
+  // `origin` is for errors: where the text is from.
   static base::Result<Token> from_text(std::string_view text, std::string_view origin);
   // The file may be read by its owner alone, who is this user or root.
   static base::Result<Token> from_file(const std::string& path);
@@ -30,19 +25,14 @@ class Token {
   // Before there are threads.
   static base::Result<std::optional<Token>> from_environment();
 
-  Token(const Token&) = default;
-  Token& operator=(const Token&) = default;
-  // Wipes the keys.
-  ~Token();
-
-  [[nodiscard]] const Key& listeners_key() const { return listener_; }
-  [[nodiscard]] const Key& connectors_key() const { return connector_; }
+  [[nodiscard]] const KeyPair& listeners_key() const { return listener_; }
+  [[nodiscard]] const KeyPair& connectors_key() const { return connector_; }
 
  private:
-  Token() = default;
+  Token(const KeyPair& listener, const KeyPair& connector) : listener_(listener), connector_(connector) {}
 
-  Key listener_;
-  Key connector_;
+  KeyPair listener_;
+  KeyPair connector_;
 };
 
 }  // namespace heaptap::channel

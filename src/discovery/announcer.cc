@@ -16,8 +16,9 @@ constexpr uint64_t kAnnouncerLookPauseNs = 10 * kSecond;  // for interfaces that
 constexpr size_t kMaxAnnouncerPackets = 64;               // in one round: the owner has other things to do
 
 uint64_t random_number() {
-  uint64_t number = base::clock_ns(CLOCK_MONOTONIC);
-  (void)getrandom(&number, sizeof(number), GRND_NONBLOCK);
+  uint64_t number = 0;
+  // Before the kernel has random numbers, as at its start, the time is as good as any.
+  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number)) number = base::clock_ns(CLOCK_MONOTONIC);
   return number;
 }
 

@@ -21,7 +21,8 @@ struct NamedCommand {
 };
 constexpr std::array kCommands{NamedCommand{"serve", Command::kServe},      NamedCommand{"connect", Command::kConnect},
                                NamedCommand{"run", Command::kRun},          NamedCommand{"attach", Command::kAttach},
-                               NamedCommand{"record", Command::kRecord},    NamedCommand{"--help", Command::kHelp},
+                               NamedCommand{"record", Command::kRecord},    NamedCommand{"pair", Command::kPair},
+                               NamedCommand{"token", Command::kToken},      NamedCommand{"--help", Command::kHelp},
                                NamedCommand{"-h", Command::kHelp},          NamedCommand{"help", Command::kHelp},
                                NamedCommand{"--version", Command::kVersion}};
 
@@ -32,6 +33,7 @@ enum For : unsigned {
   kForRecording = 1u << 2,  // begins by itself: run, attach, record
   kForBoth = 1u << 3,       // that and a line: run, attach
   kForFile = 1u << 4,       // record
+  kForPairing = 1u << 5,    // pair
   kForAll = ~0u,
 };
 unsigned kinds_of(Command command) {
@@ -44,6 +46,10 @@ unsigned kinds_of(Command command) {
       return kForLine | kForRecording | kForBoth;
     case Command::kRecord:
       return kForRecording | kForFile;
+    case Command::kPair:
+      return kForPairing;
+    case Command::kToken:
+      return 0;
     default:
       return kForAll;
   }
@@ -57,7 +63,7 @@ struct Flag {
 constexpr std::array kFlags{
     Flag{"--help", kForAll, [](Options& options) { options.command = Command::kHelp; }},
     Flag{"-h", kForAll, [](Options& options) { options.command = Command::kHelp; }},
-    Flag{"--insecure", kForLine, [](Options& options) { options.insecure = true; }},
+    Flag{"--attach-only", kForServing, [](Options& options) { options.attach_only = true; }},
     Flag{"--no-scan-data", kForAll, [](Options& options) { options.no_scan_data = true; }},
     Flag{"--no-fetch", kForLine, [](Options& options) { options.no_fetch = true; }},
     Flag{"--once", kForServing, [](Options& options) { options.once = true; }},
@@ -142,6 +148,16 @@ constexpr std::array kValued{
              options.token_file = value;
              return {};
            }},
+    Valued{"--allow", kForServing,
+           [](View, View value, Options& options) -> base::Result<> {
+             options.allowed.emplace_back(value);
+             return {};
+           }},
+    Valued{"--keys", kForLine | kForPairing,
+           [](View, View value, Options& options) -> base::Result<> {
+             options.keys = value;
+             return {};
+           }},
     Valued{"--orphan-timeout", kForLine,
            [](View name, View value, Options& options) { return set_duration(name, value, options.orphan_timeout); }},
     Valued{"--log-memory", kForAll,
@@ -189,9 +205,9 @@ constexpr std::array kValued{
              options.order.environment.emplace_back(value);
              return {};
            }},
-    Valued{"--user", kForRecording,
+    Valued{"--user", kForRecording | kForServing,
            [](View, View value, Options& options) -> base::Result<> {
-             options.order.user = value;
+             (options.begins_by_itself() ? options.order.user : options.user) = value;
              return {};
            }},
 };
@@ -206,8 +222,9 @@ class Parser {
     const std::string_view name = next();
     const auto* const command = std::ranges::find(kCommands, name, &NamedCommand::name);
     if (command == kCommands.end()) {
-      return fail_as(ErrorKind::kUsage,
-                     "there is no command '{}': serve, connect, run, attach, record (heaptap-target --help)", name);
+      return fail_as(
+          ErrorKind::kUsage,
+          "there is no command '{}': serve, connect, run, attach, record, pair, token (heaptap-target --help)", name);
     }
     options_.command = command->command;
     while (!rest_.empty()) HEAPTAP_TRY(take(next()));
@@ -271,8 +288,19 @@ class Parser {
       rest_ = {};
       return {};
     }
+    if (options_.command == Command::kPair) return take_key(word);
+    if (options_.command == Command::kToken) return fail_as(ErrorKind::kUsage, "token takes no argument: {}", word);
     if (!options_.address.empty()) return fail_as(ErrorKind::kUsage, "there is one address too many: {}", word);
     options_.address = word;
+    return {};
+  }
+
+  base::Result<> take_key(std::string_view word) {
+    if (options_.key.empty()) {
+      options_.key = word;
+      return {};
+    }
+    options_.key_name += (options_.key_name.empty() ? "" : " ") + std::string(word);
     return {};
   }
 
@@ -311,14 +339,19 @@ const char* help_text() {
          "                                   the same with processes that run\n"
          "  heaptap-target record -o FILE -- PROGRAM [ARG...]   (or --pid PID)\n"
          "                                   into a file, for the host: heaptap connect FILE\n"
+         "  heaptap-target pair [KEY [NAME]] lets the host of that key come by TCP; `heaptap pair` there says it\n"
+         "  heaptap-target token > FILE      a secret for both sides, in place of keys\n"
          "\n"
          "ADDRESS  a UNIX socket's path, HOST:PORT, [IPv6]:PORT, or PORT on loopback; without one a UNIX socket of "
          "this user's\n"
          "\n"
-         "  --token-file FILE       what host and target both know; needed beyond loopback (or in $HEAPTAP_TOKEN)\n"
-         "  --insecure              beyond loopback without token and encryption: whoever reaches the port may run "
-         "programs here\n"
+         "  --token-file FILE       what host and target both know, in place of keys (or in $HEAPTAP_TOKEN)\n"
+         "  --keys DIR              this machine's key and those of hosts (root: /etc/heaptap; else "
+         "~/.config/heaptap)\n"
          "  --announce              tells `heaptap discover` on the local networks where it waits (TCP)\n"
+         "  --attach-only           serve, connect: hosts start no programs\n"
+         "  --allow PROGRAM         serve, connect: hosts record this program alone; may be given again\n"
+         "  --user NAME             serve, connect: all that hosts ask for is done as this user\n"
          "  --no-scan-data          nothing of a program's memory leaves this machine: there are no leak scans\n"
          "  --once                  ends after one recording\n"
          "  --agent FILE            the library that is preloaded; without it libheaptap_agent.so beside this program\n"

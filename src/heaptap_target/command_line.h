@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "remote/compression.h"
@@ -12,7 +13,7 @@
 
 namespace heaptap::target {
 
-enum class Command : uint8_t { kServe, kConnect, kRun, kAttach, kRecord, kHelp, kVersion };
+enum class Command : uint8_t { kServe, kConnect, kRun, kAttach, kRecord, kPair, kToken, kHelp, kVersion };
 
 struct Options {
   Command command = Command::kHelp;
@@ -20,9 +21,12 @@ struct Options {
   bool goes_to_host = false;  // there; else it waits for the host
   std::string agent;          // file; empty: beside this program
   std::string token_file;
-  bool insecure = false;
+  std::string keys;                                // folder; empty: this user's
   bool once = false;                               // one recording
   std::optional<remote::Compression> compression;  // else as the host says
+  bool attach_only = false;                        // hosts start no programs
+  std::vector<std::string> allowed;                // files of programs; empty: all
+  std::string user;                                // whom hosts' recordings are made as; empty: whom this runs as
   bool no_scan_data = false;                       // nothing of a process's memory leaves this machine
   bool announce = false;                           // on the local networks
   uint64_t log_memory_bytes = 0;
@@ -30,6 +34,9 @@ struct Options {
   std::optional<std::chrono::nanoseconds> orphan_timeout;
   bool no_fetch = false;  // no file leaves this machine
   bool quiet = false;
+
+  std::string key;       // pair: the host's fingerprint; empty: none
+  std::string key_name;  // what the user calls it
 
   // Of what is recorded without a host that asks for it.
   remote::RecordOrder order;

@@ -10,12 +10,6 @@ namespace {
 using discovery::Family;
 using discovery::IpAddress;
 
-// An address that holds on one link only is reached by an interface of the host's, whose name nobody knows here.
-std::string host_text(const IpAddress& address) {
-  if (address.family == Family::kIpv4) return address.text();
-  return "[" + address.text() + (address.is_link_local() ? "%INTERFACE" : "") + "]";
-}
-
 // As the host writes it. Where no local network is, as it is bound.
 std::string reached_at(const channel::Address& address) {
   const auto bound = address.to_socket();
@@ -28,9 +22,15 @@ std::string reached_at(const channel::Address& address) {
 
 }  // namespace
 
+// An address that holds on one link only is reached by an interface of the host's, whose name nobody knows here.
+std::string host_text(const IpAddress& address) {
+  if (address.family == Family::kIpv4) return address.text();
+  return "[" + address.text() + (address.is_link_local() ? "%INTERFACE" : "") + "]";
+}
+
 std::string command_on_host(const channel::Address& address, bool has_token, bool takes_over) {
   const std::string place = base::shell_word(reached_at(address));
-  const char* const security = has_token ? " --token-file FILE" : address.is_loopback() ? "" : " --insecure";
+  const char* const security = has_token ? " --token-file FILE" : "";
   return takes_over ? "heaptap connect " + place + security : "heaptap run -H " + place + security + " -- PROGRAM";
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/exit_status.h"
 #include "heaptap_target/command_line.h"
+#include "heaptap_target/pair.h"
 #include "heaptap_target/run.h"
 #include "heaptap_target/serve.h"
 
@@ -18,6 +19,12 @@ void print(int descriptor, const std::string& text) {
 int fail(const heaptap::base::Error& error) {
   print(STDERR_FILENO, "heaptap-target: " + error.message + "\n");
   return heaptap::base::exit_status_of(error.kind);
+}
+
+int print_result(const heaptap::base::Result<std::string>& text) {
+  if (!text) return fail(text.error());
+  print(STDOUT_FILENO, *text);
+  return 0;
 }
 
 }  // namespace
@@ -34,6 +41,8 @@ int main(int count, char** arguments) try {
     print(STDOUT_FILENO, "heaptap-target " HEAPTAP_VERSION "\n");
     return 0;
   }
+  if (options->command == Command::kPair) return print_result(heaptap::target::pair(*options));
+  if (options->command == Command::kToken) return print_result(heaptap::target::make_token(STDOUT_FILENO));
   if (options->begins_by_itself()) {
     const auto status = heaptap::target::run(*options);
     return status ? *status : fail(status.error());

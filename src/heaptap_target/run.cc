@@ -86,7 +86,7 @@ void see_off(const Options& options, remote::HostLine& host, std::chrono::nanose
 }
 
 base::Result<int> record_for_later_host(const Options& options) {
-  const auto security = channel::read_security(options.token_file, options.insecure);
+  const auto security = security_of(options);
   if (!security) return std::unexpected(security.error());
   Announcement announcement;
   const auto address = address_of(options);

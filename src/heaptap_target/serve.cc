@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/utc_text.h"
 #include "collect/stop_signals.h"
 #include "heaptap_target/announcement.h"
 #include "heaptap_target/setup.h"
@@ -48,6 +50,13 @@ void see_off(remote::HostLine& host, std::chrono::nanoseconds orphan_timeout) {
   }
 }
 
+// Who asked for what, and as whom it is done: said at all events.
+void log_order(const std::string& host, const remote::RecordOrder& order, const base::Result<>& verdict) {
+  const std::string user = order.user.empty() ? " as user " + std::to_string(geteuid()) : "";
+  log(base::utc_text(std::time(nullptr)) + " " + host + " " + (verdict ? "" : "was refused: ") +
+      remote::text_of(order) + user);
+}
+
 // Told what is recorded.
 using ProgramTeller = std::function<void(std::string_view)>;
 
@@ -61,13 +70,13 @@ base::Result<> serve_session(const remote::TargetOptions& target, remote::HostLi
     if (host.alone_since() && Clock::now() - *host.alone_since() > std::chrono::seconds(5)) return {};  // it left
   }
   const auto order = remote::decode_order(message->fields);
-  base::Result<> recorded;
-  if (!order) {
-    remote::answer(host.link().line(), message->number, std::unexpected(order.error()));
-    recorded = std::unexpected(order.error());
-  } else {
+  base::Result<> recorded = order ? target.policy.check(*order) : std::unexpected(order.error());
+  if (order) log_order(host.link().peer(), *order, recorded);
+  if (recorded) {
     tell_program(program_of(*order));
     recorded = remote::record_for_host(*order, message->number, target, host);
+  } else {
+    remote::answer(host.link().line(), message->number, recorded);
   }
   see_off(host, target.orphan_timeout);
   return recorded;
@@ -153,7 +162,7 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Address& ad
 }  // namespace
 
 base::Result<> serve(const Options& options) {
-  const auto security = channel::read_security(options.token_file, options.insecure);
+  const auto security = security_of(options);
   if (!security) return std::unexpected(security.error());
   const auto address = address_of(options);
   if (!address) return std::unexpected(address.error());

@@ -18,7 +18,9 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
+// In a folder where nobody else can put a socket of that name first.
 std::string default_address() {
+  if (geteuid() == 0) return "/run/heaptap-target";
   const char* const folder = std::getenv("XDG_RUNTIME_DIR");
   if (folder != nullptr && *folder == '/') return std::string(folder) + "/heaptap-target";
   return "/tmp/heaptap-target." + std::to_string(geteuid());
@@ -41,12 +43,6 @@ bool can_complain() {
   return poll(&terminal, 1, 0) > 0;
 }
 
-void say_that_it_is_insecure(const Options& options, const channel::Address& address) {
-  say(options,
-      "--insecure: nothing that goes over " + address.to_text() + " is secret, and anybody who reaches it " +
-          (options.begins_by_itself() ? "may take the recording" : "may run and record programs as this user"));
-}
-
 }  // namespace
 
 void say(const Options& options, const std::string& line) {
@@ -59,6 +55,16 @@ void complain(const std::string& line) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
+void log(const std::string& line) {
+  static int missing = 0;
+  if (!can_complain()) {
+    ++missing;
+    return;
+  }
+  if (missing > 0) complain(std::to_string(std::exchange(missing, 0)) + " lines are missing here: nobody read them");
+  complain(line);
+}
+
 remote::TargetOptions target_options(const Options& options) {
   remote::TargetOptions target{.agent = find_agent(options),
                                .gives_memory = !options.no_scan_data,
@@ -67,10 +73,20 @@ remote::TargetOptions target_options(const Options& options) {
   target.duration = options.duration;
   target.compression = options.compression;
   target.gives_files = !options.no_fetch;
+  target.policy = {.attach_only = options.attach_only, .allowed = options.allowed, .has_user = !options.user.empty()};
   return target;
 }
 
 size_t buffer_bytes(const Options& options) { return options.buffer_bytes > 0 ? options.buffer_bytes : kBufferBytes; }
+
+base::Result<channel::Security> security_of(const Options& options) {
+  auto security = channel::read_security(
+      {.token_file = options.token_file,
+       .folder = options.keys.empty() ? std::nullopt : std::optional(channel::KeyFolder(options.keys)),
+       .trusted = channel::KeyFolder::kHosts});
+  if (security) security->has_fronts = true;
+  return security;
+}
 
 base::Result<channel::Address> address_of(const Options& options) {
   return channel::parse_address(options.address.empty() ? default_address() : options.address);
@@ -82,11 +98,9 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& op
   auto listener = channel::Listener::listen(address, security, {});
   if (!listener) return std::unexpected(std::move(listener).error());
   if (options.announce) {
-    HEAPTAP_TRY(announcement.begin(listener->address(), security.token.has_value(), options.begins_by_itself()));
+    HEAPTAP_TRY(announcement.begin(listener->address(), options.begins_by_itself()));
     if (!announcement.is_heard()) say(options, "--announce: nobody hears it: no local network has that address now");
   }
-  const bool is_secure = security.token.has_value() || listener->address().is_loopback();
-  if (!is_secure) say_that_it_is_insecure(options, listener->address());
   say(options, "waits at " + listener->address().to_text() + "; on the host: " +
                    command_on_host(listener->address(), security.token.has_value(), options.begins_by_itself()));
   return std::make_unique<remote::Acceptor>(*std::move(listener));

@@ -17,6 +17,9 @@ namespace heaptap::target {
 void say(const Options& options, const std::string& line);
 // An error, at all events.
 void complain(const std::string& line);
+// A line of the log of who asked for what: at all events, unless it would have to wait for whoever reads that. What is left out is
+// counted in the next one.
+void log(const std::string& line);
 // What became of the line. Who was refused is said at all events, unless it would have to wait for whoever reads that.
 void tell(const Options& options, const remote::LineNews& news);
 
@@ -25,6 +28,8 @@ remote::TargetOptions target_options(const Options& options);
 std::string program_of(const remote::RecordOrder& order);
 // Of what waits for the host.
 size_t buffer_bytes(const Options& options);
+// How hosts prove who they are.
+base::Result<channel::Security> security_of(const Options& options);
 base::Result<channel::Address> address_of(const Options& options);
 // Hosts come there.
 base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Address& address,

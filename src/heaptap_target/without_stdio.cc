@@ -141,6 +141,19 @@ extern "C" {
 // The same of an index that is too large for what fork() keeps, in glibc's name for it.
 [[gnu::weak]] void __libc_dynarray_at_failure(size_t, size_t) { abort(); }
 
+// --- A broken bound: what the compiler has put behind arrays is not there any more. glibc would say it by its streams.
+
+[[gnu::weak, noreturn]] void __stack_chk_fail() {
+  static constexpr char kText[] = "heaptap-target: an array on the stack was written beyond its end\n";
+  if (write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) abort();
+  abort();
+}
+[[gnu::weak, noreturn]] void __chk_fail() {
+  static constexpr char kText[] = "heaptap-target: more was to be written than there is room for\n";
+  if (write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) abort();
+  abort();
+}
+
 // --- No resolver: numbers of hosts alone. pthread_create() keeps here where its state of a thread would be.
 
 [[gnu::weak]] thread_local constinit void* __libc_resp = nullptr;
@@ -152,6 +165,7 @@ extern "C" {
 [[gnu::weak]] FILE* stdout = nullptr;
 [[gnu::weak]] FILE* stderr = nullptr;
 [[gnu::weak]] int fprintf(FILE*, const char*, ...) { return -1; }
+[[gnu::weak]] int __fprintf_chk(FILE*, int, const char*, ...) { return -1; }
 [[gnu::weak]] size_t fwrite(const void*, size_t, size_t, FILE*) { return 0; }
 [[gnu::weak]] int _IO_fputs(const char*, FILE*) { return EOF; }
 

@@ -1,21 +1,18 @@
 #include "html/packed_text.h"
 
-#include <algorithm>
-#include <cstdint>
+#include <cstddef>
+
+#include "base/base64.h"
+#include "base/byte_span.h"
 
 namespace heaptap::html {
 namespace {
 
+// Padded, as a data: URL and atob() take it.
 std::string base64_of(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    for (size_t j = 0; j < 3; ++j) group = group << 8 | (j < count ? static_cast<uint8_t>(bytes[i + j]) : 0U);
-    for (size_t j = 0; j < 4; ++j) text += j <= count ? kDigits[group >> (18 - 6 * j) & 63] : '=';
-  }
+  constexpr size_t kGroup = 4;
+  std::string text = base::base64_encode(base::bytes_of(bytes));
+  text.append((kGroup - text.size() % kGroup) % kGroup, '=');
   return text;
 }
 

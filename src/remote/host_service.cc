@@ -109,6 +109,7 @@ base::Result<> HostService::perform(const control::Message& request) {
     case Kind::kKill: {
       const auto signal = base::signal_number(fields.text_or_empty(Field::kSignal));
       if (!signal) return base::fail_as(base::ErrorKind::kUsage, "there is no such signal");
+      if (!may_kill_) return base::fail("this target lets hosts look, and not send signals (serve --attach-only)");
       return for_each(fields, [&signal](collect::RecordedProcess& process) -> base::Result<> {
         if (::kill(process.pid, *signal) == 0) return {};
         return base::fail("can't send it to process {}: {}", process.pid, base::reason_of(errno));

@@ -15,8 +15,8 @@ namespace heaptap::remote {
 class HostService : public collect::RecordingService {
  public:
   HostService(HostLine& host, collect::RecordedProcesses& processes, collect::RecordingSource& source,
-              std::chrono::nanoseconds orphan_timeout)
-      : host_(host), processes_(processes), source_(source), orphan_timeout_(orphan_timeout) {}
+              std::chrono::nanoseconds orphan_timeout, bool may_kill = true)
+      : host_(host), processes_(processes), source_(source), orphan_timeout_(orphan_timeout), may_kill_(may_kill) {}
 
   void add_waits(std::vector<pollfd>& waits) const override { host_.add_waits(waits); }
   void serve() override;
@@ -34,6 +34,7 @@ class HostService : public collect::RecordingService {
   collect::RecordedProcesses& processes_;
   collect::RecordingSource& source_;
   const std::chrono::nanoseconds orphan_timeout_;
+  const bool may_kill_;  // the host's signals reach processes
   // Requests that were carried out, whose answers the host isn't known to have: messages up to there.
   struct Unheard {
     uint64_t sent;

@@ -17,7 +17,7 @@ constexpr size_t kLinkPieceBytes = size_t{64} << 10;
 void Link::take(channel::Connection connection, bool greets, TimePoint now) {
   connection_ = std::move(connection);
   unsent_.clear();
-  is_up_ = is_refused_ = false;
+  is_up_ = is_refused_ = is_stranger_ = false;
   line_.begin(now);
   if (greets) line_.greet();
 }
@@ -70,7 +70,10 @@ void Link::proceed(TimePoint now) {
   }
   if (connection_->is_ready()) send(now);
   if (!line_.is_sound()) return drop("what came from there is not heaptap's protocol");
-  if (connection_->is_gone()) return drop(connection_->why());
+  if (connection_->is_gone()) {
+    is_stranger_ = connection_->is_refused();
+    return drop(connection_->why());
+  }
   if (connection_->is_ready() && line_.is_silent(now)) {
     const auto silence = std::chrono::ceil<std::chrono::seconds>(base::intervals().silence);
     drop(base::make_error("nothing was heard from there for {} s", silence.count()).message);

@@ -34,6 +34,8 @@ class Link {
   // Messages go over it: both ends have said where they are.
   [[nodiscard]] bool is_up() const { return is_up_; }
   void set_up() { is_up_ = true; }
+  // The last connection ended since its ends are not whom they want.
+  [[nodiscard]] bool is_stranger() const { return is_stranger_; }
   // Why the last connection ended.
   [[nodiscard]] const std::string& why_down() const { return why_down_; }
   [[nodiscard]] std::string peer() const { return connection_ ? connection_->peer() : std::string(); }
@@ -51,6 +53,7 @@ class Link {
   std::string unsent_;  // taken from the line, not taken by the connection
   bool is_up_ = false;
   bool is_refused_ = false;
+  bool is_stranger_ = false;
   std::string why_down_;
 };
 

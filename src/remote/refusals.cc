@@ -5,7 +5,7 @@
 namespace heaptap::remote {
 
 void Refusals::add(const std::string& peer, const base::Error& why, TimePoint now) {
-  if (!limits_.begin("", now)) {
+  if (!quota_.take(now)) {
     ++unnamed_;
     return;
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "channel/attempt_limits.h"
+#include "channel/quota.h"
 #include "remote/line_news.h"
 #include "remote/reliable_line.h"
 
@@ -18,7 +18,7 @@ class Refusals {
 
  private:
   std::vector<LineNews> news_;
-  channel::AttemptLimits limits_;
+  channel::Quota quota_;
   uint64_t unnamed_ = 0;
 };
 

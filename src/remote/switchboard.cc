@@ -23,9 +23,6 @@ constexpr size_t kMaxHeardBytes = size_t{4}
                                   << 10;   // before it is known whose it is: a greeting and what may follow at once
 constexpr size_t kMaxPeerNameBytes = 256;  // of a peer
 
-// Both ends are this machine's; what a line says is plain between them.
-channel::Security plain() { return {}; }
-
 bool make_pair(int type, base::UniqueFd& one, base::UniqueFd& other) {
   std::array<int, 2> pair{};
   if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair.data()) != 0) return false;
@@ -63,8 +60,9 @@ std::optional<channel::Connection> SwitchedConnections::next(bool /*is_alone*/, 
   const ssize_t got = base::receive_message(switchboard_.get(), peer, descriptor, MSG_DONTWAIT);
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) switchboard_.reset();
   if (got <= 0 || !descriptor) return std::nullopt;
-  auto connection = channel::Connection::over(std::move(descriptor), channel::Role::kListener,
-                                              std::string(peer.data(), static_cast<size_t>(got)), plain(), {}, now);
+  auto connection =
+      channel::Connection::over(std::move(descriptor), channel::Role::kListener,
+                                std::string(peer.data(), static_cast<size_t>(got)), std::nullopt, {}, now);
   return connection ? std::optional(*std::move(connection)) : std::nullopt;
 }
 
@@ -197,7 +195,7 @@ void Switchboard::connect(Session& session, Candidate& candidate, TimePoint now)
   if (!make_pair(SOCK_STREAM, own, other)) return;
   const std::string_view peer = std::string_view(candidate.connection.peer()).substr(0, kMaxPeerNameBytes);
   if (base::send_message(session.channel.get(), peer.empty() ? "?" : peer, other.get(), MSG_DONTWAIT) < 0) return;
-  auto inside = channel::Connection::over(std::move(own), channel::Role::kConnector, "", plain(), {}, now);
+  auto inside = channel::Connection::over(std::move(own), channel::Role::kConnector, "", std::nullopt, {}, now);
   if (!inside) return;
   session.relay.emplace(std::move(candidate.connection), *std::move(inside), std::move(candidate.heard));
 }

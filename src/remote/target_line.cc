@@ -98,6 +98,11 @@ void TargetLine::proceed(TimePoint now) {
   const bool was_up = link_.is_up();
   link_.proceed(now);
   judge(now);
+  // At one of several addresses another machine may answer; and where it was the right one once, it may be again.
+  if (link_.is_stranger() && !was_up_ && addresses_.size() == 1) {
+    is_over_ = true;
+    why_over_ = link_.why_down();
+  }
   if (was_up && !link_.is_up() && !is_over_) {
     news_.push_back({LineNews::Kind::kLost, link_.why_down()});
   }
@@ -119,7 +124,7 @@ void TargetLine::say_farewell() {
 base::Result<> TargetLine::connect(std::chrono::nanoseconds most) {
   const TimePoint until = Clock::now() + std::chrono::duration_cast<Clock::duration>(most);
   while (!link_.is_up()) {
-    if (is_over_) return base::fail("{} refuses: {}", name_, why_over_);
+    if (is_over_) return base::fail("can't connect to {}: {}", name_, why_over_);
     if (Clock::now() >= until) {
       return base::fail("can't connect to {}: {}; on the target `heaptap-target serve` waits for a host", name_,
                         link_.why_down().empty() ? "no answer" : link_.why_down());

@@ -270,7 +270,8 @@ Audience audience_of(HostLine& host, const TargetOptions& options) {
   return {.outlet = host,
           .service =
               [&](collect::RecordedProcesses& processes, collect::RecordingSource& source) {
-                return std::make_unique<HostService>(host, processes, source, options.orphan_timeout);
+                return std::make_unique<HostService>(host, processes, source, options.orphan_timeout,
+                                                     !options.policy.attach_only);
               },
           .prepare =
               [&host](const collect::Program& program) {

@@ -15,6 +15,7 @@
 #include "model/capture.h"
 #include "remote/compression.h"
 #include "remote/host_line.h"
+#include "remote/order_policy.h"
 #include "remote/outlet.h"
 #include "remote/record_order.h"
 
@@ -28,6 +29,7 @@ struct TargetOptions {
   std::chrono::nanoseconds orphan_timeout = std::chrono::seconds(60);  // without a host, all is let go then
   bool gives_files = true;                                // that recorded processes have mapped, to a host that asks
   std::optional<std::chrono::nanoseconds> duration = {};  // then all is let go
+  OrderPolicy policy = {};
 };
 
 // Who gets it, and who is served meanwhile.

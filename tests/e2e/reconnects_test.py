@@ -95,9 +95,7 @@ class Reconnects(heaptap_test.TestCase):
 
     def test_with_a_token_and_cut_in_handshakes(self):
         near = self.local()
-        token = self.folder / "token"
-        token.write_text("aPSsw0rdThatNobodyKnows/42")
-        token.chmod(0o600)
+        token = far.make_token(self.folder)
         port, bad_port = far.free_port(), far.free_port()
         # From nothing to behind the handshake, which both ends keep to: who fails too often has to wait.
         behind = [100_000, 1, 150, 400, 700, 900, 1200, 50_000]

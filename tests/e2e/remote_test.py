@@ -155,18 +155,17 @@ class Same(TestCase):
         with far.serving(self.address, "-q"):
             self.assert_same(near, self.record(self.address, "--via", "ptrace", "--", self.program, "2000"))
 
-    def test_over_tcp_with_and_without_a_token(self):
+    def test_over_tcp_with_keys_and_with_a_token(self):
         near = self.local("20000")
         port = far.free_port()
-        with far.serving(f"127.0.0.1:{port}", "-q"):
+        far.pair(self.folder, "127.0.0.1")
+        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.folder / "board.keys"):
             self.assert_same(near, self.record(str(port), "--", self.program, "20000"))
-        token = self.folder / "token"
-        token.write_text("aPSsw0rdThatNobodyKnows/42")
-        token.chmod(0o600)
+        token = far.make_token(self.folder)
         port = far.free_port()
         with far.serving(f"0.0.0.0:{port}", "-q", "--token-file", token):
             self.assert_same(near, self.record(f"127.0.0.1:{port}", "--token-file", token, "--", self.program, "20000"))
-            wrong = {**os.environ, "HEAPTAP_TOKEN": "aPSsw0rdThatIsAnother/1234"}
+            wrong = {**os.environ, "HEAPTAP_TOKEN": far.new_token()}
             refused = heaptap("run", "-H", f"127.0.0.1:{port}", "--", self.program, cwd=self.folder, env=wrong)
             self.assertEqual(refused.status, 125, str(refused))
             self.assertIn(b"token", refused.stderr)
@@ -331,8 +330,14 @@ class Refused(TestCase):
         self.assertEqual(done.status, status, str(done))
         return done.stderr.decode()
 
-    def test_beyond_loopback_without_a_token(self):
-        self.assertIn("token", self.refusal("serve", "0.0.0.0:0", status=125))
+    def test_tcp_where_nothing_proves_who_is_who(self):
+        for address in ("0.0.0.0:0", "127.0.0.1:0", "[::1]:0", "0"):
+            self.assertIn("heaptap pair", self.refusal("serve", address, status=125))
+            self.assertIn("heaptap pair", self.refusal("run", "--listen", address, "--", "true", status=125))
+        self.assertIn("heaptap pair", self.refusal("connect", "127.0.0.1:1", status=125))
+        done = heaptap("run", "-H", "127.0.0.1:1", "--", "/bin/true", cwd=self.folder)
+        self.assertEqual(done.status, 125, str(done))
+        self.assertIn(b"heaptap pair", done.stderr)
 
     def test_command_lines(self):
         self.assertIn("one address too many", self.refusal("serve", "a/b", "c/d"))

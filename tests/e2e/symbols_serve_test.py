@@ -192,7 +192,7 @@ class Names(TestCase):
         self.assertEqual(done.stdout.count(b"\n  live "), 3, str(done))
 
     def test_a_recorder_that_the_console_begins_keeps_no_token_in_its_environment(self):
-        token = "0123456789abcdefGHIJ"
+        token = far.new_token()
         address = f"127.0.0.1:{far.free_port()}"
         # The console hasn't read the token when it begins the recording.
         done = heaptap("console", self.trace, "--symbols-server", address, "-x",
@@ -205,7 +205,7 @@ class Names(TestCase):
         self.assertNotIn(token.encode(), seen.read_bytes())
 
     def test_a_recording_that_the_console_begins_asks_it_too(self):
-        token = "0123456789abcdefGHIJ"
+        token = far.new_token()
         address = f"127.0.0.1:{far.free_port()}"
         environment = {**os.environ, "HEAPTAP_TOKEN": token}
         with server(address, self.served, env=environment):
@@ -255,10 +255,7 @@ class Names(TestCase):
                 thread.join()
 
     def test_only_who_knows_the_token(self):
-        token, other = self.folder / "token", self.folder / "other"
-        for path, text in ((token, "0123456789abcdefGHIJ"), (other, "another-token-987654")):
-            path.write_text(text)
-            path.chmod(0o600)
+        token, other = far.make_token(self.folder, "token"), far.make_token(self.folder, "other")
         address = f"127.0.0.1:{far.free_port()}"
         with server(address, "--token-file", token, self.served):
             for words, is_let_in in ((("--token-file", token), True), (("--token-file", other), False), ((), False)):
@@ -266,12 +263,12 @@ class Names(TestCase):
                 self.assertEqual(b"hidden_maker" in done.stdout, is_let_in, str(done))
                 self.assertEqual(done.stderr == b"", is_let_in, str(done))
 
-    def test_beyond_this_machine_a_token_is_needed(self):
-        done = heaptap("symbols", "serve", "--listen", f"0.0.0.0:{far.free_port()}", self.served, timeout_s=60)
+    def test_over_tcp_a_token_or_keys_are_needed(self):
+        done = heaptap("symbols", "serve", "--listen", f"127.0.0.1:{far.free_port()}", self.served, timeout_s=60)
         self.assertNotEqual(done.status, 0)
-        self.assertIn(b"no token protects", done.stderr)
+        self.assertIn(b"heaptap pair", done.stderr)
         done = self.show("top", "--symbols-server", "192.0.2.1:7000")
-        self.assertIn(b"no token protects", done.stderr)
+        self.assertIn(b"heaptap pair", done.stderr)
 
     def test_the_socket_is_its_users_alone(self):
         with server(self.address, self.served):

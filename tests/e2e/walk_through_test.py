@@ -1,5 +1,6 @@
 """As somebody new would do it: a board and a desk, a program on the board, its report on the desk. Of commands only those are typed
 that the manual begins with, and those that were printed before."""
+import os
 import pathlib
 import re
 import shlex
@@ -45,12 +46,26 @@ class WalkThrough(networks.TestCase):
         subprocess.run(["gcc", "-g", "-O0", source, "-o", self.program], check=True)
         self.board, self.desk = self.machines("board", "desk")
         self.join(self.board, self.desk, 1, "ipv4", "ipv6")
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+        self.keys = "--keys", self.folder / "board.keys"
 
     def typed(self, command, **values):
         """Words of a command that was printed, as a shell takes them, with what stands there in capitals filled in."""
         for name, value in values.items():
             command = re.sub(rf"\b{name}\b", str(value), command)
         return shlex.split(command.replace("heaptap ", f"{HEAPTAP} ", 1))
+
+    def pair(self, *addresses):
+        """The two know each other by their keys, where what is printed on either is typed on the other one. Gives the board's key. addresses: others
+        of the board that it is known by as well."""
+        said = self.desk.run(HEAPTAP, "pair").stdout.decode()
+        words = re.fullmatch(r"on the target: heaptap-target (.*)\n", said).group(1)
+        said = self.board.run(far.HEAPTAP_TARGET, *shlex.split(words), *self.keys).stdout.decode()
+        typed = re.search(r"on the host: (heaptap pair 10\.77\.1\.1 (SHA256:\S+))\n", said)
+        self.assertEqual(self.desk.run(*self.typed(typed.group(1))).status, 0)
+        for address in addresses:
+            self.assertEqual(self.desk.run(HEAPTAP, "pair", address, typed.group(2)).status, 0)
+        return typed.group(2)
 
     def serve(self, *words):
         """heaptap-target on the board, and the command for the host that it prints."""
@@ -90,10 +105,10 @@ class WalkThrough(networks.TestCase):
 
     def test_with_a_token(self):
         token = self.folder / "token"
-        made = heaptap_test.run(["sh", "-c", f"umask 077; head -c 32 /dev/urandom | base64 -w0 > {token}"])
+        made = heaptap_test.run(["sh", "-c", f"{far.HEAPTAP_TARGET} token > {token}"])
         self.assertEqual(made.status, 0)
-        target, printed = self.serve("0.0.0.0:7421", "--token-file", token, "--announce")
-        self.assertNotIn("--insecure", target.text)
+        self.assertEqual(token.stat().st_mode & 0o777, 0o600)
+        _, printed = self.serve("0.0.0.0:7421", "--token-file", token, "--announce")
         # Both what the board prints and what is found on the desk lead there.
         self.assertEqual(printed, "heaptap run -H 10.77.1.1:7421 --token-file FILE -- PROGRAM")
         told, found = self.found_command(7421)
@@ -104,70 +119,78 @@ class WalkThrough(networks.TestCase):
         # Who doesn't know the token gets no further, and is told what is missing.
         stranger = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
         self.assertEqual(stranger.status, 125, str(stranger))
-        self.assertIn(b"--token-file", stranger.stderr)
-        insecure = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "--", self.program)
-        self.assertEqual(insecure.status, 125, str(insecure))
-        self.assertIn(b"token", insecure.stderr)
+        self.assertIn(b"token", stranger.stderr)
 
-    def test_without_one_over_a_cable(self):
-        target, printed = self.serve("0.0.0.0:7421", "--insecure", "--announce")
-        self.assertIn("--insecure: nothing that goes over 0.0.0.0:7421 is secret, and anybody who reaches it may run", target.text)
-        told, _ = self.found_command(7421)
-        for command in (printed, told):
-            self.check_reports(self.record_as_printed(command))
+    def test_with_keys(self):
+        key = self.pair()
+        _, printed = self.serve("0.0.0.0:7421", *self.keys, "--announce")
+        self.assertEqual(printed, "heaptap run -H 10.77.1.1:7421 -- PROGRAM")
+        self.check_reports(self.record_as_printed(printed))
+        # Another host is told what lets it in.
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
+        self.desk.run(HEAPTAP, "pair", "10.77.1.1", key)
+        stranger = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
+        self.assertEqual(stranger.status, 125, str(stranger))
+        words = re.search(rb"`heaptap-target (pair SHA256:\S+)`", stranger.stderr).group(1).decode()
+        self.board.run(far.HEAPTAP_TARGET, *words.split(), "another", *self.keys)
+        # One that serves reads its list at its start.
+        self.assertIn("another", (self.folder / "board.keys" / "authorized_hosts").read_text())
 
     def test_what_is_recorded_already(self):
         """The board begins by itself, and the desk takes over: both print the command for that."""
-        target = self.board.start(far.HEAPTAP_TARGET, "run", "--listen", "0.0.0.0:7421", "--insecure", "--announce", "--wait", "--", self.program)
+        self.pair()
+        target = self.board.start(far.HEAPTAP_TARGET, "run", "--listen", "0.0.0.0:7421", *self.keys, "--announce", "--wait", "--", self.program)
         target.wait_for("on the host: ")
         printed = re.search(r"on the host: (heaptap .*)", target.text).group(1)
-        self.assertEqual(printed, "heaptap connect 10.77.1.1:7421 --insecure")
-        told, found = self.found_command(7421)
-        self.assertEqual(told, printed)
+        self.assertEqual(printed, "heaptap connect 10.77.1.1:7421")
+        _, found = self.found_command(7421)
         self.assertIn(b" sensor ", found.stdout)
-        self.check_reports(self.record_as_printed(told))
+        self.check_reports(self.record_as_printed(printed))
 
     def test_over_ipv6(self):
         """[::] is no address of IPv4. Here all of IPv6 holds on the cable alone, and the host's end of it has a name of its own."""
-        _, printed = self.serve("[::]:7421", "--insecure", "--announce")
-        self.assertRegex(printed, r"^heaptap run -H '\[fe80::[0-9a-f:]+%INTERFACE\]:7421' --insecure -- PROGRAM$")
-        told, _ = self.found_command(7421)
-        self.assertEqual(told, printed.replace("INTERFACE", "eth1"))
-        for command in (printed, told):
-            self.check_reports(self.record_as_printed(command, INTERFACE="eth1"))
+        key = self.pair()
+        _, printed = self.serve("[::]:7421", *self.keys, "--announce")
+        self.assertRegex(printed, r"^heaptap run -H '\[fe80::[0-9a-f:]+%INTERFACE\]:7421' -- PROGRAM$")
+        place = re.search(r"\[fe80::[0-9a-f:]+%", printed).group() + "eth1]"
+        self.assertEqual(self.desk.run(HEAPTAP, "pair", place, key).status, 0)
+        self.assertIn(place, self.desk.discover().stdout.decode())
+        self.check_reports(self.record_as_printed(printed, INTERFACE="eth1"))
 
     def test_at_one_address_of_several(self):
         """Others of the board would be preferred, and nothing listens there."""
         for words in (["10.77.1.9/24"], ["fd77::9/64", "nodad"]):
             self.ip("addr", "add", *words, "dev", "eth1", of=self.board)
         self.ip("addr", "add", "fd77::2/64", "nodad", "dev", "eth1", of=self.desk)
+        self.pair("10.77.1.9", "[fd77::9]")
         for address, port in (("10.77.1.9", 7421), ("[fd77::9]", 7422), ("[::]", 7423)):
-            target, printed = self.serve(f"{address}:{port}", "--insecure", "--announce")
+            target, printed = self.serve(f"{address}:{port}", *self.keys, "--announce")
             place = f"{address.replace('[::]', '[fd77::9]')}:{port}"
-            self.assertEqual(shlex.split(printed), ["heaptap", "run", "-H", place, "--insecure", "--", "PROGRAM"])
-            told, found = self.found_command(port)
-            self.assertEqual(told, printed, found.stdout)
-            self.record_as_printed(told)
+            self.assertEqual(shlex.split(printed), ["heaptap", "run", "-H", place, "--", "PROGRAM"])
+            _, found = self.found_command(port)
+            self.assertIn(place.encode(), found.stdout)
+            self.record_as_printed(printed)
             target.rest()
 
     def test_what_waits_nowhere_says_what_to_do(self):
         refused = self.board.run(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", "--announce")
         self.assertEqual(refused.status, 125, str(refused))
-        self.assertIn(b"head -c 32 /dev/urandom | base64", refused.stderr)
+        self.assertIn(b"heaptap pair", refused.stderr)
+        self.pair()
         for address in ("127.0.0.1:7421", "[::1]:7421"):
-            unheard = self.board.run(far.HEAPTAP_TARGET, "serve", address, "--announce")
+            unheard = self.board.run(far.HEAPTAP_TARGET, "serve", address, *self.keys, "--announce")
             self.assertEqual(unheard.status, 2, str(unheard))
             self.assertIn(b"reached from this machine alone; serve 0.0.0.0:7421", unheard.stderr)
-        nobody = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "--", self.program)
+        nobody = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
         self.assertEqual(nobody.status, 125, str(nobody))
         self.assertIn(b"heaptap-target serve", nobody.stderr)
 
-
     def test_what_is_recorded_is_told_while_it_is(self):
-        target = self.board.start(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", "--insecure", "--announce")
+        self.pair()
+        target = self.board.start(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", *self.keys, "--announce")
         target.wait_for("-- PROGRAM\n")
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
-        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "-o", self.folder / "sleep.htap", "--", "/bin/sleep", "8")
+        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "-o", self.folder / "sleep.htap", "--", "/bin/sleep", "8")
         self.desk.found_once(lambda services: services and services[0]["program"] == "sleep")
         self.assertIn(b" sleep ", self.desk.discover().stdout)
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))

@@ -1,6 +1,6 @@
 // What the other side of a channel says, in its greeting and after it; and addresses.
 //
-// The first byte: 1: a listener, 2: with a token, 4: after a greeting that came about; and the size of the pieces in the upper
+// The first byte: 1: a listener, 2: that proves who it is, 4: after a greeting that came about; and the size of the pieces in the upper
 // bits. What follows is what the other side says; after a greeting, in pairs, what is changed of it.
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "channel/address.h"
 #include "channel/plain_session.h"
+#include "channel/proven_session.h"
 #include "channel/tls_session.h"
 #include "fuzz/support/byte_source.h"
 #include "unit/support/memory_stream.h"
@@ -24,10 +25,21 @@ using State = Session::State;
 using test::MemoryPipe;
 using test::MemoryStream;
 
-std::unique_ptr<Session> make_session(Role role, bool has_token) {
-  static const channel::Token kToken = *channel::Token::from_text("MxM2YQ3q1kTj0wYmY0c8Qk7mT0v5p3nA", "a fuzzer");
-  if (!has_token) return std::make_unique<channel::PlainSession>(role);
-  return std::make_unique<channel::TlsSession>(role, kToken, channel::TlsSession::Seed{});
+// Of ends that know each other, or of none.
+std::unique_ptr<Session> make_session(Role role, bool is_proven) {
+  static const channel::KeyPair kListener = channel::KeyPair::from_seed(channel::Digest{1}, "a fuzzer");
+  static const channel::KeyPair kConnector = channel::KeyPair::from_seed(channel::Digest{2}, "a fuzzer");
+  static const channel::KeyPair kChannel = channel::KeyPair::from_seed(channel::Digest{3}, "a fuzzer");
+  if (!is_proven) return std::make_unique<channel::PlainSession>(role);
+  const bool listens = role == Role::kListener;
+  const channel::TlsSession::Seed seed{};
+  const channel::KeyPair& other = listens ? kConnector : kListener;
+  return std::make_unique<channel::ProvenSession>(
+      role,
+      channel::Credentials{.own = listens ? kListener : kConnector,
+                           .trusted = {{channel::Fingerprint::of(other.public_key()), "other"}}},
+      listens ? channel::TlsSession::of_listener(kChannel, seed) : channel::TlsSession::of_connector(seed),
+      channel::Digest{4});
 }
 
 void run(Session& session, MemoryStream& stream, channel::ByteQueue& queue) {
@@ -43,29 +55,29 @@ void run(Session& session, MemoryStream& stream, channel::ByteQueue& queue) {
   }
 }
 
-// Nobody gets in by what a token would have to be known for.
-void hear_stranger(Role role, bool has_token, size_t max_piece, std::span<const uint8_t> said) {
+// Nobody gets in by what a key would have to be known for.
+void hear_stranger(Role role, bool is_proven, size_t max_piece, std::span<const uint8_t> said) {
   MemoryPipe in;
   MemoryPipe out;
   MemoryStream stream(in, out);
   stream.set_max_piece(max_piece);
   in.bytes.assign(said.begin(), said.end());
   in.is_ended = true;
-  const auto session = make_session(role, has_token);
+  const auto session = make_session(role, is_proven);
   channel::ByteQueue queue(1'000);
   run(*session, stream, queue);
-  HEAPTAP_CHECK(!has_token || session->state() != State::kReady);
+  HEAPTAP_CHECK(!is_proven || session->state() != State::kReady);
   HEAPTAP_CHECK(out.bytes.size() < 2'000);
 }
 
 // What comes out is what went in, or less.
-void hear_changed(Role role, bool has_token, size_t max_piece, fuzz::ByteSource changes) {
+void hear_changed(Role role, bool is_proven, size_t max_piece, fuzz::ByteSource changes) {
   MemoryPipe to;
   MemoryPipe from;
   MemoryStream here(to, from);
   MemoryStream there(from, to);
-  const auto session = make_session(role, has_token);
-  const auto other = make_session(role == Role::kListener ? Role::kConnector : Role::kListener, has_token);
+  const auto session = make_session(role, is_proven);
+  const auto other = make_session(role == Role::kListener ? Role::kConnector : Role::kListener, is_proven);
   for (int turn = 0; turn < 4; ++turn) {
     other->greet(there);
     session->greet(here);
@@ -90,7 +102,7 @@ void hear_changed(Role role, bool has_token, size_t max_piece, fuzz::ByteSource 
   std::vector<uint8_t> heard;
   for (int turn = 0; turn < 1'000 && session->state() == State::kReady; ++turn) session->read(here, heard);
   HEAPTAP_CHECK(heard.size() <= said.size());
-  HEAPTAP_CHECK(!has_token || std::equal(heard.begin(), heard.end(), said.begin()));
+  HEAPTAP_CHECK(!is_proven || std::equal(heard.begin(), heard.end(), said.begin()));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ import os
 import pathlib
 import random
 import re
+import shlex
 import socket
 import subprocess
 
@@ -67,10 +68,28 @@ def is_recorded(pid):
     return re.search(rf"heaptap\.recording\.{pid}\b", pathlib.Path("/proc/net/unix").read_text()) is not None
 
 
-def make_token(folder):
+def pair(folder, *addresses):
+    """Makes a host, whose keys are in $HEAPTAP_KEYS, and a target with its keys in folder / "board.keys" known to each other: each types what
+    the other one prints. The host has no token meanwhile."""
+    os.environ["HEAPTAP_KEYS"] = str(folder / "desk.keys")
+    said = heaptap_test.heaptap("pair").stdout.decode()
+    words = re.fullmatch(r"on the target: heaptap-target (pair .*)\n", said).group(1)
+    said = heaptap_test.run([HEAPTAP_TARGET, *shlex.split(words), "--keys", folder / "board.keys"]).stdout.decode()
+    key = re.search(r"on the host: heaptap pair \S+ (\S+)\n", said).group(1)
+    for address in addresses:
+        known = heaptap_test.heaptap("pair", address, key)
+        assert known.status == 0, str(known)
+    return key
+
+
+def new_token():
+    return subprocess.run([HEAPTAP_TARGET, "token"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def make_token(folder, name="far.token"):
     """A file with one that both sides know."""
-    token = folder / "far.token"
-    token.write_text("aPSsw0rdThatNobodyKnows/42")
+    token = folder / name
+    token.write_text(new_token())
     token.chmod(0o600)
     return token
 

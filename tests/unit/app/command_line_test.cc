@@ -183,9 +183,8 @@ TEST(CommandLine, TakesFunctionsToSkipFromOptionsAndFiles) {
 }
 
 TEST(CommandLine, TakesOfAnotherMachineWhatOneConnectionNeeds) {
-  EXPECT_EQ(parsed<LeaksOptions>({"leaks", "-H", "board:7421", "--token-file", "token", "--insecure", "12"}).host,
-            "board:7421");
-  EXPECT_EQ(parsed<MarkOptions>({"mark", "-H", "board:7421", "--token-file", "token", "--insecure", "12", "here"}).host,
+  EXPECT_EQ(parsed<LeaksOptions>({"leaks", "-H", "board:7421", "--token-file", "token", "12"}).host, "board:7421");
+  EXPECT_EQ(parsed<MarkOptions>({"mark", "-H", "board:7421", "--token-file", "token", "12", "here"}).host,
             "board:7421");
   const auto through = parsed<MarkOptions>({"connect", "board:7421", "mark", "--token-file", "token", "12", "here"});
   EXPECT_EQ(through.host, "board:7421");

@@ -143,19 +143,36 @@ TEST(Resolve, GivesNumbers) {
   EXPECT_NE(none.error().message.find("can't find the host 'no-such-host.invalid'"), std::string::npos);
 }
 
-TEST(Security, BeyondTheMachineNeedsATokenOrAWord) {
-  const Address here = *parse_address(":7000");
-  const Address there = *parse_address("192.168.7.2:7000");
-  const Address somewhere = *parse_address("board:7000");
-  EXPECT_TRUE(check({}, here).has_value());
+TEST(Security, OverTcpNeedsATokenOrKeys) {
   EXPECT_TRUE(check({}, *parse_address("/run/a.sock")).has_value());
-  EXPECT_FALSE(check({}, somewhere).has_value());
-  const auto refused = check({}, there);
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_NE(refused.error().message.find("head -c 32 /dev/urandom | base64 -w0"), std::string::npos);
-  EXPECT_TRUE(check({.token = std::nullopt, .allows_insecure = true}, there).has_value());
-  EXPECT_TRUE(
-      check({.token = *Token::from_text("0123456789abcdef", "a test"), .allows_insecure = false}, there).has_value());
+  for (const char* const text : {":7000", "[::1]:7000", "192.168.7.2:7000", "board:7000"}) {
+    const Address address = *parse_address(text);
+    const auto refused = check({}, address);
+    ASSERT_FALSE(refused.has_value()) << text;
+    EXPECT_NE(refused.error().message.find("heaptap pair"), std::string::npos);
+    Security security;
+    security.token = *Token::from_text(*Token::make_text(), "a test");
+    EXPECT_TRUE(check(security, address).has_value()) << text;
+    security = {};
+    security.keys = Credentials{.own = *KeyPair::generate(), .trusted = {}};
+    EXPECT_FALSE(check(security, address).has_value()) << text;
+    security.keys->trusted.push_back({Fingerprint::of(security.keys->own.public_key()), "board"});
+    EXPECT_TRUE(check(security, address).has_value()) << text;
+  }
+}
+
+TEST(Security, KnowsTargetsByTheirAddressWithoutAPort) {
+  EXPECT_EQ(host_of("192.168.7.2:7421"), "192.168.7.2");
+  EXPECT_EQ(host_of("tcp:192.168.7.2:7421"), "192.168.7.2");
+  EXPECT_EQ(host_of("192.168.7.2"), "192.168.7.2");
+  EXPECT_EQ(host_of("board"), "board");
+  EXPECT_EQ(host_of("board.local:1"), "board.local");
+  EXPECT_EQ(host_of("7421"), "127.0.0.1");
+  EXPECT_EQ(host_of("localhost:7421"), "127.0.0.1");
+  EXPECT_EQ(host_of("[2001:db8::7]:7421"), "[2001:db8::7]");
+  EXPECT_EQ(host_of("[2001:db8::7]"), "[2001:db8::7]");
+  EXPECT_EQ(host_of("2001:db8::7"), "[2001:db8::7]");
+  EXPECT_EQ(host_of("/run/heaptap.sock"), "");
 }
 
 }  // namespace

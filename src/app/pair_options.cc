@@ -1,0 +1,22 @@
+// The options of `heaptap pair`.
+#include "app/command_options.h"
+
+namespace heaptap::app {
+
+base::Result<Command> parse_pair(const Arguments& arguments, const Defaults& defaults) {
+  constexpr const char* kPairUsage = "heaptap pair [ADDRESS KEY | KEY [NAME]]";
+  PairOptions options;
+  OptionSet set("Make this machine and another one known to each other, by their keys: " + std::string(kPairUsage),
+                "pair");
+  set.positional(
+      "ADDRESS KEY", options.words,
+      "A target's address and its key, which `heaptap-target pair` prints there. KEY [NAME]: a host that may "
+      "come here");
+  add_config(set);
+  const auto parsed = parse_with(set, kPairUsage, arguments, defaults);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (*parsed) return **parsed;
+  return options;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,14 @@
+// Base64 (RFC 4648, 4) without padding.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace heaptap::base {
+
+std::string base64_encode(std::span<const uint8_t> bytes);
+// False: the text is no such encoding of so many bytes.
+bool base64_decode(std::string_view text, std::span<uint8_t> bytes);
+
+}  // namespace heaptap::base

@@ -1,0 +1,11 @@
+// A time as "2026-11-26T17:10:00Z" (RFC 3339). strftime() would bring zones and languages into the static program.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace heaptap::base {
+
+// Seconds since 1970.
+std::string utc_text(int64_t time);
+
+}  // namespace heaptap::base

@@ -1,0 +1,67 @@
+// A session over which each end proves who it is before it is ready. The session below encrypts, by a key that the listener made
+// for this connection alone; what is signed names that key, so that a proof is worth nothing in another connection, nor to one who
+// stands in the middle. Who connects proves first: a stranger gets no signature.
+//
+//   connector                                                             listener
+//   public key, 32 random bytes, signature ──────────────────────────────▸          is that key trusted?
+//           ◂──────────── a byte: 1, public key, signature; or 0: not trusted
+//
+// Signed are SHA-256 of: purpose, channel's key, connector's key, the random bytes; and of the listener's key, if it signs.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "channel/credentials.h"
+#include "channel/session.h"
+
+namespace heaptap::channel {
+
+class ProvenSession : public Session {
+ public:
+  // `below` knows the channel's key once it is ready.
+  ProvenSession(Role role, Credentials credentials, std::unique_ptr<Session> below, const Digest& random);
+
+  void greet(ByteStream& stream) override;
+  void read(ByteStream& stream, std::vector<uint8_t>& out) override;
+  size_t read_piece(ByteStream& stream, std::span<uint8_t> room) override;
+  void write(ByteStream& stream, ByteQueue& queue) override;
+  [[nodiscard]] size_t outgoing_bytes() const override { return said_.size() + below_->outgoing_bytes(); }
+  void say_end() override { below_->say_end(); }
+  [[nodiscard]] std::string peer_name() const override { return peer_name_; }
+  [[nodiscard]] bool is_refused() const override { return is_refused_; }
+
+ private:
+  static constexpr size_t kSaidBytes = 512;
+
+  // Whether there is something new to do.
+  bool prove(ByteStream& stream);
+  void say(std::span<const uint8_t> bytes) { (void)said_.add(bytes); }
+  void say_as_connector();
+  void judge_connector();
+  void judge_listener();
+  // False: that key isn't trusted.
+  bool take_peer(const PublicKey& key);
+  void refuse(base::Error why);
+  // What became of the session below.
+  void follow();
+  [[nodiscard]] Digest connectors_digest(const PublicKey& connector) const;
+  [[nodiscard]] Digest listeners_digest(const PublicKey& connector, const PublicKey& listener) const;
+
+  const Role role_;
+  const Credentials credentials_;
+  std::unique_ptr<Session> below_;
+  Digest random_;  // the connector's
+  ByteQueue said_{kSaidBytes};
+  std::vector<uint8_t> heard_;
+  bool has_begun_ = false;
+  bool is_refused_ = false;  // it fails once the other end has been told
+  bool is_proven_ = false;
+  std::string why_refused_;
+  std::string peer_name_;
+};
+
+}  // namespace heaptap::channel

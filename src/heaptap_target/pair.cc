@@ -1,0 +1,63 @@
+#include "heaptap_target/pair.h"
+
+#include <sys/stat.h>
+
+#include <optional>
+
+#include "channel/key_folder.h"
+#include "channel/token.h"
+#include "discovery/link.h"
+#include "discovery/reach.h"
+#include "heaptap_target/host_command.h"
+
+namespace heaptap::target {
+namespace {
+
+// As hosts of the local network reach this machine, at best.
+std::string own_address() {
+  const auto best = discovery::Reach().best_of(discovery::links_of_machine(discovery::Where::kNetwork));
+  return best ? host_text(*best) : "ADDRESS";
+}
+
+}  // namespace
+
+base::Result<std::string> pair(const Options& options) {
+  auto folder = options.keys.empty() ? channel::KeyFolder::of_user() : channel::KeyFolder(options.keys);
+  if (!folder) return std::unexpected(std::move(folder).error());
+  std::optional<channel::Fingerprint> host;
+  if (!options.key.empty()) {
+    host = channel::Fingerprint::parse(options.key);
+    if (!host) {
+      return base::fail_as(base::ErrorKind::kUsage,
+                           "pair: '{}' is no fingerprint of a key: `heaptap pair` on the host prints it (SHA256:...)",
+                           options.key);
+    }
+  }
+  const auto own = folder->make_key();
+  if (!own) return std::unexpected(own.error());
+  std::string text;
+  if (host) {
+    const auto added = folder->add_trusted(channel::KeyFolder::kHosts, {*host, options.key_name});
+    if (!added) return std::unexpected(added.error());
+    text += options.key + (*added ? " may come from now on: " : " could come already: ") +
+            folder->file(channel::KeyFolder::kHosts) + "\n";
+  } else {
+    text += "on the host: heaptap pair            says what is typed here\n";
+  }
+  text +=
+      "on the host: heaptap pair " + own_address() + " " + channel::Fingerprint::of(own->public_key()).to_text() + "\n";
+  return text;
+}
+
+base::Result<std::string> make_token(int output) {
+  struct stat facts{};
+  if (fstat(output, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0 &&
+      fchmod(output, S_IRUSR | S_IWUSR) != 0) {
+    return base::fail("others could read the file that the token is written to: {}", base::reason_of(errno));
+  }
+  auto text = channel::Token::make_text();
+  if (text) *text += "\n";
+  return text;
+}
+
+}  // namespace heaptap::target

@@ -1,0 +1,87 @@
+#include "remote/order_policy.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/shell_word.h"
+#include "base/small_file.h"
+#include "collect/program_check.h"
+
+namespace heaptap::remote {
+namespace {
+
+using base::ErrorKind;
+using base::fail_as;
+
+// Whatever links lead there.
+bool is_same_file(const std::string& one, const std::string& other) {
+  struct stat facts{};
+  struct stat others{};
+  return stat(one.c_str(), &facts) == 0 && stat(other.c_str(), &others) == 0 && facts.st_dev == others.st_dev &&
+         facts.st_ino == others.st_ino;
+}
+
+std::string name_of(pid_t process) {
+  std::string name = base::read_small_file("/proc/" + std::to_string(process) + "/comm");
+  while (name.ends_with('\n')) name.pop_back();
+  return name;
+}
+
+}  // namespace
+
+bool OrderPolicy::allows_file(const std::string& path) const {
+  return std::ranges::any_of(allowed, [&](const std::string& each) { return is_same_file(each, path); });
+}
+
+base::Result<> OrderPolicy::check_program(const RecordOrder& order) const {
+  if (attach_only) {
+    return fail_as(ErrorKind::kUsage,
+                   "this target starts no programs (serve --attach-only): `heaptap attach -H` records one that runs");
+  }
+  if (has_user && !order.user.empty()) {
+    return fail_as(ErrorKind::kUsage, "--user: this target has said whom programs run as (serve --user)");
+  }
+  if (allowed.empty()) return {};
+  const auto program = collect::find_program(order.command.front());
+  if (!program) return std::unexpected(program.error());
+  if (!allows_file(program->path)) {
+    return fail_as(ErrorKind::kUsage, "{} is none of the programs that this target records (serve --allow)",
+                   program->path);
+  }
+  // LD_PRELOAD and its like would make another program of it.
+  if (!order.environment.empty()) {
+    return fail_as(ErrorKind::kUsage, "-E: this target records certain programs (serve --allow), as they are");
+  }
+  return {};
+}
+
+base::Result<> OrderPolicy::check(const RecordOrder& order) const {
+  if (!order.command.empty()) HEAPTAP_TRY(check_program(order));
+  if (allowed.empty()) return {};
+  for (const pid_t process : order.processes) {
+    if (allows_file("/proc/" + std::to_string(process) + "/exe")) continue;
+    return fail_as(ErrorKind::kUsage, "process {} runs none of the programs that this target records (serve --allow)",
+                   process);
+  }
+  if (!order.follow_fork && !(order.follow_exec && !order.processes.empty())) return {};
+  return fail_as(ErrorKind::kUsage,
+                 "--follow-fork, --follow-exec: this target records certain programs (serve --allow), and no others "
+                 "that these execute");
+}
+
+std::string text_of(const RecordOrder& order) {
+  std::string text;
+  if (!order.command.empty()) {
+    text = "runs";
+    for (const std::string& word : order.command) text += " " + base::shell_word(word);
+    for (const std::string& variable : order.environment) text += " -E " + base::shell_word(variable);
+    if (!order.user.empty()) text += " as user " + order.user;
+  }
+  for (const pid_t process : order.processes) {
+    text += (text.empty() ? "attaches to " : ", ") + std::to_string(process) + " (" + name_of(process) + ")";
+  }
+  return text;
+}
+
+}  // namespace heaptap::remote

@@ -1,0 +1,230 @@
+# CTEST TIMEOUT 300
+"""Who means harm, at heaptap-target and at heaptap: another local user, a stolen board's key, floods of strangers, hosts that ask for more
+than they may."""
+import contextlib
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import far
+import heaptap_test
+from heaptap_test import HEAPTAP, heaptap
+from waiting import wait_for
+
+NOBODY = 65534
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, whose rights others would like to have")
+class OtherUsers(heaptap_test.TestCase):
+    """Of the same machine. They have programs of their own, heaptap among them."""
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.others = self.folder / "others"
+        self.others.mkdir()
+        os.chown(self.others, NOBODY, NOBODY)
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+
+    def as_other(self, *words, **values):
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.others), "TMPDIR": str(self.others)}
+        return heaptap_test.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *map(str, words)],
+                                cwd=self.others, env=environment, **values)
+
+    def attack(self, address):
+        """A program that tells as whom it runs: as nobody, if at all."""
+        mark = self.folder / "mark"
+        done = self.as_other(HEAPTAP, "run", "-H", address, "--", "/bin/sh", "-c", f"id > {mark}")
+        self.assertNotEqual(done.status, 0, str(done))
+        self.assertFalse(mark.exists(), str(done))
+        return done
+
+    def test_roots_tcp_is_not_there_without_proof(self):
+        for words in (["serve", "127.0.0.1:0"], ["serve", "0"], ["connect", "127.0.0.1:9"], ["run", "--listen", "[::1]:0", "--", "true"],
+                      ["attach", "--listen", "127.0.0.1:0", str(os.getpid())]):
+            done = heaptap_test.run([far.HEAPTAP_TARGET, *words])
+            self.assertEqual(done.status, 125, str(done))
+            self.assertIn(b"heaptap pair", done.stderr)
+        done = heaptap("symbols", "serve", "--listen", "127.0.0.1:0", self.folder)
+        self.assertEqual(done.status, 125, str(done))
+
+    def test_roots_keys_and_sockets_are_roots(self):
+        far.pair(self.folder, "127.0.0.1")
+        port = far.free_port()
+        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.folder / "board.keys"):
+            # With a key of his own, which he makes known on his side.
+            key = re.search(r"SHA256:\S+", self.as_other(far.HEAPTAP_TARGET, "pair").stdout.decode()).group()
+            self.as_other(HEAPTAP, "pair", "127.0.0.1", key)
+            self.attack(port)
+            self.assertIn(b"Permission denied", self.as_other("cat", self.folder / "desk.keys" / "key").stderr)
+            right = heaptap("run", "-q", "-H", str(port), "-o", self.trace, "--", "/bin/true", cwd=self.folder)
+            self.assertEqual(right.status, 0, str(right))
+        address = self.folder / "far.sock"
+        with far.serving(str(address), "-q"):
+            self.attack(address)
+            os.chmod(address, 0o777)  # it wouldn't be let in even so
+            self.attack(address)
+
+    def test_root_believes_no_other_users_socket(self):
+        theirs = self.others / "far.sock"
+        server = subprocess.Popen(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", far.HEAPTAP_TARGET, "serve",
+                                   theirs], stderr=subprocess.PIPE, env={**os.environ, "HOME": str(self.others), "TMPDIR": str(self.others)})
+        self.addCleanup(server.communicate)
+        self.addCleanup(server.kill)
+        wait_for("it listens", theirs.exists, state=server)
+        done = heaptap("run", "-H", theirs, "--", "/bin/true", cwd=self.folder)
+        self.assertEqual(done.status, 125, str(done))
+        self.assertIn(b"another user listens there", done.stderr)
+
+    def test_what_hears_strangers_has_no_rights(self):
+        far.pair(self.folder, "127.0.0.1")
+        port = far.free_port()
+        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.folder / "board.keys") as server, socket.create_connection(("127.0.0.1", port)):
+            front = wait_for("somebody hears it", lambda: heaptap_test.descendants(server.pid), state=server)[0]
+            status = wait_for("it has given up its rights", lambda: (text := pathlib.Path(f"/proc/{front}/status").read_text()) and
+                              "Seccomp:\t2" in text and text, state=server)
+            self.assertIn(f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}", status)
+            self.assertIn("CapEff:\t0000000000000000", status)
+            self.assertIn("NoNewPrivs:\t1", status)
+            self.assertRegex(status, r"Groups:\s*\n")
+            self.assertEqual(len(os.listdir(f"/proc/{front}/fd")), 2)
+            # Nor may its fellows of that user look into it.
+            self.assertNotEqual(self.as_other("cat", f"/proc/{front}/maps").status, 0)
+
+
+class Keys(heaptap_test.TestCase):
+    def record(self, port, *words):
+        return heaptap("run", "-q", "-H", f"127.0.0.1:{port}", "--force", "-o", self.trace, *words, "--", "/bin/true", cwd=self.folder)
+
+    def test_a_boards_stolen_key_is_no_hosts_and_no_other_boards(self):
+        far.pair(self.folder, "127.0.0.1")
+        board, stolen = self.folder / "board.keys", self.folder / "stolen.keys"
+        stolen.mkdir()
+        for name in ("key", "authorized_hosts"):
+            (stolen / name).write_bytes((board / name).read_bytes())
+            (stolen / name).chmod(0o600)
+        port = far.free_port()
+        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", board):
+            own = heaptap_test.run([far.HEAPTAP_TARGET, "pair", "--keys", stolen])
+            key = re.search(r"SHA256:\S+", own.stdout.decode()).group()
+            os.environ["HEAPTAP_KEYS"] = str(stolen)
+            heaptap("pair", "127.0.0.1", key)  # the thief knows the board
+            done = self.record(port)
+            self.assertEqual(done.status, 125, str(done))
+            self.assertIn(b"doesn't know this one's key", done.stderr)
+        # At another address, where the host knows another board.
+        other = self.folder / "other"
+        other.mkdir()
+        far.pair(other, "127.0.0.1")
+        port = far.free_port()
+        with (stolen / "authorized_hosts").open("a") as hosts:
+            hosts.write((other / "board.keys" / "authorized_hosts").read_text())
+        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", stolen):
+            done = self.record(port)
+            self.assertEqual(done.status, 125, str(done))
+            self.assertIn(b"which is not one that is known of this address", done.stderr)
+
+    def test_a_flood_keeps_no_right_host_out(self):
+        far.pair(self.folder, "127.0.0.1")
+        port = far.free_port()
+        log = self.folder / "serve.err"
+        is_over = threading.Event()
+
+        def knock(source, said):
+            kept = []
+            while not is_over.is_set():
+                with contextlib.suppress(OSError):
+                    stranger = socket.create_connection(("127.0.0.1", port), timeout=5, source_address=(source, 0))
+                    stranger.sendall(said)
+                    kept.append(stranger)
+                for old in kept[:-20]:
+                    old.close()
+                kept = kept[-20:]
+                time.sleep(0.02)
+
+        with log.open("wb") as errors, far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.folder / "board.keys", stderr=errors) as server:
+            strangers = [threading.Thread(target=knock, args=(f"127.0.0.{2 + i}", b"\x16" if i % 2 else b"GET / HTTP/1.1\r\n\r\n"), daemon=True)
+                         for i in range(4)]
+            for stranger in strangers:
+                stranger.start()
+            wait_for("they are refused", lambda: b"was refused" in log.read_bytes(), state=[server, log])
+            for _ in range(5):
+                done = self.record(port)
+                self.assertEqual(done.status, 0, str(done))
+            self.assertLess(len(heaptap_test.descendants(server.pid)), 40)
+            is_over.set()
+            for stranger in strangers:
+                stranger.join()
+        self.assertLess(log.read_bytes().count(b"\n"), 100)
+
+
+class Policy(heaptap_test.TestCase):
+    """What `serve` lets hosts do, and what it says of it."""
+
+    def setUp(self):
+        super().setUp()
+        self.address = str(self.folder / "far.sock")
+        self.log = self.folder / "serve.err"
+
+    @contextlib.contextmanager
+    def serving(self, *words):
+        with self.log.open("wb") as errors, far.serving(self.address, "-q", *words, stderr=errors) as server:
+            yield server
+
+    def ask(self, *words):
+        return heaptap(*words[:1], "-q", "-H", self.address, "--force", "-o", self.trace, *words[1:], cwd=self.folder)
+
+    def sleeper(self):
+        process = subprocess.Popen(["/bin/sleep", "300"])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_attach_only(self):
+        mark = self.folder / "mark"
+        process = self.sleeper()
+        with self.serving("--attach-only"):
+            done = self.ask("run", "--", "/bin/touch", mark)
+            self.assertEqual(done.status, 2, str(done))
+            self.assertIn(b"--attach-only", done.stderr)
+            self.assertFalse(mark.exists())
+            done = self.ask("attach", "--duration", "300ms", process.pid)
+            self.assertEqual(done.status, 0, str(done))
+            self.assertIsNone(process.poll())
+        said = self.log.read_text()
+        self.assertRegex(said, rf"\d\d\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ user {os.geteuid()} was refused: runs /bin/touch {mark} as user")
+        self.assertRegex(said, rf"Z user {os.geteuid()} attaches to {process.pid} \(sleep\) as user {os.geteuid()}\n")
+
+    def test_allowed_programs(self):
+        mark = self.folder / "mark"
+        process = self.sleeper()
+        with self.serving("--allow", "/bin/true", "--allow", "/bin/echo"):
+            self.assertEqual(self.ask("run", "--", "/bin/true").status, 0)
+            for words in (["/bin/touch", mark], ["sh", "-c", f"touch {mark}"]):
+                done = self.ask("run", "--", *words)
+                self.assertEqual(done.status, 2, str(done))
+                self.assertIn(b"--allow", done.stderr)
+            done = self.ask("run", "-E", "LD_PRELOAD=/tmp/x.so", "--", "/bin/true")
+            self.assertEqual(done.status, 2, str(done))
+            self.assertEqual(self.ask("attach", "--duration", "300ms", process.pid).status, 2)
+            self.assertFalse(mark.exists())
+
+    def test_the_key_is_logged(self):
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+        far.pair(self.folder, "127.0.0.1")
+        self.address = f"127.0.0.1:{far.free_port()}"
+        with self.serving("--keys", self.folder / "board.keys"):
+            self.assertEqual(self.ask("run", "--", "/bin/true").status, 0)
+        own = re.search(r"SHA256:\S+", (self.folder / "board.keys" / "authorized_hosts").read_text()).group()
+        self.assertIn(f", {own}) runs /bin/true as user {os.geteuid()}", self.log.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
