@@ -96,15 +96,21 @@ collect::RecordingOptions recording_options(const RunOptions& options, const Run
   log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
   log::LogOptions log = log_options(options, !plan.by_tracer);
   if (!clock.is_trusted()) log.flags |= wire::kCountTime;
-  return {.log = std::move(log),
-          .clock = std::move(clock),
-          .output = options.output,
-          .overwrite = options.force,
-          .numbers_files = options.number_files,
-          .via = plan.by_tracer ? "ptrace" : "agent",
-          .command = options.command,
-          .executable = plan.program ? plan.program->path : "",
-          .suppressions = plan.suppressions};
+  return {
+      .log = std::move(log),
+      .clock = std::move(clock),
+      .output = options.output,
+      .overwrite = options.force,
+      .numbers_files = options.number_files,
+      .via = plan.by_tracer ? "ptrace" : "agent",
+      .command = options.command,
+      .executable = plan.program ? plan.program->path : "",
+      .suppressions = plan.suppressions,
+      .tell_unreachable = [](pid_t process, const std::string& why) {
+        print_error(fmt::format(
+            "heaptap: process {} is recorded, but nobody can ask for it meanwhile (leaks, top, mark, console): {}\n",
+            process, why));
+      }};
 }
 
 // What a recording ended with.
