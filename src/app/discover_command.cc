@@ -110,12 +110,13 @@ base::Result<bool> discover(const DiscoverOptions& options) {
   } else if (!options.watch && has_found) {
     HEAPTAP_TRY(print_output(services_as_table(services, fold_width(STDOUT_FILENO))));
     // Beside the table, which others may read.
-    if (const std::string command = command_for_first(services); !command.empty()) {
-      print_error(fmt::format("heaptap: to record there: {}\n", command));
-    }
+    print_error(advice_on(services));
   }
   if (!has_found) say_that_nothing_was_found(wait_ns);
-  if (browser->is_full()) print_error(fmt::format("heaptap: there are more than {}\n", discovery::kMaxFoundServices));
+  if (browser->is_full()) {
+    print_error(fmt::format("heaptap: more is announced than is shown: at most {} services of one address, {} in all\n",
+                            discovery::kMaxServicesOfSender, discovery::kMaxFoundServices));
+  }
   return has_found;
 }
 

@@ -89,14 +89,35 @@ std::string services_as_table(const std::vector<FoundService>& services, size_t 
   return table.render(report::Ink(false));
 }
 
-std::string command_for_first(const std::vector<FoundService>& services) {
-  const auto first = std::ranges::find_if(services, [](const FoundService& each) { return !each.addresses.empty(); });
-  if (first == services.end()) return {};
-  const std::string place = base::shell_word(endpoint_text(*first));
-  const char* const security = flag_of(*first, "secure").value_or(false) ? " --token-file FILE" : " --insecure";
-  // What it records by itself is there to be taken over, and another program isn't recorded beside it.
-  return flag_of(*first, "begun").value_or(false) ? fmt::format("heaptap connect {}{}", place, security)
-                                                  : fmt::format("heaptap run -H {}{} -- PROGRAM", place, security);
+std::string advice_on(const std::vector<FoundService>& services) {
+  std::vector<const FoundService*> offered;
+  std::string text;
+  for (const FoundService& service : services) {
+    if (!flag_of(service, "secure").value_or(false)) {
+      text += fmt::format("heaptap: '{}' doesn't say that it wants proof of who comes: it is not to be trusted\n",
+                          base::safe_text(service.name));
+    } else if (!service.addresses.empty()) {
+      offered.push_back(&service);
+    }
+  }
+  if (!offered.empty()) {
+    const bool is_one = offered.size() == 1;
+    const std::string place = is_one ? base::shell_word(endpoint_text(*offered.front())) : "ADDRESS";
+    // What it records by itself is there to be taken over, and another program isn't recorded beside it.
+    const auto has_begun = [](const FoundService* each) { return flag_of(*each, "begun").value_or(false); };
+    const auto has_token = [](const FoundService* each) { return flag_of(*each, "token").value_or(false); };
+    const char* const token = std::ranges::all_of(offered, has_token) ? " --token-file FILE" : "";
+    const std::string command = std::ranges::all_of(offered, has_begun)
+                                    ? fmt::format("heaptap connect {}{}", place, token)
+                                    : fmt::format("heaptap run -H {}{} -- PROGRAM", place, token);
+    text += fmt::format("heaptap: to record {}: {}\n", is_one ? "there" : "on one of them", command);
+  }
+  if (!services.empty()) {
+    text +=
+        "heaptap: an announcement proves nothing, anybody on this network can make one; a key that is known (heaptap "
+        "pair) or a token does\n";
+  }
+  return text;
 }
 
 std::string services_as_json(const std::vector<FoundService>& services) {

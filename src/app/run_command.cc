@@ -1,6 +1,7 @@
 #include "app/run_command.h"
 
 #include <fmt/format.h>
+#include <grp.h>
 #include <pwd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,6 +25,8 @@
 #include "app/tracing_news.h"
 #include "base/exit_status.h"
 #include "base/own_limits.h"
+#include "base/user_accounts.h"
+#include "base/whole_number.h"
 #include "collect/agent_server.h"
 #include "collect/agent_source.h"
 #include "collect/control_service.h"
@@ -45,15 +48,59 @@ namespace {
 namespace fs = std::filesystem;
 using base::ErrorKind;
 
-base::Result<> look_up_user(const std::string& name, collect::LaunchOptions& launch) {
-  if (name.empty()) return {};
-  const passwd* entry = getpwnam(name.c_str());
-  if (entry == nullptr) return base::fail_as(ErrorKind::kUsage, "--user {}: there is no such user", name);
-  if (geteuid() != 0 && entry->pw_uid != geteuid()) {
-    return base::fail("--user {}: only root can start a program as another user; run heaptap with sudo", name);
+base::Result<gid_t> look_up_group(const std::string& word, std::string_view group) {
+  if (const struct group* const entry = getgrnam(std::string(group).c_str())) return entry->gr_gid;
+  const auto number = base::whole_number<gid_t>(group);
+  if (number && *number != static_cast<gid_t>(-1)) return *number;
+  return base::fail_as(ErrorKind::kUsage, "--user {}: there is no such group", word);
+}
+
+// All that the user is in, its own one too.
+std::vector<gid_t> groups_of(const passwd& user) {
+  int count = 0;
+  (void)getgrouplist(user.pw_name, user.pw_gid, nullptr, &count);
+  std::vector<gid_t> groups(static_cast<size_t>(std::max(count, 0)));
+  if (getgrouplist(user.pw_name, user.pw_gid, groups.data(), &count) < 0) return {};
+  groups.resize(static_cast<size_t>(count));
+  return groups;
+}
+
+// As base/user_accounts.h has it, by all that this machine knows users from.
+base::Result<base::Account> look_up_account_here(const std::string& word) {
+  const base::UserWord words = base::split_user_word(word);
+  const bool names_group = words.user.size() < word.size();
+  const auto number = base::whole_number<uid_t>(words.user);
+  const bool is_number = number && *number != static_cast<uid_t>(-1);
+  const passwd* entry = getpwnam(std::string(words.user).c_str());
+  if (entry == nullptr && is_number) entry = getpwuid(*number);
+  if (entry == nullptr && !is_number) return base::fail_as(ErrorKind::kUsage, "--user {}: there is no such user", word);
+  if (entry == nullptr && !names_group) {
+    return base::fail_as(ErrorKind::kUsage,
+                         "--user {}: no user has this number, so its group isn't known: --user {}:GROUP", word, word);
   }
-  launch.user = entry->pw_uid;
-  launch.group = entry->pw_gid;
+  base::Account account{.user = entry != nullptr ? entry->pw_uid : *number, .group = 0, .groups = {}};
+  if (!names_group) {
+    account.group = entry->pw_gid;
+    account.groups = groups_of(*entry);
+    return account;
+  }
+  const auto group = look_up_group(word, words.group);
+  if (!group) return std::unexpected(group.error());
+  account.group = *group;
+  return account;
+}
+
+base::Result<> look_up_user(const std::string& word, collect::LaunchOptions& launch) {
+  if (word.empty()) return {};
+  auto account = look_up_account_here(word);
+  if (!account) return std::unexpected(std::move(account).error());
+  if (geteuid() != 0) {
+    if (account->user == geteuid()) return {};  // as it is
+    return base::fail("--user {}: only root can start a program as another user; run heaptap with sudo", word);
+  }
+  launch.user = account->user;
+  launch.group = account->group;
+  launch.groups = std::move(account->groups);
   return {};
 }
 
@@ -96,15 +143,21 @@ collect::RecordingOptions recording_options(const RunOptions& options, const Run
   log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
   log::LogOptions log = log_options(options, !plan.by_tracer);
   if (!clock.is_trusted()) log.flags |= wire::kCountTime;
-  return {.log = std::move(log),
-          .clock = std::move(clock),
-          .output = options.output,
-          .overwrite = options.force,
-          .numbers_files = options.number_files,
-          .via = plan.by_tracer ? "ptrace" : "agent",
-          .command = options.command,
-          .executable = plan.program ? plan.program->path : "",
-          .suppressions = plan.suppressions};
+  return {
+      .log = std::move(log),
+      .clock = std::move(clock),
+      .output = options.output,
+      .overwrite = options.force,
+      .numbers_files = options.number_files,
+      .via = plan.by_tracer ? "ptrace" : "agent",
+      .command = options.command,
+      .executable = plan.program ? plan.program->path : "",
+      .suppressions = plan.suppressions,
+      .tell_unreachable = [](pid_t process, const std::string& why) {
+        print_error(fmt::format(
+            "heaptap: process {} is recorded, but nobody can ask for it meanwhile (leaks, top, mark, console): {}\n",
+            process, why));
+      }};
 }
 
 // What a recording ended with.

@@ -85,7 +85,7 @@ void add_recording(OptionSet& set, RunWords& words, RunOptions& options) {
 }
 
 void add_environment(OptionSet& set, RunOptions& options) {
-  set.text("--user", options.user, "Run the program as this user").value_name("USER");
+  set.text("--user", options.user, "Run the program as this user, by name or number").value_name("USER[:GROUP]");
   set.list("-E,--env", options.environment, "Set a variable in the program's environment")
       .value_name("VAR=VALUE")
       .check([](const std::string& text) -> base::Result<> {

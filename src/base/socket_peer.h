@@ -8,13 +8,20 @@
 
 namespace heaptap::base {
 
-// None: it isn't known, or it is no UNIX socket.
-inline std::optional<uid_t> user_of_peer(int connection) {
+// As it connected, or began to listen (unix(7), SO_PEERCRED).
+struct Peer {
+  std::optional<uid_t> user;  // none: it isn't known, or it is no UNIX socket
+  pid_t process = 0;          // 0: one of another pid namespace, which has no number here
+};
+
+inline Peer peer_of(int connection) {
   ucred peer{};
   socklen_t bytes = sizeof(peer);
-  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return std::nullopt;
-  return peer.uid;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return {};
+  return {peer.uid, peer.pid};
 }
+
+inline std::optional<uid_t> user_of_peer(int connection) { return peer_of(connection).user; }
 
 // Whether it may ask of this process what this process's user may: that user, or root.
 inline bool is_own_user_or_root(std::optional<uid_t> peer) { return peer && (*peer == 0 || *peer == geteuid()); }

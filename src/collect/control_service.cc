@@ -101,7 +101,8 @@ ControlService::ControlService(RecordedProcesses& processes, RecordingSource& so
 void ControlService::add_waits(std::vector<pollfd>& waits) const {
   if (file_) waits.push_back({file_->descriptor(), POLLIN, 0});
   for (const RecordedProcess& process : processes_.all()) {
-    if (process.control) waits.push_back({process.control.get(), POLLIN, 0});
+    if (!process.control) continue;
+    for (const int socket : process.control->descriptors()) waits.push_back({socket, POLLIN, 0});
   }
   server_.add_waits(waits);
 }
@@ -109,7 +110,8 @@ void ControlService::add_waits(std::vector<pollfd>& waits) const {
 void ControlService::serve() {
   if (file_) server_.accept_from(file_->descriptor());
   for (const RecordedProcess& process : processes_.all()) {
-    if (process.control) server_.accept_from(process.control.get());
+    if (!process.control) continue;
+    for (const int socket : process.control->descriptors()) server_.accept_from(socket);
   }
   tell_what_happened();
   // A client that asks all the time doesn't keep the log from being drained.

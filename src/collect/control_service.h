@@ -10,8 +10,8 @@
 #include "collect/recorded_processes.h"
 #include "collect/recording_service.h"
 #include "collect/recording_source.h"
-#include "control/address.h"
 #include "control/server.h"
+#include "control/socket_file.h"
 
 namespace heaptap::collect {
 

@@ -65,8 +65,10 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 bool become_user(const LaunchOptions& options) {
-  if (options.group != static_cast<gid_t>(-1) && (setgroups(0, nullptr) != 0 || setgid(options.group) != 0))
+  const bool has_group = options.group != static_cast<gid_t>(-1);
+  if (has_group && (setgroups(options.groups.size(), options.groups.data()) != 0 || setgid(options.group) != 0)) {
     return false;
+  }
   return options.user == static_cast<uid_t>(-1) || setuid(options.user) == 0;
 }
 

@@ -19,6 +19,7 @@ struct LaunchOptions {
   std::string session;                   // name of the agents' socket
   uid_t user = static_cast<uid_t>(-1);   // -1: as heaptap itself
   gid_t group = static_cast<gid_t>(-1);
+  std::vector<gid_t> groups = {};  // that the user is in besides
   // Called while the child stands before the execution of the program, which follows when this returns; with an error the
   // child ends, and nothing was executed. Empty: no such stop.
   std::function<base::Result<>(pid_t)> before_execution;

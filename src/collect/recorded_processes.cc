@@ -15,7 +15,6 @@
 #include "arch/native.h"
 #include "base/small_file.h"
 #include "collect/trace_name.h"
-#include "control/address.h"
 #include "process/process_status.h"
 
 namespace heaptap::collect {
@@ -108,8 +107,13 @@ RecordedProcess* RecordedProcesses::begin(const model::Capture& capture, bool be
   return &processes_.back();
 }
 
-base::UniqueFd RecordedProcesses::listen_for(pid_t process) const {
-  return options_.machine ? control::listen_for_process({process, *options_.machine}) : base::UniqueFd();
+std::optional<control::ProcessSocket> RecordedProcesses::listen_for(pid_t process) {
+  if (!options_.machine) return std::nullopt;
+  auto socket = control::ProcessSocket::create({process, *options_.machine});
+  if (socket) return *std::move(socket);
+  const bool is_told = std::exchange(told_unreachable_, true);
+  if (!is_told && options_.tell_unreachable) options_.tell_unreachable(process, socket.error().message);
+  return std::nullopt;
 }
 
 base::Result<std::unique_ptr<Recording>> RecordedProcesses::make_recording(const model::Capture& capture) {

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "collect/recording.h"
+#include "control/process_socket.h"
 #include "log/clock_trust.h"
 #include "wire/architecture.h"
 
@@ -32,6 +33,8 @@ struct RecordingOptions {
   // Where the processes run, as the user names it: who wants something of one asks by both. Empty: on this machine; none: nobody
   // can ask.
   std::optional<std::string> machine = "";
+  // Told once, with the process that can't be asked for while it is recorded, and why.
+  std::function<void(pid_t process, const std::string& why)> tell_unreachable = {};
 };
 
 // Makes the recording of one process: its log, its trace, or both.
@@ -52,9 +55,9 @@ struct StartedProgram {
 struct RecordedProcess {
   pid_t pid = 0;
   std::unique_ptr<Recording> recording;
-  base::UniqueFd control;  // listens for who asks for it (control/address.h); none where that wasn't possible
-  uint32_t image = 1;      // counts the programs of the process
-  model::ExitStatus exit;  // of one that ended, where it is known
+  std::optional<control::ProcessSocket> control;  // listens for who asks for it; none where that wasn't possible
+  uint32_t image = 1;                             // counts the programs of the process
+  model::ExitStatus exit;                         // of one that ended, where it is known
   // See report_requests.h.
   uint32_t report_requests_seen = 0;
   uint32_t reports = 0;  // marks of reports that its trace has
@@ -143,7 +146,7 @@ class RecordedProcesses {
  private:
   model::Capture describe(const Beginning& beginning) const;
   base::Result<std::unique_ptr<Recording>> make_recording(const model::Capture& capture);
-  [[nodiscard]] base::UniqueFd listen_for(pid_t process) const;
+  std::optional<control::ProcessSocket> listen_for(pid_t process);
   std::string choose_path(const model::Capture& capture);
   void make_way_for_next(FinishedTrace& trace, const model::Capture& capture);
   void take_back_way(FinishedTrace& trace);
@@ -165,6 +168,7 @@ class RecordedProcesses {
   Inheritance inheritance_;  // of the last one that ended by exec: its next program begins at once
   std::optional<bool> begin_off_;
   uint32_t depth_ = 0;  // 0: as the log has it
+  bool told_unreachable_ = false;
   std::set<std::string> used_paths_;
   std::function<void(RecordedProcess&)> before_end_;
 };

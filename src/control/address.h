@@ -1,7 +1,5 @@
-// Where a recording is asked for: an abstract UNIX socket named after each recorded process (and the machine where it runs, if
-// that is another one), which ends with the one who
-// listens, and a socket file of mode 0600 for the whole recording, which can be named, listed and forwarded. Only the same user
-// and root are listened to, and only these are believed.
+// The names under which a recording is asked for: of each recorded process (and of the machine where it runs, if that is another
+// one) the name of a socket file and of an abstract UNIX socket.
 #pragma once
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -10,10 +8,9 @@
 #include <compare>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace heaptap::control {
@@ -33,42 +30,28 @@ struct ProcessName {
 };
 // "process 7", "process 7 of board:8086"
 std::string to_text(const ProcessName& process);
-// None: it is too long for a socket.
+
+// "process.7.sock", "process.7@board:8086.sock": a slash in it is written %2F.
+std::string file_name_of(const ProcessName& process);
+// None: no process has it.
+std::optional<ProcessName> process_of_file_name(std::string_view name);
+
+// "@heaptap.recording.7", as proc(5) and ss(8) write an abstract name.
+std::string abstract_name_of(const ProcessName& process);
+std::optional<ProcessName> process_of_abstract_name(std::string_view name);
+
+// The abstract one. None: it is too long for a socket.
 std::optional<Address> address_of_process(const ProcessName& process);
 // None: it is too long for a socket.
 std::optional<Address> address_of_file(const std::string& path);
 
+// Not blocking.
+base::UniqueFd make_socket();
+// errno says why not.
+bool listen_at(int socket, const Address& address);
+bool connect_to(int socket, const Address& address);
+
 // Whether the peer of a connection may ask: this user, or root.
 bool may_ask(int connection);
-// Whether the peer is believed: one who may ask is; and root reads what anybody recorded.
-bool is_believed(int connection);
-
-// Listening, not blocking; none where that isn't possible.
-base::UniqueFd listen_for_process(const ProcessName& process);
-
-// The socket file of a recording, removed with this.
-class SocketFile {
- public:
-  // In a folder of this user's own: $XDG_RUNTIME_DIR/heaptap, or else /tmp/heaptap-<uid>.
-  static base::Result<SocketFile> create(pid_t collector);
-  SocketFile(SocketFile&& other) noexcept;
-  SocketFile& operator=(SocketFile&&) = delete;
-  ~SocketFile();
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] int descriptor() const { return socket_.get(); }
-
- private:
-  SocketFile(std::string path, base::UniqueFd socket) : path_(std::move(path)), socket_(std::move(socket)) {}
-
-  std::string path_;
-  base::UniqueFd socket_;
-};
-
-// Whether a recorder listens there that answers this user.
-bool is_reachable(const ProcessName& process);
-
-// Recorded processes that can be asked for on this machine, by whomever they are recorded.
-std::vector<ProcessName> processes_with_socket();
 
 }  // namespace heaptap::control

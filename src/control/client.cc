@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,51 +11,23 @@
 
 #include "base/descriptor_message.h"
 #include "base/socket_peer.h"
+#include "control/recorder.h"
 
 namespace heaptap::control {
 namespace {
 
 constexpr std::chrono::seconds kLongestGreeting{30};  // a recorder that is in a scan of a large program
 
-base::Error nobody_records(const ProcessName& name) {
-  const pid_t process = name.pid;
-  if (!name.machine.empty()) {
-    return base::make_error(
-        "{} is not being recorded on this machine: record it with `heaptap attach -H {} {}`, then ask again",
-        to_text(name), name.machine, process);
-  }
-  struct stat facts{};
-  if (stat(fmt::format("/proc/{}", process).c_str(), &facts) != 0) {
-    return base::make_error("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
-  }
-  return base::make_error(
-      "process {} is not being recorded: start it with `heaptap run PROGRAM`, or record it with `heaptap attach {}`, "
-      "then ask again",
-      process, process);
-}
-
 base::Error recorded_by_another(const std::string& name) {
-  return base::make_error("{} is recorded by another user: ask as that user, or as root", name);
-}
-
-base::UniqueFd connect_to(const Address& address) {
-  base::UniqueFd connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (connection && ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0) {
-    const int error = errno;
-    connection.reset();
-    errno = error;
-  }
-  return connection;
+  return base::make_error("{} is recorded by another user: ask as that user", name);
 }
 
 }  // namespace
 
 base::Result<std::unique_ptr<Client>> Client::connect(const ProcessName& process) {
-  const auto address = address_of_process(process);
-  if (!address) return base::fail("{}: that is too long for the name of a socket", to_text(process));
-  base::UniqueFd connection = connect_to(*address);
-  if (!connection) return std::unexpected(nobody_records(process));
-  auto client = std::unique_ptr<Client>(new Client(std::move(connection), to_text(process)));
+  auto connection = connect_to_recorder(process);
+  if (!connection) return std::unexpected(std::move(connection).error());
+  auto client = std::unique_ptr<Client>(new Client(*std::move(connection), to_text(process)));
   HEAPTAP_TRY(client->greet());
   return client;
 }
@@ -64,7 +35,7 @@ base::Result<std::unique_ptr<Client>> Client::connect(const ProcessName& process
 base::Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_path) {
   const auto address = address_of_file(socket_path);
   if (!address) return base::fail("'{}' is too long for the name of a socket", socket_path);
-  base::UniqueFd connection = connect_to(*address);
+  base::UniqueFd connection = connect_in_time(*address, kLongestGreeting);
   if (!connection) {
     return base::fail("can't connect to '{}': {}; `heaptap console` lists what is being recorded", socket_path,
                       base::reason_of(errno));
@@ -75,8 +46,8 @@ base::Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_
 }
 
 base::Result<> Client::greet() {
-  if (!is_believed(connection_.get())) return std::unexpected(recorded_by_another(name_));
   const std::optional<uid_t> peer = base::user_of_peer(connection_.get());
+  if (!base::is_own_user_or_root(peer)) return std::unexpected(recorded_by_another(name_));
   // Root's heaptap listens to root alone, and closes the door at once.
   const auto refused = [&]() -> base::Result<> {
     if (peer != geteuid()) return std::unexpected(recorded_by_another(name_));

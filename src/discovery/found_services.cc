@@ -41,8 +41,11 @@ FoundServices::Life FoundServices::Life::of(const Record& record, uint64_t now_n
 }
 
 // What leads to others comes first, wherever it stands in the message.
-void FoundServices::take(const Message& response, unsigned link, uint64_t now_ns) {
-  for (const auto step : {&FoundServices::take_instance, &FoundServices::take_facts, &FoundServices::take_address}) {
+void FoundServices::take(const Message& response, unsigned link, const IpAddress& sender, uint64_t now_ns) {
+  for (const auto* const records : {&response.answers, &response.additionals}) {
+    for (const Record& record : *records) take_instance(record, link, sender, now_ns);
+  }
+  for (const auto step : {&FoundServices::take_facts, &FoundServices::take_address}) {
     for (const auto* const records : {&response.answers, &response.additionals}) {
       for (const Record& record : *records) (this->*step)(record, link, now_ns);
     }
@@ -50,16 +53,40 @@ void FoundServices::take(const Message& response, unsigned link, uint64_t now_ns
   if (hosts_.size() > kMaxFoundServices) forget_hosts();
 }
 
-void FoundServices::take_instance(const Record& record, unsigned link, uint64_t now_ns) {
+void FoundServices::take_instance(const Record& record, unsigned link, const IpAddress& sender, uint64_t now_ns) {
   const auto target = target_of(record);
   if (!target || record.name != service_type() || !target->is_child_of(service_type())) return;
   const Key key(link, target->folded());
   const auto known = instances_.find(key);
   if (known != instances_.end()) {
     known->second.life = Life::of(record, now_ns);
-  } else if (record.ttl_s > 0 && !is_full()) {
-    instances_.emplace(key, Instance{.name = *target, .life = Life::of(record, now_ns), .place = {}, .text = {}});
+  } else if (record.ttl_s > 0 && make_room(link, sender)) {
+    instances_.emplace(key, Instance{.name = *target,
+                                     .sender = sender,
+                                     .place_in_row = ++told_,
+                                     .life = Life::of(record, now_ns),
+                                     .place = {},
+                                     .text = {}});
   }
+}
+
+bool FoundServices::make_room(unsigned link, const IpAddress& sender) {
+  using Sender = std::pair<unsigned, IpAddress>;
+  std::map<Sender, size_t> counts;
+  for (const auto& [key, instance] : instances_) ++counts[{key.first, instance.sender}];
+  const size_t own = counts[{link, sender}];
+  if (own < kMaxServicesOfSender && instances_.size() < kMaxFoundServices) return true;
+  has_refused_ = true;
+  if (own >= kMaxServicesOfSender) return false;
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  if (most->second <= own + 1) return false;
+  // The last that it told of.
+  const auto row_of = [&](const auto& entry) {
+    const bool is_its = Sender(entry.first.first, entry.second.sender) == most->first;
+    return is_its ? entry.second.place_in_row : 0;
+  };
+  instances_.erase(std::ranges::max_element(instances_, {}, row_of));
+  return true;
 }
 
 void FoundServices::take_facts(const Record& record, unsigned link, uint64_t now_ns) {
@@ -99,6 +126,7 @@ void FoundServices::forget(const std::vector<Link>& links, uint64_t now_ns) {
   std::erase_if(instances_, [&](const auto& entry) {
     return entry.second.life.is_over(now_ns) || find_link(links, entry.first.first) == nullptr;
   });
+  has_refused_ = has_refused_ && !instances_.empty();
   for (auto& [key, instance] : instances_) {
     if (instance.place && instance.place->life.is_over(now_ns)) instance.place.reset();
     if (instance.text && instance.text->life.is_over(now_ns)) instance.text.reset();

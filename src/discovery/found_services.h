@@ -13,6 +13,9 @@
 namespace heaptap::discovery {
 
 inline constexpr size_t kMaxFoundServices = 1000;
+// Nobody has to be who he says he is: one who makes services up has no more room than this, and where all of it is taken, whoever
+// said most gives way to whoever said less.
+inline constexpr size_t kMaxServicesOfSender = 32;
 
 struct FoundAddress {
   IpAddress address;
@@ -33,14 +36,14 @@ struct FoundService {
 class FoundServices {
  public:
   // What somebody on that link answered.
-  void take(const Message& response, unsigned link, uint64_t now_ns);
+  void take(const Message& response, unsigned link, const IpAddress& sender, uint64_t now_ns);
   // Forgets what holds no longer, and what links that are gone have told.
   void forget(const std::vector<Link>& links, uint64_t now_ns);
 
   // Those of which it is known where they are; one that is behind several links stands there once.
   [[nodiscard]] std::vector<FoundService> list(const std::vector<Link>& links) const;
   // Some may be missing.
-  [[nodiscard]] bool is_full() const { return instances_.size() >= kMaxFoundServices; }
+  [[nodiscard]] bool is_full() const { return has_refused_; }
 
   // What needn't be told again on that link.
   [[nodiscard]] std::vector<Record> known_instances(unsigned link, uint64_t now_ns) const;
@@ -74,6 +77,8 @@ class FoundServices {
   using Key = std::pair<unsigned, std::string>;  // a link, and a folded name
   struct Instance {
     Name name;
+    IpAddress sender;           // who told of it first
+    uint64_t place_in_row = 0;  // of all that were told of
     Life life;
     std::optional<Held<Place>> place;
     std::optional<Held<std::string>> text;
@@ -81,7 +86,9 @@ class FoundServices {
     uint64_t question_pause_ns = 0;
   };
 
-  void take_instance(const Record& record, unsigned link, uint64_t now_ns);
+  void take_instance(const Record& record, unsigned link, const IpAddress& sender, uint64_t now_ns);
+  // Whether there is room for one more of that sender.
+  bool make_room(unsigned link, const IpAddress& sender);
   void take_facts(const Record& record, unsigned link, uint64_t now_ns);
   void take_address(const Record& record, unsigned link, uint64_t now_ns);
   void forget_hosts();
@@ -91,6 +98,8 @@ class FoundServices {
   [[nodiscard]] const std::vector<HeldAddress>* addresses_of(unsigned link, const Place& place) const;
 
   std::map<Key, Instance> instances_;
+  uint64_t told_ = 0;
+  bool has_refused_ = false;
   std::map<Key, std::vector<HeldAddress>> hosts_;  // those where instances are
 };
 

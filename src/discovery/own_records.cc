@@ -59,13 +59,13 @@ bool OwnRecords::is_name_of_host(const Name& host) const {
          (number.empty() || (number.starts_with('-') && base::is_digits(number.substr(1))));
 }
 
-void OwnRecords::take_next_instance() {
-  ++instance_number_;
+void OwnRecords::take_next_instance(unsigned step) {
+  instance_number_ += step;
   make_names();
 }
 
-void OwnRecords::take_next_host() {
-  ++host_number_;
+void OwnRecords::take_next_host(unsigned step) {
+  host_number_ += step;
   make_names();
 }
 

@@ -73,9 +73,9 @@ class OwnRecords {
   [[nodiscard]] const Name& host() const { return host_; }
   // Whether this host was called so before, or will be.
   [[nodiscard]] bool is_name_of_host(const Name& host) const;
-  // Where somebody else has the name.
-  void take_next_instance();
-  void take_next_host();
+  // Where somebody else has the name: one that is so many numbers further.
+  void take_next_instance(unsigned step);
+  void take_next_host(unsigned step);
   // Whether the service is reached on a link: on others nothing is said of it.
   [[nodiscard]] bool is_reached_on(const Link& link) const { return service_.reach.covers_some(link); }
 

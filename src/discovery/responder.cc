@@ -175,9 +175,19 @@ void Responder::take_response(const Presence& presence, const Message& response,
   }
   if (!has_instance && !has_host) return;
   // One who had the name proves it by answering the next probe.
-  if (!presence.is_established() && has_instance) own_.take_next_instance();
-  if (!presence.is_established() && has_host) own_.take_next_host();
+  if (!presence.is_established()) {
+    ++names_taken_;
+    if (has_instance) own_.take_next_instance(step_after(names_taken_));
+    if (has_host) own_.take_next_host(step_after(names_taken_));
+  }
   start_over(now_ns);
+}
+
+// Many that start at once with one name would each lose once for each number: they spread over more and more of them.
+unsigned Responder::step_after(unsigned conflicts) {
+  constexpr unsigned kFactorBits = 2;
+  constexpr unsigned kMaxBits = 6;
+  return static_cast<unsigned>(pause(1, uint64_t{1} << std::min(kFactorBits * (conflicts - 1), kMaxBits)));
 }
 
 // What this machine says itself comes back to it, perhaps from before the host got another name. What is reached at others of its

@@ -67,6 +67,8 @@ class Responder {
   // One who probes for the same name at the same time: the greater records win (RFC 6762, 8.2).
   [[nodiscard]] bool loses_to(const Presence& presence, const Message& probe) const;
   void start_over(uint64_t now_ns);
+  // How far the next number is from one that somebody has, after so many such.
+  unsigned step_after(unsigned conflicts);
 
   void say_next(Presence& presence, uint64_t now_ns);
   void announce_again(Presence& presence, uint64_t now_ns);
@@ -91,6 +93,7 @@ class Responder {
     unsigned add(uint64_t now_ns, uint64_t period_ns);
   };
   Count conflicts_;
+  unsigned names_taken_ = 0;  // by others
   Count answers_to_one_;
 };
 

@@ -57,7 +57,7 @@ void Seeker::take(const Packet& packet, uint64_t now_ns) {
   if (link == nullptr || !packet.peer || packet.peer->port != kMulticastPort || !link->reaches(packet.peer->address))
     return;
   const auto message = read_message(packet.bytes);
-  if (message && message->is_response) found_.take(*message, link->index, now_ns);
+  if (message && message->is_response) found_.take(*message, link->index, packet.peer->address, now_ns);
 }
 
 std::vector<Packet> Seeker::due(uint64_t now_ns) {

@@ -36,6 +36,7 @@ std::string text_data(const Service& service) {
   add_word(data, "cpu", service.cpu);
   add_word(data, "version", service.version);
   add_word(data, "secure", service.is_secure ? "1" : "0");
+  add_word(data, "token", service.has_token ? "1" : "0");
   add_word(data, "begun", service.has_begun ? "1" : "0");
   return data;
 }

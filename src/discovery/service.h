@@ -25,7 +25,8 @@ struct Service {
   std::string program = {};
   std::string cpu = {};
   std::string version = {};
-  bool is_secure = false;
+  bool is_secure = false;  // those come in who prove who they are
+  bool has_token = false;  // by a token, in place of keys
   bool has_begun = false;
   std::string id = {};  // empty: any
   Reach reach = {};

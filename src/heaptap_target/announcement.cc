@@ -11,7 +11,7 @@
 
 namespace heaptap::target {
 
-base::Result<> Announcement::begin(const channel::Address& address, bool has_begun) {
+base::Result<> Announcement::begin(const channel::Address& address, bool has_token, bool has_begun) {
   if (address.is_file()) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "--announce: a UNIX socket is reached from this machine alone; serve a port: HOST:PORT");
@@ -27,6 +27,7 @@ base::Result<> Announcement::begin(const channel::Address& address, bool has_beg
                                             .cpu = wire::name_of(arch::native::kArchitecture),
                                             .version = HEAPTAP_VERSION,
                                             .is_secure = true,
+                                            .has_token = has_token,
                                             .has_begun = has_begun,
                                             .reach = discovery::Reach::of_socket(bound->storage)});
   if (!made) return std::unexpected(std::move(made).error());

@@ -13,7 +13,7 @@ namespace heaptap::target {
 class Announcement : public collect::RecordingService {
  public:
   // From now on; before that nothing is told. `has_begun`: what is recorded waits for a host that takes it over.
-  base::Result<> begin(const channel::Address& address, bool has_begun);
+  base::Result<> begin(const channel::Address& address, bool has_token, bool has_begun);
   // There is a local network now on which the address is reached.
   [[nodiscard]] bool is_heard() const;
 

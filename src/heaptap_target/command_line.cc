@@ -382,7 +382,7 @@ const char* help_text() {
          "  --no-cpp                malloc and free below operator new and delete, instead of these\n"
          "  --omit OBJECT           calls from there are no events\n"
          "  -E VAR=VALUE            in the program's environment\n"
-         "  --user NUMBER           runs the program as this user\n";
+         "  --user USER[:GROUP]     runs the program as this user, by name or number\n";
 }
 
 }  // namespace heaptap::target

@@ -98,7 +98,7 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& op
   auto listener = channel::Listener::listen(address, security, {});
   if (!listener) return std::unexpected(std::move(listener).error());
   if (options.announce) {
-    HEAPTAP_TRY(announcement.begin(listener->address(), options.begins_by_itself()));
+    HEAPTAP_TRY(announcement.begin(listener->address(), security.token.has_value(), options.begins_by_itself()));
     if (!announcement.is_heard()) say(options, "--announce: nobody hears it: no local network has that address now");
   }
   say(options, "waits at " + listener->address().to_text() + "; on the host: " +

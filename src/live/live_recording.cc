@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "control/address.h"
 #include "control/client.h"
+#include "control/recorder.h"
 #include "live/live_trace.h"
 #include "live/recording.h"
 

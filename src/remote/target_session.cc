@@ -4,13 +4,14 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "base/whole_number.h"
+#include "base/user_accounts.h"
 #include "collect/agent_server.h"
 #include "collect/agent_source.h"
 #include "collect/frame_packing.h"
@@ -72,15 +73,17 @@ base::Result<Plan> make_plan(const RecordOrder& order, const TargetOptions& opti
   return plan;
 }
 
-// By number alone: names are in files that a static program has no functions for.
 base::Result<> look_up_user(const std::string& user, collect::LaunchOptions& launch) {
   if (user.empty()) return {};
-  const auto number = base::whole_number<uid_t>(user);
-  if (!number || *number == static_cast<uid_t>(-1)) {
-    return fail_as(ErrorKind::kUsage, "--user {}: on the target a user is told by its number (id -u {})", user, user);
+  auto account = base::look_up_account(user);
+  if (!account) return std::unexpected(std::move(account).error());
+  if (geteuid() != 0) {
+    if (account->user == geteuid()) return {};  // as it is
+    return base::fail("--user {}: only root can start a program as another user", user);
   }
-  launch.user = *number;
-  launch.group = *number;
+  launch.user = account->user;
+  launch.group = account->group;
+  launch.groups = std::move(account->groups);
   return {};
 }
 

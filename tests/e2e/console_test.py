@@ -460,8 +460,7 @@ class GoingOn(heaptap_test.TestCase):
         self.assertIsNone(self.recorder.poll())
 
     def test_it_is_found_by_the_path_of_its_socket(self):
-        folders = [pathlib.Path(folder) for folder in (os.environ.get("XDG_RUNTIME_DIR", "") + "/heaptap", f"/tmp/heaptap-{os.geteuid()}")]
-        socket = next(path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.stem == str(self.recorder.pid))
+        socket = next(path for folder in heaptap_test.socket_folders() for path in folder.glob(f"{self.recorder.pid}.sock"))
         terminal = Terminal(self, socket)
         terminal.until(f"{self.pid}> $")
         self.assertIn(f"cat (pid {self.pid}): running", terminal.ask("status"))

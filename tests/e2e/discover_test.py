@@ -11,6 +11,32 @@ import networks
 from heaptap_test import ANNOUNCER, HEAPTAP
 
 TYPE = "_heaptap._tcp"
+# Says again and again that there are a thousand services, which want no token.
+FORGER = r"""
+import socket, struct, time
+
+def name(*labels):
+    return b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
+
+def record(of, type, data, unique=True):
+    return of + struct.pack(">HHIH", type, 0x8001 if unique else 1, 4500, len(data)) + data
+
+to_all = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to_all.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+to_all.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+to_all.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("10.99.0.1"))
+to_all.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 255)
+to_all.bind(("", 5353))
+service, host = name(b"_heaptap", b"_tcp", b"local"), name(b"forged", b"local")
+while True:
+    for number in range(1000):
+        instance = name(b"a forged one %d" % number, b"_heaptap", b"_tcp", b"local")
+        records = [record(service, 12, instance, False), record(instance, 33, struct.pack(">HHH", 0, 0, 7) + host),
+                   record(instance, 16, b"\x08secure=0"), record(host, 1, socket.inet_aton("10.99.0.1"))]
+        to_all.sendto(struct.pack(">HHHHHH", 0, 0x8400, 0, len(records), 0, 0) + b"".join(records), ("224.0.0.251", 5353))
+    print("said", flush=True)
+    time.sleep(0.2)
+"""
 
 
 def names_of(services):
@@ -27,7 +53,8 @@ class Discover(networks.TestCase):
         desk.found_once(lambda services: services and services[0]["program"] == "shop")
         outcome = desk.discover()
         self.assertEqual(outcome.status, 0, str(outcome))
-        self.assertEqual(outcome.stderr, b"heaptap: to record there: heaptap run -H 10.77.1.1:5000 --insecure -- PROGRAM\n")
+        self.assertEqual(outcome.stderr, b"heaptap: 'board' doesn't say that it wants a token: it is not to be trusted\n"
+                                         b"heaptap: an announcement proves nothing, anybody on this network can make one; who has the token proves that\n")
         lines = [line.split() for line in outcome.stdout.decode().splitlines()]
         self.assertEqual(lines, [["name", "host", "address", "program", "CPU", "version", "secure"],
                                  ["board", "board-heaptap.local", "10.77.1.1:5000", "shop", "x86_64", "0.1", "no"]])
@@ -92,6 +119,37 @@ class Discover(networks.TestCase):
         board.announce("", 5002).wait_for("board (2)\n")
         both = desk.found_once(lambda services: len(services) == 2)
         self.assertEqual({service["host"] for service in both}, {"board-heaptap.local"})
+
+    def test_twenty_machines(self):
+        desk, *boards = self.machines("desk", *[f"board{number}" for number in range(20)])
+        self.connect_all(desk, *boards)
+        for board in boards:
+            board.announce("", 5000, "secure")
+        self.assertEqual(names_of(desk.found_once(lambda services: len(services) == 20)), sorted(f"board{number}" for number in range(20)))
+        outcome = desk.discover()
+        self.assertEqual(len(outcome.stdout.splitlines()), 21, str(outcome))
+        self.assertTrue(outcome.stderr.startswith(b"heaptap: to record on one of them: heaptap run -H ADDRESS --token-file FILE -- PROGRAM\n"), str(outcome))
+
+    def test_twenty_of_one_name(self):
+        board, desk = self.machines("board", "desk")
+        self.join(board, desk, 1, "ipv4", "ipv6")
+        for number in range(20):
+            board.announce("", 5000 + number, "secure")
+        found = desk.found_once(lambda services: len(services) == 20)
+        self.assertEqual({service["port"] for service in found}, set(range(5000, 5020)))
+        self.assertEqual(len(desk.discover().stdout.splitlines()), 21)
+
+    def test_a_thousand_forged_ones_push_nobody_out(self):
+        forger, board, desk = self.machines("forger", "board", "desk")
+        self.connect_all(forger, board, desk)
+        forger.start("python3", "-c", FORGER).wait_for("said")
+        board.announce("", 5000, "secure")
+        found = desk.found_once(lambda services: "board" in names_of(services))
+        self.assertLessEqual(len(found), 33)
+        outcome = desk.discover()
+        self.assertIn(b"board ", outcome.stdout)
+        self.assertIn(b"heaptap: more is announced than is shown: at most 32 services of one address, 1000 in all\n", outcome.stderr)
+        self.assertNotIn(b"insecure", outcome.stderr)
 
     def test_watching(self):
         board, desk = self.machines("board", "desk")

@@ -255,10 +255,7 @@ class Live(unittest.TestCase):
 
     def test_the_socket_is_for_its_user(self):
         target = Steered(self)
-        folder = pathlib.Path(os.environ.get("XDG_RUNTIME_DIR", "/nowhere")) / "heaptap"
-        if not folder.is_dir():
-            folder = pathlib.Path(f"/tmp/heaptap-{os.geteuid()}")
-        (file,) = [path for path in folder.glob("*.sock") if path.stem == str(target.process.pid)]
+        (file,) = [path for folder in heaptap_test.socket_folders() for path in folder.glob(f"{target.process.pid}.sock")]
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         self.check(subprocess.run([HEAPTAP, "console", file, "-x", "status"], capture_output=True, text=True))
         if os.geteuid() == 0:

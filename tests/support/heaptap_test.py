@@ -88,6 +88,12 @@ def heaptap(*arguments, **options):
     return run([HEAPTAP, *arguments], **options)
 
 
+def socket_folders():
+    """Where recordings of this user have their sockets (docs/wire.md), if anything is there."""
+    parents = [os.environ.get("XDG_RUNTIME_DIR", "/nowhere"), f"/run/user/{os.geteuid()}", *(["/run"] if os.geteuid() == 0 else [])]
+    return [pathlib.Path(parent) / "heaptap" for parent in parents] + [pathlib.Path(f"/tmp/heaptap-{os.geteuid()}")]
+
+
 def has_tracer():
     """Whether this heaptap can trace by ptrace."""
     with tempfile.TemporaryDirectory(prefix="heaptap-test-") as folder:

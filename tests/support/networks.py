@@ -145,6 +145,19 @@ class TestCase(heaptap_test.TestCase):
             while machine.run("ip", "-6", "addr", "show", "tentative").stdout:
                 pass
 
+    def connect_all(self, *machines):
+        """All of them on one network, which a switch makes: eth1, with 10.99.0.1 and the next ones."""
+        switch = Machine(self, "switch")
+        if switch.run("ip", "link", "add", "lan", "type", "bridge", "mcast_snooping", "0").status != 0:
+            heaptap_test.skip_what_is_missing("bridges between networks, which the kernel can make")
+        self.ip("link", "set", "lan", "up", of=switch)
+        for number, machine in enumerate(machines, 1):
+            self.ip("link", "add", "eth1", "netns", machine.pid, "type", "veth", "peer", "name", f"port{number}", "netns", switch.pid)
+            self.ip("addr", "add", f"10.99.0.{number}/24", "dev", "eth1", of=machine)
+            machine.run("sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/eth1/disable_ipv6")
+            self.ip("link", "set", "eth1", "up", of=machine)
+            self.ip("link", "set", f"port{number}", "master", "lan", "up", of=switch)
+
     def ip(self, *words, of=None):
         outcome = of.run("ip", *words) if of else heaptap_test.run(["ip", *words])
         self.assertEqual(outcome.status, 0, str(outcome))

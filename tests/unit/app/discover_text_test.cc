@@ -23,7 +23,7 @@ FoundService board() {
           .host = "board-heaptap.local",
           .port = 5000,
           .addresses = {{kFour, "eth0"}, {kSix, "eth0"}},
-          .text = discovery::text_data({.program = "shop", .cpu = "x86_64", .version = "1.0", .is_secure = true})};
+          .text = discovery::text_data({.program = "shop", .cpu = "x86_64", .version = "1.0", .is_secure = true, .has_token = true})};
 }
 
 TEST(DiscoverText, ATableHasTheBestAddress) {
@@ -36,22 +36,45 @@ TEST(DiscoverText, ATableHasTheBestAddress) {
             "  six    board-heaptap.local  [fe80::7%eth0]:5000  shop     x86_64  1.0      yes\n");
 }
 
-TEST(DiscoverText, TheCommandIsOfTheFirstThatHasAnAddress) {
+const std::string kWarning =
+    "heaptap: an announcement proves nothing, anybody on this network can make one; a key that is known (heaptap pair) or a "
+    "token does\n";
+
+TEST(DiscoverText, TheCommandIsOfTheOneThatWantsAToken) {
   FoundService bare = board();
   bare.addresses.clear();
-  FoundService open = board();
-  open.text = discovery::text_data({.is_secure = false});
-  EXPECT_EQ(command_for_first({bare, board()}), "heaptap run -H 10.0.0.7:5000 --token-file FILE -- PROGRAM");
-  EXPECT_EQ(command_for_first({open, board()}), "heaptap run -H 10.0.0.7:5000 --insecure -- PROGRAM");
-  FoundService six = open;
+  EXPECT_EQ(advice_on({bare, board()}),
+            "heaptap: to record there: heaptap run -H 10.0.0.7:5000 --token-file FILE -- PROGRAM\n" + kWarning);
+  FoundService six = board();
   six.addresses.erase(six.addresses.begin());
-  EXPECT_EQ(command_for_first({six}), "heaptap run -H '[fe80::7%eth0]:5000' --insecure -- PROGRAM");
-  EXPECT_EQ(command_for_first({bare}), "");
+  EXPECT_EQ(advice_on({six}),
+            "heaptap: to record there: heaptap run -H '[fe80::7%eth0]:5000' --token-file FILE -- PROGRAM\n" + kWarning);
+  EXPECT_EQ(advice_on({bare}), kWarning);
+  EXPECT_EQ(advice_on({}), "");
   // What is recorded there already is taken over.
-  open.text = discovery::text_data({.program = "shop", .has_begun = true});
-  EXPECT_EQ(command_for_first({open}), "heaptap connect 10.0.0.7:5000 --insecure");
-  open.text = discovery::text_data({.program = "shop", .is_secure = true, .has_begun = true});
-  EXPECT_EQ(command_for_first({open}), "heaptap connect 10.0.0.7:5000 --token-file FILE");
+  FoundService begun = board();
+  begun.text = discovery::text_data({.program = "shop", .is_secure = true, .has_token = true, .has_begun = true});
+  EXPECT_EQ(advice_on({begun}),
+            "heaptap: to record there: heaptap connect 10.0.0.7:5000 --token-file FILE\n" + kWarning);
+}
+
+TEST(DiscoverText, NoneOfSeveralIsChosen) {
+  FoundService other = board();
+  other.name = "other";
+  EXPECT_EQ(advice_on({other, board()}),
+            "heaptap: to record on one of them: heaptap run -H ADDRESS --token-file FILE -- PROGRAM\n" + kWarning);
+}
+
+TEST(DiscoverText, NothingIsOfferedOfOneWithoutAToken) {
+  FoundService open = board();
+  open.name = "o\x1bpen";
+  for (const std::string& text :
+       {discovery::text_data({.is_secure = false}), std::string("\x08secure=2"), std::string()}) {
+    open.text = text;
+    const std::string advice = advice_on({open});
+    EXPECT_EQ(advice, "heaptap: 'o\\x1bpen' doesn't say that it wants proof of who comes: it is not to be trusted\n" + kWarning);
+    EXPECT_NE(advice_on({open, board()}).find("heaptap run -H 10.0.0.7:5000 --token-file FILE"), std::string::npos);
+  }
 }
 
 TEST(DiscoverText, WhatIsNotSaidIsNotKnown) {

@@ -15,7 +15,10 @@
 #include "control/address.h"
 #include "control/client.h"
 #include "control/message.h"
+#include "control/process_socket.h"
+#include "control/recorder.h"
 #include "control/server.h"
+#include "control/socket_file.h"
 
 namespace heaptap::control {
 namespace {
@@ -72,8 +75,8 @@ TEST(Message, WhatIsNoneEndsTheReading) {
 // A recorder in a thread of its own, which answers a mark with its name, and refuses all else.
 class ControlTest : public testing::Test {
  protected:
-  ControlTest() : listening_(listen_for_process(getpid())) {
-    EXPECT_TRUE(static_cast<bool>(listening_));
+  ControlTest() : listening_(ProcessSocket::create(getpid())) {
+    EXPECT_TRUE(listening_.has_value());
     EXPECT_EQ(pipe2(stop_.data(), O_CLOEXEC), 0);
     recorder_ = std::thread([this] { serve(); });
   }
@@ -87,11 +90,12 @@ class ControlTest : public testing::Test {
 
   void serve() {
     while (true) {
-      std::vector<pollfd> waits{{stop_[0], POLLIN, 0}, {listening_.get(), POLLIN, 0}};
+      std::vector<pollfd> waits{{stop_[0], POLLIN, 0}};
+      for (const int socket : listening_->descriptors()) waits.push_back({socket, POLLIN, 0});
       server_.add_waits(waits);
       poll(waits.data(), waits.size(), -1);
       if (waits[0].revents != 0) return;
-      server_.accept_from(listening_.get());
+      for (const int socket : listening_->descriptors()) server_.accept_from(socket);
       while (const auto request = server_.next_request()) answer(*request);
     }
   }
@@ -134,7 +138,7 @@ class ControlTest : public testing::Test {
     return send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
 
-  base::UniqueFd listening_;
+  base::Result<ProcessSocket> listening_;
   std::array<int, 2> stop_{};
   Server server_;
   std::thread recorder_;
@@ -293,7 +297,7 @@ TEST(ControlAddress, TheSocketFileIsForItsUserAlone) {
     ASSERT_EQ(stat(path.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777, 0600u);
     ASSERT_EQ(stat(std::filesystem::path(path).parent_path().c_str(), &facts), 0);
-    EXPECT_EQ(facts.st_mode & 0077 & ~0055u, 0u);
+    EXPECT_EQ(facts.st_mode & 0077, 0u);
   }
   EXPECT_FALSE(std::filesystem::exists(path));
 }

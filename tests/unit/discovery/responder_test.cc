@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -315,6 +316,21 @@ TEST_F(OneResponder, IsPatientWhereConflictsDoNotEnd) {
     network_.run_for(100 * kMillisecond);
   }
   EXPECT_LT(network_.sent.size(), 100u);
+}
+
+// Boards of one image that are switched on together: each has a name in a few seconds.
+TEST(Responder, TwentyOfOneNameDoNotQueueForTheirNumbers) {
+  MadeNetwork network;
+  std::vector<const Responder*> responders;
+  for (uint8_t each = 0; each < 20; ++each) {
+    responders.push_back(&network.announce(board_service(), "board", {made_link(1, static_cast<uint8_t>(20 + each))}));
+  }
+  const Seeker& seeker = network.seek({made_link(1, 9)});
+  network.run_for(20 * kSecond);
+  std::set<std::string> names;
+  for (const Responder* const each : responders) names.insert(each->name());
+  EXPECT_EQ(names.size(), 20u);
+  EXPECT_EQ(seeker.services().size(), 20u);
 }
 
 TEST(Responder, OfTwoThatProbeAtOnceOneGetsTheName) {

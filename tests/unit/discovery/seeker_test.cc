@@ -39,6 +39,7 @@ Message said_of(const std::string& name, const std::string& host, uint32_t ttl_s
 }
 
 const Endpoint kOther{ipv4(10, 0, 1, 50), kMulticastPort};
+Endpoint neighbour(uint8_t last) { return {ipv4(10, 0, 1, last), kMulticastPort}; }
 
 TEST(Seeker, FindsOneThatWasThereBefore) {
   MadeNetwork network;
@@ -97,7 +98,8 @@ TEST(Seeker, ManyThatAreKnownAreSaidInSeveralMessages) {
   network.seek({only_ipv4(made_link(1, 9))});
   network.run_for(500 * kMillisecond);
   for (int number = 0; number < 100; ++number) {
-    network.inject(1, kOther, said_of("board " + std::to_string(number), "host", 4500));
+    const Endpoint sender = neighbour(static_cast<uint8_t>(50 + number % 10));
+    network.inject(1, sender, said_of("board " + std::to_string(number), "host", 4500));
   }
   network.sent.clear();
   network.run_for(kSecond);
@@ -225,7 +227,7 @@ TEST(Seeker, HasABound) {
   const Seeker& seeker = network.seek({only_ipv4(made_link(1, 9))});
   for (int number = 0; number < 3000; ++number) {
     const std::string text = std::to_string(number);
-    network.inject(1, kOther, said_of("board " + text, "host" + text));
+    network.inject(1, neighbour(static_cast<uint8_t>(10 + number % 200)), said_of("board " + text, "host" + text));
     Message addresses{.is_response = true};
     for (uint8_t last = 0; last < 100; ++last) {
       addresses.answers.push_back({.name = local_name("host" + text),
@@ -241,6 +243,38 @@ TEST(Seeker, HasABound) {
   network.run_for(300 * kSecond);  // none of them answers
   EXPECT_TRUE(seeker.services().empty());
   EXPECT_FALSE(seeker.is_full());
+}
+
+TEST(Seeker, OneWhoMakesServicesUpPushesNobodyOut) {
+  MadeNetwork network;
+  const Seeker& seeker = network.seek({only_ipv4(made_link(1, 9))});
+  for (int number = 0; number < 3000; ++number) {
+    const std::string text = std::to_string(number);
+    network.inject(1, kOther, said_of("a forged " + text, "host" + text));
+  }
+  EXPECT_EQ(seeker.services().size(), kMaxServicesOfSender);
+  EXPECT_TRUE(seeker.is_full());
+  network.announce(service_of("1"), "board", {made_link(1, 7)});
+  network.run_for(10 * kSecond);
+  EXPECT_EQ(std::ranges::count(names_of(seeker.services()), "board"), 1);
+}
+
+// With all addresses of a network that aren't theirs.
+TEST(Seeker, ManyWhoMakeServicesUpGiveWayToWhoSaysLess) {
+  MadeNetwork network;
+  const Seeker& seeker = network.seek({only_ipv4(made_link(1, 9))});
+  network.inject(1, neighbour(201), said_of("early", "early"));
+  for (int number = 0; number < 6000; ++number) {
+    const std::string text = std::to_string(number);
+    network.inject(1, neighbour(static_cast<uint8_t>(10 + number % 180)), said_of("forged " + text, "host" + text));
+  }
+  EXPECT_EQ(seeker.services().size(), kMaxFoundServices);
+  network.inject(1, neighbour(200), said_of("late", "late"));
+  network.inject(1, neighbour(200), said_of("later", "late"));
+  EXPECT_EQ(seeker.services().size(), kMaxFoundServices);
+  for (const char* const name : {"early", "late", "later"}) {
+    EXPECT_EQ(std::ranges::count(names_of(seeker.services()), name), 1) << name;
+  }
 }
 
 TEST(Seeker, ForgetsWhatALinkToldThatIsGone) {

@@ -1,0 +1,33 @@
+// A socket file that is listened at, of mode 0600, in a folder of this user's own; removed with this.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace heaptap::control {
+
+class SocketFile {
+ public:
+  // Of a whole recording: <pid of the collector>.sock in make_own_folder().
+  static base::Result<SocketFile> create(pid_t collector);
+  // What nobody listens at any more gives way.
+  static base::Result<SocketFile> create(const std::string& folder, const std::string& name);
+  SocketFile(SocketFile&& other) noexcept;
+  SocketFile& operator=(SocketFile&& other) noexcept;
+  ~SocketFile();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
+
+ private:
+  SocketFile(std::string path, base::UniqueFd socket) : path_(std::move(path)), socket_(std::move(socket)) {}
+
+  std::string path_;
+  base::UniqueFd socket_;
+};
+
+}  // namespace heaptap::control
