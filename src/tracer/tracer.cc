@@ -76,12 +76,15 @@ void Tracer::watch() {
     look_after_heaptap();
     look_after_attached();
     if (!early_.empty() || !ended_clone_parents_.empty()) adopt_orphans();
+    leave_what_waits();
   }
   const pid_t id = waitpid(-1, &answered_status_, __WALL);
   if (id > 0) {
     answered_ = id;
     answer(id, answered_status_);
     answered_ = 0;
+    const auto known = threads_.find(id);
+    if (known != threads_.end() && waits_in_vain(known->second->process())) leave_what_waits();
   } else if (errno == ECHILD && !closing_) {
     pause();  // the bell's signal ends it
   }
@@ -158,6 +161,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   affinity_.follow(thread);
   TracedProcess& process = thread.process();
   AddressSpace& space = *process.space;
+  space.memory().note_stack_pointer(space.cpu().stack_pointer(registers));
   CallObserver observer(space, thread, registers);
   bool waits = false;
   if (site.is_change_notice) {

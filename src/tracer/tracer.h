@@ -126,6 +126,8 @@ class Tracer {
   // Letting go, and holding for a scan: tracer_leaving.cc.
   void leave(TracedProcess& process, Left::Reason reason);
   void leave_vfork_children(const TracedProcess& process, Left::Reason reason);
+  static bool waits_in_vain(const TracedProcess& process);
+  void leave_what_waits();
   void leave_all(Left::Reason reason = Left::Reason::kDetached);
   void run_out_of_time();
   void break_off(const char* why);

@@ -76,6 +76,25 @@ void Tracer::leave_vfork_children(const TracedProcess& process, Left::Reason rea
   }
 }
 
+// Whoever has to bring a page of its memory (a file system, or a program that fills it) doesn't: maybe because it is held by us.
+bool Tracer::waits_in_vain(const TracedProcess& process) {
+  return process.space != nullptr && process.phase == Phase::kTraced && process.space->memory().has_given_up();
+}
+
+void Tracer::leave_what_waits() {
+  std::vector<pid_t> ids;
+  for (const auto& [id, process] : processes_) {
+    if (waits_in_vain(*process)) ids.push_back(id);
+  }
+  for (const pid_t id : ids) {
+    TracedProcess* process = find_process(id);
+    if (process == nullptr) continue;
+    note(id, {.kind = model::NoteKind::kTracerBrokeOff,
+              .name = "a page of its memory, which another program or a file system has to bring, didn't come"});
+    leave(*process, Left::Reason::kFailed);
+  }
+}
+
 void Tracer::leave_all(Left::Reason reason) {
   if (!std::exchange(closing_, true)) closing_since_ = Clock::now();
   adapt_ticks();
