@@ -1,6 +1,7 @@
 // Letting processes go as they were, and holding them for a leak scan.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -45,9 +46,19 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   process.phase = Phase::kLeaving;
   process.log = nullptr;
   process.ending = nullptr;
-  for (Tracee* thread : threads_of(process)) {
+  const std::vector<Tracee*> threads = threads_of(process);
+  // Somebody has to stand still for what breakpoints have taken away.
+  const auto is_still = [](const Tracee* thread) { return thread->stopped && !thread->group_stopped; };
+  const bool is_owed = process.trap_action.is_owed && std::ranges::none_of(threads, is_still);
+  const auto sleeper = std::ranges::find_if(threads, [is_owed](const Tracee* thread) {
+    const auto status = is_owed ? process::read_thread_status(thread->id()) : std::nullopt;
+    return status && status->state == 'S' && !thread->is_new;
+  });
+  for (Tracee* thread : threads) {
     if (thread->stopped) {
       let_go(*thread);
+    } else if (sleeper != threads.end() && thread == *sleeper) {
+      thread->interrupt();
     } else if (thread->has_ended() ||  // a leader, whose end is told when the others have ended
                (!thread->is_new && !thread->group_stopped && thread->waits_in_kernel() &&
                 !(had_breakpoints && is_making(*thread)))) {
@@ -159,6 +170,7 @@ void Tracer::let_go(Tracee& thread) {
     thread.go_on();
     return thread.interrupt();
   }
+  if (pays_before_leaving(thread)) return;
   if (process.space != nullptr) restart_call(thread);
   thread.detach();
   forget_thread(thread.id());
