@@ -107,6 +107,14 @@ class Cpu {
   virtual bool restart_interrupted_call(RegisterImage& registers) const = 0;
   // Whether the thread is in the system call that ends all threads (exit_group). False where that isn't known.
   [[nodiscard]] virtual bool ends_all_threads(const RegisterImage& /*registers*/) const { return false; }
+  // Whether the thread comes out of a system call, which may have to start again.
+  [[nodiscard]] virtual bool is_in_system_call(const RegisterImage& /*registers*/) const { return true; }
+  // What makes a system call; empty where nothing is called in a program's place.
+  [[nodiscard]] virtual std::span<const uint8_t> system_call_instruction() const { return {}; }
+  // Registers of a thread that executes that instruction, at `instruction`, next.
+  virtual void set_system_call(RegisterImage& /*registers*/, uint64_t /*instruction*/, uint64_t /*number*/,
+                               std::span<const uint64_t, 4> /*arguments*/) const {}
+  [[nodiscard]] virtual uint64_t signal_action_call() const { return 0; }  // rt_sigaction's number
   // Whether the system call of this number makes threads or processes. True where that isn't known.
   [[nodiscard]] virtual bool makes_tasks(uint64_t /*system_call*/) const { return true; }
 

@@ -11,6 +11,7 @@
 #include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "collect/sanitizer_check.h"
+#include "process/freezer.h"
 #include "process/process_status.h"
 #include "process/stat_line.h"
 
@@ -97,6 +98,12 @@ base::Result<> check_process(pid_t process) {
         process, status->tracer, name_of(status->tracer));
   }
   HEAPTAP_TRY(check_access(process, live_thread));
+  if (process::is_frozen(process)) {
+    return base::fail(
+        "process {} ({}) is frozen (its control group is, or its container is paused): heaptap would wait until it is "
+        "thawed; do that first",
+        process, name_of(process));
+  }
   return check_sanitizer(live_thread);
 }
 

@@ -1,12 +1,14 @@
 #include "collect/process_scan.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "arch/thread_facts.h"
 #include "base/clock.h"
 #include "elf/module_image.h"
 #include "log/area_reader.h"
+#include "process/page_touch.h"
 #include "process/process_memory.h"
 #include "process/process_status.h"
 #include "scan/chunk_lives.h"
@@ -209,6 +211,7 @@ void ProcessScan::collect(Recorded recorded) {
   scanner_.emplace(std::move(input), target_.limits);
   ProcessReader reader(memory);
   scanner_->collect(reader);
+  has_given_up_ = memory.has_given_up();
   facts_.read_bytes = reader.read_bytes();
   facts_.skipped_bytes = reader.skipped_bytes();
   facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
@@ -221,6 +224,11 @@ base::Result<> ProcessScan::let_go() {
   facts_.stopped_ns = stopped_.stopped_ns();
   if (target_.ending && !target_.access.finish_exit()) {
     return base::fail("no leak scan: the program didn't wait at its end until its memory had been read");
+  }
+  if (has_given_up_) {
+    return base::fail(
+        "no leak scan: a page of its memory, which another program or a file system has to bring, didn't come in {} s",
+        std::chrono::duration_cast<std::chrono::seconds>(process::PageTouch::kLongest).count());
   }
   return {};
 }

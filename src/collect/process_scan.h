@@ -81,6 +81,7 @@ class ProcessScan {
   ScanAnswer answer_;  // as far as it is known before the memory was read
   ScanFacts facts_;
   std::optional<PoolCut> cut_;
+  bool has_given_up_ = false;  // something that its memory needs didn't come
 };
 
 // What was handed over elsewhere. `recorded`: what the other side had, as this one knows it. An error: they don't fit.

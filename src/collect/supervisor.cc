@@ -16,6 +16,7 @@ constexpr int kIdlePauseMs = 200;
 constexpr uint64_t kBacklogBytes = 1024 * 1024;  // a drain that brought that many left some behind
 constexpr uint64_t kBusyBytes = 256 * 1024;  // a drain that brought that many records is followed by the next one soon
 constexpr std::chrono::seconds kLongestLeave{10};
+constexpr std::chrono::seconds kLongestHurry{1};  // the same, where the user asks a second time
 
 // What waitpid tells of a process may also be that a scan has stopped it just now.
 bool has_ended(pid_t pid, int& status) {
@@ -118,7 +119,8 @@ void Supervisor::look_after_program() {
 void Supervisor::end_those_that_left() {
   const StartedProgram& program = processes_.program();
   std::vector<std::pair<pid_t, model::ExitStatus>> gone;
-  const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > kLongestLeave && !source_.is_letting_go();
+  const auto longest = stop_signals::requests() > requests_before_ ? kLongestHurry : kLongestLeave;
+  const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > longest && !source_.is_letting_go();
   for (const RecordedProcess& process : processes_.all()) {
     const bool has_left = source_.has_left(process);
     if (has_left && !process.recording->can_finish()) continue;
@@ -150,6 +152,7 @@ void Supervisor::let_all_go() {
   }
   source_.accept_no_more();
   let_go_since_ = Clock::now();
+  requests_before_ = stop_signals::requests();
 }
 
 }  // namespace heaptap::collect

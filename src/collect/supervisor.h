@@ -62,6 +62,7 @@ class Supervisor {
   std::optional<Clock::time_point> let_go_at_;  // planned
   std::optional<Clock::time_point> mark_at_;
   std::optional<Clock::time_point> let_go_since_;  // done
+  int requests_before_ = 0;                        // that came until then
   int pause_ms_ = 1;
   // The program's end was told, but not its status: a tracer is to hear of that first.
   bool program_is_exiting_ = false;

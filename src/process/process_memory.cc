@@ -8,16 +8,63 @@
 #include <cerrno>
 #include <string>
 
+#include "process/userfaults.h"
+
 namespace heaptap::process {
 
 ProcessMemory::ProcessMemory(pid_t thread, unsigned word_bytes)
     : thread_(thread),
       word_bytes_(word_bytes),
-      file_(open(("/proc/" + std::to_string(thread) + "/mem").c_str(), O_RDONLY | O_CLOEXEC)),
+      file_(std::make_shared<const base::UniqueFd>(
+          open(("/proc/" + std::to_string(thread) + "/mem").c_str(), O_RDONLY | O_CLOEXEC))),
       map_(read_memory_map(thread)),
-      pages_(thread) {}
+      pages_(thread),
+      present_(thread),
+      userfaults_(read_userfault_ranges(thread)) {}
 
 size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
+  size_t done = 0;
+  while (done < to.size()) {
+    bool there = false;
+    const uint64_t bytes = bytes_alike(address + done, to.size() - done, there);
+    const std::span<uint8_t> part = to.subspan(done, bytes);
+    const size_t got = there ? read_there(address + done, part) : read_missing(address + done, part);
+    done += got;
+    if (got < bytes) break;
+  }
+  return done;
+}
+
+ProcessMemory::PageBits& ProcessMemory::bits_of(uint64_t page) const {
+  const auto [known, is_new] = known_pages_.try_emplace(page / kPagesAtOnce);
+  PageBits& bits = known->second;
+  if (!is_new) return bits;
+  std::array<uint64_t, kPagesAtOnce> entries;
+  const size_t got = present_.read_entries(page / kPagesAtOnce * kPagesAtOnce, entries);
+  for (size_t i = 0; i < got; ++i) {
+    if (is_there(entries[i], Access::kRead)) bits[i / 64] |= uint64_t{1} << i % 64;
+  }
+  return bits;
+}
+
+// How many of the bytes come before the first page for which `there` isn't so.
+uint64_t ProcessMemory::bytes_alike(uint64_t address, uint64_t bytes, bool& there) const {
+  there = true;
+  if (!present_.is_known()) return bytes;
+  const uint64_t page_size = PresentPages::page_bytes();
+  const auto is_known_there = [&](uint64_t page) {
+    const uint64_t bit = page % kPagesAtOnce;
+    return (bits_of(page)[bit / 64] >> bit % 64 & 1) != 0;
+  };
+  uint64_t page = address / page_size;
+  const uint64_t end = (address + bytes - 1) / page_size + 1;
+  there = is_known_there(page);
+  while (++page < end && is_known_there(page) == there) {
+  }
+  return page < end ? page * page_size - address : bytes;
+}
+
+size_t ProcessMemory::read_there(uint64_t address, std::span<uint8_t> to) const {
   size_t done = 0;
   while (done < to.size()) {
     const iovec here{to.data() + done, to.size() - done};
@@ -31,14 +78,47 @@ size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
   return done;
 }
 
+// What was never touched of a process's own memory is zero, and stays untouched. Of a file or shared memory somebody has to bring it;
+// what a userfaultfd watches, only the program can.
+size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) const {
+  const uint64_t page_size = PresentPages::page_bytes();
+  size_t done = 0;
+  while (done < to.size()) {
+    const uint64_t at = address + done;
+    const Mapping* mapping = find_mapping(map_, at);
+    const bool is_watched =
+        std::ranges::any_of(userfaults_, [&](const base::AddressRange& range) { return range.contains(at); });
+    if (mapping == nullptr || is_watched) break;
+    const bool is_kernels = mapping->name.starts_with('[') && !mapping->is_kernels("[heap]") &&
+                            !mapping->is_kernels("[stack]") && !mapping->name.starts_with("[anon");
+    const bool is_own = !mapping->shared && !mapping->has_file() && !is_kernels;
+    const uint64_t rest = std::min<uint64_t>(to.size() - done, mapping->range.end - at);
+    if (is_own) {
+      std::fill_n(to.data() + done, rest, uint8_t{0});
+      done += rest;
+      continue;
+    }
+    if (has_given_up_) break;
+    const PageTouch::Outcome outcome = touch_.touch(file_, at);
+    has_given_up_ = outcome == PageTouch::Outcome::kGivenUp;
+    if (outcome == PageTouch::Outcome::kGivenUp) break;
+    const size_t wanted = std::min<uint64_t>(rest, page_size - at % page_size);
+    const size_t got = read_there(at, to.subspan(done, wanted));
+    if (got > 0) bits_of(at / page_size)[at / page_size % kPagesAtOnce / 64] |= uint64_t{1} << at / page_size % 64;
+    done += got;
+    if (got < wanted) break;
+  }
+  return done;
+}
+
 // PROT_NONE, and all where there is no process_vm_readv. Only memory: to read a device's may have effects.
 size_t ProcessMemory::read_from_file(uint64_t address, std::span<uint8_t> to) const {
   const Mapping* mapping = find_mapping(map_, address);
-  if (mapping == nullptr || !file_) return 0;
+  if (mapping == nullptr || !*file_) return 0;
   if (copies_ && (mapping->readable || mapping->shared)) return 0;
   if (mapping->has_file() && mapping->name.starts_with("/dev/")) return 0;
   const size_t bytes = std::min<uint64_t>(to.size(), mapping->range.end - address);
-  const ssize_t got = pread(file_.get(), to.data(), bytes, static_cast<off_t>(address));
+  const ssize_t got = pread(file_->get(), to.data(), bytes, static_cast<off_t>(address));
   return got > 0 ? static_cast<size_t>(got) : 0;
 }
 

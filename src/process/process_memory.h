@@ -1,17 +1,24 @@
-// The memory of another process, which should be stopped meanwhile. Reads only; makes no pages in the target.
+// The memory of another process, which should be stopped meanwhile. Reads only; makes no pages in the target, and waits for nobody who
+// might be stopped with it: pages that aren't there are asked of the kernel first, and touched, if at all, by a thread that can be given
+// up.
 #pragma once
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "base/address_range.h"
 #include "base/unique_fd.h"
 #include "process/memory_map.h"
 #include "process/page_map.h"
+#include "process/page_touch.h"
+#include "process/present_pages.h"
 
 namespace heaptap::process {
 
@@ -23,6 +30,9 @@ class ProcessMemory {
   // Returns how many bytes came before the first that can't be read. Pages that the process itself may not read come, too,
   // where they are memory of its own. Large ranges are best read in pieces that fit the cache (256 KiB: over 5 GB/s).
   size_t read(uint64_t address, std::span<uint8_t> to) const;
+
+  // Something was waited for in vain: nothing more comes of what isn't there, and whoever stopped the process is to let it go.
+  [[nodiscard]] bool has_given_up() const { return has_given_up_; }
 
   // The parts of `range` that are worth reading, ascending, in whole pages: not what was never touched, and not what is as
   // a private mapping's file has it.
@@ -49,6 +59,14 @@ class ProcessMemory {
   [[nodiscard]] PageMap& pages() { return pages_; }
 
  private:
+  // What is known of 512 pages each.
+  static constexpr uint64_t kPagesAtOnce = 512;
+  using PageBits = std::array<uint64_t, kPagesAtOnce / 64>;
+
+  [[nodiscard]] uint64_t bytes_alike(uint64_t address, uint64_t bytes, bool& there) const;
+  [[nodiscard]] PageBits& bits_of(uint64_t page) const;
+  size_t read_there(uint64_t address, std::span<uint8_t> to) const;
+  size_t read_missing(uint64_t address, std::span<uint8_t> to) const;
   size_t read_from_file(uint64_t address, std::span<uint8_t> to) const;
 
   template <typename Word>
@@ -56,10 +74,15 @@ class ProcessMemory {
 
   pid_t thread_;
   unsigned word_bytes_;
-  base::UniqueFd file_;         // /proc/PID/mem
-  mutable bool copies_ = true;  // process_vm_readv works
+  std::shared_ptr<const base::UniqueFd> file_;  // /proc/PID/mem
+  mutable bool copies_ = true;                  // process_vm_readv works
   std::vector<Mapping> map_;
   PageMap pages_;
+  PresentPages present_;
+  mutable std::unordered_map<uint64_t, PageBits> known_pages_;  // which are there, by their number / kPagesAtOnce
+  std::vector<base::AddressRange> userfaults_;
+  mutable PageTouch touch_;
+  mutable bool has_given_up_ = false;
 };
 
 }  // namespace heaptap::process

@@ -22,6 +22,10 @@ const char* name_of(const FoundFunction& found) {
       return "sigaltstack";
     case Watch::kClone:
       return "clone";
+    case Watch::kAction:
+      return "sigaction";
+    case Watch::kMask:
+      return "pthread_sigmask";
     case Watch::kSpoken:
       return std::ranges::find(kSpokenNames, found.spoken, &SpokenName::spoken)->symbol;
     default:

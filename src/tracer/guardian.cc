@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -72,6 +73,8 @@ base::Result<pid_t> start_guardian(base::UniqueFd socket, base::UniqueFd& other_
   } catch (const std::exception&) {
     _exit(1);  // this is a copy of heaptap, to which nothing may return
   }
+  // A thread of this process that waits in the kernel, for a page that doesn't come, may keep the descriptor.
+  shutdown(socket.get(), SHUT_RDWR);
   // What waits in system calls is detached by the kernel, without being stopped.
   _exit(0);
 }

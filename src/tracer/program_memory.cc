@@ -28,6 +28,7 @@ size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memor
   constexpr uint64_t kPageBytes = 4096;
   constexpr size_t kMaxParts = 32;
   std::array<iovec, kMaxParts> parts{};
+  bytes = memory.bytes_there(address, bytes, process::Access::kRead);
   size_t done = 0;
   while (done < bytes) {
     size_t count = 0;
@@ -49,6 +50,7 @@ size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memor
 }
 
 bool ProgramMemory::read(uint64_t address, void* to, size_t bytes) {
+  if (!memory_.comes(address, bytes, process::Access::kRead)) return false;
   const int error = copy(process_vm_readv, thread_, to, address, bytes);
   if (error == 0) return true;
   if (error != EFAULT) return memory_.read(address, to, bytes);
@@ -56,6 +58,7 @@ bool ProgramMemory::read(uint64_t address, void* to, size_t bytes) {
 }
 
 bool ProgramMemory::write(uint64_t address, const void* from, size_t bytes) {
+  if (!memory_.comes(address, bytes, process::Access::kWrite)) return false;
   void* const here = const_cast<void*>(from);
   const int error = copy(process_vm_writev, thread_, here, address, bytes);
   if (error == 0) return true;

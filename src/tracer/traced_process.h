@@ -37,6 +37,9 @@ class TracedProcess {
   bool was_recorded = false;    // it had a log: heaptap is told when it leaves
   Left::Reason left_reason = Left::Reason::kDetached;
 
+  TrapAction trap_action;
+  std::chrono::steady_clock::time_point handler_asked_at{};  // when a thread was stopped to learn of it; none: not yet
+
   // Its end.
   std::optional<wire::ExitNotice> exit_call;
   process::StoppedThread exit_caller;  // as it called exit

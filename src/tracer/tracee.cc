@@ -20,8 +20,6 @@
 namespace heaptap::tracer {
 namespace {
 
-constexpr uint64_t signal_bit(int number) { return uint64_t{1} << (number - 1); }
-
 std::string own_file(pid_t thread, const char* name) { return "/proc/" + std::to_string(thread) + "/" + name; }
 
 // A hexadecimal field of /proc/TID/status.
@@ -72,15 +70,23 @@ void Tracee::interrupt() const { ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr)
 
 void Tracee::detach() { ptrace(PTRACE_DETACH, id_, nullptr, static_cast<long>(std::exchange(signal, 0))); }
 
-// The kernel doesn't say what was blocked before. A mask with all but SIGTRAP is one that was filled as a whole.
-void Tracee::restore_signal_mask() const {
-  constexpr uint64_t kFew = signal_bit(SIGILL) | signal_bit(SIGABRT) | signal_bit(SIGBUS) | signal_bit(SIGFPE) |
-                            signal_bit(SIGSEGV) | signal_bit(SIGHUP) | signal_bit(SIGQUIT) | signal_bit(SIGPIPE);
+std::optional<uint64_t> Tracee::signal_mask() const {
   uint64_t mask = 0;
-  if (ptrace(PTRACE_GETSIGMASK, id_, sizeof(mask), &mask) != 0) return;
-  if ((mask & kFew) != kFew || (mask & signal_bit(SIGTRAP)) != 0) return;
-  mask |= signal_bit(SIGTRAP);
-  ptrace(PTRACE_SETSIGMASK, id_, sizeof(mask), &mask);
+  return ptrace(PTRACE_GETSIGMASK, id_, sizeof(mask), &mask) == 0 ? std::optional(mask) : std::nullopt;
+}
+
+void Tracee::set_signal_mask(uint64_t mask) const { ptrace(PTRACE_SETSIGMASK, id_, sizeof(mask), &mask); }
+
+void Tracee::restore_signal_mask(bool was_sent) {
+  const auto mask = signal_mask();
+  if (!mask || !blocked_before_trap(trap_mask, *mask)) return;
+  if ((*mask & signal_bit(SIGTRAP)) == 0) set_signal_mask(*mask | signal_bit(SIGTRAP));
+  if (was_sent) signal = SIGTRAP;  // the kernel puts it back, since it is blocked
+}
+
+void Tracee::read_trap_mask() {
+  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
+  trap_mask = TrapMask::of(mask_field(status, "\nSigBlk:\t"));
 }
 
 bool Tracee::has_ended() const {
@@ -121,6 +127,11 @@ bool Tracee::would_end_by(int number) const {
   }
   const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
   return ((mask_field(status, "\nSigCgt:\t") | mask_field(status, "\nSigIgn:\t")) & signal_bit(number)) == 0;
+}
+
+bool Tracee::ignores(int number) const {
+  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
+  return (mask_field(status, "\nSigIgn:\t") & signal_bit(number)) != 0;
 }
 
 bool Tracee::has_handler(int number) const {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "tracer/log_writer.h"
 #include "tracer/pending_calls.h"
 #include "tracer/spoken_names.h"
+#include "tracer/trap_signal.h"
 
 namespace heaptap::tracer {
 
@@ -56,8 +58,13 @@ class Tracee {
   void interrupt() const;
   void detach();
 
-  // A breakpoint in a thread that blocks SIGTRAP makes the kernel unblock it: blocks it again.
-  void restore_signal_mask() const;
+  // A breakpoint in a thread that blocks SIGTRAP makes the kernel unblock it: blocks it again. `was_sent`: the signal of that stop is
+  // one that a program has sent, and that waits until the thread unblocks it.
+  void restore_signal_mask(bool was_sent);
+  [[nodiscard]] std::optional<uint64_t> signal_mask() const;
+  void set_signal_mask(uint64_t mask) const;
+  // As /proc tells it, of a thread that may run.
+  void read_trap_mask();
   // A leader that has ended while other threads live.
   [[nodiscard]] bool has_ended() const;
   // It is about to be ended by what another thread did.
@@ -72,6 +79,7 @@ class Tracee {
   // Whether this signal, if it gets it now, ends the process.
   [[nodiscard]] bool would_end_by(int signal) const;
   [[nodiscard]] bool has_handler(int signal) const;
+  [[nodiscard]] bool ignores(int signal) const;
   [[nodiscard]] int last_processor() const;
 
   bool stopped = false;
@@ -79,10 +87,12 @@ class Tracee {
   bool may_be_making = false;   // it may have been in a system call that makes threads when it was seized, and still be
   bool may_be_in_call = false;  // of a watched function, whose beginning came before the breakpoints
   bool was_asked = false;       // to stop, only to see where it stands
-  bool group_stopped = false;   // by SIGSTOP and the like
-  bool at_end = false;          // it has come to its own end, with its memory and its registers as they were
-  bool left_in_kernel = false;  // detached as soon as it comes out of a system call, or the tracer ends
-  int signal = 0;               // that it was about to get
+  bool tells_action = false;    // it was asked to stop, so that SIGTRAP's action is learned
+  bool is_in_call_stop = false;  // in a system call, which goes on from there
+  bool group_stopped = false;    // by SIGSTOP and the like
+  bool at_end = false;           // it has come to its own end, with its memory and its registers as they were
+  bool left_in_kernel = false;   // detached as soon as it comes out of a system call, or the tracer ends
+  int signal = 0;                // that it was about to get
   uint64_t met_address =
       0;  // of the breakpoint that it stands behind: the instruction there is still to be executed; 0: none
   uint64_t bare_address = 0;  // where a breakpoint was taken out until its next stop, so that it faults there; 0: none
@@ -93,6 +103,14 @@ class Tracee {
   // It stops at system calls while a handler runs that interrupted a watched call: so its end is seen. So many more of them:
   // one that was left by a jump doesn't end.
   unsigned system_calls_left = 0;
+
+  TrapMask trap_mask;
+  // A SIGTRAP of the program's that is to come once more, as it was, after something was done for it; and the mask that it finds then.
+  struct Replay {
+    siginfo_t reason;
+    uint64_t mask;
+  };
+  std::optional<Replay> replay;
 
   base::AddressRange alternate_stack;  // of its signal handlers; empty: none is known
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
+#include <tuple>
 #include <utility>
 
 #include "tracer/call_observer.h"
@@ -76,12 +77,21 @@ void Tracer::watch() {
     look_after_heaptap();
     look_after_attached();
     if (!early_.empty() || !ended_clone_parents_.empty()) adopt_orphans();
+    leave_what_waits();
   }
-  const pid_t id = waitpid(-1, &answered_status_, __WALL);
+  pid_t id = 0;
+  if (!unanswered_.empty()) {
+    std::tie(id, answered_status_) = unanswered_.front();
+    unanswered_.pop_front();
+  } else {
+    id = waitpid(-1, &answered_status_, __WALL);
+  }
   if (id > 0) {
     answered_ = id;
     answer(id, answered_status_);
     answered_ = 0;
+    const auto known = threads_.find(id);
+    if (known != threads_.end() && waits_in_vain(known->second->process())) leave_what_waits();
   } else if (errno == ECHILD && !closing_) {
     pause();  // the bell's signal ends it
   }
@@ -96,6 +106,7 @@ void Tracer::answer(pid_t id, int status) {
   if (known == threads_.end()) return stopped_early(id, status);
   Tracee& thread = *known->second;
   thread.stopped = true;
+  thread.is_in_call_stop = (event != 0 && event != PTRACE_EVENT_STOP) || signal == (SIGTRAP | kSystemCall);
   thread.met_address = 0;
   thread.may_be_making = false;
   thread.question = {};
@@ -122,6 +133,7 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
       thread.is_new = false;
       return begin_child(thread);
     }
+    if (std::exchange(thread.tells_action, false) && !thread.group_stopped) return tell_trap_action(thread);
     if (std::exchange(thread.was_asked, false)) restart_call(thread);
     if (thread.process().is_stopping) return check_held(thread.process());
   }
@@ -131,6 +143,7 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
 void Tracer::answer_trap(Tracee& thread) {
   TracedProcess& process = thread.process();
   arch::RegisterImage registers;
+  if (thread.replay) return play_again(thread);
   if (!thread.read_registers(registers)) return;  // it was killed: its end is to come
   if (process.space == nullptr || !process.space->cpu().runs(registers)) return answer_signal(thread, SIGTRAP);
   const arch::Cpu& cpu = process.space->cpu();
@@ -138,12 +151,15 @@ void Tracer::answer_trap(Tracee& thread) {
   const Site* site = breakpoints.find(cpu.breakpoint_address(registers));
   const bool is_planted = site != nullptr && site->planted;
   const bool is_stale = site != nullptr && !is_planted;
-  const TrapOwner owner = owner_of({.code = trap_code(thread.id()),
+  const int code = trap_code(thread.id());
+  const TrapOwner owner = owner_of({.code = code,
                                     .is_behind_site = site != nullptr,
                                     .is_planted = is_planted,
+                                    .is_blocked = thread.trap_mask.blocks,
                                     .is_breakpoint = is_stale && breakpoints.is_breakpoint_at(site->address)});
   if (owner == TrapOwner::kProgram) return answer_signal(thread, SIGTRAP);
-  thread.restore_signal_mask();
+  thread.restore_signal_mask(is_sent(code));
+  process.trap_action.met_breakpoint();
   cpu.set_program_counter(registers, site->address);
   // When it leaves, the instruction is there again.
   if (owner == TrapOwner::kSite && process.phase != Phase::kLeaving) {
@@ -158,6 +174,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   affinity_.follow(thread);
   TracedProcess& process = thread.process();
   AddressSpace& space = *process.space;
+  space.memory().note_stack_pointer(space.cpu().stack_pointer(registers));
   CallObserver observer(space, thread, registers);
   bool waits = false;
   if (site.is_change_notice) {
@@ -179,6 +196,10 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
       waits = answer_exit_call(thread, site, registers);
     } else if (watch == Watch::kStack) {
       observer.sets_alternate_stack();
+    } else if (watch == Watch::kAction) {
+      sets_action(thread, registers);
+    } else if (watch == Watch::kMask) {
+      sets_mask(thread, registers);
     } else if (watch == Watch::kSpoken) {
       observer.spoke(site);
     } else if (watch == Watch::kClone) {
@@ -292,6 +313,7 @@ bool Tracer::is_report_request(const Tracee& thread, int signal) const {
 
 void Tracer::answer_signal(Tracee& thread, int signal) {
   if (is_report_request(thread, signal)) return resume(thread);
+  if (signal == SIGTRAP && answer_program_trap(thread)) return;
   thread.signal = signal;
   TracedProcess& process = thread.process();
   if (process.phase == Phase::kTraced && !process.is_vfork_child) {

@@ -66,6 +66,19 @@ class Tracer {
   static void plant_again(Tracee& thread);
   void resume(Tracee& thread);
 
+  // SIGTRAP as the program has it: tracer_traps.cc.
+  bool answer_program_trap(Tracee& thread);
+  void play_again(Tracee& thread);
+  void sets_action(Tracee& thread, const arch::RegisterImage& registers);
+  static void sets_mask(Tracee& thread, const arch::RegisterImage& registers);
+  bool restore_trap_action(Tracee& thread);
+  void learn_trap_action(Tracee& thread);
+  [[nodiscard]] bool awaits_trap_action(TracedProcess& process);
+  bool call_for_action(Tracee& thread, bool restores);
+  void tell_trap_action(Tracee& thread);
+  bool pays_before_leaving(Tracee& thread);
+  static TrapAction trap_action_after_exec(const TrapAction& before);
+
   // What heaptap says, and what becomes of processes: tracer_processes.cc.
   void read_packets();
   void obey(Packet& packet);
@@ -126,6 +139,8 @@ class Tracer {
   // Letting go, and holding for a scan: tracer_leaving.cc.
   void leave(TracedProcess& process, Left::Reason reason);
   void leave_vfork_children(const TracedProcess& process, Left::Reason reason);
+  static bool waits_in_vain(const TracedProcess& process);
+  void leave_what_waits();
   void leave_all(Left::Reason reason = Left::Reason::kDetached);
   void run_out_of_time();
   void break_off(const char* why);
@@ -165,6 +180,7 @@ class Tracer {
   std::vector<std::unique_ptr<char[]>> reserve_;
   pid_t answered_ = 0;  // whose stop is being answered; 0: nobody's
   int answered_status_ = 0;
+  std::deque<std::pair<pid_t, int>> unanswered_;  // ends that were seen while something else was waited for
   bool broke_off_ = false;
   bool closing_ = false;  // heaptap is gone, or wants no more
   TracedProcess::Clock::time_point closing_since_{};

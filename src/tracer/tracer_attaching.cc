@@ -137,6 +137,7 @@ void Tracer::begin_when_all_are_seized(TracedProcess& process) {
     if (threads_of(process).size() == threads.size()) break;
     stop_clone_parents(process);
   }
+  if (is_attached && awaits_trap_action(process)) return;
   if (is_attached) attach_vfork_children(process);
   begin(process);
 }
@@ -163,7 +164,10 @@ void Tracer::begin(TracedProcess& process) {
   // Breakpoints come one after the other, and what is under way has none behind it that tells what it is: that holds for one
   // call of each thread, since then it waits until all breakpoints are there.
   if (process.reason == LogWanted::Reason::kAttach) {
-    for (Tracee* thread : threads_of(process)) thread->may_be_in_call = true;
+    for (Tracee* thread : threads_of(process)) {
+      thread->may_be_in_call = true;
+      thread->read_trap_mask();
+    }
   }
   process.space->start(std::move(process.log));
   adapt_ticks();

@@ -44,8 +44,11 @@ void Tracer::answer_child(Tracee& clone_parent, int event) {
 }
 
 void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
-  if (threads_.contains(id)) return;
   TracedProcess& process = clone_parent.process();
+  if (const auto known = threads_.find(id); known != threads_.end()) {
+    if (known->second->process().id == process.id) known->second->trap_mask = clone_parent.trap_mask;
+    return;
+  }
   const auto status = process::read_thread_status(id);
   if (!status || status->tracer != getpid()) {  // it has ended, or was detached
     early_.erase(id);
@@ -57,6 +60,7 @@ void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
   } else {
     TracedProcess& added = add_process(status->process, process.id, process.phase);
     added.is_vfork_child = share_memory(clone_parent.id(), id, event);
+    added.trap_action = process.trap_action;
     if (added.is_vfork_child) {
       added.space = process.space;
     } else {
@@ -65,6 +69,7 @@ void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
     child = &add_thread(id, added);
   }
   child->is_new = true;
+  child->trap_mask = clone_parent.trap_mask;
   const auto early = early_.extract(id);
   if (!early.empty()) answer(id, early.mapped().status);
 }
@@ -212,6 +217,12 @@ void Tracer::answer_exec(pid_t id) {
   for (Tracee* thread : threads_of(*process)) forget_thread(thread->id());
   Tracee& thread = add_thread(id, *process);
   thread.stopped = true;
+  thread.is_in_call_stop = true;
+  process->trap_action = trap_action_after_exec(process->trap_action);
+  if (!process->trap_action.is_owed && thread.ignores(SIGTRAP)) {
+    process->trap_action = TrapAction::of(reinterpret_cast<uintptr_t>(SIG_IGN));
+  }
+  thread.read_trap_mask();
   leave_memory(*process);
   const bool was_recorded = process->was_recorded;
   const bool starts = process->phase == Phase::kBeforeExec;

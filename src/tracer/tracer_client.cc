@@ -1,11 +1,13 @@
 #include "tracer/tracer_client.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <thread>
 
 #include "base/unique_fd.h"
 #include "model/note_code.h"
@@ -15,6 +17,11 @@
 
 namespace heaptap::tracer {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+// The tracer itself is done in half of that, unless it can't go on at all.
+constexpr std::chrono::seconds kLongestAnswer{10};
+constexpr std::chrono::seconds kLongestEnd{6};
 
 std::optional<TracerMessage> message_of(Packet& packet) {
   const PacketHeader& header = packet.header;
@@ -59,10 +66,12 @@ struct TracerClient::State {
     send_packet(socket.get(), packet, true);
   }
 
-  // The next packet of one of these kinds about this process; what else comes is kept. None: the tracer is gone.
+  // The next packet of one of these kinds about this process; what else comes is kept. None: the tracer is gone, or doesn't answer.
   std::optional<Packet> await(pid_t process, std::initializer_list<PacketKind> kinds) {
+    const Clock::time_point end = Clock::now() + kLongestAnswer;
     while (!closed) {
-      auto packet = receive_packet(socket.get(), true, closed);
+      auto packet = receive_packet(socket.get(), false, closed);
+      if (!packet && !closed && !wait_for_packet(end)) break;
       if (!packet) continue;
       for (const PacketKind kind : kinds) {
         if (packet->header.kind == kind && packet->header.process == process) return packet;
@@ -70,6 +79,17 @@ struct TracerClient::State {
       if (auto message = message_of(*packet)) waiting.push_back(std::move(*message));
     }
     return std::nullopt;
+  }
+
+  [[nodiscard]] bool wait_for_packet(Clock::time_point end) const {
+    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    pollfd waits{socket.get(), POLLIN, 0};
+    return rest.count() > 0 && poll(&waits, 1, static_cast<int>(rest.count())) != 0;
+  }
+
+  [[nodiscard]] base::Error no_answer() const {
+    if (closed) return base::make_error("the tracer has ended");
+    return base::make_error("the tracer (process {}) doesn't answer", guardian);
   }
 };
 
@@ -91,7 +111,10 @@ TracerClient::TracerClient(std::unique_ptr<State> state) : state_(std::move(stat
 
 TracerClient::~TracerClient() {
   state_->socket.reset();  // it detaches from everything, then ends
-  waitpid(state_->guardian, nullptr, 0);
+  // One that can't yet (what it traces is frozen) does so when it can, without us.
+  const Clock::time_point end = Clock::now() + kLongestEnd;
+  constexpr std::chrono::milliseconds kPause{2};
+  while (waitpid(state_->guardian, nullptr, WNOHANG) == 0 && Clock::now() < end) std::this_thread::sleep_for(kPause);
 }
 
 pid_t TracerClient::process() const { return state_->guardian; }
@@ -119,7 +142,7 @@ std::optional<TracerMessage> TracerClient::receive() {
 base::Result<> TracerClient::attach_before_exec(pid_t process) {
   state_->tell(PacketKind::kAttachBeforeExec, process);
   const auto answer = state_->await(process, {PacketKind::kReady, PacketKind::kNotReady});
-  if (!answer) return base::fail("the tracer has ended");
+  if (!answer) return std::unexpected(state_->no_answer());
   if (answer->header.kind == PacketKind::kNotReady) return std::unexpected(base::Error{answer->text});
   return {};
 }
@@ -164,7 +187,8 @@ base::Result<process::StoppedProcess> TracerClient::hold(pid_t process) {
                                            [&state, process] { state.tell(PacketKind::kRelease, process); });
     }
   }
-  return base::fail("the tracer has ended");
+  if (!state.closed) state.tell(PacketKind::kRelease, process);  // whenever it comes to that
+  return std::unexpected(state.no_answer());
 }
 
 }  // namespace heaptap::tracer

@@ -1,6 +1,7 @@
 // Letting processes go as they were, and holding them for a leak scan.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -45,9 +46,19 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   process.phase = Phase::kLeaving;
   process.log = nullptr;
   process.ending = nullptr;
-  for (Tracee* thread : threads_of(process)) {
+  const std::vector<Tracee*> threads = threads_of(process);
+  // Somebody has to stand still for what breakpoints have taken away.
+  const auto is_still = [](const Tracee* thread) { return thread->stopped && !thread->group_stopped; };
+  const bool is_owed = process.trap_action.is_owed && std::ranges::none_of(threads, is_still);
+  const auto sleeper = std::ranges::find_if(threads, [is_owed](const Tracee* thread) {
+    const auto status = is_owed ? process::read_thread_status(thread->id()) : std::nullopt;
+    return status && status->state == 'S' && !thread->is_new;
+  });
+  for (Tracee* thread : threads) {
     if (thread->stopped) {
       let_go(*thread);
+    } else if (sleeper != threads.end() && thread == *sleeper) {
+      thread->interrupt();
     } else if (thread->has_ended() ||  // a leader, whose end is told when the others have ended
                (!thread->is_new && !thread->group_stopped && thread->waits_in_kernel() &&
                 !(had_breakpoints && is_making(*thread)))) {
@@ -73,6 +84,25 @@ void Tracer::leave_vfork_children(const TracedProcess& process, Left::Reason rea
   }
   for (const pid_t id : vfork_children) {
     if (TracedProcess* vfork_child = find_process(id)) leave(*vfork_child, reason);
+  }
+}
+
+// Whoever has to bring a page of its memory (a file system, or a program that fills it) doesn't: maybe because it is held by us.
+bool Tracer::waits_in_vain(const TracedProcess& process) {
+  return process.space != nullptr && process.phase == Phase::kTraced && process.space->memory().has_given_up();
+}
+
+void Tracer::leave_what_waits() {
+  std::vector<pid_t> ids;
+  for (const auto& [id, process] : processes_) {
+    if (waits_in_vain(*process)) ids.push_back(id);
+  }
+  for (const pid_t id : ids) {
+    TracedProcess* process = find_process(id);
+    if (process == nullptr) continue;
+    note(id, {.kind = model::NoteKind::kTracerBrokeOff,
+              .name = "a page of its memory, which another program or a file system has to bring, didn't come"});
+    leave(*process, Left::Reason::kFailed);
   }
 }
 
@@ -140,6 +170,7 @@ void Tracer::let_go(Tracee& thread) {
     thread.go_on();
     return thread.interrupt();
   }
+  if (pays_before_leaving(thread)) return;
   if (process.space != nullptr) restart_call(thread);
   thread.detach();
   forget_thread(thread.id());

@@ -9,6 +9,8 @@ namespace heaptap::arch::x86 {
 namespace {
 
 constexpr uint8_t kBreakpoint[] = {0xcc};
+constexpr uint8_t kSystemCall64[] = {0x0f, 0x05};  // syscall
+constexpr uint8_t kSystemCall32[] = {0xcd, 0x80};  // int 0x80
 
 }  // namespace
 
@@ -152,5 +154,27 @@ bool CommonCpu::makes_tasks(uint64_t system_call) const {
   if (layout_.word_bytes == 8) return (system_call >= 56 && system_call <= 58) || system_call == kClone3;
   return system_call == 2 || system_call == 120 || system_call == 190 || system_call == kClone3;
 }
+
+bool CommonCpu::is_in_system_call(const RegisterImage& registers) const {
+  const uint64_t sign = uint64_t{1} << (layout_.word_bytes * 8 - 1);
+  return (word(registers, layout_.system_call) & sign) == 0;
+}
+
+std::span<const uint8_t> CommonCpu::system_call_instruction() const {
+  return layout_.word_bytes == 8 ? std::span<const uint8_t>(kSystemCall64) : std::span<const uint8_t>(kSystemCall32);
+}
+
+void CommonCpu::set_system_call(RegisterImage& registers, uint64_t instruction, uint64_t number,
+                                std::span<const uint64_t, 4> arguments) const {
+  constexpr uint8_t kArguments64[] = {7, 6, kDx, 10};   // rdi, rsi, rdx, r10
+  constexpr uint8_t kArguments32[] = {3, kCx, kDx, 6};  // ebx, ecx, edx, esi
+  const uint8_t* const places = layout_.word_bytes == 8 ? kArguments64 : kArguments32;
+  for (size_t i = 0; i < arguments.size(); ++i) set_word(registers, layout_.general[places[i]], arguments[i]);
+  set_result(registers, number);
+  set_word(registers, layout_.system_call, ~uint64_t{0});  // none was interrupted
+  set_program_counter(registers, instruction);
+}
+
+uint64_t CommonCpu::signal_action_call() const { return layout_.word_bytes == 8 ? 13 : 174; }
 
 }  // namespace heaptap::arch::x86

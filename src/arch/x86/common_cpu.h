@@ -52,6 +52,12 @@ class CommonCpu : public Cpu {
   bool ends_all_threads(const RegisterImage& registers) const final;
   bool makes_tasks(uint64_t system_call) const final;
 
+  bool is_in_system_call(const RegisterImage& registers) const final;
+  std::span<const uint8_t> system_call_instruction() const final;
+  void set_system_call(RegisterImage& registers, uint64_t instruction, uint64_t number,
+                       std::span<const uint64_t, 4> arguments) const final;
+  uint64_t signal_action_call() const final;
+
  protected:
   constexpr CommonCpu(Mode mode, const ImageLayout& layout) : mode_(mode), layout_(layout) {}
   ~CommonCpu() = default;

@@ -68,5 +68,16 @@ TEST(TrapTest, StepsAndWatchedInstructionsAreTheProgramsOwn) {
   });
 }
 
+TEST(TrapTest, WhatWaitedBehindAMaskComesInABreakpointsPlace) {
+  TrapFacts facts{.code = SI_TKILL, .is_behind_site = true, .is_planted = true, .is_blocked = true};
+  EXPECT_EQ(owner_of(facts), TrapOwner::kSite);
+  facts.is_blocked = false;
+  EXPECT_EQ(owner_of(facts), TrapOwner::kProgram);
+  facts = {.code = TRAP_TRACE, .is_behind_site = true, .is_planted = true, .is_blocked = true};
+  EXPECT_EQ(owner_of(facts), TrapOwner::kProgram);
+  facts = {.code = SI_USER, .is_behind_site = false, .is_planted = false, .is_blocked = true};
+  EXPECT_EQ(owner_of(facts), TrapOwner::kProgram);
+}
+
 }  // namespace
 }  // namespace heaptap::tracer

@@ -1,0 +1,94 @@
+"""Programs in a frozen control group, as containers are when they are paused: heaptap says so, and ends."""
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import heaptap_test
+from attach_test import Attached, wait_for_status
+from heaptap_test import built, heaptap
+from waiting import wait_for
+
+MOUNTS = pathlib.Path("/proc/self/mountinfo").read_text()
+
+
+def mounted(pattern):
+    found = re.search(rf"^\S+ \S+ \S+ / (\S+) .* - {pattern}$", MOUNTS, re.MULTILINE)
+    return pathlib.Path(found[1]) if found else None
+
+
+@unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+class Frozen(heaptap_test.TestCase):
+    def group(self, mount, file):
+        if mount is None:
+            self.skipTest("no such freezer is mounted")
+        group = mount / f"heaptap-test-{self.id().rpartition('.')[2]}"
+        try:
+            group.mkdir(exist_ok=True)
+        except OSError as error:
+            self.skipTest(f"no group can be made: {error}")
+        self.addCleanup(self.remove, group)
+        self.switch = group / file
+        if not self.switch.exists():
+            self.skipTest("the groups have no freezer")
+        self.program = subprocess.Popen([built("busy")], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.addCleanup(self.program.communicate)
+        self.addCleanup(heaptap_test.end, self.program)
+        (group / "cgroup.procs").write_text(str(self.program.pid))
+        self.addCleanup(self.thaw)
+        return group
+
+    @staticmethod
+    def remove(group):
+        wait_for("the group is empty", lambda: not (group / "cgroup.procs").read_text())
+        group.rmdir()
+
+    def thaw(self):
+        self.switch.write_text("0" if self.switch.name == "cgroup.freeze" else "THAWED")
+
+    def freeze(self, group):
+        if self.switch.name == "cgroup.freeze":
+            self.switch.write_text("1")
+            wait_for("it is frozen", lambda: "frozen 1" in (group / "cgroup.events").read_text())
+        else:
+            self.switch.write_text("FROZEN")
+            wait_for("it is frozen", lambda: self.switch.read_text() == "FROZEN\n")
+
+    def test_what_cannot_be_stopped_is_refused(self):
+        group = self.group(mounted(r"cgroup \S+ \S*\bfreezer\b\S*"), "freezer.state")
+        self.freeze(group)
+        outcome = heaptap("attach", "-o", self.trace, self.program.pid)
+        self.assertEqual(outcome.status, 125, str(outcome))
+        self.assertIn(b"is frozen", outcome.stderr)
+        self.thaw()
+        wait_for_status(self.program.pid, "TracerPid", "0")
+
+    def test_frozen_while_it_is_recorded_it_does_not_keep_heaptap(self):
+        group = self.group(mounted(r"cgroup \S+ \S*\bfreezer\b\S*"), "freezer.state")
+        attached = Attached(self, "--no-leak-scan", "-o", self.trace, self.program.pid)
+        self.freeze(group)
+        attached.process.send_signal(signal.SIGINT)
+        time.sleep(0.1)  # two of the same signal are one, if the first wasn't taken yet
+        attached.process.send_signal(signal.SIGINT)
+        outcome = attached.wait()
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.thaw()
+        wait_for_status(self.program.pid, "TracerPid", "0")  # once it can be
+        self.assertIsNone(self.program.poll())
+
+    def test_one_that_can_be_stopped_all_the_same_is_recorded(self):
+        group = self.group(mounted("cgroup2 .*"), "cgroup.freeze")
+        self.freeze(group)
+        attached = Attached(self, "-o", self.trace, self.program.pid)
+        outcome = attached.stop()
+        self.assertEqual(outcome.status, 0, str(outcome))
+        wait_for_status(self.program.pid, "TracerPid", "0")
+
+
+if __name__ == "__main__":
+    unittest.main()

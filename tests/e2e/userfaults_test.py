@@ -1,0 +1,82 @@
+"""A program that fills its memory itself (userfaultfd) and allocates to do so: whatever heaptap does with it, it goes on, and each page is
+asked for once."""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import heaptap_test
+from attach_test import Attached
+from heaptap_test import HEAPTAP, built, heaptap, summary
+
+
+class Userfaults(heaptap_test.TestCase):
+    rounds = 4
+
+    def start(self, *before):
+        program = subprocess.Popen([*before, built("userfault_server"), "asked", str(self.rounds)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, program)
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        return program
+
+    @staticmethod
+    def end(program):
+        heaptap_test.end(program)
+        program.communicate()
+
+    def step(self, program):
+        program.stdin.write("go\n")
+        program.stdin.flush()
+        return program.stdout.readline()
+
+    def run_to_end(self, program, rounds):
+        for _ in range(rounds - 1):
+            self.assertEqual(self.step(program), "ready\n")
+        self.assertEqual(self.step(program), f"sum {self.rounds}\n")
+        self.assertEqual(program.wait(timeout=heaptap_test.TIMEOUT_S), 0)
+
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_attached_to_it_goes_on_before_and_after(self):
+        program = self.start()
+        attached = Attached(self, "-o", self.trace, program.pid)
+        self.assertEqual(self.step(program), "ready\n")
+        self.assertEqual(self.step(program), "ready\n")
+        outcome = attached.stop()
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.run_to_end(program, self.rounds - 2)
+        self.assertEqual(summary(self.trace)["totals"]["allocations"], 2)
+
+    def scanned_while_it_runs(self, *options):
+        program = self.start(HEAPTAP, "run", "-q", *options, "-o", self.trace, "--")
+        self.assertEqual(self.step(program), "ready\n")
+        for _ in range(2):
+            outcome = heaptap("leaks", program_of(program.pid))
+            self.assertEqual(outcome.status, 0, str(outcome))
+        self.run_to_end(program, self.rounds - 1)
+
+    def test_looked_at_for_leaks_it_goes_on(self):
+        self.scanned_while_it_runs()
+
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_looked_at_for_leaks_by_ptrace_it_goes_on(self):
+        self.scanned_while_it_runs("--via", "ptrace")
+
+
+def program_of(heaptap_pid):
+    """What this heaptap has started."""
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().split(b"\0")[0]
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if parent == heaptap_pid and command.endswith(b"userfault_server"):
+            return int(process.name)
+    raise AssertionError("it has started nothing")
+
+
+if __name__ == "__main__":
+    unittest.main()
