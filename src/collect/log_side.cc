@@ -26,6 +26,15 @@ model::ExitStatus exit_said_by(const wire::ExitNotice& notice) {
   return exit;
 }
 
+// Whether there are stacks without their outermost frames.
+bool cuts_stacks(const log::LogParts& log) {
+  const size_t count = std::min<size_t>(log.header.node_count.load(std::memory_order_relaxed), log.nodes.size());
+  return std::ranges::any_of(log.nodes.first(count), [](const wire::StackNode& node) {
+    return wire::node_parent(node.load(std::memory_order_relaxed)) ==
+           static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
+  });
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<LogSide>> LogSide::create(const log::LogOptions& options, const model::Capture& capture) {
@@ -124,6 +133,10 @@ void LogSide::note_no_room(model::Capture& capture) const {
   }
   if (const uint32_t count = log.module_overflow.load(std::memory_order_relaxed); count > 0) {
     notes.push_back({.kind = NoteKind::kModulesLeftOut, .numbers = {count}});
+  }
+  if (log_->parts().depth_limit == 0 && cuts_stacks(log_->parts())) {
+    notes.push_back(
+        {.kind = NoteKind::kStacksCut, .numbers = {wire::kWholeFrames, wire::kFewestOfDeeper, wire::kMostOfDeeper}});
   }
   if (log.node_count.load(std::memory_order_relaxed) >= log_->parts().nodes.size()) {
     notes.push_back({NoteKind::kStackTableFull});
