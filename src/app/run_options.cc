@@ -58,7 +58,7 @@ void add_processes(OptionSet& set, RunWords& words, RunOptions& options) {
 void add_recording(OptionSet& set, RunWords& words, RunOptions& options) {
   set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
   set.flag("--force", options.force, "Overwrite the file if it exists");
-  set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all)");
+  set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all, but of very deep ones)");
   set.flag("-f,--follow-fork", options.follow_fork,
            "Trace child processes too, also those that execute another program");
   set.flag("--no-follow-fork", words.no_follow_fork, "Don't trace child processes");

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "collect/exec_notes.h"
-#include "process/memory_room.h"
 
 namespace heaptap::collect {
 namespace {
@@ -26,6 +25,15 @@ model::ExitStatus exit_said_by(const wire::ExitNotice& notice) {
   return exit;
 }
 
+// Whether there are stacks without their outermost frames.
+bool cuts_stacks(const log::LogParts& log) {
+  const size_t count = std::min<size_t>(log.header.node_count.load(std::memory_order_relaxed), log.nodes.size());
+  return std::ranges::any_of(log.nodes.first(count), [](const wire::StackNode& node) {
+    return wire::node_parent(node.load(std::memory_order_relaxed)) ==
+           static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
+  });
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<LogSide>> LogSide::create(const log::LogOptions& options, const model::Capture& capture) {
@@ -36,14 +44,16 @@ base::Result<std::unique_ptr<LogSide>> LogSide::create(const log::LogOptions& op
 
 LogSide::LogSide(std::unique_ptr<log::LogMemory> log, const model::Capture& capture)
     : log_(std::move(log)),
+      room_(static_cast<pid_t>(capture.pid), uint64_t{log_->parts().start_chunks} * wire::kChunkBytes),
       totals_(log_->parts()),
       stream_(log_->parts(), totals_,
               {.process = static_cast<pid_t>(capture.pid), .has_agent = capture.via == "agent"}),
       start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
-  stream_.reader().set_may_grow([process = static_cast<pid_t>(capture.pid)](uint64_t bytes) {
-    constexpr uint64_t kShare = 4;  // of what is left, for the log
-    return bytes <= process::free_memory_for(process) / kShare;
-  });
+  constexpr uint32_t kFirstBytes = 1u << 20;
+  constexpr uint32_t kFirstBytesForBursts = 4u << 20;  // where events are dropped that come before there is more
+  const uint32_t first = log_->parts().writers_wait ? kFirstBytes : kFirstBytesForBursts;
+  stream_.reader().borrow_from(room_, log::ChunkMemory(log_->parts().chunks, log_->is_sparse()),
+                               first / wire::kChunkBytes);
 }
 
 uint64_t LogSide::elapsed_ns() const { return base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_; }
@@ -124,6 +134,10 @@ void LogSide::note_no_room(model::Capture& capture) const {
   }
   if (const uint32_t count = log.module_overflow.load(std::memory_order_relaxed); count > 0) {
     notes.push_back({.kind = NoteKind::kModulesLeftOut, .numbers = {count}});
+  }
+  if (log_->parts().depth_limit == 0 && cuts_stacks(log_->parts())) {
+    notes.push_back(
+        {.kind = NoteKind::kStacksCut, .numbers = {wire::kWholeFrames, wire::kFewestOfDeeper, wire::kMostOfDeeper}});
   }
   if (log.node_count.load(std::memory_order_relaxed) >= log_->parts().nodes.size()) {
     notes.push_back({NoteKind::kStackTableFull});

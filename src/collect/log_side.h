@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collect/log_room.h"
 #include "collect/mapped_stream.h"
 #include "collect/totals_collector.h"
 #include "log/log_memory.h"
@@ -53,6 +54,7 @@ class LogSide {
   void note_what_no_agent_saw(model::Capture& capture, const Seen& seen) const;
 
   std::unique_ptr<log::LogMemory> log_;
+  SharedLogRoom room_;
   TotalsCollector totals_;
   MappedStream stream_;
   uint64_t start_monotonic_ns_;

@@ -219,7 +219,8 @@ base::Result<std::unique_ptr<LogMemory>> LogMemory::create(const LogOptions& opt
   const auto failure = [] { return base::fail("can't make the memory for the log: {}", base::reason_of(errno)); };
   Sizes sizes = sizes_for(options);
   base::UniqueFd descriptor(memfd_create(kLogName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (descriptor) {
+  const bool is_sparse = static_cast<bool>(descriptor);
+  if (is_sparse) {
     // Who shares it may write into it, but not make it shorter under our hands.
     constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     const auto size = static_cast<off_t>(total_of(sizes));
@@ -233,7 +234,7 @@ base::Result<std::unique_ptr<LogMemory>> LogMemory::create(const LogOptions& opt
   if (memory == MAP_FAILED) return failure();
   auto* header = static_cast<wire::LogHeader*>(memory);
   lay_out(*header, sizes, options);
-  return std::unique_ptr<LogMemory>(new LogMemory(std::move(descriptor), header, bytes));
+  return std::unique_ptr<LogMemory>(new LogMemory(std::move(descriptor), header, bytes, is_sparse));
 }
 
 LogMemory::~LogMemory() { munmap(header_, bytes_); }

@@ -41,17 +41,20 @@ class LogMemory {
   [[nodiscard]] wire::LogHeader& header() const { return *header_; }
   [[nodiscard]] const LogParts& parts() const { return parts_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  // Of the chunks' pages; see ChunkMemory.
+  [[nodiscard]] bool is_sparse() const { return is_sparse_; }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   // Once the agent has been given it.
   void close_descriptor() { descriptor_.reset(); }
 
  private:
-  LogMemory(base::UniqueFd descriptor, wire::LogHeader* header, uint64_t bytes)
-      : descriptor_(std::move(descriptor)), header_(header), bytes_(bytes), parts_(*header) {}
+  LogMemory(base::UniqueFd descriptor, wire::LogHeader* header, uint64_t bytes, bool is_sparse)
+      : descriptor_(std::move(descriptor)), header_(header), bytes_(bytes), is_sparse_(is_sparse), parts_(*header) {}
 
   base::UniqueFd descriptor_;
   wire::LogHeader* header_;
   uint64_t bytes_;
+  bool is_sparse_;
   const LogParts parts_;
 };
 

@@ -32,6 +32,7 @@ LogParts::LogParts(wire::LogHeader& log)
       writers_wait(log.overflow_policy == wire::OverflowPolicy::kWait),
       overflow_wait_ms(log.overflow_wait_ms),
       start_chunks(std::min(log.start_chunks, log.chunk_count)),
+      depth_limit(log.depth_limit),
       slots(part<wire::StreamSlot>(log, log.slots_offset, log.slot_count)),
       modules(part<const uint8_t>(log, log.modules_offset, log.modules_capacity)),
       codes(part<const wire::CodeEntry>(log, log.codes_offset, log.code_capacity)),

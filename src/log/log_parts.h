@@ -30,6 +30,7 @@ struct LogParts {
   bool writers_wait;          // where the log is full
   uint32_t overflow_wait_ms;  // at most
   uint32_t start_chunks;      // that may be used from the start
+  uint32_t depth_limit;       // 0: none was asked for
   std::span<wire::StreamSlot> slots;
   std::span<const uint8_t> modules;
   std::span<const wire::CodeEntry> codes;

@@ -121,7 +121,9 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   merge(events, std::min(busy_until, unread_until));
   complete_until_ = std::min({busy_until, unread_until, settled_});
   settle_active();
+  written_lately_ += bytes_read_;
   const bool has_grown = !last && grow();
+  if (!last && !has_grown) withdraw_unused();
   if (freed_ > 0 || has_grown) {
     log_.chunks_returned.fetch_add(1, std::memory_order_release);
     futex_wake(log_.chunks_returned);
@@ -129,22 +131,119 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   return bytes_read_;
 }
 
-// Twice as many where the writers would soon have to wait, or where few are left beside those that threads keep while they live.
-uint64_t LogReader::wanted_chunks() const {
+// Twice as many where the writers would soon have to wait, or where few are left beside those that threads keep while they live. And
+// room for what they write in a second: so long this side may have to wait for a disk.
+uint32_t LogReader::wanted_chunks(bool& for_threads) const {
+  const uint32_t usable = usable_chunks();
   const uint64_t used = log_.used_chunks.load(std::memory_order_relaxed);
-  const bool is_full = writers_wait_ && used >= usable_chunks_ - usable_chunks_ / 4;
-  const bool is_taken = uint64_t{stream_count_} + start_chunks_ / 4 >= usable_chunks_;
-  return std::min<uint64_t>(is_full || is_taken ? uint64_t{usable_chunks_} * 2 : usable_chunks_, chunk_count_);
+  for_threads = uint64_t{stream_count_} + std::min(start_chunks_ / 4, usable / 2) >= usable;
+  const bool is_full =
+      used >= usable - usable / 4 || (lender_ != nullptr && written_lately_ / wire::kChunkBytes >= usable);
+  if (!for_threads && !is_full) return usable;
+  const uint32_t most = for_threads ? chunk_count_ : start_chunks_;
+  return std::max(usable, static_cast<uint32_t>(std::min<uint64_t>(uint64_t{usable} * 2, most)));
 }
 
 // The log's memory is sparse: growing is the permission to use more of it.
 bool LogReader::grow() {
-  const uint64_t wanted = wanted_chunks();
-  if (wanted <= usable_chunks_) return false;
-  if (may_grow_ && !may_grow_((wanted - usable_chunks_) * wire::kChunkBytes)) return false;
-  usable_chunks_ = static_cast<uint32_t>(wanted);
+  bool for_threads = false;
+  uint32_t more = wanted_chunks(for_threads) - usable_chunks();
+  if (more == 0) return false;
+  if (lender_ != nullptr) {
+    more = static_cast<uint32_t>(lender_->lend(uint64_t{more} * wire::kChunkBytes, for_threads) / wire::kChunkBytes);
+  }
+  const uint32_t added = add_chunks(more);
+  if (added < more && lender_ != nullptr) lender_->take_back(uint64_t{more - added} * wire::kChunkBytes);
+  return added > 0;
+}
+
+// Those that were withdrawn, then others. Gives how many these are.
+uint32_t LogReader::add_chunks(uint32_t count) {
+  uint32_t added = 0;
+  while (added < count && !withdrawn_.empty()) {
+    const uint32_t index = withdrawn_.back();
+    if (memory_ && !memory_->make(index, 1)) return added;
+    withdrawn_.pop_back();
+    chunk(index).next.store(wire::kNoChunk, std::memory_order_relaxed);
+    wire::push_free_chunk(log_, chunk(index), index);
+    ++added;
+  }
+  const uint32_t fresh = std::min(count - added, chunk_count_ - usable_chunks_);
+  if (fresh == 0 || (memory_ && !memory_->make(usable_chunks_, fresh))) return added;
+  usable_chunks_ += fresh;
   log_.usable_chunks.store(usable_chunks_, std::memory_order_release);  // pairs with the writers' acquire
-  return true;
+  return added + fresh;
+}
+
+void LogReader::borrow_from(ChunkLender& lender, ChunkMemory memory, uint32_t first_chunks) {
+  lender_ = &lender;
+  memory_ = memory;
+  usable_chunks_ = 0;
+  log_.usable_chunks.store(0, std::memory_order_release);
+  const auto wanted = std::min(first_chunks, start_chunks_);
+  const auto lent = static_cast<uint32_t>(lender.lend(uint64_t{wanted} * wire::kChunkBytes, false) / wire::kChunkBytes);
+  const uint32_t added = add_chunks(lent);
+  lender.take_back(uint64_t{lent - added} * wire::kChunkBytes);
+  looked_at_ = std::chrono::steady_clock::now();
+}
+
+// What was free for a second, and sooner what the lender wants to have back.
+void LogReader::withdraw_unused() {
+  constexpr std::chrono::milliseconds kBetweenQuestions{100};
+  constexpr std::chrono::seconds kUnused{1};
+  constexpr uint32_t kLeft = 64;            // besides those that were used
+  constexpr uint32_t kLeftForBursts = 512;  // where events are dropped that come meanwhile
+  constexpr uint32_t kMostAtOnce = 1024;
+  if (lender_ == nullptr) return;
+  const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
+  most_used_lately_ = std::max(most_used_lately_, used);
+  const auto now = std::chrono::steady_clock::now();
+  const bool was_unused = now - looked_at_ >= kUnused;
+  if (now - asked_at_ < kBetweenQuestions) return;
+  asked_at_ = now;
+  uint32_t surplus = static_cast<uint32_t>(std::min<uint64_t>(lender_->overdue() / wire::kChunkBytes, kMostAtOnce));
+  if (was_unused) {
+    const uint64_t written = std::min<uint64_t>(written_lately_ / wire::kChunkBytes, start_chunks_);
+    const auto needed =
+        std::max(most_used_lately_, static_cast<uint32_t>(written)) + (writers_wait_ ? kLeft : kLeftForBursts);
+    const uint32_t unused = usable_chunks() - std::min(usable_chunks(), needed);
+    surplus = std::max(surplus, std::min(unused, kMostAtOnce));
+    if (unused <= kMostAtOnce) {  // else the rest is next
+      most_used_lately_ = used;
+      written_lately_ = 0;
+      looked_at_ = now;
+    }
+  }
+  // Not those by which it would grow again for its threads.
+  const uint32_t for_threads = stream_count_ + std::min(start_chunks_ / 4, stream_count_) + 2;
+  surplus = std::min(surplus, usable_chunks() - std::min(usable_chunks(), for_threads));
+  std::vector<uint32_t> taken;
+  while (taken.size() < surplus) {
+    const uint32_t index = take_free_chunk();
+    if (index == wire::kNoChunk) break;
+    taken.push_back(index);
+  }
+  if (taken.empty()) return;
+  memory_->give_back(taken);
+  withdrawn_.insert(withdrawn_.end(), taken.begin(), taken.end());
+  lender_->take_back(taken.size() * wire::kChunkBytes);
+}
+
+// As a writer would, but believing nothing: kNoChunk where there is none, or others are quicker again and again.
+uint32_t LogReader::take_free_chunk() {
+  constexpr int kMaxTries = 64;
+  if (withdrawn_.size() >= usable_chunks_) return wire::kNoChunk;
+  uint32_t fresh = log_.fresh_chunks.load(std::memory_order_relaxed);
+  for (int i = 0; i < kMaxTries && fresh < usable_chunks_; ++i) {
+    if (log_.fresh_chunks.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed)) return fresh;
+  }
+  uint64_t head = log_.free_chunks.load(std::memory_order_acquire);
+  for (int i = 0; i < kMaxTries && static_cast<uint32_t>(head) < usable_chunks_; ++i) {
+    const auto index = static_cast<uint32_t>(head);
+    const uint64_t next = chunk(index).free_link.load(std::memory_order_relaxed) | ((head >> 32) + 1) << 32;
+    if (log_.free_chunks.compare_exchange_weak(head, next, std::memory_order_acq_rel)) return index;
+  }
+  return wire::kNoChunk;
 }
 
 // Whether all that was read comes before whatever another stream may ever bring: there is none now.
@@ -222,9 +321,12 @@ void LogReader::begin_stream(uint32_t index) {
 
 // Whoever comes later finds room, as long as this side is only slow.
 void LogReader::keep_chunks() {
-  if (log_.used_chunks.load(std::memory_order_relaxed) < std::min(stream_count_ + kCrowded, chunk_count_ / 4)) return;
+  const uint32_t usable = usable_chunks();
+  if (log_.used_chunks.load(std::memory_order_relaxed) < std::min(stream_count_ + kCrowded, usable / 4)) return;
+  const uint32_t most =
+      std::min(most_kept_, usable * 2);  // this side may be in the program's group, where memory is short
   for (Stream* stream : active_) {
-    while (kept_ < most_kept_ && keep_chunk(*stream)) {
+    while (kept_ < most && keep_chunk(*stream)) {
     }
   }
 }
@@ -498,7 +600,7 @@ void LogReader::rest() {
   // A look at many streams takes its time, and is worth as many more chunks.
   const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
   const auto worth = std::max(kFilledAtRest, stream_count_ / 4);
-  log_.wake_threshold.store(used + std::min(worth, usable_chunks_ / 8), std::memory_order_relaxed);
+  log_.wake_threshold.store(used + std::min(worth, std::max(usable_chunks() / 4, 1u)), std::memory_order_relaxed);
 }
 
 void LogReader::wake_up() { log_.wake_threshold.store(wire::kNeverWake, std::memory_order_relaxed); }

@@ -1,18 +1,22 @@
 // Drains a log: takes records out of the threads' streams, puts them in order of time, gives chunks back. Used by one
 // thread. What it reads was written by another process and is trusted in nothing.
 #pragma once
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/unfilled_allocator.h"
+#include "log/chunk_lender.h"
+#include "log/chunk_memory.h"
 #include "log/log_clock.h"
 #include "log/log_parts.h"
 #include "wire/log.h"
@@ -41,8 +45,9 @@ class LogReader {
   // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
   uint64_t drain(RawEvents& events, bool last);
 
-  // Asked before the log grows by so many bytes; without it it may always.
-  void set_may_grow(std::function<bool(uint64_t)> may_grow) { may_grow_ = std::move(may_grow); }
+  // Before others have the log: its chunks are borrowed, `first_chunks` of them at once. Chunks are made before they may be used,
+  // and given back when they were free for a second. Without a lender all may be used, as they are.
+  void borrow_from(ChunkLender& lender, ChunkMemory memory, uint32_t first_chunks);
 
   // Less than kMaxKeptBytes, where memory is short: then the log is full sooner, where the target is faster than this.
   void set_most_kept(uint64_t bytes) { most_kept_ = static_cast<uint32_t>(bytes / wire::kChunkBytes); }
@@ -68,9 +73,9 @@ class LogReader {
 
   [[nodiscard]] uint64_t lost_events() const;
   [[nodiscard]] uint32_t damaged_streams() const { return damaged_streams_; }
-  // How far the log may be used by now, and at most.
-  [[nodiscard]] uint32_t usable_chunks() const { return usable_chunks_; }
-  [[nodiscard]] uint32_t chunk_limit() const { return chunk_count_; }
+  // How many chunks may be used by now, and how many where threads are few.
+  [[nodiscard]] uint32_t usable_chunks() const { return usable_chunks_ - static_cast<uint32_t>(withdrawn_.size()); }
+  [[nodiscard]] uint32_t chunk_limit() const { return std::max(start_chunks_, usable_chunks()); }
   [[nodiscard]] uint32_t most_chunks_used() const { return most_chunks_used_; }
 
  private:
@@ -78,7 +83,10 @@ class LogReader {
 
   void publish(uint64_t now);
   bool grow();
-  [[nodiscard]] uint64_t wanted_chunks() const;
+  [[nodiscard]] uint32_t wanted_chunks(bool& for_threads) const;
+  [[nodiscard]] uint32_t add_chunks(uint32_t count);
+  void withdraw_unused();
+  [[nodiscard]] uint32_t take_free_chunk();
   bool is_alone();
   uint32_t used_slots();
   [[nodiscard]] bool is_open(uint32_t index) const;
@@ -112,8 +120,14 @@ class LogReader {
   const uint32_t chunk_count_;
   const uint32_t start_chunks_;
   const bool writers_wait_;
-  uint32_t usable_chunks_;
-  std::function<bool(uint64_t)> may_grow_;
+  uint32_t usable_chunks_;  // all below were ever usable; but those that are withdrawn now
+  std::vector<uint32_t> withdrawn_;
+  ChunkLender* lender_ = nullptr;
+  std::optional<ChunkMemory> memory_;
+  uint32_t most_used_lately_ = 0;  // since the last look for what isn't used
+  uint64_t written_lately_ = 0;    // bytes
+  std::chrono::steady_clock::time_point looked_at_;
+  std::chrono::steady_clock::time_point asked_at_{};
   std::vector<std::unique_ptr<Stream>> streams_;  // by slot
   uint32_t stream_count_ = 0;
   // By slot: what the stream's activity was when everything of it was read and handed on; kToBeRead: that isn't so. As long as it

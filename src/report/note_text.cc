@@ -65,6 +65,10 @@ constexpr Sentence kSentences[] = {
      "the log of {0} threads was damaged (overwritten by the program?): later events of these threads are missing"},
     {NoteKind::kModulesLeftOut, "{0} loaded objects were not noted: there were too many"},
     {NoteKind::kStackTableFull, "the table of call stacks was full: later stacks that were new are cut short"},
+    {NoteKind::kStacksCut,
+     "some stacks were deeper than {0} frames: of these the innermost {1} to {2} are kept (--depth N keeps up to N of "
+     "every "
+     "stack, which takes long in deep recursions)"},
     {NoteKind::kLabelsNotKept,
      "{0} times there was no room for another tag or pool of the program: what was allocated under it counts as under "
      "those around it"},

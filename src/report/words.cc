@@ -34,7 +34,8 @@ std::string words_of(Gap gap) {
 
 std::string ending_of(const StackEntry& stack) {
   if (stack.frames_in_all != 0) {
-    return fmt::format("the innermost of {} frames", stack.frames_in_all);
+    const bool is_cut = stack.end == wire::StackEnd::kDepthLimit;
+    return fmt::format("the innermost of {} frames{}", stack.frames_in_all, is_cut ? " that were recorded" : "");
   }
   switch (stack.end) {
     case wire::StackEnd::kComplete:

@@ -25,7 +25,7 @@ class TracedCode {
   FrameRules<CpuType>& rules() { return rules_; }
 
   [[nodiscard]] static Cpu cpu() { return {}; }
-  [[nodiscard]] uint32_t depth_limit() const { return depth_limit_; }
+  [[nodiscard]] unwind::DepthLimit depth_limit() const { return depth_limit_; }
   const FrameRule& rule_of(uint64_t key) { return rules_.find(key); }
   static const arch::SignalTrampoline& signal_of(const FrameRule& rule) { return *rule.signal; }
   [[nodiscard]] bool is_code(uint64_t address) const { return objects_.find(address) >= 0; }
@@ -42,7 +42,7 @@ class TracedCode {
  private:
   const LoadedObjects& objects_;
   LogWriter& log_;
-  const uint32_t depth_limit_;
+  const unwind::DepthLimit depth_limit_;
   FrameRules<CpuType> rules_;
 };
 

@@ -8,6 +8,12 @@
 // is unchanged led to the same frames and will do so again, so the walk is over: what it found so far, the fresh frames, is
 // put on what was met. Nothing is believed because something next to it is unchanged. Where the last stack ended has to be
 // proven as well (EndProof).
+//
+// So an event costs a comparison for each frame that is remembered, and a recursion with an event at each level the square of its
+// depth. Where nobody asked for a depth, stacks are whole up to kWholeFrames. Of a deeper one the innermost frames are kept, and
+// remembered as if there were no others: it grows with the recursion up to kMostOfDeeper, is cut back to kCutTo then, and where
+// fewer than kFewestOfDeeper of it are left, the next walk looks further out again. Whatever a program does, an event looks at no
+// more than kWholeFrames frames, and names no more.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -22,10 +28,23 @@ namespace heaptap::unwind {
 inline constexpr uint32_t kFewFrames = 24;  // most threads that come in crowds have no more
 inline constexpr uint32_t kUsualFrames = 192;
 inline constexpr uint32_t kMaxFrames = 131072;
-inline constexpr uint32_t kFramesOfDeeper = 1024;  // what is kept of a stack that is deeper than even that
 
-// How deep stacks are kept where `asked` frames are asked for, 0: all.
-constexpr uint32_t depth_limit_for(uint32_t asked) { return asked > 0 && asked < kMaxFrames ? asked : kMaxFrames; }
+using wire::kFewestOfDeeper;
+using wire::kMostOfDeeper;
+using wire::kWholeFrames;
+inline constexpr uint32_t kCutTo = kMostOfDeeper / 2;
+
+// How deep stacks are kept.
+struct DepthLimit {
+  uint32_t frames;
+  bool is_asked;  // then exactly so many are kept of deeper ones
+};
+
+// `asked` frames, 0: as deep as it is cheap.
+constexpr DepthLimit depth_limit_for(uint32_t asked) {
+  if (asked == 0) return {kWholeFrames, false};
+  return {asked < kMaxFrames ? asked : kMaxFrames, true};
+}
 
 // Beside FrameOrigin: finding the frames further out depends on this frame's `fp`.
 inline constexpr uint32_t kFramePointerMatters = 4;
@@ -70,8 +89,8 @@ concept WalkedCode = UnwoundCpu<typename T::Cpu> && requires(T& code, uint64_t k
   { code.rule_of(key).row() } -> std::same_as<Row>;
   { code.rule_of(key).code() } -> std::convertible_to<typename T::Code>;
   code.signal_of(code.rule_of(key));
-  { code.is_code(key) } -> std::same_as<bool>;       // whether the address lies in loaded code
-  { code.depth_limit() } -> std::same_as<uint32_t>;  // frames a stack keeps, at most kMaxFrames
+  { code.is_code(key) } -> std::same_as<bool>;  // whether the address lies in loaded code
+  { code.depth_limit() } -> std::same_as<DepthLimit>;
   // A stack without frames; one with a frame more; the innermost frame of a stack.
   { code.root(end) } -> std::same_as<typename T::Name>;
   { code.add(name, entry) } -> std::same_as<typename T::Name>;
@@ -173,6 +192,9 @@ class LastStack {
   Fresh* fresh_ = nullptr;
   uint32_t count_ = 0;
   uint32_t capacity_ = 0;
+  // A stack that meets the last one leaves more than so many of its outermost frames: not 0 where there are others further out that
+  // aren't remembered.
+  uint32_t floor_ = 0;
 
  private:
   friend Self;
@@ -192,15 +214,20 @@ class LastStack {
     walk.candidates = walk.unverified = walk.kept != 0 ? walk.kept : count_;
   }
 
+  template <typename Tables>
+  [[nodiscard]] uint32_t most_frames(const Tables& tables) const {
+    return floor_ == 0 ? tables.depth_limit().frames : kMostOfDeeper;
+  }
+
   // One frame more than may be kept is walked to, which says that there are more.
   template <typename Tables, typename Cpu>
   void set_room(Tables& tables, Walk<Cpu>& walk) const {
-    const uint32_t wanted = tables.depth_limit() + 1;
+    const uint32_t wanted = tables.depth_limit().frames + 1;
     walk.fresh_room = capacity_ < wanted ? capacity_ : wanted;
   }
   template <typename Tables, typename Cpu>
   [[gnu::noinline]] bool make_room(Tables& tables, Walk<Cpu>& walk) {
-    if (walk.fresh_count > tables.depth_limit() || !reserve(walk.fresh_count + 1)) return false;
+    if (walk.fresh_count > tables.depth_limit().frames || !reserve(walk.fresh_count + 1)) return false;
     set_room(tables, walk);
     return true;
   }
@@ -226,7 +253,7 @@ class LastStack {
   [[gnu::always_inline]] bool meets_last(Memory& memory, Tables& tables, Walk<Cpu>& walk) {
     const Frame& frame = walk.at.frame;
     while (walk.candidates > 0 && words_[walk.candidates - 1].slot < frame.slot) --walk.candidates;
-    if (walk.candidates == 0 || walk.candidates > walk.unverified) return false;
+    if (walk.candidates <= floor_ || walk.candidates > walk.unverified) return false;
     const uint32_t index = walk.candidates - 1;
     if (words_[index].slot != frame.slot || words_[index].key != frame.key) return false;
     const Remembered& last = remembered_[index];
@@ -321,10 +348,12 @@ class LastStack {
   Name finish(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
     walk.met = kept;
     const uint32_t frames = kept + walk.fresh_count;
-    const bool too_deep = walk.at.end == wire::StackEnd::kDepthLimit || frames > tables.depth_limit();
-    if (too_deep || (frames > capacity_ && !reserve(frames))) [[unlikely]] {
-      return finish_limited(tables, walk, kept);
+    if (kept == 0) floor_ = 0;
+    if (walk.at.end == wire::StackEnd::kDepthLimit || frames > most_frames(tables)) [[unlikely]] {
+      return tables.depth_limit().is_asked ? finish_limited(tables, walk, kept) : finish_cut(tables, walk, kept);
     }
+    if (frames > capacity_ && !reserve(frames)) [[unlikely]]
+      return finish_limited(tables, walk, kept);
     const Name parent = kept > 0 ? remembered_[kept - 1].name : tables.root(walk.at.end);
     const Name name = tables.add_all(parent, fresh_, walk.fresh_count);
     self().note_walk(walk);
@@ -360,10 +389,45 @@ class LastStack {
     ++count_;
   }
 
+  // Deeper than is cheap: only the innermost frames, which are remembered as a stack of their own.
+  template <typename Tables, typename Cpu>
+  [[gnu::noinline]] Name finish_cut(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
+    const uint32_t fresh_used = walk.fresh_count < kCutTo ? walk.fresh_count : kCutTo;
+    const uint32_t kept_used = kept < kCutTo - fresh_used ? kept : kCutTo - fresh_used;
+    walk.proof = EndProof::kFrames;
+    const Name outer = keep_inner(tables, kept - kept_used, kept_used);
+    const Name name = tables.add_all(outer, fresh_, fresh_used);
+    self().note_walk(walk);
+    count_ = kept_used;
+    for (uint32_t i = fresh_used; i > 0; --i) remember(fresh_[i - 1], walk.proof);
+    floor_ = kFewestOfDeeper;
+    if (walk.crossed_signal) [[unlikely]]
+      count_ = 0;
+    return name;
+  }
+
+  // Forgets the `dropped` outermost frames, and gives the `left` behind these other names, without the dropped ones. For now nothing
+  // is remembered, since a signal handler may abandon this in the middle. Gives the last one's name.
+  template <typename Tables>
+  Name keep_inner(Tables& tables, uint32_t dropped, uint32_t left) {
+    count_ = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    Name name = tables.root(wire::StackEnd::kDepthLimit);
+    for (uint32_t i = 0; i < left; ++i) {
+      Remembered& frame = remembered_[i];
+      words_[i] = words_[i + dropped];
+      frame = remembered_[i + dropped];
+      frame.fp_user = frame.fp_user > dropped ? frame.fp_user - dropped : 0;
+      frame.name = name = tables.add(name, tables.code_of(frame.name));
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return name;
+  }
+
   // Deeper than asked for: only the innermost frames, and nothing to remember, since the names kept are of whole stacks.
   template <typename Tables, typename Cpu>
   [[gnu::noinline]] Name finish_limited(Tables& tables, const Walk<Cpu>& walk, uint32_t kept) {
-    const uint32_t limit = tables.depth_limit() < kMaxFrames ? tables.depth_limit() : kFramesOfDeeper;
+    const uint32_t limit = tables.depth_limit().is_asked ? tables.depth_limit().frames : kCutTo;
     const uint32_t fresh_used = walk.fresh_count < limit ? walk.fresh_count : limit;
     const uint32_t kept_used = kept < limit - fresh_used ? kept : limit - fresh_used;
     Name name = tables.root(wire::StackEnd::kDepthLimit);

@@ -44,6 +44,12 @@ inline constexpr uint32_t kExecOutcomeCount = 11;
 
 enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 
+// Frames of stacks where no depth is asked for: up to so many they are whole. Of deeper ones some innermost frames are kept
+// (unwind/last_stack.h says how many when).
+inline constexpr uint32_t kWholeFrames = 4096;
+inline constexpr uint32_t kMostOfDeeper = kWholeFrames / 2;
+inline constexpr uint32_t kFewestOfDeeper = kWholeFrames / 8;
+
 // Where the parts of a log lie, and what the collector asks of the agent. The collector writes it before it hands the memory over. Both
 // sides go by a copy of their own from then on: the program may overwrite this one.
 struct LogLayout {
@@ -64,7 +70,7 @@ struct LogLayout {
   uint64_t own_areas_offset;
   uint32_t stack_area_capacity;  // a power of two
   uint32_t own_area_capacity;
-  uint32_t depth_limit;  // frames a stack keeps, from the innermost
+  uint32_t depth_limit;  // frames a stack keeps, from the innermost; 0: none is asked for, see kWholeFrames
   OverflowPolicy overflow_policy;
   uint32_t overflow_wait_ms;  // bound of one wait for a free chunk
   uint32_t start_chunks;      // that may be used from the start, see usable_chunks

@@ -197,7 +197,7 @@ class LogStreams {
   uint32_t take_fresh_chunk() {
     std::atomic<uint32_t>& begin = log_.header().fresh_chunks;
     uint32_t fresh = begin.load(std::memory_order_relaxed);
-    while (log_.gets_chunk(fresh)) {
+    while (fresh < log_.header().usable_chunks.load(std::memory_order_acquire) && log_.gets_chunk(fresh)) {
       if (begin.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed)) return fresh;
     }
     return kNoChunk;

@@ -364,5 +364,16 @@ class Terminal(heaptap_test.TestCase):
         self.assertEqual(traced, bare)
 
 
+class DeepRecursion(heaptap_test.TestCase):
+    def test_is_recorded_whole_but_for_the_outermost_frames(self):
+        for via in ("agent", "ptrace"):
+            outcome = heaptap("run", "-q", "--force", "--via", via, "-o", self.trace, "--", built("recursion_deep"))
+            self.assertEqual(outcome.status, 0, outcome)
+            shown = heaptap("show", "-n", "1", self.trace).stdout.decode()
+            self.assertRegex(shown, r"allocations +100,00\d")
+            self.assertRegex(shown, r"the innermost of [\d,]+ frames that were recorded")
+            self.assertIn("some stacks were deeper than 4096 frames", shown)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -70,7 +70,7 @@ bool CallStack::are_users_unchanged(uint32_t count, uintptr_t slot) const {
 // The stack that a suffix makes which stands on the last one, without a walk. 0: it needs one.
 uint32_t CallStack::name_suffix(UnwindTables& tables, const StackSuffix& suffix) {
   const uint32_t kept = divergence_.kept - suffix.dropped;
-  if (kept + suffix.inner_count + 1 > tables.depth_limit()) return 0;
+  if (kept + suffix.inner_count + 1 > most_frames(tables)) return 0;
   for (uint32_t i = 0; i <= suffix.inner_count; ++i) {
     const Rule rule = tables.rules.find(i == 0 ? suffix.key : suffix.inner_key(i - 1));
     if (!rule.has_row()) return 0;

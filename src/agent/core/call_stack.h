@@ -62,6 +62,8 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   // UnwindTables::changes as of the last walk.
   [[nodiscard]] uint32_t seen_changes() const { return changes_; }
 
+  [[nodiscard]] uint32_t remembered_frames() const { return count_; }
+
   // Forgets the last stack.
   void reset() { count_ = 0; }
 
@@ -147,7 +149,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   // stack leaves the last one at `left_at`.
   [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const StackSuffix& suffix, uint32_t left_at,
                                                                const Frame& caller) const {
-    if (suffix.dropped >= left_at) return false;
+    if (suffix.dropped + floor_ >= left_at) return false;
     const uint32_t kept = left_at - suffix.dropped;
     if (words_[kept - 1].slot != StackSuffix::at(caller.slot, suffix.below) || !suffix.stands(caller.slot, caller.fp))
       return false;

@@ -8,6 +8,7 @@
 #include "agent/core/stack_trie.h"
 #include "arch/native.h"
 #include "arch/signal_frames.h"
+#include "unwind/last_stack.h"
 #include "wire/late_rows.h"
 #include "wire/log.h"
 
@@ -36,8 +37,8 @@ class UnwindTables {
       take_rows();
   }
 
-  void set_depth_limit(uint32_t limit) { depth_limit_ = limit; }
-  [[nodiscard]] uint32_t depth_limit() const { return depth_limit_; }
+  void set_depth_limit(unwind::DepthLimit limit) { depth_limit_ = limit; }
+  [[nodiscard]] unwind::DepthLimit depth_limit() const { return depth_limit_; }
 
   static Cpu cpu() { return {}; }
 
@@ -93,7 +94,7 @@ class UnwindTables {
   [[nodiscard]] unwind::Row late_row_of(const Module& module, uint64_t pc, uint64_t key);
   void take_rows();
 
-  uint32_t depth_limit_ = 0;
+  unwind::DepthLimit depth_limit_{};
   wire::LogHeader* log_ = nullptr;
   wire::LateRowsReader late_rows_;
   std::atomic<uint32_t> seen_rows_{0};

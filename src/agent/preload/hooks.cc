@@ -37,7 +37,7 @@ namespace {
 using wire::Function;
 using wire::RecordKind;
 
-inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0; }
+inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0 && !g_real.splits_cpp; }
 
 // Whether a real function is at work below that may call others of the list. Where its frame is gone, left by longjmp, it is
 // not, after all.

@@ -8,6 +8,7 @@
 #include "agent/core/string.h"
 #include "agent/preload/binding_scopes.h"
 #include "agent/preload/loaded_objects.h"
+#include "agent/preload/real_functions.h"
 #include "agent/preload/symbol_table.h"
 
 #pragma weak _dl_find_object
@@ -131,11 +132,21 @@ User user_at(uintptr_t caller) {
   return search.user;
 }
 
-// Whether all forms that the C++ library calls in turn are a C++ library's, so that they come down to malloc and free. What it
-// gets is kept: as from the loader, it gets that from its first call on. `code` is its own.
+// Whether the library calls the same malloc, free and the like as the agent.
+bool calls_the_same(const link_map& library) {
+  for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
+    const auto function = static_cast<wire::Function>(i);
+    if (!is_called_by_operators(function)) continue;
+    if (search_for(&library, wire::facts_of(function).symbol).function != g_real.of[i]) return false;
+  }
+  return true;
+}
+
+// Whether all forms that the C++ library calls in turn are a C++ library's, so that they come down to malloc and free, and to those
+// that the agent calls. What it gets is kept: as from the loader, it gets that from its first call on. `code` is its own.
 bool calls_only_standard(const link_map& library, uintptr_t code, uint64_t generation) {
   Definition found[kOperators];
-  bool standard = true;
+  bool standard = calls_the_same(library);
   for (uint8_t i = 0; i < kOperators; ++i) {
     found[i] = search_for(&library, wire::kFunctionFacts[kFirstOperator + i].symbol);
     if (found[i].function != nullptr && !is_standard_library(found[i].object->l_name)) standard = false;

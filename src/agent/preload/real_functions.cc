@@ -31,23 +31,51 @@ constinit std::atomic<size_t> g_early_used{0};
 
 struct Search {
   bool behind_agent = false;
-  bool replaced_cpp = false;  // by the program, or by a library of its own
+  bool replaced_cpp = false;  // by the program, or by a library of its own; or what the C++ library's forms are made of
+  bool is_before[wire::kFunctionCount] = {};  // a definition that callers get instead of the agent's
 };
 
-bool replaces_cpp(const dl_phdr_info& object) {
+// What callers get from this object, which stands before the agent.
+void note_before(Search& search, const dl_phdr_info& object) {
   const SymbolTable symbols(object);
-  for (const wire::FunctionFacts& facts : wire::kFunctionFacts) {
+  for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
+    const wire::FunctionFacts& facts = wire::kFunctionFacts[i];
+    const bool is_cpp = wire::is_cpp(facts.family);
+    if (!is_cpp && !is_called_by_operators(static_cast<wire::Function>(i))) continue;
     uintptr_t bytes = 0;
-    if (wire::is_cpp(facts.family) && symbols.find(facts.symbol, bytes) != nullptr) return true;
+    if (symbols.find(facts.symbol, bytes) == nullptr) continue;
+    search.is_before[i] = true;
+    // The C++ library gets it as well: what the agent would call isn't what that would call.
+    search.replaced_cpp = true;
   }
-  return false;
 }
 
 // True for what stands behind the agent in the order of search: the agent itself and the program before it don't count.
 bool is_behind_agent(Search& search, const dl_phdr_info& object) {
   if (search.behind_agent) return true;
   search.behind_agent = holds(object, reinterpret_cast<uintptr_t>(&g_real));
-  if (!search.behind_agent && replaces_cpp(object)) search.replaced_cpp = true;
+  if (!search.behind_agent) note_before(search, object);
+  return false;
+}
+
+// Whether blocks can come from an operator that the hooks don't see, and go by one that they see, or the other way round.
+bool splits_cpp(const Search& search) {
+  using wire::Function;
+  struct Forms {
+    Function allocate;
+    Function release;
+    Function release_sized;
+  };
+  constexpr Forms kForms[] = {
+      {Function::kNew, Function::kDelete, Function::kDeleteSized},
+      {Function::kNewArray, Function::kDeleteArray, Function::kDeleteArraySized},
+      {Function::kNewAligned, Function::kDeleteAligned, Function::kDeleteSizedAligned},
+      {Function::kNewArrayAligned, Function::kDeleteArrayAligned, Function::kDeleteArraySizedAligned}};
+  const auto is_before = [&](Function function) { return search.is_before[static_cast<uint8_t>(function)]; };
+  for (const Forms& forms : kForms) {
+    const bool allocates = is_before(forms.allocate);
+    if (is_before(forms.release) != allocates || is_before(forms.release_sized) != allocates) return true;
+  }
   return false;
 }
 
@@ -112,6 +140,7 @@ bool find_real_functions() {
   const bool has_cpp = g_real.of[static_cast<uint8_t>(wire::Function::kNew)] != nullptr;
   g_real.standard_cpp = has_cpp && !search.replaced_cpp;
   if (!g_real.standard_cpp) g_real.cpp = {};
+  g_real.splits_cpp = splits_cpp(search);
   __atomic_store_n(&g_real.searched, true, __ATOMIC_RELEASE);
   return true;
 }

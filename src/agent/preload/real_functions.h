@@ -61,8 +61,11 @@ struct RealFunctions {
   void* other[kOtherCount];
   bool searched;
   // All forms of operator new and delete are the C++ library's own, malloc with a new_handler and free, and the program
-  // replaces none of them.
+  // replaces none of them, nor the functions that they call.
   bool standard_cpp;
+  // The program replaces some forms of operators whose blocks others release: then those that pass the hooks are no events, but
+  // what they and the program's make of malloc and free.
+  bool splits_cpp;
   CodeExtent code[wire::kFunctionCount];  // of each function
   CodeExtent cpp;                         // around those of operator new, where they are standard
   CodeExtent allocator;                   // the object that malloc comes from
@@ -90,6 +93,13 @@ inline Signature* real(Other function) {
 template <typename Signature>
 inline Signature* real(wire::Function function) {
   return reinterpret_cast<Signature*>(g_real.of[static_cast<uint8_t>(function)]);
+}
+
+// What the C++ libraries' operators are made of.
+constexpr bool is_called_by_operators(wire::Function function) {
+  using wire::Function;
+  return function == Function::kMalloc || function == Function::kFree || function == Function::kAlignedAlloc ||
+         function == Function::kPosixMemalign || function == Function::kMemalign;
 }
 
 // Memory for calls that come before any real function can be called. Never given back.

@@ -167,7 +167,7 @@ TEST_P(CallStackTest, DamagedStacksAreWhatAWalkFromTheStartFinds) {
   const uint64_t lowest = stack_.start().sp;
   const uint64_t words = (memory_.end() - lowest) / 8;
   const std::vector<uint64_t> keys = stack_.codes();
-  code_.tables().set_depth_limit(1000);
+  code_.tables().set_depth_limit(unwind::depth_limit_for(1000));
   for (int round = 0; round < 2000; ++round) {
     for (int damage = 0; damage < 2; ++damage) {
       const uint64_t near = lowest + pick(words) * uint64_t{8};
@@ -182,7 +182,7 @@ TEST_P(CallStackTest, OnlyAsDeepAsAskedFor) {
   for (int i = 0; i < 30; ++i) call_one_of(kKindsWithoutSignal);
   const std::vector<uint64_t> all = stack_.codes();
   for (uint32_t depth = 1; depth < all.size() + 2; ++depth) {
-    code_.tables().set_depth_limit(depth);
+    code_.tables().set_depth_limit(unwind::depth_limit_for(depth));
     for (int time = 0; time < 2; ++time) {
       const Code::Stack stack = code_.stack(capture());
       const auto kept = static_cast<ptrdiff_t>(std::min<size_t>(depth, all.size()));
@@ -190,6 +190,49 @@ TEST_P(CallStackTest, OnlyAsDeepAsAskedFor) {
       EXPECT_EQ(stack.end, depth < all.size() ? wire::StackEnd::kDepthLimit : wire::StackEnd::kComplete);
     }
   }
+}
+
+// Up and down a recursion. What is remembered is what an event compares.
+TEST_P(CallStackTest, DeepStacksAreCutAndWhatIsRememberedHasABound) {
+  const auto expect_inner_frames = [&](uint32_t number) {
+    const Code::Stack found = code_.stack(number);
+    const std::vector<uint64_t> all = stack_.codes();
+    ASSERT_LE(found.codes.size(), all.size());
+    const bool is_cut = found.end == wire::StackEnd::kDepthLimit;
+    if (is_cut) {
+      ASSERT_GT(all.size(), unwind::kFewestOfDeeper);
+      ASSERT_GE(found.codes.size(), unwind::kFewestOfDeeper);
+    } else {
+      ASSERT_EQ(found.codes.size(), all.size());
+    }
+    ASSERT_TRUE(std::equal(found.codes.begin(), found.codes.end(), all.begin())) << "at depth " << all.size();
+    ASSERT_LE(last_->remembered_frames(), is_cut ? unwind::kMostOfDeeper : unwind::kWholeFrames);
+  };
+  const auto is_looked_at = [&] { return pick(64) == 0; };
+  while (stack_.has_room()) {
+    stack_.call(pick(4) == 0 ? FrameShape::kFramed : FrameShape::kPlain, 4, pick(2));
+    const uint32_t number = capture();
+    if (is_looked_at()) {
+      ASSERT_NO_FATAL_FAILURE(expect_inner_frames(number));
+    }
+  }
+  EXPECT_GT(stack_.depth(), 3 * unwind::kWholeFrames);
+  for (int round = 0; stack_.depth() > 20; ++round) {
+    // With ways up again, by which other frames come to be where those were.
+    const bool goes_up = pick(3) == 0;
+    for (unsigned i = pick(goes_up ? 20 : 40); i > 0; --i) {
+      if (!goes_up) {
+        stack_.come_back();
+      } else if (stack_.has_room()) {
+        call_one_of(kKindsWithoutSignal);
+      }
+      const uint32_t number = capture();
+      if (is_looked_at()) {
+        ASSERT_NO_FATAL_FAILURE(expect_inner_frames(number)) << "round " << round;
+      }
+    }
+  }
+  EXPECT_EQ(code_.stack(capture()).end, wire::StackEnd::kComplete);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stacks, CallStackTest, ::testing::Bool(),

@@ -235,7 +235,7 @@ TEST_F(LogReaderTest, IsToBeWokenAtRestWhenHalfAMegabyteMoreIsInUse) {
   EXPECT_EQ(writer_.log().wake_threshold.load(), wire::kNeverWake);
   writer_.log().used_chunks.store(3);
   reader_.rest();
-  EXPECT_EQ(writer_.log().wake_threshold.load(), 3u + 64 / 8) << "or an eighth of a small log";
+  EXPECT_EQ(writer_.log().wake_threshold.load(), 3u + 64 / 4) << "or a quarter of a small log";
   reader_.wake_up();
   EXPECT_EQ(writer_.log().wake_threshold.load(), wire::kNeverWake);
 }
@@ -683,8 +683,29 @@ class GrowingLogTest : public ::testing::Test {
   std::unique_ptr<LogMemory> memory_ = make(wire::OverflowPolicy::kWait);
 };
 
+// Lends what it has. Nothing is overdue before the test says so.
+class Lender : public ChunkLender {
+ public:
+  explicit Lender(uint32_t chunks) : left(chunks) {}
+  uint64_t lend(uint64_t bytes, bool for_threads) override {
+    const auto lent = for_threads ? bytes / wire::kChunkBytes : std::min<uint64_t>(bytes / wire::kChunkBytes, left);
+    left -= std::min<uint64_t>(left, lent);
+    return lent * wire::kChunkBytes;
+  }
+  void take_back(uint64_t bytes) override { left += bytes / wire::kChunkBytes; }
+  uint64_t overdue() override { return overdue_chunks * wire::kChunkBytes; }
+
+  uint64_t left;
+  uint64_t overdue_chunks = 0;
+};
+
 TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
+  LogOptions options = options_of(uint64_t{2 * kStart} * wire::kChunkBytes);
+  options.most_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
+  memory_ = *LogMemory::create(options);
   LogReader reader(memory_->parts());
+  Lender lender(UINT32_MAX);
+  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()), kStart);
   EXPECT_EQ(log().chunk_count, kMax);
   use(kStart / 2);
   EXPECT_EQ(usable_after_drain(reader), kStart);
@@ -694,9 +715,7 @@ TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
   EXPECT_EQ(log().chunks_returned.load(), returned + 1) << "who waits is told";
   EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
   use(2 * kStart);
-  EXPECT_EQ(usable_after_drain(reader), kMax);
-  use(kMax);
-  EXPECT_EQ(usable_after_drain(reader), kMax);
+  EXPECT_EQ(usable_after_drain(reader), 2 * kStart) << "no further than was asked for";
 }
 
 TEST_F(GrowingLogTest, StaysAsItIsWhereEventsAreDropped) {
@@ -706,29 +725,49 @@ TEST_F(GrowingLogTest, StaysAsItIsWhereEventsAreDropped) {
   EXPECT_EQ(usable_after_drain(reader), kStart);
 }
 
-TEST_F(GrowingLogTest, StaysAsItIsWhereMemoryIsShort) {
+TEST_F(GrowingLogTest, GrowsAsFarAsThereIsMemoryForIt) {
   LogReader reader(memory_->parts());
-  std::vector<uint64_t> asked;
-  bool may = false;
-  reader.set_may_grow([&](uint64_t bytes) {
-    asked.push_back(bytes);
-    return may;
-  });
+  Lender lender(kStart / 2 + 3);
+  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()), kStart / 2);
+  EXPECT_EQ(log().usable_chunks.load(), kStart / 2);
+  use(kStart / 2);
+  EXPECT_EQ(usable_after_drain(reader), kStart / 2 + 3);
+  use(kStart / 2 + 3);
+  EXPECT_EQ(usable_after_drain(reader), kStart / 2 + 3);
+  EXPECT_EQ(lender.left, 0u);
+}
+
+TEST_F(GrowingLogTest, GivesBackWhatIsOverdueAndFree) {
+  LogReader reader(memory_->parts());
+  Lender lender(kStart);
+  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()), kStart);
+  wire::LogStreams<MappedLog> writers(log(), log());
+  wire::StreamSlot* const slot = writers.claim_slot();
+  wire::LogStream stream{};
+  ASSERT_TRUE(writers.begin(stream, *slot, {.id = 1001, .number = 1}, 0));
+  lender.overdue_chunks = 2 * kStart;
+  RawEvents events;
+  reader.drain(events, false);
+  EXPECT_EQ(lender.left, kStart - reader.usable_chunks());
+  EXPECT_LT(reader.usable_chunks(), 8u) << "but what its threads need";
+  // What was given back comes again, and isn't mixed up.
+  lender.overdue_chunks = 0;
   use(kStart);
-  EXPECT_EQ(usable_after_drain(reader), kStart);
-  may = true;
-  EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
-  EXPECT_EQ(asked, std::vector<uint64_t>(2, uint64_t{kStart} * wire::kChunkBytes));
+  reader.drain(events, false);
+  EXPECT_GT(reader.usable_chunks(), 4u);
+  EXPECT_EQ(lender.left, kStart - reader.usable_chunks());
 }
 
 TEST_F(GrowingLogTest, BelievesItsOwnCopyOfHowFarItHasGrown) {
   LogReader reader(memory_->parts());
+  Lender lender(kStart + 3);
+  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()), kStart / 2);
   log().usable_chunks.store(UINT32_MAX);
   log().start_chunks = UINT32_MAX;
   use(kStart);
-  EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
+  EXPECT_EQ(usable_after_drain(reader), kStart);
   use(UINT32_MAX);
-  EXPECT_EQ(usable_after_drain(reader), kMax);
+  EXPECT_EQ(reader.usable_chunks(), kStart);
 }
 
 TEST_F(GrowingLogTest, HasAChunkForEachThreadAlsoWhereEventsAreDropped) {

@@ -74,7 +74,7 @@ class MadeCode {
   [[nodiscard]] uint64_t rules_asked_for() const { return rules_asked_for_; }
 
   static Cpu cpu() { return {}; }
-  [[nodiscard]] uint32_t depth_limit() const { return depth_limit_; }
+  [[nodiscard]] unwind::DepthLimit depth_limit() const { return depth_limit_; }
   Rule rule_of(uint64_t key) {
     ++rules_asked_for_;
     const auto known = rows_.find(key);
@@ -115,7 +115,7 @@ class MadeCode {
   std::map<uint64_t, unwind::Row> rows_;
   std::map<std::pair<Name, uint64_t>, Name> numbers_;
   std::vector<Node> nodes_;
-  uint32_t depth_limit_ = unwind::depth_limit_for(0);
+  unwind::DepthLimit depth_limit_ = unwind::depth_limit_for(0);
   uint64_t rules_asked_for_ = 0;
 };
 

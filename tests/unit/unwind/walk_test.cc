@@ -52,16 +52,19 @@ class MadeUp {
     return *this;
   }
   bool load(uint64_t address, uint64_t& value) {
+    ++loads_;
     if (address % kWord != 0 || address < lowest_ || address >= end()) return false;
     value = words_[(address - begin()) / kWord];
     return true;
   }
   void enter_interrupted(uint64_t sp, uint64_t red_zone) { lowest_ = sp - red_zone; }
+  [[nodiscard]] uint64_t loads() const { return loads_; }
 
  private:
   using Word = typename Cpu::Word;
   static constexpr uint64_t kWord = sizeof(Word);
 
+  uint64_t loads_ = 0;
   std::vector<Word> words_ = std::vector<Word>(test::kStackBytes / kWord);
   uint64_t lowest_ = 0;
 };
@@ -242,11 +245,63 @@ TYPED_TEST(WalkTest, OnlyAsDeepAsAskedFor) {
   }
 }
 
-TYPED_TEST(WalkTest, DeepRecursion) {
-  while (this->stack_.has_room()) this->stack_.call(FrameShape::kFramed, 12);
-  EXPECT_GT(this->stack_.depth(), 5000u);
+TYPED_TEST(WalkTest, StacksAreWholeAsFarAsThatIsCheap) {
+  while (this->stack_.depth() < kWholeFrames) this->stack_.call(FrameShape::kFramed, 12);
   this->expect_stack(this->walk());
   EXPECT_EQ(this->lookups(), 0u);
+}
+
+TYPED_TEST(WalkTest, OfDeeperStacksTheInnermostFramesAreKept) {
+  const auto expect_inner_frames = [this] {
+    const auto stack = this->code_.stack(this->walk());
+    const std::vector<uint64_t> all = this->stack_.codes();
+    const bool is_cut = stack.end == wire::StackEnd::kDepthLimit;
+    ASSERT_GE(stack.codes.size(), is_cut ? kFewestOfDeeper : all.size());
+    ASSERT_TRUE(std::equal(stack.codes.begin(), stack.codes.end(), all.begin())) << "at depth " << all.size();
+  };
+  while (this->stack_.has_room()) {
+    this->stack_.call(this->pick(4) == 0 ? FrameShape::kPlain : FrameShape::kFramed, 8, this->pick(3));
+    if (this->pick(16) == 0) {
+      ASSERT_NO_FATAL_FAILURE(expect_inner_frames());
+    }
+  }
+  EXPECT_GT(this->stack_.depth(), 2 * kWholeFrames);
+  while (this->stack_.depth() > 1) {
+    for (unsigned i = this->pick(30); i > 0; --i) this->stack_.come_back();
+    this->stack_.move_on(this->pick(3));
+    ASSERT_NO_FATAL_FAILURE(expect_inner_frames());
+  }
+  this->expect_stack(this->walk());
+}
+
+// What an event costs in a recursion: words of the stack that are compared, frames that are looked up.
+TYPED_TEST(WalkTest, WhatAnEventCostsHasABoundHoweverDeepTheStackIs) {
+  if constexpr (requires { this->memory_.loads(); }) {
+    const auto cost = [this] {
+      const uint64_t before = this->memory_.loads() + this->code_.rules_asked_for();
+      this->walk();
+      return this->memory_.loads() + this->code_.rules_asked_for() - before;
+    };
+    uint64_t most = 0;
+    uint64_t sum = 0;
+    uint64_t events = 0;
+    const auto count = [&](uint64_t steps) {
+      most = std::max(most, steps);
+      sum += steps;
+      ++events;
+    };
+    while (this->stack_.has_room()) {
+      this->stack_.call(FrameShape::kPlain, 4);
+      count(cost());
+    }
+    EXPECT_GT(this->stack_.depth(), 3 * kWholeFrames);
+    while (this->stack_.depth() > 1) {
+      this->stack_.come_back();
+      count(cost());
+    }
+    EXPECT_LE(most, 3 * kWholeFrames);
+    EXPECT_LE(sum, events * kMostOfDeeper);
+  }
 }
 
 TYPED_TEST(WalkTest, CodeWithoutTablesEndsAStackWhereItsFramePointerLeadsNowhere) {

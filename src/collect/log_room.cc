@@ -1,0 +1,71 @@
+#include "collect/log_room.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "process/memory_room.h"
+
+namespace heaptap::collect {
+namespace {
+
+constinit std::atomic<uint64_t> g_all_logs_bytes{0};
+
+}  // namespace
+
+uint64_t log_budget(const LogRoom& room) {
+  constexpr uint64_t kShare = 8;
+  const uint64_t without_logs =
+      room.free_bytes > UINT64_MAX - room.all_logs_bytes ? UINT64_MAX : room.free_bytes + room.all_logs_bytes;
+  return std::min(room.asked_bytes, without_logs / kShare);
+}
+
+uint64_t lendable_bytes(const LogRoom& room, uint64_t bytes, bool for_threads) {
+  constexpr uint64_t kShareOfThreads = 4;
+  const uint64_t budget = log_budget(room);
+  uint64_t most = budget - std::min(budget, room.all_logs_bytes);
+  most = std::max(most, kLeastLogBytes - std::min(kLeastLogBytes, room.this_log_bytes));
+  if (for_threads) most = std::max(most, room.free_bytes / kShareOfThreads);
+  return std::min(bytes, most);
+}
+
+uint64_t overdue_bytes(const LogRoom& room) {
+  const uint64_t budget = log_budget(room);
+  if (room.all_logs_bytes <= budget || room.this_log_bytes <= kLeastLogBytes) return 0;
+  // Each log its part.
+  const double part = static_cast<double>(room.this_log_bytes) / static_cast<double>(room.all_logs_bytes);
+  const auto over = static_cast<uint64_t>(static_cast<double>(room.all_logs_bytes - budget) * part);
+  return std::min(over, room.this_log_bytes - kLeastLogBytes);
+}
+
+SharedLogRoom::~SharedLogRoom() { take_back(held_bytes_); }
+
+LogRoom SharedLogRoom::look() {
+  constexpr std::chrono::milliseconds kKnown{20};
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_at_ > kKnown) {
+    looked_at_ = now;
+    free_bytes_ = std::min(process::free_memory_for(process_), process::free_memory_for(getpid()));
+  }
+  return {.free_bytes = free_bytes_,
+          .all_logs_bytes = g_all_logs_bytes.load(std::memory_order_relaxed),
+          .this_log_bytes = held_bytes_,
+          .asked_bytes = asked_bytes_};
+}
+
+uint64_t SharedLogRoom::lend(uint64_t bytes, bool for_threads) {
+  const uint64_t lent = lendable_bytes(look(), bytes, for_threads);
+  held_bytes_ += lent;
+  g_all_logs_bytes.fetch_add(lent, std::memory_order_relaxed);
+  return lent;
+}
+
+void SharedLogRoom::take_back(uint64_t bytes) {
+  held_bytes_ -= bytes;
+  g_all_logs_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+uint64_t SharedLogRoom::overdue() { return overdue_bytes(look()); }
+
+}  // namespace heaptap::collect

@@ -1,0 +1,21 @@
+// Where a log gets the memory of its chunks from, as its reader sees it.
+#pragma once
+#include <cstdint>
+
+namespace heaptap::log {
+
+class ChunkLender {
+ public:
+  ChunkLender() = default;
+  ChunkLender(const ChunkLender&) = delete;
+  ChunkLender& operator=(const ChunkLender&) = delete;
+  virtual ~ChunkLender() = default;
+
+  // How many of these bytes the log may have besides what it has; it has them then. `for_threads`: each of them needs some.
+  virtual uint64_t lend(uint64_t bytes, bool for_threads) = 0;
+  virtual void take_back(uint64_t bytes) = 0;
+  // So many bytes are to be given back, as soon as they are free. Asked several times a second.
+  virtual uint64_t overdue() = 0;
+};
+
+}  // namespace heaptap::log

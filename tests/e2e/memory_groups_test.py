@@ -1,0 +1,129 @@
+"""A program in a memory group (cgroup) with little room is not killed because it is recorded: the log is charged to heaptap's
+group, it has little memory where there is little, and gives back what it doesn't use. Where there is no memory controller, or no
+right to make groups, this says so and isn't run."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from heaptap_test import HEAPTAP, heaptap, summary
+
+MIB = 1 << 20
+
+# Four threads that do nothing but allocate, over so many MiB that are in use; then what of the log is this process's memory.
+PROGRAM = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void* work(void* nothing) {
+  void* ring[64] = {0};
+  for (int i = 0; i < 500000; i++) {
+    free(ring[i & 63]);
+    ring[i & 63] = malloc(16 + (i & 127));
+  }
+  for (int i = 0; i < 64; i++) free(ring[i]);
+  return nothing;
+}
+static void say_shared(void) {
+  char line[200];
+  FILE* status = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, status)) {
+    if (strncmp(line, "RssShmem", 8) == 0) fputs(line, stdout);
+  }
+  fclose(status);
+  fflush(stdout);
+}
+int main(int count, char** arguments) {
+  size_t bytes = (size_t)atoi(arguments[1]) << 20;
+  char* used = malloc(bytes);
+  pthread_t threads[4];
+  if (bytes) memset(used, 1, bytes);
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, NULL);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  say_shared();
+  if (count > 2) {
+    sleep(3);
+    say_shared();
+  }
+  free(used);
+  puts("done");
+  return 0;
+}
+"""
+
+
+class MemoryGroup:
+    """A group for processes that join it."""
+
+    def __init__(self, limit_bytes):
+        v1 = pathlib.Path("/sys/fs/cgroup/memory")
+        v2 = pathlib.Path("/sys/fs/cgroup")
+        name = f"heaptap-test-{os.getpid()}-{time.monotonic_ns()}"
+        try:
+            if (v1 / "memory.limit_in_bytes").exists():
+                self.folder, limit = v1 / name, "memory.limit_in_bytes"
+                self.folder.mkdir()
+            else:
+                if "memory" not in (v2 / "cgroup.controllers").read_text().split():
+                    raise unittest.SkipTest("no memory controller for groups here")
+                if "memory" not in (v2 / "cgroup.subtree_control").read_text().split():
+                    (v2 / "cgroup.subtree_control").write_text("+memory")
+                self.folder, limit = v2 / name, "memory.max"
+                self.folder.mkdir()
+            (self.folder / limit).write_text(str(limit_bytes))
+        except OSError as error:
+            raise unittest.SkipTest(f"no memory groups can be made here: {error}") from None
+
+    def joining(self, *command):
+        """A command that joins the group and goes on as this one."""
+        return ["/bin/sh", "-c", f'echo $$ > {self.folder}/cgroup.procs; exec "$@"', "sh", *command]
+
+    def remove(self):
+        self.folder.rmdir()
+
+
+class MemoryGroups(heaptap_test.TestCase):
+    def setUp(self):
+        super().setUp()
+        source = self.folder / "program.c"
+        source.write_text(PROGRAM)
+        self.program = self.folder / "program"
+        subprocess.run(["gcc", "-O1", "-w", "-pthread", "-o", self.program, source], check=True)
+
+    def group(self, limit_bytes):
+        group = MemoryGroup(limit_bytes)
+        self.addCleanup(group.remove)
+        return group
+
+    def check(self, outcome):
+        self.assertEqual((outcome.status, outcome.stdout.splitlines()[-1:]), (0, [b"done"]), outcome)
+        self.assertEqual(summary(self.trace)["capture"]["lost_events"], 0)
+
+    def test_program_with_little_room(self):
+        group = self.group(24 * MIB)
+        self.check(heaptap("run", "-q", "-o", self.trace, "--", *group.joining(self.program, "0")))
+
+    def test_program_that_needs_nearly_all_of_it(self):
+        group = self.group(24 * MIB)
+        self.check(heaptap("run", "-q", "-o", self.trace, "--", *group.joining(self.program, "18")))
+
+    def test_program_and_heaptap_in_one_group(self):
+        group = self.group(64 * MIB)
+        self.check(heaptap_test.run(group.joining(HEAPTAP, "run", "-q", "-o", self.trace, "--", self.program, "20")))
+
+    def test_what_is_not_used_is_given_back(self):
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.program, "0", "sleep")
+        self.check(outcome)
+        busy, idle = (int(kilobytes) for kilobytes in re.findall(rb"RssShmem:\s+(\d+)", outcome.stdout))
+        self.assertLess(idle, 1500, f"it was {busy}")
+
+
+if __name__ == "__main__":
+    unittest.main()
