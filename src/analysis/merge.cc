@@ -285,6 +285,7 @@ void Merger::add_known(const Report& part) {
   sum.leaks = sum.leaks && (part.known.leaks || has_no_leaks);
   sum.releases = sum.releases && part.known.releases;
   sum.saw_all = sum.saw_all && part.known.saw_all;
+  sum.children = sum.children && part.known.children;
   for (const Gap gap : part.known.gaps) {
     if (std::ranges::find(sum.gaps, gap) == sum.gaps.end()) sum.gaps.push_back(gap);
   }

@@ -436,6 +436,9 @@ void write_capture(JsonWriter& json, const Report& report) {
     json.member("leaks", report.known.leaks);
     json.member("releases", report.known.releases);
   }
+  json.key("gaps").begin_array();
+  for (const Gap gap : report.known.gaps) json.value(name_of(gap));
+  json.end_array();
   json.member("from_start", capture.from_start);
   json.member("start_unix_ns", known(is_own, capture.start_unix_ns));
   json.member("duration_ns", known(capture.ended && capture.import.has_times(), capture.duration_ns));

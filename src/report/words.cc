@@ -18,6 +18,12 @@ std::string words_of(Gap gap) {
       return "some releases were not seen";
     case Gap::kSwitchedOff:
       return "recording was switched off for a while";
+    case Gap::kOwnAllocator:
+      return "calls of the program's own allocator are not seen";
+    case Gap::kNothingSeen:
+      return "nothing was seen of what it allocates";
+    case Gap::kUnrecordedChildren:
+      return "children ran unrecorded";
     case Gap::kRunning:
       return "still being recorded";
     case Gap::kCutOff:
@@ -30,6 +36,40 @@ std::string words_of(Gap gap) {
       break;
   }
   return "calls were missed in a way that a later version of heaptap knows";
+}
+
+const char* name_of(Gap gap) {
+  switch (gap) {
+    case Gap::kLostEvents:
+      return "lost_events";
+    case Gap::kDamagedLog:
+      return "damaged_log";
+    case Gap::kOmittedObjects:
+      return "omitted_objects";
+    case Gap::kPastHooks:
+      return "past_hooks";
+    case Gap::kMissedReleases:
+      return "missed_releases";
+    case Gap::kSwitchedOff:
+      return "switched_off";
+    case Gap::kOwnAllocator:
+      return "own_allocator";
+    case Gap::kNothingSeen:
+      return "nothing_seen";
+    case Gap::kUnrecordedChildren:
+      return "unrecorded_children";
+    case Gap::kRunning:
+      return "running";
+    case Gap::kCutOff:
+      return "cut_off";
+    case Gap::kUnscannedProcess:
+      return "unscanned_process";
+    case Gap::kUnreadTrace:
+      return "unread_trace";
+    case Gap::kLater:
+      break;
+  }
+  return "later";
 }
 
 std::string ending_of(const StackEntry& stack) {

@@ -19,7 +19,7 @@ class Gate(heaptap_test.TestCase):
         super().setUp()
         self.clean, self.leaky = self.folder / "a.htap", self.folder / "b.htap"
         for trace, program in ((self.clean, "fork_followed"), (self.leaky, "leak_shop")):
-            outcome = heaptap("run", "-q", "-o", trace, "--", built(program), cwd=self.folder)
+            outcome = heaptap("run", "-q", "-f", "-o", trace, "--", built(program), cwd=self.folder)
             self.assertEqual(outcome.status, 0, str(outcome))
 
     def check(self, *arguments, status):
@@ -213,7 +213,7 @@ class End(heaptap_test.TestCase):
     tree = 'for i in 1 2 3 4 5 6 7 8; do "$0"; done; "$1"; exit 0'
 
     def test_leaks_of_children_are_counted_and_make_the_exit_status(self):
-        for status, options in ((9, ["-f"]), (0, [])):
+        for status, options in ((9, ["-f"]), (3, [])):
             outcome = heaptap("run", *options, "--error-exitcode", "9", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.folder)
             self.assertEqual(outcome.status, status, str(outcome))
         quiet = heaptap("run", "-q", "-f", "--error-exitcode", "9", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.folder)
