@@ -114,11 +114,14 @@ void take_outcome_back(bool by_itself, wire::ExecOutcome outcome) {
   }
 }
 
-// A spawned child changes these before it executes the file.
+// Whether a spawned child takes other rights before it executes the file: the real ids in place of the effective ones, where they
+// aren't the same.
 bool changes_rights(const ExecCall& call) {
   constexpr short kResetIds = 1;  // POSIX_SPAWN_RESETIDS, in the first field of the attributes
-  return call.is_spawn() && call.attributes != nullptr &&
-         (*static_cast<const short*>(call.attributes) & kResetIds) != 0;
+  if (!call.is_spawn() || call.attributes == nullptr) return false;
+  if ((*static_cast<const short*>(call.attributes) & kResetIds) == 0) return false;
+  return kernel::system_call(__NR_getuid) != kernel::system_call(__NR_geteuid) ||
+         kernel::system_call(__NR_getgid) != kernel::system_call(__NR_getegid);
 }
 
 // Whether the file may get the agent.
