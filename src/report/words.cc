@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace heaptap::report {
 
 std::string words_of(Gap gap) {
@@ -193,9 +197,26 @@ std::string text_of(const UnmatchedFilter& unmatched, const std::string& filter)
 
 }  // namespace
 
+namespace {
+
+// GLib before 2.76 cuts small blocks from slabs that it gets aligned: a slab counts as of whoever needed a new one.
+bool is_of_slices(const Report& report, const StackEntry& stack) {
+  constexpr std::array<std::string_view, 4> kAligned{"posix_memalign", "memalign", "aligned_alloc", "valloc"};
+  if (std::ranges::find(kAligned, stack.function) == kAligned.end()) return false;
+  return std::ranges::any_of(
+      stack.frames, [&](FrameIndex frame) { return report.frames[frame].function.starts_with("g_slice_alloc"); });
+}
+
+}  // namespace
+
 std::vector<std::string> hints_of(const Report& report) {
   std::vector<std::string> hints;
   if (report.unmatched) hints.push_back(text_of(*report.unmatched, report.filter));
+  if (std::ranges::any_of(report.stacks, [&](const StackEntry& stack) { return is_of_slices(report, stack); })) {
+    hints.emplace_back(
+        "GLib's slices hide who allocates: each slab counts as of the one that needed it; record with "
+        "-E G_SLICE=always-malloc");
+  }
   for (const model::SymbolHint& hint : report.symbol_hints) hints.push_back(words_of(hint));
   return hints;
 }
