@@ -52,6 +52,7 @@ std::string key_of(const model::Frame& frame) {
   return Key()
       .add(frame.function)
       .add(frame.symbol)
+      .add(frame.aliases)
       .add(frame.module)
       .add(frame.module.empty() ? frame.address : frame.offset)
       .add(frame.file)
@@ -252,6 +253,7 @@ void Merger::add_leaks(const Report& part) {
   sum.ignored += one.ignored;
   sum.unknown += one.unknown;
   sum.behind_headers += one.behind_headers;
+  sum.behind_tags += one.behind_tags;
   sum.pools += one.pools;
   sum.scan_count += one.scan_count;
   add_scan(sum.scan, one.scan);

@@ -112,7 +112,7 @@ std::string outcome_line(const Report& report) {
                                                                    format_bytes(report.totals.live_bytes),
                                                                    counted(report.totals.live_blocks, "block"))
                                                      : "leaks unknown")
-                     : leaks_at_all(leaks) ? leaks_text(leaks)
+                     : leaks_at_all(leaks) ? leaks_text(leaks) + doubt_of_leaks(leaks)
                                            : reachable_text(report);
   if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + exact_amount(leaks.suppressed);
   if (leaks.scanned && leaks.ignored.blocks != 0) text += "; ignored " + exact_amount(leaks.ignored);

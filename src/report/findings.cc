@@ -161,7 +161,8 @@ class Findings {
       if (report_.known.leaks) return add(Severity::kGood, FindingKind::kLeaks, "No leaks.");
       return add(Severity::kInfo, FindingKind::kLeaks, "No leaks found, but not all could be seen.");
     }
-    add(leaks_for_certain(leaks) ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks, leaks_text(leaks) + ".");
+    add(leaks_for_certain(leaks) ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks,
+        leaks_text(leaks) + doubt_of_leaks(leaks) + ".");
     for (const uint32_t stack :
          largest([](const StackLeaks& each) { return each.definite.bytes + each.below.bytes; })) {
       const StackLeaks& found = *report_.stacks[stack].leaks;

@@ -238,6 +238,7 @@ void write_json(JsonWriter& json, const Leaks& leaks) {
   count("ignored", leaks.ignored);
   count("unknown", leaks.unknown);
   count("behind_headers", leaks.behind_headers);
+  count("behind_tags", leaks.behind_tags);
   {
     const JsonObject pools(json.key("pools"));
     count("definite", leaks.pools.definite);

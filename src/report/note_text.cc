@@ -123,8 +123,13 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kMemoryNotRead, "{0} bytes of memory could not be read"},
     {NoteKind::kBlocksMisplaced, "{0} blocks are where no program's memory can be; they were left out"},
     {NoteKind::kMappingsNotSearched, "{0} large shared mappings of files were not searched for pointers"},
+    {NoteKind::kBreakShared,
+     "{0} bytes of the heap that brk made aren't the C library's, or its chunks don't lead there: they count as roots"},
     {NoteKind::kHeapNotKnown,
      "not all blocks are known: what else is in the heap counts as roots, so leaks may be missed"},
+    {NoteKind::kHeldByRing,
+     "the program has an io_uring: blocks that only requests in flight point to (user_data, buffers) are held by the "
+     "kernel, which can't be asked, and may be shown as lost"},
     {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
     {NoteKind::kCommandCut, "the command line is longer than what is shown of it"},
     {NoteKind::kImportedHeaptrack,
