@@ -43,6 +43,7 @@ uint32_t memory_of(const model::HeapScan& scan, uint32_t pooled) {
 LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached)
     : classes_(leaks::classify_reached(scan, rules.options, std::move(reached))) {
   find_behind_headers(scan, rules.options);
+  find_behind_tags(scan, rules.options);
   if (rules.suppressor) suppress(scan, rules);
   if (rules.ignores) ignore(scan, rules);
   count(scan, rules);
@@ -55,12 +56,28 @@ void LeakCounts::find_behind_headers(const model::HeapScan& scan, const leaks::L
   const auto is_one = [](const auto& pointer) { return pointer.kind == kHeader; };
   if (std::ranges::none_of(scan.pointers, is_one) && std::ranges::none_of(scan.roots, is_one)) return;
   leaks::LeakOptions without = options;
-  without.heuristics = static_cast<uint8_t>(options.heuristics & ~leaks::pointer_bit(kHeader));
+  without.heuristics = static_cast<uint16_t>(options.heuristics & ~leaks::pointer_bit(kHeader));
   const std::vector<BlockState> states = leaks::reach(scan, without);
   behind_headers_.assign(states.size(), 0);
   for (size_t i = 0; i < states.size(); ++i) {
     const bool is_reachable = classes_.states[i] == BlockState::kReachable && !options.holds(scan.blocks[i].site);
     behind_headers_[i] = is_reachable && states[i] == BlockState::kPossible ? 1 : 0;
+  }
+}
+
+// In the same way.
+void LeakCounts::find_behind_tags(const model::HeapScan& scan, const leaks::LeakOptions& options) {
+  constexpr auto kTagged = wire::PointerKind::kTagged;
+  const auto is_one = [](const auto& pointer) { return pointer.kind == kTagged; };
+  if (std::ranges::none_of(scan.pointers, is_one) && std::ranges::none_of(scan.roots, is_one)) return;
+  leaks::LeakOptions without = options;
+  without.overlooked = leaks::pointer_bit(kTagged);
+  const std::vector<BlockState> states = leaks::reach(scan, without);
+  behind_tags_.assign(states.size(), 0);
+  for (size_t i = 0; i < states.size(); ++i) {
+    const BlockState state = classes_.states[i];
+    const bool is_held = state == BlockState::kReachable || state == BlockState::kPossible;
+    behind_tags_[i] = is_held && !options.holds(scan.blocks[i].site) && states[i] == BlockState::kDefinite ? 1 : 0;
   }
 }
 
@@ -121,6 +138,8 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     const bool ignored = is_ignored(static_cast<uint32_t>(i));
     (suppressed ? site.suppressed : ignored ? site.ignored : count_for(site, state)).add_block(block.size_bytes);
     if (!behind_headers_.empty() && behind_headers_[i] != 0) site.behind_headers.add_block(block.size_bytes);
+    const bool is_behind_tags = !behind_tags_.empty() && behind_tags_[i] != 0 && !suppressed && !ignored;
+    if (is_behind_tags) behind_tags_count_.add_block(block.size_bytes);
     if (state != BlockState::kIndirect || suppressed || ignored) continue;
     const model::SiteId holder = scan.blocks[classes_.leaders[i]].site;
     note_holder(block.site, holder);
@@ -186,6 +205,7 @@ void LeakCounts::fill(report::Leaks& leaks) const {
   leaks.ignored = sum.ignored;
   leaks.unknown = sum.unknown;
   leaks.behind_headers = sum.behind_headers;
+  leaks.behind_tags = behind_tags_count_;
 }
 
 }  // namespace heaptap::analysis

@@ -64,6 +64,7 @@ class LeakCounts {
 
  private:
   void find_behind_headers(const model::HeapScan& scan, const leaks::LeakOptions& options);
+  void find_behind_tags(const model::HeapScan& scan, const leaks::LeakOptions& options);
   void suppress(const model::HeapScan& scan, const Rules& rules);
   void ignore(const model::HeapScan& scan, const Rules& rules);
   void count(const model::HeapScan& scan, const Rules& rules);
@@ -74,10 +75,11 @@ class LeakCounts {
 
   static constexpr uint32_t kNoPlace = 0xffffffff;
   leaks::Classification classes_;
-  std::vector<uint32_t> suppressed_by_;     // by block; empty where nothing can be suppressed
-  std::vector<uint8_t> ignored_;            // by block, 1: it is; empty where nothing can be
-  std::vector<uint8_t> behind_headers_;     // by block, 1: held by pointers behind headers alone; empty where none is
-  std::vector<uint8_t> counted_;            // by block; empty where all are
+  std::vector<uint32_t> suppressed_by_;  // by block; empty where nothing can be suppressed
+  std::vector<uint8_t> ignored_;         // by block, 1: it is; empty where nothing can be
+  std::vector<uint8_t> behind_headers_;  // by block, 1: held by pointers behind headers alone; empty where none is
+  std::vector<uint8_t> behind_tags_;  // by block, 1: only pointers with other bits set lead to it; empty where none is
+  std::vector<uint8_t> counted_;      // by block; empty where all are
   std::vector<report::BlockCount> hidden_;  // by suppression
   std::vector<uint32_t> places_;            // by site: index into counts_; few sites have blocks that are alive
   std::vector<report::StackLeaks> counts_;
@@ -86,6 +88,7 @@ class LeakCounts {
     bool has_more = false;
   };
   std::vector<bool> is_pooled_;                   // by place
+  report::BlockCount behind_tags_count_;          // that are no leaks for certain for these pointers alone
   report::BlockCount lost_apart_, leaked_apart_;  // see report::PoolLeaks
   std::vector<HoldingSites> holders_;             // beside counts_
 };

@@ -52,6 +52,7 @@ std::string key_of(const model::Frame& frame) {
   return Key()
       .add(frame.function)
       .add(frame.symbol)
+      .add(frame.aliases)
       .add(frame.module)
       .add(frame.module.empty() ? frame.address : frame.offset)
       .add(frame.file)
@@ -252,6 +253,7 @@ void Merger::add_leaks(const Report& part) {
   sum.ignored += one.ignored;
   sum.unknown += one.unknown;
   sum.behind_headers += one.behind_headers;
+  sum.behind_tags += one.behind_tags;
   sum.pools += one.pools;
   sum.scan_count += one.scan_count;
   add_scan(sum.scan, one.scan);
@@ -285,6 +287,7 @@ void Merger::add_known(const Report& part) {
   sum.leaks = sum.leaks && (part.known.leaks || has_no_leaks);
   sum.releases = sum.releases && part.known.releases;
   sum.saw_all = sum.saw_all && part.known.saw_all;
+  sum.children = sum.children && part.known.children;
   for (const Gap gap : part.known.gaps) {
     if (std::ranges::find(sum.gaps, gap) == sum.gaps.end()) sum.gaps.push_back(gap);
   }

@@ -4,7 +4,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <unordered_map>
 
 #include "symbols/resolver.h"
 
@@ -57,9 +59,27 @@ bool is_below_main(std::string_view function) {
   return function.starts_with("__libc_start_") || function == "generic_start_main" || function == "_start";
 }
 
+// Whether `is_so` of one of the other names that the function's address has.
+template <typename Is>
+bool any_alias(const Frame& frame, Is is_so) {
+  for (std::string_view rest = frame.aliases; !rest.empty();) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    if (is_so(rest.substr(0, end))) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+// Valgrind knows a file by the path that links lead to, LeakSanitizer by the loader's.
+bool matches_object(std::string_view pattern, const Frame& frame) {
+  if (frame.module.empty()) return matches_wildcards(pattern, "???");
+  return matches_wildcards(pattern, frame.module) || matches_wildcards(pattern, resolved_path(frame.module));
+}
+
 bool matches_function(std::string_view pattern, const Frame& frame) {
   if (matches_wildcards(pattern, frame.function.empty() ? "???" : std::string_view(frame.function))) return true;
   if (!frame.symbol.empty() && matches_wildcards(pattern, frame.symbol)) return true;
+  if (any_alias(frame, [pattern](std::string_view alias) { return matches_wildcards(pattern, alias); })) return true;
   return is_below_main(frame.function) && matches_wildcards(pattern, "(below main)");
 }
 
@@ -77,7 +97,7 @@ bool matches_frame(const FramePattern& pattern, const Frame& frame) {
     case FrameRule::kFunction:
       return matches_function(pattern.pattern, frame);
     case FrameRule::kObject:
-      return matches_wildcards(pattern.pattern, frame.module.empty() ? "???" : std::string_view(frame.module));
+      return matches_object(pattern.pattern, frame);
     case FrameRule::kSource:
       return matches_source(pattern.pattern, frame);
     default:
@@ -111,17 +131,32 @@ bool matches_frames(const std::vector<FramePattern>& patterns, const FrameList& 
 }
 
 // The allocation function as a frame of its own, as Valgrind and LSan have it.
-Frame called_frame(wire::Function function) {
+Frame called_frame(std::string_view symbol) {
   Frame frame;
-  frame.symbol = wire::facts_of(function).symbol;
+  frame.symbol = symbol;
   frame.function = symbols::demangle(frame.symbol);
   return frame;
 }
 
-bool matches_valgrind(const Suppression& suppression, const NamedStack& stack) {
-  const Frame called = called_frame(stack.function);
-  FrameList all{&called};
-  FrameList outlined{&called};  // as older Valgrinds saw it
+// The innermost frames that Valgrind has for a call: its own functions call each other, and which do depends on its version.
+std::vector<std::vector<Frame>> called_frames(wire::Function function) {
+  const std::string_view symbol = wire::facts_of(function).symbol;
+  std::vector<std::vector<Frame>> ways{{called_frame(symbol)}};
+  if (symbol == "realloc" || symbol == "reallocarray") {  // of a null pointer
+    ways.push_back({called_frame("malloc")});
+    ways.push_back({called_frame("malloc"), called_frame(symbol)});
+    if (symbol == "reallocarray") ways.push_back({called_frame("realloc"), called_frame(symbol)});
+  } else if (symbol == "posix_memalign" || symbol == "aligned_alloc" || symbol == "valloc" || symbol == "pvalloc") {
+    ways.push_back({called_frame("memalign")});
+    ways.push_back({called_frame("memalign"), called_frame(symbol)});
+  }
+  return ways;
+}
+
+bool matches_valgrind(const Suppression& suppression, const std::vector<Frame>& called, const NamedStack& stack) {
+  FrameList all;
+  for (const Frame& frame : called) all.push_back(&frame);
+  FrameList outlined = all;  // as older Valgrinds saw it
   for (const Frame& frame : stack.frames) {
     all.push_back(&frame);
     if (!frame.inlined) outlined.push_back(&frame);
@@ -132,10 +167,23 @@ bool matches_valgrind(const Suppression& suppression, const NamedStack& stack) {
 
 bool matches_lsan_frame(std::string_view pattern, const Frame& frame) {
   return matches_lsan(pattern, frame.function) || matches_lsan(pattern, frame.symbol) ||
-         matches_lsan(pattern, frame.module) || matches_lsan(pattern, frame.file);
+         matches_lsan(pattern, frame.module) || matches_lsan(pattern, resolved_path(frame.module)) ||
+         matches_lsan(pattern, frame.file) ||
+         any_alias(frame, [pattern](std::string_view alias) { return matches_lsan(pattern, alias); });
 }
 
 }  // namespace
+
+const std::string& resolved_path(const std::string& path) {
+  static thread_local std::unordered_map<std::string, std::string> known;
+  const auto [entry, is_new] = known.try_emplace(path, path);
+  if (is_new && path.starts_with('/')) {
+    std::error_code error;
+    const std::filesystem::path resolved = std::filesystem::canonical(path, error);
+    if (!error) entry->second = resolved.string();
+  }
+  return entry->second;
+}
 
 bool matches_wildcards(std::string_view pattern, std::string_view text) {
   size_t p = 0;
@@ -182,9 +230,13 @@ bool matches_lsan(std::string_view pattern, std::string_view text) {
 }
 
 bool matches(const Suppression& suppression, const NamedStack& stack) {
-  if (suppression.lsan_pattern.empty()) return matches_valgrind(suppression, stack);
+  if (suppression.lsan_pattern.empty()) {
+    const auto ways = called_frames(stack.function);
+    return std::ranges::any_of(
+        ways, [&](const std::vector<Frame>& called) { return matches_valgrind(suppression, called, stack); });
+  }
   const std::string_view pattern = suppression.lsan_pattern;
-  return matches_lsan_frame(pattern, called_frame(stack.function)) ||
+  return matches_lsan_frame(pattern, called_frame(wire::facts_of(stack.function).symbol)) ||
          std::ranges::any_of(stack.frames, [&](const Frame& frame) { return matches_lsan_frame(pattern, frame); });
 }
 

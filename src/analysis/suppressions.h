@@ -55,6 +55,9 @@ base::Result<Suppressions> read_suppressions(const std::vector<std::string>& pat
 // Whether the names of a stack are what a suppression speaks of. (Its states are not looked at.)
 bool matches(const Suppression& suppression, const NamedStack& stack);
 
+// Where the path leads to, as far as there is such a file here; else itself.
+const std::string& resolved_path(const std::string& path);
+
 // Valgrind's patterns: * is any text, ? any character; the whole text has to match.
 bool matches_wildcards(std::string_view pattern, std::string_view text);
 // LSan's: * is any text, ^ at the front and $ at the end pin it there; else the pattern may stand anywhere.

@@ -31,7 +31,6 @@ namespace {
 using report::LimitKind;
 
 constexpr int kExitBeyond = 1;
-constexpr int kExitUnknown = 3;
 constexpr size_t kMaxOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
 
 // Of a run the largest of one process. None: it isn't known.
@@ -277,7 +276,7 @@ base::Result<report::Verdict> judge_named(CheckOptions options, const std::optio
 
 // Of one trace, as an exit status.
 int status_of(const report::Verdict& verdict) {
-  return verdict.broken() ? kExitBeyond : verdict.passed() ? 0 : kExitUnknown;
+  return verdict.broken() ? kExitBeyond : verdict.passed() ? 0 : base::kExitUnknown;
 }
 
 // Of two traces' statuses the one that counts: a limit that is broken is certain, whatever became of the other trace.

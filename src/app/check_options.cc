@@ -47,6 +47,7 @@ void add_rest(OptionSet& set, CheckOptions& options) {
   set.number("--scan", options.scan, "Leaks of the scan with this number (default: the last one)", 1);
   add_image(set, options.image);
   add_root_kinds(set, options.leaks.roots);
+  add_tagged_pointers(set, options.leaks.heuristics);
   set.number("-n,--count", options.stacks, "Show at most N stacks of a limit that is exceeded (default: 3)");
   set.list("--symbols", options.symbols.symbol_directories, "Search for debug information below DIR").value_name("DIR");
   set.list("--sysroot", options.symbols.sysroots, "Search for the target's files below DIR").value_name("DIR");

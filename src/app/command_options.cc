@@ -122,6 +122,12 @@ void add_root_kinds(OptionSet& set, uint8_t& roots) {
       .offer(kinds);
 }
 
+void add_tagged_pointers(OptionSet& set, uint16_t& heuristics) {
+  constexpr uint16_t kBit = leaks::pointer_bit(wire::PointerKind::kTagged);
+  const auto take = [&heuristics] { heuristics = static_cast<uint16_t>(heuristics | kBit); };
+  set.flag("--tagged-pointers", take, "Pointers with other bits set (the upper 16, the lowest 3) keep blocks alive");
+}
+
 void add_sort(OptionSet& set, analysis::SortKey& sort) {
   const auto parse = [&sort](const std::string& text) -> base::Result<> {
     const auto key = analysis::parse_sort_key(text);

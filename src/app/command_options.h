@@ -84,6 +84,9 @@ void add_sort(OptionSet& set, analysis::SortKey& sort);
 // --no-roots KIND: what doesn't keep a block alive.
 void add_root_kinds(OptionSet& set, uint8_t& roots);
 
+// --tagged-pointers: pointers with bits of the program's own keep blocks alive.
+void add_tagged_pointers(OptionSet& set, uint16_t& heuristics);
+
 void add_suppressions(OptionSet& set, std::vector<std::string>& files);
 // Of a command that reads traces; `carried`: those that a trace has from its recording count.
 void add_suppressions(OptionSet& set, std::vector<std::string>& files, bool& carried);

@@ -108,6 +108,12 @@ bool is_failure(const RunOptions& options, const ProcessEntry& process) {
   return leaks || (options.sanity && totals.bad_releases + totals.double_releases + totals.mismatched_releases != 0);
 }
 
+// Whether it may have leaks that nobody saw. What a program had before it executed another one is no leak.
+bool is_unknown(const ProcessEntry& process) {
+  if (!process.failure.empty() || !process.any_known || !process.children_known) return true;
+  return process.leaks.scanned ? !process.leaks_known : !process.capture.executed;
+}
+
 // Children may fail in crowds, on a full disk say.
 void tell_failures(const RunOptions& options, const std::vector<collect::FinishedTrace>& traces) {
   constexpr size_t kMaxTold = 3;
@@ -119,6 +125,15 @@ void tell_failures(const RunOptions& options, const std::vector<collect::Finishe
   if (failed > kMaxTold && !options.verbose) {
     print_error(fmt::format("heaptap: {} more traces couldn't be written (-v lists them)\n", failed - kMaxTold));
   }
+}
+
+// The report's own process is among its processes only where there are others.
+Gate judge_processes(const RunOptions& options, const report::Report& report) {
+  std::vector<ProcessEntry> processes = report.processes;
+  if (processes.empty()) processes.push_back(report::entry_of(report));
+  const auto fails = [&options](const ProcessEntry& process) { return is_failure(options, process); };
+  if (std::ranges::any_of(processes, fails)) return Gate::kFailed;
+  return options.leak_scan && std::ranges::any_of(processes, is_unknown) ? Gate::kUnknown : Gate::kPassed;
 }
 
 void print_failure(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
@@ -176,30 +191,32 @@ base::Result<> ReportFile::write(const std::string& text) {
   return {};
 }
 
-bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>& traces) {
+Gate report_end(const EndReport& end, const std::vector<collect::FinishedTrace>& traces) {
   const RunOptions& options = end.options;
   tell_failures(options, traces);
   const auto written =
       std::ranges::find_if(traces, [](const collect::FinishedTrace& trace) { return !trace.path.empty(); });
-  if (written == traces.end()) return false;
+  if (written == traces.end()) return Gate::kPassed;
   const auto run = write_run(traces, options.force);
   if (!run) print_failure(run.error());
   collect::link_latest(run && !run->empty() ? *run : written->path);
   const bool is_said = !options.quiet || end.file.is_wanted();
-  if (!is_said && !options.error_exitcode) return false;
+  if (!is_said && !options.error_exitcode) return Gate::kPassed;
   auto report = read_main(end, written->path, false);
   if (!report) {
     print_failure(report.error());
-    return false;
+    return Gate::kUnknown;
   }
   report->processes = read_others(end, *report, traces);
   if (run) report->run_path = *run;
-  const bool fails = std::ranges::any_of(report->processes,
-                                         [&](const ProcessEntry& process) { return is_failure(options, process); }) ||
-                     is_failure(options, report::entry_of(*report));
+  const Gate gate = judge_processes(options, *report);
   if (options.json || end.file.is_wanted()) print_json(end, written->path, report->processes);
   if (!options.quiet && !options.json) {
     if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), model::Note{.name = end.lead});
+    if (gate == Gate::kUnknown && options.error_exitcode) {
+      report->capture.notes.insert(report->capture.notes.begin(),
+                                   model::Note{.name = "--error-exitcode: it isn't known whether it leaks"});
+    }
     const size_t width = fold_width(STDERR_FILENO);
     const std::string summary = report::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),
                                                                      .limit = options.count,
@@ -208,7 +225,7 @@ bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>&
                                                                      .frames = options.frames});
     print_error(report::folded(summary, width, "heaptap: "));
   }
-  return fails && options.error_exitcode.has_value();
+  return gate;
 }
 
 }  // namespace heaptap::app

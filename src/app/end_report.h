@@ -1,5 +1,6 @@
 // What is printed when a recording is over.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,14 @@ struct EndReport {
   ReportFile& file;
 };
 
-// `traces`: first that of the program that did the work. True: one of them has what --error-exitcode is for.
-bool report_end(const EndReport& end, const std::vector<collect::FinishedTrace>& traces);
+// What --error-exitcode is for.
+enum class Gate : uint8_t {
+  kPassed,
+  kFailed,   // one of the processes has leaks or, where they are asked for, errors
+  kUnknown,  // none that is known of, but not all was seen
+};
+
+// `traces`: first that of the program that did the work.
+Gate report_end(const EndReport& end, const std::vector<collect::FinishedTrace>& traces);
 
 }  // namespace heaptap::app

@@ -341,8 +341,11 @@ base::Result<int> run(const RunOptions& options) {
                       .suppressions = *suppressions,
                       .lead = plan->why.empty() ? "" : "recorded with ptrace: " + plan->why,
                       .file = *file};
-  if (report_end(end, outcome->traces)) return *options.error_exitcode;
-  return outcome->status;
+  const Gate gate = report_end(end, outcome->traces);
+  if (!options.error_exitcode || gate == Gate::kPassed) return outcome->status;
+  if (gate == Gate::kFailed) return *options.error_exitcode;
+  if (outcome->status != 0) return outcome->status;
+  return base::kExitUnknown;
 }
 
 // Of a program that is at work already, and waits. Where this fails it goes on unrecorded.

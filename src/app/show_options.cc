@@ -102,6 +102,7 @@ Option add_image(OptionSet& set, uint32_t& image) {
 void add_leak_options(OptionSet& set, ShowOptions& options) {
   set.number("--scan", options.query.scan, "Leaks of the scan with this number (default: the last one)", 1);
   add_root_kinds(set, options.query.leaks.roots);
+  add_tagged_pointers(set, options.query.leaks.heuristics);
   add_suppressions(set, options.suppressions, options.query.carried_suppressions);
 }
 

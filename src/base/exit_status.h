@@ -5,6 +5,7 @@
 namespace heaptap::base {
 
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitUnknown = 3;          // a gate couldn't be judged
 inline constexpr int kExitFailed = 125;         // heaptap itself failed
 inline constexpr int kExitNotExecutable = 126;  // the program can't be run
 inline constexpr int kExitNotFound = 127;       // there is no such program

@@ -60,8 +60,26 @@ class BlockMap {
   // Calls visit(address, block) for each live block, in no order.
   template <typename Visit>
   void for_each_live(Visit visit) const {
+    for_each([&visit](uint64_t address, const Block& block) {
+      if (block.alive()) visit(address, block);
+    });
+  }
+  // And for each that was released, as far as it is remembered, and whose address wasn't handed out again.
+  template <typename Visit>
+  void for_each_released(Visit visit) const {
+    for_each([&visit](uint64_t address, const Block& block) {
+      if (!block.alive()) visit(address, block);
+    });
+  }
+
+  // The live block that holds this address inside it; null: none. Looks at all of them.
+  const Block* find_around(uint64_t address) const;
+
+ private:
+  template <typename Visit>
+  void for_each(Visit visit) const {
     const auto show = [&visit](const Place& place) {
-      if (place.key != 0 && place.block.alive()) visit(address_of(place), place.block);
+      if (place.key != 0) visit(address_of(place), place.block);
     };
     for (size_t i = 0; i < now_.size(); ++i) show(now_[i]);
     for (size_t i = moved_; i < old_.size(); ++i) {
@@ -69,10 +87,6 @@ class BlockMap {
     }
   }
 
-  // The live block that holds this address inside it; null: none. Looks at all of them.
-  const Block* find_around(uint64_t address) const;
-
- private:
   static constexpr model::BlockNumber kOld = model::BlockNumber{1}
                                              << 63;  // in a number: was dead when the hand came by
   static constexpr unsigned kLeastBits = 10;

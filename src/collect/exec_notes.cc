@@ -7,7 +7,7 @@ using wire::ExecOutcome;
 
 // Of one that a log may name, which anybody may have written.
 bool is_refusal(ExecOutcome outcome) {
-  return outcome != ExecOutcome::kNone && outcome != ExecOutcome::kHandedOn &&
+  return outcome != ExecOutcome::kNone && outcome != ExecOutcome::kHandedOn && outcome != ExecOutcome::kNotFollowed &&
          static_cast<uint32_t>(outcome) < wire::kExecOutcomeCount;
 }
 
@@ -29,6 +29,13 @@ std::vector<model::Note> exec_notes(const wire::LogHeader& log) {
     notes.push_back({.kind = model::NoteKind::kChildExecNotRecorded, .numbers = {count, i}});
   }
   return notes;
+}
+
+std::optional<model::Note> unfollowed_note(const wire::LogHeader& log) {
+  const uint32_t count =
+      log.execs_refused[static_cast<uint32_t>(ExecOutcome::kNotFollowed)].load(std::memory_order_relaxed);
+  if (count == 0) return std::nullopt;
+  return model::Note{.kind = model::NoteKind::kChildrenNotFollowed, .numbers = {count}};
 }
 
 }  // namespace heaptap::collect

@@ -1,5 +1,6 @@
 // What a log's header says of programs that were executed.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "model/note.h"
@@ -12,5 +13,7 @@ bool has_executed(const wire::LogHeader& log);
 
 // Programs that are not recorded, a note for each reason.
 std::vector<model::Note> exec_notes(const wire::LogHeader& log);
+// Children that weren't to be recorded; none: it had none.
+std::optional<model::Note> unfollowed_note(const wire::LogHeader& log);
 
 }  // namespace heaptap::collect

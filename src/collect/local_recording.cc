@@ -150,7 +150,7 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const ScanAccess& a
   return scan;
 }
 
-Recorded LocalRecording::recorded() const { return recorded_by(maker_, saw_all()); }
+Recorded LocalRecording::recorded() const { return recorded_by(maker_, saw_all(), capture_.from_start); }
 
 bool LocalRecording::saw_all() const { return log_->lost_events() == 0 && maker_.gaps() == 0; }
 

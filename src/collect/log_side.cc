@@ -77,6 +77,7 @@ void LogSide::fill_end(model::Capture& capture, const model::ExitStatus& exit, c
     capture.executed = capture.executed || has_executed(log);
     for (model::Note& each : exec_notes(log)) add_note(capture, std::move(each));
   }
+  if (auto unfollowed = unfollowed_note(log_->header())) add_note(capture, *std::move(unfollowed));
   const bool is_known = exit.code || exit.signal || capture.executed || capture.detached;
   capture.exit = is_known ? exit : seen.end ? exit_said_by(*seen.end) : model::ExitStatus{};
   capture.duration_ns = elapsed_ns();
@@ -102,8 +103,9 @@ void LogSide::note_what_no_agent_saw(model::Capture& capture, const Seen& seen) 
   const auto state = static_cast<wire::AgentState>(log.agent_state.load(std::memory_order_acquire));
   if (state == wire::AgentState::kNotConnected) {
     add_note(capture, {NoteKind::kAgentNotLoaded});
-  } else if (!seen.calls) {
-    add_note(capture, {NoteKind::kNoCallSeen});
+  } else if (const OwnAllocator own = stream_.own_allocator(); own != OwnAllocator::kNone) {
+    const uint64_t is_gos = own == OwnAllocator::kGo ? 1 : 0;
+    add_note(capture, {.kind = NoteKind::kOwnAllocator, .numbers = {is_gos}, .module = capture.executable});
   }
   if (const uint32_t count = log.children_unreached.load(std::memory_order_relaxed); count > 0) {
     add_note(capture, {.kind = NoteKind::kChildrenUnreached, .numbers = {count}});

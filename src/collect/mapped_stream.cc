@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/small_file.h"
@@ -63,6 +64,7 @@ StreamState MappedStream::state() const {
   if (reader_.damaged_streams() > 0) state.gaps |= model::kGapDamagedLog;
   if (log_.omits) state.gaps |= model::kGapOmittedObjects;
   if (goes_past_hooks_ || log.own_scopes.load(std::memory_order_relaxed) != 0) state.gaps |= model::kGapPastHooks;
+  if (own_allocator_ != OwnAllocator::kNone) state.gaps |= model::kGapOwnAllocator;
   if (totals_.missed_releases() > 0) state.gaps |= model::kGapMissedReleases;
   state.may_repeat_stacks = totals_.is_on() || log.slots_used.load(std::memory_order_acquire) > 1;
   state.has_unread = reader_.has_unread();
@@ -76,7 +78,11 @@ uint64_t MappedStream::most_bytes_left() const { return 2 * (log_.chunks.size() 
 void MappedStream::take_modules(std::vector<model::Module>& modules) {
   const uint32_t end = log_.header.modules_bytes.load(std::memory_order_acquire);
   while (end <= log_.modules.size() && modules_read_ + sizeof(wire::ModuleNote) <= end && take_module(end, modules)) {
-    if (owner_.has_agent && !goes_past_hooks_) goes_past_hooks_ = goes_past_hooks(owner_.process, modules.back().path);
+    if (!owner_.has_agent) continue;
+    const std::string& path = modules.back().path;
+    if (!goes_past_hooks_) goes_past_hooks_ = goes_past_hooks(owner_.process, path);
+    // The first one is the program itself, which nothing that is preloaded comes before.
+    if (!std::exchange(knows_program_, true)) own_allocator_ = own_allocator_of(owner_.process, path);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collect/event_stream.h"
+#include "collect/own_allocator.h"
 #include "collect/totals_collector.h"
 #include "log/log_clock.h"
 #include "log/log_parts.h"
@@ -58,6 +59,8 @@ class MappedStream : public EventStream {
   [[nodiscard]] uint64_t now_ns() const { return state().scale().to_ns(clock_.now()); }
   // The process is in a namespace of pids of its own: it knows threads by other numbers.
   [[nodiscard]] bool tells_other_numbers() const { return is_in_own_namespace_; }
+  // Of the program, whose calls no agent sees.
+  [[nodiscard]] OwnAllocator own_allocator() const { return own_allocator_; }
 
  private:
   void update_clock();
@@ -75,7 +78,9 @@ class MappedStream : public EventStream {
   const uint64_t start_ticks_;
   uint64_t ticks_ = 0;
   uint64_t elapsed_ns_ = 0;
-  bool goes_past_hooks_ = false;     // some object's calls do
+  bool goes_past_hooks_ = false;  // some object's calls do
+  bool knows_program_ = false;    // it was looked at
+  OwnAllocator own_allocator_ = OwnAllocator::kNone;
   uint32_t modules_read_ = 0;        // bytes
   std::vector<bool> threads_known_;  // by number
 };

@@ -155,6 +155,7 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
   for (wire::StackArea& stack : stacks) stack.thread_id = our_number(numbers, stack.thread_id);
   scan::RootQuery query{.heap = heap,
                         .heap_is_complete = target.heap_is_complete,
+                        .released = recorded.released,
                         .mapped = mapped,
                         .own = own,
                         .stacks = stacks,

@@ -42,6 +42,8 @@ struct Recorded {
   bool saw_all_releases = true;  // of these blocks
   std::vector<model::ScannedBlock> blocks;
   std::vector<model::ScannedBlock> pooled;  // that lie in these, or in mappings
+  std::vector<base::AddressRange> released =
+      {};  // ascending; where earlier blocks aren't known: those that were seen to be released
   const MappedRanges& mapped;
   const model::Tables& tables;
 };

@@ -22,8 +22,8 @@ constexpr uint64_t kHasUnread = 2;
 constexpr uint64_t kIsEmpty = 4;
 constexpr uint64_t kGoesOn = 8;  // the drain's next events are in another frame
 constexpr uint64_t kAllFlags = 15;
-constexpr uint64_t kAllGaps =
-    model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks | model::kGapMissedReleases;
+constexpr uint64_t kAllGaps = model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks |
+                              model::kGapMissedReleases | model::kGapOwnAllocator;
 
 // So that no frame comes near the most that one may be.
 constexpr size_t kMaxEvents = 65536;

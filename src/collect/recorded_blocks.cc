@@ -1,12 +1,29 @@
 #include "collect/recorded_blocks.h"
 
+#include <algorithm>
+
 namespace heaptap::collect {
 
 bool is_pool_memory(const TraceMaker& maker, model::SiteId site) {
   return wire::facts_of(maker.tables().sites[site].function).family == wire::Family::kPool;
 }
 
-Recorded recorded_by(const TraceMaker& maker, bool saw_all_releases) {
+namespace {
+
+// Without parts that lie in others.
+std::vector<base::AddressRange> released_blocks(const BlockMap& blocks) {
+  std::vector<base::AddressRange> ranges;
+  blocks.for_each_released([&](uint64_t address, const BlockMap::Block& block) {
+    constexpr uint64_t kMaxBytes = uint64_t{1} << 47;
+    if (block.size_bytes != 0 && block.size_bytes < kMaxBytes) ranges.push_back({address, address + block.size_bytes});
+  });
+  std::ranges::sort(ranges, {}, &base::AddressRange::begin);
+  return ranges;
+}
+
+}  // namespace
+
+Recorded recorded_by(const TraceMaker& maker, bool saw_all_releases, bool knows_earlier) {
   const EventCoder& coder = maker.coder();
   Recorded recorded{.saw_all_releases = saw_all_releases,
                     .blocks = {},
@@ -19,6 +36,8 @@ Recorded recorded_by(const TraceMaker& maker, bool saw_all_releases) {
     recorded.blocks.push_back({address, block.size_bytes, block.number, block.allocated_at, 0});
   });
   recorded.pooled = coder.pooled().in_order([&](model::SiteId site) { return is_pool_memory(maker, site); });
+  // Where some were missed, such an address may have been handed out again.
+  if (!knows_earlier && saw_all_releases) recorded.released = released_blocks(coder.blocks());
   return recorded;
 }
 

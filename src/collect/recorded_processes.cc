@@ -14,6 +14,7 @@
 #include "arch/cpu.h"
 #include "arch/native.h"
 #include "base/small_file.h"
+#include "collect/program_suppressions.h"
 #include "collect/trace_name.h"
 #include "process/process_status.h"
 
@@ -263,6 +264,7 @@ model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
   capture.from_start = beginning.from_start;
   capture.heaptap_version = HEAPTAP_VERSION;
   capture.suppressions = options_.suppressions;
+  if (auto own = program_suppressions(live_thread, capture.executable)) capture.suppressions.push_back(*std::move(own));
   return capture;
 }
 

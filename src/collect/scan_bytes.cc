@@ -221,7 +221,7 @@ void write_candidates(ByteBuffer& out, scan::CandidateLog& candidates, const Put
       out.varint(candidate.origin);
       origin = candidate.origin;
     }
-    out.varint(candidate.value);
+    out.varint(candidate.value << 1 | (candidate.is_tagged ? 1 : 0));
     position.write(out, candidate.position);
     if (out.size() < kAnswerPieceBytes) return;
     put({out.data(), out.size()}, false);
@@ -233,16 +233,20 @@ bool read_candidates(VarintReader& in, scan::CandidateLog& candidates) {
   Steps position;
   bool has_origin = false;
   for (uint32_t origin = 0; !in.at_end();) {
-    const uint64_t value = in.varint();
-    if (value == kOrigin) {
+    const uint64_t tagged_value = in.varint();
+    if (tagged_value == kOrigin) {
       if (!read_u32(in, origin)) return false;
       candidates.begin(origin);
       has_origin = true;
       continue;
     }
     const uint64_t at = position.read(in);
+    const uint64_t value = tagged_value >> 1;
     if (!has_origin || !scan::CandidateLog::can_hold(value, at)) return false;
-    candidates.add(value, at);
+    if ((tagged_value & 1) != 0)
+      candidates.add_tagged(value, at);
+    else
+      candidates.add(value, at);
   }
   return in.ok();
 }

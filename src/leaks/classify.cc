@@ -53,7 +53,7 @@ class Classifier {
   void mark_reachable() {
     std::vector<uint32_t> queue;
     for (const model::RootPointer& root : scan_.roots) {
-      if (!options_.is_root(root.root)) continue;
+      if (!options_.is_root(root.root) || !options_.counts(root.kind)) continue;
       if (!options_.is_certain(root.kind)) {
         uncertain_.push_back(root.to);
       } else if (take(root.to, BlockState::kReachable)) {
@@ -62,6 +62,7 @@ class Classifier {
     }
     spread(scan_, result_.states, queue, [this](uint32_t, uint32_t index) {
       const model::BlockPointer& pointer = scan_.pointers[index];
+      if (!options_.counts(pointer.kind)) return false;
       if (options_.is_certain(pointer.kind)) return take(pointer.to, BlockState::kReachable);
       if (result_.states[pointer.to] == BlockState::kDefinite) uncertain_.push_back(pointer.to);
       return false;
@@ -74,8 +75,10 @@ class Classifier {
       if (take(block, BlockState::kPossible)) queue.push_back(block);
     }
     uncertain_ = {};
-    spread(scan_, result_.states, queue,
-           [this](uint32_t, uint32_t index) { return take(scan_.pointers[index].to, BlockState::kPossible); });
+    spread(scan_, result_.states, queue, [this](uint32_t, uint32_t index) {
+      const model::BlockPointer& pointer = scan_.pointers[index];
+      return options_.counts(pointer.kind) && take(pointer.to, BlockState::kPossible);
+    });
   }
 
   void mark_held() {

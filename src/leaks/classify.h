@@ -1,7 +1,8 @@
 // Which blocks are lost. Concluded from a scan alone, so that it can be done again with other options.
 //
 //   reachable   a path of certain pointers leads from a root to it, or its site is one whose blocks are always held
-//   possible    paths lead to it, but each has a pointer into the middle of a block, which may be chance
+//   possible    paths lead to it, but each has a pointer into the middle of a block, or one with other bits set, which may be
+//               chance
 //   definite    lost: no path at all, and no other lost block leads to it, but those that it leads to itself (a cycle)
 //   indirect    lost below a definitely lost one: it would be found again with it
 //
@@ -21,22 +22,25 @@ enum class BlockState : uint8_t { kReachable = 0, kPossible = 1, kIndirect = 2, 
 inline constexpr unsigned kBlockStateCount = 5;
 constexpr bool is_lost(BlockState state) { return state == BlockState::kIndirect || state == BlockState::kDefinite; }
 
-constexpr uint8_t pointer_bit(wire::PointerKind kind) {
-  return static_cast<uint8_t>(1u << static_cast<unsigned>(kind));
+constexpr uint16_t pointer_bit(wire::PointerKind kind) {
+  return static_cast<uint16_t>(1u << static_cast<unsigned>(kind));
 }
-inline constexpr uint8_t kAllHeuristics =
+inline constexpr uint16_t kAllHeuristics =
     pointer_bit(wire::PointerKind::kArrayCookie) | pointer_bit(wire::PointerKind::kMultipleInheritance) |
     pointer_bit(wire::PointerKind::kStdString) | pointer_bit(wire::PointerKind::kLength64) |
-    pointer_bit(wire::PointerKind::kHeader);
+    pointer_bit(wire::PointerKind::kHeader) | pointer_bit(wire::PointerKind::kMarked) |
+    pointer_bit(wire::PointerKind::kAligned);
 
 struct LeakOptions {
-  uint8_t roots = wire::kAllRootKinds;  // bits of wire::root_bit: which kinds of roots keep blocks alive
-  uint8_t heuristics = kAllHeuristics;  // bits of pointer_bit: pointers of a kind left out count as kInterior
+  uint8_t roots = wire::kAllRootKinds;   // bits of wire::root_bit: which kinds of roots keep blocks alive
+  uint16_t heuristics = kAllHeuristics;  // bits of pointer_bit: pointers of a kind left out count as kInterior
+  uint16_t overlooked = 0;               // bits of pointer_bit: pointers of these kinds count as none
   // By site, 1: its blocks are held by something that no scan sees. What they lead to is not held for that alone.
   std::vector<uint8_t> held_sites = {};
 
   [[nodiscard]] bool is_root(wire::RootKind kind) const { return (roots & wire::root_bit(kind)) != 0; }
   [[nodiscard]] bool holds(model::SiteId site) const { return site < held_sites.size() && held_sites[site] != 0; }
+  [[nodiscard]] bool counts(wire::PointerKind kind) const { return (overlooked & pointer_bit(kind)) == 0; }
   [[nodiscard]] bool is_certain(wire::PointerKind kind) const {
     return kind == wire::PointerKind::kStart || (heuristics & pointer_bit(kind)) != 0;
   }

@@ -21,6 +21,7 @@ enum CaptureGap : uint32_t {
   kGapPastHooks = 4,       // some objects' calls go past the functions that are watched
   kGapMissedReleases = 8,  // blocks were handed out again without a release having been seen
   kGapSwitchedOff = 16,    // recording was switched off for a while
+  kGapOwnAllocator = 32,   // the program has an allocator of its own, whose calls aren't seen
 };
 
 // A file of suppressions as it was when the recording began.

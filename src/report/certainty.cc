@@ -43,7 +43,9 @@ std::string figure_text(LimitKind kind, uint64_t figure) {
 Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan) {
   using enum Certainty;
   const bool has_gaps = !report.known.saw_all || !report.capture.from_start;
-  const bool is_cut = report.capture.truncated || !report.capture.ended;
+  if (!report.known.any && !report.of_run) return kNone;
+  // Children that ran unrecorded had figures of their own.
+  const bool is_cut = report.capture.truncated || !report.capture.ended || !report.known.children;
   switch (kind) {
     case LimitKind::kLeaked:
       if (!report.leaks.scanned) return kNone;

@@ -81,7 +81,9 @@ Lines mapping_lines(const Totals& totals) {
 
 std::string reachable_text(const Report& report) {
   const Leaks& leaks = report.leaks;
-  std::string text = report.known.leaks ? "no leaks" : "no leaks found";
+  std::string text = !report.known.leaks      ? "no leaks found"
+                     : !report.known.children ? "no leaks in what was recorded"
+                                              : "no leaks";
   if (leaks.reachable.blocks == 0) return text;
   text += fmt::format("; {} still reachable", format_bytes(leaks.reachable.bytes));
   if (!report.globals || report.globals->entries.empty()) return text;
@@ -104,12 +106,13 @@ std::string lost_text(BlockCount definite, const BlockCount& indirect, const Blo
 // The one thing that matters.
 std::string outcome_line(const Report& report) {
   const Leaks& leaks = report.leaks;
+  if (!report.known.any) return "UNKNOWN: nothing was seen of what it allocates";
   std::string text = !leaks.scanned
                          ? (report.totals.live_known ? fmt::format("{} not freed in {} (no leak scan: leaks unknown)",
                                                                    format_bytes(report.totals.live_bytes),
                                                                    counted(report.totals.live_blocks, "block"))
                                                      : "leaks unknown")
-                     : leaks_at_all(leaks) ? leaks_text(leaks)
+                     : leaks_at_all(leaks) ? leaks_text(leaks) + doubt_of_leaks(leaks)
                                            : reachable_text(report);
   if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + exact_amount(leaks.suppressed);
   if (leaks.scanned && leaks.ignored.blocks != 0) text += "; ignored " + exact_amount(leaks.ignored);
@@ -215,7 +218,7 @@ std::string process_line(const ProcessEntry& process) {
   text += totals.peak_known ? ", peak " + format_bytes(totals.peak_live_bytes) : ", peak unknown";
   const Leaks& leaks = process.leaks;
   if (!capture.executed) {
-    text += !leaks.scanned ? ", leaks unknown"
+    text += !leaks.scanned || !process.any_known ? ", leaks unknown"
             : leaks_at_all(leaks)
                 ? ", " + lost_text(leaks.definite, leaks.indirect, leaks.possible, lost_in_pools(leaks))
             : process.leaks_known ? ", no leaks"
@@ -236,7 +239,9 @@ std::string all_processes_line(const Report& report) {
   if (!lost.empty())
     text += ", " + lost;
   else if (sums.unscanned == 0 && sums.failed == 0)
-    text += sums.uncertain == 0 ? ", no leaks" : ", no leaks found";
+    text += sums.uncertain != 0                                                    ? ", no leaks found"
+            : std::ranges::all_of(report.processes, &ProcessEntry::children_known) ? ", no leaks"
+                                                                                   : ", no leaks in what was recorded";
   if (sums.errors() != 0) text += ", " + counted(sums.errors(), "bad free");
   if (sums.unscanned != 0)
     text += fmt::format("; leaks of {} unknown",
@@ -269,6 +274,16 @@ Lines process_lines(const Report& report, size_t most, bool all) {
   return lines;
 }
 
+// Whether it says why a verdict can't be given, and not merely what is less exact.
+bool decides_verdict(const model::Note& note) {
+  using enum model::NoteKind;
+  constexpr std::array kDeciding{
+      kAgentNotLoaded,  kNoCallSeen,        kOwnAllocator,        kStaticAndStripped,    kStaticWithoutFunctions,
+      kMemoryNotOpened, kChildrenUnreached, kChildrenNotFollowed, kChildExecNotRecorded, kExecNotRecorded,
+      kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,    kNoScanAfterExec};
+  return std::ranges::find(kDeciding, note.kind) != kDeciding.end();
+}
+
 // What was lost, or could not be seen.
 Lines remark_lines(const Report& report, size_t most) {
   Lines lines;
@@ -276,23 +291,35 @@ Lines remark_lines(const Report& report, size_t most) {
   if (report.capture.lost_events != 0) {
     lines.push_back(fmt::format("! {} lost: the numbers are not exact", counted(report.capture.lost_events, "event")));
   }
-  if (const std::string uncertainty = uncertainty_of(report); !uncertainty.empty()) {
+  std::vector<model::Note> deciding = report.capture.notes;
+  const auto rest = std::ranges::stable_partition(deciding, decides_verdict);
+  const std::vector<model::Note> others(rest.begin(), rest.end());
+  deciding.erase(rest.begin(), rest.end());
+  const auto add_notes = [&lines](const std::vector<model::Note>& notes) {
+    for (const std::string& note : sentences_of(notes)) lines.push_back("! " + base::safe_text(note));
+  };
+  add_notes(deciding);
+  // Where nothing was seen, the outcome says it.
+  if (const std::string uncertainty = uncertainty_of(report); !uncertainty.empty() && report.known.any) {
     lines.push_back("! " + uncertainty);
   }
   if (report.capture.truncated) {
     lines.push_back((report.capture.running ? "! " : "! incomplete: ") + base::safe_text(report.capture.damage));
   }
-  for (const std::string& note : sentences_of(report.capture.notes)) {
-    lines.push_back("! " + base::safe_text(note));
-  }
+  add_notes(others);
   for (const std::string& hint : hints_of(report)) {
     lines.push_back("hint: " + base::safe_text(hint));
   }
   if (lines.size() > most) {
-    const size_t more = lines.size() - (most - 1);
-    lines.resize(most - 1);
-    lines.push_back(fmt::format("! {} more warnings: heaptap show summary {}", more,
-                                base::safe_text(base::shell_word(report.trace_path))));
+    // The first one stays, whatever room there is.
+    const size_t kept = std::max<size_t>(most, 2) - 1;
+    const std::string more = fmt::format("{}: heaptap show summary {}", counted(lines.size() - kept, "more warning"),
+                                         base::safe_text(base::shell_word(report.trace_path)));
+    lines.resize(kept);
+    if (most > 1)
+      lines.push_back("! " + more);
+    else
+      lines.back() += "; " + more;
   }
   return lines;
 }

@@ -148,14 +148,21 @@ class Findings {
 
   void leaks() {
     const Leaks& leaks = report_.leaks;
+    if (!report_.known.any) {
+      return add(Severity::kWarning, FindingKind::kLeaks,
+                 "UNKNOWN: nothing was seen of what it allocates, so what leaks is not known.");
+    }
     if (!leaks.scanned) {
       return add(Severity::kWarning, FindingKind::kLeaks, "No leak scan was made: what leaks is unknown.");
     }
     if (!leaks_at_all(leaks)) {
+      if (report_.known.leaks && !report_.known.children)
+        return add(Severity::kInfo, FindingKind::kLeaks, "No leaks in what was recorded, but children ran unrecorded.");
       if (report_.known.leaks) return add(Severity::kGood, FindingKind::kLeaks, "No leaks.");
       return add(Severity::kInfo, FindingKind::kLeaks, "No leaks found, but not all could be seen.");
     }
-    add(leaks_for_certain(leaks) ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks, leaks_text(leaks) + ".");
+    add(leaks_for_certain(leaks) ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks,
+        leaks_text(leaks) + doubt_of_leaks(leaks) + ".");
     for (const uint32_t stack :
          largest([](const StackLeaks& each) { return each.definite.bytes + each.below.bytes; })) {
       const StackLeaks& found = *report_.stacks[stack].leaks;

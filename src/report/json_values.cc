@@ -238,6 +238,7 @@ void write_json(JsonWriter& json, const Leaks& leaks) {
   count("ignored", leaks.ignored);
   count("unknown", leaks.unknown);
   count("behind_headers", leaks.behind_headers);
+  count("behind_tags", leaks.behind_tags);
   {
     const JsonObject pools(json.key("pools"));
     count("definite", leaks.pools.definite);
@@ -436,6 +437,9 @@ void write_capture(JsonWriter& json, const Report& report) {
     json.member("leaks", report.known.leaks);
     json.member("releases", report.known.releases);
   }
+  json.key("gaps").begin_array();
+  for (const Gap gap : report.known.gaps) json.value(name_of(gap));
+  json.end_array();
   json.member("from_start", capture.from_start);
   json.member("start_unix_ns", known(is_own, capture.start_unix_ns));
   json.member("duration_ns", known(capture.ended && capture.import.has_times(), capture.duration_ns));

@@ -45,8 +45,7 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kAgentNotLoaded, "the agent was never loaded into the program: nothing was recorded"},
     {NoteKind::kNoCallSeen,
      "no call of an allocation function was seen: the program doesn't allocate, or its own allocator is statically "
-     "linked: "
-     "use --via ptrace"},
+     "linked: use --via ptrace"},
     {NoteKind::kStrangerConnected,
      "another process than the program's connected to heaptap, which didn't answer it: it didn't know this session's "
      "secret"},
@@ -128,8 +127,13 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kMemoryNotRead, "{0} bytes of memory could not be read"},
     {NoteKind::kBlocksMisplaced, "{0} blocks are where no program's memory can be; they were left out"},
     {NoteKind::kMappingsNotSearched, "{0} large shared mappings of files were not searched for pointers"},
+    {NoteKind::kBreakShared,
+     "{0} bytes of the heap that brk made aren't the C library's, or its chunks don't lead there: they count as roots"},
     {NoteKind::kHeapNotKnown,
      "not all blocks are known: what else is in the heap counts as roots, so leaks may be missed"},
+    {NoteKind::kHeldByRing,
+     "the program has an io_uring: blocks that only requests in flight point to (user_data, buffers) are held by the "
+     "kernel, which can't be asked, and may be shown as lost"},
     {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
     {NoteKind::kCommandCut, "the command line is longer than what is shown of it"},
     {NoteKind::kImportedHeaptrack,
@@ -171,6 +175,8 @@ const char* reason_of(uint64_t outcome) {
              "another directory or with other rights)";
     case wire::ExecOutcome::kBesideThreads:
       return "by system or popen beside other threads, which isn't followed";
+    case wire::ExecOutcome::kNotFollowed:
+      return "that isn't followed (-f records children)";
     case wire::ExecOutcome::kNone:
     case wire::ExecOutcome::kHandedOn:
       break;
@@ -183,6 +189,18 @@ std::string child_exec_text(const Note& note) {
   return fmt::format("{} executed a program {}, and {} not recorded there",
                      count == 1 ? "a child" : fmt::format("{} children", count), reason_of(note.number(1)),
                      count == 1 ? "is" : "are");
+}
+
+std::string unfollowed_text(uint64_t count) {
+  return fmt::format("{} ran unrecorded: -f records children",
+                     count == 1 ? "1 child process" : fmt::format("{} child processes", count));
+}
+
+std::string own_allocator_text(const Note& note) {
+  if (note.number(0) != 0)
+    return fmt::format("{}: a Go program, whose runtime doesn't use malloc: its own memory can't be recorded",
+                       note.module);
+  return fmt::format("{} defines its own malloc, whose calls the agent doesn't see: use --via ptrace", note.module);
 }
 
 std::string unreached_text(uint64_t count) {
@@ -236,6 +254,10 @@ std::optional<std::string> varying_text(const Note& note) {
       return clock_text("the kernel takes its time from " + note.name + ", not from the processors' clocks");
     case NoteKind::kChildrenUnreached:
       return unreached_text(note.number(0));
+    case NoteKind::kChildrenNotFollowed:
+      return unfollowed_text(note.number(0));
+    case NoteKind::kOwnAllocator:
+      return own_allocator_text(note);
     case NoteKind::kExecNotRecorded:
       return fmt::format("the program executed another one, which is not recorded: one {}", reason_of(note.number(0)));
     case NoteKind::kChildExecNotRecorded:

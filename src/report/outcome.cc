@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/safe_text.h"
@@ -70,6 +71,17 @@ std::string leaks_text(const Leaks& leaks) {
   if (leaks.possible.blocks != 0) add("POSSIBLY LEAKED ", "; possibly ", exact_amount(leaks.possible));
   if (leaks.pools.possible.blocks != 0) {
     add("POSSIBLY LEAKED ", "; possibly ", exact_amount(leaks.pools.possible) + " of its pools");
+  }
+  return text;
+}
+
+std::string doubt_of_leaks(const Leaks& leaks) {
+  const bool has_rings =
+      std::ranges::find(leaks.scan.notes, model::NoteKind::kHeldByRing, &model::Note::kind) != leaks.scan.notes.end();
+  std::string text = has_rings ? " (unless requests of its io_uring hold them)" : "";
+  if (leaks.behind_tags.blocks != 0 && leaks.possible.blocks != 0) {
+    text += fmt::format(" ({} of them held by pointers with other bits set: --tagged-pointers)",
+                        base::format_bytes(leaks.behind_tags.bytes));
   }
   return text;
 }

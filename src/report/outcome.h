@@ -23,6 +23,9 @@ BlockCount lost_in_pools(
     const Leaks& leaks);                // of pools that the program told of: they are within what is counted as live
 bool leaks_at_all(const Leaks& leaks);  // at least possibly
 
+// What speaks against it that they are lost: " (unless requests of its io_uring hold them)"; empty: nothing.
+std::string doubt_of_leaks(const Leaks& leaks);
+
 // "LEAKED 101,956 bytes in 123 blocks (100,320 definitely, 1,636 indirectly lost)"
 std::string leaks_text(const Leaks& leaks);
 

@@ -44,7 +44,9 @@ ProcessEntry entry_of(const Report& report) {
                      .failure = "",
                      .totals = report.totals,
                      .leaks = report.leaks,
-                     .leaks_known = report.known.leaks};
+                     .leaks_known = report.known.leaks,
+                     .any_known = report.known.any,
+                     .children_known = report.known.children};
   entry.capture.suppressions.clear();
   return entry;
 }

@@ -132,12 +132,15 @@ enum class Gap : uint8_t {
   kPastHooks,
   kMissedReleases,
   kSwitchedOff,
+  kOwnAllocator,
+  kNothingSeen,
   kLater,  // a reason that a later version knows
   kRunning,
   kCutOff,
   // Of a run.
   kUnscannedProcess,
   kUnreadTrace,
+  kUnrecordedChildren,  // what was seen of the recorded processes is all there was of them
 };
 
 // Which verdicts are certain. Where one isn't, what it speaks against is still so; there may be more of it.
@@ -145,6 +148,8 @@ struct Known {
   bool leaks = true;      // which blocks are lost
   bool releases = true;   // which releases are bad, double or mismatched
   bool saw_all = true;    // of what happened from where the capture began to where the trace ends
+  bool any = true;        // false: nothing of what it allocates was seen, so that its figures tell nothing
+  bool children = true;   // false: some ran unrecorded
   std::vector<Gap> gaps;  // why not
 };
 
@@ -229,6 +234,8 @@ struct ProcessEntry {
   Totals totals;
   Leaks leaks;
   bool leaks_known = true;                // false: there may be more leaks than `leaks` has
+  bool any_known = true;                  // false: nothing was seen of it
+  bool children_known = true;             // false: some of its children ran unrecorded
   std::vector<uint64_t> live_bytes = {};  // the most in each of some equal parts of its time; empty: not known
 };
 

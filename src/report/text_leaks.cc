@@ -102,6 +102,10 @@ std::string leak_totals_text(const TextContext& context) {
   kind("definitely lost", leaks.definite, true);
   kind("indirectly lost", leaks.indirect, true);
   kind("possibly lost", leaks.possible, true);
+  const char* const tags_hint = leaks.possible.blocks == 0
+                                    ? ", reachable by pointers with other bits set"
+                                    : ", by pointers with other bits set (--tagged-pointers counts these)";
+  kind("  by tags", leaks.behind_tags, false, tags_hint);
   kind("lost in pools", BlockCount(leaks.pools.definite) += leaks.pools.indirect, true,
        " of the program's pools, within what is counted as live");
   if (text.empty() && leaks.unknown.blocks == 0) text += "  no leaks\n";

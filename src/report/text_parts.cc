@@ -148,7 +148,10 @@ std::string uncertainty_of(const Report& report) {
   if (!known.leaks && report.leaks.scanned) unknown.emplace_back("which blocks are lost");
   if (!known.releases) unknown.emplace_back("which releases are bad");
   std::vector<std::string> gaps;
-  for (const Gap gap : known.gaps) gaps.push_back(words_of(gap));
+  for (const Gap gap : known.gaps) {
+    if (gap != Gap::kUnrecordedChildren) gaps.push_back(words_of(gap));  // a note says how many there were
+  }
+  if (unknown.empty() || gaps.empty()) return {};
   return fmt::format("uncertain: {} ({})", fmt::join(unknown, ", "), fmt::join(gaps, ", "));
 }
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace heaptap::report {
 
 std::string words_of(Gap gap) {
@@ -18,6 +22,12 @@ std::string words_of(Gap gap) {
       return "some releases were not seen";
     case Gap::kSwitchedOff:
       return "recording was switched off for a while";
+    case Gap::kOwnAllocator:
+      return "calls of the program's own allocator are not seen";
+    case Gap::kNothingSeen:
+      return "nothing was seen of what it allocates";
+    case Gap::kUnrecordedChildren:
+      return "children ran unrecorded";
     case Gap::kRunning:
       return "still being recorded";
     case Gap::kCutOff:
@@ -30,6 +40,40 @@ std::string words_of(Gap gap) {
       break;
   }
   return "calls were missed in a way that a later version of heaptap knows";
+}
+
+const char* name_of(Gap gap) {
+  switch (gap) {
+    case Gap::kLostEvents:
+      return "lost_events";
+    case Gap::kDamagedLog:
+      return "damaged_log";
+    case Gap::kOmittedObjects:
+      return "omitted_objects";
+    case Gap::kPastHooks:
+      return "past_hooks";
+    case Gap::kMissedReleases:
+      return "missed_releases";
+    case Gap::kSwitchedOff:
+      return "switched_off";
+    case Gap::kOwnAllocator:
+      return "own_allocator";
+    case Gap::kNothingSeen:
+      return "nothing_seen";
+    case Gap::kUnrecordedChildren:
+      return "unrecorded_children";
+    case Gap::kRunning:
+      return "running";
+    case Gap::kCutOff:
+      return "cut_off";
+    case Gap::kUnscannedProcess:
+      return "unscanned_process";
+    case Gap::kUnreadTrace:
+      return "unread_trace";
+    case Gap::kLater:
+      break;
+  }
+  return "later";
 }
 
 std::string ending_of(const StackEntry& stack) {
@@ -154,9 +198,26 @@ std::string text_of(const UnmatchedFilter& unmatched, const std::string& filter)
 
 }  // namespace
 
+namespace {
+
+// GLib before 2.76 cuts small blocks from slabs that it gets aligned: a slab counts as of whoever needed a new one.
+bool is_of_slices(const Report& report, const StackEntry& stack) {
+  constexpr std::array<std::string_view, 4> kAligned{"posix_memalign", "memalign", "aligned_alloc", "valloc"};
+  if (std::ranges::find(kAligned, stack.function) == kAligned.end()) return false;
+  return std::ranges::any_of(
+      stack.frames, [&](FrameIndex frame) { return report.frames[frame].function.starts_with("g_slice_alloc"); });
+}
+
+}  // namespace
+
 std::vector<std::string> hints_of(const Report& report) {
   std::vector<std::string> hints;
   if (report.unmatched) hints.push_back(text_of(*report.unmatched, report.filter));
+  if (std::ranges::any_of(report.stacks, [&](const StackEntry& stack) { return is_of_slices(report, stack); })) {
+    hints.emplace_back(
+        "GLib's slices hide who allocates: each slab counts as of the one that needed it; record with "
+        "-E G_SLICE=always-malloc");
+  }
   for (const model::SymbolHint& hint : report.symbol_hints) hints.push_back(words_of(hint));
   return hints;
 }

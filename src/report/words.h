@@ -10,6 +10,7 @@ namespace heaptap::report {
 
 // Which verdicts a gap makes uncertain: "events were lost".
 std::string words_of(Gap gap);
+const char* name_of(Gap gap);  // in JSON: "lost_events"
 // Why a stack has no further frames; empty where it is whole.
 std::string ending_of(const StackEntry& stack);
 // "double free", of an ErrorEntry's kind.

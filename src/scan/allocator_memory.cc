@@ -1,6 +1,8 @@
 #include "scan/allocator_memory.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "scan/memory_reader.h"
 
@@ -178,6 +180,111 @@ uint64_t end_of_main_heap(const process::ProcessMemory& memory, base::AddressRan
   const uint64_t size = memory.word(top + word).value_or(0) & ~uint64_t{7};
   const uint64_t end = top + size;
   return size < kMaxMainHeapBytes && end % kPageBytes == 0 ? end : 0;
+}
+
+namespace {
+
+constexpr uint64_t kChunkFlags = 7;
+
+// The names that a module refers to by other modules' symbols, and its own, each between zeros. Empty: they aren't known.
+std::string names_of(const process::ProcessMemory& memory, const elf::ModuleImage& module) {
+  constexpr uint64_t kNameTable = 5;   // DT_STRTAB
+  constexpr uint64_t kNameBytes = 10;  // DT_STRSZ
+  constexpr uint64_t kMaxEntries = 128;
+  constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
+  if (module.dynamic == 0) return {};
+  const uint64_t end = module.dynamic + kMaxEntries * 2 * memory.word_bytes();
+  const std::vector<uint64_t> words = memory.words({module.dynamic, end});
+  uint64_t table = 0;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i + 1 < words.size() && words[i] != 0; i += 2) {
+    if (words[i] == kNameTable) table = words[i + 1];
+    if (words[i] == kNameBytes) bytes = words[i + 1];
+  }
+  if (table == 0 || bytes == 0 || bytes > kMaxBytes) return {};
+  if (table < module.bias) table += module.bias;  // some loaders relocate it in place
+  std::string names(bytes, '\0');
+  names.resize(memory.read(table, {reinterpret_cast<uint8_t*>(names.data()), names.size()}));
+  return names;
+}
+
+bool is_c_library(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libc.so") || name.starts_with("libc-") || name.starts_with("ld-") ||
+         name.starts_with("ld.so");
+}
+
+// Follows chunks.
+class ChunkWalk {
+ public:
+  ChunkWalk(const process::ProcessMemory& memory, uint64_t top, uint64_t end)
+      : memory_(memory), word_(memory.word_bytes()), top_(top), end_(end) {}
+
+  // From the chunk at `at` to the arena's last one, or to the two small ones that the arena leaves behind it where it can't go on;
+  // 0: they lead to neither.
+  uint64_t end_of_part(uint64_t at) {
+    const uint64_t head = 2 * word_;
+    while (at < end_) {
+      const uint64_t size_word = word(at + word_);
+      const uint64_t bytes = size_word & ~kChunkFlags;
+      if (at == top_) return at + bytes;
+      if (bytes == head && (word(at + head + word_) & ~kChunkFlags) == head) return at + 2 * head;
+      constexpr uint64_t kOfOthers = 6;  // mapped for itself, or of another arena
+      if (bytes < 2 * head || bytes % head != 0 || bytes > end_ - at || (size_word & kOfOthers) != 0) return 0;
+      at += bytes;
+    }
+    return 0;
+  }
+
+ private:
+  // 0 where it can't be read, too.
+  uint64_t word(uint64_t address) {
+    constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
+    if (address < begin_ || address - begin_ >= piece_.size() * word_) {
+      begin_ = address;
+      piece_ = memory_.words({address, std::min(address + kPieceBytes, end_)});
+      if (piece_.empty()) return 0;
+    }
+    return piece_[(address - begin_) / word_];
+  }
+
+  const process::ProcessMemory& memory_;
+  const uint64_t word_;
+  const uint64_t top_;
+  const uint64_t end_;
+  uint64_t begin_ = 0;
+  std::vector<uint64_t> piece_;
+};
+
+}  // namespace
+
+bool may_share_break(const process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules) {
+  const auto is_librarys = [](const elf::ModuleImage& module) { return is_c_library(module.path); };
+  if (std::ranges::none_of(modules, is_librarys)) return true;
+  return std::ranges::any_of(modules, [&](const elf::ModuleImage& module) {
+    if (is_librarys(module)) return false;
+    const std::string names = names_of(memory, module);
+    return names.find(std::string_view("\0sbrk\0", 6)) != names.npos ||
+           names.find(std::string_view("\0brk\0", 5)) != names.npos;
+  });
+}
+
+std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& memory, base::AddressRange main_arena,
+                                                base::AddressRange heap, std::span<const base::AddressRange> blocks) {
+  constexpr uint64_t kAlignment = 16;
+  const uint64_t word = memory.word_bytes();
+  const uint64_t head = 2 * word;
+  const uint64_t top = memory.word(bins_of_main_arena(memory, main_arena) - 2 * word).value_or(0);
+  ChunkWalk walk(memory, top, heap.end);
+  std::vector<base::AddressRange> parts;
+  const auto try_from = [&](uint64_t chunk) {
+    if (chunk < heap.begin || (!parts.empty() && chunk < parts.back().end)) return;
+    if (const uint64_t end = walk.end_of_part(chunk); end != 0) parts.push_back({chunk, end});
+  };
+  try_from(((heap.begin + head + kAlignment - 1) & ~(kAlignment - 1)) - head);
+  auto block = std::ranges::lower_bound(blocks, heap.begin, {}, &base::AddressRange::begin);
+  for (; block != blocks.end() && block->begin < heap.end; ++block) try_from(block->begin - head);
+  return parts;
 }
 
 std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, const process::Mapping& mapping,

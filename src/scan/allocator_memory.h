@@ -30,6 +30,14 @@ uint64_t bins_of_main_arena(const process::ProcessMemory& memory, base::AddressR
 // itself. 0: not known.
 uint64_t end_of_main_heap(const process::ProcessMemory& memory, base::AddressRange main_arena);
 
+// Whether something in the process besides the C library may ask for memory by brk: a module that names the call, or a static program.
+bool may_share_break(const process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules);
+
+// The parts of the heap that brk made which are this main arena's, as far as its chunks lead through them: what others got from brk
+// lies before, between and behind them. `blocks`: where live blocks lie, ascending; each begins with one.
+std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& memory, base::AddressRange main_arena,
+                                                base::AddressRange heap, std::span<const base::AddressRange> blocks);
+
 // A heap of an arena other than a main one, as its head tells it.
 struct ArenaHeap {
   base::AddressRange range;  // what it has taken into use of its memory so far

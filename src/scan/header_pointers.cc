@@ -60,7 +60,7 @@ class HeaderFinder {
  private:
   void note(uint32_t block, uint32_t offset) { first_offsets_[block] = std::min(first_offsets_[block], offset); }
   void note_certain(uint32_t block, PointerKind kind) {
-    if (kind != PointerKind::kInterior) note(block, 0);
+    if (kind != PointerKind::kInterior && kind != PointerKind::kTagged) note(block, 0);
   }
   [[nodiscard]] uint32_t call_of(model::SiteId site) const {
     return site < calls_.size() ? calls_[site] : ScanInput::kNoCall;

@@ -170,7 +170,11 @@ bool HeapScanner::State::take_candidates(CandidateLog& candidates) {
     } else {
       sound = sound && candidate.origin < ranges.size();
     }
-    if (sound) log.add(candidate.value, candidate.position);
+    if (!sound) return;
+    if (candidate.is_tagged)
+      log.add_tagged(candidate.value, candidate.position);
+    else
+      log.add(candidate.value, candidate.position);
   });
   return sound;
 }

@@ -33,11 +33,21 @@ void add_hexadecimal(std::string_view text, std::vector<uint64_t>& words) {
   if (error == std::errc() && word >= kLowestAddress) words.push_back(word);
 }
 
-bool is_epoll(int directory, const char* name) {
-  constexpr std::string_view kEpoll = "anon_inode:[eventpoll]";
-  char target[kEpoll.size() + 1];
+bool leads_to(int directory, const char* name, std::string_view what) {
+  char target[64];
   const ssize_t length = readlinkat(directory, name, target, sizeof(target));
-  return length > 0 && std::string_view(target, static_cast<size_t>(length)) == kEpoll;
+  return length > 0 && std::string_view(target, static_cast<size_t>(length)) == what;
+}
+
+// Calls `take` with the directory of the thread's descriptors and the name of each that leads there.
+template <typename Take>
+void each_descriptor(pid_t thread, std::string_view what, Take take) {
+  DIR* directory = opendir(("/proc/" + std::to_string(thread) + "/fd").c_str());
+  if (directory == nullptr) return;
+  while (const dirent* entry = readdir(directory)) {
+    if (leads_to(dirfd(directory), entry->d_name, what)) take(entry->d_name);
+  }
+  closedir(directory);
 }
 
 }  // namespace
@@ -61,15 +71,16 @@ std::vector<uint64_t> find_kernel_words(pid_t thread) {
   std::vector<uint64_t> words;
   const std::string process = "/proc/" + std::to_string(thread);
   parse_timer_words(base::read_small_file(process + "/timers"), words);
-  DIR* directory = opendir((process + "/fd").c_str());
-  if (directory == nullptr) return words;
-  while (const dirent* entry = readdir(directory)) {
-    if (is_epoll(dirfd(directory), entry->d_name)) {
-      parse_epoll_words(base::read_small_file(process + "/fdinfo/" + entry->d_name), words);
-    }
-  }
-  closedir(directory);
+  each_descriptor(thread, "anon_inode:[eventpoll]", [&](const char* name) {
+    parse_epoll_words(base::read_small_file(process + "/fdinfo/" + name), words);
+  });
   return words;
+}
+
+size_t count_rings(pid_t thread) {
+  size_t count = 0;
+  each_descriptor(thread, "anon_inode:[io_uring]", [&count](const char*) { ++count; });
+  return count;
 }
 
 }  // namespace heaptap::scan

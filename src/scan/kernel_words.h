@@ -14,6 +14,8 @@ namespace heaptap::scan {
 
 // Of the process that has this thread. Plain small numbers (descriptors, say) are left out.
 std::vector<uint64_t> find_kernel_words(pid_t thread);
+// Rings of io_uring that it has: what their requests in flight point to, the kernel tells nobody.
+size_t count_rings(pid_t thread);
 
 // The lines of /proc/PID/fdinfo/FD of an epoll instance, and of /proc/PID/timers.
 void parse_epoll_words(std::string_view text, std::vector<uint64_t>& words);

@@ -21,6 +21,13 @@ base::AddressRange joined(base::AddressRange a, base::AddressRange b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
+// x86-64 gives programs 47 bits, others may give 48.
+uint64_t address_mask_of(base::AddressRange blocks) {
+  constexpr unsigned kUsual = 47;
+  const unsigned bits = blocks.end >> kUsual == 0 ? kUsual : kUsual + 1;
+  return (uint64_t{1} << bits) - 1;
+}
+
 bool begins_before(const model::ScannedBlock& block, uint64_t address) { return block.address < address; }
 
 }  // namespace
@@ -31,6 +38,7 @@ PointerCollector<Word>::PointerCollector(const PointerCollectorParts& parts, Mem
       reader_(reader),
       filter_(best_word_filter<Word>()),
       block_span_(span_of(parts.scan.blocks)),
+      address_mask_(address_mask_of(block_span_)),
       whole_span_(joined(block_span_, parts.vtables.span())),
       vtables_beside_(parts.vtables.span_beside(parts.index)),
       buffer_(kBufferWords),
@@ -61,9 +69,10 @@ void PointerCollector<Word>::collect_roots(std::span<const wire::RootRange> rang
         plan_range({ranges[i].begin, ranges[i].end}, shared, parts_.scan.blocks, sizeof(Word), reader_);
     parts_.scan.skipped_bytes += plan.skipped_bytes;
     for (const base::AddressRange& piece : plan.pieces) {
-      parts_.log.begin(static_cast<uint32_t>(i));
+      parts_.log.begin(origin_ = static_cast<uint32_t>(i));
       read(piece, [&](uint64_t base, std::span<const Word> words) {
         select_in_range(base, words, kind);
+        if (ranges[i].has_code) select_in_code(base, words);
         if (parts_.log.bytes() > parts_.most_log_bytes) make_room(0, {});
       });
     }
@@ -122,14 +131,49 @@ std::span<const uint32_t> PointerCollector<Word>::select(std::span<const Word> w
   return std::span<const uint32_t>(found_).first(count);
 }
 
+// Into tagged_: words with bits set above those of an address, that point to the start of a block without these and the lowest three.
+template <typename Word>
+void PointerCollector<Word>::select_tagged(uint64_t base, std::span<const Word> words) {
+  tagged_.clear();
+  if constexpr (sizeof(Word) == sizeof(uint64_t)) {
+    const uint64_t mask = address_mask_ & ~uint64_t{7};
+    const uint64_t begin = block_span_.begin;
+    const uint64_t bytes = block_span_.end - begin;
+    for (size_t i = 0; i < words.size(); ++i) {
+      const uint64_t value = words[i] & mask;
+      if (value - begin >= bytes || words[i] <= address_mask_) [[likely]]
+        continue;
+      if (!parts_.index.may_hold(value) || !parts_.index.last_before(value).is_start) continue;
+      tagged_.push_back({.value = value, .position = base + i * sizeof(Word), .origin = 0, .is_tagged = true});
+    }
+  }
+}
+
 // Words that may be pointers, if they are asked for, and vtables inside objects, if those aren't known yet.
 template <typename Word>
 void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers) {
   const auto& blocks = parts_.scan.blocks;
   auto next = std::lower_bound(blocks.begin(), blocks.end(), base, begins_before);
   const base::AddressRange range = heads_complete_ ? block_span_ : pointers ? whole_span_ : parts_.vtables.span();
+  size_t tagged = 0;
+  // Those in front of a position, so that all are in order.
+  const auto add_tagged = [&](uint64_t before) {
+    for (; tagged < tagged_.size() && tagged_[tagged].position < before; ++tagged) {
+      const Candidate& candidate = tagged_[tagged];
+      const auto behind = std::lower_bound(blocks.begin(), blocks.end(), candidate.position + 1, begins_before);
+      if (behind == blocks.begin()) continue;
+      const model::ScannedBlock& block = *std::prev(behind);
+      if (candidate.position + sizeof(Word) > block.address + block.size_bytes) continue;
+      parts_.log.add_tagged(candidate.value, candidate.position);
+    }
+  };
+  if (pointers)
+    select_tagged(base, words);
+  else
+    tagged_.clear();
   for (const uint32_t found : select(words, range)) {
     const uint64_t position = base + found * sizeof(Word);
+    add_tagged(position);
     while (next != blocks.end() && next->address <= position) ++next;
     if (next == blocks.begin()) continue;
     const auto block = next - 1;
@@ -142,6 +186,7 @@ void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Wor
     if (heads_complete_ || block->type == 0 || position == block->address) continue;
     if (parts_.vtables.is_vtable(value, reader_)) parts_.heads.note_inner_vtable(position);
   }
+  add_tagged(base + words.size_bytes());
 }
 
 template <typename Word>
@@ -152,6 +197,23 @@ void PointerCollector<Word>::select_in_range(uint64_t base, std::span<const Word
     if (!parts_.index.may_hold(words[found]) || (shared && is_in_block(position))) continue;
     parts_.log.add(words[found], position);
   }
+  select_tagged(base, words);
+  if (!tagged_.empty()) parts_.log.begin(origin_);
+  for (const Candidate& candidate : tagged_) {
+    if (!shared || !is_in_block(candidate.position)) parts_.log.add_tagged(candidate.value, candidate.position);
+  }
+}
+
+// The same at all bytes that are no word's first. Positions begin anew for each of them.
+template <typename Word>
+void PointerCollector<Word>::select_in_code(uint64_t base, std::span<const Word> words) {
+  std::vector<Word> shifted(words.size() - 1);
+  for (size_t shift = 1; shift < sizeof(Word); ++shift) {
+    std::memcpy(shifted.data(), reinterpret_cast<const uint8_t*>(words.data()) + shift, shifted.size() * sizeof(Word));
+    parts_.log.begin(origin_);
+    select_in_range(base, shifted, wire::RootKind::kMapping);
+  }
+  parts_.log.begin(origin_);
 }
 
 template <typename Word>

@@ -47,6 +47,8 @@ class PointerCollector {
   void note_head(uint32_t block, uint64_t base, std::span<const Word> words);
   void select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers);
   void select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind);
+  void select_tagged(uint64_t base, std::span<const Word> words);
+  void select_in_code(uint64_t base, std::span<const Word> words);
   std::span<const uint32_t> select(std::span<const Word> words, base::AddressRange range);
   // Notes the heads of all blocks from `next` on, then resolves what is in the log.
   void make_room(uint64_t next, std::span<const base::AddressRange> pieces);
@@ -56,8 +58,11 @@ class PointerCollector {
   MemoryReader& reader_;
   WordFilter<Word> filter_;
   base::AddressRange block_span_;
+  uint64_t address_mask_;              // the bits that the program's addresses have
   base::AddressRange whole_span_;      // blocks and vtables
   base::AddressRange vtables_beside_;  // the index takes them for blocks, perhaps
+  uint32_t origin_ = 0;                // of the range that is being read
+  std::vector<Candidate> tagged_;      // of the words that are being looked at
   std::vector<Word> buffer_;
   std::vector<uint32_t> found_;
   bool heads_complete_ = false;

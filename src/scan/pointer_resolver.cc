@@ -6,6 +6,7 @@ namespace heaptap::scan {
 namespace {
 
 constexpr unsigned kKindBits = 8;
+constexpr uint64_t kMostMarkBits = 3;
 
 uint64_t key_of(uint32_t to, wire::PointerKind kind, unsigned root = 0) {
   return (uint64_t{to} << kKindBits | static_cast<uint64_t>(kind)) << kKindBits | root;
@@ -45,8 +46,12 @@ void PointerResolver::resolve_batch() {
 }
 
 void PointerResolver::resolve(const Candidate& candidate) {
-  const Target target = target_of(candidate.value);
+  Target target = target_of(candidate.value);
   if (target.block == model::kNoBlock) return;
+  if (candidate.is_tagged) {
+    if (target.kind != wire::PointerKind::kStart) return;
+    target.kind = wire::PointerKind::kTagged;
+  }
   if (candidate.origin == kInBlocks) return add_block_pointer(candidate.position, target);
   const wire::RootRange& range = ranges_[candidate.origin];
   add_root(range.thread_id, target,
@@ -78,7 +83,10 @@ PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
   const uint64_t offset = address - block.address;
   const bool empty_array = offset == heads_.cookie_bytes() && heads_.is_empty_array(found.block);
   if (offset >= block.size_bytes && !empty_array) return {};
-  return {.block = found.block, .kind = heads_.kind_of(address, block, found.block), .offset = offset};
+  const wire::PointerKind kind = heads_.kind_of(address, block, found.block);
+  const uint64_t low_bits = heads_.word_bytes() - 1;  // no block begins at an address that has one of them
+  const bool is_tagged = kind == wire::PointerKind::kInterior && offset <= low_bits && (block.address & low_bits) == 0;
+  return {.block = found.block, .kind = is_tagged ? wire::PointerKind::kTagged : kind, .offset = offset};
 }
 
 void PointerResolver::add_block_pointer(uint64_t position, const Target& target) {
@@ -87,7 +95,24 @@ void PointerResolver::add_block_pointer(uint64_t position, const Target& target)
     if (!many_.empty()) many_.clear();
   }
   if (target.block == from_) return;
-  const bool is_interior = target.kind == wire::PointerKind::kInterior;
+  const bool is_marked =
+      target.kind == wire::PointerKind::kTagged && target.offset != 0 && target.offset <= kMostMarkBits;
+  if (is_marked && is_same_call(from_, target.block))
+    return add_kept(position, {.block = target.block, .kind = wire::PointerKind::kMarked, .offset = 0});
+  add_kept(position, target);
+}
+
+bool PointerResolver::is_same_call(uint32_t from, uint32_t to) const {
+  const auto call_of = [this](uint32_t block) {
+    const model::SiteId site = scan_.blocks[block].site;
+    return site < calls_.size() ? calls_[site] : ScanInput::kNoCall;
+  };
+  const uint32_t call = call_of(from);
+  return call != ScanInput::kNoCall && call == call_of(to);
+}
+
+void PointerResolver::add_kept(uint64_t position, const Target& target) {
+  const bool is_interior = target.leads_inside();
   const uint32_t same = same_pointer(target.block, target.kind);
   if (same != kNoPointer) {
     if (is_interior) interior_pointers_.lower(same, target.offset);
@@ -119,7 +144,7 @@ uint32_t PointerResolver::same_pointer(uint32_t to, wire::PointerKind kind) {
 }
 
 void PointerResolver::add_root(uint32_t thread_id, const Target& target, model::RootPointer root) {
-  const bool is_interior = target.kind == wire::PointerKind::kInterior;
+  const bool is_interior = target.leads_inside();
   const auto next = static_cast<uint32_t>(scan_.roots.size());
   const auto [entry, is_new] = known_roots_.emplace(key_of(root.to, root.kind, static_cast<unsigned>(root.root)), next);
   if (!is_new) {
@@ -136,7 +161,19 @@ void PointerResolver::finish() {
     scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
   }
   mark_header_pointers(scan_, interior_pointers_, interior_roots_, calls_);
+  mark_aligned_pointers();
   if (full_) scan_.notes.push_back({model::NoteKind::kPointersLeftOut});
+}
+
+void PointerResolver::mark_aligned_pointers() {
+  constexpr uint64_t kLeastAlignment = 64;  // malloc's own is less
+  for (const auto& entry : interior_roots_.entries()) {
+    model::RootPointer& root = scan_.roots[entry.pointer];
+    if (root.kind != wire::PointerKind::kInterior || root.root != wire::RootKind::kGlobal) continue;
+    const uint64_t address = scan_.blocks[root.to].address + entry.offset;
+    const uint64_t alignment = address & (~address + 1);
+    if (alignment >= kLeastAlignment && entry.offset < alignment) root.kind = wire::PointerKind::kAligned;
+  }
 }
 
 }  // namespace heaptap::scan

@@ -41,10 +41,16 @@ class PointerResolver {
     uint32_t block = model::kNoBlock;  // kNoBlock: the address is in none
     wire::PointerKind kind = wire::PointerKind::kStart;
     uint64_t offset = 0;  // in the block
+    [[nodiscard]] bool leads_inside() const {
+      return kind == wire::PointerKind::kInterior || (kind == wire::PointerKind::kTagged && offset != 0);
+    }
   };
   [[nodiscard]] Target target_of(uint64_t address) const;
   static constexpr uint32_t kNoPointer = 0xffffffff;
   void add_block_pointer(uint64_t position, const Target& target);
+  void mark_aligned_pointers();
+  void add_kept(uint64_t position, const Target& target);
+  [[nodiscard]] bool is_same_call(uint32_t from, uint32_t to) const;
   // Index of the pointer of the block at work that is the same; kNoPointer: there is none, and the next one will be it.
   [[nodiscard]] uint32_t same_pointer(uint32_t to, wire::PointerKind kind);
   void add_root(uint32_t thread_id, const Target& target, model::RootPointer root);

@@ -12,6 +12,7 @@
 #include "log/log_memory.h"
 #include "process/process_status.h"
 #include "scan/allocator_memory.h"
+#include "scan/chunk_lives.h"
 #include "scan/kernel_words.h"
 #include "scan/range_labels.h"
 #include "scan/stack_walk.h"
@@ -124,6 +125,8 @@ class RootFinder {
   void label_mappings();
   void label_modules();
   void leave_out_allocators();
+  void leave_out_released();
+  bool leave_out_shared_heap(base::AddressRange heap);
   void label_mapped(base::AddressRange range);
   void leave_out_ended_threads();
   void label_thread(const process::StoppedThread& thread);
@@ -164,6 +167,8 @@ class RootFinder {
   std::vector<base::AddressRange> mapped_;  // ascending
   base::AddressRange main_stack_{};         // empty: none
   uint64_t main_heap_end_ = 0;              // 0: not known
+  base::AddressRange main_arena_{};         // whose heap that is
+  base::AddressRange shared_heap_{};        // empty: nobody else has memory in it
   StackWalk walk_;
   std::unordered_map<uint64_t, bool> uses_red_zone_;  // by the program counter
   RangeLabels labels_;
@@ -208,7 +213,9 @@ void RootFinder::label_modules() {
     if (musl_) std::ranges::for_each(module.page_rests, [&](const base::AddressRange& rest) { labels_.erase(rest); });
     for (const base::AddressRange& arena : find_main_arenas(memory_, module)) {
       labels_.erase(arena);
-      main_heap_end_ = std::max(main_heap_end_, end_of_main_heap(memory_, arena));
+      const uint64_t heap_end = end_of_main_heap(memory_, arena);
+      if (heap_end > main_heap_end_) main_arena_ = arena;
+      main_heap_end_ = std::max(main_heap_end_, heap_end);
     }
     for (const base::AddressRange& data : module.read_only) roots_.read_only_data.push_back(data);
   }
@@ -218,6 +225,7 @@ void RootFinder::label_modules() {
 void RootFinder::leave_out_allocators() {
   if (!query_.heap_is_complete) {
     roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
+    leave_out_released();
     return;
   }
   for (const process::Mapping& mapping : memory_.map()) {
@@ -230,10 +238,36 @@ void RootFinder::leave_out_allocators() {
                                  [&](const base::AddressRange& r) { return r.contains(mapping.range.begin); });
     });
     if (is_data) continue;
+    if (mapping.is_kernels("[heap]") && leave_out_shared_heap(mapping.range)) continue;
     for (const base::AddressRange& part : find_heap_parts(memory_, mapping, query_.heap, musl_)) {
       const bool goes_on = mapping.is_kernels("[heap]") && part.contains(main_heap_end_);
       labels_.erase({part.begin, goes_on ? main_heap_end_ : part.end});
     }
+  }
+}
+
+// Where others may have memory in it besides glibc. False: nothing says so.
+bool RootFinder::leave_out_shared_heap(base::AddressRange heap) {
+  if (main_heap_end_ == 0 || !may_share_break(memory_, modules_)) return false;
+  const base::AddressRange known{heap.begin, std::min(heap.end, main_heap_end_)};
+  uint64_t others = known.size();
+  for (const base::AddressRange& part : main_heap_parts(memory_, main_arena_, known, query_.heap)) {
+    labels_.erase(part);
+    others -= std::min(others, part.size());
+  }
+  constexpr uint64_t kLeastBytes = 64;  // besides what aligns the first chunk
+  if (others >= kLeastBytes) {
+    shared_heap_ = heap;
+    roots_.notes.push_back({.kind = model::NoteKind::kBreakShared, .numbers = {others}});
+  }
+  return true;
+}
+
+// What the program left there holds nothing, as long as the allocator has it free.
+void RootFinder::leave_out_released() {
+  const std::vector<ChunkLife> lives = find_chunk_lives(memory_, modules_, query_.released);
+  for (size_t i = 0; i < query_.released.size(); ++i) {
+    if (lives[i] == ChunkLife::kFree) labels_.erase(query_.released[i]);
   }
 }
 
@@ -434,6 +468,9 @@ bool RootFinder::has_returned(uint64_t first_stack_pointer) const {
 }
 
 void RootFinder::add_kernel_words() {
+  if (const size_t rings = count_rings(process_.live_thread()); rings != 0) {
+    roots_.notes.push_back({.kind = model::NoteKind::kHeldByRing, .numbers = {rings}});
+  }
   for (const uint64_t word : find_kernel_words(process_.live_thread())) {
     // Of the kernel's 64 bits a shorter word is the first half (epoll_data, sigval).
     const uint64_t mask = memory_.word_bytes() == sizeof(uint32_t) ? 0xffffffff : ~uint64_t{0};
@@ -448,10 +485,14 @@ void RootFinder::collect_ranges() {
     const auto add = [&](uint64_t begin, uint64_t end) {
       const uint64_t word = memory_.word_bytes();
       begin = (begin + word - 1) & ~(word - 1);
-      if (begin < end) roots_.ranges.push_back({begin, end, *label.kind, label.thread_id});
+      const process::Mapping* const mapping = process::find_mapping(memory_.map(), begin);
+      const bool has_code = mapping != nullptr && mapping->executable && !mapping->has_file();
+      if (begin < end) roots_.ranges.push_back({begin, end, *label.kind, label.thread_id, has_code});
     };
     uint64_t begin = range.begin;
-    if (!query_.heap_is_complete && *label.kind == RootKind::kMapping) return add(begin, range.end);
+    // Words inside of blocks don't count where they are read; what lies between does.
+    const bool is_whole = !query_.heap_is_complete || shared_heap_.contains(begin);
+    if (is_whole && *label.kind == RootKind::kMapping) return add(begin, range.end);
     for (auto at = block; at != query_.heap.end() && at->begin < range.end; ++at) {
       add(begin, std::min(at->begin, range.end));
       begin = std::max(begin, at->end);

@@ -30,6 +30,8 @@ struct RootQuery {
   // False: some were allocated before the recording began, or weren't recorded. Then all that isn't a known block counts as a
   // root in the allocators' memory too.
   bool heap_is_complete = true;
+  // Where it isn't: blocks that were seen to be allocated and released, and whose address nobody got again; ascending.
+  std::span<const base::AddressRange> released;
   std::span<const base::AddressRange> mapped;  // by the program's own calls of mmap
   std::span<const base::AddressRange> own;     // the agent's
   std::span<const wire::StackArea> stacks;

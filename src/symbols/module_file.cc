@@ -3,6 +3,7 @@
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -49,8 +50,10 @@ LoadedRanges loaded_ranges_of(Elf* elf, uint64_t bias) {
 }
 
 // Without the version that a dynamic symbol may have behind it.
+std::string_view unversioned(std::string_view name) { return name.substr(0, name.find('@', 1)); }
+
 void set_symbol(model::Frame& frame, std::string_view name) {
-  name = name.substr(0, name.find('@', 1));
+  name = unversioned(name);
   if (name != frame.function) frame.symbol = name;
 }
 
@@ -200,7 +203,10 @@ std::vector<model::Frame> ModuleFile::frames_at(uint64_t address) {
     if (each.position.file != nullptr) frame.file = *each.position.file;
     frame.line = each.position.line;
     frame.inlined = each.inlined;
-    if (!each.inlined) use_full_name(frame, each.function, moved);
+    if (!each.inlined) {
+      use_full_name(frame, each.function, moved);
+      note_aliases(frame, moved);
+    }
     frames.push_back(std::move(frame));
   }
   if (frames.empty()) {
@@ -208,6 +214,7 @@ std::vector<model::Frame> ModuleFile::frames_at(uint64_t address) {
     if (const char* name = symbols_.find(moved)) {
       frames.back().function = demangle(name);
       set_symbol(frames.back(), name);
+      note_aliases(frames.back(), moved);
     }
   }
   return frames;
@@ -258,6 +265,30 @@ std::optional<Variable> ModuleFile::find_variable(uint64_t address, bool is_thre
   // "cache.0", of a C function's static variable.
   if (variable.name.starts_with(described->name + ".")) variable.name = std::move(described->name);
   return variable;
+}
+
+// Where the function has several symbols. C libraries have others inside than they show: what DWARF knows as __GI___strdup is
+// strdup to all others.
+void ModuleFile::note_aliases(model::Frame& frame, uint64_t address) const {
+  const Symbol* const symbol = symbols_.find_symbol(address);
+  if (symbol == nullptr) return;
+  const std::span<const Symbol> all = symbols_.same_place(*symbol);
+  if (all.size() == 1) return;
+  const std::string_view own = frame.symbol.empty() ? frame.function : frame.symbol;
+  const bool is_one = std::ranges::any_of(all, [own](const Symbol& each) { return unversioned(each.name) == own; });
+  const std::string_view shown = unversioned(symbol->name);
+  if (is_one && own.starts_with('_') && !own.starts_with("_Z") && !shown.starts_with('_')) {
+    frame.function = shown;
+    frame.symbol.clear();
+  }
+  constexpr size_t kMaxBytes = 1024;
+  const std::string_view taken = frame.symbol.empty() ? frame.function : frame.symbol;
+  for (const Symbol& each : all) {
+    const std::string_view name = unversioned(each.name);
+    if (name == taken || name.find(' ') != name.npos || frame.aliases.size() + name.size() > kMaxBytes) continue;
+    if (!frame.aliases.empty()) frame.aliases += ' ';
+    frame.aliases += name;
+  }
 }
 
 // The symbol of a function whose DWARF has only the plain name, as with what is local to a file, or none at all.

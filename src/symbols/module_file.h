@@ -66,6 +66,7 @@ class ModuleFile {
   void load_variables();
   std::optional<Variable> find_variable(uint64_t address, bool is_thread_local);
   void use_full_name(model::Frame& frame, const FunctionName* known, uint64_t address) const;
+  void note_aliases(model::Frame& frame, uint64_t address) const;
 
   FileSearch& search_;
   std::string recorded_path_;

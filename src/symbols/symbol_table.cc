@@ -31,14 +31,16 @@ bool is_of(SymbolKind kind, const GElf_Sym& symbol) {
 // ARM and AArch64 and RISC-V mark stretches of code and data with symbols like "$x" and "$d.12".
 bool is_mapping_symbol(const char* name) { return name[0] == '$'; }
 
-// Which of several names of one function people know: malloc, not __libc_malloc and not a local label.
+// Which of several names of one function people know: malloc, not __libc_malloc and not a local label; strdup, which is weak, not
+// __strdup.
 uint32_t preference_of(const GElf_Sym& symbol, const char* name) {
   const auto binding = GELF_ST_BIND(symbol.st_info);
-  const uint32_t by_binding = binding == STB_LOCAL ? 0 : binding == STB_WEAK ? 1 : 2;
+  const uint32_t is_shown = binding == STB_LOCAL ? 0 : 1;
+  const uint32_t is_strong = binding == STB_WEAK ? 0 : 1;
   const uint32_t by_type = GELF_ST_TYPE(symbol.st_info) == STT_NOTYPE ? 0 : 1;
-  const size_t underscores = std::min<size_t>(std::strspn(name, "_"), 255);
+  const size_t underscores = std::min<size_t>(std::strspn(name, "_"), 63);
   const size_t length = std::min<size_t>(std::strlen(name), 255);
-  return by_type << 24 | by_binding << 16 | static_cast<uint32_t>(255 - underscores) << 8 |
+  return by_type << 17 | is_shown << 16 | static_cast<uint32_t>(63 - underscores) << 10 | is_strong << 9 |
          static_cast<uint32_t>(255 - length);
 }
 
@@ -91,6 +93,14 @@ SymbolTable::SymbolTable(Dwfl_Module* module, SymbolKind kind, const CodeRanges&
     first = end;
   }
   ranges_ = RangeMap(std::move(ranges));
+}
+
+std::span<const Symbol> SymbolTable::same_place(const Symbol& symbol) const {
+  const Symbol* first = &symbol;
+  const Symbol* last = &symbol;
+  while (first != symbols_.data() && first[-1].begin == symbol.begin) --first;
+  while (last + 1 != symbols_.data() + symbols_.size() && last[1].begin == symbol.begin) ++last;
+  return {first, last + 1};
 }
 
 const Symbol* SymbolTable::find_symbol(uint64_t address) const {

@@ -3,6 +3,7 @@
 #include <elfutils/libdwfl.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "symbols/code_ranges.h"
@@ -32,6 +33,8 @@ class SymbolTable {
 
   // The symbol around `address`, or a null pointer.
   [[nodiscard]] const Symbol* find_symbol(uint64_t address) const;
+  // All that begin where this one of the table does, itself among them.
+  [[nodiscard]] std::span<const Symbol> same_place(const Symbol& symbol) const;
   // Its mangled name.
   [[nodiscard]] const char* find(uint64_t address) const {
     const Symbol* symbol = find_symbol(address);

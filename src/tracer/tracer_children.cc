@@ -28,6 +28,13 @@ bool share_memory(pid_t a, pid_t b, int event) {
   return differ < 0 ? event == PTRACE_EVENT_VFORK : differ == 0;
 }
 
+// A child that runs unrecorded, in the log of the process that made it.
+void count_unfollowed(AddressSpace* space) {
+  if (space == nullptr || !space->is_recording()) return;
+  constexpr auto kNumber = static_cast<uint32_t>(wire::ExecOutcome::kNotFollowed);
+  space->log().header().execs_refused[kNumber].fetch_add(1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 // A thread, a fork, or a child that uses its parent's memory: which one, /proc says.
@@ -64,6 +71,7 @@ void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
     if (added.is_vfork_child) {
       added.space = process.space;
     } else {
+      if (!options_.follow_fork) count_unfollowed(process.space.get());
       begin_copy(added, process.space.get());
     }
     child = &add_thread(id, added);
@@ -228,6 +236,7 @@ void Tracer::answer_exec(pid_t id) {
   const bool starts = process->phase == Phase::kBeforeExec;
   const bool follows =
       options_.follow_exec && process->phase == Phase::kTraced && (!process->is_vfork_child || options_.follow_fork);
+  if (process->is_vfork_child && !options_.follow_fork) count_unfollowed(process->space.get());
   process->space = nullptr;
   process->log = nullptr;
   process->is_vfork_child = process->had_threads = false;

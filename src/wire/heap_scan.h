@@ -35,9 +35,19 @@ enum class PointerKind : uint8_t {
   // Into its middle, where nearly all blocks of its stack or call are pointed at first: behind what the function that
   // allocates them keeps in front. As good as a pointer to its start, too.
   kHeader = 6,
+  // To its start, but for bits that the program keeps in the pointer: the upper 16 or 17, or the lowest three. By itself it may be chance.
+  kTagged = 7,
+  // The same with the lowest two bits alone, from a block that the same call allocated: trees keep the colours of their nodes so.
+  // As good as a pointer to its start.
+  kMarked = 8,
+  // From a global variable to the first place of the block that is so much aligned: memory of which the program cuts off what comes
+  // before. As good as a pointer to its start.
+  kAligned = 9,
 };
-inline constexpr unsigned kPointerKindCount = 7;
-constexpr bool holds_for_certain(PointerKind kind) { return kind != PointerKind::kInterior; }
+inline constexpr unsigned kPointerKindCount = 10;
+constexpr bool holds_for_certain(PointerKind kind) {
+  return kind != PointerKind::kInterior && kind != PointerKind::kTagged;
+}
 
 inline constexpr uint32_t kNoModule = 0xffffffff;
 
@@ -47,8 +57,10 @@ struct RootRange {
   uint64_t end;    // exclusive
   RootKind kind;
   uint32_t thread_id;  // the kernel's; 0: of no thread
+  // Code that is made as the program runs has pointers among its instructions, at any byte.
+  bool has_code = false;
 };
-static_assert(sizeof(RootRange) == 24);
+static_assert(sizeof(RootRange) == 32);
 
 // A value that is a root by itself: a register, or what the kernel keeps.
 struct RootWord {

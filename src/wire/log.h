@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 9;
+inline constexpr uint32_t kLogVersion = 10;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -39,8 +39,9 @@ enum class ExecOutcome : uint32_t {
   kOutOfReach = 8,      // the agent's library isn't there, in another root, say, or no way leads to the collector
   kSurroundings = 9,    // an environment that is too large, or another collector's
   kBesideThreads = 10,  // by system or popen, where another thread could see what is lent to it
+  kNotFollowed = 11,    // children weren't to be recorded; counted where they are forked, too
 };
-inline constexpr uint32_t kExecOutcomeCount = 11;
+inline constexpr uint32_t kExecOutcomeCount = 12;
 
 enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 

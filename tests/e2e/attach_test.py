@@ -77,6 +77,58 @@ class Attached:
         return self.wait()
 
 
+LEAVES_POINTERS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static void work(void) {
+  void **all = malloc(64 * sizeof *all);
+  for (int i = 0; i < 64; i++) all[i] = i < 4 ? 0 : malloc(50);
+  free(all);
+}
+__attribute__((noinline)) static void wipe(void) {
+  volatile char stack[8192];
+  memset((void *)stack, 0, sizeof stack);
+}
+int main(void) {
+  char line[64];
+  free(malloc(100));
+  puts("ready");
+  fflush(stdout);
+  while (fgets(line, sizeof line, stdin) != NULL) {
+    work();
+    wipe();
+    puts("done");
+    fflush(stdout);
+  }
+  return 0;
+}
+"""
+
+
+class ReleasedMemory(heaptap_test.TestCase):
+    """What was seen to be released holds nothing, also where earlier blocks aren't known."""
+
+    def test_pointers_that_it_still_has_hide_no_leak(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("no tracer")
+        (self.folder / "program.c").write_text(LEAVES_POINTERS)
+        subprocess.run(["cc", "-O0", "-g", "-fno-builtin", self.folder / "program.c", "-o", self.folder / "program"], check=True)
+        target = subprocess.Popen([self.folder / "program"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(heaptap_test.end, target)
+        self.assertEqual(target.stdout.readline(), "ready\n")
+        trace = self.folder / "t.htap"
+        attached = Attached(self, "-o", trace, target.pid)
+        target.stdin.write("go\n")
+        target.stdin.flush()
+        self.assertEqual(target.stdout.readline(), "done\n")
+        self.assertEqual(attached.stop().status, 0)
+        self.assertEqual(heaptap_test.summary(trace)["leaks"]["definite"], {"blocks": 60, "bytes": 3000})
+        target.stdin.close()
+        target.stdout.close()
+        self.assertEqual(target.wait(), 0)
+
+
 class Refusals(heaptap_test.TestCase):
     """What can't be attached to: the cause and the cure, nothing started, no trace left behind."""
 

@@ -69,6 +69,116 @@ class Lossy(Unknown):
         self.assertEqual([limit["certainty"] for limit in verdict["limits"]], ["unknown", "at least"])
 
 
+OWN_MALLOC = """
+static char area[1 << 20];
+static unsigned long used;
+HIDDEN void *malloc(unsigned long size) { used += (size + 15) & ~15ul; return area + used; }
+HIDDEN void free(void *block) { (void)block; }
+int main(void) {
+  for (int i = 0; i < 100; i++) { void *volatile lost = malloc(100); lost = 0; (void)lost; }
+  return 0;
+}
+"""
+NO_ALLOCATION = "#include <unistd.h>\nint main(void) { return write(1, \"x\", 1) == 1 ? 0 : 1; }\n"
+OWN_MAPPINGS = """
+#include <sys/mman.h>
+int main(void) { return mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED; }
+"""
+
+
+class NothingSeen(Unknown):
+    """A program whose allocator isn't the one that is watched: nothing seen is not clean."""
+
+    def build(self, text, *options):
+        source = self.folder / "program.c"
+        source.write_text(text)
+        subprocess.run(["cc", "-O1", "-fno-builtin", source, "-o", self.folder / "program", *options], check=True)
+        return self.folder / "program"
+
+    def assert_nothing_was_seen(self, program, *options, reason):
+        trace = self.folder / "trace.htap"
+        outcome = heaptap("run", "--force", "-o", trace, "--error-exitcode", "9", *options, "--", program)
+        said = outcome.stderr.decode()
+        self.assertEqual(outcome.status, 3, said)
+        self.assertIn("UNKNOWN: nothing was seen of what it allocates", said)
+        self.assertNotIn("no leaks", said)
+        self.assertRegex(said, reason)
+        status, verdict = self.check(trace, "--max-leaked", "0", "--max-peak", "1G")
+        self.assertEqual((status, [limit["judged"] for limit in verdict["limits"]]), (3, [False, False]))
+        report = summary(trace)
+        self.assertFalse(report["capture"]["known"]["leaks"])
+        self.assertIn("nothing_seen", report["capture"]["gaps"])
+        text = heaptap("show", "summary", trace).stdout.decode()
+        self.assertIn("nothing was seen of what it allocates", text)
+        page = self.folder / "page.html"
+        heaptap("report", trace, "-o", page, "--force")
+        findings = heaptap_test.document_of(page.read_text())["verdict"]
+        self.assertTrue(any("UNKNOWN: nothing was seen" in str(finding) for finding in findings), findings)
+
+    def test_a_malloc_inside_the_executable(self):
+        for name, options in (("shown", ["-DHIDDEN=", "-rdynamic"]), ("hidden", ['-DHIDDEN=__attribute__((visibility("hidden")))'])):
+            with self.subTest(name):
+                self.assert_nothing_was_seen(self.build(OWN_MALLOC, *options), reason="defines its own malloc.*--via ptrace")
+
+    def test_a_static_program_without_symbols(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("no tracer")
+        self.assert_nothing_was_seen(self.build(NO_ALLOCATION, "-static", "-s"), reason="static and stripped")
+
+    def test_mappings_alone(self):
+        program = self.build(OWN_MAPPINGS)
+        self.assert_nothing_was_seen(program, "--via", "agent", reason="0 allocations")
+
+    def test_a_program_that_was_seen_and_allocates_nothing_is_clean(self):
+        program = self.build(NO_ALLOCATION)
+        for via in ("agent", "ptrace") if heaptap_test.has_tracer() else ("agent",):
+            with self.subTest(via):
+                trace = self.folder / f"{via}.htap"
+                outcome = heaptap("run", "-o", trace, "--via", via, "--error-exitcode", "9", "--", program)
+                self.assertEqual(outcome.status, 0, outcome)
+                self.assertIn(b"heaptap: no leaks\n", outcome.stderr)
+                self.assertEqual(self.check(trace, "--max-leaked", "0")[0], 0)
+
+
+class UnrecordedChildren(Unknown):
+    """Children that nobody recorded may have leaked."""
+
+    ways = {
+        "a shell's": (["sh", "-c", "ls / >/dev/null; ls / >/dev/null; exit 0"], 2),
+        "system, fork, spawn": ([sys.executable, "-c", "import os\nos.system('exit 0')\nif os.fork() == 0: os._exit(0)\n"
+                                "os.posix_spawn('/bin/true', ['true'], {})\nos.wait()"], 3),
+    }
+
+    def test_they_are_counted_and_pass_no_gate(self):
+        for via in ("agent", "ptrace") if heaptap_test.has_tracer() else ("agent",):
+            for name, (command, count) in self.ways.items():
+                with self.subTest(f"{name} {via}"):
+                    trace = self.folder / "trace.htap"
+                    outcome = heaptap("run", "--force", "-o", trace, "--via", via, "--error-exitcode", "9", "--", *command)
+                    said = outcome.stderr.decode()
+                    self.assertEqual(outcome.status, 3, said)
+                    self.assertIn(f"{count} child processes ran unrecorded: -f records children", said)
+                    self.assertIn("no leaks in what was recorded", said)
+                    report = summary(trace)
+                    self.assertTrue(report["capture"]["known"]["leaks"], "of the process itself")
+                    self.assertEqual(report["capture"]["gaps"], ["unrecorded_children"])
+                    self.assertEqual(self.check(trace, "--max-leaked", "0")[0], 3)
+                    self.assertEqual(self.check(trace, "--max-leaked", "0", "--allow-incomplete")[0], 0)
+
+    def test_where_they_are_recorded_the_gate_knows(self):
+        for command, _ in self.ways.values():
+            trace = self.folder / "trace.htap"
+            outcome = heaptap("run", "-f", "--force", "-o", trace, "--error-exitcode", "9", "--", *command)
+            self.assertEqual(outcome.status, 0, outcome)
+            self.assertNotIn(b"unrecorded", outcome.stderr)
+
+    def test_what_fails_to_be_executed_is_no_child(self):
+        program = [sys.executable, "-c", "import os\ntry: os.posix_spawn('/none', ['none'], {})\nexcept OSError: pass"]
+        trace = self.folder / "trace.htap"
+        outcome = heaptap("run", "-o", trace, "--via", "agent", "--", *program)
+        self.assertNotIn(b"unrecorded", outcome.stderr)
+
+
 class PastTheHooks(Unknown):
     def test_releases_that_were_not_seen_do_not_mismatch(self):
         report = summary(self.record("unseen_release", "--sanity", "--via", "agent"))

@@ -26,6 +26,14 @@ void note_unreached() {
   if (g_session.log != nullptr) g_session.log->children_unreached.fetch_add(1, std::memory_order_relaxed);
 }
 
+// A child that shall not be recorded: counted, so that nobody takes the program for all that ran. Memory that it shares is all that
+// this needs.
+void note_unfollowed() {
+  if (g_session.log == nullptr) return;
+  g_session.log->execs_refused[static_cast<uint32_t>(wire::ExecOutcome::kNotFollowed)].fetch_add(
+      1, std::memory_order_relaxed);
+}
+
 // A log that is no session's yet: among the areas noted in the log of the session before, it is none.
 void unmap_log(void* start, size_t bytes) {
   kernel::system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
@@ -202,7 +210,10 @@ __attribute__((noinline)) bool start_session() {
     return expected == SessionState::kRecording;
   }
   if (!may_start()) {
-    if ((g_session.flags & wire::kFollowFork) != 0) note_unreached();
+    if ((g_session.flags & wire::kFollowFork) != 0)
+      note_unreached();
+    else
+      note_unfollowed();
     state.store(SessionState::kOff, std::memory_order_release);
     return false;
   }

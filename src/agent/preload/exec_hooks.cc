@@ -70,22 +70,27 @@ int make(const ExecCall& call, Texts environment) {
 
 // Whose call it is.
 enum class Caller : uint8_t {
-  kNobody,    // not to be followed
-  kItself,    // the recorded process
-  kChild,     // a forked child of it that is followed
-  kBorrower,  // one that has its parent's memory still (vfork)
+  kNobody,      // not to be followed
+  kUnfollowed,  // makes a child that isn't to be recorded, or is one of which nothing was counted so far
+  kItself,      // the recorded process
+  kChild,       // a forked child of it that is followed
+  kBorrower,    // one that has its parent's memory still (vfork)
 };
 
 // Asks the kernel for nothing in a child that isn't followed, nor behind a filter of system calls.
-Caller caller_of_exec() {
+Caller caller_of_exec(bool is_spawn) {
   const uint32_t flags = g_session.flags;
-  if ((flags & wire::kFollowExec) == 0 || g_session.log == nullptr || !may_call()) return Caller::kNobody;
-  const bool follows_fork = (flags & wire::kFollowFork) != 0;
+  if (g_session.log == nullptr) return Caller::kNobody;
   const SessionState state = g_session_page.state.load(std::memory_order_acquire);
-  if (state == SessionState::kUnknown) return follows_fork ? Caller::kChild : Caller::kNobody;
-  if (state != SessionState::kRecording) return Caller::kNobody;
-  if (kernel::process_id() == g_session.process) return Caller::kItself;
-  return follows_fork ? Caller::kBorrower : Caller::kNobody;
+  const bool follows_fork = (flags & wire::kFollowFork) != 0;
+  const bool is_forked = state == SessionState::kUnknown;
+  if (!is_forked && state != SessionState::kRecording) return Caller::kNobody;
+  if (!follows_fork && (is_forked || is_spawn)) return Caller::kUnfollowed;
+  if (!may_call()) return Caller::kNobody;
+  const bool is_borrower = !is_forked && kernel::process_id() != g_session.process;
+  if (!follows_fork && is_borrower) return Caller::kUnfollowed;
+  if ((flags & wire::kFollowExec) == 0) return Caller::kNobody;
+  return is_forked ? Caller::kChild : is_borrower ? Caller::kBorrower : Caller::kItself;
 }
 
 // What the collector is told of it.
@@ -109,11 +114,14 @@ void take_outcome_back(bool by_itself, wire::ExecOutcome outcome) {
   }
 }
 
-// A spawned child changes these before it executes the file.
+// Whether a spawned child takes other rights before it executes the file: the real ids in place of the effective ones, where they
+// aren't the same.
 bool changes_rights(const ExecCall& call) {
   constexpr short kResetIds = 1;  // POSIX_SPAWN_RESETIDS, in the first field of the attributes
-  return call.is_spawn() && call.attributes != nullptr &&
-         (*static_cast<const short*>(call.attributes) & kResetIds) != 0;
+  if (!call.is_spawn() || call.attributes == nullptr) return false;
+  if ((*static_cast<const short*>(call.attributes) & kResetIds) == 0) return false;
+  return kernel::system_call(__NR_getuid) != kernel::system_call(__NR_geteuid) ||
+         kernel::system_call(__NR_getgid) != kernel::system_call(__NR_getegid);
 }
 
 // Whether the file may get the agent.
@@ -233,10 +241,10 @@ __attribute__((noinline, noclone)) bool hand_on(const ExecCall& call, Caller cal
 }
 
 int execute(const ExecCall& call) {
-  const Caller caller = caller_of_exec();
-  const bool is_followed = !call.is_spawn() || (g_session.flags & wire::kFollowFork) != 0;
+  const Caller caller = caller_of_exec(call.is_spawn());
   Loan::end_if_left(__builtin_frame_address(0));
-  if (caller == Caller::kNobody || !is_followed || call.file == nullptr) return make_own(call, caller);
+  if (caller == Caller::kNobody || call.file == nullptr) return make_own(call, caller);
+  if (caller == Caller::kUnfollowed) return make_unfollowed(call, caller, false, wire::ExecOutcome::kNotFollowed);
   const bool by_itself = caller == Caller::kItself && !call.is_spawn();
   wire::ExecOutcome outcome = judge(call);
   int result = 0;
@@ -265,10 +273,10 @@ __attribute__((noinline)) int execute_listed(ExecCall call, bool names_environme
 // The child of system or popen.
 class LentEnvironment {
  public:
-  LentEnvironment() {
-    const bool follows =
-        &environ != nullptr && (g_session.flags & wire::kFollowFork) != 0 && caller_of_exec() == Caller::kItself;
-    if (!follows) return;
+  explicit LentEnvironment(const char* command) {
+    const Caller caller = caller_of_exec(true);
+    if (caller == Caller::kUnfollowed && command != nullptr) note_outcome(false, wire::ExecOutcome::kNotFollowed);
+    if (&environ == nullptr || caller != Caller::kItself) return;
     Loan::end_if_left(this);
     if (Loan::now() != nullptr) return;  // in a handler: lent already
     const bool begins = has_one_thread() && Loan::begin();
@@ -363,7 +371,7 @@ HEAPTAP_EXPORT int posix_spawnp(int* child, const char* file, const void* action
 }
 HEAPTAP_EXPORT int system(const char* command) {
   const report_signal::IgnoredForExec ignored;
-  const LentEnvironment lent;
+  const LentEnvironment lent(command);
   auto* const call = real<int(const char*)>(Other::kSystem);
   return call != nullptr ? call(command) : -1;
 }
@@ -371,7 +379,7 @@ HEAPTAP_EXPORT int system(const char* command) {
 HEAPTAP_EXPORT void* open_pipe(const char* command, const char* mode) __asm__("popen");
 void* open_pipe(const char* command, const char* mode) {
   const report_signal::IgnoredForExec ignored;
-  const LentEnvironment lent;
+  const LentEnvironment lent(command);
   auto* const call = real<void*(const char*, const char*)>(Other::kPopen);
   return call != nullptr ? call(command, mode) : nullptr;
 }

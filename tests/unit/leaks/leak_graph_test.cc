@@ -76,7 +76,7 @@ std::vector<BlockState> expected_states(const model::HeapScan& scan, const LeakO
 LeakOptions random_options(std::mt19937& random) {
   if (random() % 2 == 0) return {};
   return {.roots = static_cast<uint8_t>(random() & wire::kAllRootKinds),
-          .heuristics = static_cast<uint8_t>(random() & kAllHeuristics)};
+          .heuristics = static_cast<uint16_t>(random() & kAllHeuristics)};
 }
 
 template <typename Check>

@@ -81,8 +81,65 @@ TEST_F(HeapScannerTest, ANullHeapIsFine) {
 TEST_F(HeapScannerTest, TellsStartFromInterior) {
   add_block(kHeap + 64, 40);
   EXPECT_EQ(kind_of_root(kHeap + 64), PointerKind::kStart);
-  EXPECT_EQ(kind_of_root(kHeap + 65), PointerKind::kInterior);
+  EXPECT_EQ(kind_of_root(kHeap + 72), PointerKind::kInterior);
   EXPECT_EQ(kind_of_root(kHeap + 64 + 39), PointerKind::kInterior);
+}
+
+TEST_F(HeapScannerTest, KnowsBitsThatTheProgramKeepsInAPointer) {
+  add_block(kHeap + 64, 40);
+  for (const uint64_t bits :
+       {uint64_t{1}, uint64_t{7}, uint64_t{0x0123} << 48, uint64_t{0x1fffb} << 47, uint64_t{0x8000} << 48 | 3}) {
+    EXPECT_EQ(kind_of_root((kHeap + 64) | bits), PointerKind::kTagged) << std::hex << bits;
+  }
+  EXPECT_FALSE(is_held((kHeap + 72) | uint64_t{0x0123} << 48)) << "into the middle it is chance";
+}
+
+TEST_F(HeapScannerTest, TaggedWordsOfBlocksAreInOrderAmongOthers) {
+  const uint32_t a = add_block(kHeap + 64, 32);
+  const uint32_t b = add_block(kHeap + 128, 32);
+  const uint32_t c = add_block(kHeap + 192, 32);
+  memory_.put(kHeap + 64, (kHeap + 128) | uint64_t{1} << 50);
+  memory_.put(kHeap + 72, kHeap + 192);
+  memory_.put(kHeap + 80, (kHeap + 192) | uint64_t{1} << 50);
+  memory_.put(kHeap + 128 + 24, (kHeap + 64) | uint64_t{1} << 50);
+  memory_.put(kHeap + 96, (kHeap + 64) | uint64_t{1} << 50);  // between blocks
+  const model::HeapScan result = scan();
+  EXPECT_EQ(result.pointers_begin, (std::vector<uint32_t>{0, 3, 4, 4}));
+  const std::vector<std::pair<uint32_t, PointerKind>> expected{
+      {b, PointerKind::kTagged}, {c, PointerKind::kStart}, {c, PointerKind::kTagged}, {a, PointerKind::kTagged}};
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(std::pair(result.pointers[i].to, result.pointers[i].kind), expected[i]) << i;
+  }
+}
+
+TEST_F(HeapScannerTest, MarksInATreesOwnNodesAreNoDoubt) {
+  add_block(kHeap + 64, 40);
+  add_block(kHeap + 128, 40);
+  memory_.put(kHeap + 64 + 8, (kHeap + 128) | 1);
+  EXPECT_EQ(scan().pointers.at(0).kind, PointerKind::kTagged) << "nobody knows who allocated them";
+  input_.calls = std::vector<uint32_t>(8, 5);
+  EXPECT_EQ(scan().pointers.at(0).kind, PointerKind::kMarked);
+  memory_.put(kHeap + 64 + 8, (kHeap + 128) | 4);
+  EXPECT_EQ(scan().pointers.at(0).kind, PointerKind::kTagged);
+}
+
+TEST_F(HeapScannerTest, AGlobalHoldsWhatItPointsToAtAnAlignedPlace) {
+  add_block(kHeap + 16, 600);
+  EXPECT_EQ(kind_of_root(kHeap + 64), PointerKind::kAligned);
+  EXPECT_EQ(kind_of_root(kHeap + 512), PointerKind::kAligned);
+  EXPECT_EQ(kind_of_root(kHeap + 192), PointerKind::kInterior) << "there is a place before that is aligned so";
+  EXPECT_EQ(kind_of_root(kHeap + 48), PointerKind::kInterior);
+}
+
+TEST_F(HeapScannerTest, CodeHoldsBlocksByAnyOfItsBytes) {
+  add_block(kHeap + 64, 40);
+  for (uint64_t at = 0; at < 9; ++at) {
+    memory_.add(kGlobals, 64);
+    memory_.put(kGlobals + at, kHeap + 64);
+    input_.root_ranges = {{kGlobals, kGlobals + 512, RootKind::kMapping, 0, at % 8 != 0}};
+    EXPECT_EQ(scan().roots.size(), 1u) << at;
+    memory_.put(kGlobals + at, uint64_t{0});
+  }
 }
 
 TEST_F(HeapScannerTest, APointerBesideABlockHoldsNothing) {

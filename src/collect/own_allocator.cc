@@ -1,0 +1,33 @@
+#include "collect/own_allocator.h"
+
+#include <elf.h>
+
+#include <array>
+#include <string_view>
+
+#include "elf/elf_file.h"
+#include "elf/object_file.h"
+#include "elf/symbol_search.h"
+
+namespace heaptap::collect {
+
+OwnAllocator own_allocator_of(pid_t process, const std::string& executable) {
+  const base::UniqueFd file = elf::open_as_seen_by(process, executable);
+  if (!file) return OwnAllocator::kNone;
+  const elf::FileBytes bytes(file.get());
+  const auto elf = elf::ElfFile::read(bytes);
+  if (!elf) return OwnAllocator::kNone;
+  const std::vector<elf::ElfSection> sections = elf->read_sections(bytes);
+  if (elf::find_section(sections, ".go.buildinfo") != nullptr) return OwnAllocator::kGo;
+  constexpr std::array<std::string_view, 1> kNames{"malloc"};
+  bool is_defined = false;
+  for (const uint32_t kind : {SHT_DYNSYM, SHT_SYMTAB}) {
+    elf::search_symbols(bytes, elf->form(), elf::table_in_file(elf->form(), sections, kind), kNames,
+                        [&](size_t, const elf::ElfSymbol& symbol, uint64_t) {
+                          is_defined |= symbol.section != SHN_UNDEF && symbol.type == STT_FUNC;
+                        });
+  }
+  return is_defined ? OwnAllocator::kMalloc : OwnAllocator::kNone;
+}
+
+}  // namespace heaptap::collect
