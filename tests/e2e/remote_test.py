@@ -1,3 +1,4 @@
+# CTEST COST 45
 """Recording over a line: the program on one side (heaptap-target), traces and reports on the other; what comes of it is what a local
 recording has, whatever the network does, and the program runs on whatever becomes of the host."""
 import contextlib
@@ -166,7 +167,7 @@ class Same(TestCase):
         port = far.free_port()
         with far.serving(f"0.0.0.0:{port}", "-q", "--token-file", token):
             self.assert_same(near, self.record(f"127.0.0.1:{port}", "--token-file", token, "--", self.program, "20000"))
-            wrong = {**os.environ, "HEAPTAP_TOKEN": "aPSsw0rdThatIsAnother/1234"}
+            wrong = {**heaptap_test.sooner(reach="2000ms"), "HEAPTAP_TOKEN": "aPSsw0rdThatIsAnother/1234"}
             refused = heaptap("run", "-H", f"127.0.0.1:{port}", "--", self.program, cwd=self.folder, env=wrong)
             self.assertEqual(refused.status, 125, str(refused))
             self.assertIn(b"token", refused.stderr)
@@ -343,7 +344,7 @@ class Refused(TestCase):
         self.assertIn("UNIX socket", self.refusal("serve", self.address, "--announce"))
 
     def test_nobody_there(self):
-        done = heaptap("run", "-H", self.folder / "none.sock", "--", "/bin/true", cwd=self.folder)
+        done = heaptap("run", "-H", self.folder / "none.sock", "--", "/bin/true", cwd=self.folder, env=heaptap_test.sooner(reach="1000ms"))
         self.assertEqual(done.status, 125)
         self.assertIn(b"heaptap-target serve", done.stderr)
 

@@ -1,3 +1,4 @@
+# CTEST COST 25
 """Whoever is no host of it knocks at heaptap-target: with another token, with what somebody else said before, with the beginning of it,
 with lengths that are none. All are refused, it stays small, and its host is served as ever."""
 import os
@@ -177,12 +178,13 @@ class Strangers(heaptap_test.TestCase):
 
     def test_another_token(self):
         with far.serving(self.address, "-q", "--token-file", self.token) as server:
-            wrong = {**os.environ, "HEAPTAP_TOKEN": "aPSsw0rdThatIsAnother/1234"}
+            soon = heaptap_test.sooner(reach="2000ms")
+            wrong = {**soon, "HEAPTAP_TOKEN": "aPSsw0rdThatIsAnother/1234"}
             for _ in range(3):
                 done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder, env=wrong)
                 self.assertEqual(done.status, 125, str(done))
                 self.assertIn(b"token", done.stderr)
-            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
+            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder, env=soon)
             self.assertEqual(done.status, 125, str(done))
             self.assert_small_and_well(server, "--token-file", self.token)
 
@@ -240,7 +242,8 @@ class Strangers(heaptap_test.TestCase):
 
         said = b"heaptap" + b"\xff" * 100_000
         threading.Thread(target=answer, args=(said,), daemon=True).start()
-        host = subprocess.run([HEAPTAP, "run", "-H", self.address, "--", "/bin/true"], cwd=self.folder, capture_output=True, timeout=60, check=False)
+        host = subprocess.run([HEAPTAP, "run", "-H", self.address, "--", "/bin/true"], cwd=self.folder, env=heaptap_test.sooner(reach="1000ms"),
+                              capture_output=True, timeout=60, check=False)
         self.assertEqual(host.returncode, 125, host.stderr)
         self.assertIn(b"can't connect", host.stderr)
 

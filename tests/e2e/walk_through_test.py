@@ -1,3 +1,4 @@
+# CTEST COST 60
 """As somebody new would do it: a board and a desk, a program on the board, its report on the desk. Of commands only those are typed
 that the manual begins with, and those that were printed before."""
 import pathlib
@@ -33,6 +34,7 @@ int main(void) {
   return 0;
 }
 """
+SOON = ("env", "HEAPTAP_TEST_INTERVALS=reach=2000ms")
 LINE = 1 + SOURCE[:SOURCE.index("strdup(name)")].count("\n")
 
 
@@ -102,10 +104,10 @@ class WalkThrough(networks.TestCase):
         for command in (printed, told):
             self.check_reports(self.record_as_printed(command, FILE=token))
         # Who doesn't know the token gets no further, and is told what is missing.
-        stranger = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
+        stranger = self.desk.run(*SOON, HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
         self.assertEqual(stranger.status, 125, str(stranger))
         self.assertIn(b"--token-file", stranger.stderr)
-        insecure = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "--", self.program)
+        insecure = self.desk.run(*SOON, HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "--", self.program)
         self.assertEqual(insecure.status, 125, str(insecure))
         self.assertIn(b"token", insecure.stderr)
 
@@ -158,7 +160,7 @@ class WalkThrough(networks.TestCase):
             unheard = self.board.run(far.HEAPTAP_TARGET, "serve", address, "--announce")
             self.assertEqual(unheard.status, 2, str(unheard))
             self.assertIn(b"reached from this machine alone; serve 0.0.0.0:7421", unheard.stderr)
-        nobody = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "--", self.program)
+        nobody = self.desk.run(*SOON, HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "--", self.program)
         self.assertEqual(nobody.status, 125, str(nobody))
         self.assertIn(b"heaptap-target serve", nobody.stderr)
 
@@ -167,7 +169,7 @@ class WalkThrough(networks.TestCase):
         target = self.board.start(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", "--insecure", "--announce")
         target.wait_for("-- PROGRAM\n")
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
-        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "-o", self.folder / "sleep.htap", "--", "/bin/sleep", "8")
+        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--insecure", "-o", self.folder / "sleep.htap", "--", "/bin/sleep", "3")
         self.desk.found_once(lambda services: services and services[0]["program"] == "sleep")
         self.assertIn(b" sleep ", self.desk.discover().stdout)
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
