@@ -1,3 +1,4 @@
+# CTEST COST 40
 """`heaptap discover` finds what is announced on the network: between machines that are namespaces here, joined by pairs of veth,
 and with avahi on either side."""
 import json
