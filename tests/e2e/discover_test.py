@@ -105,9 +105,7 @@ class Discover(networks.TestCase):
         watcher.wait_for("changed  board  board-heaptap.local  10.77.1.1:5000  shop  x86_64  0.1  no\n")
         self.assertEqual(announcer.end(), 0)
         watcher.wait_for("gone     board")
-        lines.wait_for('"gone"')
-        lines.wait_for("\n")
-        events = [json.loads(line) for line in lines.text.splitlines()]
+        events = [json.loads(line) for line in lines.lines_with('"gone"')]
         self.assertEqual({event["format"] for event in events}, {"heaptap-discover"})
         self.assertEqual((events[0]["event"], events[0]["service"]["name"], events[-1]["event"]), ("found", "board", "gone"))
 
@@ -135,8 +133,7 @@ class Discover(networks.TestCase):
         desk.start_avahi()
         board.announce("My. board").say("shop")
         browser = desk.start("avahi-browse", "-rp", TYPE)
-        browser.wait_for('"program=shop"')
-        resolved = [line.split(";") for line in browser.text.splitlines() if line.startswith("=")]
+        resolved = [line.split(";") for line in browser.lines_with('"program=shop"') if line.startswith("=")]
         self.assertEqual({tuple(line[3:5]) + (line[6], line[8]) for line in resolved},
                          {("My\\.\\032board", TYPE, "board-heaptap.local", "5000")})
         self.assertIn("10.77.1.1", {line[7] for line in resolved})

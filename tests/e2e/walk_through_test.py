@@ -121,8 +121,7 @@ class WalkThrough(networks.TestCase):
     def test_what_is_recorded_already(self):
         """The board begins by itself, and the desk takes over: both print the command for that."""
         target = self.board.start(far.HEAPTAP_TARGET, "run", "--listen", "0.0.0.0:7421", "--insecure", "--announce", "--wait", "--", self.program)
-        target.wait_for("on the host: ")
-        printed = re.search(r"on the host: (heaptap .*)", target.text).group(1)
+        printed = re.search(r"on the host: (heaptap .*)", "\n".join(target.lines_with("on the host: "))).group(1)
         self.assertEqual(printed, "heaptap connect 10.77.1.1:7421 --insecure")
         told, found = self.found_command(7421)
         self.assertEqual(told, printed)

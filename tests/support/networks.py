@@ -29,6 +29,16 @@ class Running:
                           state=self.process, so_far=self.text.encode())
         self.text = came.decode(errors="replace")
 
+    def lines_with(self, text):
+        """The lines that are whole by now, as soon as one of them has this text."""
+        def whole(came):
+            return came[:came.rfind(b"\n") + 1].decode(errors="replace")
+
+        came = read_until(self.process.stdout.fileno(), f"a line with {text!r}", lambda came: text in whole(came), state=self.process,
+                          so_far=self.text.encode())
+        self.text = came.decode(errors="replace")
+        return whole(came).splitlines()
+
     def say(self, line):
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
