@@ -1,6 +1,6 @@
 # Tests that are Python scripts. What one needs of the machine stands in lines `# CTEST PROPERTY VALUE` at its top
 # (docs/tests.md, "Side by side").
-set(HEAPTAP_SCRIPT_PROPERTIES PROCESSORS RUN_SERIAL RESOURCE_LOCK TIMEOUT)
+set(HEAPTAP_SCRIPT_PROPERTIES PROCESSORS RUN_SERIAL RESOURCE_LOCK TIMEOUT COST)
 
 # script_test(NAME SCRIPT [ARGUMENTS WORD…] [ENVIRONMENT VAR=VALUE…] PROPERTIES NAME VALUE…): the TIMEOUT among the properties, as the
 # others, holds where the script names none. The script knows it, and fails by itself a minute earlier, and says where it was.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the project's sources, as many at once as there are cores. A file whose own text, project headers,
-flags and .clang-tidy have not changed since it passed is not looked at again. Exit status 1 if a file has a finding.
+flags and .clang-tidy have not changed since it passed is not looked at again, in whichever checkout of this machine that was. Exit
+status 1 if a file has a finding.
 
 Where many files are to do, those of a folder are looked at together, as includes of one made-up file: most of the time goes
 into what they all include. Where that has findings, its files are looked at one by one, and only what is found so counts.
@@ -21,9 +22,12 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "heaptap" / "tidy"
+KEPT_S = 30 * 24 * 3600  # what nobody has asked for so long is removed from there
 WORKING_DAY_S = 8 * 3600  # that --changed looks back where nothing says since when
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 UNITY = re.compile(r"/CMakeFiles/[^/]+/Unity/unity_\d+_\w+\.\w+$")
@@ -203,10 +207,25 @@ def tidy_group(files, suffix, flags, commands):
     return results | (tidy_group(out, suffix, flags, commands) if out else {})
 
 
+def is_marked(mark):
+    """Whether a file has passed as it is. The mark is kept for longer then."""
+    try:
+        os.utime(mark)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def forget(cache):
+    for mark in cache.iterdir():
+        if mark.stat().st_mtime < time.time() - KEPT_S:
+            mark.unlink(missing_ok=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build" / "tidy-cache")
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--together", type=int, default=0, metavar="MOST",
                         help="files that are looked at together; default: 1, or 9 where more than 24 are to do")
@@ -224,7 +243,7 @@ def main():
 
     options.cache.mkdir(parents=True, exist_ok=True)
     marks = {file: options.cache / key_of(file, arguments) for file, arguments in commands.items()}
-    todo = [file for file, mark in marks.items() if not mark.exists()]
+    todo = [file for file, mark in marks.items() if not is_marked(mark)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         most = options.together or (9 if len(todo) > 24 else 1)
@@ -236,8 +255,7 @@ def main():
                     print(findings, flush=True)
                 else:
                     marks[file].touch()
-    for old in set(options.cache.iterdir()) - set(marks.values()) if not (options.files or options.changed) else ():
-        old.unlink()
+    forget(options.cache)
     print(f"{len(commands)} files, {len(commands) - len(todo)} of them unchanged, {failed} with findings")
     return 1 if failed or not (commands or options.changed) else 0
 

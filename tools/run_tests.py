@@ -6,17 +6,20 @@ tells one, with numbers and paths left out, and belongs into tests/flaky.txt unt
 so does one that stands in that file already for the same cause.
 
 Prints ctest's output as it comes; the closing line is `N passed, N failed`. Exit status 1 where a test failed.
---report FILE: writes what failed, what was flaky and the seconds as JSON."""
+--report FILE: writes what failed, what was flaky and the seconds as JSON.
+Nothing that a test started outlives the run. When this is told to end it counts what has ended so far, and its status is 143."""
 
 import argparse
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+CONTAINED = ROOT / "tools" / "contained.py"
 FLAKY = ROOT / "tests" / "flaky.txt"
 MAX_FLAKY = 3
 # Names of parametrised tests have words behind them.
@@ -85,12 +88,28 @@ def verdict_on(flaky, known):
     return bad
 
 
+class CutOff(Exception):
+    """This program was told to end; `outcome` is what was there by then."""
+
+    def __init__(self, outcome=None):
+        super().__init__("told to end")
+        self.outcome = outcome or Outcome()
+
+
+def told_to_end(*_):
+    raise CutOff
+
+
 def run(command):
     outcome = Outcome()
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as process:
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            outcome.add(line)
+    with subprocess.Popen([CONTAINED, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        try:
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                outcome.add(line)
+        except CutOff:
+            process.terminate()
+            raise CutOff(outcome) from None
     counted = len(outcome.failed), len(outcome.passed) + len(outcome.failed)
     if outcome.sums != counted:
         sys.exit(f"run_tests: ctest ended with {process.returncode} and says (failed, all) {outcome.sums}; counted were {counted}")
@@ -102,6 +121,21 @@ def only(names):
     return "^(" + "|".join(re.sub(r"[^\w/-]", ".", name) for name in names) + ")$"
 
 
+def run_all(command, retry):
+    """(the run, name -> cause of what passed at its second run, whether it was cut off)."""
+    first, flaky = Outcome(), {}
+    try:
+        first = run(command)
+        if retry and first.failed:
+            print(f"run_tests: once more, one by one: {' '.join(first.failed)}", flush=True)
+            without_jobs = [word for word in command if not re.fullmatch(r"-j\d+", word)]
+            again = run([*without_jobs, "-j1", "-R", only(first.failed)])
+            flaky = {name: cause_in(first.output[name]) for name in first.failed if name in again.passed}
+    except CutOff as end:
+        return (first if first.sums else end.outcome), {}, True
+    return first, flaky, False
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--retry", action="store_true", help="run once more, one by one, what failed")
@@ -109,14 +143,9 @@ def main(arguments=None):
     parser.add_argument("--flaky", type=pathlib.Path, default=FLAKY)
     parser.add_argument("command", nargs="+", help="ctest and its arguments")
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, told_to_end)
     begin = time.monotonic()
-    first = run(options.command)
-    flaky = {}
-    if options.retry and first.failed:
-        print(f"run_tests: once more, one by one: {' '.join(first.failed)}", flush=True)
-        without_jobs = [word for word in options.command if not re.fullmatch(r"-j\d+", word)]
-        again = run([*without_jobs, "-j1", "-R", only(first.failed)])
-        flaky = {name: cause_in(first.output[name]) for name in first.failed if name in again.passed}
+    first, flaky, cut_off = run_all(options.command, options.retry)
     known = known_causes(options.flaky.read_text(encoding="utf-8")) if options.flaky.is_file() else set()
     bad = verdict_on(flaky, known)
     failed = [name for name in first.failed if name not in flaky] + list(bad)
@@ -129,7 +158,9 @@ def main(arguments=None):
         options.report.write_text(json.dumps({"passed": total - len(failed), "failed": failed, "flaky": flaky,
                                               "seconds": round(time.monotonic() - begin, 1),
                                               "slowest": sorted(first.seconds.items(), key=lambda each: -each[1])[:20]}) + "\n")
-    print(f"{total - len(failed)} passed, {len(failed)} failed")
+    print(f"{total - len(failed)} passed, {len(failed)} failed", flush=True)
+    if cut_off:
+        return 128 + signal.SIGTERM
     return 1 if failed else 0
 
 

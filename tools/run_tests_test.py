@@ -4,8 +4,12 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
+import signal
 import stat
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -108,6 +112,24 @@ class RunTests(unittest.TestCase):
         with self.assertRaises(SystemExit) as broken:
             self.run_with("--retry", tests="a")
         self.assertNotEqual(broken.exception.code, 0)
+
+    def test_cut_off_it_counts_what_has_ended_and_leaves_nothing_behind(self):
+        alive = self.folder / "alive"
+        os.mkfifo(alive)
+        reader = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        (self.folder / "ctest").write_text(f"#!/bin/sh\nexec 9>{alive}\nsetsid sleep 1000 >&- 2>&- &\n"
+                                           "echo '1/3 Test #1: a ....   Passed  0.1 sec'\n"
+                                           "echo '2/3 Test #2: b ....***Failed  0.1 sec'\n"
+                                           "sleep 1000\n")
+        command = [sys.executable, run_tests.__file__, "--retry", "--report", self.folder / "report", "--", self.folder / "ctest"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            lines = [process.stdout.readline(), process.stdout.readline()]
+            process.terminate()
+            lines += process.stdout.read().splitlines()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(lines[2:], ["failed: b", "1 passed, 1 failed"])
+        self.assertEqual(os.read(reader, 1), b"")  # nobody writes there any more
 
 
 if __name__ == "__main__":

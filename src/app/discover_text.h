@@ -10,7 +10,7 @@ namespace heaptap::app {
 
 // `width` characters; 0: any number.
 std::string services_as_table(const std::vector<discovery::FoundService>& services, size_t width);
-// What is typed to record there, of those that say that they want a token, with the address where there is but one; and that nobody
+// What is typed to record there, of those that say that they want proof of who comes, with the address where there is but one; and that nobody
 // has to be what is announced. A line each.
 std::string advice_on(const std::vector<discovery::FoundService>& services);
 std::string services_as_json(const std::vector<discovery::FoundService>& services);

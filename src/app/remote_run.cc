@@ -10,6 +10,7 @@
 #include "app/symbols_server.h"
 #include "app/terminal.h"
 #include "base/exit_status.h"
+#include "base/intervals.h"
 #include "channel/resolve.h"
 #include "collect/control_service.h"
 #include "collect/supervisor.h"
@@ -115,8 +116,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, collect::
   if (!line) return std::unexpected(std::move(line).error());
   if (options.machine.takes_over) line->set_takes_over();
   // One who comes here may take any time; Ctrl-C ends the wait.
-  constexpr std::chrono::seconds kPatience{10};
-  HEAPTAP_TRY(line->connect(listens(options) ? std::chrono::hours(24 * 365) : kPatience));
+  HEAPTAP_TRY(line->connect(listens(options) ? std::chrono::hours(24 * 365) : base::intervals().reach));
   const auto rows = make_row_finder({options.symbols, options.sysroots, options.debuginfod}, options.symbols_server);
   remote::RemoteSource source(*line, [&options](const remote::LineNews& news) {
     const bool is_failure =

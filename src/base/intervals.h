@@ -18,6 +18,7 @@ struct Intervals {
   Time silence{10'000};   // of the other end of such a line, which counts as gone then
   Time retry{2'000};      // of a connection, at the most
   Time look{2'000};       // of a symbol server into its directories, at the least
+  Time reach{10'000};     // for another machine, until it is told that it can't be reached
 };
 
 // "heartbeat=100ms,silence=500ms": the others are as usual. Nothing where a name is unknown or comes twice, a time isn't whole milliseconds

@@ -6,7 +6,8 @@
 //   program=    what is recorded; empty: nothing
 //   cpu=        "x86_64", "aarch64", …
 //   version=    of heaptap-target
-//   secure=     1: it wants encryption and a token, 0: it takes everybody
+//   secure=     1: those come in who prove who they are, 0: everybody
+//   token=      1: by a token, 0: by keys
 //   begun=      1: it records by itself, for the host that takes it over, 0: it does what a host wants
 #pragma once
 #include <cstdint>

@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
-from api_building import INCLUDE, NAMES, ROOT, SOURCES, STUBS, build, can_link, compilers, symbols
+from api_building import INCLUDE, NAMES, ROOT, SOURCES, STUBS, build, can_link, compilers, symbols, ways
 from heaptap_test import run
 
 C = compilers(["gcc", "clang-19"] + ["clang", "gcc-11", "gcc-13"] * heaptap_test.LONG)
@@ -67,11 +67,11 @@ class TestCase(heaptap_test.TestCase):
 
 class Compiling(TestCase):
     def test_c_has_no_warnings(self):
-        for compiler, standard, way, kind in itertools.product(C, ("c89", "c99", "c11", "c17", "c2x"), WAYS, ("-fno-pie -O0", "-fPIE -O2")):
+        for compiler, standard, way, kind in ways(C, ("c89", "c99", "c11", "c17", "c2x"), WAYS, ("-fno-pie -O0", "-fPIE -O2")):
             build(compiler, WARNINGS, C_WARNINGS, way, kind, f"-std={standard} -c -o /dev/null -I", INCLUDE, SOURCES / "calls.c")
 
     def test_cxx_has_no_warnings(self):
-        for compiler, standard, way, kind in itertools.product(C, (98, 11, 14, 17, 20), WAYS, ("-fno-pie -O0", "-fPIE -O2")):
+        for compiler, standard, way, kind in ways(C, (98, 11, 14, 17, 20), WAYS, ("-fno-pie -O0", "-fPIE -O2")):
             newer = "-Wold-style-cast" + (" -Wzero-as-null-pointer-constant" if standard != 98 else "")
             build(CXX[compiler], WARNINGS, newer, way, kind, f"-std=c++{standard} -c -o /dev/null -I", INCLUDE, SOURCES / "calls.cc")
 
@@ -116,16 +116,18 @@ class Finding(TestCase):
 
     def test_the_agent_is_found_by_dynamic_programs(self):
         seen = 0
-        for compiler, linker, code, level in itertools.product(C, self.LINKERS, self.CODE, self.OPTIMISATION):
-            options = f"{code} {level} -fuse-ld={linker}"
-            if not can_link(compiler, options):
-                continue  # LTO of another compiler's version; gold has no -static-pie
+        def options_of(linker, code, level):
+            return f"{code} {level} -fuse-ld={linker}"
+
+        # Not possible: LTO of another compiler's version; gold has no -static-pie.
+        for compiler, *rest in ways(C, self.LINKERS, self.CODE, self.OPTIMISATION, possible=lambda way: can_link(way[0], options_of(*way[1:]))):
+            options, code = options_of(*rest), rest[1]
             seen += 1
             build(compiler, options, "-I", INCLUDE, SOURCES / "calls.c", "-o", self.program)
             with self.subTest(f"{compiler} {options}"):
                 self.assertEqual(self.printed(self.program), ABSENT if "static" in code else FOUND)
                 self.assertEqual(self.printed(self.program, agent=False), ABSENT)
-        self.assertGreater(seen, 40)
+        self.assertGreater(seen, 20)
 
     def test_cxx(self):
         for compiler, code in itertools.product(C, ("-fno-pie -no-pie", "-fPIE -pie")):

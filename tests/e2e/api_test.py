@@ -1,3 +1,4 @@
+# CTEST COST 50
 """A program that speaks to its recording (include/heaptap/heaptap.h): what it says is in the trace and the views, by the agent and
 by ptrace; what it asks for happens; and nothing that it says can harm it."""
 import gzip

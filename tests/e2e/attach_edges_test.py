@@ -1,3 +1,4 @@
+# CTEST COST 26
 """`heaptap attach` to processes in unusual states: the first thread gone, in another namespace or root, under seccomp, just about
 to end or to execute another program. What can be recorded is; whatever happens, nobody is harmed, and nothing hangs."""
 import ctypes

@@ -1,3 +1,4 @@
+# CTEST COST 30
 """The completions: bash, fish and zsh load them, and offer what the options' tables have."""
 import os
 import pathlib

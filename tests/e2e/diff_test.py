@@ -1,3 +1,4 @@
+# CTEST COST 35
 """`heaptap diff`: two builds of a program, two runs of a real one, a series, two moments of one trace."""
 import json
 import pathlib

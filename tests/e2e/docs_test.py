@@ -1,3 +1,4 @@
+# CTEST COST 20
 """What README.md and the pages of docs/howto show is what is printed: their checked blocks are run on the programs of demo/."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# CTEST COST 17
 """Names of a program on another machine: from files that only this one has, and from those that only the other one has, which are
 fetched over the line of the recording."""
 import contextlib

@@ -1,3 +1,4 @@
+# CTEST COST 45
 """Random graphs of blocks, held by roots of all kinds: a scan finds lost what follows from the graph, for every seed."""
 import pathlib
 import sys

@@ -1,3 +1,4 @@
+# CTEST COST 20
 """Real programs: what heaptap counts equals what the oracle counts in the very same run. The oracle is preloaded by the
 user, behind heaptap's agent, so that both see the same calls and no program needs to be deterministic."""
 import os

@@ -1,3 +1,4 @@
+# CTEST COST 27
 """Programs that heaptap didn't start: LD_PRELOAD and HEAPTAP_OUTPUT record them by a collector that the agent starts, and they
 notice nothing of it."""
 import contextlib

@@ -1,4 +1,5 @@
 # CTEST TIMEOUT 900
+# CTEST COST 40
 """Large programs of others, with all their children: they end as they do alone, with the same output, and each trace can be
 read. What isn't installed is skipped, in CI it has to be there (tools/packages.txt, group `real`)."""
 import os

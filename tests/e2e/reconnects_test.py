@@ -1,3 +1,4 @@
+# CTEST COST 40
 """Two hundred connections that are cut at random moments, some in the middle of a handshake, some of a line that is slow and narrow as
 well, or that the target makes: what comes of the recording is what one without a network has."""
 import pathlib
@@ -90,8 +91,8 @@ class Reconnects(heaptap_test.TestCase):
         near = self.local()
         socket = self.folder / "far.sock"
         with far.serving(str(socket), "-q", "--buffer", "256K"), \
-                BadNetwork(self.folder / "bad.sock", socket, cut_every_s=0.06, cuts=200, seed=4) as network:
-            self.assert_same(near, self.record(network, self.folder / "bad.sock", 200, pause_us=40_000))
+                BadNetwork(self.folder / "bad.sock", socket, cut_every_s=0.03, cuts=200, seed=4) as network:
+            self.assert_same(near, self.record(network, self.folder / "bad.sock", 200, pause_us=20_000))
 
     def test_with_a_token_and_cut_in_handshakes(self):
         near = self.local()
@@ -101,7 +102,7 @@ class Reconnects(heaptap_test.TestCase):
         behind = [100_000, 1, 150, 400, 700, 900, 1200, 50_000]
         with far.serving(f"127.0.0.1:{port}", "-q", "--token-file", token), \
                 BadNetwork(f"127.0.0.1:{bad_port}", f"127.0.0.1:{port}", cut_every_s=0.3, cuts=len(behind) + 20, cut_behind=behind) as network:
-            self.assert_same(near, self.record(network, f"127.0.0.1:{bad_port}", len(behind) + 20, "--token-file", token, pause_us=40_000))
+            self.assert_same(near, self.record(network, f"127.0.0.1:{bad_port}", len(behind) + 20, "--token-file", token, pause_us=20_000))
 
     def test_slow_and_narrow_as_well(self):
         """HEAPTAP_LONG=1: two hundred."""

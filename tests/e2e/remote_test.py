@@ -1,3 +1,4 @@
+# CTEST COST 45
 """Recording over a line: the program on one side (heaptap-target), traces and reports on the other; what comes of it is what a local
 recording has, whatever the network does, and the program runs on whatever becomes of the host."""
 import contextlib
@@ -348,7 +349,7 @@ class Refused(TestCase):
         self.assertIn("UNIX socket", self.refusal("serve", self.address, "--announce"))
 
     def test_nobody_there(self):
-        done = heaptap("run", "-H", self.folder / "none.sock", "--", "/bin/true", cwd=self.folder)
+        done = heaptap("run", "-H", self.folder / "none.sock", "--", "/bin/true", cwd=self.folder, env=heaptap_test.sooner(reach="1000ms"))
         self.assertEqual(done.status, 125)
         self.assertIn(b"heaptap-target serve", done.stderr)
 

@@ -1,3 +1,4 @@
+# CTEST COST 24
 """What a line can't carry, or not soon: events that are lost are counted, each of them; scans come behind all that waits, and the
 program is not stopped for the network."""
 import json

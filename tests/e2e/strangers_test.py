@@ -1,3 +1,4 @@
+# CTEST COST 25
 """Whoever is no host of it knocks at heaptap-target: with another token, with what somebody else said before, with the beginning of it,
 with lengths that are none. All are refused, it stays small, and its host is served as ever."""
 import os
@@ -236,7 +237,8 @@ class Strangers(heaptap_test.TestCase):
 
         said = b"heaptap" + b"\xff" * 100_000
         threading.Thread(target=answer, args=(said,), daemon=True).start()
-        host = subprocess.run([HEAPTAP, "run", "-H", self.address, "--", "/bin/true"], cwd=self.folder, capture_output=True, timeout=60, check=False)
+        host = subprocess.run([HEAPTAP, "run", "-H", self.address, "--", "/bin/true"], cwd=self.folder, env=heaptap_test.sooner(reach="1000ms"),
+                              capture_output=True, timeout=60, check=False)
         self.assertEqual(host.returncode, 125, host.stderr)
         self.assertIn(b"can't connect", host.stderr)
 

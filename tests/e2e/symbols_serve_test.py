@@ -1,3 +1,4 @@
+# CTEST COST 25
 """`heaptap symbols serve`: what has symbols tells what has none. Reports are the same as with symbols at hand; programs without unwind
 tables are walked by rows that come over the line; a server that is gone, late or a stranger does no harm."""
 import contextlib

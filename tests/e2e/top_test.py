@@ -1,4 +1,5 @@
 # CTEST PROCESSORS 2
+# CTEST COST 25
 """heaptap top: on a terminal (tmux), as text, as JSON; how it gives the terminal back; and with processes that run."""
 import json
 import os

@@ -1,3 +1,4 @@
+# CTEST COST 60
 """As somebody new would do it: a board and a desk, a program on the board, its report on the desk. Of commands only those are typed
 that the manual begins with, and those that were printed before."""
 import os
@@ -34,6 +35,7 @@ int main(void) {
   return 0;
 }
 """
+SOON = ("env", "HEAPTAP_TEST_INTERVALS=reach=2000ms")
 LINE = 1 + SOURCE[:SOURCE.index("strdup(name)")].count("\n")
 
 
@@ -117,7 +119,7 @@ class WalkThrough(networks.TestCase):
         for command in (printed, told):
             self.check_reports(self.record_as_printed(command, FILE=token))
         # Who doesn't know the token gets no further, and is told what is missing.
-        stranger = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
+        stranger = self.desk.run(*SOON, HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
         self.assertEqual(stranger.status, 125, str(stranger))
         self.assertIn(b"token", stranger.stderr)
 
@@ -142,8 +144,7 @@ class WalkThrough(networks.TestCase):
         """The board begins by itself, and the desk takes over: both print the command for that."""
         self.pair()
         target = self.board.start(far.HEAPTAP_TARGET, "run", "--listen", "0.0.0.0:7421", *self.keys, "--announce", "--wait", "--", self.program)
-        target.wait_for("on the host: ")
-        printed = re.search(r"on the host: (heaptap .*)", target.text).group(1)
+        printed = re.search(r"on the host: (heaptap .*)", "\n".join(target.lines_with("on the host: "))).group(1)
         self.assertEqual(printed, "heaptap connect 10.77.1.1:7421")
         told, found = self.found_command(7421)
         self.assertEqual(told, printed)
@@ -184,7 +185,7 @@ class WalkThrough(networks.TestCase):
             unheard = self.board.run(far.HEAPTAP_TARGET, "serve", address, *self.keys, "--announce")
             self.assertEqual(unheard.status, 2, str(unheard))
             self.assertIn(b"reached from this machine alone; serve 0.0.0.0:7421", unheard.stderr)
-        nobody = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
+        nobody = self.desk.run(*SOON, HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
         self.assertEqual(nobody.status, 125, str(nobody))
         self.assertIn(b"heaptap-target serve", nobody.stderr)
 
@@ -193,7 +194,7 @@ class WalkThrough(networks.TestCase):
         target = self.board.start(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", *self.keys, "--announce")
         target.wait_for("-- PROGRAM\n")
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
-        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "-o", self.folder / "sleep.htap", "--", "/bin/sleep", "8")
+        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "-o", self.folder / "sleep.htap", "--", "/bin/sleep", "3")
         self.desk.found_once(lambda services: services and services[0]["program"] == "sleep")
         self.assertIn(b" sleep ", self.desk.discover().stdout)
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))

@@ -27,7 +27,7 @@ std::vector<uint8_t> framed(fuzz::ByteSource& source) {
   stream[12] = collect::EventGuesses::kLeastTableBits;
   uint32_t number = 0;
   while (!source.empty()) {
-    const uint8_t type = source.take<uint8_t>() % (kTwice + 1);
+    const auto type = static_cast<uint8_t>(source.take<uint8_t>() % (kTwice + 1));
     if (type == kMissing) ++number;
     if (type == kTwice && number > 0) --number;
     if (type >= kTypes) continue;

@@ -1,8 +1,11 @@
 """Building small programs against the API's header, for tests/api and tests/e2e/api_test.py."""
 import functools
+import itertools
 import pathlib
 import shutil
 import subprocess
+
+from heaptap_test import LONG
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 INCLUDE = ROOT / "include"
@@ -28,6 +31,22 @@ def build(*words):
     done = subprocess.run(command(*words), capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, f"{' '.join(command(*words))}\n{done.stdout}{done.stderr[-3000:]}"
     return done.stdout + done.stderr
+
+
+def ways(*lists, possible=lambda way: True):
+    """Ways to choose one of each list, as few as it takes for any two of two lists to come together; HEAPTAP_LONG=1: all of them. Without
+    those that aren't possible, which is asked as seldom."""
+    left = list(itertools.product(*lists))
+    if LONG:
+        yield from filter(possible, left)
+        return
+    met = {way: {*itertools.combinations(enumerate(way), 2)} for way in left}
+    wanted = set().union(*met.values())
+    while left and wanted & met[best := max(left, key=lambda way: len(met[way] & wanted))]:
+        left.remove(best)
+        if possible(best):
+            wanted -= met[best]
+            yield best
 
 
 @functools.cache

@@ -28,6 +28,7 @@
 Names are compared without arguments, template arguments and clone suffixes.
 """
 import dataclasses
+import functools
 import operator
 import re
 import shlex
@@ -104,6 +105,7 @@ def _expect(run, text):
         run.expectations.append(text)
 
 
+@functools.cache
 def plain(name):
     """A function's name without arguments, template arguments, clone suffixes."""
     name = re.sub(r" \[clone.*|@.*", "", name or "?").replace("(anonymous namespace)::", "")
@@ -185,16 +187,26 @@ def check(text, report):
     return [f"EXPECT {text}: {problem}" for problem in problems]
 
 
+class _Place:
+    """A stack in words, which are made where they are printed."""
+
+    def __init__(self, stack):
+        self._stack = stack
+
+    def __str__(self):
+        return f"stack {self._stack['id']} ({self._stack['function']} from {' < '.join(names(self._stack['frames'])[:4])})"
+
+
 def conservation(report):
     """The laws that hold for every trace that is complete: the ways in which one is broken."""
     totals = report["totals"]
     blocks = [stack for stack in report["stacks"] if stack["function"] not in _MAPPING]
     mappings = [stack for stack in report["stacks"] if stack["function"] in _MAPPING]
     for stack in report["stacks"]:
-        where = f"stack {stack['id']} ({stack['function']} from {' < '.join(names(stack['frames'])[:4])})"
         if stack["live_blocks"] is None:
             continue
-        if stack in blocks and stack["allocations"] - stack["frees"] != stack["live_blocks"]:
+        where = _Place(stack)
+        if stack["function"] not in _MAPPING and stack["allocations"] - stack["frees"] != stack["live_blocks"]:
             yield f"{where}: {stack['allocations']} allocations - {stack['frees']} frees != {stack['live_blocks']} live"
         if stack["live_blocks"] == 0 and stack["live_bytes"] != 0:
             yield f"{where}: no live block, {stack['live_bytes']} live bytes"

@@ -6,7 +6,7 @@ import subprocess
 
 import heaptap_test
 from heaptap_test import ANNOUNCER, HEAPTAP
-from waiting import ended, read_until
+from waiting import ended, read_until, wait_for
 
 DBUS = """<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/><allow send_type="signal"/>
@@ -28,6 +28,16 @@ class Running:
         came = read_until(self.process.stdout.fileno(), f"{text!r}, {times} times", lambda came: came.decode(errors="replace").count(text) >= times,
                           state=self.process, so_far=self.text.encode())
         self.text = came.decode(errors="replace")
+
+    def lines_with(self, text):
+        """The lines that are whole by now, as soon as one of them has this text."""
+        def whole(came):
+            return came[:came.rfind(b"\n") + 1].decode(errors="replace")
+
+        came = read_until(self.process.stdout.fileno(), f"a line with {text!r}", lambda came: text in whole(came), state=self.process,
+                          so_far=self.text.encode())
+        self.text = came.decode(errors="replace")
+        return whole(came).splitlines()
 
     def say(self, line):
         self.process.stdin.write(line.encode() + b"\n")
@@ -135,15 +145,13 @@ class TestCase(heaptap_test.TestCase):
         for last, machine in enumerate((one, other), 1):
             if "ipv4" in families:
                 self.ip("addr", "add", f"10.77.{number}.{last}/24", "dev", interface, of=machine)
-            if "ipv6" not in families:
-                machine.run("sh", "-c", f"echo 1 > /proc/sys/net/ipv6/conf/{interface}/disable_ipv6")
+            # Nobody else has these addresses: it need not look for a second.
+            setting, value = ("accept_dad", 0) if "ipv6" in families else ("disable_ipv6", 1)
+            machine.run("sh", "-c", f"echo {value} > /proc/sys/net/ipv6/conf/{interface}/{setting}")
             self.ip("link", "set", interface, "up", of=machine)
         for machine in (one, other):
-            # Until it has a carrier, and nobody else has these addresses.
-            while b" UP " not in machine.run("ip", "-br", "link", "show", interface).stdout:
-                pass
-            while machine.run("ip", "-6", "addr", "show", "tentative").stdout:
-                pass
+            wait_for("the link is up", lambda: b" UP " in machine.run("ip", "-br", "link", "show", interface).stdout)
+            wait_for("it has its addresses", lambda: not machine.run("ip", "-6", "addr", "show", "tentative").stdout)
 
     def connect_all(self, *machines):
         """All of them on one network, which a switch makes: eth1, with 10.99.0.1 and the next ones."""

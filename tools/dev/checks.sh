@@ -32,11 +32,11 @@ check_format() {
 
 # What changed since the last tag, or since the branch began.
 check_tidy() {
-  python3 "$root/tools/check_tidy.py" --build "$build" --cache "$build/tidy-cache" --changed
+  python3 "$root/tools/check_tidy.py" --build "$build" --changed
 }
 
 check_tidy_all() {
-  python3 "$root/tools/check_tidy.py" --build "$build" --cache "$build/tidy-cache"
+  python3 "$root/tools/check_tidy.py" --build "$build"
 }
 
 check_layers() {
@@ -121,7 +121,7 @@ fuzz_one() {
 
 # command_check NAME…: one line a check; the closing line counts them.
 command_check() {
-  local name passed=0 failed=0 groups=(check) checks=("$@")
+  local name status=0 groups=(check) checks=("$@")
   ((${#checks[@]} > 0)) || checks=("${usual_checks[@]}")
   for name in "${checks[@]}"; do
     [[ " ${all_checks[*]} " == *" $name "* ]] || fail "there is no check '$name'" "take some of: ${all_checks[*]}"
@@ -132,11 +132,9 @@ command_check() {
   fi
   [[ " ${checks[*]} " != *" packages "* ]] || groups+=(install package)
   need build "${groups[@]}"
-  for name in "${checks[@]}"; do
-    if run_check "$name"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-  done
-  printf '%d passed, %d failed\n' "$passed" "$failed"
-  ((failed == 0))
+  run_checks "${checks[@]}" || status=1
+  summarise
+  return "$status"
 }
 
 # run_check NAME: its output, if it fails, and a line with the verdict.

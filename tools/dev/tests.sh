@@ -1,4 +1,4 @@
-# The three tiers of tests. Sourced by ./dev; calls need(), logged(), note(), fail(), build_all() and run_check() of it.
+# The three tiers of tests. Sourced by ./dev; calls need(), logged(), note(), fail(), build_all(), run_check() and count() of it.
 # docs/tests.md says which promise is held by which tier.
 # shellcheck shell=bash
 
@@ -43,25 +43,21 @@ test_first() {
   return "$status"
 }
 
-# run_ctest PRESET [CTEST ARG…]: what fails by luck runs once more in CI, alone. Adds to the counts of summarise().
+# run_ctest PRESET [CTEST ARG…]: what fails by luck runs once more in CI, alone. Counted.
 run_ctest() {
-  local dir report options=() status=0
+  local dir report options=() passed failed status=0
   dir=$(build_dir "$1")
   report=$dir/tests.json
   shift
   [[ ${CI-} != true ]] || options+=(--retry)
   rm -f "$report"
   "$root/tools/run_tests.py" "${options[@]}" --report "$report" -- \
-    ctest --test-dir "$dir" -j"$(($(nproc) + 1))" --output-on-failure --no-tests=error --timeout 600 "$@" || status=1
-  if [[ -s $report ]]; then
-    read -r passed_here failed_here < <(python3 -c '
+    ctest --test-dir "$dir" -j"$(($(nproc) + 2))" --output-on-failure --no-tests=error --timeout 600 "$@" || status=1
+  read -r passed failed < <(python3 -c '
 import json, sys
 report = json.load(open(sys.argv[1]))
-print(report["passed"], len(report["failed"]))' "$report")
-    tests_passed=$((${tests_passed-0} + passed_here)) tests_failed=$((${tests_failed-0} + failed_here))
-  else
-    tests_failed=$((${tests_failed-0} + 1))
-  fi
+print(report["passed"], len(report["failed"]))' "$report" 2>/dev/null || echo 0 1) # it broke down before it could count
+  count "$passed" "$failed"
   return "$status"
 }
 
@@ -70,17 +66,13 @@ run_checks() {
   local name status=0
   for name in "$@"; do
     if run_check "$name"; then
-      tests_passed=$((${tests_passed-0} + 1))
+      count 1 0
     else
-      tests_failed=$((${tests_failed-0} + 1)) status=1
+      count 0 1
+      status=1
     fi
   done
   return "$status"
-}
-
-# The closing line.
-summarise() {
-  printf '%d passed, %d failed\n' "${tests_passed-0}" "${tests_failed-0}"
 }
 
 # run_parts TIER PARTS [PART…]: all of them, or those named, each with a line for its seconds.

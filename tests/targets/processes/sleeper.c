@@ -1,5 +1,5 @@
 // Allocates a known number of blocks, says that it is ready, allocates again for each line of its input, and ends with
-// its input. Tests that stop, kill or starve the collector steer it.
+// its input. Tests that stop, kill or starve the collector steer it. With an argument: ten times so many for each line.
 // STDIN x\ny\n
 // EXPECT exit 9
 // EXPECT stack function=malloc caller=first allocations=1000 frees=500 allocated_bytes=100000 live_blocks=500
@@ -11,11 +11,13 @@ NOINLINE void first(void) {
     if (i % 2) free(block);
   }
 }
+static int g_blocks = 10000;
 NOINLINE void again(int depth) {
-  for (int i = 0; i < 10000; i++) free(keep(malloc((size_t)i)));
+  for (int i = 0; i < g_blocks; i++) free(keep(malloc((size_t)i)));
   if (depth > 1) again(depth - 1);
 }
-int main(void) {
+int main(int count, char** arguments) {
+  if (count > 1) g_blocks = atoi(arguments[1]);
   first();
   say("ready %d\n", (int)getpid() > 0);
   char line[100];
