@@ -14,6 +14,7 @@
 #include "base/utc_text.h"
 #include "collect/stop_signals.h"
 #include "heaptap_target/announcement.h"
+#include "heaptap_target/session_user.h"
 #include "heaptap_target/setup.h"
 #include "remote/host_line.h"
 #include "remote/host_service.h"
@@ -82,6 +83,14 @@ base::Result<> serve_session(const remote::TargetOptions& target, remote::HostLi
   return recorded;
 }
 
+// Before anything that its host says is heard. False: it can't be, and the session isn't made.
+bool become_session_user(const std::optional<base::Account>& user) {
+  if (!user) return true;
+  const auto done = become(*user);
+  if (!done) complain(done.error().message);
+  return done.has_value();
+}
+
 // All of a session, until its host has everything of it.
 void serve_host(const Options& options, const remote::TargetOptions& target, remote::HostLine& host,
                 const ProgramTeller& tell_program) {
@@ -95,7 +104,8 @@ void serve_host(const Options& options, const remote::TargetOptions& target, rem
 }
 
 base::Result<> go_to_host(const Options& options, const channel::Address& address, const channel::Security& security,
-                          const remote::TargetOptions& target) {
+                          const remote::TargetOptions& target, const std::optional<base::Account>& user) {
+  if (!become_session_user(user)) return base::fail("nothing is recorded");
   auto connections = go_to(options, address, security);
   if (!connections) return std::unexpected(std::move(connections).error());
   remote::HostLine host(*std::move(connections), buffer_bytes(options));
@@ -117,7 +127,8 @@ void hand_on_requests(const remote::Switchboard& switchboard, int& handed_on) {
 
 // Sessions are processes of their own. In such a one this returns when that is over, as it does in the first one.
 base::Result<> wait_for_hosts(const Options& options, const channel::Address& address,
-                              const channel::Security& security, const remote::TargetOptions& target) {
+                              const channel::Security& security, const remote::TargetOptions& target,
+                              const std::optional<base::Account>& user) {
   Announcement announcement;
   auto connections = listen(options, address, security, announcement);
   if (!connections) return std::unexpected(std::move(connections).error());
@@ -143,6 +154,7 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Address& ad
         remote::KeptRows rows = switchboard->take_rows();
         switchboard.reset();
         announcement.leave();
+        if (!become_session_user(user)) return {};
         auto own = std::make_unique<remote::SwitchedConnections>(std::move(session->connections));
         const remote::SwitchedConnections& board = *own;
         remote::HostLine host(std::move(own), buffer_bytes(options), std::move(session->name));
@@ -166,10 +178,12 @@ base::Result<> serve(const Options& options) {
   if (!security) return std::unexpected(security.error());
   const auto address = address_of(options);
   if (!address) return std::unexpected(address.error());
+  const auto user = session_user(options.user);
+  if (!user) return std::unexpected(user.error());
   collect::stop_signals::forward_to(0);  // from here on they end it when nothing is under way any more
   const remote::TargetOptions target = target_options(options);
-  return options.command == Command::kConnect ? go_to_host(options, *address, *security, target)
-                                              : wait_for_hosts(options, *address, *security, target);
+  return options.command == Command::kConnect ? go_to_host(options, *address, *security, target, *user)
+                                              : wait_for_hosts(options, *address, *security, target, *user);
 }
 
 }  // namespace heaptap::target

@@ -54,7 +54,7 @@ class Discover(networks.TestCase):
         desk.found_once(lambda services: services and services[0]["program"] == "shop")
         outcome = desk.discover()
         self.assertEqual(outcome.status, 0, str(outcome))
-        self.assertEqual(outcome.stderr, b"heaptap: 'board' doesn't say that it wants a token: it is not to be trusted\n"
+        self.assertEqual(outcome.stderr, b"heaptap: 'board' doesn't say that it wants proof of who comes: it is not to be trusted\n"
                                          b"heaptap: an announcement proves nothing, anybody on this network can make one; a key that is known (heaptap pair) or a token does\n")
         lines = [line.split() for line in outcome.stdout.decode().splitlines()]
         self.assertEqual(lines, [["name", "host", "address", "program", "CPU", "version", "secure"],

@@ -2,6 +2,7 @@
 """Who means harm, at heaptap-target and at heaptap: another local user, a stolen board's key, floods of strangers, hosts that ask for more
 than they may."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -215,6 +216,32 @@ class Policy(heaptap_test.TestCase):
             self.assertEqual(done.status, 2, str(done))
             self.assertEqual(self.ask("attach", "--duration", "300ms", process.pid).status, 2)
             self.assertFalse(mark.exists())
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, who can be another user")
+    def test_as_another_user(self):
+        os.chmod(self.folder, 0o755)
+        mine = self.sleeper()
+        theirs = subprocess.Popen(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "/bin/sleep", "300"])
+        self.addCleanup(theirs.wait)
+        self.addCleanup(theirs.kill)
+        wait_for("it is that user's", lambda: f"Uid:\t{NOBODY}" in pathlib.Path(f"/proc/{theirs.pid}/status").read_text(), state=theirs)
+        out = self.folder / "serve.out"
+        with out.open("wb") as said, self.log.open("wb") as errors, \
+                far.serving(self.address, "-q", "--user", "nobody", stdout=said, stderr=errors):
+            done = self.ask("run", "--", "/usr/bin/id")
+            self.assertEqual(done.status, 0, str(done))
+            self.assertIn(f"uid={NOBODY}", out.read_text())
+            self.assertNotIn("(root)", out.read_text())
+            capture = json.loads(heaptap("show", "summary", self.trace, "--json").stdout)["capture"]
+            self.assertEqual(capture["via"], "agent", capture)
+            done = self.ask("run", "--user", "0", "--", "/bin/true")
+            self.assertEqual(done.status, 2, str(done))
+            self.assertEqual(self.ask("attach", "--duration", "300ms", theirs.pid).status, 0)
+            done = self.ask("attach", "--duration", "300ms", mine.pid)
+            self.assertNotEqual(done.status, 0, str(done))
+        self.assertIn(f" runs /usr/bin/id as user {NOBODY}\n", self.log.read_text())
+        done = heaptap_test.run([far.HEAPTAP_TARGET, "serve", self.address, "--user", "no-such-user"])
+        self.assertEqual(done.status, 2, str(done))
 
     def test_the_key_is_logged(self):
         os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")

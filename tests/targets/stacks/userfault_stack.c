@@ -22,7 +22,8 @@ static void* serve(void* unused) {
   while (read(faults, &message, sizeof message) == sizeof message) {
     char* page = keep(malloc(PAGE));
     memset(page, 0, PAGE);
-    struct uffdio_copy copy = {.dst = message.arg.pagefault.address & ~(PAGE - 1), .src = (unsigned long)page, .len = PAGE};
+    struct uffdio_copy copy = {
+        .dst = message.arg.pagefault.address & ~(PAGE - 1), .src = (unsigned long)page, .len = PAGE};
     REQUIRE(ioctl(faults, UFFDIO_COPY, &copy) == 0 || errno == EEXIST);
     free(page);
   }
@@ -45,7 +46,8 @@ int main(void) {
   faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
   if (faults >= 0) {  // else it isn't permitted here
     REQUIRE(ioctl(faults, UFFDIO_API, &api) == 0);
-    struct uffdio_register range = {.range = {(unsigned long)region, PAGES * PAGE}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+    struct uffdio_register range = {.range = {(unsigned long)region, PAGES * PAGE},
+                                    .mode = UFFDIO_REGISTER_MODE_MISSING};
     REQUIRE(ioctl(faults, UFFDIO_REGISTER, &range) == 0);
     REQUIRE(pthread_create(&thread, NULL, serve, NULL) == 0);
   }

@@ -23,7 +23,8 @@ FoundService board() {
           .host = "board-heaptap.local",
           .port = 5000,
           .addresses = {{kFour, "eth0"}, {kSix, "eth0"}},
-          .text = discovery::text_data({.program = "shop", .cpu = "x86_64", .version = "1.0", .is_secure = true, .has_token = true})};
+          .text = discovery::text_data(
+              {.program = "shop", .cpu = "x86_64", .version = "1.0", .is_secure = true, .has_token = true})};
 }
 
 TEST(DiscoverText, ATableHasTheBestAddress) {
@@ -37,7 +38,8 @@ TEST(DiscoverText, ATableHasTheBestAddress) {
 }
 
 const std::string kWarning =
-    "heaptap: an announcement proves nothing, anybody on this network can make one; a key that is known (heaptap pair) or a "
+    "heaptap: an announcement proves nothing, anybody on this network can make one; a key that is known (heaptap pair) "
+    "or a "
     "token does\n";
 
 TEST(DiscoverText, TheCommandIsOfTheOneThatWantsAToken) {
@@ -72,7 +74,8 @@ TEST(DiscoverText, NothingIsOfferedOfOneWithoutAToken) {
        {discovery::text_data({.is_secure = false}), std::string("\x08secure=2"), std::string()}) {
     open.text = text;
     const std::string advice = advice_on({open});
-    EXPECT_EQ(advice, "heaptap: 'o\\x1bpen' doesn't say that it wants proof of who comes: it is not to be trusted\n" + kWarning);
+    EXPECT_EQ(advice, "heaptap: 'o\\x1bpen' doesn't say that it wants proof of who comes: it is not to be trusted\n" +
+                          kWarning);
     EXPECT_NE(advice_on({open, board()}).find("heaptap run -H 10.0.0.7:5000 --token-file FILE"), std::string::npos);
   }
 }
