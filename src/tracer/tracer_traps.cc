@@ -1,5 +1,5 @@
-// SIGTRAP as the program has it. Masks are put right at each breakpoint. An action that breakpoints have taken away is put in again only when
-// it matters: before a SIGTRAP of the program's gets there, before the program asks for it, and when the process is let go. Until then what
+// SIGTRAP as the program has it. Masks are put right at each breakpoint. An action that breakpoints have taken away is put in again
+// only when it matters: before a SIGTRAP of the program's gets there, before the program asks for it, and when the process is let go. Until then what
 // a program sends comes to this tracer first, as to any.
 #include <sys/ptrace.h>
 
