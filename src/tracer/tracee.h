@@ -63,6 +63,8 @@ class Tracee {
   void restore_signal_mask(bool was_sent);
   [[nodiscard]] std::optional<uint64_t> signal_mask() const;
   void set_signal_mask(uint64_t mask) const;
+  // Of one that has met a breakpoint just now, maybe: whether it blocked SIGTRAP before.
+  [[nodiscard]] bool blocked_trap() const;
   // As /proc tells it, of a thread that may run.
   void read_trap_mask();
   void inherit_trap_mask(const Tracee& maker) {

@@ -156,7 +156,7 @@ void Tracer::answer_trap(Tracee& thread) {
   const TrapOwner owner = owner_of({.code = code,
                                     .is_behind_site = site != nullptr,
                                     .is_planted = is_planted,
-                                    .is_blocked = thread.trap_mask.blocks,
+                                    .is_blocked = is_sent(code) && thread.blocked_trap(),
                                     .is_breakpoint = is_stale && breakpoints.is_breakpoint_at(site->address)});
   if (owner == TrapOwner::kProgram) return answer_signal(thread, SIGTRAP);
   thread.restore_signal_mask(is_sent(code));
