@@ -16,6 +16,13 @@ std::string text_of(const collect::TracingNews& news, std::string_view way_out) 
       return fmt::format("heaptap: process {} isn't recorded: {}\n", news.process, news.why);
     case Kind::kEndedBefore:
       return fmt::format("heaptap: process {} ended before it could be recorded\n", news.process);
+    case Kind::kTracerWaits:
+      return fmt::format(
+          "heaptap: the tracer (process {}) waits in the kernel{}, and what it traces may stand still: make that go on "
+          "(a file system that doesn't answer?). `kill -KILL {}` would let go, but programs end at their next "
+          "breakpoint "
+          "then\n",
+          news.process, news.why.empty() || news.why == "0" ? "" : " (" + news.why + ")", news.process);
     case Kind::kTracerEnded:
       break;
   }

@@ -8,8 +8,10 @@
 #include <variant>
 
 #include "base/exit_status.h"
+#include "base/small_file.h"
 #include "collect/asked_file.h"
 #include "collect/sanitizer_check.h"
+#include "process/process_status.h"
 
 namespace heaptap::collect {
 namespace {
@@ -57,6 +59,7 @@ void TracerSource::add_waits(std::vector<pollfd>& waits) const {
 }
 
 void TracerSource::take_news() {
+  look_after_tracer();
   for (const tracer::Answer& answer : answers_->take()) {
     if (!is_gone_) line_.answer(answer);
   }
@@ -65,6 +68,16 @@ void TracerSource::take_news() {
     if (!message) return;
     std::visit([this](const auto& news) { take(news); }, *message);
   }
+}
+
+void TracerSource::look_after_tracer() {
+  const auto now = TracerWatch::Clock::now();
+  if (is_gone_ || !watch_.is_due(now)) return;
+  const auto status = process::read_thread_status(line_.process());
+  if (!status || !watch_.look(now, status->state)) return;
+  tell({.kind = TracingNews::Kind::kTracerWaits,
+        .process = line_.process(),
+        .why = base::read_small_file(fmt::format("/proc/{}/wchan", line_.process()), 64)});
 }
 
 void TracerSource::take(const tracer::LogWanted& message) {

@@ -9,18 +9,20 @@
 
 #include "collect/pending_answers.h"
 #include "collect/recording_source.h"
+#include "collect/tracer_watch.h"
 #include "tracer/tracer_client.h"
 
 namespace heaptap::collect {
 
 // What becomes of the processes that attach() is called for, and of the tracer, as it happens: for the user.
 struct TracingNews {
-  enum class Kind : uint8_t { kRecording, kNotRecorded, kEndedBefore, kTracerEnded };
+  enum class Kind : uint8_t { kRecording, kNotRecorded, kEndedBefore, kTracerEnded, kTracerWaits };
   Kind kind = Kind::kRecording;
-  pid_t process = 0;
+  pid_t process = 0;         // of kTracerWaits: the tracer itself
   std::string program = {};  // of kRecording, where it is known
-  std::string why = {};      // of kNotRecorded: the message of an error
-  int wait_status = 0;       // of kTracerEnded
+  std::string why =
+      {};  // of kNotRecorded: the message of an error; of kTracerWaits: where in the kernel, if that is told
+  int wait_status = 0;  // of kTracerEnded
 };
 
 // How the tracer came to an end that nobody wanted.
@@ -52,6 +54,7 @@ class TracerSource : public RecordingSource {
   void accept_no_more() override;
 
  private:
+  void look_after_tracer();
   void take(const tracer::LogWanted& message);
   void take(const tracer::Attached& message);
   void take(const tracer::NotAttached& message);
@@ -76,6 +79,7 @@ class TracerSource : public RecordingSource {
   unsigned failures_ = 0;
   bool accepts_ = true;
   bool is_gone_ = false;  // the tracer
+  TracerWatch watch_;
   bool is_broken_ = false;
 };
 

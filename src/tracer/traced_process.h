@@ -38,6 +38,9 @@ class TracedProcess {
   Left::Reason left_reason = Left::Reason::kDetached;
 
   TrapAction trap_action;
+  // A thread that gets a SIGTRAP of the program's: until it has it, those that block the signal stand still, since their breakpoints would
+  // take the handler away.
+  pid_t trap_receiver = 0;                                   // 0: none
   std::chrono::steady_clock::time_point handler_asked_at{};  // when a thread was stopped to learn of it; none: not yet
 
   // Its end.

@@ -75,6 +75,11 @@ std::optional<uint64_t> Tracee::signal_mask() const {
   return ptrace(PTRACE_GETSIGMASK, id_, sizeof(mask), &mask) == 0 ? std::optional(mask) : std::nullopt;
 }
 
+bool Tracee::blocked_trap() const {
+  const auto mask = signal_mask();
+  return mask && blocked_before_trap(trap_mask, *mask);
+}
+
 void Tracee::set_signal_mask(uint64_t mask) const { ptrace(PTRACE_SETSIGMASK, id_, sizeof(mask), &mask); }
 
 void Tracee::restore_signal_mask(bool was_sent) {

@@ -63,8 +63,14 @@ class Tracee {
   void restore_signal_mask(bool was_sent);
   [[nodiscard]] std::optional<uint64_t> signal_mask() const;
   void set_signal_mask(uint64_t mask) const;
+  // Of one that has met a breakpoint just now, maybe: whether it blocked SIGTRAP before.
+  [[nodiscard]] bool blocked_trap() const;
   // As /proc tells it, of a thread that may run.
   void read_trap_mask();
+  void inherit_trap_mask(const Tracee& maker) {
+    trap_mask = maker.trap_mask;
+    trap_mask.is_seen = false;
+  }
   // A leader that has ended while other threads live.
   [[nodiscard]] bool has_ended() const;
   // It is about to be ended by what another thread did.
@@ -109,6 +115,8 @@ class Tracee {
   struct Replay {
     siginfo_t reason;
     uint64_t mask;
+    bool is_sent;   // again; before, others are waited for
+    bool is_given;  // to the program
   };
   std::optional<Replay> replay;
 

@@ -134,6 +134,7 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
       return begin_child(thread);
     }
     if (std::exchange(thread.tells_action, false) && !thread.group_stopped) return tell_trap_action(thread);
+    if (thread.replay && thread.replay->is_given) return end_giving_to(thread);
     if (std::exchange(thread.was_asked, false)) restart_call(thread);
     if (thread.process().is_stopping) return check_held(thread.process());
   }
@@ -143,7 +144,7 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
 void Tracer::answer_trap(Tracee& thread) {
   TracedProcess& process = thread.process();
   arch::RegisterImage registers;
-  if (thread.replay) return play_again(thread);
+  if (thread.replay && thread.replay->is_sent && !thread.replay->is_given) return play_again(thread);
   if (!thread.read_registers(registers)) return;  // it was killed: its end is to come
   if (process.space == nullptr || !process.space->cpu().runs(registers)) return answer_signal(thread, SIGTRAP);
   const arch::Cpu& cpu = process.space->cpu();
@@ -155,7 +156,7 @@ void Tracer::answer_trap(Tracee& thread) {
   const TrapOwner owner = owner_of({.code = code,
                                     .is_behind_site = site != nullptr,
                                     .is_planted = is_planted,
-                                    .is_blocked = thread.trap_mask.blocks,
+                                    .is_blocked = is_sent(code) && thread.blocked_trap(),
                                     .is_breakpoint = is_stale && breakpoints.is_breakpoint_at(site->address)});
   if (owner == TrapOwner::kProgram) return answer_signal(thread, SIGTRAP);
   thread.restore_signal_mask(is_sent(code));
@@ -365,6 +366,8 @@ void Tracer::resume(Tracee& thread) {
       process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_vfork_child;
   if (process.phase == Phase::kLeaving) return let_go(thread);
   if (awaits_log || process.is_held || process.ending == &thread || thread.question.asked != Spoken::kNone) return;
+  const bool receives = process.trap_receiver == thread.id() && thread.replay && !thread.replay->is_sent;
+  if (receives || stands_aside(thread)) return give_trap(thread.process());
   // Its stack is looked at, too.
   if (process.ending != nullptr && thread.at_end) return;
   if (thread.group_stopped) {

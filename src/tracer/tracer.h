@@ -68,7 +68,11 @@ class Tracer {
 
   // SIGTRAP as the program has it: tracer_traps.cc.
   bool answer_program_trap(Tracee& thread);
+  static bool stands_aside(const Tracee& thread);
+  void give_trap(TracedProcess& process);
   void play_again(Tracee& thread);
+  void end_giving(TracedProcess& process);
+  void end_giving_to(Tracee& thread);
   void sets_action(Tracee& thread, const arch::RegisterImage& registers);
   static void sets_mask(Tracee& thread, const arch::RegisterImage& registers);
   bool restore_trap_action(Tracee& thread);

@@ -53,7 +53,8 @@ void Tracer::answer_child(Tracee& clone_parent, int event) {
 void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
   TracedProcess& process = clone_parent.process();
   if (const auto known = threads_.find(id); known != threads_.end()) {
-    if (known->second->process().id == process.id) known->second->trap_mask = clone_parent.trap_mask;
+    Tracee& child = *known->second;
+    if (child.process().id == process.id && !child.trap_mask.is_seen) child.inherit_trap_mask(clone_parent);
     return;
   }
   const auto status = process::read_thread_status(id);
@@ -77,7 +78,7 @@ void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
     child = &add_thread(id, added);
   }
   child->is_new = true;
-  child->trap_mask = clone_parent.trap_mask;
+  child->inherit_trap_mask(clone_parent);
   const auto early = early_.extract(id);
   if (!early.empty()) answer(id, early.mapped().status);
 }
@@ -222,6 +223,7 @@ void Tracer::answer_exec(pid_t id) {
   const CloneParent clone_parent{.id = id, .phase = process->phase, .space = process->space, .since = {}};
   const bool may_have_made = process->had_threads && !process->is_vfork_child;
   // Of the thread that did it, which may have taken the leader's place, nothing is left but its number.
+  process->trap_receiver = 0;
   for (Tracee* thread : threads_of(*process)) forget_thread(thread->id());
   Tracee& thread = add_thread(id, *process);
   thread.stopped = true;

@@ -39,6 +39,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   if (process.phase == Phase::kLeaving) return;
   const pid_t id = process.id;  // the process is forgotten with the last of its threads
   process.left_reason = reason;
+  process.trap_receiver = 0;
   give_up_hold(process, base::make_error("it is traced no more"));
   leave_memory(process);
   if (process.space != nullptr && !process.is_vfork_child) leave_vfork_children(process, reason);
@@ -220,6 +221,11 @@ void Tracer::forget_thread(pid_t id) {
   if (was_awaited) {
     process.ending = nullptr;
     threads_may_end(process);
+  }
+  if (process.trap_receiver == id) {
+    end_giving(process);
+  } else if (process.trap_receiver != 0) {
+    give_trap(process);
   }
   if (process.is_stopping) check_held(process);
 }

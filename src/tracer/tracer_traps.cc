@@ -1,5 +1,5 @@
-// SIGTRAP as the program has it. Masks are put right at each breakpoint. An action that breakpoints have taken away is put in again only when
-// it matters: before a SIGTRAP of the program's gets there, before the program asks for it, and when the process is let go. Until then what
+// SIGTRAP as the program has it. Masks are put right at each breakpoint. An action that breakpoints have taken away is put in again
+// only when it matters: before a SIGTRAP of the program's gets there, before the program asks for it, and when the process is let go. Until then what
 // a program sends comes to this tracer first, as to any.
 #include <sys/ptrace.h>
 
@@ -25,7 +25,9 @@ constexpr uint64_t kMaskBytes = 8;  // the kernel's
 bool Tracer::answer_program_trap(Tracee& thread) {
   const TracedProcess& process = thread.process();
   siginfo_t reason{};
-  if (process.space == nullptr || ptrace(PTRACE_GETSIGINFO, thread.id(), nullptr, &reason) != 0) return false;
+  if (thread.replay || process.space == nullptr || process.phase != Phase::kTraced ||
+      ptrace(PTRACE_GETSIGINFO, thread.id(), nullptr, &reason) != 0)
+    return false;
   switch (delivery_of(process.trap_action, is_sent(reason.si_code), thread.trap_mask.blocks)) {
     case TrapDelivery::kAsItIs:
       return false;
@@ -36,21 +38,65 @@ bool Tracer::answer_program_trap(Tracee& thread) {
       break;
   }
   const auto mask = thread.signal_mask();
-  if (!mask || !restore_trap_action(thread)) return false;
-  // The stop in which it was to be delivered is over. It comes again, before anything else.
-  thread.replay = {.reason = reason, .mask = *mask};
-  thread.set_signal_mask(~signal_bit(SIGTRAP));
+  if (!mask || thread.process().trap_receiver != 0 || thread.process().is_held) return false;
+  thread.replay = {.reason = reason, .mask = *mask, .is_sent = false, .is_given = false};
+  thread.process().trap_receiver = thread.id();
   thread.signal = SIGTRAP;
-  thread.go_on();
+  for (Tracee* other : threads_of(thread.process())) {
+    if (stands_aside(*other) && !other->stopped) other->interrupt();
+  }
+  give_trap(thread.process());
   return true;
 }
 
+// Whether the thread is kept where it stops while another one gets a SIGTRAP.
+bool Tracer::stands_aside(const Tracee& thread) {
+  const pid_t receiver = thread.process().trap_receiver;
+  return receiver != 0 && receiver != thread.id() && thread.trap_mask.blocks && !thread.is_new;
+}
+
+// Once they all stand still. The stop in which it was to be delivered is over when the handler has been put in: it comes again, before
+// anything else, and then once more at the beginning of the handler.
+void Tracer::give_trap(TracedProcess& process) {
+  const auto known = threads_.find(process.trap_receiver);
+  if (known == threads_.end()) return end_giving(process);
+  Tracee& receiver = *known->second;
+  if (!receiver.replay || receiver.replay->is_sent || !receiver.stopped) return;
+  for (const Tracee* other : threads_of(process)) {
+    if (stands_aside(*other) && !other->stopped && !other->has_ended()) return;
+  }
+  receiver.replay->is_sent = true;
+  restore_trap_action(receiver);
+  receiver.set_signal_mask(~signal_bit(SIGTRAP));
+  receiver.signal = SIGTRAP;
+  receiver.go_on();
+}
+
 void Tracer::play_again(Tracee& thread) {
-  const Tracee::Replay replay = *std::exchange(thread.replay, std::nullopt);
-  siginfo_t reason = replay.reason;
+  siginfo_t reason = thread.replay->reason;
   ptrace(PTRACE_SETSIGINFO, thread.id(), nullptr, &reason);
-  thread.set_signal_mask(replay.mask);
+  thread.set_signal_mask(thread.replay->mask);
+  thread.replay->is_given = true;
+  thread.interrupt();
   answer_signal(thread, SIGTRAP);
+}
+
+// The thread has it, or has ended.
+void Tracer::end_giving(TracedProcess& process) {
+  if (const auto known = threads_.find(process.trap_receiver); known != threads_.end()) known->second->replay.reset();
+  process.trap_receiver = 0;
+  for (Tracee* thread : threads_of(process)) {
+    if (!thread->stopped || !thread->trap_mask.blocks) continue;
+    if (thread->signal == 0) restart_call(*thread);
+    resume(*thread);
+  }
+}
+
+// It stands at the beginning of the handler.
+void Tracer::end_giving_to(Tracee& thread) {
+  thread.replay.reset();
+  end_giving(thread.process());
+  resume(thread);
 }
 
 // sigaction(number, action, before), at its beginning.

@@ -12,11 +12,12 @@ constexpr uint64_t signal_bit(int number) { return uint64_t{1} << (number - 1); 
 
 // What is known of a thread's mask.
 struct TrapMask {
-  bool blocks = false;  // SIGTRAP
-  uint64_t others = 0;  // what else it blocked when that was seen
+  bool blocks = false;   // SIGTRAP
+  uint64_t others = 0;   // what else it blocked when that was seen
+  bool is_seen = false;  // of this thread itself, not of the one that made it
 
   static constexpr TrapMask of(uint64_t mask) {
-    return {(mask & signal_bit(SIGTRAP)) != 0, mask & ~signal_bit(SIGTRAP)};
+    return {(mask & signal_bit(SIGTRAP)) != 0, mask & ~signal_bit(SIGTRAP), true};
   }
 };
 

@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import heaptap_test
 from attach_test import Attached, wait_for_status
-from heaptap_test import built, heaptap
+from heaptap_test import heaptap
 from waiting import wait_for
 
 MOUNTS = pathlib.Path("/proc/self/mountinfo").read_text()
@@ -36,9 +36,12 @@ class Frozen(heaptap_test.TestCase):
         self.switch = group / file
         if not self.switch.exists():
             self.skipTest("the groups have no freezer")
-        self.program = subprocess.Popen([built("busy")], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        # One that waits for nothing: freezing interrupts system calls.
+        self.program = subprocess.Popen([sys.executable, "-c", "print('ready', flush=True)\nwhile True: bytes(1000)"],
+                                        stdout=subprocess.PIPE, text=True)
         self.addCleanup(self.program.communicate)
         self.addCleanup(heaptap_test.end, self.program)
+        self.assertEqual(self.program.stdout.readline(), "ready\n")
         (group / "cgroup.procs").write_text(str(self.program.pid))
         self.addCleanup(self.thaw)
         return group

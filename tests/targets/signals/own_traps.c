@@ -1,5 +1,4 @@
 // A program with its own breakpoint instructions and its own use of SIGTRAP: its handler gets these, and nothing else.
-// (Where a thread blocks SIGTRAP, as a handler of it does, the kernel takes the handler away at any breakpoint: SA_NODEFER.)
 // NEEDS x86_64
 // EXPECT exit 0
 // EXPECT stack function=malloc caller=work allocations=300 frees=300
