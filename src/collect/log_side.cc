@@ -139,7 +139,7 @@ void LogSide::note_no_room(model::Capture& capture) const {
   }
   if (log_->parts().depth_limit == 0 && cuts_stacks(log_->parts())) {
     notes.push_back(
-        {.kind = NoteKind::kStacksCut, .numbers = {wire::kWholeFrames, wire::kFewestOfDeeper, wire::kMostOfDeeper}});
+        {.kind = NoteKind::kStacksCut, .numbers = {wire::kWholeFrames, wire::kMinOfDeeper, wire::kMaxOfDeeper}});
   }
   if (log.node_count.load(std::memory_order_relaxed) >= log_->parts().nodes.size()) {
     notes.push_back({NoteKind::kStackTableFull});

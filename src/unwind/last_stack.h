@@ -11,8 +11,8 @@
 //
 // So an event costs a comparison for each frame that is remembered, and a recursion with an event at each level the square of its
 // depth. Where nobody asked for a depth, stacks are whole up to kWholeFrames. Of a deeper one the innermost frames are kept, and
-// remembered as if there were no others: it grows with the recursion up to kMostOfDeeper, is cut back to kCutTo then, and where
-// fewer than kFewestOfDeeper of it are left, the next walk looks further out again. Whatever a program does, an event looks at no
+// remembered as if there were no others: it grows with the recursion up to kMaxOfDeeper, is cut back to kCutTo then, and where
+// fewer than kMinOfDeeper of it are left, the next walk looks further out again. Whatever a program does, an event looks at no
 // more than kWholeFrames frames, and names no more.
 #pragma once
 #include <stddef.h>
@@ -29,10 +29,10 @@ inline constexpr uint32_t kFewFrames = 24;  // most threads that come in crowds 
 inline constexpr uint32_t kUsualFrames = 192;
 inline constexpr uint32_t kMaxFrames = 131072;
 
-using wire::kFewestOfDeeper;
-using wire::kMostOfDeeper;
+using wire::kMaxOfDeeper;
+using wire::kMinOfDeeper;
 using wire::kWholeFrames;
-inline constexpr uint32_t kCutTo = kMostOfDeeper / 2;
+inline constexpr uint32_t kCutTo = kMaxOfDeeper / 2;
 
 // How deep stacks are kept.
 struct DepthLimit {
@@ -216,7 +216,7 @@ class LastStack {
 
   template <typename Tables>
   [[nodiscard]] uint32_t most_frames(const Tables& tables) const {
-    return floor_ == 0 ? tables.depth_limit().frames : kMostOfDeeper;
+    return floor_ == 0 ? tables.depth_limit().frames : kMaxOfDeeper;
   }
 
   // One frame more than may be kept is walked to, which says that there are more.
@@ -400,7 +400,7 @@ class LastStack {
     self().note_walk(walk);
     count_ = kept_used;
     for (uint32_t i = fresh_used; i > 0; --i) remember(fresh_[i - 1], walk.proof);
-    floor_ = kFewestOfDeeper;
+    floor_ = kMinOfDeeper;
     if (walk.crossed_signal) [[unlikely]]
       count_ = 0;
     return name;

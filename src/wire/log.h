@@ -48,8 +48,8 @@ enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 // Frames of stacks where no depth is asked for: up to so many they are whole. Of deeper ones some innermost frames are kept
 // (unwind/last_stack.h says how many when).
 inline constexpr uint32_t kWholeFrames = 4096;
-inline constexpr uint32_t kMostOfDeeper = kWholeFrames / 2;
-inline constexpr uint32_t kFewestOfDeeper = kWholeFrames / 8;
+inline constexpr uint32_t kMaxOfDeeper = kWholeFrames / 2;
+inline constexpr uint32_t kMinOfDeeper = kWholeFrames / 8;
 
 // Where the parts of a log lie, and what the collector asks of the agent. The collector writes it before it hands the memory over. Both
 // sides go by a copy of their own from then on: the program may overwrite this one.

@@ -200,13 +200,13 @@ TEST_P(CallStackTest, DeepStacksAreCutAndWhatIsRememberedHasABound) {
     ASSERT_LE(found.codes.size(), all.size());
     const bool is_cut = found.end == wire::StackEnd::kDepthLimit;
     if (is_cut) {
-      ASSERT_GT(all.size(), unwind::kFewestOfDeeper);
-      ASSERT_GE(found.codes.size(), unwind::kFewestOfDeeper);
+      ASSERT_GT(all.size(), unwind::kMinOfDeeper);
+      ASSERT_GE(found.codes.size(), unwind::kMinOfDeeper);
     } else {
       ASSERT_EQ(found.codes.size(), all.size());
     }
     ASSERT_TRUE(std::equal(found.codes.begin(), found.codes.end(), all.begin())) << "at depth " << all.size();
-    ASSERT_LE(last_->remembered_frames(), is_cut ? unwind::kMostOfDeeper : unwind::kWholeFrames);
+    ASSERT_LE(last_->remembered_frames(), is_cut ? unwind::kMaxOfDeeper : unwind::kWholeFrames);
   };
   const auto is_looked_at = [&] { return pick(64) == 0; };
   while (stack_.has_room()) {

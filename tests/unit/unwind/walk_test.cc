@@ -256,7 +256,7 @@ TYPED_TEST(WalkTest, OfDeeperStacksTheInnermostFramesAreKept) {
     const auto stack = this->code_.stack(this->walk());
     const std::vector<uint64_t> all = this->stack_.codes();
     const bool is_cut = stack.end == wire::StackEnd::kDepthLimit;
-    ASSERT_GE(stack.codes.size(), is_cut ? kFewestOfDeeper : all.size());
+    ASSERT_GE(stack.codes.size(), is_cut ? kMinOfDeeper : all.size());
     ASSERT_TRUE(std::equal(stack.codes.begin(), stack.codes.end(), all.begin())) << "at depth " << all.size();
   };
   while (this->stack_.has_room()) {
@@ -300,7 +300,7 @@ TYPED_TEST(WalkTest, WhatAnEventCostsHasABoundHoweverDeepTheStackIs) {
       count(cost());
     }
     EXPECT_LE(most, 3 * kWholeFrames);
-    EXPECT_LE(sum, events * kMostOfDeeper);
+    EXPECT_LE(sum, events * kMaxOfDeeper);
   }
 }
 
