@@ -79,8 +79,9 @@ extern "C" {
 /* The version of the API that is there: 1. 0: none is. */
 HEAPTAP_FUNCTION int heaptap_api_version(void);
 
-/* Switches recording of this process on and off again, for all its threads. They don't nest. While it is off, blocks that are
- * allocated are not seen, and releases are: what was recorded stays true, and the recording says where its gaps are. */
+/* Switches recording of this process on and off again, for all its threads. They don't nest. While it is off, neither
+ * what is allocated nor what is released is seen: a block that was released meanwhile counts as alive from then on, so what is
+ * lost is not certain any more, and the recording says so. */
 HEAPTAP_FUNCTION void heaptap_enable(void);
 HEAPTAP_FUNCTION void heaptap_disable(void);
 

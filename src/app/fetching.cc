@@ -76,7 +76,8 @@ void Fetching::tell_missing() const {
     ++told;
   }
   const size_t others = fetcher_.not_fetched_count() - told;
-  if (others > 0) print_error(fmt::format("heaptap: {} other files aren't fetched either\n", others));
+  if (others > 0)
+    print_error(fmt::format("heaptap: {} other file{} fetched either\n", others, others == 1 ? " isn't" : "s aren't"));
 }
 
 }  // namespace heaptap::app

@@ -49,7 +49,8 @@ base::Result<> serve(const SymbolsOptions& options) {
   symbol_server::Answers answers(files);
   symbol_server::Server server(*std::move(listener), answers);
   if (files.is_cut_off()) say(options, "there is too much below the folders: not all of it is looked at");
-  say(options, fmt::format("{} files with a build-id; waiting at {}", files.file_count(), server.address().to_text()));
+  say(options, fmt::format("{} file{} with a build-id; waiting at {}", files.file_count(),
+                           files.file_count() == 1 ? "" : "s", server.address().to_text()));
   bool has_more = false;
   while (collect::stop_signals::requests() == 0) {
     std::vector<pollfd> waits;

@@ -161,10 +161,9 @@ base::Result<base::UniqueFd> connect_to_recorder(const ProcessName& process) {
     case Belief::kNone:
       break;
   }
-  base::Error error = nobody_records(process);
-  error.message += fmt::format(" (process {} of user {} listens under its name, and is not believed)",
-                               found.peer.process, found.peer.user.value_or(static_cast<uid_t>(-1)));
-  return std::unexpected(std::move(error));
+  return base::fail("{} (process {} of user {} listens under its name, and is not believed)",
+                    nobody_records(process).message, found.peer.process,
+                    found.peer.user.value_or(static_cast<uid_t>(-1)));
 }
 
 bool is_reachable(const ProcessName& process) {

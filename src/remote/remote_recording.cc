@@ -72,13 +72,8 @@ collect::LiveBlocks RemoteRecording::live_blocks() {
   return live;
 }
 
-base::Result<> RemoteRecording::receive_scan(const Fields& fields) {
-  constexpr size_t kMaxScanBytes = size_t{1} << 32;
-  const std::span<const uint8_t> piece = bytes_of(fields.text(Field::kBytes).value_or(""));
-  if (scan_bytes_.size() + piece.size() > kMaxScanBytes) return base::fail("no leak scan: it is too large");
-  scan_bytes_.insert(scan_bytes_.end(), piece.begin(), piece.end());
-  if (fields.number_or_0(Field::kMore) != 0) return {};
-  auto answer = collect::read_scan_answer(std::exchange(scan_bytes_, {}));
+base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, const Fields& fields) {
+  auto answer = collect::read_scan_answer(found);
   if (!answer) return base::fail("no leak scan: what came of it is damaged");
   take_received();
   maker_.take_all();

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,8 @@ class RemoteRecording : public collect::Recording {
   const std::vector<model::Module>& modules(bool all);
   // What is alive by all that came so far.
   [[nodiscard]] collect::LiveBlocks live_blocks();
-  // A piece of what a scan found; with the last one, the facts of it.
-  base::Result<> receive_scan(const control::Fields& fields);
+  // All that a scan found, and the facts of it.
+  base::Result<> receive_scan(std::span<const uint8_t> found, const control::Fields& fields);
   void receive_figures(const collect::RecordingFigures& figures);
   // The end of the capture as the other machine tells it; of its notes so many come before this side's own.
   void receive_end(std::string_view capture, size_t notes_before);
@@ -86,7 +87,6 @@ class RemoteRecording : public collect::Recording {
   bool is_on_ = true;
   bool has_ended_ = false;
   size_t notes_before_ = 0;
-  std::vector<uint8_t> scan_bytes_;  // of one that comes
   uint32_t scan_count_ = 0;
   uint64_t last_write_ns_ = 0;
 };

@@ -1,11 +1,13 @@
 #include "remote/remote_source.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <climits>
 #include <utility>
 
 #include "base/safe_text.h"
+#include "process/memory_room.h"
 #include "remote/message_fields.h"
 #include "remote/patience.h"
 #include "trace/capture_frames.h"
@@ -51,6 +53,9 @@ base::Error error_in(const Fields& fields) {
 }
 
 }  // namespace
+
+RemoteSource::RemoteSource(TargetLine& line, Teller tell)
+    : line_(line), tell_(std::move(tell)), incoming_scan_([] { return process::free_memory_for(getpid()); }) {}
 
 collect::RecordingMaker RemoteSource::maker() {
   return [this](const log::LogOptions& /*log*/, const model::Capture& capture, const std::string& path,
@@ -258,7 +263,7 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
       if (!line_.link().line().has_room()) return;
       return send_blocks(stream, fields.number_or_0(Field::kQuestion), recording->live_blocks());
     case Kind::kScanned:
-      if (const auto taken = recording->receive_scan(fields); !taken) {
+      if (const auto taken = take_scan(*recording, stream, fields); !taken) {
         recording->note(model::failure_note(taken.error().message));
       }
       return;
@@ -279,6 +284,13 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
     default:
       return;  // a later version's
   }
+}
+
+base::Result<> RemoteSource::take_scan(RemoteRecording& recording, uint64_t stream, const Fields& fields) {
+  const auto piece = bytes_of(fields.text(Field::kBytes).value_or(""));
+  const auto found = incoming_scan_.take(stream, piece, fields.number_or_0(Field::kMore) == 0);
+  if (!found) return std::unexpected(found.error());
+  return *found ? recording.receive_scan(**found, fields) : base::Result<>();
 }
 
 void RemoteSource::add_waits(std::vector<pollfd>& waits) const {

@@ -9,6 +9,7 @@
 #include "collect/recorded_processes.h"
 #include "collect/recording_source.h"
 #include "remote/file_fetcher.h"
+#include "remote/incoming_scan.h"
 #include "remote/patience.h"
 #include "remote/record_order.h"
 #include "remote/remote_recording.h"
@@ -21,7 +22,7 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
  public:
   using Teller = std::function<void(const LineNews&)>;
 
-  RemoteSource(TargetLine& line, Teller tell) : line_(line), tell_(std::move(tell)) {}
+  RemoteSource(TargetLine& line, Teller tell);
   // Before anything else; what is recorded is to be kept there.
   void serve(collect::RecordedProcesses& processes) { processes_ = &processes; }
   // Who answers where the other machine lacks rows for unwinding; outlives this.
@@ -64,6 +65,7 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   void want_rows(const control::Fields& fields);
   void send_rows(const FoundRows& found);
   void send_blocks(uint64_t stream, uint64_t question, const collect::LiveBlocks& live);
+  base::Result<> take_scan(RemoteRecording& recording, uint64_t stream, const control::Fields& fields);
   void end_all(const std::string& why);
   [[nodiscard]] RemoteRecording* find(uint64_t stream);
 
@@ -72,6 +74,7 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   RowFinder* rows_ = nullptr;
   collect::RecordedProcesses* processes_ = nullptr;
   std::map<uint64_t, pid_t> streams_;  // that go on
+  IncomingScan incoming_scan_;
   FileFetcher* fetcher_ = nullptr;
   std::map<uint64_t, size_t> modules_seen_;  // of streams that go on
   std::set<pid_t> ended_;

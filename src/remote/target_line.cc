@@ -1,6 +1,7 @@
 #include "remote/target_line.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/intervals.h"
@@ -126,8 +127,12 @@ base::Result<> TargetLine::connect(std::chrono::nanoseconds most) {
   while (!link_.is_up()) {
     if (is_over_) return base::fail("can't connect to {}: {}", name_, why_over_);
     if (Clock::now() >= until) {
-      return base::fail("can't connect to {}: {}; on the target `heaptap-target serve` waits for a host", name_,
-                        link_.why_down().empty() ? "no answer" : link_.why_down());
+      const std::string why = link_.why_down().empty() ? "no answer" : link_.why_down();
+      constexpr std::string_view kSays = "can't connect";  // of the last try, to which address
+      if (why.starts_with(kSays)) {
+        return base::fail("{}; on the target `heaptap-target serve` waits for a host", why);
+      }
+      return base::fail("can't connect to {}: {}; on the target `heaptap-target serve` waits for a host", name_, why);
     }
     std::vector<pollfd> waits;
     add_waits(waits);

@@ -14,8 +14,9 @@ namespace {
 
 // "FAIL: peak at least 2.0 MiB (2,097,152 bytes), limit 1.0 MiB (1,048,576 bytes)"
 std::string limit_text(const LimitEntry& limit) {
-  const char* outcome = limit.broken() ? "FAIL" : limit.unknown() ? "UNKNOWN" : "ok";
-  const std::string figure = limit.certainty == Certainty::kNone ? "unknown"
+  const bool has_figure = limit.certainty != Certainty::kNone;  // else nothing was found to be in order
+  const char* outcome = limit.broken() ? "FAIL" : limit.unknown() ? "UNKNOWN" : has_figure ? "ok" : "not judged";
+  const std::string figure = !has_figure ? "unknown"
                              : limit.certainty == Certainty::kAtLeast
                                  ? "at least " + figure_text(limit.kind, limit.figure)
                                  : figure_text(limit.kind, limit.figure);
