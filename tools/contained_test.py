@@ -58,7 +58,7 @@ class Contained(unittest.TestCase):
         self.assert_nothing_is_left()
 
     def test_nothing_is_left_of_a_stopped_process(self):
-        process = self.start("sh", "-c", "kill -STOP $$ & echo started; wait; sleep 1000")
+        process = self.start("sh", "-c", "sleep 1000 & kill -STOP $!; echo started; wait")
         self.assertEqual(process.stdout.readline(), "started\n")
         process.terminate()
         self.assertEqual(process.wait(), 128 + signal.SIGTERM)
