@@ -107,6 +107,10 @@ void LogSide::note_what_no_agent_saw(model::Capture& capture, const Seen& seen) 
     const uint64_t is_gos = own == OwnAllocator::kGo ? 1 : 0;
     add_note(capture, {.kind = NoteKind::kOwnAllocator, .numbers = {is_gos}, .module = capture.executable});
   }
+  if (const std::string& object = stream_.object_past_hooks(); !object.empty()) {
+    add_note(capture, {.kind = NoteKind::kCallsPastHooks, .module = object});
+  }
+  if (log.own_scopes.load(std::memory_order_relaxed) != 0) add_note(capture, {NoteKind::kCallsPastHooks});
   if (const uint32_t count = log.children_unreached.load(std::memory_order_relaxed); count > 0) {
     add_note(capture, {.kind = NoteKind::kChildrenUnreached, .numbers = {count}});
   }

@@ -63,7 +63,8 @@ StreamState MappedStream::state() const {
   const wire::LogHeader& log = log_.header;
   if (reader_.damaged_streams() > 0) state.gaps |= model::kGapDamagedLog;
   if (log_.omits) state.gaps |= model::kGapOmittedObjects;
-  if (goes_past_hooks_ || log.own_scopes.load(std::memory_order_relaxed) != 0) state.gaps |= model::kGapPastHooks;
+  if (!object_past_hooks_.empty() || log.own_scopes.load(std::memory_order_relaxed) != 0)
+    state.gaps |= model::kGapPastHooks;
   if (own_allocator_ != OwnAllocator::kNone) state.gaps |= model::kGapOwnAllocator;
   if (totals_.missed_releases() > 0) state.gaps |= model::kGapMissedReleases;
   state.may_repeat_stacks = totals_.is_on() || log.slots_used.load(std::memory_order_acquire) > 1;
@@ -80,7 +81,7 @@ void MappedStream::take_modules(std::vector<model::Module>& modules) {
   while (end <= log_.modules.size() && modules_read_ + sizeof(wire::ModuleNote) <= end && take_module(end, modules)) {
     if (!owner_.has_agent) continue;
     const std::string& path = modules.back().path;
-    if (!goes_past_hooks_) goes_past_hooks_ = goes_past_hooks(owner_.process, path);
+    if (object_past_hooks_.empty() && goes_past_hooks(owner_.process, path)) object_past_hooks_ = path;
     // The first one is the program itself, which nothing that is preloaded comes before.
     if (!std::exchange(knows_program_, true)) own_allocator_ = own_allocator_of(owner_.process, path);
   }

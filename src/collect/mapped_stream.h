@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "collect/event_stream.h"
@@ -61,6 +62,8 @@ class MappedStream : public EventStream {
   [[nodiscard]] bool tells_other_numbers() const { return is_in_own_namespace_; }
   // Of the program, whose calls no agent sees.
   [[nodiscard]] OwnAllocator own_allocator() const { return own_allocator_; }
+  // The first object that calls the C library's inner functions, which no hook is in front of; empty: none is known.
+  [[nodiscard]] const std::string& object_past_hooks() const { return object_past_hooks_; }
 
  private:
   void update_clock();
@@ -78,8 +81,8 @@ class MappedStream : public EventStream {
   const uint64_t start_ticks_;
   uint64_t ticks_ = 0;
   uint64_t elapsed_ns_ = 0;
-  bool goes_past_hooks_ = false;  // some object's calls do
-  bool knows_program_ = false;    // it was looked at
+  std::string object_past_hooks_;
+  bool knows_program_ = false;  // it was looked at
   OwnAllocator own_allocator_ = OwnAllocator::kNone;
   uint32_t modules_read_ = 0;        // bytes
   std::vector<bool> threads_known_;  // by number

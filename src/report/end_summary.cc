@@ -280,7 +280,8 @@ bool decides_verdict(const model::Note& note) {
   constexpr std::array kDeciding{
       kAgentNotLoaded,  kNoCallSeen,        kOwnAllocator,        kStaticAndStripped,    kStaticWithoutFunctions,
       kMemoryNotOpened, kChildrenUnreached, kChildrenNotFollowed, kChildExecNotRecorded, kExecNotRecorded,
-      kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,    kNoScanAfterExec};
+      kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,    kCallsPastHooks,
+      kNoScanAfterExec};
   return std::ranges::find(kDeciding, note.kind) != kDeciding.end();
 }
 

@@ -203,6 +203,14 @@ std::string own_allocator_text(const Note& note) {
   return fmt::format("{} defines its own malloc, whose calls the agent doesn't see: use --via ptrace", note.module);
 }
 
+std::string past_hooks_text(const Note& note) {
+  if (note.module.empty())
+    return "libraries were loaded with a scope of their own (RTLD_DEEPBIND or dlmopen), and their calls go past the "
+           "agent: use --via ptrace";
+  return fmt::format("{} calls the C library's inner functions (__libc_malloc, …) past the agent: use --via ptrace",
+                     note.module);
+}
+
 std::string unreached_text(uint64_t count) {
   return fmt::format(
       "{} forked {} not recorded: heaptap couldn't be reached from where {} (another network namespace, a filter of "
@@ -256,6 +264,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return unreached_text(note.number(0));
     case NoteKind::kChildrenNotFollowed:
       return unfollowed_text(note.number(0));
+    case NoteKind::kCallsPastHooks:
+      return past_hooks_text(note);
     case NoteKind::kOwnAllocator:
       return own_allocator_text(note);
     case NoteKind::kExecNotRecorded:

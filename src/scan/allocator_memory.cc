@@ -277,13 +277,26 @@ std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& me
   const uint64_t top = memory.word(bins_of_main_arena(memory, main_arena) - 2 * word).value_or(0);
   ChunkWalk walk(memory, top, heap.end);
   std::vector<base::AddressRange> parts;
-  const auto try_from = [&](uint64_t chunk) {
-    if (chunk < heap.begin || (!parts.empty() && chunk < parts.back().end)) return;
-    if (const uint64_t end = walk.end_of_part(chunk); end != 0) parts.push_back({chunk, end});
+  constexpr size_t kMostFailures = 256;
+  size_t failures = 0;
+  // The chunk of a block is known to be one; of those before it, which are free, only the way from there tells.
+  const auto try_up_to = [&](uint64_t known) {
+    constexpr uint64_t kMostBefore = uint64_t{256} << 10;
+    uint64_t at = parts.empty() ? ((heap.begin + head + kAlignment - 1) & ~(kAlignment - 1)) - head : parts.back().end;
+    if (known < at || failures > kMostFailures) return;
+    if (known - at > kMostBefore) at = known - (kMostBefore & ~(kAlignment - 1));
+    for (; at <= known; at += kAlignment) {
+      const uint64_t end = walk.end_of_part(at);
+      if (end == 0) continue;
+      parts.push_back({at, end});
+      if (end > known) return;
+      at = end - kAlignment;
+    }
+    ++failures;
   };
-  try_from(((heap.begin + head + kAlignment - 1) & ~(kAlignment - 1)) - head);
   auto block = std::ranges::lower_bound(blocks, heap.begin, {}, &base::AddressRange::begin);
-  for (; block != blocks.end() && block->begin < heap.end; ++block) try_from(block->begin - head);
+  for (; block != blocks.end() && block->begin < heap.end; ++block) try_up_to(block->begin - head);
+  if (parts.empty() || parts.back().end < top) try_up_to(top);
   return parts;
 }
 

@@ -161,19 +161,7 @@ void PointerResolver::finish() {
     scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
   }
   mark_header_pointers(scan_, interior_pointers_, interior_roots_, calls_);
-  mark_aligned_pointers();
   if (full_) scan_.notes.push_back({model::NoteKind::kPointersLeftOut});
-}
-
-void PointerResolver::mark_aligned_pointers() {
-  constexpr uint64_t kLeastAlignment = 64;  // malloc's own is less
-  for (const auto& entry : interior_roots_.entries()) {
-    model::RootPointer& root = scan_.roots[entry.pointer];
-    if (root.kind != wire::PointerKind::kInterior || root.root != wire::RootKind::kGlobal) continue;
-    const uint64_t address = scan_.blocks[root.to].address + entry.offset;
-    const uint64_t alignment = address & (~address + 1);
-    if (alignment >= kLeastAlignment && entry.offset < alignment) root.kind = wire::PointerKind::kAligned;
-  }
 }
 
 }  // namespace heaptap::scan

@@ -48,7 +48,6 @@ class PointerResolver {
   [[nodiscard]] Target target_of(uint64_t address) const;
   static constexpr uint32_t kNoPointer = 0xffffffff;
   void add_block_pointer(uint64_t position, const Target& target);
-  void mark_aligned_pointers();
   void add_kept(uint64_t position, const Target& target);
   [[nodiscard]] bool is_same_call(uint32_t from, uint32_t to) const;
   // Index of the pointer of the block at work that is the same; kNoPointer: there is none, and the next one will be it.

@@ -40,11 +40,8 @@ enum class PointerKind : uint8_t {
   // The same with the lowest two bits alone, from a block that the same call allocated: trees keep the colours of their nodes so.
   // As good as a pointer to its start.
   kMarked = 8,
-  // From a global variable to the first place of the block that is so much aligned: memory of which the program cuts off what comes
-  // before. As good as a pointer to its start.
-  kAligned = 9,
 };
-inline constexpr unsigned kPointerKindCount = 10;
+inline constexpr unsigned kPointerKindCount = 9;
 constexpr bool holds_for_certain(PointerKind kind) {
   return kind != PointerKind::kInterior && kind != PointerKind::kTagged;
 }

@@ -16,7 +16,7 @@ NOINLINE static void hold(void) {
 // So that the allocator goes on behind that.
 NOINLINE static void fill(void) {
   for (int i = 0; i < 4000; i++) {
-    void** next = malloc(100);  // LEAK held: reachable 4000 400000; dropped: reachable 4000 400000
+    void** next = malloc(100);  // LEAK held+between: reachable 4000 400000; dropped+between: reachable 4000 400000
     static void** last;
     *next = last;
     last = next;

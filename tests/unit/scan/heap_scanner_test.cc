@@ -123,14 +123,6 @@ TEST_F(HeapScannerTest, MarksInATreesOwnNodesAreNoDoubt) {
   EXPECT_EQ(scan().pointers.at(0).kind, PointerKind::kTagged);
 }
 
-TEST_F(HeapScannerTest, AGlobalHoldsWhatItPointsToAtAnAlignedPlace) {
-  add_block(kHeap + 16, 600);
-  EXPECT_EQ(kind_of_root(kHeap + 64), PointerKind::kAligned);
-  EXPECT_EQ(kind_of_root(kHeap + 512), PointerKind::kAligned);
-  EXPECT_EQ(kind_of_root(kHeap + 192), PointerKind::kInterior) << "there is a place before that is aligned so";
-  EXPECT_EQ(kind_of_root(kHeap + 48), PointerKind::kInterior);
-}
-
 TEST_F(HeapScannerTest, CodeHoldsBlocksByAnyOfItsBytes) {
   add_block(kHeap + 64, 40);
   for (uint64_t at = 0; at < 9; ++at) {
