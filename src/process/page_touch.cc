@@ -15,7 +15,7 @@ namespace heaptap::process {
 namespace {
 
 // Each of them that doesn't come back waits in the kernel.
-constexpr unsigned kMostGivenUp = 4;
+constexpr unsigned kMaxGivenUp = 4;
 
 bool is_page_read(int memory, uint64_t address) {
   uint8_t byte = 0;
@@ -68,7 +68,7 @@ void PageTouch::give_up() {
 }
 
 PageTouch::Outcome PageTouch::touch(const std::shared_ptr<const base::UniqueFd>& memory, uint64_t address) {
-  if (given_up_->load(std::memory_order_relaxed) >= kMostGivenUp) return Outcome::kGivenUp;
+  if (given_up_->load(std::memory_order_relaxed) >= kMaxGivenUp) return Outcome::kGivenUp;
   if (worker_ == nullptr) {
     auto worker = std::make_shared<Worker>();
     try {

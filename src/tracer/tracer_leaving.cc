@@ -101,8 +101,9 @@ void Tracer::leave_what_waits() {
   for (const pid_t id : ids) {
     TracedProcess* process = find_process(id);
     if (process == nullptr) continue;
-    note(id, {.kind = model::NoteKind::kTracerBrokeOff,
-              .name = "a page of its memory, which another program or a file system has to bring, didn't come"});
+    const base::Error why =
+        base::make_error("a page of its memory, which another program or a file system has to bring, didn't come");
+    note(id, {.kind = model::NoteKind::kTracerBrokeOff, .name = why.message});
     leave(*process, Left::Reason::kFailed);
   }
 }
