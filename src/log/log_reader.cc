@@ -193,7 +193,7 @@ void LogReader::withdraw_unused() {
   constexpr std::chrono::seconds kUnused{1};
   constexpr uint32_t kLeft = 64;            // besides those that were used
   constexpr uint32_t kLeftForBursts = 512;  // where events are dropped that come meanwhile
-  constexpr uint32_t kMostAtOnce = 1024;
+  constexpr uint32_t kMaxAtOnce = 1024;
   if (lender_ == nullptr) return;
   const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
   most_used_lately_ = std::max(most_used_lately_, used);
@@ -201,14 +201,14 @@ void LogReader::withdraw_unused() {
   const bool was_unused = now - looked_at_ >= kUnused;
   if (now - asked_at_ < kBetweenQuestions) return;
   asked_at_ = now;
-  uint32_t surplus = static_cast<uint32_t>(std::min<uint64_t>(lender_->overdue() / wire::kChunkBytes, kMostAtOnce));
+  uint32_t surplus = static_cast<uint32_t>(std::min<uint64_t>(lender_->overdue() / wire::kChunkBytes, kMaxAtOnce));
   if (was_unused) {
     const uint64_t written = std::min<uint64_t>(written_lately_ / wire::kChunkBytes, start_chunks_);
     const auto needed =
         std::max(most_used_lately_, static_cast<uint32_t>(written)) + (writers_wait_ ? kLeft : kLeftForBursts);
     const uint32_t unused = usable_chunks() - std::min(usable_chunks(), needed);
-    surplus = std::max(surplus, std::min(unused, kMostAtOnce));
-    if (unused <= kMostAtOnce) {  // else the rest is next
+    surplus = std::max(surplus, std::min(unused, kMaxAtOnce));
+    if (unused <= kMaxAtOnce) {  // else the rest is next
       most_used_lately_ = used;
       written_lately_ = 0;
       looked_at_ = now;

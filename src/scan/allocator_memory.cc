@@ -277,14 +277,14 @@ std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& me
   const uint64_t top = memory.word(bins_of_main_arena(memory, main_arena) - 2 * word).value_or(0);
   ChunkWalk walk(memory, top, heap.end);
   std::vector<base::AddressRange> parts;
-  constexpr size_t kMostFailures = 256;
+  constexpr size_t kMaxFailures = 256;
   size_t failures = 0;
   // The chunk of a block is known to be one; of those before it, which are free, only the way from there tells.
   const auto try_up_to = [&](uint64_t known) {
-    constexpr uint64_t kMostBefore = uint64_t{256} << 10;
+    constexpr uint64_t kMaxBefore = uint64_t{256} << 10;
     uint64_t at = parts.empty() ? ((heap.begin + head + kAlignment - 1) & ~(kAlignment - 1)) - head : parts.back().end;
-    if (known < at || failures > kMostFailures) return;
-    if (known - at > kMostBefore) at = known - (kMostBefore & ~(kAlignment - 1));
+    if (known < at || failures > kMaxFailures) return;
+    if (known - at > kMaxBefore) at = known - (kMaxBefore & ~(kAlignment - 1));
     for (; at <= known; at += kAlignment) {
       const uint64_t end = walk.end_of_part(at);
       if (end == 0) continue;

@@ -6,7 +6,7 @@ namespace heaptap::scan {
 namespace {
 
 constexpr unsigned kKindBits = 8;
-constexpr uint64_t kMostMarkBits = 3;
+constexpr uint64_t kMaxMarkBits = 3;
 
 uint64_t key_of(uint32_t to, wire::PointerKind kind, unsigned root = 0) {
   return (uint64_t{to} << kKindBits | static_cast<uint64_t>(kind)) << kKindBits | root;
@@ -96,7 +96,7 @@ void PointerResolver::add_block_pointer(uint64_t position, const Target& target)
   }
   if (target.block == from_) return;
   const bool is_marked =
-      target.kind == wire::PointerKind::kTagged && target.offset != 0 && target.offset <= kMostMarkBits;
+      target.kind == wire::PointerKind::kTagged && target.offset != 0 && target.offset <= kMaxMarkBits;
   if (is_marked && is_same_call(from_, target.block))
     return add_kept(position, {.block = target.block, .kind = wire::PointerKind::kMarked, .offset = 0});
   add_kept(position, target);
