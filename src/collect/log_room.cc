@@ -11,6 +11,7 @@ namespace heaptap::collect {
 namespace {
 
 constinit std::atomic<uint64_t> g_all_logs_bytes{0};
+constinit std::atomic<uint64_t> g_logs{0};
 
 }  // namespace
 
@@ -30,6 +31,12 @@ uint64_t lendable_bytes(const LogRoom& room, uint64_t bytes, bool for_threads) {
   return std::min(bytes, most);
 }
 
+uint64_t log_share(const LogRoom& room, uint64_t logs) {
+  constexpr uint64_t kLeast = 512u << 10;
+  constexpr uint64_t kEnough = 8u << 20;
+  return std::clamp(log_budget(room) / (2 * std::max<uint64_t>(logs, 1)), kLeast, kEnough);
+}
+
 uint64_t overdue_bytes(const LogRoom& room) {
   const uint64_t budget = log_budget(room);
   if (room.all_logs_bytes <= budget || room.this_log_bytes <= kLeastLogBytes) return 0;
@@ -39,7 +46,16 @@ uint64_t overdue_bytes(const LogRoom& room) {
   return std::min(over, room.this_log_bytes - kLeastLogBytes);
 }
 
-SharedLogRoom::~SharedLogRoom() { take_back(held_bytes_); }
+SharedLogRoom::SharedLogRoom(pid_t process, uint64_t asked_bytes) : process_(process), asked_bytes_(asked_bytes) {
+  g_logs.fetch_add(1, std::memory_order_relaxed);
+}
+
+SharedLogRoom::~SharedLogRoom() {
+  take_back(held_bytes_);
+  g_logs.fetch_sub(1, std::memory_order_relaxed);
+}
+
+uint64_t SharedLogRoom::share() { return log_share(look(), g_logs.load(std::memory_order_relaxed)); }
 
 LogRoom SharedLogRoom::look() {
   constexpr std::chrono::milliseconds kKnown{20};

@@ -25,17 +25,20 @@ uint64_t log_budget(const LogRoom& room);
 // How many of these bytes the log may have besides. `for_threads`: of a process with many threads, each of which keeps some for
 // itself: a quarter of what is left may go to these.
 uint64_t lendable_bytes(const LogRoom& room, uint64_t bytes, bool for_threads);
+// How much each of so many logs may have without using it: memory only where the collector is late.
+uint64_t log_share(const LogRoom& room, uint64_t logs);
 // How many the log has to give back.
 uint64_t overdue_bytes(const LogRoom& room);
 
 // The room of one process's log. All that there are in this process share the budget.
 class SharedLogRoom final : public log::ChunkLender {
  public:
-  SharedLogRoom(pid_t process, uint64_t asked_bytes) : process_(process), asked_bytes_(asked_bytes) {}
+  SharedLogRoom(pid_t process, uint64_t asked_bytes);
   ~SharedLogRoom() override;
 
   uint64_t lend(uint64_t bytes, bool for_threads) override;
   void take_back(uint64_t bytes) override;
+  uint64_t share() override;
   uint64_t overdue() override;
 
  private:

@@ -49,11 +49,7 @@ LogSide::LogSide(std::unique_ptr<log::LogMemory> log, const model::Capture& capt
       stream_(log_->parts(), totals_,
               {.process = static_cast<pid_t>(capture.pid), .has_agent = capture.via == "agent"}),
       start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
-  constexpr uint32_t kFirstBytes = 1u << 20;
-  constexpr uint32_t kFirstBytesForBursts = 4u << 20;  // where events are dropped that come before there is more
-  const uint32_t first = log_->parts().writers_wait ? kFirstBytes : kFirstBytesForBursts;
-  stream_.reader().borrow_from(room_, log::ChunkMemory(log_->parts().chunks, log_->is_sparse()),
-                               first / wire::kChunkBytes);
+  stream_.reader().borrow_from(room_, log::ChunkMemory(log_->parts().chunks, log_->is_sparse()));
 }
 
 uint64_t LogSide::elapsed_ns() const { return base::clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_; }

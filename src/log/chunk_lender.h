@@ -14,6 +14,8 @@ class ChunkLender {
   // How many of these bytes the log may have besides what it has; it has them then. `for_threads`: each of them needs some.
   virtual uint64_t lend(uint64_t bytes, bool for_threads) = 0;
   virtual void take_back(uint64_t bytes) = 0;
+  // What a log may have without using it, so that this side can be late.
+  virtual uint64_t share() = 0;
   // So many bytes are to be given back, as soon as they are free. Asked several times a second.
   virtual uint64_t overdue() = 0;
 };

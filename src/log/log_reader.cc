@@ -123,7 +123,10 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   settle_active();
   written_lately_ += bytes_read_;
   const bool has_grown = !last && grow();
-  if (!last && !has_grown) withdraw_unused();
+  if (!last && lender_ != nullptr) {
+    make_ahead();
+    if (!has_grown) look_for_unused();
+  }
   if (freed_ > 0 || has_grown) {
     log_.chunks_returned.fetch_add(1, std::memory_order_release);
     futex_wake(log_.chunks_returned);
@@ -169,74 +172,112 @@ uint32_t LogReader::add_chunks(uint32_t count) {
     ++added;
   }
   const uint32_t fresh = std::min(count - added, chunk_count_ - usable_chunks_);
-  if (fresh == 0 || (memory_ && !memory_->make(usable_chunks_, fresh))) return added;
+  if (fresh == 0) return added;
   usable_chunks_ += fresh;
   log_.usable_chunks.store(usable_chunks_, std::memory_order_release);  // pairs with the writers' acquire
   return added + fresh;
 }
 
-void LogReader::borrow_from(ChunkLender& lender, ChunkMemory memory, uint32_t first_chunks) {
+void LogReader::borrow_from(ChunkLender& lender, ChunkMemory memory) {
   lender_ = &lender;
   memory_ = memory;
   usable_chunks_ = 0;
   log_.usable_chunks.store(0, std::memory_order_release);
-  const auto wanted = std::min(first_chunks, start_chunks_);
-  const auto lent = static_cast<uint32_t>(lender.lend(uint64_t{wanted} * wire::kChunkBytes, false) / wire::kChunkBytes);
+  const uint64_t wanted = std::min(lender.share(), uint64_t{start_chunks_} * wire::kChunkBytes);
+  const auto lent = static_cast<uint32_t>(lender.lend(wanted, false) / wire::kChunkBytes);
   const uint32_t added = add_chunks(lent);
   lender.take_back(uint64_t{lent - added} * wire::kChunkBytes);
+  make_ahead();
   looked_at_ = std::chrono::steady_clock::now();
 }
 
+// Chunks that writers will come to next.
+void LogReader::make_ahead() {
+  constexpr uint32_t kAhead = 128;  // 1 MiB
+  const uint32_t fresh = std::min(log_.fresh_chunks.load(std::memory_order_relaxed), usable_chunks_);
+  const uint32_t wanted = std::min(usable_chunks_, fresh + kAhead);
+  if (wanted < made_chunks_ + kAhead / 2 && wanted != usable_chunks_) return;
+  const uint32_t first = std::max(made_chunks_, fresh);
+  if (wanted > first) (void)memory_->make(first, wanted - first);  // else whoever comes first makes them
+  made_chunks_ = std::max(made_chunks_, wanted);
+}
+
 // What was free for a second, and sooner what the lender wants to have back.
-void LogReader::withdraw_unused() {
+void LogReader::look_for_unused() {
   constexpr std::chrono::milliseconds kBetweenQuestions{100};
   constexpr std::chrono::seconds kUnused{1};
-  constexpr uint32_t kLeft = 64;            // besides those that were used
-  constexpr uint32_t kLeftForBursts = 512;  // where events are dropped that come meanwhile
-  constexpr uint32_t kMaxAtOnce = 1024;
-  if (lender_ == nullptr) return;
+  freed_lately_ += freed_;
   const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
   most_used_lately_ = std::max(most_used_lately_, used);
   const auto now = std::chrono::steady_clock::now();
-  const bool was_unused = now - looked_at_ >= kUnused;
   if (now - asked_at_ < kBetweenQuestions) return;
   asked_at_ = now;
-  uint32_t surplus = static_cast<uint32_t>(std::min<uint64_t>(lender_->overdue() / wire::kChunkBytes, kMaxAtOnce));
-  if (was_unused) {
-    const uint64_t written = std::min<uint64_t>(written_lately_ / wire::kChunkBytes, start_chunks_);
-    const auto needed =
-        std::max(most_used_lately_, static_cast<uint32_t>(written)) + (writers_wait_ ? kLeft : kLeftForBursts);
-    const uint32_t unused = usable_chunks() - std::min(usable_chunks(), needed);
-    surplus = std::max(surplus, std::min(unused, kMaxAtOnce));
-    if (unused <= kMaxAtOnce) {  // else the rest is next
-      most_used_lately_ = used;
-      written_lately_ = 0;
-      looked_at_ = now;
-    }
-  }
   // Not those by which it would grow again for its threads.
   const uint32_t for_threads = stream_count_ + std::min(start_chunks_ / 4, stream_count_) + 2;
-  surplus = std::min(surplus, usable_chunks() - std::min(usable_chunks(), for_threads));
+  const uint32_t spare = usable_chunks() - std::min(usable_chunks(), for_threads);
+  const uint64_t overdue = lender_->overdue() / wire::kChunkBytes;
+  if (overdue > 0) withdraw(static_cast<uint32_t>(std::min<uint64_t>(overdue, spare)));
+  if (now - looked_at_ < kUnused) return;
+  const uint64_t written = std::min<uint64_t>(written_lately_ / wire::kChunkBytes, start_chunks_);
+  const uint64_t needed = std::max<uint64_t>(most_used_lately_, written) + lender_->share() / wire::kChunkBytes;
+  const auto unneeded = static_cast<uint32_t>(usable_chunks() - std::min<uint64_t>(usable_chunks(), needed));
+  rest_unused(std::min(unneeded, spare));
+  most_used_lately_ = used;
+  written_lately_ = 0;
+  looked_at_ = now;
+}
+
+// Takes so many out of the log, as far as they are free.
+void LogReader::withdraw(uint32_t count) {
   std::vector<uint32_t> taken;
-  while (taken.size() < surplus) {
+  while (taken.size() < count) {
     const uint32_t index = take_free_chunk();
     if (index == wire::kNoChunk) break;
     taken.push_back(index);
   }
-  if (taken.empty()) return;
   memory_->give_back(taken);
   withdrawn_.insert(withdrawn_.end(), taken.begin(), taken.end());
   lender_->take_back(taken.size() * wire::kChunkBytes);
 }
 
-// As a writer would, but believing nothing: kNoChunk where there is none, or others are quicker again and again.
-uint32_t LogReader::take_free_chunk() {
-  constexpr int kMaxTries = 64;
-  if (withdrawn_.size() >= usable_chunks_) return wire::kNoChunk;
-  uint32_t fresh = log_.fresh_chunks.load(std::memory_order_relaxed);
-  for (int i = 0; i < kMaxTries && fresh < usable_chunks_; ++i) {
-    if (log_.fresh_chunks.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed)) return fresh;
+// Gives back the pages of chunks that weren't needed lately; `surplus` of them are taken out of the log. The others come again when
+// those on top of them are in use.
+void LogReader::rest_unused(uint32_t surplus) {
+  constexpr uint32_t kWarm = 64;  // besides those that were used
+  const uint64_t warm = std::max<uint64_t>(most_used_lately_, written_lately_ / wire::kChunkBytes) + kWarm;
+  if (freed_lately_ <= kWarm && surplus == 0) return;
+  const auto take_all = [this] {
+    std::vector<uint32_t> free;
+    while (free.size() < usable_chunks_) {
+      const uint32_t index = pop_free_chunk();
+      if (index == wire::kNoChunk) break;
+      free.push_back(index);
+    }
+    return free;
+  };
+  const auto put_back = [this](uint32_t index) { wire::push_free_chunk(log_, chunk(index), index); };
+  std::vector<uint32_t> free = take_all();
+  std::vector<uint32_t> cold;
+  if (free.size() > warm) {
+    cold.assign(free.begin() + static_cast<ptrdiff_t>(warm), free.end());
+    free.resize(warm);
+    std::ranges::for_each(free.rbegin(), free.rend(), put_back);  // meanwhile writers have these
+    memory_->give_back(cold);
+    free = take_all();
+    const size_t withdrawn = std::min<size_t>(surplus, cold.size());
+    withdrawn_.insert(withdrawn_.end(), cold.end() - static_cast<ptrdiff_t>(withdrawn), cold.end());
+    cold.resize(cold.size() - withdrawn);
+    lender_->take_back(withdrawn * wire::kChunkBytes);
   }
+  std::ranges::for_each(cold, put_back);
+  std::ranges::for_each(free.rbegin(), free.rend(), put_back);
+  if (warm <= kWarm) freed_lately_ = 0;  // else some of what is warm now may not be needed a second later
+  ++freed_;                              // who found none meanwhile is told
+}
+
+// As writers do, but believing nothing: kNoChunk where there is none, or others are quicker again and again.
+uint32_t LogReader::pop_free_chunk() {
+  constexpr int kMaxTries = 64;
   uint64_t head = log_.free_chunks.load(std::memory_order_acquire);
   for (int i = 0; i < kMaxTries && static_cast<uint32_t>(head) < usable_chunks_; ++i) {
     const auto index = static_cast<uint32_t>(head);
@@ -244,6 +285,17 @@ uint32_t LogReader::take_free_chunk() {
     if (log_.free_chunks.compare_exchange_weak(head, next, std::memory_order_acq_rel)) return index;
   }
   return wire::kNoChunk;
+}
+
+// The same, of those that were never used first.
+uint32_t LogReader::take_free_chunk() {
+  constexpr int kMaxTries = 64;
+  if (withdrawn_.size() >= usable_chunks_) return wire::kNoChunk;
+  uint32_t fresh = log_.fresh_chunks.load(std::memory_order_relaxed);
+  for (int i = 0; i < kMaxTries && fresh < usable_chunks_; ++i) {
+    if (log_.fresh_chunks.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed)) return fresh;
+  }
+  return pop_free_chunk();
 }
 
 // Whether all that was read comes before whatever another stream may ever bring: there is none now.

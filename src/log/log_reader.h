@@ -45,9 +45,9 @@ class LogReader {
   // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
   uint64_t drain(RawEvents& events, bool last);
 
-  // Before others have the log: its chunks are borrowed, `first_chunks` of them at once. Chunks are made before they may be used,
-  // and given back when they were free for a second. Without a lender all may be used, as they are.
-  void borrow_from(ChunkLender& lender, ChunkMemory memory, uint32_t first_chunks);
+  // Before others have the log: its chunks are borrowed. They are made before they are used, where this side isn't late, and their pages
+  // given back when they were free for a second. Without a lender all may be used, as they are.
+  void borrow_from(ChunkLender& lender, ChunkMemory memory);
 
   // Less than kMaxKeptBytes, where memory is short: then the log is full sooner, where the target is faster than this.
   void set_most_kept(uint64_t bytes) { most_kept_ = static_cast<uint32_t>(bytes / wire::kChunkBytes); }
@@ -85,7 +85,11 @@ class LogReader {
   bool grow();
   [[nodiscard]] uint32_t wanted_chunks(bool& for_threads) const;
   [[nodiscard]] uint32_t add_chunks(uint32_t count);
-  void withdraw_unused();
+  void make_ahead();
+  void look_for_unused();
+  void withdraw(uint32_t count);
+  void rest_unused(uint32_t surplus);
+  [[nodiscard]] uint32_t pop_free_chunk();
   [[nodiscard]] uint32_t take_free_chunk();
   bool is_alone();
   uint32_t used_slots();
@@ -124,6 +128,8 @@ class LogReader {
   std::vector<uint32_t> withdrawn_;
   ChunkLender* lender_ = nullptr;
   std::optional<ChunkMemory> memory_;
+  uint32_t made_chunks_ = 0;       // from the first one on
+  uint32_t freed_lately_ = 0;      // since pages were given back
   uint32_t most_used_lately_ = 0;  // since the last look for what isn't used
   uint64_t written_lately_ = 0;    // bytes
   std::chrono::steady_clock::time_point looked_at_;

@@ -8,9 +8,10 @@
   // OPTIONS OPTION…          of `heaptap run`
   // STDIN TEXT               with \\n
   // ENV NAME=VALUE           @TARGETS@ is the folder of the built programs
-  // TRACE any | none | incomplete | threads
+  // TRACE any | none | incomplete | incomplete-by-agent | threads
                               `any`: nothing is asked of the trace; `none`: not to be run by run_targets.py; `incomplete`: it
-                              has to say that not all is in it; `threads`: more than --aggregate keeps apart, which isn't tried
+                              has to say that not all is in it, the other one by the agent
+                              alone; `threads`: more than --aggregate keeps apart, which isn't tried
   // EXPECT exit N            the program's status, with and without heaptap (0 where nothing is said)
   // EXPECT signal NAME
   // EXPECT PATH OP VALUE     a number of the summary, e.g. totals.allocations >= 5, errors.length == 0, or whether something is

@@ -1,5 +1,5 @@
-// The program brings its own malloc: heaptap sees none of its calls, and the program works as before.
-// TRACE incomplete
+// The program brings its own malloc: the agent sees none of its calls, and the program works as before.
+// TRACE incomplete-by-agent
 // EXPECT exit 0
 #include "target.h"
 static char area[1 << 20];

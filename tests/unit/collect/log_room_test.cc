@@ -35,6 +35,16 @@ TEST(LogBudget, IsLentOnceForAllLogs) {
   EXPECT_EQ(lendable_bytes(room, 4 * kMiB, true), 4 * kMiB) << "threads keep some of it";
 }
 
+TEST(LogBudget, LogsThatAreNotUsedHaveHalfOfItTogether) {
+  LogRoom room{.free_bytes = 1024 * kMiB, .asked_bytes = kAsked};
+  EXPECT_EQ(log_share(room, 0), 8 * kMiB);
+  EXPECT_EQ(log_share(room, 1), 8 * kMiB);
+  EXPECT_EQ(log_share(room, 4), 4 * kMiB);
+  EXPECT_EQ(log_share(room, 1000), kMiB / 2) << "as far as it is lent";
+  room.free_bytes = 24 * kMiB;
+  EXPECT_EQ(log_share(room, 1), 3 * kMiB / 2);
+}
+
 TEST(LogBudget, EachLogHasALittle) {
   LogRoom room{.free_bytes = 0, .all_logs_bytes = 40 * kMiB, .this_log_bytes = 0, .asked_bytes = kAsked};
   EXPECT_EQ(lendable_bytes(room, kMiB, false), kLeastLogBytes);

@@ -686,16 +686,18 @@ class GrowingLogTest : public ::testing::Test {
 // Lends what it has. Nothing is overdue before the test says so.
 class Lender : public ChunkLender {
  public:
-  explicit Lender(uint32_t chunks) : left(chunks) {}
+  Lender(uint32_t chunks, uint32_t at_first) : left(chunks), share_chunks(at_first) {}
   uint64_t lend(uint64_t bytes, bool for_threads) override {
     const auto lent = for_threads ? bytes / wire::kChunkBytes : std::min<uint64_t>(bytes / wire::kChunkBytes, left);
     left -= std::min<uint64_t>(left, lent);
     return lent * wire::kChunkBytes;
   }
   void take_back(uint64_t bytes) override { left += bytes / wire::kChunkBytes; }
+  uint64_t share() override { return share_chunks * wire::kChunkBytes; }
   uint64_t overdue() override { return overdue_chunks * wire::kChunkBytes; }
 
   uint64_t left;
+  uint64_t share_chunks;
   uint64_t overdue_chunks = 0;
 };
 
@@ -704,8 +706,8 @@ TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
   options.most_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
   memory_ = *LogMemory::create(options);
   LogReader reader(memory_->parts());
-  Lender lender(UINT32_MAX);
-  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()), kStart);
+  Lender lender(UINT32_MAX, kStart);
+  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()));
   EXPECT_EQ(log().chunk_count, kMax);
   use(kStart / 2);
   EXPECT_EQ(usable_after_drain(reader), kStart);
@@ -727,8 +729,8 @@ TEST_F(GrowingLogTest, StaysAsItIsWhereEventsAreDropped) {
 
 TEST_F(GrowingLogTest, GrowsAsFarAsThereIsMemoryForIt) {
   LogReader reader(memory_->parts());
-  Lender lender(kStart / 2 + 3);
-  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()), kStart / 2);
+  Lender lender(kStart / 2 + 3, kStart / 2);
+  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()));
   EXPECT_EQ(log().usable_chunks.load(), kStart / 2);
   use(kStart / 2);
   EXPECT_EQ(usable_after_drain(reader), kStart / 2 + 3);
@@ -739,8 +741,8 @@ TEST_F(GrowingLogTest, GrowsAsFarAsThereIsMemoryForIt) {
 
 TEST_F(GrowingLogTest, GivesBackWhatIsOverdueAndFree) {
   LogReader reader(memory_->parts());
-  Lender lender(kStart);
-  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()), kStart);
+  Lender lender(kStart, kStart);
+  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()));
   wire::LogStreams<MappedLog> writers(log(), log());
   wire::StreamSlot* const slot = writers.claim_slot();
   wire::LogStream stream{};
@@ -760,8 +762,8 @@ TEST_F(GrowingLogTest, GivesBackWhatIsOverdueAndFree) {
 
 TEST_F(GrowingLogTest, BelievesItsOwnCopyOfHowFarItHasGrown) {
   LogReader reader(memory_->parts());
-  Lender lender(kStart + 3);
-  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()), kStart / 2);
+  Lender lender(kStart + 3, kStart / 2);
+  reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()));
   log().usable_chunks.store(UINT32_MAX);
   log().start_chunks = UINT32_MAX;
   use(kStart);
