@@ -12,10 +12,11 @@
 namespace heaptap::process {
 namespace {
 
-// One thread, whatever number of processes is traced.
+// One thread, whatever number of processes is traced. It is never destroyed: to have that done at a thread's end a static program
+// needs glibc's loader, with all of its streams (docs/decisions/0083-no-streams-on-the-target.md).
 PageTouch& page_touch() {
-  static thread_local PageTouch touch;
-  return touch;
+  static thread_local auto* const touch = new PageTouch;
+  return *touch;
 }
 
 }  // namespace

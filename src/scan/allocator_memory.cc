@@ -258,9 +258,13 @@ class ChunkWalk {
 
 }  // namespace
 
+bool has_c_library(std::span<const elf::ModuleImage> modules) {
+  return std::ranges::any_of(modules, [](const elf::ModuleImage& module) { return is_c_library(module.path); });
+}
+
 bool may_share_break(const process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules) {
   const auto is_librarys = [](const elf::ModuleImage& module) { return is_c_library(module.path); };
-  if (std::ranges::none_of(modules, is_librarys)) return true;
+  if (!has_c_library(modules)) return true;
   return std::ranges::any_of(modules, [&](const elf::ModuleImage& module) {
     if (is_librarys(module)) return false;
     const std::string names = names_of(memory, module);

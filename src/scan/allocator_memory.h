@@ -30,6 +30,8 @@ uint64_t bins_of_main_arena(const process::ProcessMemory& memory, base::AddressR
 // itself. 0: not known.
 uint64_t end_of_main_heap(const process::ProcessMemory& memory, base::AddressRange main_arena);
 
+// Whether the C library is a loaded object of its own: else the program is static.
+bool has_c_library(std::span<const elf::ModuleImage> modules);
 // Whether something in the process besides the C library may ask for memory by brk: a module that names the call, or a static program.
 bool may_share_break(const process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules);
 

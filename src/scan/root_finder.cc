@@ -255,8 +255,10 @@ bool RootFinder::leave_out_shared_heap(base::AddressRange heap) {
     labels_.erase(part);
     others -= std::min(others, part.size());
   }
-  constexpr uint64_t kLeastBytes = 64;  // besides what aligns the first chunk
-  if (others >= kLeastBytes) {
+  // What aligns the first chunk; and in a static program the first thread's own area, which its start gets by sbrk.
+  constexpr uint64_t kLeastBytes = 64;
+  constexpr uint64_t kLeastBytesOfStatic = uint64_t{16} << 10;
+  if (others >= (has_c_library(modules_) ? kLeastBytes : kLeastBytesOfStatic)) {
     shared_heap_ = heap;
     roots_.notes.push_back({.kind = model::NoteKind::kBreakShared, .numbers = {others}});
   }

@@ -160,7 +160,7 @@ TEST_F(HeapScannerTest, BlocksPointToBlocks) {
   const uint32_t b = add_block(kHeap + 128, 32);
   memory_.put(kHeap + 64 + 8, kHeap + 128);
   memory_.put(kHeap + 64 + 16, kHeap + 128);      // again: kept once
-  memory_.put(kHeap + 64 + 24, kHeap + 128 + 4);  // in another way
+  memory_.put(kHeap + 64 + 24, kHeap + 128 + 8);  // in another way
   memory_.put(kHeap + 128, kHeap + 128);          // itself: left out
   memory_.put(kHeap + 96, kHeap + 128);           // between blocks
   const model::HeapScan result = scan();
@@ -394,7 +394,7 @@ TEST_F(HeapScannerTest, StackRootsNameThreadAndFrame) {
 
 TEST_F(HeapScannerTest, RegistersAreRoots) {
   add_block(kHeap, 16);
-  input_.root_words = {{kHeap + 3, kThread, 12}, {~uint64_t{0}, kThread, 13}, {0, kThread, 14}};
+  input_.root_words = {{kHeap + 8, kThread, 12}, {~uint64_t{0}, kThread, 13}, {0, kThread, 14}};
   const model::HeapScan result = scan();
   ASSERT_EQ(result.roots.size(), 1u);
   EXPECT_EQ(result.roots[0].root, RootKind::kRegister);

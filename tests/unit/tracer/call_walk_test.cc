@@ -194,7 +194,21 @@ class CallWalkTest : public ::testing::TestWithParam<std::string> {
 
 TEST_P(CallWalkTest, FramesOfAllShapes) { expect_scenario("plain"); }
 
-TEST_P(CallWalkTest, DeepRecursion) { expect_scenario("deep"); }
+// Of a stack deeper than those that are kept whole the innermost frames are.
+TEST_P(CallWalkTest, DeepRecursion) {
+  HeldProgram program(GetParam(), "deep");
+  ASSERT_TRUE(program.go_on());
+  std::vector<uint64_t> expected = program.expected();
+  ASSERT_GT(expected.size(), size_t{wire::kWholeFrames});
+  Walked walked(program);
+  const test::WrittenLog::Stack first = walked.stack();
+  ASSERT_GE(first.codes.size(), size_t{wire::kMinOfDeeper});
+  ASSERT_LE(first.codes.size(), size_t{wire::kMaxOfDeeper});
+  expected.resize(first.codes.size());
+  expect_frames(first, expected);
+  EXPECT_EQ(first.end, wire::StackEnd::kDepthLimit);
+  EXPECT_EQ(walked.stack().codes, first.codes) << "and again";
+}
 
 TEST_P(CallWalkTest, SignalHandlers) {
   expect_scenario("signal");
