@@ -12,6 +12,7 @@ constexpr int kAllAtOnce = 20;
 constexpr milliseconds kAllInterval{100};
 constexpr milliseconds kHeardAlone{2'000};
 constexpr std::chrono::hours kWelcome{1};
+constexpr int kWelcomeAttempts = 5;
 constexpr size_t kMaxNetworks = 256;
 
 }  // namespace
@@ -29,9 +30,10 @@ Admission::Network& Admission::network(const std::string& name, Time now) {
 int Admission::debt(const std::string& name, Time now) const {
   const auto found = std::ranges::find(networks_, name, &Network::name);
   if (found == networks_.end()) return 0;
-  if (found->welcome_until > now) return -1;
   const auto left = std::chrono::duration_cast<milliseconds>(found->forgotten_at - now);
-  return left.count() <= 0 ? 0 : static_cast<int>((left + kRemembered - milliseconds(1)) / kRemembered);
+  const int attempts = left.count() <= 0 ? 0 : static_cast<int>((left + kRemembered - milliseconds(1)) / kRemembered);
+  // Strangers may be at the same address, as on loopback and behind a router.
+  return found->welcome_until > now && attempts < kWelcomeAttempts ? -1 : attempts;
 }
 
 size_t Admission::heard_count() const {

@@ -7,7 +7,7 @@
 //   in all                 20 heard at once, then 10 each second: what that costs a processor is bounded
 //
 // A network (an IPv4 address, an IPv6 /64, a user of a UNIX socket) answers for its attempts that haven't succeeded: each is
-// forgotten after 2 s. One of which somebody got in within an hour comes first.
+// forgotten after 2 s. One of which somebody got in within an hour comes first, as long as that are fewer than 5.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -57,7 +57,7 @@ class Admission {
   };
 
   Network& network(const std::string& name, Time now);
-  // What it has to answer for, in attempts; less than nothing: somebody of it got in lately.
+  // What it has to answer for, in attempts; less than nothing: it comes first.
   [[nodiscard]] int debt(const std::string& name, Time now) const;
   // Of those that wait, or that are heard: by chance among those whose network has the least or the most to answer for.
   const Guest* choose(bool is_heard, bool has_least, Time now);

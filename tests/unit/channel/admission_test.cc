@@ -106,6 +106,23 @@ TEST(Admission, OneOfWhoseNetworkSomebodyGotInComesFirst) {
   EXPECT_EQ(turn->heard, 2u);
 }
 
+// Of the same address as a host that got in, a flood has no more than any other one.
+TEST(Admission, AFloodFromTheRightHostsAddressIsBounded) {
+  Admission admission(1);
+  (void)admission.add(1, "host", kStart);
+  ASSERT_TRUE(admission.next(kStart));
+  admission.succeeded(1, kStart);
+  int heard = 0;
+  for (Admission::Id id = 10; id < 1'010; ++id) {
+    (void)admission.add(id, "host", kStart);
+    while (const auto turn = admission.next(kStart)) {
+      admission.left(turn->heard);
+      ++heard;
+    }
+  }
+  EXPECT_LE(heard, 25);
+}
+
 TEST(Admission, TakesThePlaceOfOneThatIsHeardForLong) {
   Admission admission(1);
   for (Admission::Id id = 0; id < Admission::kMaxHeard; ++id) {
