@@ -54,7 +54,7 @@ base::Result<> write_new_key(const std::string& path, const KeyPair& key) {
   const base::UniqueFd file(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kOnlyOwner));
   if (!file) return fail({"can't write '", draft, "': ", base::reason_of(errno)});
   std::string text = join({kKeyPrefix, base::base64_encode(key.secret()), "\n"});
-  const auto written = write_all(file, text, draft);
+  auto written = write_all(file, text, draft);
   explicit_bzero(text.data(), text.size());
   const bool is_there = written && (fsync(file.get()), link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST);
   const int error = errno;

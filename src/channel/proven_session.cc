@@ -121,12 +121,13 @@ void ProvenSession::judge_listener() {
     return refuse(why_signed_wrongly());
   }
   if (!take_peer(key)) {
+    const std::string name = Fingerprint::of(key).to_text();
     return refuse(credentials_.of_token
                       ? make_error({"the other side has another token: give both the same one"})
-                      : make_error({"what answers there has the key ", Fingerprint::of(key).to_text(),
-                                    ", which is not one that is known of this address: if `heaptap-target pair` says "
-                                    "the same over there, `heaptap pair HOST ",
-                                    Fingerprint::of(key).to_text(), "` makes it known"}));
+                      : make_error({"what answers there has the key ", name,
+                                    ", which is not one that is known of this address: if ",
+                                    "`heaptap-target pair` says the same over there, `heaptap pair HOST ", name,
+                                    "` makes it known"}));
   }
   is_proven_ = true;
 }

@@ -59,8 +59,9 @@ uint64_t ProcessMemory::bytes_alike(uint64_t address, uint64_t bytes, bool& ther
   uint64_t page = address / page_size;
   const uint64_t end = (address + bytes - 1) / page_size + 1;
   there = is_known_there(page);
-  while (++page < end && is_known_there(page) == there) {
-  }
+  do {
+    ++page;
+  } while (page < end && is_known_there(page) == there);
   return page < end ? page * page_size - address : bytes;
 }
 

@@ -31,8 +31,8 @@ bool has_userfault_descriptor(const std::string& folder) {
 // "BEGIN-END PERMISSIONS …"; empty: another line.
 base::AddressRange mapping_of(std::string_view line) {
   base::AddressRange range{};
-  const char* const end = line.data() + line.size();
-  const auto begin = std::from_chars(line.data(), end, range.begin, 16);
+  const char* const end = line.end();
+  const auto begin = std::from_chars(line.begin(), end, range.begin, 16);
   if (begin.ec != std::errc{} || begin.ptr == end || *begin.ptr != '-') return {};
   if (std::from_chars(begin.ptr + 1, end, range.end, 16).ec != std::errc{}) return {};
   return range;

@@ -56,13 +56,12 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
     return status && status->state == 'S' && !thread->is_new;
   });
   for (Tracee* thread : threads) {
+    const bool is_sleeper = sleeper != threads.end() && thread == *sleeper;
     if (thread->stopped) {
       let_go(*thread);
-    } else if (sleeper != threads.end() && thread == *sleeper) {
-      thread->interrupt();
-    } else if (thread->has_ended() ||  // a leader, whose end is told when the others have ended
-               (!thread->is_new && !thread->group_stopped && thread->waits_in_kernel() &&
-                !(had_breakpoints && is_making(*thread)))) {
+    } else if (!is_sleeper && (thread->has_ended() ||  // a leader, whose end is told when the others have ended
+                               (!thread->is_new && !thread->group_stopped && thread->waits_in_kernel() &&
+                                !(had_breakpoints && is_making(*thread))))) {
       thread->left_in_kernel = true;
     } else if (!thread->is_new) {
       thread->interrupt();

@@ -702,7 +702,7 @@ class Lender : public ChunkLender {
 };
 
 TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
-  LogOptions options = options_of(uint64_t{2 * kStart} * wire::kChunkBytes);
+  LogOptions options = options_of(uint64_t{2} * kStart * wire::kChunkBytes);
   options.most_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
   memory_ = *LogMemory::create(options);
   LogReader reader(memory_->parts());
@@ -747,7 +747,7 @@ TEST_F(GrowingLogTest, GivesBackWhatIsOverdueAndFree) {
   wire::StreamSlot* const slot = writers.claim_slot();
   wire::LogStream stream{};
   ASSERT_TRUE(writers.begin(stream, *slot, {.id = 1001, .number = 1}, 0));
-  lender.overdue_chunks = 2 * kStart;
+  lender.overdue_chunks = uint64_t{2} * kStart;
   RawEvents events;
   reader.drain(events, false);
   EXPECT_EQ(lender.left, kStart - reader.usable_chunks());
