@@ -1,6 +1,7 @@
 # CTEST COST 24
 """What a line can't carry, or not soon: events that are lost are counted, each of them; scans come behind all that waits, and the
 program is not stopped for the network."""
+import contextlib
 import json
 import pathlib
 import select
@@ -41,6 +42,14 @@ int main(int argc, char **argv) {
 ROUNDS = "400000"
 
 
+def names_below(pid):
+    names = []
+    for each in heaptap_test.descendants(pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            names.append(pathlib.Path(f"/proc/{each}/comm").read_text().strip())
+    return names
+
+
 class Lost(TestCase):
     """Of a log that is full nothing is lost that isn't counted, and the program goes on."""
 
@@ -67,6 +76,8 @@ class Lost(TestCase):
         with far.serving(self.address, "-q", "--log-memory", "256K", "--buffer", "256K") as server, \
                 BadNetwork(self.folder / "bad.sock", self.address) as network:
             host = self.start(self.folder / "bad.sock", *words)
+            # The trace alone may be a look whether it can be written.
+            wait_for("the program runs", lambda: "gated" in names_below(server.pid), state=host)
             wait_for("it records", self.trace.exists, state=host)
             network.is_pulled = True
             begin.touch()
