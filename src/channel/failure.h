@@ -21,6 +21,10 @@ inline std::unexpected<base::Error> fail(std::initializer_list<std::string_view>
   return std::unexpected(make_error(parts));
 }
 
+inline base::Error why_broken(int error_number) {
+  return make_error({"the connection broke: ", base::reason_of(error_number)});
+}
+
 // Of the end that has this role: what the other one said is no greeting.
 inline base::Error why_no_greeting(Role role) {
   if (role == Role::kConnector) {

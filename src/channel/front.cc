@@ -216,33 +216,4 @@ void FrontSession::judge() {
   set_state(State::kReady);
 }
 
-void FrontSession::read(ByteStream& stream, std::vector<uint8_t>& out) {
-  std::array<uint8_t, kPassedBytes> piece;
-  for (size_t added = 0; added + piece.size() <= kMaxReadBytes;) {
-    const size_t bytes = read_piece(stream, piece);
-    if (bytes == 0) return;
-    out.insert(out.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(bytes));
-    added += bytes;
-  }
-}
-
-size_t FrontSession::read_piece(ByteStream& stream, std::span<uint8_t> room) {
-  if (state() != State::kReady) return 0;
-  const Transfer got = stream.receive(room);
-  if (got.outcome == Transfer::Outcome::kEnded) set_state(State::kEnded);
-  if (got.outcome == Transfer::Outcome::kBroken) {
-    set_failed(make_error({"the connection broke: ", base::reason_of(got.error_number)}));
-  }
-  return got.outcome == Transfer::Outcome::kDone ? got.bytes : 0;
-}
-
-void FrontSession::write(ByteStream& stream, ByteQueue& queue) {
-  while (state() == State::kReady && !queue.empty() && !is_unheard()) {
-    const Transfer sent = stream.send(queue.front());
-    if (sent.outcome == Transfer::Outcome::kBroken) set_unheard();
-    if (sent.outcome != Transfer::Outcome::kDone) return;
-    queue.drop(sent.bytes);
-  }
-}
-
 }  // namespace heaptap::channel

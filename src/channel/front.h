@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "channel/key.h"
-#include "channel/session.h"
+#include "channel/passing_session.h"
 
 namespace heaptap::channel {
 
@@ -25,17 +25,13 @@ base::Result<base::UniqueFd> start_front(base::UniqueFd network, const KeyPair* 
 // Fronts that have ended leave the kernel's table of processes; start_front() does it as well.
 void reap_fronts();
 
-class FrontSession : public Session {
+class FrontSession : public PassingSession {
  public:
   // `channel_key`: of a listener, which made it; else the front says it.
   FrontSession(Role role, const PublicKey* channel_key);
 
   void greet(ByteStream& stream) override;
-  void read(ByteStream& stream, std::vector<uint8_t>& out) override;
-  size_t read_piece(ByteStream& stream, std::span<uint8_t> room) override;
-  void write(ByteStream& stream, ByteQueue& queue) override;
   [[nodiscard]] size_t outgoing_bytes() const override { return 0; }
-  void say_end() override {}
   [[nodiscard]] const PublicKey* channel_key() const override { return channel_key_ ? &*channel_key_ : nullptr; }
 
  private:

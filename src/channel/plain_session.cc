@@ -9,12 +9,6 @@
 namespace heaptap::channel {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{16} << 10;
-
-base::Error why_broken(int error_number) {
-  return make_error({"the connection broke: ", base::reason_of(error_number)});
-}
-
 base::Error why_not_plain(uint8_t first, Role role) {
   if (first == kTlsHandshake || first == kTlsAlert) {
     return make_error({"the other side has a token and wants encryption, this one has none: give both the same token"});
@@ -69,32 +63,9 @@ void PlainSession::hear(std::span<const uint8_t> bytes) {
   }
 }
 
-void PlainSession::read(ByteStream& stream, std::vector<uint8_t>& out) {
-  std::array<uint8_t, kPieceBytes> piece;
-  for (size_t added = 0; added + piece.size() <= kMaxReadBytes;) {
-    const size_t bytes = read_piece(stream, piece);
-    if (bytes == 0) return;
-    out.insert(out.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(bytes));
-    added += bytes;
-  }
-}
-
-size_t PlainSession::read_piece(ByteStream& stream, std::span<uint8_t> room) {
-  if (state() != State::kReady) return 0;
-  const Transfer got = stream.receive(room);
-  if (got.outcome == Transfer::Outcome::kEnded) set_state(State::kEnded);
-  if (got.outcome == Transfer::Outcome::kBroken) set_failed(why_broken(got.error_number));
-  return got.outcome == Transfer::Outcome::kDone ? got.bytes : 0;
-}
-
 void PlainSession::write(ByteStream& stream, ByteQueue& queue) {
   say_greeting(stream);
-  while (state() == State::kReady && !queue.empty() && !is_unheard()) {
-    const Transfer sent = stream.send(queue.front());
-    if (sent.outcome == Transfer::Outcome::kBroken) set_unheard();
-    if (sent.outcome != Transfer::Outcome::kDone) return;
-    queue.drop(sent.bytes);
-  }
+  PassingSession::write(stream, queue);
 }
 
 }  // namespace heaptap::channel

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "channel/session.h"
+#include "channel/passing_session.h"
 
 namespace heaptap::channel {
 
@@ -17,16 +17,13 @@ constexpr std::string_view kPlainGreeting = "heaptap channel 1\n";
 constexpr uint8_t kTlsAlert = 21;
 constexpr uint8_t kTlsHandshake = 22;
 
-class PlainSession : public Session {
+class PlainSession : public PassingSession {
  public:
   explicit PlainSession(Role role) : role_(role) {}
 
   void greet(ByteStream& stream) override;
-  void read(ByteStream& stream, std::vector<uint8_t>& out) override;
-  size_t read_piece(ByteStream& stream, std::span<uint8_t> room) override;
   void write(ByteStream& stream, ByteQueue& queue) override;
   [[nodiscard]] size_t outgoing_bytes() const override { return kPlainGreeting.size() - said_bytes_; }
-  void say_end() override {}
 
  private:
   void say_greeting(ByteStream& stream);

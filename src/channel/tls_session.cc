@@ -234,7 +234,7 @@ bool TlsSession::hear_first(uint8_t byte) {
 
 void TlsSession::hung_up(const Transfer& got) {
   const bool is_broken = got.outcome == Transfer::Outcome::kBroken && got.error_number != ECONNRESET;
-  if (is_broken) return set_failed(make_error({"the connection broke: ", base::reason_of(got.error_number)}));
+  if (is_broken) return set_failed(why_broken(got.error_number));
   if (state() == State::kGreeting) {
     return set_failed(make_error({"the other side hung up before both had proved who they are: see what it says"}));
   }

@@ -1,0 +1,19 @@
+// A session whose bytes go over the stream as they are, once it is ready.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "channel/session.h"
+
+namespace heaptap::channel {
+
+class PassingSession : public Session {
+ public:
+  void read(ByteStream& stream, std::vector<uint8_t>& out) override;
+  size_t read_piece(ByteStream& stream, std::span<uint8_t> room) override;
+  void write(ByteStream& stream, ByteQueue& queue) override;
+  void say_end() override {}
+};
+
+}  // namespace heaptap::channel
