@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/safe_text.h"
+#include "base/small_file.h"
 #include "base/unique_fd.h"
 
 namespace heaptap::app {
@@ -20,11 +21,6 @@ constexpr size_t kMaxFileBytes = 256 << 10;
 constexpr size_t kMaxSettings = 2000;  // the time to take options apart grows with the square of their number
 constexpr size_t kMaxShown = 60;       // of a line, in a message
 constexpr std::string_view kBlanks = " \t\r\v\f";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
-  return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
 
 std::unexpected<base::Error> wrong(std::string_view place, const std::string& reason) {
   return base::fail_as(base::ErrorKind::kUsage, "{}: {}", base::safe_text(place), reason);
@@ -59,16 +55,16 @@ base::Result<Setting> setting_of_line(std::string_view line, const std::string& 
   }
   Setting setting{.name = std::string(name), .value = {}, .place = place, .command = {}};
   if (letters == 0) setting.name.insert(0, "--");
-  rest = trimmed(rest);
+  rest = base::trimmed(rest);
   const bool has_equals = rest.starts_with('=');
-  if (has_equals) rest = trimmed(rest.substr(1));
+  if (has_equals) rest = base::trimmed(rest.substr(1));
   if (has_equals || !rest.empty()) setting.value = unquoted(rest);
   return setting;
 }
 
 // "[diff]".
 base::Result<std::string> section_of(std::string_view line, const std::string& place) {
-  const std::string_view name = trimmed(line.substr(1, line.find(']') - 1));
+  const std::string_view name = base::trimmed(line.substr(1, line.find(']') - 1));
   if (!line.ends_with(']') || name.empty() || !std::ranges::all_of(name, is_name_character)) {
     return wrong(place, fmt::format("'{}' names no command: write it like [diff]", shown(line)));
   }
@@ -164,7 +160,7 @@ base::Result<std::vector<Setting>> parse_settings(std::string_view text, const s
   std::vector<Setting> settings;
   std::string command;
   for (size_t number = 1; !text.empty(); ++number) {
-    const std::string_view line = trimmed(text.substr(0, text.find('\n')));
+    const std::string_view line = base::trimmed(text.substr(0, text.find('\n')));
     const std::string place = fmt::format("{}:{}", file, number);
     text.remove_prefix(std::min(text.size(), text.find('\n') == text.npos ? text.size() : text.find('\n') + 1));
     if (line.empty() || line.starts_with('#')) continue;

@@ -27,6 +27,12 @@ std::string read_small_file(const std::string& path, size_t most_bytes) {
   return text;
 }
 
+std::string name_of_process(pid_t process) {
+  std::string name = read_small_file("/proc/" + std::to_string(process) + "/comm");
+  while (name.ends_with('\n')) name.pop_back();
+  return name;
+}
+
 std::string read_link(const std::string& path) {
   std::string target(PATH_MAX, '\0');
   const ssize_t bytes = readlink(path.c_str(), target.data(), target.size());
@@ -42,6 +48,12 @@ bool exists(const std::string& path) {
 std::string_view file_name_of(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kAround = " \t\r\n\v\f";
+  const size_t begin = text.find_first_not_of(kAround);
+  return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(kAround) + 1 - begin);
 }
 
 std::vector<std::string> words_of(std::string_view text) {

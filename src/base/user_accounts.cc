@@ -100,7 +100,11 @@ std::optional<UserEntry> find_user(std::string_view passwd, std::string_view wor
   auto found = first_entry<UserEntry>(passwd, read_user, [&](const UserEntry& entry) { return entry.name == word; });
   const auto number = account_number<uid_t>(word);
   if (found || !number) return found;
-  return first_entry<UserEntry>(passwd, read_user, [&](const UserEntry& entry) { return entry.user == *number; });
+  return find_user(passwd, *number);
+}
+
+std::optional<UserEntry> find_user(std::string_view passwd, uid_t user) {
+  return first_entry<UserEntry>(passwd, read_user, [&](const UserEntry& entry) { return entry.user == user; });
 }
 
 std::optional<gid_t> find_group(std::string_view group_file, std::string_view word) {

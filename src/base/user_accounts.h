@@ -32,6 +32,7 @@ struct UserEntry {
 };
 // By name, or else by number; of several the first. It points into the text.
 std::optional<UserEntry> find_user(std::string_view passwd, std::string_view word);
+std::optional<UserEntry> find_user(std::string_view passwd, uid_t user);
 std::optional<gid_t> find_group(std::string_view group_file, std::string_view word);
 // Those that have the user as a member, without `primary`, each once.
 std::vector<gid_t> groups_of(std::string_view group_file, std::string_view user, gid_t primary);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "channel/failure.h"
 #include "channel/secret_file.h"
@@ -86,8 +87,7 @@ base::Result<std::optional<KeyPair>> KeyFolder::read_key() const {
   if (!text) return std::unexpected(std::move(text).error());
   if (!*text) return std::nullopt;
   KeyPair::Secret secret{};
-  std::string_view rest = **text;
-  while (rest.ends_with('\n') || rest.ends_with('\r')) rest.remove_suffix(1);
+  const std::string_view rest = base::trimmed(**text);
   std::optional<KeyPair> key;
   if (rest.starts_with(kKeyPrefix) && base::base64_decode(rest.substr(kKeyPrefix.size()), secret)) {
     key = KeyPair::from_secret(secret);

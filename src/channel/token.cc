@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/small_file.h"
 #include "channel/failure.h"
 #include "channel/random.h"
 #include "channel/secret_file.h"
@@ -21,7 +22,6 @@ constexpr std::string_view kPrefix = "heaptap1:";
 constexpr size_t kRandomBytes = 32;
 constexpr size_t kCheckBytes = 4;
 constexpr size_t kMaxFileBytes = 4096;
-constexpr std::string_view kSpace = " \t\r\n";
 
 using TokenBytes = std::array<uint8_t, kRandomBytes + kCheckBytes>;
 
@@ -47,9 +47,7 @@ base::Result<std::string> Token::make_text() {
 }
 
 base::Result<Token> Token::from_text(std::string_view text, std::string_view origin) {
-  const size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
-  const size_t end = text.find_last_not_of(kSpace) + 1;  // npos + 1 is 0
-  text = begin < end ? text.substr(begin, end - begin) : std::string_view();
+  text = base::trimmed(text);
   TokenBytes bytes;
   if (!text.starts_with(kPrefix) || !base::base64_decode(text.substr(kPrefix.size()), bytes) ||
       !has_right_check(bytes)) {

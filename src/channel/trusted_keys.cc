@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/small_file.h"
 #include "channel/failure.h"
 
 namespace heaptap::channel {
@@ -9,19 +10,13 @@ namespace {
 
 constexpr std::string_view kBlank = " \t\r";
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
-}
-
 }  // namespace
 
 base::Result<std::vector<TrustedKey>> parse_trusted_keys(std::string_view text, std::string_view origin) {
   std::vector<TrustedKey> keys;
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
+    const std::string_view line = base::trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line.starts_with('#')) continue;
     const size_t gap = std::min(line.find_first_of(kBlank), line.size());
@@ -30,7 +25,7 @@ base::Result<std::vector<TrustedKey>> parse_trusted_keys(std::string_view text, 
       return fail({"line ", std::to_string(number), " of ", origin,
                    " begins with no fingerprint of a key (SHA256:…): mend it, or delete it"});
     }
-    keys.push_back({*key, std::string(trimmed(line.substr(gap)))});
+    keys.push_back({*key, std::string(base::trimmed(line.substr(gap)))});
   }
   return keys;
 }

@@ -10,6 +10,7 @@
 
 #include "base/small_file.h"
 #include "base/unique_fd.h"
+#include "base/user_accounts.h"
 #include "collect/sanitizer_check.h"
 #include "process/freezer.h"
 #include "process/process_status.h"
@@ -24,8 +25,6 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-std::string name_of(pid_t process) { return read_file(fmt::format("/proc/{}/comm", process)); }
-
 // The kernel's own.
 bool is_kernel_thread(pid_t process) {
   constexpr uint64_t kPfKthread = 0x00200000;
@@ -34,11 +33,9 @@ bool is_kernel_thread(pid_t process) {
 
 // As /etc/passwd has it: a static program has no other name service.
 std::string user_name(uid_t user) {
-  for (const std::string& line : base::split(base::read_small_file("/etc/passwd"), '\n')) {
-    const std::vector<std::string> fields = base::split(line, ':');
-    if (fields.size() > 2 && fields[2] == std::to_string(user)) return fields[0];
-  }
-  return std::to_string(user);
+  const std::string passwd = base::read_small_file("/etc/passwd");
+  const auto found = base::find_user(passwd, user);
+  return found ? std::string(found->name) : std::to_string(user);
 }
 
 base::Result<> explain_denial(pid_t process, int reason) {
@@ -46,7 +43,7 @@ base::Result<> explain_denial(pid_t process, int reason) {
   const bool is_known = stat(fmt::format("/proc/{}", process).c_str(), &facts) == 0;
   if (is_known && geteuid() != 0 && facts.st_uid != geteuid()) {
     return base::fail("can't attach to process {} ({}): it belongs to {}, and you are {}; run heaptap with sudo",
-                      process, name_of(process), user_name(facts.st_uid), user_name(geteuid()));
+                      process, base::name_of_process(process), user_name(facts.st_uid), user_name(geteuid()));
   }
   const int scope = std::atoi(read_file("/proc/sys/kernel/yama/ptrace_scope").c_str());
   if (scope == 3) {
@@ -64,7 +61,7 @@ base::Result<> explain_denial(pid_t process, int reason) {
   return base::fail(
       "can't attach to process {} ({}): {}; it has privileges that heaptap doesn't have: run heaptap with sudo, in a "
       "container with --cap-add=SYS_PTRACE",
-      process, name_of(process), base::reason_of(reason));
+      process, base::name_of_process(process), base::reason_of(reason));
 }
 
 // Opening this file asks the kernel the question that attaching asks.
@@ -83,26 +80,27 @@ base::Result<> check_process(pid_t process) {
   }
   if (process == getpid()) return base::fail("process {} is this heaptap itself", process);
   if (is_kernel_thread(process)) {
-    return base::fail("process {} ({}) is a kernel thread: there is no program to record", process, name_of(process));
+    return base::fail("process {} ({}) is a kernel thread: there is no program to record", process,
+                      base::name_of_process(process));
   }
   const pid_t live_thread = process::find_live_thread(process);
   if (live_thread == 0) {
     return base::fail("process {} ({}) has ended already; it is a zombie until its parent waits for it", process,
-                      name_of(process));
+                      base::name_of_process(process));
   }
   if (status->tracer != 0) {
     return base::fail(
         "can't attach to process {}: process {} ({}) traces it already, and a process can have one tracer only; stop "
         "that "
         "tracer first",
-        process, status->tracer, name_of(status->tracer));
+        process, status->tracer, base::name_of_process(status->tracer));
   }
   HEAPTAP_TRY(check_access(process, live_thread));
   if (process::is_frozen(process)) {
     return base::fail(
         "process {} ({}) is frozen (its control group is, or its container is paused): heaptap would wait until it is "
         "thawed; do that first",
-        process, name_of(process));
+        process, base::name_of_process(process));
   }
   return check_sanitizer(live_thread);
 }

@@ -137,27 +137,22 @@ struct Valued {
   base::Result<> (*set)(std::string_view name, std::string_view value, Options& options);
 };
 using View = std::string_view;
+
+template <auto Member>
+base::Result<> store(View /*name*/, View value, Options& options) {
+  options.*Member = value;
+  return {};
+}
+
 constexpr std::array kValued{
-    Valued{"--agent", kForAll,
-           [](View, View value, Options& options) -> base::Result<> {
-             options.agent = value;
-             return {};
-           }},
-    Valued{"--token-file", kForLine,
-           [](View, View value, Options& options) -> base::Result<> {
-             options.token_file = value;
-             return {};
-           }},
+    Valued{"--agent", kForAll, store<&Options::agent>},
+    Valued{"--token-file", kForLine, store<&Options::token_file>},
     Valued{"--allow", kForServing,
            [](View, View value, Options& options) -> base::Result<> {
              options.allowed.emplace_back(value);
              return {};
            }},
-    Valued{"--keys", kForLine | kForPairing,
-           [](View, View value, Options& options) -> base::Result<> {
-             options.keys = value;
-             return {};
-           }},
+    Valued{"--keys", kForLine | kForPairing, store<&Options::keys>},
     Valued{"--orphan-timeout", kForLine,
            [](View name, View value, Options& options) { return set_duration(name, value, options.orphan_timeout); }},
     Valued{"--log-memory", kForAll,
@@ -167,16 +162,8 @@ constexpr std::array kValued{
     Valued{"--compress", kForAll, set_compression},
     Valued{"--listen", kForBoth, [](View, View value, Options& options) { return set_address(value, false, options); }},
     Valued{"--connect", kForBoth, [](View, View value, Options& options) { return set_address(value, true, options); }},
-    Valued{"-o", kForFile,
-           [](View, View value, Options& options) -> base::Result<> {
-             options.output = value;
-             return {};
-           }},
-    Valued{"--output", kForFile,
-           [](View, View value, Options& options) -> base::Result<> {
-             options.output = value;
-             return {};
-           }},
+    Valued{"-o", kForFile, store<&Options::output>},
+    Valued{"--output", kForFile, store<&Options::output>},
     Valued{"-p", kForRecording, add_process},
     Valued{"--pid", kForRecording, add_process},
     Valued{"--duration", kForRecording,

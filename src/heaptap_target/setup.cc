@@ -122,9 +122,7 @@ void tell(const Options& options, const remote::LineNews& news) {
 
 std::string program_of(const remote::RecordOrder& order) {
   if (!order.command.empty()) return std::string(base::file_name_of(order.command.front()));
-  std::string name = base::read_small_file("/proc/" + std::to_string(order.processes.front()) + "/comm");
-  while (name.ends_with('\n')) name.pop_back();
-  return name;
+  return base::name_of_process(order.processes.front());
 }
 
 }  // namespace heaptap::target

@@ -22,12 +22,6 @@ bool is_same_file(const std::string& one, const std::string& other) {
          facts.st_ino == others.st_ino;
 }
 
-std::string name_of(pid_t process) {
-  std::string name = base::read_small_file("/proc/" + std::to_string(process) + "/comm");
-  while (name.ends_with('\n')) name.pop_back();
-  return name;
-}
-
 }  // namespace
 
 bool OrderPolicy::allows_file(const std::string& path) const {
@@ -79,7 +73,8 @@ std::string text_of(const RecordOrder& order) {
     if (!order.user.empty()) text += " as user " + order.user;
   }
   for (const pid_t process : order.processes) {
-    text += (text.empty() ? "attaches to " : ", ") + std::to_string(process) + " (" + name_of(process) + ")";
+    text +=
+        (text.empty() ? "attaches to " : ", ") + std::to_string(process) + " (" + base::name_of_process(process) + ")";
   }
   return text;
 }
