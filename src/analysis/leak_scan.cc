@@ -69,10 +69,10 @@ bool knows_sites(const model::Tables& tables, const model::HeapScan& scan) {
 
 // The site's whole stack counts, also where it is shown only in part.
 LeakCounts::Suppressor suppressor_of(const Suppressions& suppressions, const model::Tables& tables, StackNames& names) {
-  return [&](model::SiteId site, leaks::BlockState state) {
+  return [&, files = ModuleFiles(tables.modules)](model::SiteId site, leaks::BlockState state) {
     const model::Site& entry = tables.sites[site];
     const std::vector<model::Frame> frames = names.frames_of(tables, entry.stack, 0);
-    const auto found = suppressions.find({entry.function, frames}, state);
+    const auto found = suppressions.find({entry.function, frames, &files}, state);
     return found ? static_cast<uint32_t>(*found) : LeakCounts::kNotSuppressed;
   };
 }

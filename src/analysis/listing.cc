@@ -264,6 +264,7 @@ StackContent Listing::content_of(model::SiteId site) const {
 void Listing::generate_suppressions(report::Report& report) const {
   std::vector<std::vector<model::Frame>> frames(report.stacks.size());
   std::vector<LeakToSuppress> leaks;
+  const ModuleFiles files(tables_.modules);
   for (size_t i = 0; i < report.stacks.size(); ++i) {
     if (!report.stacks[i].leaks) continue;
     const model::Site& site = tables_.sites[index_.first_site(report.stacks[i].id)];
@@ -273,7 +274,7 @@ void Listing::generate_suppressions(report::Report& report) const {
                                        std::pair{leaks::BlockState::kIndirect, found.indirect},
                                        std::pair{leaks::BlockState::kPossible, found.possible}}) {
       if (count.blocks == 0) continue;
-      leaks.push_back({{site.function, frames[i]}, state, count.blocks, count.bytes});
+      leaks.push_back({{site.function, frames[i], &files}, state, count.blocks, count.bytes});
       const bool is_first = report.stack_suppressions.empty() || report.stack_suppressions.back().first != i;
       if (is_first) report.stack_suppressions.emplace_back(i, write_suppressions(*query_.generate, {&leaks.back(), 1}));
     }

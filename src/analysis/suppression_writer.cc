@@ -32,10 +32,10 @@ std::string in_pattern(std::string_view name, std::string_view special, char wil
 }
 
 // Valgrind compares mangled names.
-std::string valgrind_line(const Frame& frame) {
+std::string valgrind_line(const Frame& frame, std::string_view file) {
   const std::string& name = frame.symbol.empty() ? frame.function : frame.symbol;
   if (!name.empty()) return "   fun:" + in_pattern(name, "", '?') + "\n";
-  return "   obj:" + (frame.module.empty() ? "*" : in_pattern(resolved_path(frame.module), "", '?')) + "\n";
+  return "   obj:" + (frame.module.empty() ? "*" : in_pattern(file, "", '?')) + "\n";
 }
 
 // Up to main: what is below differs between machines. Empty where there is nothing else.
@@ -47,7 +47,7 @@ std::string valgrind_frames(const NamedStack& stack) {
   for (const Frame& frame : stack.frames) {
     const bool is_main = frame.function == "main";
     if (count == kMaxEntryFrames || (!is_main && is_in_every_stack(frame.function))) break;
-    text += valgrind_line(frame);
+    text += valgrind_line(frame, stack.file_of(frame));
     ++count;
     if (is_main) break;
   }

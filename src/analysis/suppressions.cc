@@ -4,9 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <unordered_map>
 
 #include "symbols/resolver.h"
 
@@ -71,9 +69,9 @@ bool any_alias(const Frame& frame, Is is_so) {
 }
 
 // Valgrind knows a file by the path that links lead to, LeakSanitizer by the loader's.
-bool matches_object(std::string_view pattern, const Frame& frame) {
+bool matches_object(std::string_view pattern, const Frame& frame, std::string_view file) {
   if (frame.module.empty()) return matches_wildcards(pattern, "???");
-  return matches_wildcards(pattern, frame.module) || matches_wildcards(pattern, resolved_path(frame.module));
+  return matches_wildcards(pattern, frame.module) || matches_wildcards(pattern, file);
 }
 
 bool matches_function(std::string_view pattern, const Frame& frame) {
@@ -92,12 +90,12 @@ bool matches_source(std::string_view pattern, const Frame& frame) {
          matches_wildcards(pattern, fmt::format("{}:{}", name, frame.line));
 }
 
-bool matches_frame(const FramePattern& pattern, const Frame& frame) {
+bool matches_frame(const FramePattern& pattern, const Frame& frame, const NamedStack& stack) {
   switch (pattern.rule) {
     case FrameRule::kFunction:
       return matches_function(pattern.pattern, frame);
     case FrameRule::kObject:
-      return matches_object(pattern.pattern, frame);
+      return matches_object(pattern.pattern, frame, stack.file_of(frame));
     case FrameRule::kSource:
       return matches_source(pattern.pattern, frame);
     default:
@@ -108,7 +106,7 @@ bool matches_frame(const FramePattern& pattern, const Frame& frame) {
 using FrameList = std::vector<const Frame*>;
 
 // The patterns have to match the innermost frames; how the stack goes on doesn't matter.
-bool matches_frames(const std::vector<FramePattern>& patterns, const FrameList& frames) {
+bool matches_frames(const std::vector<FramePattern>& patterns, const FrameList& frames, const NamedStack& stack) {
   size_t pattern = 0;
   size_t frame = 0;
   std::optional<size_t> any;  // the last "..." that was passed, and the frame that it reached up to
@@ -117,7 +115,7 @@ bool matches_frames(const std::vector<FramePattern>& patterns, const FrameList& 
     if (patterns[pattern].rule == FrameRule::kAnyFrames) {
       any = pattern++;
       any_frame = frame;
-    } else if (frame < frames.size() && matches_frame(patterns[pattern], *frames[frame])) {
+    } else if (frame < frames.size() && matches_frame(patterns[pattern], *frames[frame], stack)) {
       ++pattern;
       ++frame;
     } else if (any && any_frame < frames.size()) {
@@ -161,29 +159,17 @@ bool matches_valgrind(const Suppression& suppression, const std::vector<Frame>& 
     all.push_back(&frame);
     if (!frame.inlined) outlined.push_back(&frame);
   }
-  return matches_frames(suppression.frames, all) ||
-         (outlined.size() < all.size() && matches_frames(suppression.frames, outlined));
+  return matches_frames(suppression.frames, all, stack) ||
+         (outlined.size() < all.size() && matches_frames(suppression.frames, outlined, stack));
 }
 
-bool matches_lsan_frame(std::string_view pattern, const Frame& frame) {
+bool matches_lsan_frame(std::string_view pattern, const Frame& frame, std::string_view file) {
   return matches_lsan(pattern, frame.function) || matches_lsan(pattern, frame.symbol) ||
-         matches_lsan(pattern, frame.module) || matches_lsan(pattern, resolved_path(frame.module)) ||
-         matches_lsan(pattern, frame.file) ||
+         matches_lsan(pattern, frame.module) || matches_lsan(pattern, file) || matches_lsan(pattern, frame.file) ||
          any_alias(frame, [pattern](std::string_view alias) { return matches_lsan(pattern, alias); });
 }
 
 }  // namespace
-
-const std::string& resolved_path(const std::string& path) {
-  static thread_local std::unordered_map<std::string, std::string> known;
-  const auto [entry, is_new] = known.try_emplace(path, path);
-  if (is_new && path.starts_with('/')) {
-    std::error_code error;
-    const std::filesystem::path resolved = std::filesystem::canonical(path, error);
-    if (!error) entry->second = resolved.string();
-  }
-  return entry->second;
-}
 
 bool matches_wildcards(std::string_view pattern, std::string_view text) {
   size_t p = 0;
@@ -236,8 +222,10 @@ bool matches(const Suppression& suppression, const NamedStack& stack) {
         ways, [&](const std::vector<Frame>& called) { return matches_valgrind(suppression, called, stack); });
   }
   const std::string_view pattern = suppression.lsan_pattern;
-  return matches_lsan_frame(pattern, called_frame(wire::facts_of(stack.function).symbol)) ||
-         std::ranges::any_of(stack.frames, [&](const Frame& frame) { return matches_lsan_frame(pattern, frame); });
+  return matches_lsan_frame(pattern, called_frame(wire::facts_of(stack.function).symbol), "") ||
+         std::ranges::any_of(stack.frames, [&](const Frame& frame) {
+           return matches_lsan_frame(pattern, frame, stack.file_of(frame));
+         });
 }
 
 bool is_in_every_stack(std::string_view function) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/module_files.h"
 #include "analysis/suppression_file.h"
 #include "base/result.h"
 #include "model/capture.h"
@@ -19,6 +20,11 @@ namespace heaptap::analysis {
 struct NamedStack {
   wire::Function function = wire::Function::kNone;
   std::span<const model::Frame> frames;
+  const ModuleFiles* files = nullptr;  // null: each module's path is its file's
+
+  [[nodiscard]] std::string_view file_of(const model::Frame& frame) const {
+    return files == nullptr ? std::string_view(frame.module) : files->of(frame.module);
+  }
 };
 
 class Suppressions {
@@ -54,9 +60,6 @@ base::Result<Suppressions> read_suppressions(const std::vector<std::string>& pat
 
 // Whether the names of a stack are what a suppression speaks of. (Its states are not looked at.)
 bool matches(const Suppression& suppression, const NamedStack& stack);
-
-// Where the path leads to, as far as there is such a file here; else itself.
-const std::string& resolved_path(const std::string& path);
 
 // Valgrind's patterns: * is any text, ? any character; the whole text has to match.
 bool matches_wildcards(std::string_view pattern, std::string_view text);

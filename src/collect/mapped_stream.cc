@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "collect/module_file.h"
 #include "collect/past_hooks.h"
 #include "model/capture.h"
 #include "process/process_status.h"
@@ -79,8 +80,9 @@ uint64_t MappedStream::most_bytes_left() const { return 2 * (log_.chunks.size() 
 void MappedStream::take_modules(std::vector<model::Module>& modules) {
   const uint32_t end = log_.header.modules_bytes.load(std::memory_order_acquire);
   while (end <= log_.modules.size() && modules_read_ + sizeof(wire::ModuleNote) <= end && take_module(end, modules)) {
-    if (!owner_.has_agent) continue;
     const std::string& path = modules.back().path;
+    modules.back().file = file_behind(owner_.process, path);
+    if (!owner_.has_agent) continue;
     if (object_past_hooks_.empty() && goes_past_hooks(owner_.process, path)) object_past_hooks_ = path;
     // The first one is the program itself, which nothing that is preloaded comes before.
     if (!std::exchange(knows_program_, true)) own_allocator_ = own_allocator_of(owner_.process, path);

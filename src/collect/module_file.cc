@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "base/small_file.h"
 #include "elf/object_file.h"
 #include "process/memory_map.h"
 #include "process/process_status.h"
@@ -53,6 +54,18 @@ base::UniqueFd open_module_file(pid_t process, const model::Module& module) {
   if (!module.path.starts_with('/')) return {};
   base::UniqueFd file = elf::open_as_seen_by(0, module.path);
   return is_file_of(file, module) ? std::move(file) : base::UniqueFd();
+}
+
+std::string file_behind(pid_t process, const std::string& path) {
+  if (!path.starts_with('/')) return {};
+  const pid_t thread = process::find_live_thread(process);
+  const base::UniqueFd opened = elf::open_as_seen_by(thread, path);
+  if (!opened) return {};
+  std::string file = base::read_link(fmt::format("/proc/self/fd/{}", opened.get()));
+  if (thread != 0) file = elf::path_below_root(thread, std::move(file));
+  struct stat there{};
+  const bool is_deleted = file.ends_with(" (deleted)") && lstat(file.c_str(), &there) != 0;
+  return file == path || !file.starts_with('/') || is_deleted ? std::string() : file;
 }
 
 std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t most_bytes) {

@@ -13,6 +13,9 @@ namespace heaptap::collect {
 // The very file: a regular one whose build-id is the module's. None: it can't be had, or the module has no build-id.
 base::UniqueFd open_module_file(pid_t process, const model::Module& module);
 
+// Where the links in a module's path lead, as the process sees it; empty: nowhere else, or it can't be told.
+std::string file_behind(pid_t process, const std::string& path);
+
 // As much as there is of it from there on, at most `most_bytes`.
 std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t most_bytes);
 

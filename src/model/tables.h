@@ -43,13 +43,14 @@ struct Code {
 };
 
 struct Module {
-  std::string path;
+  std::string path;      // as the program's loader had it
   std::string build_id;  // bytes, not hex
   uint64_t bias = 0;     // address in the process minus address in the ELF file
   uint64_t start = 0;    // mapped range [start, end)
   uint64_t end = 0;
   uint32_t generation = 0;
-  uint8_t flags = 0;  // wire::ModuleFlag
+  uint8_t flags = 0;      // wire::ModuleFlag
+  std::string file = {};  // where links in the path led on the target's machine; empty: nowhere else, or not known
 };
 
 struct Thread {

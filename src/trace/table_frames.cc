@@ -9,6 +9,8 @@ namespace heaptap::trace {
 namespace {
 
 constexpr uint64_t kExactBit = 1;
+// Among a module's flags, which have no such bit themselves.
+constexpr uint64_t kModuleFileBit = 8;
 
 bool read_text(wire::VarintReader& in, std::string& text) {
   const uint64_t bytes = in.varint();
@@ -50,7 +52,9 @@ void write_modules(ByteBuffer& out, const std::vector<model::Module>& modules, s
     out.varint(module.end - module.start);
     out.signed_varint(static_cast<int64_t>(module.start - module.bias));
     out.varint(module.generation);
-    out.varint(module.flags);
+    const uint64_t flags = module.flags & ~kModuleFileBit;
+    out.varint(module.file.empty() ? flags : flags | kModuleFileBit);
+    if (!module.file.empty()) out.text(module.file);
   }
 }
 
@@ -64,7 +68,9 @@ bool read_modules(wire::VarintReader& in, model::Tables& tables) {
     module.end = module.start + in.varint();
     module.bias = module.start - static_cast<uint64_t>(in.signed_varint());
     module.generation = static_cast<uint32_t>(in.varint());
-    module.flags = static_cast<uint8_t>(in.varint());
+    const uint64_t flags = in.varint();
+    if ((flags & kModuleFileBit) != 0 && !read_text(in, module.file)) return false;
+    module.flags = static_cast<uint8_t>(flags & ~kModuleFileBit);
     if (!in.ok() || module.end < module.start) return false;
     tables.modules.push_back(std::move(module));
   }

@@ -97,6 +97,21 @@ class Suppressed(heaptap_test.TestCase):
         if "fun:in_library" not in text:
             self.assertIn(f"   obj:{self.real.resolve() / 'libkept.so.1.2.3'}\n", text)
 
+    def test_paths_are_those_of_the_machine_that_recorded(self):
+        """The trace is read where the library isn't, or is another file."""
+        file = self.real.resolve() / "libkept.so.1.2.3"
+        for via in ("agent", "ptrace"):
+            trace = self.folder / f"{via}.htap"
+            heaptap("run", "-q", f"--via={via}", "-o", trace, "--", self.program, "library", cwd=self.folder)
+        (self.linked / "libkept.so.1").unlink()
+        (self.linked / "libkept.so.1").symlink_to("elsewhere.so")
+        known = self.folder / "known.supp"
+        known.write_text(rule("fun:malloc", f"obj:{file}", "fun:lose"))
+        for via in ("agent", "ptrace"):
+            with self.subTest(via=via):
+                outcome = heaptap("check", "--max-leaked", "0", "--suppressions", known, self.folder / f"{via}.htap")
+                self.assertEqual(outcome.status, 0, outcome)
+
     def test_functions_that_call_each_other_in_valgrind(self):
         self.assert_hidden("posix_memalign", "fun:memalign", "fun:posix_memalign", "fun:lose")
         self.assert_hidden("posix_memalign", "fun:posix_memalign", "fun:lose")

@@ -38,7 +38,7 @@ inline bool operator==(const Code& a, const Code& b) {
 }
 inline bool operator==(const Module& a, const Module& b) {
   return a.path == b.path && a.build_id == b.build_id && a.bias == b.bias && a.start == b.start && a.end == b.end &&
-         a.generation == b.generation && a.flags == b.flags;
+         a.generation == b.generation && a.flags == b.flags && a.file == b.file;
 }
 inline bool operator==(const Thread& a, const Thread& b) {
   return a.number == b.number && a.kernel_id == b.kernel_id && a.name == b.name;
@@ -96,6 +96,7 @@ class Maker {
       module.bias = pick(2) == 0 ? module.start : module.start - (random_() >> 40);
       module.generation = static_cast<uint32_t>(pick(5));
       module.flags = static_cast<uint8_t>(pick(8));
+      if (pick(2) == 0) module.file = "/usr/lib/" + std::string(pick(300), 'y');
       tables_.modules.push_back(module);
     }
     for (uint64_t i = pick(3); i > 0; --i) {
