@@ -125,8 +125,13 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
   const auto counts = [&](const model::ScannedBlock& block) {
     return (!rules.counts || rules.counts(block.site)) && (!rules.counts_block || rules.counts_block(block));
   };
-  if (rules.counts || rules.counts_block) {
-    for (const model::ScannedBlock& block : scan.blocks) counted_.push_back(counts(block) ? 1 : 0);
+  if (rules.counts || rules.counts_block || rules.was_released) {
+    for (const model::ScannedBlock& block : scan.blocks) {
+      const bool is_counted = counts(block);
+      const bool is_gone = is_counted && rules.was_released && rules.was_released(block);
+      if (is_gone) released_since_.add_block(block.size_bytes);
+      counted_.push_back(is_counted && !is_gone ? 1 : 0);
+    }
   }
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
     const model::ScannedBlock& block = scan.blocks[i];
@@ -206,6 +211,7 @@ void LeakCounts::fill(report::Leaks& leaks) const {
   leaks.unknown = sum.unknown;
   leaks.behind_headers = sum.behind_headers;
   leaks.behind_tags = behind_tags_count_;
+  leaks.released_since = released_since_;
 }
 
 }  // namespace heaptap::analysis

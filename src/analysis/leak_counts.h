@@ -25,6 +25,8 @@ class LeakCounts {
     Suppressor suppressor = nullptr;  // null: none. Asked once for each site and state of its leaks
     SitePredicate ignores = nullptr;  // whose sites are not listed; null: none
     std::function<bool(const model::ScannedBlock&)> counts_block = nullptr;
+    // Whether the program released a block after the scan, so that it is neither lost nor left; null: none.
+    std::function<bool(const model::ScannedBlock&)> was_released = nullptr;
   };
 
   LeakCounts(const model::HeapScan& scan, const Rules& rules)
@@ -88,6 +90,7 @@ class LeakCounts {
     bool has_more = false;
   };
   std::vector<bool> is_pooled_;                   // by place
+  report::BlockCount released_since_;             // the scan
   report::BlockCount behind_tags_count_;          // that are no leaks for certain for these pointers alone
   report::BlockCount lost_apart_, leaked_apart_;  // see report::PoolLeaks
   std::vector<HoldingSites> holders_;             // beside counts_

@@ -33,12 +33,14 @@ std::unexpected<base::Error> no_scan(const model::EventSource& source) {
       why);
 }
 
-// Numbers of the blocks that pass the ledger's own filters.
-std::vector<model::BlockNumber> numbers_of(const ledger::Ledger& ledger) {
-  std::vector<model::BlockNumber> numbers;
-  numbers.reserve(ledger.live_blocks());
-  ledger.for_each_block([&](model::BlockNumber number, const ledger::Block&) { numbers.push_back(number); });
-  return numbers;
+// Whether a block that the ledger doesn't have as alive was released for certain.
+bool knows_releases(const model::EventSource& source, const Query& query, const ledger::Ledger& ledger) {
+  return query.events && !ledger.gaps().events && !source.capture().truncated;
+}
+
+// Of the blocks of malloc: those of pools have numbers of their own, which the ledger doesn't keep.
+bool was_released_since(const ledger::Ledger& ledger, const model::ScannedBlock& block) {
+  return block.number < model::kFirstPooledNumber && !ledger.is_alive(block.number);
 }
 
 // What the loader allocates for itself is no program's leak. It keeps much of it by addresses inside, some in memory of
@@ -138,15 +140,14 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& sourc
   if (ignored.any()) {
     rules.ignores = [&](model::SiteId site) { return ignored.contains(tables, tables.sites[site].stack); };
   }
-  std::vector<model::BlockNumber> numbers;
+  const model::ScanSummary& summary = source.scans()[*index];
   if (query.thread != 0 || query.has_window()) {
-    numbers = numbers_of(ledger);
-    rules.counts_block = [&](const model::ScannedBlock& block) {
-      return std::binary_search(numbers.begin(), numbers.end(), block.number);
-    };
+    rules.counts_block = [&](const model::ScannedBlock& block) { return ledger.is_alive(block.number); };
+  } else if (summary.facts.reason == model::ScanReason::kEnd && knows_releases(source, query, ledger)) {
+    rules.was_released = [&](const model::ScannedBlock& block) { return was_released_since(ledger, block); };
   }
   LeakCounts counts(scan, rules, std::move(reached->states));
-  return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{source.scans()[*index], std::move(scan), std::move(counts)});
+  return std::unique_ptr<JudgedLeaks>(new JudgedLeaks{summary, std::move(scan), std::move(counts)});
 }
 
 report::ScanFacts facts_of(const model::ScanSummary& summary) {

@@ -254,6 +254,7 @@ void Merger::add_leaks(const Report& part) {
   sum.unknown += one.unknown;
   sum.behind_headers += one.behind_headers;
   sum.behind_tags += one.behind_tags;
+  sum.released_since += one.released_since;
   sum.pools += one.pools;
   sum.scan_count += one.scan_count;
   add_scan(sum.scan, one.scan);

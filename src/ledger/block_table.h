@@ -11,6 +11,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "ledger/block.h"
@@ -54,6 +55,12 @@ class BlockTable {
       shrink(page_of(number), *page);
     }
     return true;
+  }
+
+  // Whether it is alive.
+  [[nodiscard]] bool contains(model::BlockNumber number) const {
+    const BlockPage* page = find_page(page_of(number));
+    return page != nullptr && page->find(offset_of(number)) != BlockPage::kNoPlace;
   }
 
   // A block that may be taken soon: on its way into the cache. For any number, without a branch that depends on it.
@@ -118,6 +125,9 @@ class BlockTable {
   }
 
   BlockPage* find_page(uint64_t page_number) {
+    return const_cast<BlockPage*>(std::as_const(*this).find_page(page_number));
+  }
+  [[nodiscard]] const BlockPage* find_page(uint64_t page_number) const {
     const uint64_t index = page_number - first_page_;
     if (index < recent_.size()) [[likely]] {
       return &recent_[index];

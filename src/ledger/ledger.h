@@ -86,6 +86,8 @@ class Ledger {
       if (!is_older(number)) visit(number, block);
     });
   }
+  // Whether for_each_block visits it.
+  [[nodiscard]] bool is_alive(model::BlockNumber number) const { return !is_older(number) && blocks_.contains(number); }
   [[nodiscard]] uint64_t live_blocks() const { return blocks_.live_blocks(); }  // or a few more
   [[nodiscard]] uint64_t block_memory_bytes() const { return blocks_.memory_bytes(); }
   // Whether the window has a beginning, so that what was there before it is known apart.

@@ -239,6 +239,7 @@ void write_json(JsonWriter& json, const Leaks& leaks) {
   count("unknown", leaks.unknown);
   count("behind_headers", leaks.behind_headers);
   count("behind_tags", leaks.behind_tags);
+  count("released_since", leaks.released_since);
   {
     const JsonObject pools(json.key("pools"));
     count("definite", leaks.pools.definite);

@@ -69,7 +69,8 @@ struct Leaks {
   BlockCount unknown;  // nothing leads to them, and they may have been released without that having been seen
   BlockCount
       behind_headers;  // of the reachable ones: that would be possibly lost, weren't all of their stack or call held so
-  BlockCount behind_tags;  // of the possibly lost (or reachable) ones: held by pointers with other bits set alone
+  BlockCount released_since;  // after the scan at the end: in none of these counts
+  BlockCount behind_tags;     // of the possibly lost (or reachable) ones: held by pointers with other bits set alone
   PoolLeaks pools;
   ScanFacts scan;
   uint32_t scan_count = 0;                       // of the trace

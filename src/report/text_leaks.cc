@@ -114,6 +114,7 @@ std::string leak_totals_text(const TextContext& context) {
   kind("  by a header", leaks.behind_headers, false, ", reachable through a constant offset: header");
   kind("suppressed", leaks.suppressed, false);
   kind("ignored", leaks.ignored, false, ", lost");
+  kind("released since", leaks.released_since, false, ": by the end itself, after the scan");
   kind("unknown", leaks.unknown, false, ": nothing points to them, but they may have been freed");
   return text;
 }

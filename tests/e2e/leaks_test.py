@@ -21,6 +21,13 @@ def bytes_read():
         return int(counts.readline().removeprefix("rchar: "))
 
 
+MANY_HANDLERS = """
+#include <stdlib.h>
+static void handler(void) {}
+__attribute__((constructor)) static void register_many(void) { for (int i = 0; i < 200; ++i) atexit(handler); }
+"""
+
+
 class Running:
     """A target that loses a block for each line that it is sent, and answers each one."""
 
@@ -276,6 +283,24 @@ class Doubts(heaptap_test.TestCase):
         if outcome.status == 77:
             self.skipTest("no io_uring here")
         self.assertIn(b"LEAKED 48 bytes in 1 block (unless requests of its io_uring hold them)", outcome.stderr)
+
+    def test_what_the_end_itself_releases_is_not_left(self):
+        """glibc frees its lists of exit handlers as it runs them, which is after the scan for those of libraries."""
+        (self.folder / "late.c").write_text(MANY_HANDLERS)
+        (self.folder / "main.c").write_text("int main(void) { return 0; }\n")
+        subprocess.run(["cc", "-O0", "-shared", "-fPIC", "late.c", "-o", "liblate.so"], check=True, cwd=self.folder)
+        subprocess.run(["cc", "-O0", "main.c", "-Wl,--no-as-needed", "./liblate.so", "-o", "late"], check=True, cwd=self.folder)
+        for via in ("agent", "ptrace"):
+            with self.subTest(via=via):
+                trace = self.folder / f"{via}.htap"
+                outcome = heaptap_test.heaptap("run", "--via", via, "-o", trace, "--", self.folder / "late", cwd=self.folder)
+                self.assertEqual(outcome.status, 0, outcome)
+                self.assertNotIn(b"reachable", outcome.stderr)
+                found = heaptap_test.summary(trace)
+                leaks = found["leaks"]
+                self.assertEqual(sum(leaks[kind]["blocks"] for kind in ("definite", "indirect", "possible", "reachable", "unknown")),
+                                 found["totals"]["live_blocks"])
+                self.assertEqual(leaks["released_since"]["blocks"], 6 if via == "agent" else 0)
 
     def test_pointers_with_other_bits_set(self):
         trace = self.folder / "t.htap"
