@@ -22,8 +22,8 @@ std::string_view name_of(leaks::BlockState state) {
 
 std::string_view name_of(wire::PointerKind kind) {
   constexpr std::array<std::string_view, wire::kPointerKindCount> kNames = {
-      "start",  "interior", "array-cookie", "multiple-inheritance", "std-string", "length-64",
-      "header", "tagged",   "marked"};
+      "start",  "interior", "array-cookie", "multiple-inheritance", "std-string", "length-64", "header",
+      "tagged", "marked",   "aligned"};
   return kNames[static_cast<size_t>(kind) % kNames.size()];
 }
 

@@ -1,6 +1,8 @@
 #include "collect/process_scan.h"
 
 #include <algorithm>
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
 #include <map>
 
@@ -108,12 +110,24 @@ std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::Proces
   return lives;
 }
 
-// By site its innermost frame.
-std::vector<uint32_t> calls_of(const model::Tables& tables) {
-  std::vector<uint32_t> calls;
-  calls.reserve(tables.sites.size());
+// By site its innermost frame, and the pair and the three of them by numbers as they come.
+scan::CallLevels calls_of(const model::Tables& tables) {
+  scan::CallLevels calls;
+  std::array<boost::unordered_flat_map<uint64_t, uint32_t>, scan::kCallLevels> known;
+  for (scan::SiteCalls& level : calls) level.reserve(tables.sites.size());
   for (const model::Site& site : tables.sites) {
-    calls.push_back(site.stack < wire::kRootCount ? scan::ScanInput::kNoCall : tables.stacks[site.stack].code);
+    uint32_t call = 0;
+    model::StackId stack = site.stack;
+    for (size_t level = 0; level < scan::kCallLevels; ++level) {
+      if (call != scan::kNoCall && stack >= wire::kRootCount) {
+        const uint64_t key = uint64_t{call} << 32 | tables.stacks[stack].code;
+        call = known[level].emplace(key, static_cast<uint32_t>(known[level].size())).first->second;
+        stack = tables.stacks[stack].parent;
+      } else {
+        call = scan::kNoCall;
+      }
+      calls[level].push_back(call);
+    }
   }
   return calls;
 }

@@ -28,7 +28,8 @@ constexpr uint16_t pointer_bit(wire::PointerKind kind) {
 inline constexpr uint16_t kAllHeuristics =
     pointer_bit(wire::PointerKind::kArrayCookie) | pointer_bit(wire::PointerKind::kMultipleInheritance) |
     pointer_bit(wire::PointerKind::kStdString) | pointer_bit(wire::PointerKind::kLength64) |
-    pointer_bit(wire::PointerKind::kHeader) | pointer_bit(wire::PointerKind::kMarked);
+    pointer_bit(wire::PointerKind::kHeader) | pointer_bit(wire::PointerKind::kMarked) |
+    pointer_bit(wire::PointerKind::kAligned);
 
 struct LeakOptions {
   uint8_t roots = wire::kAllRootKinds;   // bits of wire::root_bit: which kinds of roots keep blocks alive

@@ -2,42 +2,14 @@
 // a size, a reference count, the links of a list. The program then has pointers into the middle of such blocks alone, all at
 // one offset. docs/decisions/0039-headers-by-agreement.md says when that is believed. Private to scan/.
 #pragma once
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "model/heap_scan.h"
+#include "scan/interior_pointers.h"
+#include "scan/scan_input.h"
 
 namespace heaptap::scan {
 
-// Of pointers of kind kInterior: where in their blocks they lead to. Several words that count as one pointer count at the
-// lowest of their offsets, since what is behind a header may be pointed into as well.
-class InteriorPointers {
- public:
-  struct Entry {
-    uint32_t pointer;  // index into the scan's pointers, or into its roots
-    uint32_t offset;
-  };
-
-  // Pointers ascend.
-  void add(size_t pointer, uint64_t offset) { entries_.push_back({static_cast<uint32_t>(pointer), limited(offset)}); }
-  // One more word of a pointer that was added.
-  void lower(uint32_t pointer, uint64_t offset) {
-    const auto entry = std::ranges::lower_bound(entries_, pointer, {}, &Entry::pointer);
-    if (entry != entries_.end() && entry->pointer == pointer) entry->offset = std::min(entry->offset, limited(offset));
-  }
-  [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
-
- private:
-  static uint32_t limited(uint64_t offset) { return static_cast<uint32_t>(std::min<uint64_t>(offset, 0xffffffff)); }
-
-  std::vector<Entry> entries_;
-};
-
-// Makes kHeader of pointers of which it is believed. All of the scan's pointers must be there. `calls`: ScanInput::calls.
+// Makes kHeader of pointers of which it is believed. All of the scan's pointers must be there.
 void mark_header_pointers(model::HeapScan& scan, const InteriorPointers& pointers, const InteriorPointers& roots,
-                          std::span<const uint32_t> calls);
+                          const CallLevels& calls);
 
 }  // namespace heaptap::scan

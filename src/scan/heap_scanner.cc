@@ -85,7 +85,7 @@ struct HeapScanner::State {
   unsigned word_bytes;
   std::vector<wire::RootRange> ranges;
   std::vector<wire::RootWord> words;
-  std::vector<uint32_t> calls;
+  CallLevels calls;
   Vtables vtables;
   RootNames names;
   model::HeapScan scan;

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "scan/aligned_pointers.h"
+
 namespace heaptap::scan {
 namespace {
 
@@ -16,7 +18,7 @@ uint64_t key_of(uint32_t to, wire::PointerKind kind, unsigned root = 0) {
 
 PointerResolver::PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads,
                                  const RootNames& names, std::span<const wire::RootRange> ranges,
-                                 std::span<const uint32_t> calls)
+                                 const CallLevels& calls)
     : scan_(scan),
       index_(index),
       heads_(heads),
@@ -103,12 +105,8 @@ void PointerResolver::add_block_pointer(uint64_t position, const Target& target)
 }
 
 bool PointerResolver::is_same_call(uint32_t from, uint32_t to) const {
-  const auto call_of = [this](uint32_t block) {
-    const model::SiteId site = scan_.blocks[block].site;
-    return site < calls_.size() ? calls_[site] : ScanInput::kNoCall;
-  };
-  const uint32_t call = call_of(from);
-  return call != ScanInput::kNoCall && call == call_of(to);
+  const uint32_t call = call_of(calls_[0], scan_.blocks[from].site);
+  return call != kNoCall && call == call_of(calls_[0], scan_.blocks[to].site);
 }
 
 void PointerResolver::add_kept(uint64_t position, const Target& target) {
@@ -161,6 +159,7 @@ void PointerResolver::finish() {
     scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
   }
   mark_header_pointers(scan_, interior_pointers_, interior_roots_, calls_);
+  mark_aligned_pointers(scan_, interior_pointers_, interior_roots_);
   if (full_) scan_.notes.push_back({model::NoteKind::kPointersLeftOut});
 }
 

@@ -22,7 +22,7 @@ class PointerResolver {
 
   // What is given must stay, and the scan's blocks and the heads must be complete when words are added.
   PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads, const RootNames& names,
-                  std::span<const wire::RootRange> ranges, std::span<const uint32_t> calls);
+                  std::span<const wire::RootRange> ranges, const CallLevels& calls);
 
   // Empties the log. Positions in blocks ascend, from one call to the next as well.
   void add(CandidateLog& log);
@@ -59,8 +59,8 @@ class PointerResolver {
   const BlockHeads& heads_;
   const RootNames& names_;
   std::span<const wire::RootRange> ranges_;
-  std::span<const uint32_t> calls_;  // ScanInput::calls
-  unsigned word_shift_;              // of a word's bytes
+  const CallLevels& calls_;
+  unsigned word_shift_;  // of a word's bytes
   std::array<Candidate, kBatch> batch_;
   size_t batched_ = 0;
   uint32_t from_ = 0;                                   // the block whose pointers are being added

@@ -1,5 +1,7 @@
 // What a leak scan must be told besides the memory itself.
 #pragma once
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +21,17 @@ struct ThreadNumber {
   model::ThreadId number;
 };
 
+// By site the call that allocates, by any number below kNoCall: stacks have it in common where one function allocates on behalf
+// of others. Of sites beyond the end it isn't known.
+inline constexpr uint32_t kNoCall = 0xffffffff;
+using SiteCalls = std::vector<uint32_t>;
+constexpr uint32_t call_of(const SiteCalls& calls, model::SiteId site) {
+  return site < calls.size() ? calls[site] : kNoCall;
+}
+// The innermost frame alone, two frames, three: a wrapper has one call for all, and its callers one for each kind of block.
+inline constexpr size_t kCallLevels = 3;
+using CallLevels = std::array<SiteCalls, kCallLevels>;
+
 // Lists may come in any order where nothing else is said. Nothing in them is trusted: what makes no sense is left out.
 struct ScanInput {
   unsigned word_bytes = 8;  // of the target: 4 or 8
@@ -32,10 +45,7 @@ struct ScanInput {
   std::vector<ThreadLocalSegment> thread_local_segments;
   std::vector<base::AddressRange> read_only_data;  // of modules, relocated read-only data too: where vtables are
   std::vector<ThreadNumber> threads;
-  // By site the call that allocates, by any number below kNoCall: stacks have it in common where one function allocates on
-  // behalf of others. Of sites beyond the end it isn't known.
-  static constexpr uint32_t kNoCall = 0xffffffff;
-  std::vector<uint32_t> calls;
+  CallLevels calls;
 };
 
 }  // namespace heaptap::scan

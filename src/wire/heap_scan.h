@@ -40,8 +40,10 @@ enum class PointerKind : uint8_t {
   // The same with the lowest two bits alone, from a block that the same call allocated: trees keep the colours of their nodes so.
   // As good as a pointer to its start.
   kMarked = 8,
+  // Into its middle, where the program has aligned it by hand. As good as a pointer to its start.
+  kAligned = 9,
 };
-inline constexpr unsigned kPointerKindCount = 9;
+inline constexpr unsigned kPointerKindCount = 10;
 constexpr bool holds_for_certain(PointerKind kind) {
   return kind != PointerKind::kInterior && kind != PointerKind::kTagged;
 }

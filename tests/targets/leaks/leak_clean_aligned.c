@@ -1,20 +1,28 @@
-// Aligned blocks begin in the middle of the allocator's memory; they are held by their start.
+// The program aligns its buffers by hand, and keeps no pointer to their starts.
 // CLEAN
-#include "leak.h"
+#include <stdint.h>
 
-#include <malloc.h>
-static void* volatile held[4];
-NOINLINE static void hold(void) {
-  void* block;
-  held[0] = memalign(4096, 100);
-  held[1] = aligned_alloc(256, 512);
-  REQUIRE(posix_memalign(&block, 65536, 1000) == 0);
-  held[2] = block;
-  held[3] = valloc(10);
-  *(void* volatile*)held[2] = memalign(64, 70);
+#include "leak.h"
+static char *image, *table, *page;
+static struct owner {
+  char* buffer;
+}* owner;
+
+// The first aligned place behind `remembered` bytes.
+__attribute__((noinline)) static char* aligned(size_t bytes, size_t alignment, size_t remembered) {
+  char* start = malloc(bytes + alignment + remembered);
+  REQUIRE(start != NULL);
+  if ((uintptr_t)start % alignment == 0 && remembered == 0) remembered = 1;
+  return (char*)(((uintptr_t)start + remembered + alignment - 1) & ~(uintptr_t)(alignment - 1));
 }
+
 int main(void) {
-  hold();
+  image = aligned(50 << 20, 32, 8);
+  table = aligned(1000, 64, 0);
+  page = aligned(100000, 4096, 32);
+  owner = malloc(sizeof *owner);
+  REQUIRE(owner != NULL);
+  owner->buffer = aligned(20000, 64, 16);
   forget_registers();
   return 0;
 }

@@ -75,7 +75,7 @@ class MadeHeap {
     input_.lives.push_back(model::BlockLife::kAlive);
     input_.blocks.push_back(input_.blocks[7]);
     input_.lives.push_back(model::BlockLife::kFree);
-    for (uint32_t site = 0; site < 9; ++site) input_.calls.push_back(site % 3);
+    for (uint32_t site = 0; site < 9; ++site) input_.calls[0].push_back(site % 3);
   }
 
   uint64_t word() {

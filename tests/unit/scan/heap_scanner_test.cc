@@ -117,7 +117,7 @@ TEST_F(HeapScannerTest, MarksInATreesOwnNodesAreNoDoubt) {
   add_block(kHeap + 128, 40);
   memory_.put(kHeap + 64 + 8, (kHeap + 128) | 1);
   EXPECT_EQ(scan().pointers.at(0).kind, PointerKind::kTagged) << "nobody knows who allocated them";
-  input_.calls = std::vector<uint32_t>(8, 5);
+  input_.calls[0] = std::vector<uint32_t>(8, 5);
   EXPECT_EQ(scan().pointers.at(0).kind, PointerKind::kMarked);
   memory_.put(kHeap + 64 + 8, (kHeap + 128) | 4);
   EXPECT_EQ(scan().pointers.at(0).kind, PointerKind::kTagged);
@@ -231,11 +231,37 @@ TEST_F(HeaderTest, IsWhatTheCallsOfSeveralStacksAgreeIn) {
   for (model::SiteId site = 1; site <= 4; ++site) hold(16, site);
   hold(16, 5);
   EXPECT_EQ(behind_headers(), 0u);
-  input_.calls = {ScanInput::kNoCall, 3, 3, 3, 3};  // of site 5 it isn't known
+  input_.calls[0] = {kNoCall, 3, 3, 3, 3};  // of site 5 it isn't known
   EXPECT_EQ(behind_headers(), 4u);
   hold(16, 6);
-  input_.calls = {ScanInput::kNoCall, 3, 3, 2, 2, 3, 2};
+  input_.calls[0] = {kNoCall, 3, 3, 2, 2, 3, 2};
   EXPECT_EQ(behind_headers(), 0u);
+}
+
+TEST_F(HeaderTest, IsWhatCallersOfOneFunctionAgreeInEachForItself) {
+  for (model::SiteId site = 1; site <= 8; ++site) hold(site <= 4 ? 16 : 32, site);
+  input_.calls[0] = {kNoCall, 0, 0, 0, 0, 0, 0, 0, 0};  // a wrapper
+  EXPECT_EQ(behind_headers(), 0u);
+  for (size_t level = 1; level < kCallLevels; ++level) {
+    input_.calls[level] = {kNoCall, 1, 1, 1, 1, 2, 2, 2, 2};
+    EXPECT_EQ(behind_headers(), 8u) << level;
+    input_.calls[level].clear();
+  }
+}
+
+// Operands in front of an object, as many as it has.
+TEST_F(HeaderTest, MayBeOfAnyLengthWhereWhatIsBehindItHasOne) {
+  constexpr uint64_t kObjectBytes = 24;
+  for (const uint64_t operands : {0, 8, 16, 40}) {
+    const uint64_t address = kHeap + input_.blocks.size() * 128;
+    input_.blocks[add_block(address, operands + 8 + kObjectBytes)].site = 7;
+    point_to(address + operands + 8);
+  }
+  EXPECT_EQ(behind_headers(), 4u);
+  point_to(input_.blocks[0].address);  // its first operand is pointed to as well, which says nothing about the others
+  const model::HeapScan result = scan();
+  EXPECT_EQ(std::ranges::count(result.roots, PointerKind::kHeader, &model::RootPointer::kind), 0)
+      << "three are too few";
 }
 
 TEST_F(HeaderTest, OneOfSixteenMayBeHeldElsewhereAndIsNotBehindIt) {
