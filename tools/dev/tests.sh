@@ -118,14 +118,14 @@ part_cpus() { labelled cpus; }
 part_sanitizers() {
   need build test
   locked compile_configured debug "unit_programs replay_seeds" HEAPTAP_TESTS=ON
-  run_ctest debug -L '^(unit|seeds)$'
+  run_ctest debug -L '^(unit|unit-threads|seeds)$'
 }
 
 # What threads do without locks, under ThreadSanitizer.
 part_threads() {
   need build test
   locked compile_configured tsan thread_programs HEAPTAP_TESTS=ON
-  run_ctest tsan -L '^threads$'
+  run_ctest tsan -L '^unit-threads$'
 }
 
 part_tidy() {
