@@ -1,6 +1,7 @@
 // Who holds a block: `show leaks --why`.
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "analysis/view_context.h"
 #include "leaks/holders.h"
@@ -57,12 +58,31 @@ class HoldersView {
       const model::ScannedBlock& block = scan_.blocks[i];
       if (question.by == BlockQuestion::By::kNumber && block.number == question.value) return i;
       if (question.by != BlockQuestion::By::kStack || context_.index.id_of(block.site) != question.value) continue;
-      const bool better =
-          best == model::kNoBlock || block.size_bytes > scan_.blocks[best].size_bytes ||
-          (block.size_bytes == scan_.blocks[best].size_bytes && block.number < scan_.blocks[best].number);
-      if (better) best = i;
+      const auto rank = [&](uint32_t at) {
+        return std::tuple(badness_of(at), scan_.blocks[at].size_bytes, ~scan_.blocks[at].number);
+      };
+      if (best == model::kNoBlock || rank(i) > rank(best)) best = i;
     }
     return best;
+  }
+
+  // How much a block is asked about: what is lost for certain first; what is known, or hidden, last.
+  [[nodiscard]] unsigned badness_of(uint32_t block) const {
+    const LeakCounts& counts = context_.judged.counts;
+    if (counts.is_suppressed(block) || counts.is_ignored(block)) return 0;
+    switch (counts.classes().states[block]) {
+      case leaks::BlockState::kDefinite:
+        return 5;
+      case leaks::BlockState::kIndirect:
+        return 4;
+      case leaks::BlockState::kPossible:
+        return 3;
+      case leaks::BlockState::kUnknown:
+        return 2;
+      case leaks::BlockState::kReachable:
+        break;
+    }
+    return 1;
   }
 
   [[nodiscard]] uint32_t block_at(uint64_t address) const {
@@ -120,9 +140,11 @@ class HoldersView {
 
   void count_stack(uint64_t stack, uint32_t block, report::Holders& made) {
     const uint32_t root = root_of(block);
+    const unsigned badness = badness_of(block);
     for (uint32_t i = 0; i < scan_.blocks.size(); ++i) {
       if (context_.index.id_of(scan_.blocks[i].site) != stack) continue;
       made.of_stack.add_block(scan_.blocks[i].size_bytes);
+      if (badness_of(i) == badness) made.of_kind.add_block(scan_.blocks[i].size_bytes);
       if (root != model::kNoBlock && root_of(i) == root) made.same_root.add_block(scan_.blocks[i].size_bytes);
     }
   }

@@ -130,7 +130,7 @@ class Findings {
       if (possible.bytes < report_.leaks.possible.bytes / kLeastShare) continue;
       add(Severity::kWarning, FindingKind::kLeak,
           fmt::format("{}, allocated {}, possibly lost{}.", amount_text(possible),
-                      place_sentence(report_, report_.stacks[stack].frames), growing(stack)),
+                      place_sentence(report_, report_.stacks[stack].frames), growing(stack, possible.blocks)),
           stack);
     }
   }
@@ -169,9 +169,9 @@ class Findings {
       BlockCount lost = found.definite;
       lost += found.below;
       add(Severity::kBad, FindingKind::kLeak,
-          fmt::format("{}, allocated {}, lost{}{}.", amount_text(lost),
-                      place_sentence(report_, report_.stacks[stack].frames),
-                      found.below.blocks == 0 ? "" : " with all that only they lead to", growing(stack)),
+          fmt::format(
+              "{}, allocated {}, lost{}{}.", amount_text(lost), place_sentence(report_, report_.stacks[stack].frames),
+              found.below.blocks == 0 ? "" : " with all that only they lead to", growing(stack, found.definite.blocks)),
           stack);
     }
   }
@@ -202,7 +202,8 @@ class Findings {
     const bool is_growing = grows(report_, stack);
     add(is_growing ? Severity::kWarning : Severity::kInfo, is_growing ? FindingKind::kGrowth : FindingKind::kReachable,
         fmt::format("{}, allocated {}, {}{}.", amount_text(report_.stacks[stack].leaks->reachable),
-                    place_sentence(report_, report_.stacks[stack].frames), holder(stack), growing(stack)),
+                    place_sentence(report_, report_.stacks[stack].frames), holder(stack),
+                    growing(stack, report_.stacks[stack].leaks->reachable.blocks)),
         stack);
   }
 
@@ -252,8 +253,11 @@ class Findings {
     return stacks;
   }
 
-  [[nodiscard]] std::string growing(uint32_t stack) const {
-    return grows(report_, stack) ? ", growing through the whole run" : "";
+  // Of the blocks of a stack that a sentence is about. A few of many say nothing of how the stack grows.
+  [[nodiscard]] std::string growing(uint32_t stack, uint64_t blocks) const {
+    constexpr uint64_t kFewestBlocks = 4;
+    const bool is_most = blocks >= kFewestBlocks && 2 * blocks >= report_.stacks[stack].live_blocks;
+    return is_most && grows(report_, stack) ? ", growing through the whole run" : "";
   }
 
   // By whom a stack's blocks are held, where it is one variable for all of them.

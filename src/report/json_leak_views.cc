@@ -120,9 +120,11 @@ void json_holders(const Report& report, const Write& write) {
   document.member("offset", holders.offset);
   if (holders.of_stack.blocks != 0) {
     write_json(document.key("of_stack"), holders.of_stack);
+    write_json(document.key("of_kind"), holders.of_kind);
     write_json(document.key("same_root"), holders.same_root);
   } else {
     document.member("of_stack", nullptr);
+    document.member("of_kind", nullptr);
     document.member("same_root", nullptr);
   }
   write_chain(document.key("held"), holders.held);

@@ -56,8 +56,10 @@ struct Holders {
   std::string asked;
   NamedBlock block;
   uint64_t offset = 0;  // in the block, of the address that was asked for
-  // Of a stack: its blocks in the scan, of which `block` is the largest, and those that are held from the same place.
+  // Of a stack: its blocks in the scan; those of the worst kind, of which `block` is the largest (definitely lost ones, or else
+  // indirectly, or possibly lost ones …); and those that are held from the same place.
   BlockCount of_stack;
+  BlockCount of_kind;
   BlockCount same_root;
   std::optional<HolderChain> held;
   std::optional<HolderChain> below;    // of a lost block that isn't a leader itself: the way from its leader

@@ -72,14 +72,28 @@ std::string root_text(const Report& report, const NamedRoot& root) {
   return root_text({report, options, Ink(false), FrameText({}, report.skipped, options.frames)}, root);
 }
 
+std::string cycle_text(const HolderChain& cycle, const NamedBlock& block) {
+  std::string text = "Only a cycle points to it: ";
+  for (size_t i = 0; i < cycle.steps.size(); ++i) {
+    text += fmt::format("#b{} -> ", cycle.steps[i].block.number);
+    if (cycle.left_out != 0 && i + 1 == cycle.steps.size() / 2) text += "... -> ";
+  }
+  return text + fmt::format("#b{}", block.number);
+}
+
 std::vector<std::string> holder_lines(const Report& report, const Holders& holders) {
   const RenderOptions options{.width = 0};
   const TextContext context{report, options, Ink(false), FrameText(report.frames, report.skipped, options.frames)};
   std::vector<std::string> lines;
   const std::optional<HolderChain>& chain = holders.held ? holders.held : holders.below;
   if (chain && chain->root) lines.push_back(root_text(context, *chain->root));
-  if (!chain) lines.emplace_back("Nothing points to it.");
-  if (chain && !holders.held) lines.emplace_back("Lost together with:");
+  if (holders.block.state == "reachable" && !holders.held) {
+    lines.emplace_back("The dynamic loader allocated it for itself.");
+  } else if (!chain) {
+    lines.push_back(holders.cycle ? cycle_text(*holders.cycle, holders.block) : "Nothing points to it.");
+  } else if (!holders.held) {
+    lines.emplace_back("Lost together with:");
+  }
   for (size_t i = 0; chain && i < chain->steps.size(); ++i) {
     lines.push_back(fmt::format("-> {}, at +{}", block_text(context, chain->steps[i].block), chain->steps[i].offset));
     if (chain->left_out != 0 && i + 1 == chain->steps.size() / 2) {

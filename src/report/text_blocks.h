@@ -20,6 +20,9 @@ std::string root_text(const TextContext& context, const NamedRoot& root);
 // Of a report that is no text for a terminal.
 std::string root_text(const Report& report, const NamedRoot& root);
 
+// "Only a cycle points to it: #b316 -> #b317 -> #b316"
+std::string cycle_text(const HolderChain& cycle, const NamedBlock& block);
+
 // How a block is held, a line a step, from the root to the block.
 std::vector<std::string> holder_lines(const Report& report, const Holders& holders);
 

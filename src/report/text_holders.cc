@@ -16,6 +16,7 @@ std::string state_text(const NamedBlock& block) {
   std::string text = block.state == "reachable"  ? "reachable"
                      : block.state == "possible" ? "possibly lost"
                      : block.state == "indirect" ? "indirectly lost"
+                     : block.state == "unknown"  ? "lost or released unseen"
                                                  : "definitely lost";
   return block.suppressed ? text + ", suppressed" : text;
 }
@@ -37,16 +38,6 @@ std::string chain_text(const TextContext& context, const HolderChain& chain, con
   return text + arrow + context.ink.bold(block_text(context, block)) + "\n";
 }
 
-// "Only a cycle points to it: #b316 -> #b317 -> #b316"
-std::string cycle_text(const HolderChain& cycle, const NamedBlock& block) {
-  std::string text = "\nOnly a cycle points to it: ";
-  for (size_t i = 0; i < cycle.steps.size(); ++i) {
-    text += fmt::format("#b{} -> ", cycle.steps[i].block.number);
-    if (cycle.left_out != 0 && i + 1 == cycle.steps.size() / 2) text += "... -> ";
-  }
-  return text + fmt::format("#b{}\n", block.number);
-}
-
 std::string loss_text(const TextContext& context, const Holders& holders) {
   std::string text;
   if (holders.block.state == "reachable")
@@ -55,7 +46,7 @@ std::string loss_text(const TextContext& context, const Holders& holders) {
     text += "\nNo root leads to it. It is indirectly lost, held by this lost block:\n" +
             chain_text(context, *holders.below, holders.block);
   } else {
-    text += holders.cycle ? cycle_text(*holders.cycle, holders.block) : "\nNothing points to it.\n";
+    text += fmt::format("\n{}\n", holders.cycle ? cycle_text(*holders.cycle, holders.block) : "Nothing points to it.");
   }
   if (holders.earlier) {
     text += fmt::format("\nIn scan {} it was still reachable:\n", holders.earlier_scan);
@@ -73,7 +64,10 @@ std::string text_holders(const TextContext& context) {
   std::string text = title_of(context) + "\n";
   text += fmt::format("What points to {}?\n", holders.asked);
   if (holders.of_stack.blocks != 0) {
-    text += fmt::format("The stack's largest block, of {}:\n", amount(holders.of_stack));
+    text += holders.of_kind.blocks == holders.of_stack.blocks
+                ? fmt::format("The stack's largest block, of {}:\n", amount(holders.of_stack))
+                : fmt::format("The largest of its blocks that are {}, {} of {}:\n", state_text(block),
+                              amount(holders.of_kind), amount(holders.of_stack));
   }
   text += "  " + block_text(context, block) + fmt::format("\n  at {:#x}", block.address);
   if (holders.offset != 0) text += fmt::format(" (the address is {} into it)", counted(holders.offset, "byte"));

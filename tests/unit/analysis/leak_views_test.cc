@@ -4,6 +4,7 @@
 #include "analysis/container_type.h"
 #include "analysis/register_names.h"
 #include "report/render.h"
+#include "report/text_blocks.h"
 #include "scan_script.h"
 
 // What stands in the stacks and among the roots of the made-up traces.
@@ -159,6 +160,22 @@ TEST_F(LeakViews, TakeTheLargestBlockOfAStack) {
   EXPECT_EQ(holders.of_stack.blocks, 3u);
   EXPECT_EQ(holders.of_stack.bytes, 170u);
   EXPECT_EQ(holders.same_root.blocks, 1u);
+}
+
+TEST_F(LeakViews, TakeABlockOfTheWorstKindOfAStack) {
+  for (const uint64_t size : {80, 70, 60, 50}) node(size);
+  scan({{2, 3}, {3, 2}}, {{0}, {1, PointerKind::kInterior}});
+  const report::Holders holders = why("#1");
+  EXPECT_EQ(holders.block.number, 3u);
+  EXPECT_EQ(holders.block.state, "definite");
+  EXPECT_EQ(holders.of_kind.blocks, 1u);
+  EXPECT_EQ(holders.of_stack.blocks, 4u);
+  EXPECT_NE(text_.find("The largest of its blocks that are definitely lost, 60 B in 1 block of 260 B in 4 blocks:"),
+            std::string::npos)
+      << text_;
+  EXPECT_NE(text_.find("Only a cycle points to it: #b3 -> #b4 -> #b3"), std::string::npos) << text_;
+  report::Report none;
+  EXPECT_THAT(report::holder_lines(none, holders), testing::Contains("Only a cycle points to it: #b3 -> #b4 -> #b3"));
 }
 
 TEST_F(LeakViews, NameEachKindOfRoot) {

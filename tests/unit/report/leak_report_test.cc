@@ -80,6 +80,7 @@ Report example() {
   holders.asked = "#2";
   holders.block = block(12, 64, "shop::Order");
   holders.of_stack = {3, 160};
+  holders.of_kind = holders.of_stack;
   holders.same_root = {2, 112};
   holders.held = chain;
   report.holders = holders;
