@@ -4,7 +4,7 @@
 
 # Parts of ./dev test --all and of --long, in order.
 all_parts=(captures readers cpus sanitizers threads tidy fuzz_seconds)
-long_parts=(fuzz soaks bench)
+long_parts=(fuzz soaks applications bench)
 
 command_test() {
   local tier=first
@@ -151,6 +151,13 @@ part_soaks() {
   need build test real
   build_all HEAPTAP_ALL_TESTS=ON
   HEAPTAP_LONG=1 run_ctest release -R '^(order_verify|stacks_verify|e2e\.(overwritten_log|attach_stress|reconnects|slow_lines|via)_test|e2e\.target\..*|e2e\.ptrace\.usual.*)$|Session'
+}
+
+# Sixty applications of Debian: the same as bare, and accused of nothing that Valgrind doesn't know. It installs them.
+part_applications() {
+  need build test
+  build_all HEAPTAP_ALL_TESTS=OFF
+  HEAPTAP=$build/bin/heaptap python3 "$root/tests/applications/applications.py" --install --valgrind --json "$build/applications.json"
 }
 
 # The benchmarks, against the figures of the last time that are in build/bench.json, where there are some.

@@ -1,0 +1,79 @@
+"""Applications of Debian, and what each is to do: small work of its own kind that ends by itself and says the same each time."""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Application:
+    name: str
+    packages: str  # of Debian; blanks between
+    command: str   # for bash, in an empty folder with the inputs below
+    says_the_same: bool = True  # what it writes to its standard output
+
+
+# Files that the commands find: text.txt, data.csv, page.xml, picture.ppm, sound.raw, program.c, program.cc.
+CATALOGUE = [Application(*fields) for fields in (
+    ("awk", "gawk", "exec gawk '{ n[$1] += NF } END { for (k in n) s += n[k]; print s }' text.txt"),
+    ("bash", "bash", "exec bash -c 'for i in {1..2000}; do a[$i]=$((i * i)); done; echo ${#a[@]} ${a[7]}'"),
+    ("bc", "bc", "exec bc -q <<< 'scale=300; 4*a(1)'"),
+    ("bison", "bison", "printf '%%%%\\nx: %%empty | x \"a\";\\n' > g.y; exec bison -o g.c g.y"),
+    ("bzip2", "bzip2", "exec bzip2 -kc text.txt"),
+    ("clang", "clang", "exec clang++ -O1 -c program.cc -o p.o"),
+    ("cmake", "cmake", "exec cmake -E tar cf x.tar text.txt data.csv"),
+    ("curl", "curl", "exec curl -s file://$PWD/text.txt"),
+    ("diff", "diffutils", "sort text.txt > s.txt; diff text.txt s.txt | tail -n 5; exec cmp text.txt text.txt"),
+    ("dot", "graphviz", "exec dot -Tsvg <<< 'digraph { a -> b -> c -> a; b -> d; d -> { e f g } }'"),
+    ("emacs", "emacs-nox", "exec emacs --batch -Q --eval '(princ (length (make-list 100000 1)))'"),
+    ("exiftool", "libimage-exiftool-perl", "exec exiftool -ImageSize picture.ppm"),
+    ("ffmpeg", "ffmpeg", "exec ffmpeg -v error -f s16le -ar 8000 -ac 1 -i sound.raw -f md5 -"),
+    ("file", "file", "exec file text.txt data.csv page.xml picture.ppm program.c"),
+    ("find", "findutils", "exec find . -name '*.c*' -newer /etc/passwd"),
+    ("g++", "g++", "exec g++ -O1 -c program.cc -o p.o"),
+    ("gdb", "gdb", "exec gdb -nx -batch -ex 'print 6 * 7' -ex 'ptype int' /bin/true"),
+    ("ghostscript", "ghostscript", "exec gs -q -dNOPAUSE -dBATCH -sDEVICE=bbox -c '100 100 moveto 200 300 lineto stroke showpage'"),
+    ("git", "git", "git init -q r; cd r; cp ../text.txt .; git add .; git -c user.name=a -c user.email=b commit -qm c; exec git diff --stat HEAD"),
+    ("gnuplot", "gnuplot-nox", "exec gnuplot -e \"set term dumb; plot sin(x)\""),
+    ("gpg", "gpg", "export GNUPGHOME=$PWD/g; mkdir -m 700 g; exec gpg --batch --print-md sha256 text.txt"),
+    ("grep", "grep", "exec grep -c -E '(a|b)+c?d' text.txt"),
+    ("groff", "groff-base", "exec groff -Tascii -ms <<< $'.TL\\nTitle\\n.PP\\nText of a page.'"),
+    ("guile", "guile-3.0", "exec guile -q --no-auto-compile -c '(display (length (iota 10000)))'"),
+    ("gzip", "gzip", "exec gzip -nc text.txt"),
+    ("imagemagick", "imagemagick", "exec convert picture.ppm -resize 50% -rotate 30 -format '%w %h' info:-"),
+    ("java", "default-jdk-headless", "exec java -Xint -cp . -version", False),
+    ("jq", "jq", "exec jq -n '[range(2000)] | map({a: ., b: (. * .)}) | length'"),
+    ("ld", "binutils", "gcc -c program.c; exec ld -r program.o -o r.o"),
+    ("less", "less", "exec less -E text.txt | tail -n 1"),
+    ("libreoffice", "libreoffice-calc-nogui", "exec soffice -env:UserInstallation=file://$PWD/u --headless --convert-to ods data.csv", False),
+    ("lua", "lua5.4", "exec lua5.4 -e 't = {} for i = 1, 1e5 do t[i] = {i} end print(#t)'"),
+    ("luajit", "luajit", "exec luajit -e 't = {} for i = 1, 1e5 do t[i] = {i} end print(#t)'"),
+    ("make", "make", "printf 'all: a b\\na b:\\n\\t@echo $@\\n' > Makefile; exec make -s"),
+    ("nasm", "nasm", "echo 'mov rax, 1' > a.asm; exec nasm -f elf64 a.asm -o a.o"),
+    ("ninja", "ninja-build", "printf 'rule c\\n command = cp $in $out\\nbuild o: c text.txt\\n' > build.ninja; exec ninja"),
+    ("node", "nodejs", "exec node -e 'const a = []; for (let i = 0; i < 1e5; i++) a.push({i}); console.log(a.length)'"),
+    ("objdump", "binutils", "gcc -g -c program.c; objdump -dSl program.o | tail -n +4 | md5sum"),
+    ("ocaml", "ocaml-nox", "exec ocaml -stdin <<< 'print_int (List.length (List.init 10000 (fun i -> i)))'"),
+    ("octave", "octave", "exec octave-cli -qf --eval 'disp(sum(inv(magic(4) + eye(4))(:)) > 0)'"),
+    ("openssl", "openssl", "exec openssl enc -aes-256-cbc -pbkdf2 -S 0011223344556677 -k x -in text.txt -a"),
+    ("pandoc", "pandoc", "exec pandoc -f markdown -t html <<< '# Title'"),
+    ("pdftotext", "poppler-utils", "gs -q -sDEVICE=pdfwrite -o a.pdf -c '/Courier 20 selectfont 50 500 moveto (text) show showpage'; exec pdftotext a.pdf -"),
+    ("perl", "perl", "exec perl -e 'my %h; $h{$_} = [$_] for 1 .. 50000; print scalar(keys %h), \"\\n\"'"),
+    ("php", "php-cli", "exec php -n -r '$a = []; for ($i = 0; $i < 50000; $i++) $a[] = [$i]; echo count($a);'"),
+    ("python3", "python3", "exec python3 -c 'import json; print(len(json.dumps([{\"a\": i} for i in range(20000)])))'"),
+    ("qpdf", "qpdf", "gs -q -sDEVICE=pdfwrite -o a.pdf -c 'showpage'; exec qpdf --show-npages a.pdf"),
+    ("r", "r-base-core", "exec R --vanilla --slave -e 'cat(sum(solve(diag(50) + 1)) > 0)'"),
+    ("readelf", "binutils", "readelf -aW /bin/true | md5sum"),
+    ("rsync", "rsync", "exec rsync -a --stats text.txt copy.txt", False),
+    ("ruby", "ruby", "exec ruby -e 'a = (1..50000).map { |i| [i] }; puts a.size'"),
+    ("sbcl", "sbcl", "exec sbcl --noinform --no-userinit --eval '(progn (print (length (make-list 10000))) (exit))'"),
+    ("sed", "sed", "exec sed -E 's/([a-z]+) ([a-z]+)/\\2 \\1/g' text.txt"),
+    ("sort", "coreutils", "exec sort -u --parallel=2 text.txt"),
+    ("sox", "sox", "exec sox -r 8000 -e signed -b 16 -c 1 sound.raw -t raw - speed 1.5"),
+    ("sqlite3", "sqlite3", "exec sqlite3 :memory: 'create table t(a,b); with recursive n(i) as (select 1 union all select i+1 from n where i<20000) insert into t select i, hex(i) from n; create index x on t(b); select count(*), sum(length(b)) from t;'"),
+    ("ssh-keygen", "openssh-client", "exec ssh-keygen -q -t ed25519 -N '' -f key"),
+    ("tar", "tar", "exec tar --sort=name --mtime=@0 -cf - text.txt data.csv"),
+    ("tclsh", "tcl", "exec tclsh <<< 'for {set i 0} {$i < 20000} {incr i} { set a($i) [list $i] }; puts [array size a]'"),
+    ("vim", "vim", "exec vim -u NONE -es -c 'g/e/m0' -c '%p' -c q! text.txt"),
+    ("xmllint", "libxml2-utils", "exec xmllint --format page.xml"),
+    ("xsltproc", "xsltproc", "exec xsltproc --version"),
+    ("xz", "xz-utils", "exec xz -kc text.txt"),
+    ("zstd", "zstd", "exec zstd -qc text.txt"),
+)]
