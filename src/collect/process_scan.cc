@@ -5,6 +5,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
 #include <map>
+#include <span>
 
 #include "arch/thread_facts.h"
 #include "base/clock.h"
@@ -110,23 +111,25 @@ std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::Proces
   return lives;
 }
 
-// By site its innermost frame, and the pair and the three of them by numbers as they come.
-scan::CallLevels calls_of(const model::Tables& tables) {
+// By site of the blocks: numbers of its innermost frames, as they come.
+scan::CallLevels calls_of(const model::Tables& tables, std::span<const model::ScannedBlock> blocks) {
   scan::CallLevels calls;
-  std::array<boost::unordered_flat_map<uint64_t, uint32_t>, scan::kCallLevels> known;
-  for (scan::SiteCalls& level : calls) level.reserve(tables.sites.size());
-  for (const model::Site& site : tables.sites) {
+  for (scan::SiteCalls& level : calls) level.assign(tables.sites.size(), scan::kNoCall);
+  std::vector<bool> is_done(tables.sites.size());
+  std::array<boost::unordered_flat_map<uint64_t, uint32_t>, scan::kCallFrames.back()> known;
+  for (const model::ScannedBlock& block : blocks) {
+    if (block.site >= is_done.size() || is_done[block.site]) continue;
+    is_done[block.site] = true;
     uint32_t call = 0;
-    model::StackId stack = site.stack;
-    for (size_t level = 0; level < scan::kCallLevels; ++level) {
-      if (call != scan::kNoCall && stack >= wire::kRootCount) {
+    unsigned frames = 0;
+    model::StackId stack = tables.sites[block.site].stack;
+    for (size_t level = 0; level < scan::kCallLevels && stack >= wire::kRootCount; ++level) {
+      for (; frames < scan::kCallFrames[level] && stack >= wire::kRootCount; ++frames) {
         const uint64_t key = uint64_t{call} << 32 | tables.stacks[stack].code;
-        call = known[level].emplace(key, static_cast<uint32_t>(known[level].size())).first->second;
+        call = known[frames].emplace(key, static_cast<uint32_t>(known[frames].size())).first->second;
         stack = tables.stacks[stack].parent;
-      } else {
-        call = scan::kNoCall;
       }
-      calls[level].push_back(call);
+      if (frames == scan::kCallFrames[level]) calls[level][block.site] = call;
     }
   }
   return calls;
@@ -154,7 +157,7 @@ scan::ScanInput scan_input(Recorded recorded, const scan::Roots& roots) {
   input.read_only_data = roots.read_only_data;
   for (const model::Thread& thread : recorded.tables.threads)
     input.threads.push_back({thread.kernel_id, thread.number});
-  input.calls = calls_of(recorded.tables);
+  input.calls = calls_of(recorded.tables, input.blocks);
   return input;
 }
 

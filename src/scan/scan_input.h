@@ -28,8 +28,10 @@ using SiteCalls = std::vector<uint32_t>;
 constexpr uint32_t call_of(const SiteCalls& calls, model::SiteId site) {
   return site < calls.size() ? calls[site] : kNoCall;
 }
-// The innermost frame alone, two frames, three: a wrapper has one call for all, and its callers one for each kind of block.
-inline constexpr size_t kCallLevels = 3;
+// By how many innermost frames are the same: a wrapper has one call for all, and its callers one for each kind of block. (GLib's
+// objects are made seven functions below who wants one.)
+inline constexpr std::array<unsigned, 6> kCallFrames{1, 2, 3, 5, 7, 9};
+inline constexpr size_t kCallLevels = kCallFrames.size();
 using CallLevels = std::array<SiteCalls, kCallLevels>;
 
 // Lists may come in any order where nothing else is said. Nothing in them is trusted: what makes no sense is left out.
