@@ -1,9 +1,9 @@
 // A program that traces a child of its own, as debuggers do: the child asks for it, after a fork or in its parent's memory.
 // TRACE any
-// RUN fork
-// RUN vfork
 // EXPECT exit 0
 // EXPECT stack function=malloc caller=before allocations=10
+// RUN fork
+// RUN vfork
 #define _GNU_SOURCE
 #include "target.h"
 

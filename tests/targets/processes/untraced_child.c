@@ -1,11 +1,11 @@
 // A child that its maker asks not to be traced (CLONE_UNTRACED), as crash reporters and leak checkers make them: with a copy of
 // the memory, and in the same memory; by clone, and by the number of clone or clone3.
+// EXPECT exit 0
+// EXPECT stack function=malloc caller=in_parent allocations=10 frees=10
 // RUN copy
 // RUN shared
 // RUN number
 // RUN clone3
-// EXPECT exit 0
-// EXPECT stack function=malloc caller=in_parent allocations=10 frees=10
 #define _GNU_SOURCE
 #include "target.h"
 

@@ -1,9 +1,9 @@
 // A program that has its system calls dispatched to a handler of its own (as Wine does), but for those of its C library: it counts
 // what comes to the handler: its one call from elsewhere, and nothing else.
 // NEEDS x86_64
+// EXPECT stack function=malloc through=far_below allocations=20 frees=20
 // RUN always
 // RUN selector
-// EXPECT stack function=malloc through=far_below allocations=20 frees=20
 #define _GNU_SOURCE
 #include "target.h"
 

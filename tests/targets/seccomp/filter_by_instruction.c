@@ -1,11 +1,11 @@
 // A filter that the program installs by a system call instruction of its own, which nobody in the process sees: what is asked of
 // the kernel afterwards, other than to read, to write, to get memory and to end, kills the program.
+// EXPECT exit 0
 // RUN growth
 // RUN initial
 // RUN threads
 // RUN later
 // RUN child
-// EXPECT exit 0
 #include "seccomp_filters.h"
 
 #include <pthread.h>

@@ -1,10 +1,10 @@
 // A handler of abort has another process attach to this one, as crash reporters do: it names that one (Yama), or just makes it. It
 // finds the program traced by nobody, and reads what is there.
 // TRACE any
-// RUN names
-// RUN forks
 // EXPECT signal SIGABRT
 // EXPECT stack function=malloc caller=work allocations=20
+// RUN names
+// RUN forks
 #define _GNU_SOURCE
 #include "target.h"
 
