@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -297,6 +298,22 @@ std::optional<report::Window> window_of(const Query& query, const ledger::Ledger
                                    .bytes = static_cast<int64_t>(ledger.totals().live_bytes - older.bytes)}};
 }
 
+// The object whose code released most of what functions that nobody watches gave out.
+model::Note unwatched_note(const ledger::Ledger& ledger, const model::Tables& tables) {
+  std::map<const model::Module*, uint64_t> counts;
+  for (const ledger::ReleaseError& error : ledger.errors().all()) {
+    if (error.key.kind == ledger::ReleaseErrorKind::kMismatched) continue;
+    const model::Stack& stack = tables.stacks[tables.sites[error.key.released_at].stack];
+    const model::Module* const module = tables.module_of(tables.codes[stack.code]);
+    if (module != nullptr) counts[module] += error.count;
+  }
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  const bool is_known = most != counts.end();
+  return {.kind = model::NoteKind::kUnwatchedFunctions,
+          .numbers = {totals_of(ledger).unwatched_releases},
+          .module = is_known ? most->first->path : std::string()};
+}
+
 // Where the parts of a report come from that may have been made before.
 struct Makers {
   std::function<base::Result<std::shared_ptr<const JudgedLeaks>>()> judge;
@@ -329,6 +346,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   if (leaks == nullptr) {
     for (const model::Note& note : source.scan_notes()) report.capture.notes.push_back(note);
   }
+  if (report.totals.unwatched_releases != 0) report.capture.notes.push_back(unwatched_note(ledger, source.tables()));
   if (leaks != nullptr) fill(report.leaks, *leaks, source.scans().size(), asked.suppressions);
   const Query query = settled(asked, report.leaks);
   report.sort_key = name_of(query.sort);

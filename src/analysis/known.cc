@@ -48,6 +48,7 @@ std::vector<Gap> gaps_of(const report::Report& report) {
   add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);
   add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
   add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0, Gap::kMissedReleases);
+  add(report.totals.unwatched_releases != 0, Gap::kUnwatchedFunctions);
   add((capture.gaps & model::kGapSwitchedOff) != 0 || was_switched_off(report.marks), Gap::kSwitchedOff);
   add((capture.gaps & model::kGapOwnAllocator) != 0, Gap::kOwnAllocator);
   constexpr uint32_t kNamed = model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks |

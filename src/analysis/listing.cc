@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/entries.h"
 #include "analysis/label_names.h"
 #include "analysis/system_stacks.h"
 #include "report/label_sums.h"
@@ -296,7 +297,10 @@ void Listing::list_errors(report::Report& report) const {
       merged[found->second].count += error.count;
     }
   }
-  std::erase_if(merged, [](const ledger::ReleaseError& error) { return error.count == 0; });
+  const bool accuses = !has_unwatched_functions(ledger_.totals());
+  std::erase_if(merged, [accuses](const ledger::ReleaseError& error) {
+    return error.count == 0 || (!accuses && error.key.kind != ledger::ReleaseErrorKind::kMismatched);
+  });
   std::stable_sort(merged.begin(), merged.end(),
                    [](const ledger::ReleaseError& a, const ledger::ReleaseError& b) { return a.count > b.count; });
   for (const ledger::ReleaseError& error : merged) {

@@ -227,6 +227,7 @@ void Merger::add_totals(const report::Totals& part) {
   sum.mismatched_releases += part.mismatched_releases;
   sum.unknown_releases += part.unknown_releases;
   sum.unseen_releases += part.unseen_releases;
+  sum.unwatched_releases += part.unwatched_releases;
   sum.calls_known = sum.calls_known && part.calls_known;
   sum.live_known = sum.live_known && part.live_known;
   sum.temporary_known = sum.temporary_known && part.temporary_known;

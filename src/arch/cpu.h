@@ -115,7 +115,12 @@ class Cpu {
   virtual void set_system_call(RegisterImage& /*registers*/, uint64_t /*instruction*/, uint64_t /*number*/,
                                std::span<const uint64_t, 4> /*arguments*/) const {}
   [[nodiscard]] virtual uint64_t signal_action_call() const { return 0; }  // rt_sigaction's number
-  // Whether the system call of this number makes threads or processes. True where that isn't known.
+  // Whether the system call of this number is clone, or clone3.
+  [[nodiscard]] virtual bool is_clone(uint64_t /*system_call*/) const { return false; }
+  [[nodiscard]] virtual bool is_clone3(uint64_t /*system_call*/) const { return false; }
+  // At a system call's entry: whether it lets another process trace this one (prctl's PR_SET_PTRACER).
+  [[nodiscard]] virtual bool names_tracer(const RegisterImage& /*registers*/) const { return false; }
+  // Whether it makes threads or processes. True where that isn't known.
   [[nodiscard]] virtual bool makes_tasks(uint64_t /*system_call*/) const { return true; }
 
  protected:

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -50,6 +51,7 @@ void AgentSource::take_news() {
   bell_.silence();
   while (auto request = server_.accept()) begin(*std::move(request));
   look_at_exits();
+  look_at_filters();
   note_refusals();
   look_after_others();
 }
@@ -126,18 +128,38 @@ void AgentSource::begin(AgentRequest request) {
     return;
   }
   if (looks_after_others_) holders_.add(process->pid, *process->recording->log());
+  const uint32_t filters = process::count_filters(request.process);  // while it waits
   if (!server_.answer(std::move(request.connection), process->recording->log())) {
     processes_.drop(request.process);
     return;
   }
   watches_.erase(request.process);
   watches_.try_emplace(request.process, request.process);
+  filters_[request.process] = filters;
   bell_.add(process->recording->log()->header());
 }
 
 void AgentSource::forget(RecordedProcess& process) {
   bell_.remove(process.recording->log()->header());
   watches_.erase(process.pid);
+  filters_.erase(process.pid);
+}
+
+// A few at a time, so that many processes cost no more than some.
+void AgentSource::look_at_filters() {
+  constexpr std::chrono::milliseconds kBetween{20};
+  constexpr size_t kAtOnce = 8;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_at_filters_) return;
+  next_look_at_filters_ = now + kBetween;
+  std::vector<RecordedProcess>& all = processes_.all();
+  for (size_t i = 0; i < std::min(all.size(), kAtOnce); ++i) {
+    RecordedProcess& process = all[next_for_filters_++ % all.size()];
+    const auto known = filters_.find(process.pid);
+    if (known == filters_.end() || process::count_filters(process.pid) <= known->second) continue;
+    process.recording->log()->header().is_filtered.store(1, std::memory_order_relaxed);
+    filters_.erase(known);
+  }
 }
 
 void AgentSource::look_at_exits() {

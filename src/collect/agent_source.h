@@ -40,6 +40,8 @@ class AgentSource : public RecordingSource {
   void look_after_others();
   void forget(RecordedProcess& process);
   void look_at_exits();
+  // A filter of system calls that a program installed unseen: its agent is told.
+  void look_at_filters();
   void write_all();
   // Somebody who doesn't belong to the program asked for a log.
   void note_refusals();
@@ -52,6 +54,9 @@ class AgentSource : public RecordingSource {
   ReportRequests* reports_ = nullptr;
   log::LogWaker bell_;
   std::map<pid_t, process::ProcessWatch> watches_;  // of those that weren't detached
+  std::map<pid_t, uint32_t> filters_;               // that they were under as they were last looked at
+  std::chrono::steady_clock::time_point next_look_at_filters_;
+  size_t next_for_filters_ = 0;
   // Where it stays for others.
   bool stays_ = false;
   bool looks_after_others_ = false;

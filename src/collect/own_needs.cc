@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "arch/native.h"
 
@@ -31,6 +33,21 @@ std::optional<std::string> limit_in_the_way() {
   return std::nullopt;
 }
 
+base::Result<> check_threads() {
+  try {
+    std::thread([] {}).join();
+    return {};
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::operation_not_permitted)
+      return base::fail("it can't make threads: {}", error.what());
+  }
+  return base::fail(
+      "it may not make threads (and no program may, here): a filter of system calls answers clone3 with EPERM, as "
+      "older "
+      "container runtimes do: a newer one answers ENOSYS (Docker 20.10.10, libseccomp 2.5.0, or later), or run heaptap "
+      "outside");
+}
+
 }  // namespace
 
 base::Result<> check_own_cpu() {
@@ -46,6 +63,7 @@ base::Result<> check_own_needs() {
   if (access("/proc/self/maps", R_OK) != 0) {
     return base::fail("/proc isn't there, and what runs can only be seen in it: mount -t proc proc /proc");
   }
+  HEAPTAP_TRY(check_threads());
   rlimit file{};
   if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur < kNeededFileBytes) {
     return base::fail(

@@ -49,12 +49,20 @@ std::optional<ThreadStatus> read_thread_status(pid_t thread) {
                       .tracer = number_of(field_of(text, "TracerPid:"))};
 }
 
-uint32_t count_own_filters() {
+namespace {
+
+uint32_t count_filters_in(const std::string& status_path) {
   constexpr pid_t kFilterMode = 2;
-  const std::string text = base::read_small_file("/proc/self/status");
+  const std::string text = base::read_small_file(status_path);
   if (number_of(field_of(text, "Seccomp:")) != kFilterMode) return 0;
   return static_cast<uint32_t>(std::max(number_of(field_of(text, "Seccomp_filters:")), 1));
 }
+
+}  // namespace
+
+uint32_t count_filters(pid_t process) { return count_filters_in("/proc/" + std::to_string(process) + "/status"); }
+
+uint32_t count_own_filters() { return count_filters_in("/proc/self/status"); }
 
 namespace {
 

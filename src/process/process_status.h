@@ -46,7 +46,9 @@ uint64_t read_first_stack_pointer(pid_t thread);
 // When it began, in the kernel's ticks since the machine did. 0: not told.
 uint64_t read_start_time(pid_t thread);
 
-// How many filters of system calls (seccomp) the calling process is under; where the kernel doesn't count them, 1 if any.
+// How many filters of system calls (seccomp) the process is under; where the kernel doesn't count them, 1 if any.
+uint32_t count_filters(pid_t process);
+// The calling process.
 uint32_t count_own_filters();
 
 }  // namespace heaptap::process

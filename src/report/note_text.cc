@@ -91,6 +91,13 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kTracerLetGo, "the tracer had to detach from the process before its end: later events are missing"},
     {NoteKind::kTracerOutOfTime,
      "the tracer has used the CPU time that its limit allows (ulimit -t) and detached: later events are missing"},
+    {NoteKind::kHandedOver,
+     "while it handled signal {0}, the program let another one trace it (a crash reporter?): the tracer detached, so "
+     "that it can"},
+    {NoteKind::kProcessorTimeLimited,
+     "its processor time is limited to {0} s (ulimit -t), and what its stops for the tracer cost is counted as its "
+     "own: "
+     "it may be ended earlier than alone"},
     {NoteKind::kTracerBrokeOff, "the tracer couldn't go on ({name})"},
     {NoteKind::kNotLetGoInTime, "the tracer did not detach in time: the last events may be missing"},
     {NoteKind::kMemoryNotOpened,
@@ -203,6 +210,14 @@ std::string own_allocator_text(const Note& note) {
   return fmt::format("{} defines its own malloc, whose calls the agent doesn't see: use --via ptrace", note.module);
 }
 
+std::string unwatched_text(const Note& note) {
+  return fmt::format(
+      "{} releases were of blocks that no watched function gave out{}: its allocator hands blocks out by functions of "
+      "its own (such as a strdup beside its malloc), so that leaks, invalid and double frees are unknown; with the C "
+      "library's allocator in its place they are known",
+      note.number(0), note.module.empty() ? "" : fmt::format(" (most by {})", note.module));
+}
+
 std::string past_hooks_text(const Note& note) {
   if (note.module.empty())
     return "libraries were loaded with a scope of their own (RTLD_DEEPBIND or dlmopen), and their calls go past the "
@@ -268,6 +283,12 @@ std::optional<std::string> varying_text(const Note& note) {
       return past_hooks_text(note);
     case NoteKind::kOwnAllocator:
       return own_allocator_text(note);
+    case NoteKind::kUnwatchedFunctions:
+      return unwatched_text(note);
+    case NoteKind::kHandedToMaker:
+      return note.number(0) != 0 ? "it started a program that it traces itself (a debugger?): the tracer detached, so "
+                                   "that it can"
+                                 : "it let its parent trace it (a debugger?): the tracer detached, so that it can";
     case NoteKind::kExecNotRecorded:
       return fmt::format("the program executed another one, which is not recorded: one {}", reason_of(note.number(0)));
     case NoteKind::kChildExecNotRecorded:

@@ -45,6 +45,8 @@ struct Totals {
   uint64_t mismatched_releases = 0;
   uint64_t unknown_releases = 0;  // of blocks whose allocation wasn't seen
   uint64_t unseen_releases = 0;   // among `releases`: concluded, since the block's address was handed out again
+  // Among `unknown_releases`, where they are so many that functions must have given the blocks out that nobody watches.
+  uint64_t unwatched_releases = 0;
   uint64_t peak_time_ns = 0;
   // Where not, the numbers of that name mean nothing.
   bool calls_known = true;  // all but live_blocks and live_bytes
@@ -131,6 +133,7 @@ enum class Gap : uint8_t {
   kOmittedObjects,
   kPastHooks,
   kMissedReleases,
+  kUnwatchedFunctions,
   kSwitchedOff,
   kOwnAllocator,
   kNothingSeen,

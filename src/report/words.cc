@@ -20,6 +20,8 @@ std::string words_of(Gap gap) {
       return "calls of some objects are not seen";
     case Gap::kMissedReleases:
       return "some releases were not seen";
+    case Gap::kUnwatchedFunctions:
+      return "functions that heaptap doesn't watch give blocks out";
     case Gap::kSwitchedOff:
       return "recording was switched off for a while";
     case Gap::kOwnAllocator:
@@ -54,6 +56,8 @@ const char* name_of(Gap gap) {
       return "past_hooks";
     case Gap::kMissedReleases:
       return "missed_releases";
+    case Gap::kUnwatchedFunctions:
+      return "unwatched_functions";
     case Gap::kSwitchedOff:
       return "switched_off";
     case Gap::kOwnAllocator:

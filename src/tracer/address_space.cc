@@ -22,6 +22,10 @@ const char* name_of(const FoundFunction& found) {
       return "sigaltstack";
     case Watch::kClone:
       return "clone";
+    case Watch::kTrace:
+      return "ptrace";
+    case Watch::kNumber:
+      return "syscall";
     case Watch::kAction:
       return "sigaction";
     case Watch::kMask:

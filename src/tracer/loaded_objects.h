@@ -26,6 +26,8 @@ enum class Watch : uint8_t {
   kLastExit,  // _exit, _Exit: the process ends
   kStack,     // sigaltstack: the thread's signal handlers get a stack
   kClone,     // clone: what it makes has to be traced
+  kNumber,    // syscall: by its number it may be clone
+  kTrace,     // ptrace: it may ask to be traced by its parent
   kAction,    // sigaction: what is done about SIGTRAP
   kMask,      // pthread_sigmask, sigprocmask: whether SIGTRAP is blocked
   kSpoken,    // the program tells of itself

@@ -35,7 +35,10 @@ class TracedProcess {
   bool begins_as_copy = false;  // of a fork, whose first stop is to come
   bool had_threads = false;     // besides the first
   bool was_recorded = false;    // it had a log: heaptap is told when it leaves
+  bool is_handed_over = false;  // to another tracer, which wants all threads
   Left::Reason left_reason = Left::Reason::kDetached;
+  uint64_t stops = 0;
+  uint64_t seconds_forgiven = 0;  // beyond its limit on processor time, which stops took
 
   TrapAction trap_action;
   // A thread that gets a SIGTRAP of the program's: until it has it, those that block the signal stand still, since their breakpoints would

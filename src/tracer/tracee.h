@@ -109,6 +109,8 @@ class Tracee {
   // It stops at system calls while a handler runs that interrupted a watched call: so its end is seen. So many more of them:
   // one that was left by a jump doesn't end.
   unsigned system_calls_left = 0;
+  // The signal that tells of a fault, or of abort, whose handler may be running; 0: none.
+  int handled_fault = 0;
 
   TrapMask trap_mask;
   // A SIGTRAP of the program's that is to come once more, as it was, after something was done for it; and the mask that it finds then.

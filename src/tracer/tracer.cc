@@ -2,15 +2,18 @@
 
 #include <sched.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <exception>
 #include <tuple>
 #include <utility>
 
+#include "process/stat_line.h"
 #include "tracer/call_observer.h"
 #include "tracer/guardian_protection.h"
 #include "tracer/program_memory.h"
@@ -29,12 +32,39 @@ int trap_code(pid_t thread) {
   return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) == 0 ? reason.si_code : 0;
 }
 
-// At clone's first instruction. A child that the kernel doesn't have us trace would die at the first breakpoint.
-void trace_what_is_made(AddressSpace& space, arch::RegisterImage& registers) {
-  constexpr unsigned kFlags = 2;
+// A child that the kernel doesn't have us trace would die at the first breakpoint. `index`: which argument the flags are, at a
+// function's first instruction.
+void trace_what_is_made(AddressSpace& space, arch::RegisterImage& registers, unsigned index) {
   uint64_t flags = 0;
-  if (!space.cpu().argument(registers, space.memory(), kFlags, flags) || (flags & CLONE_UNTRACED) == 0) return;
-  space.cpu().set_argument(registers, space.memory(), kFlags, flags & ~uint64_t{CLONE_UNTRACED});
+  if (!space.cpu().argument(registers, space.memory(), index, flags) || (flags & CLONE_UNTRACED) == 0) return;
+  space.cpu().set_argument(registers, space.memory(), index, flags & ~uint64_t{CLONE_UNTRACED});
+}
+
+// At the first instruction of syscall. clone3's flags are the first word of what its argument points to (struct clone_args); where
+// the program itself may not write there, they stay.
+void trace_what_is_made_by_number(pid_t thread, AddressSpace& space, arch::RegisterImage& registers) {
+  uint64_t number = 0;
+  if (!space.cpu().argument(registers, space.memory(), 0, number)) return;
+  if (space.cpu().is_clone(number)) return trace_what_is_made(space, registers, 1);
+  uint64_t place = 0;
+  uint64_t flags = 0;
+  if (!space.cpu().is_clone3(number) || !space.cpu().argument(registers, space.memory(), 1, place)) return;
+  ProgramMemory memory(thread, space.memory());
+  if (!memory.read(place, &flags, sizeof(flags)) || (flags & CLONE_UNTRACED) == 0) return;
+  flags &= ~uint64_t{CLONE_UNTRACED};
+  memory.write(place, &flags, sizeof(flags));
+}
+
+// At the first instruction of ptrace.
+bool asks_to_be_traced(AddressSpace& space, const arch::RegisterImage& registers) {
+  uint64_t request = PTRACE_CONT;
+  return space.cpu().argument(registers, space.memory(), 0, request) &&
+         static_cast<uint32_t>(request) == PTRACE_TRACEME;
+}
+
+// What crash reporters wait for.
+bool tells_of_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT;
 }
 
 FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::RegisterImage& registers) {
@@ -106,6 +136,7 @@ void Tracer::answer(pid_t id, int status) {
   if (known == threads_.end()) return stopped_early(id, status);
   Tracee& thread = *known->second;
   thread.stopped = true;
+  ++thread.process().stops;
   thread.is_in_call_stop = (event != 0 && event != PTRACE_EVENT_STOP) || signal == (SIGTRAP | kSystemCall);
   thread.met_address = 0;
   thread.may_be_making = false;
@@ -120,7 +151,8 @@ void Tracer::answer(pid_t id, int status) {
 void Tracer::answer_event(Tracee& thread, int event, int signal) {
   if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK) {
     answer_child(thread, event);
-    return resume(thread);
+    const bool may_report = thread.handled_fault != 0 && event != PTRACE_EVENT_CLONE;
+    return may_report ? hand_over(thread) : resume(thread);
   }
   if (event == PTRACE_EVENT_EXIT) {
     const bool waits = answer_thread_end(thread);
@@ -178,6 +210,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   space.memory().note_stack_pointer(space.cpu().stack_pointer(registers));
   CallObserver observer(space, thread, registers);
   bool waits = false;
+  bool wants_maker = false;
   if (site.is_change_notice) {
     space.look_at_objects();
     tell_notes(process);
@@ -204,13 +237,19 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
     } else if (watch == Watch::kSpoken) {
       observer.spoke(site);
     } else if (watch == Watch::kClone) {
-      trace_what_is_made(space, registers);
+      constexpr unsigned kFlags = 2;  // of clone(function, stack, flags, …)
+      trace_what_is_made(space, registers, kFlags);
+    } else if (watch == Watch::kTrace) {
+      wants_maker = asks_to_be_traced(space, registers);
+    } else if (watch == Watch::kNumber) {
+      trace_what_is_made_by_number(thread.id(), space, registers);
     } else {
       observer.entered(site);
     }
   }
   go_over(thread, site, registers);
   end_awaits(thread);
+  if (wants_maker) return hand_to_maker(process);
   if (!waits) resume(thread);
 }
 
@@ -265,7 +304,29 @@ void Tracer::answer_system_call(Tracee& thread) {
                             process.space->cpu().ends_handler(registers, process.space->memory(), resumed_at);
   if (ends_handler) thread.calls.handler_returned(resumed_at);
   if (ends_handler) end_awaits(thread);
+  if (ends_handler || thread.system_calls_left == 0) thread.handled_fault = 0;
+  if (thread.handled_fault != 0 && process.space->cpu().names_tracer(registers)) return hand_over(thread);
   resume(thread);
+}
+
+// A crash reporter can't attach to what is traced already: the handler of a fault makes a process, or names one that may attach.
+void Tracer::hand_over(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  if (process.phase != Phase::kTraced || process.is_vfork_child) return resume(thread);
+  note(process.id, {.kind = model::NoteKind::kHandedOver, .numbers = {static_cast<uint64_t>(thread.handled_fault)}});
+  process.is_handed_over = true;
+  leave(process, Left::Reason::kFailed);
+}
+
+// It asks to be traced by its parent, which only one can do. One that runs in the memory of who made it leaves that one, too, whose
+// breakpoints it would meet.
+void Tracer::hand_to_maker(TracedProcess& process) {
+  TracedProcess* left = &process;
+  for (const auto& [id, other] : processes_) {
+    if (process.is_vfork_child && !other->is_vfork_child && other->space == process.space) left = other.get();
+  }
+  note(left->id, {.kind = model::NoteKind::kHandedToMaker, .numbers = {left != &process ? uint64_t{1} : 0}});
+  leave(*left, Left::Reason::kFailed);
 }
 
 // The breakpoint that was taken out for this thread.
@@ -312,8 +373,29 @@ bool Tracer::is_report_request(const Tracee& thread, int signal) const {
   return !thread.has_handler(signal);
 }
 
+// Whether the kernel sends SIGXCPU for what stops cost: alone the program would have used less than its soft limit, which the kernel
+// raises by a second each time.
+bool Tracer::is_for_stops(const Tracee& thread) {
+  constexpr uint64_t kStopNs = 10'000;  // of the thread's own time in the kernel, roughly
+  TracedProcess& process = thread.process();
+  rlimit seconds{};
+  if (trap_code(thread.id()) != SI_KERNEL || prlimit(process.id, RLIMIT_CPU, nullptr, &seconds) != 0) return false;
+  const auto stat = process::StatLine::of(process.id);
+  const auto user = stat.number(process::StatLine::kUserTime);
+  const auto system = stat.number(process::StatLine::kSystemTime);
+  if (!user || !system || seconds.rlim_cur <= process.seconds_forgiven) return false;
+  const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  const uint64_t stops_ns = std::min(*system * tick_ns, process.stops * kStopNs);
+  const uint64_t own_ns = (*user + *system) * tick_ns - stops_ns;
+  const uint64_t limit = seconds.rlim_cur - 1 - process.seconds_forgiven;
+  if (own_ns >= limit * 1'000'000'000) return false;
+  ++process.seconds_forgiven;
+  return true;
+}
+
 void Tracer::answer_signal(Tracee& thread, int signal) {
   if (is_report_request(thread, signal)) return resume(thread);
+  if (signal == SIGXCPU && is_for_stops(thread)) return resume(thread);
   if (signal == SIGTRAP && answer_program_trap(thread)) return;
   thread.signal = signal;
   TracedProcess& process = thread.process();
@@ -324,6 +406,10 @@ void Tracer::answer_signal(Tracee& thread, int signal) {
     if (options_.scan_at_end && thread.would_end_by(signal) && tell_end(thread, notice)) return;
     // Whatever the handler calls is no part of the call that it interrupts.
     arch::RegisterImage registers;
+    if (tells_of_fault(signal) && thread.has_handler(signal)) {
+      thread.handled_fault = signal;
+      thread.system_calls_left = kMaxSystemCalls;
+    }
     if (!thread.calls.is_empty() && thread.has_handler(signal) && thread.read_registers(registers)) {
       const bool is_new = thread.calls.interrupt(process.space->cpu().stack_pointer(registers));
       if (is_new) thread.system_calls_left = kMaxSystemCalls;

@@ -141,6 +141,9 @@ class Tracer {
   [[nodiscard]] bool has_questions() const;
 
   // Letting go, and holding for a scan: tracer_leaving.cc.
+  static bool is_for_stops(const Tracee& thread);
+  void hand_over(Tracee& thread);
+  void hand_to_maker(TracedProcess& process);
   void leave(TracedProcess& process, Left::Reason reason);
   void leave_vfork_children(const TracedProcess& process, Left::Reason reason);
   static bool waits_in_vain(const TracedProcess& process);

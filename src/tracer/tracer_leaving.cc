@@ -60,8 +60,8 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
     if (thread->stopped) {
       let_go(*thread);
     } else if (!is_sleeper && (thread->has_ended() ||  // a leader, whose end is told when the others have ended
-                               (!thread->is_new && !thread->group_stopped && thread->waits_in_kernel() &&
-                                !(had_breakpoints && is_making(*thread))))) {
+                               (!process.is_handed_over && !thread->is_new && !thread->group_stopped &&
+                                thread->waits_in_kernel() && !(had_breakpoints && is_making(*thread))))) {
       thread->left_in_kernel = true;
     } else if (!thread->is_new) {
       thread->interrupt();

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +95,9 @@ void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t th
   packet.header.word_bytes = cpu.word_bytes();
   process.was_recorded = true;
   send(std::move(packet));
+  rlimit seconds{};
+  const bool is_limited = prlimit(process.id, RLIMIT_CPU, nullptr, &seconds) == 0 && seconds.rlim_max != RLIM_INFINITY;
+  if (is_limited) note(process.id, {.kind = model::NoteKind::kProcessorTimeLimited, .numbers = {seconds.rlim_max}});
 }
 
 void Tracer::refuse_log(pid_t process) {

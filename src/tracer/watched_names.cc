@@ -25,6 +25,8 @@ WatchedNames::WatchedNames(unsigned word_bytes) {
   for (const char* symbol : {"_exit", "_Exit"}) names_.push_back({.symbol = symbol, .watch = Watch::kLastExit});
   names_.push_back({.symbol = "sigaltstack", .watch = Watch::kStack});
   for (const char* symbol : {"clone", "__clone"}) names_.push_back({.symbol = symbol, .watch = Watch::kClone});
+  names_.push_back({.symbol = "syscall", .watch = Watch::kNumber});
+  names_.push_back({.symbol = "ptrace", .watch = Watch::kTrace});
   for (const char* symbol : {"sigaction", "__sigaction"}) names_.push_back({.symbol = symbol, .watch = Watch::kAction});
   for (const char* symbol : {"pthread_sigmask", "sigprocmask"}) {
     names_.push_back({.symbol = symbol, .watch = Watch::kMask});

@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 10;
+inline constexpr uint32_t kLogVersion = 11;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -120,6 +120,7 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> own_scopes;    // not 0: some libraries' calls go past the hooks
   std::atomic<uint32_t> recording_switch;  // RecordingSwitch
   std::atomic<uint32_t> late_rows_bytes;   // of the late rows; stored with release behind the last whole ones
+  std::atomic<uint32_t> is_filtered;  // not 0: the collector saw that the program is under a filter of its own since
 
   alignas(64) ExitHandshake exit_handshake;
   std::atomic<uint32_t> stack_area_overflow;               // stacks that took the place of others in the table

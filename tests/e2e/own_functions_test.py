@@ -69,6 +69,47 @@ int main(int count, char** arguments) {
 }
 """
 
+# A strdup beside the program's own malloc, which calls the inner function that malloc does: what it gives out isn't seen.
+STRDUP = """
+#include <stdlib.h>
+#include <string.h>
+static char area[1 << 20];
+static size_t used;
+static struct free_block { struct free_block* next; }* first;
+__attribute__((noinline)) static void* take(size_t size) {
+  struct free_block* block = first;
+  if (size <= 64 && block != NULL) {
+    first = block->next;
+    return block;
+  }
+  used += 64;
+  return area + used - 64;
+}
+void* malloc(size_t size) { return take(size); }
+void free(void* block) {
+  if (block == NULL) return;
+  ((struct free_block*)block)->next = first;
+  first = block;
+}
+char* strdup(const char* text) {
+  char* copy = take(64);
+  return strcpy(copy, text);
+}
+int main(int count, char** arguments) {
+  for (int i = 0; i < atoi(arguments[1]); i++) {
+    void* volatile block = malloc(10);
+    free(block);
+    char* volatile text = strdup("text");
+    free(text);
+  }
+  char* volatile two = strdup("a");
+  char* volatile three = strdup("b");
+  free(two);
+  free(three);
+  return 0;
+}
+"""
+
 
 def combinations():
     """Each as the functions that are the program's own, and whether their blocks are."""
@@ -121,6 +162,30 @@ class OwnFunctions(heaptap_test.TestCase):
             self.assertEqual(bare.status, 0, bare)
             traced = heaptap("run", "-q", "--force", "-o", self.trace, "--", program, library)
             self.assertEqual((traced.status, traced.stdout), (bare.status, bare.stdout), own)
+
+    def own_strdup(self, times):
+        source, program = self.folder / "strdup.c", self.folder / "strdup"
+        source.write_text(STRDUP)
+        subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-rdynamic", "-o", program, source], check=True)
+        ran = heaptap("run", "--force", "--via", "ptrace", "--error-exitcode", "3", "-o", self.trace, "--", program, times)
+        return ran, summary(self.trace)
+
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_releases_by_the_hundred_of_what_nobody_saw_accuse_nobody(self):
+        ran, report = self.own_strdup(1000)
+        totals = report["totals"]
+        self.assertEqual((totals["bad_frees"], totals["double_frees"], report["errors"]), (0, 0, []), totals)
+        self.assertGreaterEqual(totals["unknown_frees"], 1000)
+        self.assertIn("unwatched_functions", report["capture"]["gaps"])
+        self.assertFalse(report["capture"]["known"]["leaks"])
+        self.assertIn(b"no watched function gave out", ran.stderr)
+        self.assertIn(str(self.folder / "strdup").encode(), ran.stderr)
+        self.assertNotIn(b"invalid free", ran.stderr.replace(b"leaks, invalid and double frees", b""))
+        self.assertEqual(heaptap("check", self.trace, "--max-leaked", "0").status, 3)
+
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_one_such_release_is_a_bad_one(self):
+        self.assertGreater(self.own_strdup(0)[1]["totals"]["bad_frees"], 0)
 
 
 if __name__ == "__main__":

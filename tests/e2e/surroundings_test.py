@@ -20,7 +20,7 @@ from heaptap_test import LONG, Outcome, built, heaptap, summary
 from waiting import finished
 
 WAYS = ("agent", "ptrace")
-PIDFD_OPEN, MEMFD_CREATE, PROCESS_VM_READV, MKNOD = 434, 319, 310, 133
+PIDFD_OPEN, MEMFD_CREATE, PROCESS_VM_READV, MKNOD, CLONE3 = 434, 319, 310, 133, 435
 ENOSYS, EPERM = 38, 1
 FIRST = "stack function=malloc caller=first allocations=1000 frees=500 allocated_bytes=100000 live_blocks=500"
 AGAIN = "stack function=malloc caller=again allocations={0} frees={0}"
@@ -67,6 +67,14 @@ class Surroundings(heaptap_test.TestCase):
                 with self.subTest(via=via, error=error, calls=calls):
                     report = self.check_sleeper(lambda: forbid(calls, error), via)
                     self.assertTrue(report["leaks"]["scanned"])
+
+    def test_threads_that_may_not_be_made(self):
+        """clone3 fails in a way that the C library doesn't take for a missing call."""
+        for via in WAYS:
+            with self.subTest(via=via):
+                outcome = self.run_under(lambda: forbid([CLONE3], EPERM), "--via", via, "-o", self.trace, "--", "/bin/echo", "ran")
+                self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
+                self.assertIn(b"clone3", outcome.stderr)
 
     def test_followed_children_without_pidfd(self):
         trace = self.folder / "%p.htap"

@@ -25,6 +25,7 @@ constexpr size_t kReserveBytes = 16u << 20;
 constexpr size_t kReserveInLimit = 256u << 10;
 constinit std::atomic<uintptr_t> g_reserve{0};  // what is left begins here; 0: there is none
 constinit std::atomic<uintptr_t> g_reserve_end{0};
+constinit std::atomic<size_t> g_reserved{0};
 constinit std::atomic<bool> g_keeps_to_reserve{false};
 
 // A number at the end of lines of /proc/self/status, found as the bytes come by.
@@ -75,16 +76,30 @@ uint32_t count_filters() {
   return mode.value_or(0) == kFilterMode ? filters.value_or(1) : 0;
 }
 
+constinit std::atomic<bool> g_dispatches{false};  // some thread does, or did
+
+bool is_dispatched(const CallDispatch& dispatch) {
+  return dispatch.is_on != 0 && (dispatch.selector == nullptr || *dispatch.selector != 0);
+}
+
+// A filter that came by an instruction of the program's own: the collector has seen it in /proc.
+bool is_filtered_unseen() {
+  const wire::LogHeader* const log = g_session.log;
+  return log != nullptr && log->is_filtered.load(std::memory_order_relaxed) != 0;
+}
+
 }  // namespace
 
 // A thread of the program's own making may have no thread-local memory: it is only asked where there ever was strict mode.
 bool may_call() {
-  return g_filters.load(std::memory_order_acquire) == 0 &&
-         (g_strict.load(std::memory_order_acquire) == 0 || !platform::thread_anchor().is_strict);
+  return g_filters.load(std::memory_order_acquire) == 0 && !is_filtered_unseen() &&
+         (g_strict.load(std::memory_order_acquire) == 0 || !platform::thread_anchor().is_strict) &&
+         (!g_dispatches.load(std::memory_order_relaxed) || !is_dispatched(platform::thread_anchor().dispatch));
 }
 
 bool is_restricted() {
-  return (g_filters.load(std::memory_order_acquire) | g_strict.load(std::memory_order_acquire)) != 0;
+  return (g_filters.load(std::memory_order_acquire) | g_strict.load(std::memory_order_acquire)) != 0 ||
+         is_filtered_unseen();
 }
 
 void make_reserve() {
@@ -94,13 +109,18 @@ void make_reserve() {
   if (start == 0) return;
   // The whole is one area, forgotten by its first address: who takes a piece and unmaps it never has that one.
   constexpr size_t kPageBytes = 4096;
+  g_reserved.store(bytes, std::memory_order_relaxed);
   g_reserve_end.store(start + bytes, std::memory_order_relaxed);
   g_reserve.store(start + kPageBytes, std::memory_order_release);
 }
 
 void keep_to_reserve() { g_keeps_to_reserve.store(true, std::memory_order_relaxed); }
 
+void leave_reserve() { g_keeps_to_reserve.store(false, std::memory_order_relaxed); }
+
 bool keeps_to_reserve() { return g_keeps_to_reserve.load(std::memory_order_relaxed); }
+
+size_t reserve_bytes() { return g_reserved.load(std::memory_order_relaxed); }
 
 void* take_reserve(size_t bytes) {
   const uintptr_t whole = (bytes + 4095) & ~uintptr_t{4095};
@@ -142,5 +162,24 @@ Restriction::~Restriction() {
   if (g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) report_signal::arm();
   arm_signals();
 }
+
+CallDispatch begin_dispatch(uintptr_t start, uintptr_t bytes, bool only_within, const volatile uint8_t* selector) {
+  const CodeExtent own = platform::own_code();
+  const bool is_within = own.start - start < bytes && own.bytes <= bytes - (own.start - start);
+  CallDispatch& dispatch = platform::thread_anchor().dispatch;
+  const CallDispatch before = dispatch;
+  dispatch = {only_within == is_within ? uintptr_t{1} : 0, selector};
+  g_dispatches.store(true, std::memory_order_relaxed);
+  return before;
+}
+
+CallDispatch end_dispatch() {
+  CallDispatch& dispatch = platform::thread_anchor().dispatch;
+  const CallDispatch before = dispatch;
+  dispatch = {};
+  return before;
+}
+
+void put_back(const CallDispatch& before) { platform::thread_anchor().dispatch = before; }
 
 }  // namespace heaptap::agent

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/platform.h"
+
 namespace heaptap::agent {
 
 // Whether the calling thread may make system calls of the agent's own now. Doesn't ask the kernel.
@@ -21,9 +23,14 @@ void* take_reserve(size_t bytes);
 // Puts that memory by, if it isn't yet. Where calls may be made.
 void make_reserve();
 
-// New mappings would be locked, and take what the program may lock: they come out of the reserve, as long as it lasts.
+// From now on new memory comes out of the reserve, as long as it lasts: a mapping might be refused by a filter that nobody saw, or be
+// locked, and take what the program may lock.
 void keep_to_reserve();
+void leave_reserve();
 bool keeps_to_reserve();
+
+// How much address space it is.
+size_t reserve_bytes();
 
 // The program was started under filters that heaptap itself is not under: nobody knows what they allow. Asks the kernel by
 // calls that the loader has just made for itself. Once, before the first session.
@@ -46,5 +53,12 @@ class Restriction {
   const uint32_t was_strict_;
   bool came_about_ = false;
 };
+
+// The program asked for the calling thread's system calls to be dispatched to a handler of its own, but for those of the code in
+// [start, start + bytes); of that code alone, where `only_within`. What held before.
+CallDispatch begin_dispatch(uintptr_t start, uintptr_t bytes, bool only_within, const volatile uint8_t* selector);
+CallDispatch end_dispatch();
+// Where the call failed.
+void put_back(const CallDispatch& before);
 
 }  // namespace heaptap::agent

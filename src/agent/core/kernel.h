@@ -52,16 +52,20 @@ inline void* map_memory(size_t bytes) {
   return reinterpret_cast<void*>(result);
 }
 
-// Whether the process may have only so many addresses. Also where that can't be asked.
-inline bool is_address_space_limited() {
-  constexpr long kAddressSpace = 9;  // RLIMIT_AS
+inline constexpr long kStackLimit = 3;         // RLIMIT_STACK
+inline constexpr long kAddressSpaceLimit = 9;  // RLIMIT_AS
+
+// What setrlimit has set last; 0 where that can't be asked.
+inline uint64_t soft_limit(long resource) {
   struct {
     uint64_t soft;
     uint64_t hard;
   } limit{};
-  return system_call(__NR_prlimit64, 0, kAddressSpace, 0, reinterpret_cast<long>(&limit)) != 0 ||
-         limit.soft != UINT64_MAX;
+  return system_call(__NR_prlimit64, 0, resource, 0, reinterpret_cast<long>(&limit)) == 0 ? limit.soft : 0;
 }
+
+// Whether the process may have only so many addresses. Also where that can't be asked.
+inline bool is_address_space_limited() { return soft_limit(kAddressSpaceLimit) != UINT64_MAX; }
 
 inline void* map_shared(int descriptor, size_t bytes) {
   const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite, 0x01 /* SHARED */, descriptor, 0);

@@ -17,13 +17,20 @@ namespace heaptap::agent {
 struct Label;
 struct ThreadState;
 
+// A thread's system calls from outside of some code raise SIGSYS (PR_SET_SYSCALL_USER_DISPATCH), as Wine has it.
+struct CallDispatch {
+  uintptr_t is_on;                   // 1: those of the agent's
+  const volatile uint8_t* selector;  // null, or as long as this byte isn't 0 (SYSCALL_DISPATCH_FILTER_ALLOW)
+};
+
 // One per thread, zeroed when the thread starts. Lives as long as the thread can run code at all.
 struct ThreadAnchor {
   static constexpr uint32_t kLevels = 3;  // the thread itself, a signal handler over it, one over that
-  uint32_t ready_for;     // UnwindTables::changes for which nothing is special about its next event; 0: none
-  uint32_t level;         // how many of the states are at work right now
-  uint32_t session;       // they belong to the session of this number
-  uint32_t is_strict;     // 1: in strict seccomp mode, where a system call ends the thread (call_permission.h)
+  uint32_t ready_for;  // UnwindTables::changes for which nothing is special about its next event; 0: none
+  uint32_t level;      // how many of the states are at work right now
+  uint32_t session;    // they belong to the session of this number
+  uint32_t is_strict;  // 1: in strict seccomp mode, where a system call ends the thread (call_permission.h)
+  CallDispatch dispatch;
   uintptr_t inside_real;  // stack address of the hook whose real function may call others; 0: none
   ThreadState* states[kLevels];
   uint64_t last_block;   // that it allocated; only with --aggregate

@@ -8,6 +8,7 @@
 #include "agent/core/report_signal.h"
 #include "agent/core/streams.h"
 #include "agent/core/string.h"
+#include "agent/core/thread_stack.h"
 
 namespace heaptap::agent {
 
@@ -84,6 +85,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   const wire::LogLayout& layout = checked.log;
   session.log = log;
   session.layout = checked;
+  leave_reserve();  // what the session begins with isn't taken from it
   if (before != nullptr) {
     inherit_own_areas(*before, layout_before);
     leave_parents_session(*before, layout_before);
@@ -122,6 +124,9 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   }
   session.loader_code = platform::loader_code();
   g_labels.start(log, layout);
+  note_initial_stack_limit();
+  make_reserve();
+  keep_to_reserve();
   start_streams();
   log->agent_state.store(static_cast<uint32_t>(wire::AgentState::kRecording), std::memory_order_release);
   return true;

@@ -29,19 +29,18 @@ void StackWindow::find_own() {
   if (own_low_ == own_high_ && own_high_ != 0) own_low_ -= sizeof(uintptr_t);
 }
 
-// Whether a stack pointer below the known part of the thread's own stack is on that stack still: within its bounds, with
-// nothing between that can't be read. Asked upwards: that doesn't make the kernel grow its stack, whose growth ends well above
-// a mapping below it (stack_guard_gap in mm/mmap.c).
+// Whether a stack pointer below the known part of the thread's own stack is on that stack still. Where the thread runs, the kernel
+// isn't asked: a filter that the program installed by an instruction of its own may end it for that. What lies between is the
+// stack's, by the bounds that the C library wrote down, or, of the initial one, since nothing was mapped where it grows. What was
+// interrupted may have run off its stack: the pages up to what is known are asked for, upwards, which doesn't make the kernel grow
+// its stack (stack_guard_gap in mm/mmap.c).
 bool StackWindow::grow_to(uintptr_t sp, bool runs_there) {
   if (!was_sought_) find_own();
   if (own_high_ == 0 || sp >= own_high_ || sp < lowest_own()) return false;
   if (sp >= own_low_) return true;
-  for (uintptr_t page = page_of(sp) + (runs_there ? kPage : 0); page < own_low_; page += kPage) {
-    if (kernel::is_readable(page)) continue;
-    // Where the kernel can't be asked, what the C library wrote down of its stack has to do.
-    const bool answers = kernel::is_readable(reinterpret_cast<uintptr_t>(this));
-    if (answers || !runs_there || !bounds_.is_whole) return false;
-    break;
+  const bool is_known = sp >= bounds_.own_low && (runs_there || bounds_.is_whole);
+  for (uintptr_t page = page_of(sp) + (runs_there ? kPage : 0); !is_known && page < own_low_; page += kPage) {
+    if (!kernel::is_readable(page)) return false;
   }
   const uintptr_t lowest = lowest_own();
   own_low_ = page_of(sp) > lowest ? page_of(sp) : lowest;
@@ -69,7 +68,11 @@ bool StackWindow::load_elsewhere(uintptr_t address, uintptr_t& word) {
 }
 
 bool StackWindow::forget(uintptr_t begin, uintptr_t end, uintptr_t sp) {
-  if (begin >= own_high_ || end <= own_low_) return false;
+  if (begin >= own_high_ || end <= bounds_.low) return false;
+  if (end <= own_low_) {
+    bounds_.low = end;  // it was never looked at
+    return false;
+  }
   if (!own().holds(sp)) {
     own_low_ = own_high_ = 0;
   } else if (begin > sp) {

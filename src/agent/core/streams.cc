@@ -152,6 +152,14 @@ bool begin_records(ThreadState& state, uint64_t earliest) {
   return false;
 }
 
+// Of the thread whose state it is to be: in a child that shares memory (vfork) the parent's, as its control block says. The kernel is
+// asked where that isn't known, and gives the child's, which ends before.
+uint32_t number_of_thread() {
+  const uint32_t noted = g_session.knows_thread_place ? platform::thread_number_in_block() : 0;
+  if (noted != 0 || !may_call()) return noted;
+  return kernel::process_id() == g_session.process ? kernel::thread_id() : kUnknownThread;
+}
+
 void count_lost_without_stream() { g_session.log->lost_events.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
@@ -175,9 +183,7 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
     count_lost_without_stream();
     return nullptr;
   }
-  // In a child that shares memory (vfork) it is the child's id, which ends before the thread does whose state this is.
-  const bool is_elsewhere = may_call() && kernel::process_id() != g_session.process;
-  state->thread_id = is_elsewhere ? kUnknownThread : thread_id();
+  state->thread_id = number_of_thread();
   state->call_stack.begin();
   state->time_uses = 0;
   if (!(g_session.totals.is_on() ? begin_totals(anchor, *state) : begin_events(anchor, *state))) {

@@ -10,8 +10,10 @@ namespace {
 
 constexpr size_t kMaxWords = 320;  // of a control block: glibc's has 288 to 296
 
-// Below the initial stack the kernel keeps at least 128 MiB free of other mappings (mmap_base in arch/x86/mm/mmap.c).
+// Below the initial stack the kernel keeps as much free of other mappings as the limit on stacks says at the start; mostly, 128 MiB
+// at least (mmap_base in arch/x86/mm/mmap.c).
 constexpr uintptr_t kLargestInitialStack = 64u << 20;
+constinit uintptr_t g_kept_free = 0;
 constinit std::atomic<uintptr_t> g_floor{0};
 
 uintptr_t initial_stack_top() { return platform::initial_stack_top() & ~(sizeof(uintptr_t) - 1); }
@@ -28,6 +30,11 @@ void note_mapping_made(uintptr_t begin, uintptr_t end) {
 
 uintptr_t initial_stack_floor() { return g_floor.load(std::memory_order_relaxed); }
 
+void note_initial_stack_limit() {
+  const uint64_t limit = kernel::soft_limit(kernel::kStackLimit);
+  g_kept_free = limit < kLargestInitialStack ? limit : kLargestInitialStack;
+}
+
 StackBounds find_thread_stack() {
   const uintptr_t block = platform::thread_control_block();
   if (block != 0) {
@@ -41,7 +48,7 @@ StackBounds find_thread_stack() {
   }
   const uintptr_t top = initial_stack_top();
   if (top < kLargestInitialStack) return {};
-  return {.low = top - kLargestInitialStack, .high = top, .is_whole = false};
+  return {.low = top - kLargestInitialStack, .high = top, .is_whole = false, .own_low = top - g_kept_free};
 }
 
 }  // namespace heaptap::agent

@@ -12,6 +12,7 @@ struct StackBounds {
   uintptr_t low = 0;
   uintptr_t high = 0;     // 0: not known
   bool is_whole = false;  // all of it is the stack's memory; else it is a limit up to which the stack may have grown
+  uintptr_t own_low = 0;  // from here on nothing else can lie between a thread that runs there and `high`
 };
 
 // Of the thread that has this control block, whose first `count` words are given. high is 0 where it doesn't say it.
@@ -30,7 +31,7 @@ inline StackBounds stack_in_control_block(const uintptr_t* words, size_t count, 
     if (begin < kPage || begin >= control_block || bytes <= control_block - begin) continue;
     const uintptr_t above = bytes - (control_block - begin);
     if (above < kLeastAbove || above > kMaxAbove) continue;
-    if (guard % kPage == 0 && guard < control_block - begin) return {begin + guard, control_block, true};
+    if (guard % kPage == 0 && guard < control_block - begin) return {begin + guard, control_block, true, begin + guard};
   }
   return {};
 }
@@ -39,6 +40,9 @@ inline StackBounds stack_in_control_block(const uintptr_t* words, size_t count, 
 void note_mapping_made(uintptr_t begin, uintptr_t end);
 // Above all mappings that were made where the initial stack would grow; 0: none was.
 uintptr_t initial_stack_floor();
+
+// Before the first walk, where the kernel may be asked: how far the initial stack may grow.
+void note_initial_stack_limit();
 
 // The calling thread's; of the initial thread the stack that the kernel made. Asks the kernel.
 StackBounds find_thread_stack();

@@ -45,7 +45,7 @@ class Program {
 // Reads up to `most` entries of a table in the file, a few at a time, for as long as the visitor returns true.
 template <typename Entry, typename Visitor>
 void visit_table(const Program& program, uint64_t start, uint64_t most, Visitor visit) {
-  constexpr uint64_t kFew = 8;
+  constexpr uint64_t kFew = 7;
   Entry entries[kFew];
   for (uint64_t first = 0; first < most; first += kFew) {
     const uint64_t wanted = most - first < kFew ? most - first : kFew;

@@ -27,7 +27,10 @@ constexpr int kAddressSpace = 9;
 constexpr uint64_t kUnlimited = UINT64_MAX;
 
 // A limit on address space is for the program: the agent's own comes on top.
-uint64_t own_bytes() { return g_session.log_bytes.load(std::memory_order_relaxed); }
+uint64_t own_bytes() {
+  const uint64_t log_bytes = g_session.log_bytes.load(std::memory_order_relaxed);
+  return log_bytes != 0 ? log_bytes + reserve_bytes() : 0;
+}
 
 uint64_t with_own(uint64_t limit) { return limit > kUnlimited - own_bytes() ? limit : limit + own_bytes(); }
 uint64_t without_own(uint64_t limit) {
@@ -80,6 +83,7 @@ int exchange_limit(int process, int resource, const Limit* wanted, Limit* before
 
 constexpr int kSetSeccomp = 22;
 constexpr int kSetPtracer = 0x59616d61;
+constexpr int kSetDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH
 
 using Number = long(long, long, long, long, long, long, long);
 
@@ -93,11 +97,30 @@ bool forbids_clock(int operation, unsigned long argument) {
   return (operation == kSetSeccomp && argument == kStrict) || (operation == kSetTsc && argument == kTscFaults);
 }
 
+// From before the call on, the agent makes none of its own that the program's handler would get.
+template <typename Call>
+auto dispatch_by_prctl(const unsigned long* arguments, const Call& call) {
+  constexpr unsigned long kOff = 0;  // PR_SYS_DISPATCH_OFF; _EXCLUSIVE_ON is 1
+  constexpr unsigned long kInclusiveOn = 2;
+  const auto* const selector = reinterpret_cast<const volatile uint8_t*>(arguments[3]);
+  if (arguments[0] == kOff) {
+    const auto result = call();
+    if (result == 0) (void)end_dispatch();
+    return result;
+  }
+  const CallDispatch before = begin_dispatch(arguments[1], arguments[2], arguments[0] == kInclusiveOn, selector);
+  const auto result = call();
+  if (result != 0) put_back(before);
+  return result;
+}
+
 // Makes a call of prctl with these arguments. What the program takes away by it is gone for the agent before.
 template <typename Call>
-auto restrict_by_prctl(int operation, unsigned long argument, const Call& call) {
+auto restrict_by_prctl(int operation, const unsigned long* arguments, const Call& call) {
+  const unsigned long argument = arguments[0];
   if (forbids_clock(operation, argument))
     forbid_clock();  // also where the call fails: what was counted is later than the clock
+  if (operation == kSetDispatch) return dispatch_by_prctl(arguments, call);
   if (operation != kSetSeccomp || (argument != kStrict && argument != kFilter)) return call();
   Restriction restriction(argument == kStrict ? Restriction::Kind::kStrict : Restriction::Kind::kFilter);
   const auto result = call();
@@ -110,9 +133,12 @@ long call_by_number(long number, long a, long b, long c, long d, long e, long f)
   auto* const by_number = real<Number>(Other::kSystemCall);
   if (by_number == nullptr) return -1;
   const auto call = [&] { return by_number(number, a, b, c, d, e, f); };
-  if (number == __NR_prctl) return restrict_by_prctl(static_cast<int>(a), static_cast<unsigned long>(b), call);
+  const unsigned long arguments[] = {static_cast<unsigned long>(b), static_cast<unsigned long>(c),
+                                     static_cast<unsigned long>(d), static_cast<unsigned long>(e)};
+  if (number == __NR_prctl) return restrict_by_prctl(static_cast<int>(a), arguments, call);
   // SECCOMP_SET_MODE_STRICT and _FILTER are one less than the modes. With some flags the result is a new descriptor.
-  if (a == static_cast<long>(kStrict) - 1) return restrict_by_prctl(kSetSeccomp, kStrict, call);
+  const unsigned long strict[] = {kStrict, 0, 0, 0};
+  if (a == static_cast<long>(kStrict) - 1) return restrict_by_prctl(kSetSeccomp, strict, call);
   Restriction restriction(Restriction::Kind::kFilter);
   const long result = call();
   if (result >= 0) restriction.came_about();
@@ -151,6 +177,6 @@ HEAPTAP_EXPORT int prctl(int operation, ...) {
   if (operation == kSetPtracer) g_session.ptracer = arguments[0];
   auto* call = real<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>(Other::kProcessControl);
   if (call == nullptr) return -1;
-  return restrict_by_prctl(operation, arguments[0],
+  return restrict_by_prctl(operation, arguments,
                            [&] { return call(operation, arguments[0], arguments[1], arguments[2], arguments[3]); });
 }

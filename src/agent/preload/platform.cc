@@ -217,12 +217,19 @@ uintptr_t initial_stack_top() {
 
 ThreadAnchor& thread_anchor() { return g_anchor; }
 
-// A thread of the program's own making may have thread-local memory that isn't as the C library's. Where the kernel can't be
-// asked, the pointer is followed all the same: by it the thread's anchor was found.
+// A thread of the program's own making may have thread-local memory that isn't as the C library's. By the pointer to the block its
+// anchor was found, in all threads equally far below: such a pointer is followed without a question.
 uintptr_t thread_control_block() {
+  static constinit std::atomic<uintptr_t> known_distance{0};
   const uintptr_t block = arch::native::thread_control_block();
-  if (block == 0 || block % sizeof(uintptr_t) != 0 || (may_call() && !kernel::is_readable(block))) return 0;
-  return load_word(block) == block ? block : 0;
+  if (block == 0 || block % sizeof(uintptr_t) != 0) return 0;
+  const uintptr_t distance = block - reinterpret_cast<uintptr_t>(&g_anchor);
+  const bool is_known = distance == known_distance.load(std::memory_order_relaxed);
+  if (!is_known && may_call() && !kernel::is_readable(block)) return 0;
+  if (load_word(block) != block) return 0;
+  uintptr_t unknown = 0;
+  if (!is_known) known_distance.compare_exchange_strong(unknown, distance, std::memory_order_relaxed);
+  return block;
 }
 
 uint32_t thread_number_in_block() {

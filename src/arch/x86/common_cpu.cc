@@ -149,10 +149,23 @@ bool CommonCpu::ends_all_threads(const RegisterImage& registers) const {
   return runs(registers) && word(registers, layout_.system_call) == exit_group;
 }
 
+bool CommonCpu::is_clone(uint64_t system_call) const { return system_call == (layout_.word_bytes == 8 ? 56 : 120); }
+
+bool CommonCpu::is_clone3(uint64_t system_call) const { return system_call == 435; }
+
+bool CommonCpu::names_tracer(const RegisterImage& registers) const {
+  constexpr uint64_t kSetPtracer = 0x59616d61;
+  const bool is_wide = layout_.word_bytes == 8;
+  const uint64_t operation = word(registers, layout_.general[is_wide ? 7 : 3]);  // rdi, ebx
+  const uint64_t tracer = word(registers, layout_.general[is_wide ? 6 : 1]);     // rsi, ecx
+  return runs(registers) && word(registers, layout_.system_call) == (is_wide ? 157 : 172) &&
+         static_cast<uint32_t>(operation) == kSetPtracer && tracer != 0;
+}
+
 bool CommonCpu::makes_tasks(uint64_t system_call) const {
-  constexpr uint64_t kClone3 = 435;
-  if (layout_.word_bytes == 8) return (system_call >= 56 && system_call <= 58) || system_call == kClone3;
-  return system_call == 2 || system_call == 120 || system_call == 190 || system_call == kClone3;
+  if (is_clone(system_call) || is_clone3(system_call)) return true;
+  if (layout_.word_bytes == 8) return system_call == 57 || system_call == 58;
+  return system_call == 2 || system_call == 190;
 }
 
 bool CommonCpu::is_in_system_call(const RegisterImage& registers) const {

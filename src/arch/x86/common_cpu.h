@@ -50,6 +50,9 @@ class CommonCpu : public Cpu {
 
   bool restart_interrupted_call(RegisterImage& registers) const final;
   bool ends_all_threads(const RegisterImage& registers) const final;
+  bool is_clone(uint64_t system_call) const final;
+  bool is_clone3(uint64_t system_call) const final;
+  bool names_tracer(const RegisterImage& registers) const final;
   bool makes_tasks(uint64_t system_call) const final;
 
   bool is_in_system_call(const RegisterImage& registers) const final;
