@@ -17,7 +17,7 @@ import heaptap_test
 from bad_network import BadNetwork
 from heaptap_test import LONG, heaptap, summary
 from remote_test import TestCase
-from waiting import finished, wait_for
+from waiting import ended, finished, until_it_woke, wait_for
 
 # Pairs, as many as it is told, between two files that are waited for.
 SOURCE = r"""
@@ -98,6 +98,24 @@ class Lost(TestCase):
 
     def test_where_it_waits_for_a_bounded_time(self):
         self.check("wait")
+
+
+class Ends(TestCase):
+    """Of a program whose events are still under way."""
+
+    def test_the_target_waits_at_rest(self):
+        with far.serving(self.address, "-q", "--log-memory", "256K", "--buffer", "256K") as server, \
+                BadNetwork(self.folder / "bad.sock", self.address) as network:
+            host = self.start(self.folder / "bad.sock", "-q", "--no-leak-scan", "--on-overflow", "drop", "-o", self.trace, "--", self.program,
+                              ROUNDS, "1000")
+            wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
+            network.is_pulled = True
+            session = heaptap_test.descendants(server.pid)[0]
+            wait_for("the program ends", lambda: self.program.name not in names_below(server.pid), state=server)
+            # One that is woken again and again never rests.
+            until_it_woke(session, 20)
+            network.is_pulled = False
+            self.assertEqual(ended(host, state=server), 7)
 
 
 class Scans(TestCase):
