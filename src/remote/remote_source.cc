@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/safe_text.h"
+#include "base/signal_names.h"
 #include "process/memory_room.h"
 #include "remote/message_fields.h"
 #include "remote/patience.h"
@@ -64,6 +65,7 @@ collect::RecordingMaker RemoteSource::maker() {
 
 // Nothing goes on yet that would be held up by a connection that is made anew.
 base::Result<> RemoteSource::begin(const RecordOrder& order) {
+  has_program_ = !order.command.empty();
   return ask(Kind::kRecord, encode(order), kLongestSilentWait);
 }
 
@@ -82,6 +84,20 @@ void RemoteSource::take_news() {
     down_since_ = now;
   }
   if (was_over && !all_ended_) end_all(line_.why_over());
+  look_after_end(now);
+}
+
+void RemoteSource::look_after_end(TimePoint now) {
+  constexpr std::chrono::seconds kLongestObedience{1};
+  if (handed_on_at_ && !all_ended_ && !let_go_since_ && now - *handed_on_at_ > kLongestObedience) {
+    handed_on_at_.reset();
+    tell_({LineNews::Kind::kSaid, base::make_error("the program on {} got SIG{}, and goes on; once more lets go of it",
+                                                   line_.name(), base::signal_name(handed_on_))
+                                      .message});
+  }
+  // Who took over what began there doesn't wait for a program that nobody records any more.
+  const bool has_let_go = let_go_since_ && !has_program_ && line_.link().line().confirmed() >= let_go_at_message_;
+  if (has_let_go && streams_.empty()) end_all("");
   // Who wants to go doesn't wait for one that isn't there: that one lets go by itself in the end.
   if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
     end_all(base::make_error("it can't be reached; there all is let go after --orphan-timeout").message);
@@ -370,10 +386,27 @@ void RemoteSource::let_go(collect::RecordedProcess& process) {
   line_.link().line().send({.kind = Kind::kDetach, .number = 0, .fields = std::move(fields)});
 }
 
+// In order behind all else that it is asked for; where it can't be reached now, it isn't waited for.
+bool RemoteSource::hand_on(int signal) {
+  if (!has_program_ || all_ended_ || !line_.link().is_up()) return false;
+  handed_on_ = signal;
+  handed_on_at_ = Clock::now();
+  Fields fields;
+  fields.add(Field::kPid, uint64_t{0});
+  fields.add(Field::kSignal, base::signal_name(signal));
+  line_.link().line().send({.kind = Kind::kKill, .number = 0, .fields = std::move(fields)});
+  return true;
+}
+
 void RemoteSource::accept_no_more() {
   let_go_since_ = Clock::now();
   let_go_patience_.emplace(kPatience, line_.link().line(), *let_go_since_);
   line_.link().line().send({.kind = Kind::kLetGo, .number = 0, .fields = {}});
+  let_go_at_message_ = line_.link().line().sent();
+  if (has_program_) {
+    tell_({LineNews::Kind::kSaid,
+           base::make_error("the program on {} is let go of, and runs on unrecorded", line_.name()).message});
+  }
 }
 
 // On a slow line the end comes behind much else.

@@ -208,7 +208,8 @@ class Session {
 
   [[nodiscard]] collect::SupervisorOptions supervision() const {
     return {.duration = options_.duration,
-            .scan_before_letting_go = !audience_.asks_for_scans && order_.leak_scan && !order_.processes.empty()};
+            .scan_before_letting_go = !audience_.asks_for_scans && order_.leak_scan && !order_.processes.empty(),
+            .stays_with_program = audience_.stays_with_program};
   }
 
   model::ExitStatus tell_end() {
@@ -299,6 +300,7 @@ base::Result<> record_for_host(const RecordOrder& order, uint64_t request, const
   Audience audience = audience_of(host, options);
   audience.began = [&] { answer(host.link().line(), request, {}); };
   const auto recorded = record(order, options, audience);
+  audience.stays_with_program = false;
   if (recorded) return {};
   answer(host.link().line(), request, std::unexpected(recorded.error()));
   return std::unexpected(recorded.error());

@@ -40,7 +40,8 @@ struct Audience {
   std::function<void()> began = [] {};
   // Before a program is started.
   std::function<void(const collect::Program&)> prepare = [](const collect::Program&) {};
-  bool asks_for_scans = true;  // else processes are scanned before they are let go
+  bool stays_with_program = true;  // when all is let go; else that is the end
+  bool asks_for_scans = true;      // else processes are scanned before they are let go
 };
 
 // Until all that is recorded has ended, or was let go. With what the program ended, where one was started.

@@ -298,14 +298,51 @@ class Gone(TestCase):
             wait_for("another host is served", is_served, state=[lambda: tries[-1], server])
             self.assert_same(near, summary(self.trace))
 
-    def test_a_host_that_lets_go(self):
+    def test_a_signal_is_the_programs(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(number), far.serving(self.address, "-q") as server:
+                host = self.start(self.address, "-q", "--force", "-o", self.trace, "--", self.program, "400000000", "5000")
+                self.wait_until_it_records(self.trace, host, server)
+                host.send_signal(number)
+                self.assertEqual(ended(host), 128 + number)
+                wait_for("the session ends", lambda: not heaptap_test.descendants(server.pid), state=server)
+            self.assertEqual(summary(self.trace)["target"]["exit"]["signal"], number)
+            self.trace.unlink()
+
+    def test_what_is_typed_reaches_all_that_a_shell_started(self):
+        words = ["-f", "-o", self.folder / "%p.htap", "--", "/bin/sh", "-c", f"{self.program} 400000000 5000; true"]
         with far.serving(self.address, "-q") as server:
-            host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "400000", "5000")
-            self.wait_until_it_records(self.trace, host, server)
+            host = self.start(self.address, "-q", *words)
+            wait_for("both are recorded", lambda: all(far.is_recorded(pid) for pid in heaptap_test.descendants(server.pid)[1:])
+                     and len(heaptap_test.descendants(server.pid)) == 3, state=[host, server])
             host.send_signal(signal.SIGINT)
-            ended(host)
-            self.assertEqual(server.stdout.readline(), b"done\n")
-        self.assertFalse(summary(self.trace)["capture"]["truncated"])
+            self.assertEqual(ended(host), 128 + signal.SIGINT)
+
+    def letting_go(self, server, *words):
+        """A host that records a program which no signal ends."""
+        host = self.start(self.address, "--force", "-o", self.trace, *words, "--", "env", "--ignore-signal=INT", self.program, "400000", "5000")
+        self.wait_until_it_records(self.trace, host, server)
+        return host
+
+    def is_let_go(self, host, server, so_far=b""):
+        self.read_errors(host, b"runs on unrecorded", so_far)
+        self.assertEqual(ended(host), 0)
+        self.assertEqual(server.stdout.readline(), b"done\n")
+        report = summary(self.trace)
+        self.assertFalse(report["capture"]["truncated"])
+        self.assertTrue(report["leaks"]["scanned"], report["notes"])
+
+    def test_the_second_signal_lets_go_of_it(self):
+        with far.serving(self.address, "-q") as server:
+            host = self.letting_go(server)
+            host.send_signal(signal.SIGINT)
+            said = self.read_errors(host, b"once more")
+            host.send_signal(signal.SIGINT)
+            self.is_let_go(host, server, said)
+
+    def test_a_duration_lets_go_of_it(self):
+        with far.serving(self.address, "-q") as server:
+            self.is_let_go(self.letting_go(server, "--duration", "2s"), server)
 
     def test_a_target_side_that_is_killed(self):
         with far.serving(self.address, "-q") as server:
