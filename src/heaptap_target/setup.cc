@@ -70,6 +70,7 @@ remote::TargetOptions target_options(const Options& options) {
                                .gives_memory = !options.no_scan_data,
                                .log_memory_bytes = options.log_memory_bytes};
   if (options.orphan_timeout) target.orphan_timeout = *options.orphan_timeout;
+  target.exit_wait = options.exit_wait;
   target.duration = options.duration;
   target.compression = options.compression;
   target.gives_files = !options.no_fetch;

@@ -145,10 +145,10 @@ void ForwardedRecording::take_what_is_there() {
 }
 
 // The program goes on meanwhile, as far as the line has room and so much is little memory.
-base::Result<> ForwardedRecording::ask_what_is_alive() {
+base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
   constexpr size_t kMaxEvents = size_t{1} << 17;  // 4 MiB
   behind_question_.emplace();
-  auto live = outlet_.live_blocks(number_, event_count_, [this] {
+  auto live = outlet_.live_blocks(number_, event_count_, exit_wait, [this] {
     if (behind_question_->size() < kMaxEvents) (void)poll();
   });
   const std::vector<wire::RawEvent> behind = *std::exchange(behind_question_, std::nullopt);
@@ -162,7 +162,7 @@ base::Result<> ForwardedRecording::ask_what_is_alive() {
 // here, so that the program is stopped no longer than on one machine, however far the host is.
 base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& access,
                                                   const std::optional<wire::ExitNotice>& ending) {
-  HEAPTAP_TRY(ask_what_is_alive());
+  HEAPTAP_TRY(ask_what_is_alive(ending ? std::optional(forwarding_.exit_wait) : std::nullopt));
   take_what_is_there();  // so that little is left to be done while it is stopped
   const bool saw_all = log_->lost_events() == 0 && log_->stream().state().gaps == 0;
   const collect::ScanTarget target{.access = access,

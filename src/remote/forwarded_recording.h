@@ -2,6 +2,7 @@
 // until the host has it. Where the line has no room, the events stay in the log; when that is full, the program waits or events are
 // dropped, as it was asked for.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ namespace heaptap::remote {
 struct ForwardingOptions {
   bool gives_memory = true;  // what a leak scan needs of the process's memory may go to the host
   Compression compression = Compression::kAuto;
+  std::chrono::nanoseconds exit_wait = std::chrono::seconds(10);  // a process waits with its end for the host, at most
   collect::FramePacker* packer = nullptr;  // outlives the recording; null: there is no compression
 };
 
@@ -75,7 +77,7 @@ class ForwardedRecording : public collect::Recording {
   void send(control::Kind kind, control::Fields fields);
   void tell_figures();
   static base::Result<> no_memory();
-  base::Result<> ask_what_is_alive();
+  base::Result<> ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait);
   base::Result<> look_at_memory(const collect::ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   void send_answer(std::span<const uint8_t> bytes, control::Fields* end);
 

@@ -60,6 +60,7 @@ class HostLine final : public Outlet {
   [[nodiscard]] size_t waiting_bytes() const override { return link_.line().kept_bytes(); }
   // The host tells, or while nobody has anything of it yet, what waits here.
   base::Result<collect::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
+                                                std::optional<std::chrono::nanoseconds> exit_wait,
                                                 const std::function<void()>& meanwhile) override;
   // Is told at once who was sent away.
   void set_teller(std::function<void(const LineNews&)> teller) { teller_ = std::move(teller); }
@@ -90,6 +91,7 @@ class HostLine final : public Outlet {
   bool turn_away(const Greeting& greeting, TimePoint now);
   void refuse(std::string_view why, TimePoint now);
   bool keep(control::Message message);
+  void tell_of_wait(std::chrono::nanoseconds exit_wait);
 
   std::unique_ptr<ConnectionSource> connections_;
   const size_t most_kept_bytes_;
@@ -108,6 +110,7 @@ class HostLine final : public Outlet {
   std::deque<control::Message> kept_;  // came while another one was awaited
   size_t kept_bytes_ = 0;              // of these
   uint64_t questions_ = 0;             // about what is alive, so far
+  bool was_late_ = false;              // with the last of them for which a process waited with its end
   PatienceLimits patience_{.silence = std::chrono::seconds(20), .in_all = std::chrono::minutes(5)};
   Refusals refusals_;
   std::function<void(const LineNews&)> teller_ = [](const LineNews&) {};

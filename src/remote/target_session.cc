@@ -226,9 +226,11 @@ class Session {
   }
 
   ForwardingOptions forwarding() {
-    return {.gives_memory = options_.gives_memory,
-            .compression = options_.compression.value_or(order_.compression),
-            .packer = &packer_};
+    ForwardingOptions forwarding{.gives_memory = options_.gives_memory,
+                                 .compression = options_.compression.value_or(order_.compression),
+                                 .packer = &packer_};
+    if (options_.exit_wait) forwarding.exit_wait = *options_.exit_wait;
+    return forwarding;
   }
 
   const RecordOrder& order_;
@@ -298,9 +300,9 @@ base::Result<> record_for_host(const RecordOrder& order, uint64_t request, const
                                HostLine& host) {
   host.files().begin(order.fetches, options.gives_files);
   Audience audience = audience_of(host, options);
+  audience.stays_with_program = false;
   audience.began = [&] { answer(host.link().line(), request, {}); };
   const auto recorded = record(order, options, audience);
-  audience.stays_with_program = false;
   if (recorded) return {};
   answer(host.link().line(), request, std::unexpected(recorded.error()));
   return std::unexpected(recorded.error());

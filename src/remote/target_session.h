@@ -27,8 +27,9 @@ struct TargetOptions {
   std::optional<Compression> compression = {};  // whatever the host says
   uint64_t log_memory_bytes = 0;                // of each process, where the host doesn't say; 0: by default
   std::chrono::nanoseconds orphan_timeout = std::chrono::seconds(60);  // without a host, all is let go then
-  bool gives_files = true;                                // that recorded processes have mapped, to a host that asks
-  std::optional<std::chrono::nanoseconds> duration = {};  // then all is let go
+  std::optional<std::chrono::nanoseconds> exit_wait = {};  // a process waits with its end for the host, at most
+  bool gives_files = true;                                 // that recorded processes have mapped, to a host that asks
+  std::optional<std::chrono::nanoseconds> duration = {};   // then all is let go
   OrderPolicy policy = {};
 };
 

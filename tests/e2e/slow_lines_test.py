@@ -17,7 +17,7 @@ import heaptap_test
 from bad_network import BadNetwork
 from heaptap_test import LONG, heaptap, summary
 from remote_test import TestCase
-from waiting import ended, finished, until_it_woke, wait_for
+from waiting import ended, finished, read_until, until_it_woke, wait_for
 
 # Pairs, as many as it is told, between two files that are waited for.
 SOURCE = r"""
@@ -116,6 +116,19 @@ class Ends(TestCase):
             until_it_woke(session, 20)
             network.is_pulled = False
             self.assertEqual(ended(host, state=server), 7)
+
+
+    def test_the_program_does_not_wait_for_long(self):
+        words = ["--log-memory", "256K", "--buffer", "256K", "--exit-wait", "300ms"]
+        with far.serving(self.address, *words) as server, BadNetwork(self.folder / "bad.sock", self.address) as network:
+            host = self.start(self.folder / "bad.sock", "-q", "--on-overflow", "drop", "-o", self.trace, "--", self.program, ROUNDS, "1000")
+            wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
+            network.is_pulled = True
+            wait_for("the program ends", lambda: self.program.name not in names_below(server.pid), state=server)
+            read_until(server.stderr.fileno(), "what it waits for", lambda text: b"a process that ends waits for the line" in text)
+            network.is_pulled = False
+            self.assertEqual(ended(host, state=server), 7)
+        self.assertTrue([note for note in heaptap_test.notes_of(summary(self.trace)) if "--exit-wait" in note])
 
 
 class Scans(TestCase):
