@@ -193,6 +193,7 @@ void HostLine::hear_candidate(TimePoint now) {
   if (candidate_.is_refused()) return;
   if (candidate_.has_connection()) return judge_candidate(now);
   if (!peer.empty() && !candidate_.line().is_sound()) refusals_.add(peer, {candidate_.why_down()}, now);
+  if (!peer.empty()) connections_->note_failure(candidate_.why_down(), now);
 }
 
 void HostLine::judge_candidate(TimePoint now) {
