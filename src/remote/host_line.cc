@@ -184,6 +184,7 @@ void HostLine::take_candidate(TimePoint now) {
   auto connection = connections_->next(!link_.has_connection(), now);
   if (!connection) return;
   candidate_.take(*std::move(connection), false, now);
+  had_candidate_ = true;
   candidate_since_ = now;
 }
 
@@ -192,8 +193,8 @@ void HostLine::hear_candidate(TimePoint now) {
   candidate_.proceed(now);
   if (candidate_.is_refused()) return;
   if (candidate_.has_connection()) return judge_candidate(now);
-  if (!peer.empty() && !candidate_.line().is_sound()) refusals_.add(peer, {candidate_.why_down()}, now);
   if (!peer.empty()) connections_->note_failure(candidate_.why_down(), now);
+  if (!peer.empty() && !candidate_.line().is_sound()) refusals_.add(peer, {candidate_.why_down()}, now);
 }
 
 void HostLine::judge_candidate(TimePoint now) {
@@ -203,13 +204,7 @@ void HostLine::judge_candidate(TimePoint now) {
     refusals_.add(candidate_.peer(), base::make_error("it didn't greet in time"), now);
     return candidate_.drop("");
   }
-  if (greeting->major != control::kMajorVersion) {
-    return refuse(base::make_error("heaptap-target speaks version {} of the protocol, heaptap version {}: take "
-                                   "both from the same release",
-                                   control::kMajorVersion, greeting->major)
-                      .message,
-                  now);
-  }
+  if (const std::string why = why_not_spoken_with(*greeting); !why.empty()) return refuse(why, now);
   if (turn_away(*greeting, now)) return;
   // Who took it over before, and got nothing of it, isn't to come back.
   if (!has_session() || greeting->session.empty()) {
@@ -236,7 +231,7 @@ bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
     refuse("the recording that was under way there is over", now);
   } else if (!has_session()) {
     if (!greeting.takes_over) return false;
-    refuse("nothing is recorded there yet: `heaptap run -H` begins it", now);
+    refuse(why_nothing_to_take_over(), now);
   } else if (!is_own_session_ || link_.is_up() || !link_.line().keeps_all()) {
     refuse("it records for another host already", now);
   } else {

@@ -46,6 +46,8 @@ class HostLine final : public Outlet {
   // A host is there, or was.
   [[nodiscard]] bool has_met_host() const { return has_met_host_; }
 
+  // Somebody came, and isn't there any more.
+  [[nodiscard]] bool has_lost_candidate() const { return had_candidate_ && !candidate_.has_connection(); }
   // A host began a session, or none did yet.
   [[nodiscard]] bool has_session() const { return !link_.line().session().empty(); }
   void end_session();
@@ -100,6 +102,7 @@ class HostLine final : public Outlet {
   RowStore rows_;
   Link candidate_{0};  // one that hasn't said yet whose host it is
   TimePoint candidate_since_;
+  bool had_candidate_ = false;
   std::optional<TimePoint> alone_since_;
   bool is_own_session_ = false;
   bool has_met_host_ = false;

@@ -476,6 +476,14 @@ class Several(TestCase):
             finished(host)
             self.assertIsNone(program.poll())
         self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{program.pid}/status").read_text())
+    def test_hosts_that_are_refused_leave_room_for_others(self):
+        near = self.local("3000")
+        with far.serving(self.address, "-q"):
+            for _ in range(17):
+                done = heaptap("connect", self.address, cwd=self.folder)
+                self.assertIn(b"nothing is recorded there yet", done.stderr)
+            self.assert_same(near, self.record(self.address, "--", self.program, "3000"))
+
         self.assertGreater(summary(self.trace)["totals"]["allocations"], 0)
 
 
