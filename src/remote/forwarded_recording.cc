@@ -70,6 +70,8 @@ ForwardedRecording::ForwardedRecording(Outlet& outlet, uint64_t number, std::uni
   log_->stream().reader().set_most_kept(kMaxKeptBytes);
   Fields fields;
   fields.add(Field::kCapture, start_of(capture_));
+  const auto kept_ns = static_cast<uint64_t>(forwarding_.orphan_timeout.count());
+  if (kept_ns > 0) fields.add(Field::kTimeNs, kept_ns);
   send(Kind::kRecording, std::move(fields));
 }
 
@@ -286,6 +288,8 @@ void ForwardedRecording::tell_figures() {
 
 // While the line has room, poll() takes what is there.
 bool ForwardedRecording::can_finish() {
+  // From here on it is the line that takes its time.
+  if (!left_at_ns_) left_at_ns_ = log_->stream().now_ns();
   return outlet_.is_given_up() || (outlet_.has_room() && log_->stream().state().is_empty);
 }
 
@@ -293,6 +297,7 @@ base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
   if (!outlet_.is_given_up()) take_all();
   seen_.calls = event_count_ > 0;
   log_->fill_end(capture_, exit, seen_);
+  if (left_at_ns_) capture_.duration_ns = std::min(capture_.duration_ns, *left_at_ns_);
   capture_.event_count = event_count_;
   capture_.gaps = log_->stream().state().gaps;
   log_->note_unseen(capture_, seen_);

@@ -23,6 +23,7 @@ namespace heaptap::remote {
 struct ForwardingOptions {
   bool gives_memory = true;  // what a leak scan needs of the process's memory may go to the host
   Compression compression = Compression::kAuto;
+  std::chrono::nanoseconds orphan_timeout{};  // so long it is kept for a host that is gone; 0: nobody waits
   std::chrono::nanoseconds exit_wait = std::chrono::seconds(10);  // a process waits with its end for the host, at most
   collect::FramePacker* packer = nullptr;  // outlives the recording; null: there is no compression
 };
@@ -94,7 +95,8 @@ class ForwardedRecording : public collect::Recording {
   RowSupply rows_;
   uint64_t event_count_ = 0;
   uint64_t module_count_ = 0;
-  uint64_t told_ns_ = 0;  // when the host was told how far it is
+  std::optional<uint64_t> left_at_ns_;  // as the stream counts: the process was gone
+  uint64_t told_ns_ = 0;                // when the host was told how far it is
   collect::MappedRanges mapped_;
   // While a scan is being made: what is alive; and while the host is asked for it, what came out of the log behind the question.
   std::optional<collect::LiveBlocks> live_;

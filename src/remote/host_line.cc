@@ -233,7 +233,10 @@ bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
     if (!greeting.takes_over) return false;
     refuse(why_nothing_to_take_over(), now);
   } else if (!is_own_session_ || link_.is_up() || !link_.line().keeps_all()) {
-    refuse("it records for another host already", now);
+    refuse(link_.is_up()
+               ? "it records for another host already"
+               : "it keeps the recording for another host, which has a part of it, and whose connection is lost",
+           now);
   } else {
     if (greeting.takes_over) return false;
     refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);

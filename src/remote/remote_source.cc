@@ -3,11 +3,13 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <utility>
 
 #include "base/safe_text.h"
 #include "base/signal_names.h"
+#include "base/units.h"
 #include "process/memory_room.h"
 #include "remote/message_fields.h"
 #include "remote/patience.h"
@@ -30,6 +32,7 @@ constexpr std::chrono::seconds kLongestBreak{3};  // of the connection, where so
 constexpr size_t kMaxAtOnce = 1000;
 constexpr size_t kMaxInAll = 100'000;
 constexpr size_t kMaxNameBytes = 256;
+constexpr uint64_t kMaxKeptNs = uint64_t{1} << 60;
 constexpr uint64_t kMaxResolutionNs = 1'000'000'000;
 
 // For a terminal: the other machine says it.
@@ -95,6 +98,7 @@ void RemoteSource::look_after_end(TimePoint now) {
                                                    line_.name(), base::signal_name(handed_on_))
                                       .message});
   }
+  look_after_break(now);
   // Who took over what began there doesn't wait for a program that nobody records any more.
   const bool has_let_go = let_go_since_ && !has_program_ && line_.link().line().confirmed() >= let_go_at_message_;
   if (has_let_go && streams_.empty()) end_all("");
@@ -102,6 +106,24 @@ void RemoteSource::look_after_end(TimePoint now) {
   if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
     end_all(base::make_error("it can't be reached; there all is let go after --orphan-timeout").message);
   }
+}
+
+// It is said again what isn't there; and it is over when the other side has let go for sure, by clocks that may differ.
+void RemoteSource::look_after_break(TimePoint now) {
+  constexpr std::chrono::minutes kRest{1};
+  if (!down_since_ || all_ended_ || let_go_since_) return;
+  const auto down = now - *down_since_;
+  const std::string time = base::format_duration(static_cast<uint64_t>(std::chrono::nanoseconds(down).count()));
+  if (kept_there_ && down > 2 * *kept_there_ + base::intervals().silence) {
+    return end_all(
+        base::make_error("it couldn't be reached for {}; there all is let go by now (--orphan-timeout)", time).message);
+  }
+  if (now - std::max(told_of_break_at_, *down_since_) < kRest) return;
+  told_of_break_at_ = now;
+  tell_({LineNews::Kind::kSaid,
+         base::make_error("{} can't be reached for {} now ({}); it is tried again, Ctrl-C ends the recording here",
+                          line_.name(), time, line_.link().why_down())
+             .message});
 }
 
 base::Result<> RemoteSource::ask(Kind request, Fields fields) { return ask(request, std::move(fields), kLongestBreak); }
@@ -244,6 +266,8 @@ void RemoteSource::begin_recording(const Message& message) {
     return;
   }
   ++recordings_;
+  const uint64_t kept_ns = message.fields.number_or_0(Field::kTimeNs);
+  if (kept_ns > 0 && kept_ns < kMaxKeptNs) kept_there_ = std::chrono::nanoseconds(kept_ns);
   capture.suppressions = processes_->options().suppressions;
   ended_.erase(pid);
   if (processes_->begin(capture, false) != nullptr) {

@@ -69,6 +69,7 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   base::Result<> take_scan(RemoteRecording& recording, uint64_t stream, const control::Fields& fields);
   void end_all(const std::string& why);
   void look_after_end(TimePoint now);
+  void look_after_break(TimePoint now);
   [[nodiscard]] RemoteRecording* find(uint64_t stream);
 
   TargetLine& line_;
@@ -85,6 +86,8 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   std::map<uint64_t, std::optional<base::Result<>>> asked_;  // and the answer, once it is there
   size_t recordings_ = 0;                                    // that ever began
   std::optional<TimePoint> down_since_;                      // no connection
+  TimePoint told_of_break_at_;                               // last
+  std::optional<std::chrono::nanoseconds> kept_there_;       // so long the recording waits for this host
   bool has_program_ = false;                                 // one that was started there
   int handed_on_ = 0;                                        // the signal that it got
   std::optional<TimePoint> handed_on_at_;                    // and its end isn't known, nor that told

@@ -232,6 +232,7 @@ class Session {
     if (options_.exit_wait) forwarding.exit_wait = *options_.exit_wait;
     return forwarding;
   }
+                                 .orphan_timeout = options_.orphan_timeout,
 
   const RecordOrder& order_;
   const TargetOptions& options_;

@@ -354,6 +354,17 @@ class Gone(TestCase):
             finished(host)
         self.assertFalse(summary(self.trace)["capture"]["complete"])
 
+    def test_a_target_side_that_never_comes_back(self):
+        with far.serving(self.address, "-q", "--orphan-timeout", "200ms") as server:
+            host = self.start(self.address, "-o", self.trace, "--", self.program, "4000000", "3000", env=SOON)
+            self.wait_until_it_records(self.trace, host, server)
+            server.kill()
+            said = finished(host)[1].decode()
+        self.assertEqual(host.returncode, 125, said)
+        self.assertIn("there all is let go by now", said)
+        self.assertRegex(said, r"\(pid \d+\) was out of reach after [1-9]")
+        self.assertNotIn("damaged", said)
+
     def test_a_served_program_ends_with_the_word_of_its_server(self):
         with far.serving(self.address, "-q") as server:
             server.send_signal(signal.SIGTERM)
@@ -465,6 +476,14 @@ class Several(TestCase):
         self.assert_same(near, summary(self.trace))
         self.assertFalse(summary(self.folder / "other.htap")["capture"]["complete"])
 
+    def test_hosts_that_are_refused_leave_room_for_others(self):
+        near = self.local("3000")
+        with far.serving(self.address, "-q"):
+            for _ in range(17):
+                done = heaptap("connect", self.address, cwd=self.folder)
+                self.assertIn(b"nothing is recorded there yet", done.stderr)
+            self.assert_same(near, self.record(self.address, "--", self.program, "3000"))
+
     def test_ended_by_a_signal(self):
         """All is let go of, and the hosts have what was recorded up to there."""
         program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
@@ -476,14 +495,6 @@ class Several(TestCase):
             finished(host)
             self.assertIsNone(program.poll())
         self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{program.pid}/status").read_text())
-    def test_hosts_that_are_refused_leave_room_for_others(self):
-        near = self.local("3000")
-        with far.serving(self.address, "-q"):
-            for _ in range(17):
-                done = heaptap("connect", self.address, cwd=self.folder)
-                self.assertIn(b"nothing is recorded there yet", done.stderr)
-            self.assert_same(near, self.record(self.address, "--", self.program, "3000"))
-
         self.assertGreater(summary(self.trace)["totals"]["allocations"], 0)
 
 

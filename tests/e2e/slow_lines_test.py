@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -106,17 +107,20 @@ class Ends(TestCase):
     def test_the_target_waits_at_rest(self):
         with far.serving(self.address, "-q", "--log-memory", "256K", "--buffer", "256K") as server, \
                 BadNetwork(self.folder / "bad.sock", self.address) as network:
+            began = time.monotonic()
             host = self.start(self.folder / "bad.sock", "-q", "--no-leak-scan", "--on-overflow", "drop", "-o", self.trace, "--", self.program,
                               ROUNDS, "1000")
             wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
             network.is_pulled = True
             session = heaptap_test.descendants(server.pid)[0]
             wait_for("the program ends", lambda: self.program.name not in names_below(server.pid), state=server)
+            took_s = time.monotonic() - began
             # One that is woken again and again never rests.
             until_it_woke(session, 20)
+            wait_for("a while", lambda: time.monotonic() - began > took_s + 1)
             network.is_pulled = False
             self.assertEqual(ended(host, state=server), 7)
-
+        self.assertLess(summary(self.trace)["capture"]["duration_ns"] / 1e9, took_s)
 
     def test_the_program_does_not_wait_for_long(self):
         words = ["--log-memory", "256K", "--buffer", "256K", "--exit-wait", "300ms"]
