@@ -99,11 +99,9 @@ std::string line_text(const remote::LineNews& news, const std::string& host) {
 }  // namespace
 
 base::Result<> check_remote(const RunOptions& options) {
-  if (options.report_signal != 0) {
-    return fail_as(
-        ErrorKind::kUsage,
-        "--report-signal is counted in the target's log, which is on another machine; leave it out, and send "
-        "SIGUSR1 to heaptap");
+  if (options.report_signal != 0 && options.machine.takes_over) {
+    return fail_as(ErrorKind::kUsage,
+                   "--report-signal is for what is begun from here; leave it out, and send SIGUSR1 to heaptap");
   }
   if (!options.aggregate) return {};
   return fail_as(ErrorKind::kUsage,

@@ -54,11 +54,25 @@ void HostService::serve() {
     }
     if (!host_.is_given_up()) answer(*request);
   }
+  look_for_reports();
   const bool is_alone_for_good =
       host_.alone_since() && (host_.is_cut_off() || now - *host_.alone_since() > orphan_timeout_);
   if (is_alone_for_good) {
     host_.give_up();
     wants_end_ = true;
+  }
+}
+
+// Counted in the log, as collect/report_requests.h has it on one machine; whoever writes reports is where the trace is.
+void HostService::look_for_reports() {
+  if (processes_.options().log.report_signal == 0 || host_.is_given_up()) return;
+  for (collect::RecordedProcess& process : processes_.all()) {
+    const uint32_t counted = process.recording->log()->header().report_requests.load(std::memory_order_relaxed);
+    if (std::exchange(process.report_requests_seen, counted) == counted) continue;
+    Fields fields;
+    fields.add(Field::kPid, static_cast<uint64_t>(process.pid));
+    fields.add(Field::kReason, uint64_t{1});
+    host_.send({.kind = Kind::kFiguresNow, .number = 0, .fields = std::move(fields)});
   }
 }
 

@@ -24,6 +24,8 @@ class HostService : public collect::RecordingService {
 
  private:
   void answer(const control::Message& request);
+  // Signals to processes that ask for reports are handed on.
+  void look_for_reports();
   // A host that asks, and asks, and doesn't take the answers.
   [[nodiscard]] bool is_deaf();
   base::Result<> perform(const control::Message& request);

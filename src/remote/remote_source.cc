@@ -246,9 +246,20 @@ void RemoteSource::take(const Message& message) {
     case Kind::kAllEnded:
       program_exit_ = exit_in(message.fields);
       return end_all("");
+    case Kind::kFiguresNow:
+      if (message.fields.number_or_0(Field::kReason) != 0) return want_report(message.fields);
+      return take_of_stream(message, stream);
     default:
       return take_of_stream(message, stream);
   }
+}
+
+// A signal to the process asks for it; where this side didn't say which, it asks for nothing.
+void RemoteSource::want_report(const Fields& fields) {
+  const auto pid = fields.number(Field::kPid);
+  if (!pid || *pid > INT_MAX || processes_->options().log.report_signal == 0) return;
+  collect::RecordedProcess* const process = processes_->find(static_cast<pid_t>(*pid));
+  if (process != nullptr) process->is_report_wanted = true;
 }
 
 void RemoteSource::begin_recording(const Message& message) {

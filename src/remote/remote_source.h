@@ -63,6 +63,7 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   void take_of_stream(const control::Message& message, uint64_t stream);
   void look_for_files(uint64_t stream, bool all);
   void ask_for_files();
+  void want_report(const control::Fields& fields);
   void want_rows(const control::Fields& fields);
   void send_rows(const FoundRows& found);
   void send_blocks(uint64_t stream, uint64_t question, const collect::LiveBlocks& live);

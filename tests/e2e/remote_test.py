@@ -407,9 +407,8 @@ class Refused(TestCase):
                 done = heaptap("run", "-H", self.address, "-o", self.folder / "none.htap", "--", *words, cwd=self.folder)
                 self.assertEqual(done.status, status, str(done))
                 self.assertIn(words[0].encode(), done.stderr)
-            for option in ("--aggregate", "--report-signal=USR2"):
-                done = heaptap("run", "-H", self.address, option, "--", "/bin/true", cwd=self.folder)
-                self.assertEqual(done.status, 2, str(done))
+            done = heaptap("run", "-H", self.address, "--aggregate", "--", "/bin/true", cwd=self.folder)
+            self.assertEqual(done.status, 2, str(done))
 
     def test_a_second_host_where_one_recording_is_made(self):
         with far.serving(self.address, "-q", "--once") as server:
@@ -507,6 +506,16 @@ class Steered(TestCase):
         self.start(self.address, "-q", "-o", self.trace, *words, "--", self.program, "100000000", "1000")
         wait_for("it runs", lambda: self.pids_there(server), state=server)
         return self.pids_there(server)[0]
+
+    def test_a_report_by_a_signal_to_the_program(self):
+        for via in ("agent", *(["ptrace"] if heaptap_test.has_tracer() else [])):
+            with self.subTest(via), contextlib.ExitStack() as stack:
+                pid = self.recorded(stack, "--force", "--via", via, "--report-signal", "USR2")
+                wait_for("it is recorded", lambda: self.trace.exists() and self.trace.stat().st_size > 4096, state=pid)
+                os.kill(pid, signal.SIGUSR2)
+                report = wait_for("a report", lambda: list(self.folder.glob(f"*.{pid}.1.*")) or list(self.folder.glob(f"*{pid}*1*")), state=pid)
+                self.assertTrue(report)
+                os.kill(pid, signal.SIGKILL)
 
     def pids_there(self, server):
         return [pid for pid in heaptap_test.descendants(server.pid)
