@@ -62,8 +62,8 @@ void Connector::note_failure(const std::string& why, TimePoint now) {
   std::string text = why.starts_with(kSays) ? why : peer + ": " + why;
   if (text == told_ && now - told_at_ < kRest) return;
   told_at_ = now;
-  told_ = text;
-  news_.push_back({LineNews::Kind::kSaid, std::move(text) + "; it is tried again"});
+  told_ = std::move(text);
+  news_.push_back({LineNews::Kind::kSaid, base::make_error("{}; it is tried again", told_).message});
 }
 
 }  // namespace heaptap::remote

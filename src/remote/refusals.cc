@@ -22,6 +22,8 @@ std::string why_not_spoken_with(const Greeting& greeting) {
       .message;
 }
 
-std::string why_nothing_to_take_over() { return "nothing is recorded there yet: `heaptap run -H` begins it"; }
+std::string why_nothing_to_take_over() {
+  return base::make_error("nothing is recorded there yet: `heaptap run -H` begins it").message;
+}
 
 }  // namespace heaptap::remote
