@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "report/text_parts.h"
+
 namespace heaptap::analysis {
 namespace {
 
@@ -44,7 +46,9 @@ std::vector<Gap> gaps_of(const report::Report& report) {
     if (is_so) gaps.push_back(gap);
   };
   add(capture.lost_events != 0, Gap::kLostEvents);
-  add((capture.gaps & model::kGapDamagedLog) != 0, Gap::kDamagedLog);
+  // What didn't come over a line is missing as from a damaged log, and is none.
+  const bool is_damaged = (capture.gaps & model::kGapDamagedLog) != 0;
+  add(is_damaged, report::lost_sight_of(capture) ? Gap::kCutOff : Gap::kDamagedLog);
   add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);
   add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
   add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0, Gap::kMissedReleases);

@@ -90,6 +90,7 @@ std::string line_text(const remote::LineNews& news, const std::string& host) {
     case NewsKind::kOver:
       return fmt::format("{}: {}", host, news.text);
     case NewsKind::kNotRecorded:
+    case NewsKind::kSaid:
       break;
   }
   return news.text;
@@ -98,11 +99,9 @@ std::string line_text(const remote::LineNews& news, const std::string& host) {
 }  // namespace
 
 base::Result<> check_remote(const RunOptions& options) {
-  if (options.report_signal != 0) {
-    return fail_as(
-        ErrorKind::kUsage,
-        "--report-signal is counted in the target's log, which is on another machine; leave it out, and send "
-        "SIGUSR1 to heaptap");
+  if (options.report_signal != 0 && options.machine.takes_over) {
+    return fail_as(ErrorKind::kUsage,
+                   "--report-signal is for what is begun from here; leave it out, and send SIGUSR1 to heaptap");
   }
   if (!options.aggregate) return {};
   return fail_as(ErrorKind::kUsage,
@@ -130,8 +129,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, collect::
   source.serve(processes);
   collect::ControlService service(processes, source);
   collect::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
-                                  .scan_before_letting_go = options.leak_scan && !line->is_file() &&
-                                                            (options.machine.takes_over || !options.processes.empty()),
+                                  .scan_before_letting_go = options.leak_scan && !line->is_file(),
                                   .mark_every = options.mark_every_ns.transform(nanoseconds),
                                   .report_writer = &reports},
                                  processes, source, service);

@@ -187,9 +187,12 @@ base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
 
 bool AgentSource::has_left(const RecordedProcess& process) {
   if (let_go_.contains(process.pid)) return true;
-  if (processes_.program().is(process.pid)) return processes_.program().ended;
   const auto watch = watches_.find(process.pid);
-  return watch == watches_.end() || watch->second.has_ended();
+  const bool is_program = processes_.program().is(process.pid);
+  const bool has_ended = is_program ? processes_.program().ended : watch == watches_.end() || watch->second.has_ended();
+  // Its recording may go on for long, where a line is behind; nobody is to be woken for the end meanwhile.
+  if (has_ended && watch != watches_.end()) watches_.erase(watch);
+  return has_ended;
 }
 
 void AgentSource::let_go(RecordedProcess& process) {

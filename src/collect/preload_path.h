@@ -1,7 +1,7 @@
 // A path by which the loader finds the agent. LD_PRELOAD is a list, divided at blanks and colons, in which $ begins a name: where
 // heaptap lives in a directory with one of these, this is a link in a directory of its own, which goes with this object. So it is
 // with an agent that is a process's open file (/proc/PID/fd/N): reports know the agent by its name. Who isn't that process's user
-// can't open such a file: for him there is a copy.
+// can't open such a file: for him there is a copy. So there is of an agent on a file system from which nothing is executed.
 #pragma once
 #include <string>
 

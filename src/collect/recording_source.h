@@ -35,6 +35,8 @@ class RecordingSource {
   virtual void serve_programs(ReportRequests& /*reports*/) {}
   // Lets one go on unrecorded: soon it has left.
   virtual void let_go(RecordedProcess& process) = 0;
+  // A signal that asks for the end, for a program that was started elsewhere: true where it gets it, and recording goes on.
+  virtual bool hand_on(int /*signal*/) { return false; }
   // From now on no recording begins, and a tracer detaches from all that it traces.
   virtual void accept_no_more() = 0;
   // Behind that: the last of those that were let go of is under way, and takes its time.

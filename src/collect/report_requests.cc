@@ -14,8 +14,9 @@ ReportRequests::ReportRequests(RecordedProcesses& processes, ReportWriter* write
 // The process counts its signals in the log: whatever it makes of the number, another one is a request. Where none was agreed upon
 // it asks for nothing.
 bool ReportRequests::is_wanted(RecordedProcess& process) const {
-  if (processes_.options().log.report_signal == 0) return process.is_report_wanted;
-  const uint32_t counted = process.recording->log()->header().report_requests.load(std::memory_order_relaxed);
+  const log::LogMemory* const log = process.recording->log();  // none: the other machine tells what is in it
+  if (log == nullptr || processes_.options().log.report_signal == 0) return process.is_report_wanted;
+  const uint32_t counted = log->header().report_requests.load(std::memory_order_relaxed);
   if (std::exchange(process.report_requests_seen, counted) != counted) process.is_report_wanted = true;
   return process.is_report_wanted;
 }

@@ -10,6 +10,7 @@ namespace {
 
 std::atomic<pid_t> g_forward_to{0};
 std::atomic<int> g_requests{0};
+std::atomic<int> g_last_request{0};
 std::atomic<int> g_requests_by_processes{0};
 std::atomic<int> g_report_requests{0};
 struct sigaction g_report_action{};  // what heaptap was started with
@@ -24,6 +25,7 @@ void take_signal(int number, siginfo_t* facts, void* /*context*/) {
     kill(program, number);
   } else {
     if (facts->si_code != SI_KERNEL) g_requests_by_processes.fetch_add(1, std::memory_order_relaxed);
+    g_last_request.store(number, std::memory_order_relaxed);
     g_requests.fetch_add(1, std::memory_order_relaxed);
   }
 }
@@ -96,6 +98,8 @@ void ignore_all() {
 }
 
 int requests_by_processes() { return g_requests_by_processes.load(std::memory_order_relaxed); }
+
+int last_request() { return g_last_request.load(std::memory_order_relaxed); }
 
 int requests() { return g_requests.load(std::memory_order_relaxed); }
 

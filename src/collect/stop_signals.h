@@ -14,6 +14,9 @@ void ignore_all();
 // How often somebody asked for the end.
 int requests();
 
+// The signal that asked last; 0: none did.
+int last_request();
+
 // How often of these by another process, not by the terminal, which reaches all processes that belong to it.
 int requests_by_processes();
 

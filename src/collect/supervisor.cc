@@ -58,6 +58,7 @@ void Supervisor::watch(std::optional<Launched> launched) {
     reports_.serve();
     service_.serve();
     look_after_program();
+    hand_on_signal();
     end_those_that_left();
     if (is_time_to_let_go()) let_all_go();
   }
@@ -65,7 +66,8 @@ void Supervisor::watch(std::optional<Launched> launched) {
 }
 
 bool Supervisor::is_over() const {
-  return !processes_.program().runs() && processes_.empty() && !source_.expects_more();
+  const bool is_awaited = processes_.program().runs() && (options_.stays_with_program || !let_go_since_);
+  return !is_awaited && processes_.empty() && !source_.expects_more();
 }
 
 void Supervisor::wait_for_news() {
@@ -116,10 +118,18 @@ void Supervisor::look_after_program() {
   if (!processes_.knows(program.process)) (void)processes_.begin({.process = program.process});
 }
 
+int Supervisor::requests() const { return stop_signals::requests() - handed_on_; }
+
+// The first one is the program's, wherever that runs: on this machine it has it from the terminal, or by stop_signals.
+void Supervisor::hand_on_signal() {
+  if (handed_on_ > 0 || let_go_since_ || stop_signals::requests() == 0) return;
+  if (source_.hand_on(stop_signals::last_request())) handed_on_ = 1;
+}
+
 void Supervisor::end_those_that_left() {
   const StartedProgram& program = processes_.program();
   std::vector<std::pair<pid_t, model::ExitStatus>> gone;
-  const auto longest = stop_signals::requests() > requests_before_ ? kLongestHurry : kLongestLeave;
+  const auto longest = requests() > requests_before_ ? kLongestHurry : kLongestLeave;
   const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > longest && !source_.is_letting_go();
   for (const RecordedProcess& process : processes_.all()) {
     const bool has_left = source_.has_left(process);
@@ -136,13 +146,13 @@ void Supervisor::end_those_that_left() {
 // While a program that was started runs, only the clock ends the recording.
 bool Supervisor::is_time_to_let_go() const {
   if (let_go_since_) return false;
-  const bool is_asked = (!processes_.program().runs() && stop_signals::requests() > 0) || service_.wants_end();
+  const bool is_asked = (!processes_.program().runs() && requests() > 0) || service_.wants_end();
   return is_asked || (let_go_at_ && Clock::now() >= *let_go_at_);
 }
 
 void Supervisor::let_all_go() {
   for (RecordedProcess& process : processes_.all()) {
-    const bool in_a_hurry = stop_signals::requests() > 1;
+    const bool in_a_hurry = requests() > 1;
     if (options_.scan_before_letting_go && !in_a_hurry) {
       const auto scanned = source_.scan(process);
       if (!scanned && !source_.has_left(process)) process.recording->note(model::failure_note(scanned.error().message));
@@ -152,7 +162,7 @@ void Supervisor::let_all_go() {
   }
   source_.accept_no_more();
   let_go_since_ = Clock::now();
-  requests_before_ = stop_signals::requests();
+  requests_before_ = requests();
 }
 
 }  // namespace heaptap::collect

@@ -19,6 +19,7 @@ struct SupervisorOptions {
   bool scan_before_letting_go = false;
   std::optional<std::chrono::nanoseconds> mark_every = {};
   ReportWriter* report_writer = nullptr;  // null: nobody writes reports
+  bool stays_with_program = true;         // until its end, recorded or not; else all is over when all is let go
   bool ends_by_signal = true;             // else those that ask for the end are for others
 };
 
@@ -50,9 +51,12 @@ class Supervisor {
   void adapt_pause(uint64_t drained_bytes);
   void set_marks();
   void look_after_program();
+  void hand_on_signal();
   void end_those_that_left();
   [[nodiscard]] bool is_time_to_let_go() const;
   void let_all_go();
+  // For the end, without those that were the program's.
+  [[nodiscard]] int requests() const;
 
   SupervisorOptions options_;
   RecordedProcesses& processes_;
@@ -63,6 +67,7 @@ class Supervisor {
   std::optional<Clock::time_point> mark_at_;
   std::optional<Clock::time_point> let_go_since_;  // done
   int requests_before_ = 0;                        // that came until then
+  int handed_on_ = 0;                              // of the signals that ask for the end
   int pause_ms_ = 1;
   // The program's end was told, but not its status: a tracer is to hear of that first.
   bool program_is_exiting_ = false;

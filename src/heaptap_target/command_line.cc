@@ -155,6 +155,8 @@ constexpr std::array kValued{
     Valued{"--keys", kForLine | kForPairing, store<&Options::keys>},
     Valued{"--orphan-timeout", kForLine,
            [](View name, View value, Options& options) { return set_duration(name, value, options.orphan_timeout); }},
+    Valued{"--exit-wait", kForLine,
+           [](View name, View value, Options& options) { return set_duration(name, value, options.exit_wait); }},
     Valued{"--log-memory", kForAll,
            [](View name, View value, Options& options) { return set_size(name, value, options.log_memory_bytes); }},
     Valued{"--buffer", kForLine,
@@ -348,6 +350,9 @@ const char* help_text() {
          "whatever "
          "the host says\n"
          "  --orphan-timeout TIME   so long after the host is gone all is let go, and runs on unrecorded (60s)\n"
+         "  --exit-wait TIME        so long at most a process waits with its end for a slow line, to be scanned for "
+         "leaks "
+         "(10s)\n"
          "  --no-fetch              gives the host no file of a recorded program\n"
          "  -q, --quiet             says errors alone, and who was refused\n"
          "  --version\n"

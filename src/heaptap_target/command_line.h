@@ -32,6 +32,7 @@ struct Options {
   uint64_t log_memory_bytes = 0;
   uint64_t buffer_bytes = 0;  // of what waits for the host; 0: by default
   std::optional<std::chrono::nanoseconds> orphan_timeout;
+  std::optional<std::chrono::nanoseconds> exit_wait;
   bool no_fetch = false;  // no file leaves this machine
   bool quiet = false;
 

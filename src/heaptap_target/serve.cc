@@ -91,12 +91,15 @@ bool become_session_user(const std::optional<base::Account>& user) {
   return done.has_value();
 }
 
-// All of a session, until its host has everything of it.
-void serve_host(const Options& options, const remote::TargetOptions& target, remote::HostLine& host,
+// All of a session, until its host has everything of it. `is_one`: nobody else can come, where that one can't be spoken with.
+void serve_host(const Options& options, const remote::TargetOptions& target, remote::HostLine& host, bool is_one,
                 const ProgramTeller& tell_program) {
   constexpr int kPauseMs = 200;
   host.set_teller([&options](const remote::LineNews& news) { tell(options, news); });
-  while (!host.has_session() && !host.is_cut_off() && collect::stop_signals::requests() == 0) host.wait(kPauseMs);
+  while (!host.has_session() && !host.is_cut_off() && collect::stop_signals::requests() == 0) {
+    host.wait(kPauseMs);
+    if (is_one && host.has_lost_candidate()) break;
+  }
   if (!host.has_session()) return;
   say(options, "a host is here: " + host.link().peer());
   if (const auto done = serve_session(target, host, tell_program); !done) say(options, done.error().message);
@@ -110,7 +113,7 @@ base::Result<> go_to_host(const Options& options, const channel::Address& addres
   if (!connections) return std::unexpected(std::move(connections).error());
   remote::HostLine host(*std::move(connections), buffer_bytes(options));
   do {
-    serve_host(options, target, host, [](std::string_view) {});
+    serve_host(options, target, host, false, [](std::string_view) {});
     host.end_session();
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
@@ -161,7 +164,7 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Address& ad
         host.rows()->begin_with(std::move(rows), [&board](const std::string& build_id, const model::RowTable& told) {
           board.tell_rows(build_id, told);
         });
-        serve_host(options, target, host, [&board](std::string_view program) { board.tell_program(program); });
+        serve_host(options, target, host, true, [&board](std::string_view program) { board.tell_program(program); });
         return {};
       }
       if (process < 0) say(options, "there is no process for another recording: " + base::reason_of(errno));

@@ -10,6 +10,7 @@
 #include "base/small_file.h"
 #include "channel/listener.h"
 #include "heaptap_target/carried_agent.h"
+#include "heaptap_target/host_by_name.h"
 #include "heaptap_target/host_command.h"
 #include "wire/handshake.h"
 
@@ -70,6 +71,7 @@ remote::TargetOptions target_options(const Options& options) {
                                .gives_memory = !options.no_scan_data,
                                .log_memory_bytes = options.log_memory_bytes};
   if (options.orphan_timeout) target.orphan_timeout = *options.orphan_timeout;
+  target.exit_wait = options.exit_wait;
   target.duration = options.duration;
   target.compression = options.compression;
   target.gives_files = !options.no_fetch;
@@ -110,7 +112,9 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& opt
                                                               const channel::Security& security) {
   HEAPTAP_TRY(channel::check(security, address));
   say(options, "goes to " + address.to_text());
-  return std::make_unique<remote::Connector>(address, security);
+  std::unique_ptr<remote::AddressFinder> finder;
+  if (address.is_name()) finder = std::make_unique<HostByName>(address.text(), address.port());
+  return std::make_unique<remote::Connector>(address, security, std::move(finder));
 }
 
 void tell(const Options& options, const remote::LineNews& news) {

@@ -2,12 +2,15 @@
 #pragma once
 #include <poll.h>
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "channel/connection.h"
 #include "channel/listener.h"
+#include "remote/address_finder.h"
 #include "remote/line_news.h"
 #include "remote/reliable_line.h"
 
@@ -24,6 +27,8 @@ class ConnectionSource {
   virtual void proceed(TimePoint now) = 0;
   // The next one; the other end hasn't said whose it is. `is_alone`: there is none at present.
   virtual std::optional<channel::Connection> next(bool is_alone, TimePoint now) = 0;
+  // The last one ended before the other end said whose it is.
+  virtual void note_failure(const std::string& /*why*/, TimePoint /*now*/) {}
   // There never is another one.
   [[nodiscard]] virtual bool is_over() const { return false; }
   virtual std::vector<LineNews> take_news() { return {}; }
@@ -42,19 +47,28 @@ class Acceptor : public ConnectionSource {
   channel::Listener listener_;
 };
 
-// This side goes there, as long as it is alone.
+// This side goes there, as long as it is alone. Each way in which that fails is told when it is met, and again after a while.
 class Connector : public ConnectionSource {
  public:
-  Connector(channel::Address address, channel::Security security)
-      : address_(std::move(address)), security_(std::move(security)) {}
+  // `finder`: where the address is a name.
+  Connector(channel::Address address, channel::Security security, std::unique_ptr<AddressFinder> finder = nullptr);
   void add_waits(std::vector<pollfd>& waits) const override;
   void proceed(TimePoint now) override;
   std::optional<channel::Connection> next(bool is_alone, TimePoint now) override;
+  void note_failure(const std::string& why, TimePoint now) override;
+  std::vector<LineNews> take_news() override { return std::exchange(news_, {}); }
 
  private:
-  channel::Address address_;
+  std::string name_;
   channel::Security security_;
+  std::unique_ptr<AddressFinder> finder_;
+  bool is_looked_up_ = false;                // just now
+  std::vector<channel::Address> addresses_;  // yet to be tried; of a name, else it stays
+  std::optional<channel::Address> tried_;    // last
   TimePoint next_try_;
+  std::string told_;  // last
+  TimePoint told_at_;
+  std::vector<LineNews> news_;
 };
 
 }  // namespace heaptap::remote

@@ -70,6 +70,8 @@ ForwardedRecording::ForwardedRecording(Outlet& outlet, uint64_t number, std::uni
   log_->stream().reader().set_most_kept(kMaxKeptBytes);
   Fields fields;
   fields.add(Field::kCapture, start_of(capture_));
+  const auto kept_ns = static_cast<uint64_t>(forwarding_.orphan_timeout.count());
+  if (kept_ns > 0) fields.add(Field::kTimeNs, kept_ns);
   send(Kind::kRecording, std::move(fields));
 }
 
@@ -145,10 +147,10 @@ void ForwardedRecording::take_what_is_there() {
 }
 
 // The program goes on meanwhile, as far as the line has room and so much is little memory.
-base::Result<> ForwardedRecording::ask_what_is_alive() {
+base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
   constexpr size_t kMaxEvents = size_t{1} << 17;  // 4 MiB
   behind_question_.emplace();
-  auto live = outlet_.live_blocks(number_, event_count_, [this] {
+  auto live = outlet_.live_blocks(number_, event_count_, exit_wait, [this] {
     if (behind_question_->size() < kMaxEvents) (void)poll();
   });
   const std::vector<wire::RawEvent> behind = *std::exchange(behind_question_, std::nullopt);
@@ -162,7 +164,7 @@ base::Result<> ForwardedRecording::ask_what_is_alive() {
 // here, so that the program is stopped no longer than on one machine, however far the host is.
 base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& access,
                                                   const std::optional<wire::ExitNotice>& ending) {
-  HEAPTAP_TRY(ask_what_is_alive());
+  HEAPTAP_TRY(ask_what_is_alive(ending ? std::optional(forwarding_.exit_wait) : std::nullopt));
   take_what_is_there();  // so that little is left to be done while it is stopped
   const bool saw_all = log_->lost_events() == 0 && log_->stream().state().gaps == 0;
   const collect::ScanTarget target{.access = access,
@@ -286,6 +288,8 @@ void ForwardedRecording::tell_figures() {
 
 // While the line has room, poll() takes what is there.
 bool ForwardedRecording::can_finish() {
+  // From here on it is the line that takes its time.
+  if (!left_at_ns_) left_at_ns_ = log_->stream().now_ns();
   return outlet_.is_given_up() || (outlet_.has_room() && log_->stream().state().is_empty);
 }
 
@@ -293,6 +297,7 @@ base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
   if (!outlet_.is_given_up()) take_all();
   seen_.calls = event_count_ > 0;
   log_->fill_end(capture_, exit, seen_);
+  if (left_at_ns_) capture_.duration_ns = std::min(capture_.duration_ns, *left_at_ns_);
   capture_.event_count = event_count_;
   capture_.gaps = log_->stream().state().gaps;
   log_->note_unseen(capture_, seen_);

@@ -2,6 +2,7 @@
 // until the host has it. Where the line has no room, the events stay in the log; when that is full, the program waits or events are
 // dropped, as it was asked for.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,6 +23,8 @@ namespace heaptap::remote {
 struct ForwardingOptions {
   bool gives_memory = true;  // what a leak scan needs of the process's memory may go to the host
   Compression compression = Compression::kAuto;
+  std::chrono::nanoseconds orphan_timeout{};  // so long it is kept for a host that is gone; 0: nobody waits
+  std::chrono::nanoseconds exit_wait = std::chrono::seconds(10);  // a process waits with its end for the host, at most
   collect::FramePacker* packer = nullptr;  // outlives the recording; null: there is no compression
 };
 
@@ -75,7 +78,7 @@ class ForwardedRecording : public collect::Recording {
   void send(control::Kind kind, control::Fields fields);
   void tell_figures();
   static base::Result<> no_memory();
-  base::Result<> ask_what_is_alive();
+  base::Result<> ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait);
   base::Result<> look_at_memory(const collect::ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   void send_answer(std::span<const uint8_t> bytes, control::Fields* end);
 
@@ -92,7 +95,8 @@ class ForwardedRecording : public collect::Recording {
   RowSupply rows_;
   uint64_t event_count_ = 0;
   uint64_t module_count_ = 0;
-  uint64_t told_ns_ = 0;  // when the host was told how far it is
+  std::optional<uint64_t> left_at_ns_;  // as the stream counts: the process was gone
+  uint64_t told_ns_ = 0;                // when the host was told how far it is
   collect::MappedRanges mapped_;
   // While a scan is being made: what is alive; and while the host is asked for it, what came out of the log behind the question.
   std::optional<collect::LiveBlocks> live_;

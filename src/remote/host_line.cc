@@ -1,7 +1,9 @@
 #include "remote/host_line.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/units.h"
 #include "collect/scan_bytes.h"
 #include "remote/message_fields.h"
 #include "remote/session_name.h"
@@ -15,6 +17,8 @@ constexpr std::chrono::seconds kMaxGreeting{10};
 // Of messages that came while another one was awaited: what a host asks for is little.
 constexpr size_t kMaxKeptMessages = 1000;
 constexpr size_t kMaxKeptBytes = size_t{1} << 20;
+constexpr size_t kCaughtUpBytes = size_t{64} << 10;  // no more than these are under way on a line that isn't behind
+constexpr std::chrono::seconds kLongestSilence{1};   // before it is said what is waited for
 
 }  // namespace
 
@@ -105,6 +109,7 @@ std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t str
 }
 
 base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_t events,
+                                                        std::optional<std::chrono::nanoseconds> exit_wait,
                                                         const std::function<void()>& meanwhile) {
   if (is_own_session_ && !link_.is_up() && link_.line().keeps_all()) {
     StreamReplay replay(stream);
@@ -115,13 +120,24 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
     }
     return replay.finish();
   }
+  // One of many processes that end has waited for this line already.
+  was_late_ = was_late_ && link_.line().kept_bytes() > kCaughtUpBytes;
+  if (exit_wait && was_late_) return base::fail("no leak scan: the line is behind, and another process waited in vain");
   control::Message wanted{.kind = control::Kind::kBlocksWanted, .number = 0, .fields = {}};
   wanted.fields.add(control::Field::kStream, stream);
   wanted.fields.add(control::Field::kQuestion, ++questions_);
   send(wanted);
-  Patience patience(patience_, link_.line(), Clock::now());
+  const TimePoint since = Clock::now();
+  PatienceLimits limits = patience_;
+  if (exit_wait) limits.in_all = std::min(limits.in_all, *exit_wait);
+  Patience patience(limits, link_.line(), since);
+  bool is_told = !exit_wait;
   const auto goes_on = [&] {
     meanwhile();
+    if (!is_told && Clock::now() - since > std::min<std::chrono::nanoseconds>(kLongestSilence, *exit_wait / 2)) {
+      is_told = true;
+      tell_of_wait(*exit_wait);
+    }
     return !patience.is_over(Clock::now()) && !patience.is_interrupted();
   };
   collect::LiveBlocks live;
@@ -129,6 +145,12 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
   bool more = true;
   while (more) {
     const auto message = await(control::Kind::kBlocks, stream, goes_on);
+    if (!message && exit_wait) {
+      was_late_ = true;
+      return base::fail(
+          "no leak scan: the line is slow, and the process didn't wait longer for the host with its end; "
+          "heaptap-target --exit-wait has it wait longer");
+    }
     if (!message) return base::fail("no leak scan: the host didn't tell in time what is alive");
     // The late answer to a scan that was given up.
     if (message->fields.number_or_0(control::Field::kQuestion) != questions_) continue;
@@ -150,12 +172,19 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
   return live;
 }
 
+void HostLine::tell_of_wait(std::chrono::nanoseconds exit_wait) {
+  teller_({LineNews::Kind::kSaid, base::make_error("a process that ends waits for the line, {} at most (--exit-wait)",
+                                                   base::format_duration(static_cast<uint64_t>(exit_wait.count())))
+                                      .message});
+}
+
 void HostLine::take_candidate(TimePoint now) {
   connections_->proceed(now);
   if (candidate_.has_connection()) return;
   auto connection = connections_->next(!link_.has_connection(), now);
   if (!connection) return;
   candidate_.take(*std::move(connection), false, now);
+  had_candidate_ = true;
   candidate_since_ = now;
 }
 
@@ -164,6 +193,7 @@ void HostLine::hear_candidate(TimePoint now) {
   candidate_.proceed(now);
   if (candidate_.is_refused()) return;
   if (candidate_.has_connection()) return judge_candidate(now);
+  if (!peer.empty()) connections_->note_failure(candidate_.why_down(), now);
   if (!peer.empty() && !candidate_.line().is_sound()) refusals_.add(peer, {candidate_.why_down()}, now);
 }
 
@@ -174,13 +204,7 @@ void HostLine::judge_candidate(TimePoint now) {
     refusals_.add(candidate_.peer(), base::make_error("it didn't greet in time"), now);
     return candidate_.drop("");
   }
-  if (greeting->major != control::kMajorVersion) {
-    return refuse(base::make_error("heaptap-target speaks version {} of the protocol, heaptap version {}: take "
-                                   "both from the same release",
-                                   control::kMajorVersion, greeting->major)
-                      .message,
-                  now);
-  }
+  if (const std::string why = why_not_spoken_with(*greeting); !why.empty()) return refuse(why, now);
   if (turn_away(*greeting, now)) return;
   // Who took it over before, and got nothing of it, isn't to come back.
   if (!has_session() || greeting->session.empty()) {
@@ -207,9 +231,12 @@ bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
     refuse("the recording that was under way there is over", now);
   } else if (!has_session()) {
     if (!greeting.takes_over) return false;
-    refuse("nothing is recorded there yet: `heaptap run -H` begins it", now);
+    refuse(why_nothing_to_take_over(), now);
   } else if (!is_own_session_ || link_.is_up() || !link_.line().keeps_all()) {
-    refuse("it records for another host already", now);
+    refuse(link_.is_up()
+               ? "it records for another host already"
+               : "it keeps the recording for another host, which has a part of it, and whose connection is lost",
+           now);
   } else {
     if (greeting.takes_over) return false;
     refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);

@@ -46,6 +46,8 @@ class HostLine final : public Outlet {
   // A host is there, or was.
   [[nodiscard]] bool has_met_host() const { return has_met_host_; }
 
+  // Somebody came, and isn't there any more.
+  [[nodiscard]] bool has_lost_candidate() const { return had_candidate_ && !candidate_.has_connection(); }
   // A host began a session, or none did yet.
   [[nodiscard]] bool has_session() const { return !link_.line().session().empty(); }
   void end_session();
@@ -60,6 +62,7 @@ class HostLine final : public Outlet {
   [[nodiscard]] size_t waiting_bytes() const override { return link_.line().kept_bytes(); }
   // The host tells, or while nobody has anything of it yet, what waits here.
   base::Result<collect::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
+                                                std::optional<std::chrono::nanoseconds> exit_wait,
                                                 const std::function<void()>& meanwhile) override;
   // Is told at once who was sent away.
   void set_teller(std::function<void(const LineNews&)> teller) { teller_ = std::move(teller); }
@@ -90,6 +93,7 @@ class HostLine final : public Outlet {
   bool turn_away(const Greeting& greeting, TimePoint now);
   void refuse(std::string_view why, TimePoint now);
   bool keep(control::Message message);
+  void tell_of_wait(std::chrono::nanoseconds exit_wait);
 
   std::unique_ptr<ConnectionSource> connections_;
   const size_t most_kept_bytes_;
@@ -98,6 +102,7 @@ class HostLine final : public Outlet {
   RowStore rows_;
   Link candidate_{0};  // one that hasn't said yet whose host it is
   TimePoint candidate_since_;
+  bool had_candidate_ = false;
   std::optional<TimePoint> alone_since_;
   bool is_own_session_ = false;
   bool has_met_host_ = false;
@@ -108,6 +113,7 @@ class HostLine final : public Outlet {
   std::deque<control::Message> kept_;  // came while another one was awaited
   size_t kept_bytes_ = 0;              // of these
   uint64_t questions_ = 0;             // about what is alive, so far
+  bool was_late_ = false;              // with the last of them for which a process waited with its end
   PatienceLimits patience_{.silence = std::chrono::seconds(20), .in_all = std::chrono::minutes(5)};
   Refusals refusals_;
   std::function<void(const LineNews&)> teller_ = [](const LineNews&) {};

@@ -1,10 +1,11 @@
 #include "remote/host_service.h"
 
-#include <csignal>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <utility>
 
 #include "base/signal_names.h"
@@ -25,6 +26,11 @@ base::Result<> check_mark(uint64_t kind, const std::string& name) {
   const bool is_mark = kind <= static_cast<uint64_t>(model::MarkKind::kReset) && !name.empty();
   if (is_mark && name.size() <= kMaxMarkNameBytes) return {};
   return base::fail_as(base::ErrorKind::kUsage, "a mark has a name of 1 to {} bytes", kMaxMarkNameBytes);
+}
+
+base::Result<> send_signal(pid_t process, int signal) {
+  if (::kill(process, signal) == 0) return {};
+  return base::fail("can't send it to process {}: {}", process, base::reason_of(errno));
 }
 
 }  // namespace
@@ -48,11 +54,25 @@ void HostService::serve() {
     }
     if (!host_.is_given_up()) answer(*request);
   }
+  look_for_reports();
   const bool is_alone_for_good =
       host_.alone_since() && (host_.is_cut_off() || now - *host_.alone_since() > orphan_timeout_);
   if (is_alone_for_good) {
     host_.give_up();
     wants_end_ = true;
+  }
+}
+
+// Counted in the log, as collect/report_requests.h has it on one machine; whoever writes reports is where the trace is.
+void HostService::look_for_reports() {
+  if (processes_.options().log.report_signal == 0 || host_.is_given_up()) return;
+  for (collect::RecordedProcess& process : processes_.all()) {
+    const uint32_t counted = process.recording->log()->header().report_requests.load(std::memory_order_relaxed);
+    if (std::exchange(process.report_requests_seen, counted) == counted) continue;
+    Fields fields;
+    fields.add(Field::kPid, static_cast<uint64_t>(process.pid));
+    fields.add(Field::kReason, uint64_t{1});
+    host_.send({.kind = Kind::kFiguresNow, .number = 0, .fields = std::move(fields)});
   }
 }
 
@@ -110,10 +130,9 @@ base::Result<> HostService::perform(const control::Message& request) {
       const auto signal = base::signal_number(fields.text_or_empty(Field::kSignal));
       if (!signal) return base::fail_as(base::ErrorKind::kUsage, "there is no such signal");
       if (!may_kill_) return base::fail("this target lets hosts look, and not send signals (serve --attach-only)");
-      return for_each(fields, [&signal](collect::RecordedProcess& process) -> base::Result<> {
-        if (::kill(process.pid, *signal) == 0) return {};
-        return base::fail("can't send it to process {}: {}", process.pid, base::reason_of(errno));
-      });
+      if (fields.number(Field::kPid) == 0) return signal_program(*signal);
+      return for_each(fields,
+                      [&signal](collect::RecordedProcess& process) { return send_signal(process.pid, *signal); });
     }
     case Kind::kRows:
       host_.rows()->take(fields);
@@ -128,6 +147,20 @@ base::Result<> HostService::perform(const control::Message& request) {
     default:
       return base::fail("heaptap-target knows no request of kind {}", static_cast<unsigned>(request.kind));
   }
+}
+
+// As a terminal and heaptap have it on one machine: what is typed reaches the program's process group, as far as that is recorded.
+base::Result<> HostService::signal_program(int signal) {
+  const collect::StartedProgram& program = processes_.program();
+  if (!program.runs()) return base::fail("no program runs there that the host started");
+  const bool is_typed = signal == SIGINT || signal == SIGQUIT;
+  const pid_t group = is_typed ? getpgid(program.process) : -1;
+  for (const collect::RecordedProcess& process : processes_.all()) {
+    if (group > 0 && process.pid != program.process && getpgid(process.pid) == group) {
+      (void)send_signal(process.pid, signal);
+    }
+  }
+  return send_signal(program.process, signal);
 }
 
 base::Result<> HostService::for_each(const Fields& request,

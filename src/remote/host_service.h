@@ -24,9 +24,12 @@ class HostService : public collect::RecordingService {
 
  private:
   void answer(const control::Message& request);
+  // Signals to processes that ask for reports are handed on.
+  void look_for_reports();
   // A host that asks, and asks, and doesn't take the answers.
   [[nodiscard]] bool is_deaf();
   base::Result<> perform(const control::Message& request);
+  base::Result<> signal_program(int signal);
   base::Result<> for_each(const control::Fields& request,
                           const std::function<base::Result<>(collect::RecordedProcess&)>& act);
 

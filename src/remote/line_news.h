@@ -12,6 +12,7 @@ struct LineNews {
     kRefused,      // somebody who isn't the other end. peer; text: why
     kOver,         // the recording there, before its end. text: why
     kNotRecorded,  // a process. text: the other side's error
+    kSaid,         // what else there is to know. text: that
   };
   Kind kind = Kind::kLost;
   std::string text = {};

@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,8 +29,9 @@ class Outlet {
   // Nobody gets it any more.
   [[nodiscard]] virtual bool is_given_up() const = 0;
   // What is alive by all that was sent of a stream up to here, which had so many events. On a slow line it takes long: until it is
-  // known, `meanwhile` is called again and again.
+  // known, `meanwhile` is called again and again. `exit_wait`: a process waits with its end, so long at most.
   virtual base::Result<collect::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
+                                                        std::optional<std::chrono::nanoseconds> exit_wait,
                                                         const std::function<void()>& meanwhile) = 0;
   // Modules of a stream, from this number on: their files may be asked for.
   virtual void offer_files(uint64_t /*stream*/, size_t /*first*/, pid_t /*process*/,

@@ -62,6 +62,7 @@ void RecordingFile::remove() { unlink(path_.c_str()); }
 void RecordingFile::send(const control::Message& message) { write(control::encode(message)); }
 
 base::Result<collect::LiveBlocks> RecordingFile::live_blocks(uint64_t stream, uint64_t /*events*/,
+                                                             std::optional<std::chrono::nanoseconds> /*exit_wait*/,
                                                              const std::function<void()>& /*meanwhile*/) {
   if (failed_) return std::unexpected(*failed_);
   auto reader = RecordingFileReader::read(file_.duplicate(), path_);

@@ -33,6 +33,7 @@ class RecordingFile final : public Outlet {
   [[nodiscard]] size_t waiting_bytes() const override { return 0; }
   [[nodiscard]] bool is_given_up() const override { return failed_.has_value(); }
   base::Result<collect::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
+                                                std::optional<std::chrono::nanoseconds> exit_wait,
                                                 const std::function<void()>& meanwhile) override;
 
   // Why nothing is written any more: no space is left, or the like. What was written before it holds.

@@ -14,4 +14,16 @@ void Refusals::add(const std::string& peer, const base::Error& why, TimePoint no
 
 std::vector<LineNews> Refusals::take() { return std::exchange(news_, {}); }
 
+std::string why_not_spoken_with(const Greeting& greeting) {
+  if (greeting.major == control::kMajorVersion) return {};
+  return base::make_error(
+             "heaptap-target speaks version {} of the protocol, heaptap version {}: take both from the same release",
+             control::kMajorVersion, greeting.major)
+      .message;
+}
+
+std::string why_nothing_to_take_over() {
+  return base::make_error("nothing is recorded there yet: `heaptap run -H` begins it").message;
+}
+
 }  // namespace heaptap::remote

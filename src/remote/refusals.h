@@ -22,4 +22,9 @@ class Refusals {
   uint64_t unnamed_ = 0;
 };
 
+// Why nobody speaks with a host that greets like this; empty: nothing is against it.
+std::string why_not_spoken_with(const Greeting& greeting);
+// The same of one that wants a recording which goes on, where none does.
+std::string why_nothing_to_take_over();
+
 }  // namespace heaptap::remote

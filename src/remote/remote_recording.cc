@@ -126,6 +126,7 @@ void RemoteRecording::receive_end(std::string_view capture, size_t notes_before)
 
 void RemoteRecording::cut_off() {
   note({model::NoteKind::kConnectionLost});
+  capture_.duration_ns = std::max(capture_.duration_ns, figures().time_ns);  // as far as it is known
   maker_.note_gap(model::kGapDamagedLog);
 }
 

@@ -3,10 +3,13 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <utility>
 
 #include "base/safe_text.h"
+#include "base/signal_names.h"
+#include "base/units.h"
 #include "process/memory_room.h"
 #include "remote/message_fields.h"
 #include "remote/patience.h"
@@ -29,6 +32,7 @@ constexpr std::chrono::seconds kLongestBreak{3};  // of the connection, where so
 constexpr size_t kMaxAtOnce = 1000;
 constexpr size_t kMaxInAll = 100'000;
 constexpr size_t kMaxNameBytes = 256;
+constexpr uint64_t kMaxKeptNs = uint64_t{1} << 60;
 constexpr uint64_t kMaxResolutionNs = 1'000'000'000;
 
 // For a terminal: the other machine says it.
@@ -64,6 +68,7 @@ collect::RecordingMaker RemoteSource::maker() {
 
 // Nothing goes on yet that would be held up by a connection that is made anew.
 base::Result<> RemoteSource::begin(const RecordOrder& order) {
+  has_program_ = !order.command.empty();
   return ask(Kind::kRecord, encode(order), kLongestSilentWait);
 }
 
@@ -82,10 +87,43 @@ void RemoteSource::take_news() {
     down_since_ = now;
   }
   if (was_over && !all_ended_) end_all(line_.why_over());
+  look_after_end(now);
+}
+
+void RemoteSource::look_after_end(TimePoint now) {
+  constexpr std::chrono::seconds kLongestObedience{1};
+  if (handed_on_at_ && !all_ended_ && !let_go_since_ && now - *handed_on_at_ > kLongestObedience) {
+    handed_on_at_.reset();
+    tell_({LineNews::Kind::kSaid, base::make_error("the program on {} got SIG{}, and goes on; once more lets go of it",
+                                                   line_.name(), base::signal_name(handed_on_))
+                                      .message});
+  }
+  look_after_break(now);
+  // Who took over what began there doesn't wait for a program that nobody records any more.
+  const bool has_let_go = let_go_since_ && !has_program_ && line_.link().line().confirmed() >= let_go_at_message_;
+  if (has_let_go && streams_.empty()) end_all("");
   // Who wants to go doesn't wait for one that isn't there: that one lets go by itself in the end.
   if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
     end_all(base::make_error("it can't be reached; there all is let go after --orphan-timeout").message);
   }
+}
+
+// It is said again what isn't there; and it is over when the other side has let go for sure, by clocks that may differ.
+void RemoteSource::look_after_break(TimePoint now) {
+  constexpr std::chrono::minutes kRest{1};
+  if (!down_since_ || all_ended_ || let_go_since_) return;
+  const auto down = now - *down_since_;
+  const std::string time = base::format_duration(static_cast<uint64_t>(std::chrono::nanoseconds(down).count()));
+  if (kept_there_ && down > 2 * *kept_there_ + base::intervals().silence) {
+    return end_all(
+        base::make_error("it couldn't be reached for {}; there all is let go by now (--orphan-timeout)", time).message);
+  }
+  if (now - std::max(told_of_break_at_, *down_since_) < kRest) return;
+  told_of_break_at_ = now;
+  tell_({LineNews::Kind::kSaid,
+         base::make_error("{} can't be reached for {} now ({}); it is tried again, Ctrl-C ends the recording here",
+                          line_.name(), time, line_.link().why_down())
+             .message});
 }
 
 base::Result<> RemoteSource::ask(Kind request, Fields fields) { return ask(request, std::move(fields), kLongestBreak); }
@@ -208,9 +246,20 @@ void RemoteSource::take(const Message& message) {
     case Kind::kAllEnded:
       program_exit_ = exit_in(message.fields);
       return end_all("");
+    case Kind::kFiguresNow:
+      if (message.fields.number_or_0(Field::kReason) != 0) return want_report(message.fields);
+      return take_of_stream(message, stream);
     default:
       return take_of_stream(message, stream);
   }
+}
+
+// A signal to the process asks for it; where this side didn't say which, it asks for nothing.
+void RemoteSource::want_report(const Fields& fields) {
+  const auto pid = fields.number(Field::kPid);
+  if (!pid || *pid > INT_MAX || processes_->options().log.report_signal == 0) return;
+  collect::RecordedProcess* const process = processes_->find(static_cast<pid_t>(*pid));
+  if (process != nullptr) process->is_report_wanted = true;
 }
 
 void RemoteSource::begin_recording(const Message& message) {
@@ -228,6 +277,8 @@ void RemoteSource::begin_recording(const Message& message) {
     return;
   }
   ++recordings_;
+  const uint64_t kept_ns = message.fields.number_or_0(Field::kTimeNs);
+  if (kept_ns > 0 && kept_ns < kMaxKeptNs) kept_there_ = std::chrono::nanoseconds(kept_ns);
   capture.suppressions = processes_->options().suppressions;
   ended_.erase(pid);
   if (processes_->begin(capture, false) != nullptr) {
@@ -370,10 +421,27 @@ void RemoteSource::let_go(collect::RecordedProcess& process) {
   line_.link().line().send({.kind = Kind::kDetach, .number = 0, .fields = std::move(fields)});
 }
 
+// In order behind all else that it is asked for; where it can't be reached now, it isn't waited for.
+bool RemoteSource::hand_on(int signal) {
+  if (!has_program_ || all_ended_ || !line_.link().is_up()) return false;
+  handed_on_ = signal;
+  handed_on_at_ = Clock::now();
+  Fields fields;
+  fields.add(Field::kPid, uint64_t{0});
+  fields.add(Field::kSignal, base::signal_name(signal));
+  line_.link().line().send({.kind = Kind::kKill, .number = 0, .fields = std::move(fields)});
+  return true;
+}
+
 void RemoteSource::accept_no_more() {
   let_go_since_ = Clock::now();
   let_go_patience_.emplace(kPatience, line_.link().line(), *let_go_since_);
   line_.link().line().send({.kind = Kind::kLetGo, .number = 0, .fields = {}});
+  let_go_at_message_ = line_.link().line().sent();
+  if (has_program_) {
+    tell_({LineNews::Kind::kSaid,
+           base::make_error("the program on {} is let go of, and runs on unrecorded", line_.name()).message});
+  }
 }
 
 // On a slow line the end comes behind much else.

@@ -46,6 +46,7 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   void let_go(collect::RecordedProcess& process) override;
   void accept_no_more() override;
   [[nodiscard]] bool is_letting_go() override;
+  bool hand_on(int signal) override;
   base::Result<> ask(control::Kind request, control::Fields fields) override;
 
   // Of the program that was started there, where it is known.
@@ -62,11 +63,14 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   void take_of_stream(const control::Message& message, uint64_t stream);
   void look_for_files(uint64_t stream, bool all);
   void ask_for_files();
+  void want_report(const control::Fields& fields);
   void want_rows(const control::Fields& fields);
   void send_rows(const FoundRows& found);
   void send_blocks(uint64_t stream, uint64_t question, const collect::LiveBlocks& live);
   base::Result<> take_scan(RemoteRecording& recording, uint64_t stream, const control::Fields& fields);
   void end_all(const std::string& why);
+  void look_after_end(TimePoint now);
+  void look_after_break(TimePoint now);
   [[nodiscard]] RemoteRecording* find(uint64_t stream);
 
   TargetLine& line_;
@@ -83,6 +87,12 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   std::map<uint64_t, std::optional<base::Result<>>> asked_;  // and the answer, once it is there
   size_t recordings_ = 0;                                    // that ever began
   std::optional<TimePoint> down_since_;                      // no connection
+  TimePoint told_of_break_at_;                               // last
+  std::optional<std::chrono::nanoseconds> kept_there_;       // so long the recording waits for this host
+  bool has_program_ = false;                                 // one that was started there
+  int handed_on_ = 0;                                        // the signal that it got
+  std::optional<TimePoint> handed_on_at_;                    // and its end isn't known, nor that told
+  uint64_t let_go_at_message_ = 0;                           // messages up to the one that asked for it
   std::optional<TimePoint> let_go_since_;                    // the other machine was asked to let go of all
   std::optional<Patience> let_go_patience_;                  // likewise
   bool all_ended_ = false;

@@ -163,7 +163,8 @@ void Switchboard::judge(Candidate& candidate, TimePoint now) {
     }
     return;
   }
-  // Another version's session is a matter of the process that has it, or would have had it: it says so.
+  if (const std::string why = why_not_spoken_with(*greeting); !why.empty()) return refuse(candidate, why, now);
+  if (greeting->session.empty() && greeting->takes_over) return refuse(candidate, why_nothing_to_take_over(), now);
   if (greeting->session.empty()) return make_session(candidate, now);
   const auto found = std::ranges::find(sessions_, greeting->session, &Session::name);
   if (found == sessions_.end() || found->has_ended)

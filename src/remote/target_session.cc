@@ -42,6 +42,7 @@ using control::Kind;
 struct Plan {
   std::optional<collect::Program> program;
   bool by_tracer = false;
+  std::optional<collect::PreloadPath> preloaded = {};  // the agent, else
 };
 
 base::Result<Plan> make_plan(const RecordOrder& order, const TargetOptions& options) {
@@ -62,6 +63,11 @@ base::Result<Plan> make_plan(const RecordOrder& order, const TargetOptions& opti
     }
     if (agent && !plan.program->takes_agent) {
       agent = base::fail("{} {}", plan.program->path, plan.program->takes_agent.error().message);
+    }
+    if (agent && order.via != "ptrace") {
+      auto preloaded = collect::PreloadPath::create(options.agent, !order.user.empty());
+      if (preloaded) plan.preloaded.emplace(*std::move(preloaded));
+      if (!preloaded) agent = std::unexpected(std::move(preloaded).error());
     }
   }
   plan.by_tracer = order.via == "ptrace" || (order.via.empty() && !agent);
@@ -124,9 +130,7 @@ class Session {
     if (!server) return std::unexpected(std::move(server).error());
     auto launch = launch_options();
     if (!launch) return std::unexpected(std::move(launch).error());
-    const auto preloaded = collect::PreloadPath::create(options_.agent, !order_.user.empty());
-    if (!preloaded) return std::unexpected(preloaded.error());
-    launch->agent_path = preloaded->path();
+    launch->agent_path = plan_.preloaded->path();
     launch->session = server->session();
     collect::AgentSource source(processes_, *server);
     const auto service = audience_.service(processes_, source);
@@ -208,7 +212,8 @@ class Session {
 
   [[nodiscard]] collect::SupervisorOptions supervision() const {
     return {.duration = options_.duration,
-            .scan_before_letting_go = !audience_.asks_for_scans && order_.leak_scan && !order_.processes.empty()};
+            .scan_before_letting_go = !audience_.asks_for_scans && order_.leak_scan && !order_.processes.empty(),
+            .stays_with_program = audience_.stays_with_program};
   }
 
   model::ExitStatus tell_end() {
@@ -225,9 +230,12 @@ class Session {
   }
 
   ForwardingOptions forwarding() {
-    return {.gives_memory = options_.gives_memory,
-            .compression = options_.compression.value_or(order_.compression),
-            .packer = &packer_};
+    ForwardingOptions forwarding{.gives_memory = options_.gives_memory,
+                                 .compression = options_.compression.value_or(order_.compression),
+                                 .orphan_timeout = options_.orphan_timeout,
+                                 .packer = &packer_};
+    if (options_.exit_wait) forwarding.exit_wait = *options_.exit_wait;
+    return forwarding;
   }
 
   const RecordOrder& order_;
@@ -297,6 +305,7 @@ base::Result<> record_for_host(const RecordOrder& order, uint64_t request, const
                                HostLine& host) {
   host.files().begin(order.fetches, options.gives_files);
   Audience audience = audience_of(host, options);
+  audience.stays_with_program = false;
   audience.began = [&] { answer(host.link().line(), request, {}); };
   const auto recorded = record(order, options, audience);
   if (recorded) return {};

@@ -27,8 +27,9 @@ struct TargetOptions {
   std::optional<Compression> compression = {};  // whatever the host says
   uint64_t log_memory_bytes = 0;                // of each process, where the host doesn't say; 0: by default
   std::chrono::nanoseconds orphan_timeout = std::chrono::seconds(60);  // without a host, all is let go then
-  bool gives_files = true;                                // that recorded processes have mapped, to a host that asks
-  std::optional<std::chrono::nanoseconds> duration = {};  // then all is let go
+  std::optional<std::chrono::nanoseconds> exit_wait = {};  // a process waits with its end for the host, at most
+  bool gives_files = true;                                 // that recorded processes have mapped, to a host that asks
+  std::optional<std::chrono::nanoseconds> duration = {};   // then all is let go
   OrderPolicy policy = {};
 };
 
@@ -40,7 +41,8 @@ struct Audience {
   std::function<void()> began = [] {};
   // Before a program is started.
   std::function<void(const collect::Program&)> prepare = [](const collect::Program&) {};
-  bool asks_for_scans = true;  // else processes are scanned before they are let go
+  bool stays_with_program = true;  // when all is let go; else that is the end
+  bool asks_for_scans = true;      // else processes are scanned before they are let go
 };
 
 // Until all that is recorded has ended, or was let go. With what the program ended, where one was started.

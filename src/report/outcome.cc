@@ -21,6 +21,7 @@ std::string ending_text(const model::Capture& capture) {
                            : fmt::format("killed by SIG{}", name);
   }
   if (capture.exit.code) return fmt::format("exited with {}", *capture.exit.code);
+  if (lost_sight_of(capture)) return "was out of reach";
   if (capture.executed) return "executed another program";
   if (capture.running) return "is still being recorded";
   if (capture.truncated) return "recording was interrupted";

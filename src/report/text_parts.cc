@@ -21,6 +21,10 @@ std::string program_of(const model::Capture& capture) {
   return base::safe_text(command.substr(command.rfind('/') + 1));
 }
 
+bool lost_sight_of(const model::Capture& capture) {
+  return std::ranges::find(capture.notes, model::NoteKind::kConnectionLost, &model::Note::kind) != capture.notes.end();
+}
+
 std::string exit_text(const model::Capture& capture) {
   if (capture.running) return "still being recorded";
   if (capture.truncated) return "incomplete";
@@ -33,6 +37,7 @@ std::string exit_text(const model::Capture& capture) {
   if (capture.exit.code) {
     return fmt::format("exited with {}", *capture.exit.code);
   }
+  if (lost_sight_of(capture)) return "out of reach";
   if (capture.executed) return "executed another program";
   if (capture.detached) return "detached";
   return capture.ended ? "exit status unknown" : "the recording did not end";

@@ -28,6 +28,8 @@ bool is_peak_placed(const Report& report);
 std::string process_of(const model::Capture& capture);
 // "app" of a program that was started as /usr/bin/app.
 std::string program_of(const model::Capture& capture);
+// Of a program on another machine: whether it went on there isn't known.
+bool lost_sight_of(const model::Capture& capture);
 std::string exit_text(const model::Capture& capture);
 
 // What is missing since the recording began later; empty: nothing.

@@ -298,14 +298,51 @@ class Gone(TestCase):
             wait_for("another host is served", is_served, state=[lambda: tries[-1], server])
             self.assert_same(near, summary(self.trace))
 
-    def test_a_host_that_lets_go(self):
+    def test_a_signal_is_the_programs(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(number), far.serving(self.address, "-q") as server:
+                host = self.start(self.address, "-q", "--force", "-o", self.trace, "--", self.program, "400000000", "5000")
+                self.wait_until_it_records(self.trace, host, server)
+                host.send_signal(number)
+                self.assertEqual(ended(host), 128 + number)
+                wait_for("the session ends", lambda: not heaptap_test.descendants(server.pid), state=server)
+            self.assertEqual(summary(self.trace)["target"]["exit"]["signal"], number)
+            self.trace.unlink()
+
+    def test_what_is_typed_reaches_all_that_a_shell_started(self):
+        words = ["-f", "-o", self.folder / "%p.htap", "--", "/bin/sh", "-c", f"{self.program} 400000000 5000; true"]
         with far.serving(self.address, "-q") as server:
-            host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "400000", "5000")
-            self.wait_until_it_records(self.trace, host, server)
+            host = self.start(self.address, "-q", *words)
+            wait_for("both are recorded", lambda: all(far.is_recorded(pid) for pid in heaptap_test.descendants(server.pid)[1:])
+                     and len(heaptap_test.descendants(server.pid)) == 3, state=[host, server])
             host.send_signal(signal.SIGINT)
-            ended(host)
-            self.assertEqual(server.stdout.readline(), b"done\n")
-        self.assertFalse(summary(self.trace)["capture"]["truncated"])
+            self.assertEqual(ended(host), 128 + signal.SIGINT)
+
+    def letting_go(self, server, *words):
+        """A host that records a program which no signal ends."""
+        host = self.start(self.address, "--force", "-o", self.trace, *words, "--", "env", "--ignore-signal=INT", self.program, "400000", "5000")
+        self.wait_until_it_records(self.trace, host, server)
+        return host
+
+    def is_let_go(self, host, server, so_far=b""):
+        self.read_errors(host, b"runs on unrecorded", so_far)
+        self.assertEqual(ended(host), 0)
+        self.assertEqual(server.stdout.readline(), b"done\n")
+        report = summary(self.trace)
+        self.assertFalse(report["capture"]["truncated"])
+        self.assertTrue(report["leaks"]["scanned"], report["notes"])
+
+    def test_the_second_signal_lets_go_of_it(self):
+        with far.serving(self.address, "-q") as server:
+            host = self.letting_go(server)
+            host.send_signal(signal.SIGINT)
+            said = self.read_errors(host, b"once more")
+            host.send_signal(signal.SIGINT)
+            self.is_let_go(host, server, said)
+
+    def test_a_duration_lets_go_of_it(self):
+        with far.serving(self.address, "-q") as server:
+            self.is_let_go(self.letting_go(server, "--duration", "2s"), server)
 
     def test_a_target_side_that_is_killed(self):
         with far.serving(self.address, "-q") as server:
@@ -316,6 +353,17 @@ class Gone(TestCase):
             host.send_signal(signal.SIGINT)
             finished(host)
         self.assertFalse(summary(self.trace)["capture"]["complete"])
+
+    def test_a_target_side_that_never_comes_back(self):
+        with far.serving(self.address, "-q", "--orphan-timeout", "200ms") as server:
+            host = self.start(self.address, "-o", self.trace, "--", self.program, "4000000", "3000", env=SOON)
+            self.wait_until_it_records(self.trace, host, server)
+            server.kill()
+            said = finished(host)[1].decode()
+        self.assertEqual(host.returncode, 125, said)
+        self.assertIn("there all is let go by now", said)
+        self.assertRegex(said, r"\(pid \d+\) was out of reach after [1-9]")
+        self.assertNotIn("damaged", said)
 
     def test_a_served_program_ends_with_the_word_of_its_server(self):
         with far.serving(self.address, "-q") as server:
@@ -359,9 +407,8 @@ class Refused(TestCase):
                 done = heaptap("run", "-H", self.address, "-o", self.folder / "none.htap", "--", *words, cwd=self.folder)
                 self.assertEqual(done.status, status, str(done))
                 self.assertIn(words[0].encode(), done.stderr)
-            for option in ("--aggregate", "--report-signal=USR2"):
-                done = heaptap("run", "-H", self.address, option, "--", "/bin/true", cwd=self.folder)
-                self.assertEqual(done.status, 2, str(done))
+            done = heaptap("run", "-H", self.address, "--aggregate", "--", "/bin/true", cwd=self.folder)
+            self.assertEqual(done.status, 2, str(done))
 
     def test_a_second_host_where_one_recording_is_made(self):
         with far.serving(self.address, "-q", "--once") as server:
@@ -428,6 +475,14 @@ class Several(TestCase):
         self.assert_same(near, summary(self.trace))
         self.assertFalse(summary(self.folder / "other.htap")["capture"]["complete"])
 
+    def test_hosts_that_are_refused_leave_room_for_others(self):
+        near = self.local("3000")
+        with far.serving(self.address, "-q"):
+            for _ in range(17):
+                done = heaptap("connect", self.address, cwd=self.folder)
+                self.assertIn(b"nothing is recorded there yet", done.stderr)
+            self.assert_same(near, self.record(self.address, "--", self.program, "3000"))
+
     def test_ended_by_a_signal(self):
         """All is let go of, and the hosts have what was recorded up to there."""
         program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
@@ -451,6 +506,16 @@ class Steered(TestCase):
         self.start(self.address, "-q", "-o", self.trace, *words, "--", self.program, "100000000", "1000")
         wait_for("it runs", lambda: self.pids_there(server), state=server)
         return self.pids_there(server)[0]
+
+    def test_a_report_by_a_signal_to_the_program(self):
+        for via in ("agent", *(["ptrace"] if heaptap_test.has_tracer() else [])):
+            with self.subTest(via), contextlib.ExitStack() as stack:
+                pid = self.recorded(stack, "--force", "--via", via, "--report-signal", "USR2")
+                wait_for("it is recorded", lambda: self.trace.exists() and self.trace.stat().st_size > 4096, state=pid)
+                os.kill(pid, signal.SIGUSR2)
+                report = wait_for("a report", lambda: list(self.folder.glob(f"*.{pid}.1.*")) or list(self.folder.glob(f"*{pid}*1*")), state=pid)
+                self.assertTrue(report)
+                os.kill(pid, signal.SIGKILL)
 
     def pids_there(self, server):
         return [pid for pid in heaptap_test.descendants(server.pid)

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -17,7 +18,7 @@ import heaptap_test
 from bad_network import BadNetwork
 from heaptap_test import LONG, heaptap, summary
 from remote_test import TestCase
-from waiting import finished, wait_for
+from waiting import ended, finished, read_until, until_it_woke, wait_for
 
 # Pairs, as many as it is told, between two files that are waited for.
 SOURCE = r"""
@@ -98,6 +99,40 @@ class Lost(TestCase):
 
     def test_where_it_waits_for_a_bounded_time(self):
         self.check("wait")
+
+
+class Ends(TestCase):
+    """Of a program whose events are still under way."""
+
+    def test_the_target_waits_at_rest(self):
+        with far.serving(self.address, "-q", "--log-memory", "256K", "--buffer", "256K") as server, \
+                BadNetwork(self.folder / "bad.sock", self.address) as network:
+            began = time.monotonic()
+            host = self.start(self.folder / "bad.sock", "-q", "--no-leak-scan", "--on-overflow", "drop", "-o", self.trace, "--", self.program,
+                              ROUNDS, "1000")
+            wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
+            network.is_pulled = True
+            session = heaptap_test.descendants(server.pid)[0]
+            wait_for("the program ends", lambda: self.program.name not in names_below(server.pid), state=server)
+            took_s = time.monotonic() - began
+            # One that is woken again and again never rests.
+            until_it_woke(session, 20)
+            wait_for("a while", lambda: time.monotonic() - began > took_s + 1)
+            network.is_pulled = False
+            self.assertEqual(ended(host, state=server), 7)
+        self.assertLess(summary(self.trace)["capture"]["duration_ns"] / 1e9, took_s)
+
+    def test_the_program_does_not_wait_for_long(self):
+        words = ["--log-memory", "256K", "--buffer", "256K", "--exit-wait", "300ms"]
+        with far.serving(self.address, *words) as server, BadNetwork(self.folder / "bad.sock", self.address) as network:
+            host = self.start(self.folder / "bad.sock", "-q", "--on-overflow", "drop", "-o", self.trace, "--", self.program, ROUNDS, "1000")
+            wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
+            network.is_pulled = True
+            wait_for("the program ends", lambda: self.program.name not in names_below(server.pid), state=server)
+            read_until(server.stderr.fileno(), "what it waits for", lambda text: b"a process that ends waits for the line" in text)
+            network.is_pulled = False
+            self.assertEqual(ended(host, state=server), 7)
+        self.assertTrue([note for note in heaptap_test.notes_of(summary(self.trace)) if "--exit-wait" in note])
 
 
 class Scans(TestCase):

@@ -230,6 +230,19 @@ class Alone(TestCase):
             self.assertEqual(done.status, 7, str(done))
             self.assertGreaterEqual(self.connect(self.file)["totals"]["allocations"], 3000)
 
+    @unittest.skipUnless(os.geteuid() == 0, "mounts, and becomes another user")
+    def test_it_is_loaded_from_where_programs_may_be(self):
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.program.parent, 0o755)
+        words = [self.alone, "record", "-o", self.file, "--user", "65534", "--", self.program, "3000"]
+        done = run(["unshare", "--mount", "/bin/sh", "-c", f'mount -t tmpfs -o noexec none {temporary} && exec "$@"', "sh", *words],
+                   cwd=self.folder, env={**os.environ, "TMPDIR": str(temporary)})
+        self.assertEqual(done.status, 7, str(done))
+        self.assertNotIn(b"ld.so", done.stderr)
+        self.assertGreaterEqual(self.connect(self.file)["totals"]["allocations"], 3000)
+
 
 class Refused(TestCase):
     def test_command_lines(self):

@@ -2,16 +2,19 @@
 #include "collect/agent_source.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
-#include "collect/local_recording.h"
 
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 
 #include "app/trace_file.h"
+#include "collect/local_recording.h"
 #include "wire/log.h"
 
 namespace heaptap::collect {
@@ -53,6 +56,25 @@ class AgentSourceTest : public testing::Test {
     EXPECT_EQ(send(connection, &hello, sizeof(hello), 0), static_cast<ssize_t>(sizeof(hello)));
     return connection;
   }
+  // A process that is recorded, and stays.
+  pid_t record_child() {
+    const pid_t child = fork();
+    if (child == 0) {
+      ask();
+      while (true) pause();
+    }
+    while (processes_.find(child) == nullptr) {
+      wait_for_news(-1);
+      source_.take_news();
+    }
+    return child;
+  }
+  int wait_for_news(int most_ms) {
+    std::vector<pollfd> waits;
+    source_.add_waits(waits);
+    return poll(waits.data(), waits.size(), most_ms);
+  }
+  int ready_waits() { return wait_for_news(0); }
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
@@ -88,6 +110,26 @@ TEST_F(AgentSourceTest, AProgramWhoseSuccessorIsGoneBeforeItsAnswerKeepsItsTrace
   ASSERT_TRUE(app::open_trace(traces[0].path));
   EXPECT_TRUE((*app::open_trace(traces[0].path))->capture().ended);
   close(first);
+}
+
+// `poll` tells the end of a process again and again, as long as it is asked.
+TEST_F(AgentSourceTest, ItIsWokenOnceForAnEnd) {
+  for (const bool is_program : {false, true}) {
+    SCOPED_TRACE(is_program);
+    const pid_t child = record_child();
+    if (is_program) processes_.program() = {.process = child};
+    EXPECT_EQ(ready_waits(), 0);
+    kill(child, SIGKILL);
+    siginfo_t end{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(ready_waits(), 1);
+    processes_.program().ended = true;
+    EXPECT_TRUE(source_.has_left(*processes_.find(child)));
+    EXPECT_EQ(ready_waits(), 0);
+    EXPECT_TRUE(source_.has_left(*processes_.find(child)));
+    waitpid(child, nullptr, 0);
+    processes_.end(child, {});
+  }
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ class LiveBlocksOfAHost : public ::testing::Test {
   void SetUp() override { ASSERT_TRUE(ends_.meet()); }
   // `answer`: what the host says, each time that it is its turn.
   base::Result<collect::LiveBlocks> ask(const std::function<void()>& answer) {
-    return ends_.target.live_blocks(1, 1000, [&] {
+    return ends_.target.live_blocks(1, 1000, exit_wait_, [&] {
       answer();
       ends_.host.proceed(std::chrono::steady_clock::now());
     });
@@ -110,7 +110,29 @@ class LiveBlocksOfAHost : public ::testing::Test {
 
   test::OwnFolder folder_;
   test::TwoEnds ends_{folder_.path()};
+  std::optional<std::chrono::nanoseconds> exit_wait_;
 };
+
+TEST_F(LiveBlocksOfAHost, EndSoonForAProcessThatEnds) {
+  std::vector<LineNews> news;
+  ends_.target.set_teller([&](const LineNews& each) { news.push_back(each); });
+  exit_wait_ = milliseconds(200);
+  EXPECT_FALSE(ask([] {}));
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_THAT(news[0].text, testing::HasSubstr("ends waits for the line, 200"));
+}
+
+// A process that waits isn't held up by all those that waited before it.
+TEST_F(LiveBlocksOfAHost, AreNotAwaitedAgainWhereTheLineIsStillBehind) {
+  exit_wait_ = milliseconds(100);
+  EXPECT_FALSE(ask([] {}));
+  ends_.target.send({.kind = Kind::kBytes, .number = 0, .fields = some(Kind::kBytes).fields});
+  Message much{.kind = Kind::kBytes, .number = 0, .fields = {}};
+  much.fields.add(Field::kBytes, std::string(200'000, 'x'));
+  ends_.target.send(much);
+  exit_wait_ = seconds(600);
+  EXPECT_FALSE(ask([] {}));
+}
 
 TEST_F(LiveBlocksOfAHost, EndAtTheBoundWhereItTricklesForEver) {
   ends_.target.set_patience({.silence = seconds(600), .in_all = milliseconds(200)});

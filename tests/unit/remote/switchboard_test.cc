@@ -2,6 +2,7 @@
 #include "remote/switchboard.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -162,6 +163,27 @@ TEST_F(SwitchboardTest, TellsWhomItSentAwayAndWhy) {
   EXPECT_EQ(news[0].text, "it ends");
   EXPECT_EQ(news[1].text, "what came from there is not heaptap's protocol");
   EXPECT_TRUE(board_.take_news().empty());
+}
+
+// There is room for four; each of these would have had a process that waits for ever.
+TEST_F(SwitchboardTest, WhoCantBeSpokenWithHasNoSession) {
+  const TimePoint now = Clock::now();
+  control::Message other{.kind = control::Kind::kHello, .number = 0, .fields = {}};
+  other.fields.add(control::Field::kMajor, uint64_t{control::kMajorVersion + 1});
+  ReliableLine late(1u << 20);
+  late.set_takes_over();
+  late.begin(now);
+  late.greet();
+  const std::string takes_over = late.take_outgoing(4096, now);
+  for (int i = 0; i < 8; ++i) {
+    knock(control::encode(other), now);
+    knock(takes_over, now);
+  }
+  const std::vector<LineNews> news = board_.take_news();
+  ASSERT_GE(news.size(), 2u);
+  EXPECT_THAT(news[0].text, testing::HasSubstr("take both from the same release"));
+  EXPECT_THAT(news[1].text, testing::HasSubstr("nothing is recorded there yet"));
+  EXPECT_TRUE(begin_session());
 }
 
 TEST_F(SwitchboardTest, ThoseSentAwayDoNotFillALog) {

@@ -1,0 +1,49 @@
+// Looks a host's name up, as this static program has no name service: in /etc/hosts, and by the name servers of /etc/resolv.conf; names
+// in .local by multicast DNS.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "discovery/dns_name.h"
+#include "remote/address_finder.h"
+
+namespace heaptap::target {
+
+class HostByName : public remote::AddressFinder {
+ public:
+  struct Files {
+    std::string hosts = "/etc/hosts";
+    std::string servers = "/etc/resolv.conf";
+    uint16_t server_port = 53;
+  };
+  HostByName(std::string name, uint16_t port, Files files);
+  HostByName(std::string name, uint16_t port) : HostByName(std::move(name), port, Files()) {}
+
+  void begin(remote::TimePoint now) override;
+  void add_waits(std::vector<pollfd>& waits) const override;
+  std::optional<base::Result<std::vector<channel::Address>>> proceed(remote::TimePoint now) override;
+
+ private:
+  [[nodiscard]] std::vector<channel::Address> in_hosts() const;
+  void read_servers();
+  void ask(remote::TimePoint now);
+  void hear(base::UniqueFd& socket, remote::TimePoint now);
+  [[nodiscard]] base::Error not_found() const;
+
+  std::string name_;
+  uint16_t port_;
+  Files files_;
+  std::vector<std::string> servers_;
+  std::deque<std::string> names_;  // that are yet to be asked for; the first one is, just now
+  std::vector<base::UniqueFd> sockets_;
+  uint16_t question_ = 0;
+  size_t answers_left_ = 0;
+  bool was_answered_ = false;
+  remote::TimePoint until_;
+  std::vector<channel::Address> found_;
+};
+
+}  // namespace heaptap::target
