@@ -6,12 +6,14 @@
 
 #include "base/clock.h"
 #include "collect/drain_rounds.h"
+#include "collect/module_file.h"
 #include "collect/recorded_blocks.h"
 
 namespace heaptap::collect {
 
-base::Result<std::unique_ptr<Recording>> LocalRecording::create(const log::LogOptions& options, model::Capture capture,
-                                                                const std::string& path, bool overwrite) {
+base::Result<std::unique_ptr<Recording>> LocalRecording::create_kept(const log::LogOptions& options,
+                                                                     model::Capture capture, const std::string& path,
+                                                                     bool overwrite, FileKeeper* keeper) {
   auto log = LogSide::create(options, capture);
   if (!log) return std::unexpected(std::move(log).error());
   auto writer = trace::TraceWriter::create(path, overwrite);
@@ -19,20 +21,23 @@ base::Result<std::unique_ptr<Recording>> LocalRecording::create(const log::LogOp
   capture.time_resolution_ns = kTimeResolutionNs;
   capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   HEAPTAP_TRY((*writer)->begin(capture));
-  return std::unique_ptr<Recording>(new LocalRecording(std::move(*log), std::move(*writer), std::move(capture)));
+  return std::unique_ptr<Recording>(
+      new LocalRecording(std::move(*log), std::move(*writer), std::move(capture), keeper));
 }
 
 LocalRecording::LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<trace::TraceWriter> writer,
-                               model::Capture capture)
+                               model::Capture capture, FileKeeper* keeper)
     : log_(std::move(log)),
       writer_(std::move(writer)),
       capture_(std::move(capture)),
+      keeper_(keeper),
       maker_(log_->stream(), *writer_, kTimeResolutionNs, capture_.from_start) {
   if (log_->totals().is_on()) maker_.coder().expect_doubles();
 }
 
 uint64_t LocalRecording::poll() {
   const uint64_t bytes = maker_.take_next();
+  keep_files();
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > longest_unwritten_ns()) {
     maker_.write_frame();
@@ -46,6 +51,18 @@ uint64_t LocalRecording::poll() {
     next_totals_ns_ = end + std::max(longest_unwritten_ns(), (end - now) * kRest);
   }
   return bytes;
+}
+
+// As soon as they are known: the process may end at once.
+void LocalRecording::keep_files() {
+  const std::vector<model::Module>& modules = maker_.tables().modules;
+  for (; keeper_ != nullptr && modules_kept_ < modules.size(); ++modules_kept_) {
+    const model::Module& module = modules[modules_kept_];
+    if (!keeper_->lacks(module)) continue;
+    if (base::UniqueFd file = open_module_file(static_cast<pid_t>(capture_.pid), module)) {
+      keeper_->keep(module, std::move(file));
+    }
+  }
 }
 
 void LocalRecording::begin_behind(const std::vector<model::Mark>& earlier) { maker_.begin_behind(as_earlier(earlier)); }
