@@ -14,7 +14,9 @@ namespace heaptap::collect {
 base::Result<std::unique_ptr<Recording>> LocalRecording::create_kept(const log::LogOptions& options,
                                                                      model::Capture capture, const std::string& path,
                                                                      bool overwrite, FileKeeper* keeper) {
-  auto log = LogSide::create(options, capture);
+  log::LogOptions with_rows = options;
+  if (capture.via == "agent") with_rows.late_rows_bytes = kOwnRowsBytes;
+  auto log = LogSide::create(with_rows, capture);
   if (!log) return std::unexpected(std::move(log).error());
   auto writer = trace::TraceWriter::create(path, overwrite);
   if (!writer) return std::unexpected(std::move(writer).error());
@@ -33,11 +35,13 @@ LocalRecording::LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<tra
       keeper_(keeper),
       maker_(log_->stream(), *writer_, kTimeResolutionNs, capture_.from_start) {
   if (log_->totals().is_on()) maker_.coder().expect_doubles();
+  if (capture_.via == "agent") rows_.emplace(log_->log().parts(), static_cast<pid_t>(capture_.pid));
 }
 
 uint64_t LocalRecording::poll() {
   const uint64_t bytes = maker_.take_next();
   keep_files();
+  if (rows_) rows_->serve(maker_.tables().modules);
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > longest_unwritten_ns()) {
     maker_.write_frame();

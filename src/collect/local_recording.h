@@ -9,6 +9,7 @@
 
 #include "collect/file_keeper.h"
 #include "collect/log_side.h"
+#include "collect/own_rows.h"
 #include "collect/recording.h"
 #include "collect/trace_maker.h"
 #include "trace/trace_writer.h"
@@ -66,6 +67,7 @@ class LocalRecording : public Recording {
   std::unique_ptr<LogSide> log_;
   std::unique_ptr<trace::TraceWriter> writer_;
   model::Capture capture_;
+  std::optional<OwnRows> rows_;  // of an agent, which doesn't find all itself
   FileKeeper* keeper_;
   TraceMaker maker_;
   size_t modules_kept_ = 0;  // were looked at
