@@ -32,6 +32,7 @@ LocalRecording::LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<tra
     : log_(std::move(log)),
       writer_(std::move(writer)),
       capture_(std::move(capture)),
+      jit_names_(static_cast<pid_t>(capture_.pid)),
       keeper_(keeper),
       maker_(log_->stream(), *writer_, kTimeResolutionNs, capture_.from_start) {
   if (log_->totals().is_on()) maker_.coder().expect_doubles();
@@ -44,6 +45,7 @@ uint64_t LocalRecording::poll() {
   if (rows_) rows_->serve(maker_.tables().modules);
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > longest_unwritten_ns()) {
+    take_names();
     maker_.write_frame();
     last_write_ns_ = now;
   }
@@ -68,6 +70,9 @@ void LocalRecording::keep_files() {
     }
   }
 }
+
+// Of code that the program made itself: it says them when it likes.
+void LocalRecording::take_names() { writer_->add_code_names(jit_names_.take(maker_.tables())); }
 
 void LocalRecording::begin_behind(const std::vector<model::Mark>& earlier) { maker_.begin_behind(as_earlier(earlier)); }
 
@@ -111,6 +116,7 @@ base::Result<> LocalRecording::write_up_to_mark(model::MarkKind kind, std::strin
 }
 
 base::Result<> LocalRecording::write_what_was_taken() {
+  take_names();
   maker_.write_frame();
   last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   if (log_->totals().is_on()) write_totals();
@@ -132,6 +138,7 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
   maker_.take_all();
   maker_.write_frame();
   if (log_->totals().is_on()) write_totals();
+  take_names();
   fill_capture(exit);
   if (!maker_.written()) return maker_.written();
   return writer_->finish(capture_, maker_.tables());
@@ -145,6 +152,7 @@ base::Result<uint32_t> LocalRecording::scan(const ScanAccess& access, const std:
     if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
     return std::unexpected(std::move(scan).error());
   }
+  take_names();
   scan->number = ++seen_.scans;
   scan->reason = ending ? model::ScanReason::kEnd : model::ScanReason::kAsked;
   maker_.write_scan(*scan);

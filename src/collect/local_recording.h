@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collect/file_keeper.h"
+#include "collect/jit_names.h"
 #include "collect/log_side.h"
 #include "collect/own_rows.h"
 #include "collect/recording.h"
@@ -56,6 +57,7 @@ class LocalRecording : public Recording {
   LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture,
                  FileKeeper* keeper);
   void keep_files();
+  void take_names();
   base::Result<model::HeapScan> look_at_memory(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   [[nodiscard]] Recorded recorded() const;
   [[nodiscard]] bool saw_all() const;
@@ -68,6 +70,7 @@ class LocalRecording : public Recording {
   std::unique_ptr<trace::TraceWriter> writer_;
   model::Capture capture_;
   std::optional<OwnRows> rows_;  // of an agent, which doesn't find all itself
+  JitNames jit_names_;
   FileKeeper* keeper_;
   TraceMaker maker_;
   size_t modules_kept_ = 0;  // were looked at
